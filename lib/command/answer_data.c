@@ -23,9 +23,14 @@ void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
     if (rk_stack_reason(request, inputs, reason)[0]) {
         rk_json_string(writer, "stack_reason", reason);
     }
-    if (request->assumed_batch) {
+    if (request->assumed_batch || request->line.plain_states) {
         rk_json_open_member(writer, "assumed", "{");
-        rk_json_count(writer, "global_batch", (uint64_t)request->global_batch);
+        if (request->assumed_batch) {
+            rk_json_count(writer, "global_batch", (uint64_t)request->global_batch);
+        }
+        if (request->line.plain_states) {
+            rk_json_count(writer, "zero", RK_SHARD_NONE);
+        }
         rk_json_close(writer, "}");
     }
     rk_json_close(writer, "}");

@@ -155,6 +155,22 @@ static void write_assumed_batch(FILE *to, const rk_request *request, const rk_in
     }
 }
 
+/* What a launch line means beyond its words, and what of it is not predicted. */
+static void write_launch(FILE *to, const rk_launch_line *line)
+{
+    if (line->plain_states) {
+        rk_write_label(to, "launch");
+        (void)fputs("ZeRO-0, as the line has no --use-distributed-optimizer\n", to);
+    }
+    if (line->pieces > 1) {
+        rk_write_label(to, line->plain_states ? "" : "launch");
+        (void)fprintf(to,
+                      "recomputes all layers, in pieces of %" PRId64
+                      "; memory is that of pieces of one\n",
+                      line->pieces);
+    }
+}
+
 void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs)
 {
     char words[RK_WORDS_SIZE], reason[RK_REASON_SIZE];
@@ -181,6 +197,7 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
     if (request->assumed_batch) {
         write_assumed_batch(to, request, inputs);
     }
+    write_launch(to, &request->line);
 }
 
 /* Writes a field of a strategy behind a comma. */

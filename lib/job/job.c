@@ -171,6 +171,13 @@ bool rk_job_has(const rk_job *job, const char *option)
     return set;
 }
 
+static void note_launch_word(rk_job *job, const char *word)
+{
+    if (job->command->note_launch_word) {
+        job->command->note_launch_word(job->arguments, word);
+    }
+}
+
 rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *value, rk_flag_use *use,
                                  rk_error *err)
 {
@@ -182,8 +189,10 @@ rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *valu
     }
     for (size_t i = 0; (option = rk_command_option(job->command, i)); i++) {
         if (!option->positional && has_name(option, name)) {
-            *use = option->type == RK_OPTION_FLAG ? RK_FLAG_ALONE : RK_FLAG_WITH_VALUE;
-            return rk_job_set(job, name, option->type == RK_OPTION_FLAG ? NULL : value, err);
+            const char *truth = rk_truth_of(value);
+            note_launch_word(job, name);
+            *use = option->type == RK_OPTION_FLAG && !truth ? RK_FLAG_ALONE : RK_FLAG_WITH_VALUE;
+            return rk_job_set(job, name, option->type == RK_OPTION_FLAG ? truth : value, err);
         }
     }
     return job->command->take_launch_flag

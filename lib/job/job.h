@@ -28,6 +28,8 @@ struct rk_command {
     /* Takes a flag of a training framework, as rk_job_set_launch_flag does; or NULL. */
     rk_status (*take_launch_flag)(rk_job *job, const char *flag, const char *value,
                                   rk_flag_use *use, rk_error *err);
+    /* Notes a script or a flag of a launch line that is another name of an option; or NULL. */
+    void (*note_launch_word)(void *arguments, const char *word);
 };
 
 /* All options of a command: `shared`, then `options`. */

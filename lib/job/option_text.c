@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -275,14 +276,27 @@ static rk_status set_set(const rk_option *option, const char *given, unsigned *s
     return status;
 }
 
+const char *rk_truth_of(const char *word)
+{
+    static const char *const words[][2] = {
+        {"true", "true"}, {"1", "true"}, {"false", "false"}, {"0", "false"}};
+    for (size_t i = 0; word && i < COUNT(words); i++) {
+        if (strcasecmp(word, words[i][0]) == 0) {
+            return words[i][1];
+        }
+    }
+    return NULL;
+}
+
 static rk_status set_flag(const rk_option *option, const char *given, bool *value, rk_error *err)
 {
     char name[RK_OPTION_WORD_SIZE];
-    *value = !given || strcmp(given, "true") == 0;
-    if (!*value && strcmp(given, "false") != 0) {
+    const char *truth = given ? rk_truth_of(given) : "true";
+    if (!truth) {
         return rk_fail(err, RK_ERR_INVALID, "%s is true or false, not '%s'",
                        rk_option_form(option, name), given);
     }
+    *value = strcmp(truth, "true") == 0;
     return RK_OK;
 }
 

@@ -88,6 +88,9 @@ rk_status rk_job_set_word(rk_job *job, const char *word, rk_error *err)
         return set_machine(job, word, digits, err);
     }
     if (rk_job_command(job)->take_launch_flag && is_launcher(word)) {
+        if (rk_job_command(job)->note_launch_word) {
+            rk_job_command(job)->note_launch_word(rk_job_arguments(job), word);
+        }
         return RK_OK;
     }
     if (!find_taker(rk_job_command(job), RK_WORD_SYSTEM)) {

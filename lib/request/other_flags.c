@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "request/deepspeed_config.h"
+#include "request/launch_model.h"
 
 #include <string.h>
 #include <strings.h>
@@ -44,11 +45,6 @@ static const char *find_word(word_pair *pairs, const char *value)
         }
     }
     return NULL;
-}
-
-static bool is_truth(const char *value)
-{
-    return value && (strcasecmp(value, "true") == 0 || strcasecmp(value, "false") == 0);
 }
 
 /* ---- flags -------------------------------------------------------------------------------------
@@ -196,7 +192,7 @@ static rk_status set_deepspeed(rk_job *job, const char *flag, const char *value,
 static bool is_switch(size_t i, const char *flag, const char *value)
 {
     return strcmp(flag, switches[i].flag) == 0 &&
-           (!value || is_truth(value) || !find_word(recomputes, value));
+           (!value || rk_truth_of(value) || !find_word(recomputes, value));
 }
 
 rk_status rk_take_other_flag(rk_job *job, const char *flag, const char *value, rk_flag_use *use,
@@ -205,10 +201,9 @@ rk_status rk_take_other_flag(rk_job *job, const char *flag, const char *value, r
     *known = true;
     for (size_t i = 0; i < COUNT(switches); i++) {
         if (is_switch(i, flag, value)) {
-            *use = is_truth(value) ? RK_FLAG_WITH_VALUE : RK_FLAG_ALONE;
-            return is_truth(value) && strcasecmp(value, "false") == 0
-                       ? RK_OK
-                       : rk_job_set(job, switches[i].option, switches[i].value, err);
+            return rk_launch_truth(value, use)
+                       ? rk_job_set(job, switches[i].option, switches[i].value, err)
+                       : RK_OK;
         }
     }
     for (size_t i = 0; i < COUNT(flags); i++) {

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "layer/model_load.h"
+#include "request/launch_flags.h"
 #include "request/option_values.h"
 #include "request/request_check.h"
 #include "request/sizes.h"
@@ -64,7 +65,8 @@ static rk_status choose_framework(rk_request *request, rk_error *err)
 
 rk_status rk_request_complete(rk_request *request, rk_error *err)
 {
-    const rk_status status = choose_framework(request, err);
+    rk_status status = choose_framework(request, err);
+    status = status ? status : rk_request_settle_launch(request, err);
     if (status) {
         return status;
     }

@@ -9,21 +9,21 @@
 #include "framework/choice.h"
 #include "framework/launch.h"
 #include "job/option.h"
+#include "request/launch_line.h"
 #include "search/plan.h"
 
 #define RK_LAYOUT_MAX 256 /* stages of --layout */
-#define RK_SHAPE_MAX  20  /* flags of Megatron-LM that describe a model; see launch_flags.c */
 
 /* The command lines of the three commands; 0, a count of 0 or NULL: not given. */
 typedef struct rk_request {
     const char *model, *system, *stack; /* catalogue names or files */
     int64_t accelerators, global_batch, seq;
     int64_t nodes, gpus_per_node;
-    int64_t accumulation;        /* micro-batches of a rank, in place of global_batch */
-    int64_t vp_layers;           /* layers of a virtual stage, in place of vp */
-    int64_t shape[RK_SHAPE_MAX]; /* what Megatron's flags say of the model; no option */
-    bool assumed_batch;          /* global_batch is a default; not an option */
-    double run_tokens;           /* that the default suits; 0: it is the usual one */
+    int64_t accumulation; /* micro-batches of a rank, in place of global_batch */
+    int64_t vp_layers;    /* layers of a virtual stage, in place of vp */
+    rk_launch_line line;  /* what a pasted launch line says besides; no option */
+    bool assumed_batch;   /* global_batch is a default; not an option */
+    double run_tokens;    /* that the default suits; 0: it is the usual one */
     bool fsdp;
     rk_option_counts tp, cp, pp, vp, ep, etp, micro_batch, zero;
     int64_t dp, replicas;

@@ -337,6 +337,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     space->recomputes = wanted_recomputes(r) ? wanted_recomputes(r) : space->recomputes;
     space->modules = rk_request_modules(r);
     space->recompute_layers = r->recompute_layers;
+    space->recompute_all = r->line.uniform;
     space->dp = r->dp;
     space->no_sp = r->no_sp;
     space->base.tp_overlap = space->base.tp_overlap && (r->overlaps || !r->no_sp);

@@ -40,6 +40,7 @@ typedef struct rk_plan_space {
     int64_t dp;
     unsigned modules;         /* of selective recompute: this set and no other */
     int64_t recompute_layers; /* of full recompute: so many of each chunk, and no other number */
+    bool recompute_all;       /* full recompute covers all layers of each chunk */
     bool no_sp;               /* tensor without sequence parallelism */
     rk_framework framework;
     /* Tried one after the other; none: the framework's sp with the states of the base. */

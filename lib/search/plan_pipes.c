@@ -85,7 +85,7 @@ static int64_t most_layers(const rk_plan_lists *l, int64_t pp, const rk_plan_sha
 static void list_layer_choices(const rk_plan_lists *l, int64_t pp, rk_plan_shape *shape)
 {
     const int64_t most = most_layers(l, pp, shape);
-    const bool some = rk_framework_of(l->space->framework)->some_layers;
+    const bool some = rk_framework_of(l->space->framework)->some_layers && !l->space->recompute_all;
     const int64_t pinned = l->space->recompute_layers;
     if (pinned) {
         shape->layer_choices[0] = pinned;
