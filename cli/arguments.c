@@ -170,10 +170,16 @@ static void note_unused(unused_flags *unused, const char *name)
     unused->names[unused->length] = '\0';
 }
 
+/* Whether a word begins with a number below 0, which getopt takes for options. */
+static bool is_negative(const char *word)
+{
+    return word[0] == '-' && word[1] >= '0' && word[1] <= '9';
+}
+
 /* Whether a word may be the value of a flag: not another flag, but "-1" is one. */
 static bool is_value(const char *word)
 {
-    return word[0] != '-' || (word[1] >= '0' && word[1] <= '9');
+    return word[0] != '-' || is_negative(word);
 }
 
 /*
@@ -296,6 +302,9 @@ static int read_all(const rk_command *command, int argc, char **argv, const tabl
         if (answer == '?' && strchr(argv[optind - 1], '=') && find_option(command, optopt, &info) &&
             !info.value) {
             result = set_truth(command, &info, argv[optind - 1], job);
+        } else if (answer == '?' && optopt >= '0' && optopt <= '9') {
+            optind += optind < argc && is_negative(argv[optind]); /* whose letters are left */
+            result = set_positional(command, argv[optind - 1], &next, job);
         } else if (answer == '?' || answer == ':') {
             result =
                 fail_option(command, answer, argv[optind - 1], optind < argc ? argv[optind] : NULL);
@@ -338,7 +347,7 @@ const char *rk_arguments_word(int argc, char **argv, int index)
     }
     const char *word = argv[index + 1];
     const size_t digits = strspn(word, "0123456789");
-    return digits > 0 && word[digits] == 'x' ? word + digits + 1 : word;
+    return digits > 0 && word[digits] && strchr("xX*", word[digits]) ? word + digits + 1 : word;
 }
 
 const char *rk_arguments_find(int argc, char **argv, const char *name)

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "job/machine.h"
 #include "layer/model_load.h"
 
 #include <stdlib.h>
@@ -88,11 +89,20 @@ rk_status rk_model_count_flops(const rk_model *model, int64_t sequence, const ch
 rk_status rk_system_create(const char *document, rk_system **system, rk_error *err)
 {
     rk_system *created = calloc(1, sizeof(*created));
+    rk_machine machine;
     *system = NULL;
     if (!created) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a system");
     }
-    const rk_status status = rk_system_load(document, created, err);
+    rk_status status = rk_machine_read_number_first(document, &machine, err);
+    if (!status && machine.system[0]) {
+        status = rk_fail(err, RK_ERR_INVALID,
+                         "%.200s is a number and a system: create \"%.200s\", and give "
+                         "\"accelerators\": %lld with the strategy",
+                         document, machine.system,
+                         (long long)(machine.count * rk_machine_unit(machine.system)));
+    }
+    status = status ? status : rk_system_load(document, created, err);
     if (status) {
         free(created);
         return status;

@@ -128,6 +128,14 @@ static void write_system(FILE *to, const rk_request *request, const rk_system *s
     rk_write_label(to, "system");
     (void)fprintf(to, "%s: %s, dense TFLOP/s %s\n", rk_json_title(request->system), a->name,
                   rk_describe_matrix(a, words));
+    if (request->nodes > 0) {
+        char nodes[RK_COUNTED_SIZE], all[RK_COUNTED_SIZE];
+        rk_write_label(to, "");
+        (void)fprintf(to, "%s of %" PRId64 " = %s\n",
+                      rk_counted((uint64_t)request->nodes, rk_request_unit(system), nodes),
+                      rk_system_node(system),
+                      rk_counted((uint64_t)request->accelerators, "accelerator", all));
+    }
     rk_write_label(to, "");
     (void)fprintf(to, "%.1f GiB of memory to use, %.0f GB/s\n", a->memory_usable / GIB,
                   a->memory_bandwidth / 1e9);
@@ -141,11 +149,11 @@ static void write_system(FILE *to, const rk_request *request, const rk_system *s
 
 static void write_assumed_batch(FILE *to, const rk_request *request, const rk_inputs *inputs)
 {
-    char number[RK_COMMAS_SIZE], batch[RK_NUMBER_TEXT_SIZE], run[RK_NUMBER_TEXT_SIZE];
+    char number[RK_COUNTED_SIZE], batch[RK_NUMBER_TEXT_SIZE], run[RK_NUMBER_TEXT_SIZE];
     const int64_t seq = request->seq > 0 ? request->seq : inputs->model.seq;
     rk_write_label(to, "assumed");
-    (void)fprintf(to, "global batch of %s sequences, ",
-                  rk_with_commas((uint64_t)request->global_batch, number));
+    (void)fprintf(to, "global batch of %s, ",
+                  rk_counted((uint64_t)request->global_batch, "sequence", number));
     if (request->run_tokens > 0) {
         (void)fprintf(to, "%s tokens, usual for %s (--global-batch)\n",
                       rk_count_text((double)request->global_batch * (double)seq, batch),
@@ -210,12 +218,12 @@ static void write_field(FILE *to, const rk_strategy *s, const char *key)
 
 void rk_write_strategy(FILE *to, const rk_strategy *s)
 {
-    char number[RK_COMMAS_SIZE];
+    char number[RK_COUNTED_SIZE];
     rk_write_label(to, "strategy");
     (void)fprintf(to,
-                  "%s accelerators: TP %" PRId64 "%s, CP %" PRId64 "%s%s, PP %" PRId64
-                  ", DP %" PRId64 ", EP %" PRId64 ", ETP %" PRId64 "; ZeRO-%d",
-                  rk_with_commas((uint64_t)rk_strategy_ranks(s), number), s->tp,
+                  "%s: TP %" PRId64 "%s, CP %" PRId64 "%s%s, PP %" PRId64 ", DP %" PRId64
+                  ", EP %" PRId64 ", ETP %" PRId64 "; ZeRO-%d",
+                  rk_counted((uint64_t)rk_strategy_ranks(s), "accelerator", number), s->tp,
                   s->tp > 1 && s->sp ? " with SP" : "", s->cp, s->cp > 1 ? " by " : "",
                   s->cp > 1 ? rk_cp_kind_names[s->cp_kind] : "", s->pp, s->dp, s->ep, s->etp,
                   (int)s->sharding);
@@ -228,9 +236,10 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     (void)fputc('\n', to);
     rk_write_label(to, "");
     (void)fprintf(to,
-                  "batch %" PRId64 " = DP %" PRId64 " x %" PRId64 " microbatches of %" PRId64
+                  "batch %" PRId64 " = DP %" PRId64 " x %" PRId64 " microbatch%s of %" PRId64
                   ", sequence %" PRId64,
-                  s->global_batch, s->dp, rk_strategy_microbatches(s), s->micro_batch, s->seq);
+                  s->global_batch, s->dp, rk_strategy_microbatches(s),
+                  rk_strategy_microbatches(s) == 1 ? "" : "es", s->micro_batch, s->seq);
     if (s->document > 0) {
         (void)fprintf(to, " of documents of %" PRId64, s->document);
     }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define USUAL_WIDTH 80
 
@@ -92,12 +93,32 @@ static bool has_name(const rk_option *option, const char *given)
     return found;
 }
 
+/* The number behind a name, as in "tp8" and "zero-3", whose name goes to `word`; NULL: none. */
+static const char *find_number(const char *given, const char *const *names, size_t count,
+                               char word[RK_OPTION_WORD_SIZE])
+{
+    const size_t length = strcspn(given, "0123456789");
+    const size_t letters = length > 0 && given[length - 1] == '-' ? length - 1 : length;
+    const char *number = given + length;
+    if (*number == '\0' || number[strspn(number, "0123456789")] != '\0') {
+        return NULL;
+    }
+    (void)snprintf(word, RK_OPTION_WORD_SIZE, "%.*s", (int)letters, given);
+    for (size_t i = 0; i < count; i++) {
+        if (strcasecmp(names[i], word) == 0) {
+            (void)snprintf(word, RK_OPTION_WORD_SIZE, "%s", names[i]);
+            return number;
+        }
+    }
+    return NULL;
+}
+
 /* A suggestion: the names that begin with the given one, or the nearest one. */
 rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_error *err)
 {
     enum { FITTING_MAX = 6 };
     const char *names[(1 + RK_ALIAS_MAX) * RK_OPTION_MAX], *fitting[FITTING_MAX];
-    char forms[FITTING_MAX][RK_OPTION_WORD_SIZE], list[256];
+    char forms[FITTING_MAX][RK_OPTION_WORD_SIZE], list[256], word[RK_OPTION_WORD_SIZE];
     size_t count = 0, fitting_count = 0;
     const rk_option *option;
     for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
@@ -117,6 +138,11 @@ rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_e
     if (fitting_count > 1) {
         return rk_fail(err, RK_ERR_INVALID, "option --%s could be %s", given,
                        rk_join_words(fitting, fitting_count, " or ", list, sizeof(list)));
+    }
+    const char *number = find_number(given, names, count, word);
+    if (number) {
+        return rk_fail(err, RK_ERR_INVALID, "unknown option --%s; did you mean --%s %s?", given,
+                       word, number);
     }
     const char *nearest = rk_nearest_name(given, names, count);
     return nearest ? rk_fail(err, RK_ERR_INVALID, "unknown option --%s; did you mean --%s?", given,
@@ -153,6 +179,13 @@ rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_erro
     const rk_option *found = rk_command_option(job->command, i);
     if (!value && found->type != RK_OPTION_FLAG) {
         return rk_fail(err, RK_ERR_INVALID, "%s needs a value: %s", found->name, found->value);
+    }
+    if (found->word == RK_WORD_SYSTEM) {
+        bool split = false;
+        const rk_status status = rk_job_split_machine(job, value, &split, err);
+        if (status || split) {
+            return status;
+        }
     }
     const char *kept = value ? keep_text(job, value) : NULL;
     if (value && !kept) {

@@ -54,6 +54,12 @@ const rk_command *rk_job_command(const rk_job *job);
 /* Refuses an option that a command does not have, with what could be meant. */
 rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_error *err);
 
+/*
+ * Sets number and system of a value such as "64xh100" for the option of the system; *split: whether
+ * it was one.
+ */
+rk_status rk_job_split_machine(rk_job *job, const char *word, bool *split, rk_error *err);
+
 /* Whether an option of this name is set. */
 bool rk_job_has(const rk_job *job, const char *option);
 

@@ -66,6 +66,8 @@ static const struct {
     {"attn-implementation", "attention", NULL},
     {"cost-per-gpu-hour", "price", NULL},
     {"price-per-gpu-hour", "price", NULL},
+    {"memory", "max-memory", NULL},
+    {"gpu-memory", "max-memory", NULL},
     {"model-name", "model", NULL},
     {"model-name-or-path", "model", NULL},
     {"tensor-parallel-size", "tp", NULL},
@@ -139,6 +141,9 @@ static const struct {
     {"days", "--deadline to 'reckon run', which chooses the number of accelerators"},
     {"time", "--deadline to 'reckon run', which chooses the number of accelerators"},
 };
+
+/* Options of `run`, which are given to the commands that predict one step. */
+static const char *const run_options[] = {"tokens", "deadline", "price", "loss", "step-time"};
 
 /* Sections of torchtitan's configuration; nothing here depends on the rest of them. */
 static const char *const titan_sections[] = {
@@ -222,6 +227,13 @@ rk_status rk_take_other_flag(rk_job *job, const char *flag, const char *value, r
     for (size_t i = 0; i < COUNT(unclear); i++) {
         if (strcmp(flag, unclear[i].flag) == 0) {
             return rk_fail(err, RK_ERR_INVALID, "instead of --%s give %s", flag, unclear[i].advice);
+        }
+    }
+    for (size_t i = 0; i < COUNT(run_options); i++) {
+        if (strcmp(flag, run_options[i]) == 0) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "--%s is an option of 'reckon run', not of 'reckon %s'", flag,
+                           rk_command_name(rk_job_command(job)));
         }
     }
     *use = RK_FLAG_UNUSED;

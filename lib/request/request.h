@@ -106,6 +106,9 @@ rk_status rk_request_settle(const rk_request *request, bool stack_given, rk_inpu
                             rk_error *err);
 rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_error *err);
 
+/* What the nodes of a system are called: "node", "rack". */
+const char *rk_request_unit(const rk_system *system);
+
 /* Why this framework and this stack, in words; the second is empty where nothing is unusual. */
 const char *rk_framework_reason(const rk_inputs *inputs, char out[RK_REASON_SIZE]);
 const char *rk_stack_reason(const rk_request *request, const rk_inputs *inputs,
