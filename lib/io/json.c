@@ -387,8 +387,8 @@ static rk_status fail_unknown_name(const char *name, const char *kind, rk_error 
                        longer);
     }
     if (!calculon && rk_catalogue_list_ending(kind, name, longer, sizeof(longer)) > 0) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "\"%s\" is the end of a name; the catalogue has %s", shown, longer);
+        return rk_fail(err, RK_ERR_INVALID, "\"%s\" is the end of a name; the catalogue has %s",
+                       shown, longer);
     }
     if (!nearest && rk_catalogue_list_family(kind, name, longer, sizeof(longer)) > 0) {
         return rk_fail(err, RK_ERR_INVALID,

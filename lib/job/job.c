@@ -166,7 +166,9 @@ static const char *keep_text(rk_job *job, const char *text)
     return kept->text;
 }
 
-rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_error *err)
+/* `splits`: "64xh100" is a number and a system. */
+static rk_status set_option(rk_job *job, const char *option, const char *value, bool splits,
+                            rk_error *err)
 {
     const size_t count = rk_command_option_count(job->command);
     size_t i = 0;
@@ -180,7 +182,7 @@ rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_erro
     if (!value && found->type != RK_OPTION_FLAG) {
         return rk_fail(err, RK_ERR_INVALID, "%s needs a value: %s", found->name, found->value);
     }
-    if (found->word == RK_WORD_SYSTEM) {
+    if (splits && found->word == RK_WORD_SYSTEM) {
         bool split = false;
         const rk_status status = rk_job_split_machine(job, value, &split, err);
         if (status || split) {
@@ -193,6 +195,16 @@ rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_erro
     }
     job->seen[i] = true;
     return rk_option_read(found, kept, job->arguments, err);
+}
+
+rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_error *err)
+{
+    return set_option(job, option, value, true, err);
+}
+
+rk_status rk_job_set_exactly(rk_job *job, const char *option, const char *value, rk_error *err)
+{
+    return set_option(job, option, value, false, err);
 }
 
 bool rk_job_has(const rk_job *job, const char *option)
@@ -221,11 +233,12 @@ rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *valu
         *c = *c == '_' ? '-' : *c;
     }
     for (size_t i = 0; (option = rk_command_option(job->command, i)); i++) {
-        if (!option->positional && has_name(option, name)) {
+        if (!option->positional && (has_name(option, flag) || has_name(option, name))) {
             const char *truth = rk_truth_of(value);
             note_launch_word(job, name);
             *use = option->type == RK_OPTION_FLAG && !truth ? RK_FLAG_ALONE : RK_FLAG_WITH_VALUE;
-            return rk_job_set(job, name, option->type == RK_OPTION_FLAG ? truth : value, err);
+            return rk_job_set(job, option->name, option->type == RK_OPTION_FLAG ? truth : value,
+                              err);
         }
     }
     return job->command->take_launch_flag

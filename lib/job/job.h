@@ -60,6 +60,9 @@ rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_e
  */
 rk_status rk_job_split_machine(rk_job *job, const char *word, bool *split, rk_error *err);
 
+/* As rk_job_set, for the name of a document, which may look like a number and a system. */
+rk_status rk_job_set_exactly(rk_job *job, const char *option, const char *value, rk_error *err);
+
 /* Whether an option of this name is set. */
 bool rk_job_has(const rk_job *job, const char *option);
 
