@@ -76,7 +76,7 @@ static rk_status settle_processors(const rk_prices *prices, const char *name,
     int64_t *given = planner->accelerators(options);
     if (axis && *given > 0) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "%s varies the number of accelerators (its axis \"processors\"): leave out "
+                       "%s has an axis of processors, which are the accelerators: leave out "
                        "--%s, and the number before the system, as in h100 for 64xh100",
                        name, planner->accelerators_option);
     }

@@ -267,6 +267,17 @@ static size_t common_length(const char *a, const char *b)
     return length;
 }
 
+/* Whether a name has a number of parameters, "8b" or "0.5b", which another size can stand for. */
+static bool has_size(const char *key)
+{
+    for (const char *b = strchr(key, 'b'); b; b = strchr(b + 1, 'b')) {
+        if (b > key && isdigit((unsigned char)b[-1])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Moves the names of the family with the longest common prefix to the front; returns how many. */
 static size_t keep_relatives(const char *key, const char **names, size_t count, bool *near)
 {
@@ -305,8 +316,9 @@ static const char *choose_nearest(const char *given, const char **names, size_t 
     }
     bool near = false;
     const size_t relatives = keep_relatives(key, names, count, &near);
-    return relatives > 0 && near ? rk_nearest_name_within(given, names, relatives, KEY_SIZE)
-                                 : rk_nearest_name(given, names, relatives > 0 ? relatives : count);
+    return relatives > 0 && (near || has_size(key))
+               ? rk_nearest_name_within(given, names, relatives, KEY_SIZE)
+               : rk_nearest_name(given, names, relatives > 0 ? relatives : count);
 }
 
 size_t rk_catalogue_list_family(const char *kind, const char *name, char *list, size_t size)

@@ -68,7 +68,7 @@ static void test_documents(void **state)
     assert_non_null(strstr(err.message, "megatron"));
 }
 
-/* A number of accelerators is no part of a system, but of what is asked. */
+/* A number of accelerators belongs to what is asked, not to the system. */
 static void test_number_and_system(void **state)
 {
     rk_system *system = NULL;
