@@ -300,7 +300,8 @@ static size_t keep_relatives(const char *key, const char **names, size_t count, 
 
 /*
  * Suggests a name: one that differs by a letter, else one that continues the given name, else the
- * one of the same family with the longest common prefix, else the nearest by edit distance.
+ * one of the same family with the longest common prefix, but none of another version ("gpt4"); else
+ * the nearest by edit distance.
  */
 static const char *choose_nearest(const char *given, const char **names, size_t count)
 {
@@ -316,9 +317,10 @@ static const char *choose_nearest(const char *given, const char **names, size_t 
     }
     bool near = false;
     const size_t relatives = keep_relatives(key, names, count, &near);
-    return relatives > 0 && (near || has_size(key))
-               ? rk_nearest_name_within(given, names, relatives, KEY_SIZE)
-               : rk_nearest_name(given, names, relatives > 0 ? relatives : count);
+    if (relatives == 0) {
+        return rk_nearest_name(given, names, count);
+    }
+    return near || has_size(key) ? rk_nearest_name_within(given, names, relatives, KEY_SIZE) : NULL;
 }
 
 size_t rk_catalogue_list_family(const char *kind, const char *name, char *list, size_t size)
