@@ -170,10 +170,16 @@ static void note_unused(unused_flags *unused, const char *name)
     unused->names[unused->length] = '\0';
 }
 
+/* Whether a word begins with a number below 0, which getopt takes for options. */
+static bool is_negative(const char *word)
+{
+    return word[0] == '-' && word[1] >= '0' && word[1] <= '9';
+}
+
 /* Whether a word may be the value of a flag: not another flag, but "-1" is one. */
 static bool is_value(const char *word)
 {
-    return word[0] != '-' || (word[1] >= '0' && word[1] <= '9');
+    return word[0] != '-' || is_negative(word);
 }
 
 /*
@@ -204,13 +210,55 @@ static int take_flag(const rk_command *command, int argc, char **argv, unused_fl
     return RK_PARSED;
 }
 
-static int set_option(const rk_command *command, const rk_option_info *info, const char *value,
-                      rk_job *job)
+/* Whether a word is one of the names of an option that takes several. */
+static bool is_choice(const rk_option_info *info, const char *word)
+{
+    for (size_t i = 0; info->choices && info->choices[i]; i++) {
+        if (strcmp(word, info->choices[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The names behind an option, between commas, as launch scripts write them between blanks. */
+static const char *join_choices(const rk_option_info *info, int argc, char **argv, char *out,
+                                size_t size)
+{
+    size_t used = (size_t)snprintf(out, size, "%s", optarg);
+    if (strchr(info->value, ',') == NULL || !is_choice(info, optarg)) {
+        return optarg;
+    }
+    while (optind < argc && used < size && is_choice(info, argv[optind])) {
+        used += (size_t)snprintf(out + used, size - used, ",%s", argv[optind++]);
+    }
+    return out;
+}
+
+/* Sets a flag that is given as "--json=true". */
+static int set_truth(const rk_command *command, const rk_option_info *info, const char *given,
+                     rk_job *job)
 {
     rk_error err;
-    return rk_job_set(job, info->name, info->value ? value : NULL, &err)
-               ? rk_fail_with(command, &err)
-               : RK_PARSED;
+    return rk_job_set(job, info->name, strchr(given, '=') + 1, &err) ? rk_fail_with(command, &err)
+                                                                     : RK_PARSED;
+}
+
+/* `spelled`: the name that is given, which may be an alias; a truth may follow a flag. */
+static int set_option(const rk_command *command, const rk_option_info *info, const char *spelled,
+                      int argc, char **argv, rk_job *job)
+{
+    rk_error err;
+    rk_flag_use use = RK_FLAG_ALONE;
+    char joined[512];
+    const char *value = info->value     ? join_choices(info, argc, argv, joined, sizeof(joined))
+                        : optind < argc ? argv[optind]
+                                        : NULL;
+    if (rk_job_set_launch_flag(job, spelled, value, &use, &err)) {
+        return rk_fail_with(command, &err);
+    }
+    optind += !info->value && use == RK_FLAG_WITH_VALUE;
+    return RK_PARSED;
 }
 
 /*
@@ -240,25 +288,32 @@ static int set_positional(const rk_command *command, const char *word, size_t *n
 static int read_all(const rk_command *command, int argc, char **argv, const tables *t, rk_job *job)
 {
     size_t next = 0;
-    int result = RK_PARSED, answer;
+    int result = RK_PARSED, answer, place = 0;
     unused_flags unused = {.length = 0};
     optind = 0; /* reset getopt: another table may have been parsed before */
     opterr = 0;
     while (result == RK_PARSED &&
-           (answer = getopt_long(argc, argv, t->letters, t->names, NULL)) != -1) {
+           (answer = getopt_long(argc, argv, t->letters, t->names, &place)) != -1) {
         rk_option_info info;
         if (answer == 'h' || answer == HELP_ALL) {
             rk_write_command_help(stdout, command, answer == HELP_ALL);
             return RK_EXIT_DONE;
         }
-        if (answer == '?' || answer == ':') {
+        if (answer == '?' && strchr(argv[optind - 1], '=') && find_option(command, optopt, &info) &&
+            !info.value) {
+            result = set_truth(command, &info, argv[optind - 1], job);
+        } else if (answer == '?' && optopt >= '0' && optopt <= '9') {
+            optind += optind < argc && is_negative(argv[optind]); /* whose letters are left */
+            result = set_positional(command, argv[optind - 1], &next, job);
+        } else if (answer == '?' || answer == ':') {
             result =
                 fail_option(command, answer, argv[optind - 1], optind < argc ? argv[optind] : NULL);
             result = result == RK_PARSED ? take_flag(command, argc, argv, &unused, job) : result;
         } else if (answer == POSITIONAL) {
             result = set_positional(command, optarg, &next, job);
         } else if (find_option(command, answer, &info)) {
-            result = set_option(command, &info, optarg, job);
+            const char *spelled = answer >= LONG_OPTION ? t->names[place].name : info.name;
+            result = set_option(command, &info, spelled, argc, argv, job);
         }
     }
     for (; result == RK_PARSED && optind < argc; optind++) { /* behind "--" */
@@ -292,7 +347,7 @@ const char *rk_arguments_word(int argc, char **argv, int index)
     }
     const char *word = argv[index + 1];
     const size_t digits = strspn(word, "0123456789");
-    return digits > 0 && word[digits] == 'x' ? word + digits + 1 : word;
+    return digits > 0 && word[digits] && strchr("xX*", word[digits]) ? word + digits + 1 : word;
 }
 
 const char *rk_arguments_find(int argc, char **argv, const char *name)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "job/machine.h"
 #include "layer/model_load.h"
 
 #include <stdlib.h>
@@ -94,6 +95,7 @@ rk_status rk_model_count_flops(const rk_model *model, int64_t sequence, const ch
 
 rk_status rk_system_create(const char *document, rk_system **system, rk_error *err)
 {
+    rk_machine machine;
     *system = NULL;
     rk_status status = rk_need(document, "name of a system", err);
     if (status) {
@@ -103,7 +105,15 @@ rk_status rk_system_create(const char *document, rk_system **system, rk_error *e
     if (!created) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a system");
     }
-    status = rk_system_load(document, created, err);
+    status = rk_machine_read_number_first(document, &machine, err);
+    if (!status && machine.system[0]) {
+        status = rk_fail(err, RK_ERR_INVALID,
+                         "%.200s is a number and a system: create \"%.200s\", and give "
+                         "\"accelerators\": %lld with the strategy",
+                         document, machine.system,
+                         (long long)(machine.count * rk_machine_unit(machine.system)));
+    }
+    status = status ? status : rk_system_load(document, created, err);
     if (status) {
         free(created);
         return status;

@@ -189,7 +189,7 @@ rk_status rk_ask(const rk_setup *setup, rk_job *job, const char *options, rk_err
     rk_status status = options ? rk_job_set_json(job, options, err) : RK_OK;
     status = status ? status : check_options(setup, request, err);
     status = status ? status : rk_job_set(job, "model", setup->inputs.model.name, err);
-    status = status ? status : rk_job_set(job, "system", setup->inputs.system.name, err);
+    status = status ? status : rk_job_set_exactly(job, "system", setup->inputs.system.name, err);
     return status ? status : rk_request_limit(request, &own.system, err);
 }
 

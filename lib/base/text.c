@@ -121,7 +121,8 @@ static size_t edit_distance(const char *a, const char *b)
 
 const char *rk_nearest_name(const char *given, const char *const *names, size_t count)
 {
-    return rk_nearest_name_within(given, names, count, strlen(given) / 3 + 1);
+    const size_t length = strlen(given); /* two of three letters are another word */
+    return rk_nearest_name_within(given, names, count, length < 4 ? 1 : length / 3 + 1);
 }
 
 const char *rk_nearest_name_within(const char *given, const char *const *names, size_t count,

@@ -40,7 +40,7 @@ const char *rk_count_text(double value, char out[RK_NUMBER_TEXT_SIZE]);
 
 /*
  * Returns the name nearest to `given` among names[0..count), or NULL when none is near enough to
- * be a misspelling (edit distance above a third of the length).
+ * be a misspelling (edit distance above a third of the length; of three letters, one).
  */
 const char *rk_nearest_name(const char *given, const char *const *names, size_t count);
 

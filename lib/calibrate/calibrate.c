@@ -69,6 +69,7 @@ static rk_status fit(rk_calibration *c, rk_error *err)
     if (!status) {
         status = assess(c, start, &c->loss_start, &c->start, &c->held_start, err);
     }
+    status = status ? status : rk_fit_setup_check(&c->bench, err);
     if (!status) {
         status = rk_search(&c->bench, -1, recipe->starts, (uint64_t)recipe->seed, values, err);
     }

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/extremes.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -228,6 +229,58 @@ static double operator_seconds(const rk_fit_setup *bench, const rk_observation *
     default:
         return rk_stream_seconds(a, row->stream_bytes);
     }
+}
+
+/* Names of what an accelerator has rates for; returns their number. */
+static size_t list_kernels(const rk_accelerator *a, bool flash, const char **names)
+{
+    size_t count = 0;
+    for (int i = 0; flash && i < RK_FLASH_LIBRARY_COUNT; i++) {
+        if (a->flash[i].forward > 0 || a->flash[i].backward > 0) {
+            names[count++] = rk_flash_library_names[i];
+        }
+    }
+    for (int i = 0; !flash && i < RK_PRECISION_COUNT; i++) {
+        if (a->gemm[i].peak > 0) {
+            names[count++] = rk_precision_names[i];
+        }
+    }
+    return count;
+}
+
+static rk_status fail_kernel(const rk_fit_setup *bench, const rk_observation *row, bool flash,
+                             rk_error *err)
+{
+    const char *names[RK_FLASH_LIBRARY_COUNT + RK_PRECISION_COUNT];
+    const rk_flash_work *work = &row->flash.work;
+    const char *name = flash ? rk_flash_library_names[work->library]
+                             : rk_precision_names[row->op.kernel.gemm.precision];
+    const size_t count = list_kernels(&bench->machines[row->document].accelerator, flash, names);
+    const char *nearest = rk_nearest_name_within(name, names, count, strlen(name));
+    (void)rk_fail(err, RK_ERR_INVALID,
+                  "row %zu: %s has no %srate of the kernel %s%s%s%s; add it to the document, or "
+                  "leave such rows out by \"where\"",
+                  row->row + 1, rk_tuned_name(bench->documents[row->document]),
+                  !flash           ? ""
+                  : work->backward ? "backward "
+                                   : "forward ",
+                  name, nearest ? " (nearest: " : "", nearest ? nearest : "", nearest ? ")" : "");
+    rk_error_set_file(err, bench->rows->tables[row->table].name);
+    return RK_ERR_INVALID;
+}
+
+rk_status rk_fit_setup_check(const rk_fit_setup *bench, rk_error *err)
+{
+    for (size_t i = 0; i < bench->rows->count; i++) {
+        const rk_observation *row = &bench->rows->rows[i];
+        const rk_table_kind kind = bench->recipe->tables[row->table].kind;
+        const bool flash = kind == RK_TABLE_FLASH;
+        if (row->document >= 0 && (flash || kind == RK_TABLE_GEMM) &&
+            !isfinite(operator_seconds(bench, row))) {
+            return fail_kernel(bench, row, flash, err);
+        }
+    }
+    return RK_OK;
 }
 
 /* The document that is the software of a run, or NULL. */

@@ -41,6 +41,10 @@ void rk_fit_setup_clear(rk_fit_setup *bench);
 /* Sets all constants and reads the documents again. */
 rk_status rk_fit_setup_set(rk_fit_setup *bench, const double *values, rk_error *err);
 
+/* Refuses rows of kernels that their documents, with the constants as they are set, have no rates
+ * for: the error names the kernel, and the nearest that has rates. */
+rk_status rk_fit_setup_check(const rk_fit_setup *bench, rk_error *err);
+
 /* log(predicted / measured) of a row under the constants that were set last. */
 double rk_fit_setup_error(const rk_fit_setup *bench, const rk_observation *row);
 

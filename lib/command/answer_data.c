@@ -27,13 +27,16 @@ void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
     }
     const char *kernel =
         rk_describe_kernel(accelerator, &inputs->software.stack, rk_request_kernel(request), words);
-    if (request->seq == 0 || request->assumed_batch || kernel) {
+    if (request->seq == 0 || request->assumed_batch || request->line.plain_states || kernel) {
         rk_json_open_member(writer, "assumed", "{");
         if (request->seq == 0) {
             rk_json_count(writer, "seq", (uint64_t)inputs->model.seq);
         }
         if (request->assumed_batch) {
             rk_json_count(writer, "global_batch", (uint64_t)request->global_batch);
+        }
+        if (request->line.plain_states) {
+            rk_json_count(writer, "zero", RK_SHARD_NONE);
         }
         if (kernel) {
             rk_json_string(writer, "attention_kernel", kernel);

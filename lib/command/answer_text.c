@@ -129,6 +129,14 @@ static void write_system(FILE *to, const rk_request *request, const rk_system *s
     rk_write_label(to, "system");
     (void)fprintf(to, "%s: %s, dense TFLOP/s %s\n", rk_json_title(request->system), a->name,
                   rk_describe_matrix(a, words));
+    if (request->nodes > 0) {
+        char nodes[RK_COUNTED_SIZE], all[RK_COUNTED_SIZE];
+        rk_write_label(to, "");
+        (void)fprintf(to, "%s of %" PRId64 " = %s\n",
+                      rk_counted((uint64_t)request->nodes, rk_request_unit(system), nodes),
+                      rk_system_node(system),
+                      rk_counted((uint64_t)request->accelerators, "accelerator", all));
+    }
     rk_write_label(to, "");
     (void)fprintf(to, "%.1f GiB of memory to use, %.0f GB/s\n", a->memory_usable / GIB,
                   a->memory_bandwidth / 1e9);
@@ -143,7 +151,7 @@ static void write_system(FILE *to, const rk_request *request, const rk_system *s
 /* What was chosen for the person: sequence length, batch, rates of the attention kernel. */
 static void write_assumed(FILE *to, const rk_request *request, const rk_inputs *inputs)
 {
-    char number[RK_COMMAS_SIZE], words[RK_WORDS_SIZE];
+    char number[RK_COUNTED_SIZE], words[RK_WORDS_SIZE];
     const char *label = "assumed";
     if (request->seq == 0) {
         rk_write_label(to, label);
@@ -153,14 +161,30 @@ static void write_assumed(FILE *to, const rk_request *request, const rk_inputs *
     }
     if (request->assumed_batch) {
         rk_write_label(to, label);
-        (void)fprintf(to, "global batch of %s sequences, about 4 M tokens (--global-batch)\n",
-                      rk_with_commas((uint64_t)request->global_batch, number));
+        (void)fprintf(to, "global batch of %s, about 4 M tokens (--global-batch)\n",
+                      rk_counted((uint64_t)request->global_batch, "sequence", number));
         label = "";
     }
     if (rk_describe_kernel(&inputs->system.accelerator, &inputs->software.stack,
                            rk_request_kernel(request), words)) {
         rk_write_label(to, label);
         (void)fprintf(to, "%s\n", words);
+    }
+}
+
+/* What a launch line means beyond its words, and what of it is not predicted. */
+static void write_launch(FILE *to, const rk_launch_line *line)
+{
+    if (line->plain_states) {
+        rk_write_label(to, "launch");
+        (void)fputs("ZeRO-0, as the line has no --use-distributed-optimizer\n", to);
+    }
+    if (line->pieces > 1) {
+        rk_write_label(to, line->plain_states ? "" : "launch");
+        (void)fprintf(to,
+                      "recomputes all layers, in pieces of %" PRId64
+                      "; memory is that of pieces of one\n",
+                      line->pieces);
     }
 }
 
@@ -188,6 +212,7 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
         (void)fprintf(to, "%s\n", reason);
     }
     write_assumed(to, request, inputs);
+    write_launch(to, &request->line);
 }
 
 /* Writes a field of a strategy behind a comma. */
@@ -200,12 +225,12 @@ static void write_field(FILE *to, const rk_strategy *s, const char *key)
 
 void rk_write_strategy(FILE *to, const rk_strategy *s)
 {
-    char number[RK_COMMAS_SIZE];
+    char number[RK_COUNTED_SIZE];
     rk_write_label(to, "strategy");
     (void)fprintf(to,
-                  "%s accelerators: TP %" PRId64 "%s, CP %" PRId64 "%s%s, PP %" PRId64
-                  ", DP %" PRId64 ", EP %" PRId64 ", ETP %" PRId64 "; ZeRO-%d",
-                  rk_with_commas((uint64_t)rk_strategy_ranks(s), number), s->tp,
+                  "%s: TP %" PRId64 "%s, CP %" PRId64 "%s%s, PP %" PRId64 ", DP %" PRId64
+                  ", EP %" PRId64 ", ETP %" PRId64 "; ZeRO-%d",
+                  rk_counted((uint64_t)rk_strategy_ranks(s), "accelerator", number), s->tp,
                   s->tp > 1 && s->sp ? " with SP" : "", s->cp, s->cp > 1 ? " by " : "",
                   s->cp > 1 ? rk_cp_kind_names[s->cp_kind] : "", s->pp, s->dp, s->ep, s->etp,
                   (int)s->sharding);
@@ -218,9 +243,10 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     (void)fputc('\n', to);
     rk_write_label(to, "");
     (void)fprintf(to,
-                  "batch %" PRId64 " = DP %" PRId64 " x %" PRId64 " microbatches of %" PRId64
+                  "batch %" PRId64 " = DP %" PRId64 " x %" PRId64 " microbatch%s of %" PRId64
                   ", sequence %" PRId64,
-                  s->global_batch, s->dp, rk_strategy_microbatches(s), s->micro_batch, s->seq);
+                  s->global_batch, s->dp, rk_strategy_microbatches(s),
+                  rk_strategy_microbatches(s) == 1 ? "" : "es", s->micro_batch, s->seq);
     if (s->document > 0) {
         (void)fprintf(to, " of documents of %" PRId64, s->document);
     }

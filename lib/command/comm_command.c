@@ -696,7 +696,7 @@ const rk_command rk_command_comm = {
     .notes = "Sizes and bandwidths are those of nccl-tests. Exit status: 0 done, 2 wrong usage\n"
              "or input.\n"
              "\n"
-             "example: reckon comm all-reduce 64xdgx-h100-superpod --bytes 1Mi..1Gi --explain",
+             "example: reckon comm all-reduce 8xdgx-h100-superpod --bytes 1Mi..1Gi --explain",
     .size = sizeof(rk_comm_args),
     .init = rk_comm_init,
     .run = run_comm,

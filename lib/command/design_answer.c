@@ -76,12 +76,17 @@ static rk_status settle_processors(const rk_prices *prices, const char *name,
     const rk_price_axis *axis = find_axis(prices, "processors");
     int64_t *given = planner->accelerators(options);
     if (axis && *given > 0) {
-        return rk_fail(err, RK_ERR_INVALID, "%s has an axis of processors: leave out --%s", name,
-                       planner->accelerators_option);
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s has an axis of processors, which are the accelerators: leave out "
+                       "--%s, and the number before the system, as in h100 for 64xh100",
+                       name, planner->accelerators_option);
     }
     if (!axis && *given == 0) {
-        return rk_fail(err, RK_ERR_INVALID, "%s has no axis of processors: say how many with --%s",
-                       name, planner->accelerators_option);
+        return rk_fail(
+            err, RK_ERR_INVALID,
+            "%s has no axis \"processors\", so the number of accelerators is missing: give "
+            "--%s N, or 64xh100 in place of h100",
+            name, planner->accelerators_option);
     }
     for (int i = 0; axis && i < axis->count; i++) {
         if (axis->values[i] > (double)*given && axis->values[i] < 0x1p40) {

@@ -161,6 +161,7 @@ const rk_command rk_command_design = {
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
+    .note_launch_word = rk_request_note_launch_word,
     .notes = "Searches the best strategy on every machine within the price list. Without a\n"
              "target, lists the machines that no other beats in both cost and speed.\n"
              "Calculon's documents are judged by Calculon's method; its options:\n"

@@ -171,6 +171,7 @@ const rk_command rk_command_estimate = {
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
+    .note_launch_word = rk_request_note_launch_word,
     .notes = RK_NOTES_OF_CHOICES
     "Without --accelerators, degrees that are left open are 1. Exit status: 0 done,\n"
     "1 it does not fit, 2 wrong usage or input, or an illegal strategy.\n"

@@ -125,6 +125,7 @@ const rk_command rk_command_explain = {
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
+    .note_launch_word = rk_request_note_launch_word,
     .notes = "Improves one hardware number at a time by --change and searches again; the\n"
              "domain of the fastest network doubles. Calculon's documents are explained by\n"
              "Calculon's method; its options: 'reckon explain --method calculon --help'.\n"

@@ -245,6 +245,7 @@ const rk_command rk_command_fit = {
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
+    .note_launch_word = rk_request_note_launch_word,
     .notes = RK_NOTES_OF_CHOICES
     "Exit status: 0 it fits, 1 it does not, 2 wrong usage or input, or an illegal\n"
     "strategy.\n"

@@ -25,7 +25,7 @@ static void write_help(FILE *to, const rk_help *help)
 void rk_write_illegal(FILE *to, const rk_plan_answer *plan)
 {
     const rk_reasons *reasons = &plan->ranking.shortage.reasons;
-    char number[RK_COMMAS_SIZE];
+    char number[RK_COUNTED_SIZE];
     (void)fputs("No strategy of this space is legal.\n", to);
     if (reasons->indivisible[0]) {
         (void)fprintf(to, "None exists because %s.\n", reasons->indivisible);
@@ -35,9 +35,9 @@ void rk_write_illegal(FILE *to, const rk_plan_answer *plan)
     } else if (reasons->strategies == 0) {
         (void)fprintf(
             to,
-            "No product of degrees is %s accelerators and leaves a data-parallel degree "
+            "No product of degrees is %s and leaves a data-parallel degree "
             "that divides the global batch of %s.\n",
-            rk_with_commas((uint64_t)plan->space.accelerators, number),
+            rk_counted((uint64_t)plan->space.accelerators, "accelerator", number),
             rk_with_commas((uint64_t)plan->space.global_batch, (char[RK_COMMAS_SIZE]){0}));
     }
     for (int i = 0; i < reasons->rule_count; i++) {

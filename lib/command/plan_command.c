@@ -64,6 +64,7 @@ static void init_reckon(void *request)
 {
     rk_request_init(request);
     ((rk_request *)request)->top = 0;
+    ((rk_request *)request)->line.open = true; /* a pasted line is what to begin with */
 }
 
 /* With a number given the answer is a ranking; a launch file needs only the fastest. */
@@ -109,6 +110,7 @@ const rk_command rk_command_plan = {
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
+    .note_launch_word = rk_request_note_launch_word,
     .notes = "Degrees may be lists: --tp 4,8. Numbers may end in k, M, G, B, T (powers of\n"
              "1000; B is a billion) or Ki, Mi, Gi, Ti (of 1024). Exit status: 0 done, 1 no\n"
              "strategy fits, 2 wrong usage or input.\n"

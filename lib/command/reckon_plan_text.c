@@ -112,10 +112,10 @@ rk_status rk_plan_answer_write_best(FILE *to, const rk_plan_answer *plan, rk_tab
 void rk_plan_answer_write_inputs(FILE *to, const rk_plan_answer *plan)
 {
     const rk_strategy *base = &plan->space.base;
-    char accelerators[RK_COMMAS_SIZE], batch[RK_COMMAS_SIZE];
+    char accelerators[RK_COUNTED_SIZE], batch[RK_COUNTED_SIZE];
     rk_write_inputs(to, plan->request, plan->inputs);
-    (void)fprintf(to, "%-10s%s accelerators, batch of %s sequences of %" PRId64 ", %s\n", "run",
-                  rk_with_commas((uint64_t)plan->space.accelerators, accelerators),
-                  rk_with_commas((uint64_t)plan->space.global_batch, batch), base->seq,
+    (void)fprintf(to, "%-10s%s, batch of %s of %" PRId64 ", %s\n", "run",
+                  rk_counted((uint64_t)plan->space.accelerators, "accelerator", accelerators),
+                  rk_counted((uint64_t)plan->space.global_batch, "sequence", batch), base->seq,
                   rk_precision_names[base->precision]);
 }

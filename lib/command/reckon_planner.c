@@ -181,9 +181,9 @@ static void write_documents(FILE *to, const rk_asked *asked)
 
 static void write_batch(FILE *to, const rk_asked *asked)
 {
-    char number[RK_COMMAS_SIZE];
-    (void)fprintf(to, "batch of %s sequences of %" PRId64 ", %s\n",
-                  rk_with_commas((uint64_t)asked->batch, number), asked->seq,
+    char number[RK_COUNTED_SIZE];
+    (void)fprintf(to, "batch of %s of %" PRId64 ", %s\n",
+                  rk_counted((uint64_t)asked->batch, "sequence", number), asked->seq,
                   rk_precision_names[asked->problem.reckon.space.base.precision]);
 }
 

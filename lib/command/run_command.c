@@ -262,6 +262,7 @@ const rk_command rk_command_run = {
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
+    .note_launch_word = rk_request_note_launch_word,
     .notes = RK_NOTES_OF_CHOICES
     "--deadline, --budget and --max-power search the number of accelerators too,\n"
     "so give none; --system may then list several systems, each with a limit:\n"

@@ -109,9 +109,9 @@ void rk_rules_write(FILE *to, const rk_rules *r)
     (void)fprintf(
         to,
         "7 to 8 times %.4g GB of weights in fp32 is %.0f to %.0f GB; predicted %.0f GB on "
-        "%.0f accelerators\n",
+        "%.0f accelerator%s\n",
         r->weights / GIGA, 7 * r->weights / GIGA, 8 * r->weights / GIGA, r->memory / GIGA,
-        r->accelerators);
+        r->accelerators, r->accelerators > 1 ? "s" : "");
     if (r->part_rate > 0 && r->part < r->accelerators) {
         rk_write_label(to, "scaling");
         (void)fprintf(to,

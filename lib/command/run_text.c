@@ -193,10 +193,10 @@ static void write_spares(FILE *to, const rk_whole_run *run)
     const double rate = run->training.failure_rate * r->node * rk_reliability_hardware_share(r);
     char repair[RK_AMOUNT_SIZE];
     if (rate > 0) {
-        (void)fprintf(to,
-                      "%-10s%.0f nodes: %.0f spare suffice 99 %% of the time, at %s to repair\n",
-                      "", nodes, rk_spares_needed(nodes, rate, r->repair_s, 0.99),
-                      rk_duration_text(r->repair_s, repair));
+        (void)fprintf(
+            to, "%-10s%.0f node%s: %.0f spare suffice 99 %% of the time, at %s to repair\n", "",
+            nodes, nodes > 1 ? "s" : "", rk_spares_needed(nodes, rate, r->repair_s, 0.99),
+            rk_duration_text(r->repair_s, repair));
     }
 }
 

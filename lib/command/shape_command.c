@@ -271,6 +271,7 @@ const rk_command rk_command_shape = {
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
+    .note_launch_word = rk_request_note_launch_word,
     .notes = "Varies blocks, heads and hidden size, and searches the best strategy for each\n"
              "shape; everything else is that of --model. --blocks and --heads fix what they\n"
              "name. On systems of Calculon, Calculon's method is used; its options:\n"

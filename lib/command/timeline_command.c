@@ -232,6 +232,7 @@ const rk_command rk_command_timeline = {
     .shared = rk_strategy_options,
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
+    .note_launch_word = rk_request_note_launch_word,
     .notes = "The ending of the file selects the format: .json a trace for Perfetto, .svg a\n"
              "picture, .csv a table of all operations. Without --output, a sketch in "
              "letters.\n" RK_NOTES_OF_CHOICES

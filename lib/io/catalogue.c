@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define KEY_SIZE 64 /* of a name without case, hyphens and the like */
 
@@ -32,11 +33,27 @@ static bool is_joint(char c)
     return c && strchr("-_ ", c);
 }
 
-/* Strips a suffix such as "-instruct": fine-tuned weights have the shape of their base model. */
-static size_t length_without_ending(const char *name)
+/* Whether the letters at `text` are a month, "2507" or "0324" as releases are dated. */
+static bool is_month(const char *text)
 {
-    static const char *const endings[] = {"-instruct", "-chat", "-base", "-hf", "-it"};
-    const size_t length = strlen(name);
+    const size_t digits = strspn(text, "0123456789");
+    const int first = (text[0] - '0') * 10 + (text[1] - '0');
+    const int last = digits == 4 ? (text[2] - '0') * 10 + (text[3] - '0') : 0;
+    return digits == 4 && ((first >= 20 && last >= 1 && last <= 12) ||
+                           (first >= 1 && first <= 12 && last >= 1 && last <= 31));
+}
+
+/*
+ * Strips one suffix such as "-instruct" or "-2507" from the first `length` letters: fine-tuned
+ * weights, and later releases of them, have the shape of their base model.
+ */
+static size_t strip_ending(const char *name, size_t length)
+{
+    static const char *const endings[] = {"-instruct", "-thinking", "-chat", "-base",
+                                          "-fp8",      "-hf",       "-it"};
+    if (length > 5 && is_joint(name[length - 5]) && is_month(name + length - 4)) {
+        return length - 5;
+    }
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
         const size_t end = strlen(endings[i]);
         size_t same = 0;
@@ -50,6 +67,15 @@ static size_t length_without_ending(const char *name)
         if (same == end && length > end) {
             return length - end;
         }
+    }
+    return length;
+}
+
+static size_t length_without_ending(const char *name)
+{
+    size_t length = strlen(name), shorter;
+    while ((shorter = strip_ending(name, length)) < length) {
+        length = shorter;
     }
     return length;
 }
@@ -241,8 +267,19 @@ static size_t common_length(const char *a, const char *b)
     return length;
 }
 
+/* Whether a name has a number of parameters, "8b" or "0.5b", which another size can stand for. */
+static bool has_size(const char *key)
+{
+    for (const char *b = strchr(key, 'b'); b; b = strchr(b + 1, 'b')) {
+        if (b > key && isdigit((unsigned char)b[-1])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Moves the names of the family with the longest common prefix to the front; returns how many. */
-static size_t keep_relatives(const char *key, const char **names, size_t count)
+static size_t keep_relatives(const char *key, const char **names, size_t count, bool *near)
 {
     const size_t family = family_length(key);
     size_t longest = family, kept = 0;
@@ -257,12 +294,14 @@ static size_t keep_relatives(const char *key, const char **names, size_t count)
         longest = common;
         names[kept++] = names[i];
     }
+    *near = longest > family; /* a number begins alike, too */
     return kept;
 }
 
 /*
  * Suggests a name: one that differs by a letter, else one that continues the given name, else the
- * one of the same family with the longest common prefix, else the nearest by edit distance.
+ * one of the same family with the longest common prefix, but none of another version ("gpt4"); else
+ * the nearest by edit distance.
  */
 static const char *choose_nearest(const char *given, const char **names, size_t count)
 {
@@ -276,9 +315,36 @@ static const char *choose_nearest(const char *given, const char **names, size_t 
     if (nearest) {
         return nearest;
     }
-    const size_t relatives = keep_relatives(key, names, count);
-    return relatives > 0 ? rk_nearest_name_within(given, names, relatives, KEY_SIZE)
-                         : rk_nearest_name(given, names, count);
+    bool near = false;
+    const size_t relatives = keep_relatives(key, names, count, &near);
+    if (relatives == 0) {
+        return rk_nearest_name(given, names, count);
+    }
+    return near || has_size(key) ? rk_nearest_name_within(given, names, relatives, KEY_SIZE) : NULL;
+}
+
+size_t rk_catalogue_list_family(const char *kind, const char *name, char *list, size_t size)
+{
+    enum { LETTERS = 3 };
+    char key[KEY_SIZE];
+    make_key(name, key);
+    const size_t length = family_length(key);
+    if (key[length] == '\0' || length < LETTERS) {
+        return 0;
+    }
+    key[length] = '\0';
+    return rk_catalogue_list(kind, key, list, size);
+}
+
+/* Appends a name to a list, or dots where it does not fit. */
+static void append_name(const char *name, char *list, size_t size)
+{
+    const size_t used = strlen(list), more = strlen(name) + strlen(", ") + strlen("...");
+    if (used + more < size) {
+        (void)snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
+    } else if (used + strlen("...") < size && !rk_ends_with(list, "...")) {
+        (void)snprintf(list + used, size - used, "...");
+    }
 }
 
 size_t rk_catalogue_list(const char *kind, const char *start, char *list, size_t size)
@@ -288,16 +354,26 @@ size_t rk_catalogue_list(const char *kind, const char *start, char *list, size_t
     make_key(start, key);
     for (size_t i = 0; key[0] && i < rk_catalogue_count; i++) {
         const char *name = rk_catalogue[i].name;
-        const size_t used = strlen(list), more = strlen(name) + strlen(", ") + strlen("...");
         make_key(name, other);
-        if (strcmp(rk_catalogue[i].kind, kind) != 0 || strncmp(other, key, strlen(key)) != 0) {
-            continue;
+        if (strcmp(rk_catalogue[i].kind, kind) == 0 && strncmp(other, key, strlen(key)) == 0) {
+            append_name(name, list, size);
+            count++;
         }
-        count++;
-        if (used + more < size) {
-            (void)snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
-        } else if (used + strlen("...") < size && !rk_ends_with(list, "...")) {
-            (void)snprintf(list + used, size - used, "...");
+    }
+    return count;
+}
+
+size_t rk_catalogue_list_ending(const char *kind, const char *end, char *list, size_t size)
+{
+    const size_t length = strlen(end);
+    size_t count = 0;
+    for (size_t i = 0; length > 1 && i < rk_catalogue_count; i++) {
+        const char *name = rk_catalogue[i].name;
+        const size_t all = strlen(name);
+        if (strcmp(rk_catalogue[i].kind, kind) == 0 && all > length &&
+            name[all - length - 1] == '-' && strcasecmp(name + all - length, end) == 0) {
+            append_name(name, list, size);
+            count++;
         }
     }
     return count;

@@ -35,6 +35,13 @@ const rk_catalogue_entry *rk_catalogue_find_inside(const char *kind, const char 
  */
 size_t rk_catalogue_list(const char *kind, const char *start, char *list, size_t size);
 
+/* The same for names that end in the word `end`: "70b" is that of llama3-70b. */
+size_t rk_catalogue_list_ending(const char *kind, const char *end, char *list, size_t size);
+
+/* The same for the names of the family of `name`, its letters up to the first digit: "gpt" of gpt4.
+ * Returns 0 where there is no digit, or not three letters before it. */
+size_t rk_catalogue_list_family(const char *kind, const char *name, char *list, size_t size);
+
 /* Returns the name nearest to `name` among the entries of `kind`, or NULL. */
 const char *rk_catalogue_nearest(const char *kind, const char *name);
 

@@ -350,10 +350,31 @@ static bool is_listed(const char *kind)
            strcmp(kind, "accelerators") == 0 || strcmp(kind, "stacks") == 0;
 }
 
+/* "Qwen/Qwen3-4B": an organisation and a model, and no path of this machine. */
+static bool is_hub_id(const char *name)
+{
+    const char *slash = strchr(name, '/');
+    return slash && slash > name && slash[1] && !strchr(slash + 1, '/') && name[0] != '.' &&
+           name[0] != '~' && access(name, F_OK) != 0;
+}
+
+static rk_status fail_hub_id(const char *name, const char *shown, rk_error *err)
+{
+    const char *nearest = rk_catalogue_nearest("models", strchr(name, '/') + 1);
+    return rk_fail(err, RK_ERR_INVALID,
+                   "the catalogue has no model \"%s\"; %s%s%sgive its config.json, which is at "
+                   "https://huggingface.co/%s/resolve/main/config.json",
+                   shown, nearest ? "did you mean \"" : "", nearest ? nearest : "",
+                   nearest ? "\"? Or " : "", shown);
+}
+
 static rk_status fail_unknown_name(const char *name, const char *kind, rk_error *err)
 {
     char shown[RK_JSON_TEXT_SIZE];
     (void)rk_json_printable(name, shown, sizeof(shown));
+    if (kind && strcmp(kind, "models") == 0 && is_hub_id(name)) {
+        return fail_hub_id(name, shown, err);
+    }
     const char *nearest = kind ? rk_catalogue_nearest(kind, name) : NULL;
     if (!kind || strchr(name, '/') || access(name, F_OK) == 0) {
         return rk_fail(err, RK_ERR_INVALID,
@@ -364,6 +385,16 @@ static rk_status fail_unknown_name(const char *name, const char *kind, rk_error 
     if (rk_catalogue_list(kind, name, longer, sizeof(longer)) > 1) {
         return rk_fail(err, RK_ERR_INVALID, "\"%s\" is not a whole name; there are %s", shown,
                        longer);
+    }
+    if (!calculon && rk_catalogue_list_ending(kind, name, longer, sizeof(longer)) > 0) {
+        return rk_fail(err, RK_ERR_INVALID, "\"%s\" is the end of a name; the catalogue has %s",
+                       shown, longer);
+    }
+    if (!nearest && rk_catalogue_list_family(kind, name, longer, sizeof(longer)) > 0) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the catalogue has no \"%s\" in %s; it has %s; another is given by its "
+                       "document, a .json file",
+                       shown, kind, longer);
     }
     if (!nearest && is_listed(kind)) {
         return rk_fail(err, RK_ERR_INVALID,

@@ -3,6 +3,7 @@
 #include "io/catalogue.h"
 #include "io/document.h"
 #include "job/job.h"
+#include "job/machine.h"
 
 #include <string.h>
 
@@ -76,6 +77,10 @@ const char *rk_catalogue_name(size_t index, const char **kind)
 static rk_status identify(const char *name, rk_document_kind kind, bool *is, rk_error *err)
 {
     rk_document_kind found;
+    rk_machine machine = {.count = 0};
+    if (name && rk_machine_read_number_first(name, &machine, err) == RK_OK && machine.system[0]) {
+        name = machine.system;
+    }
     const rk_status status = name ? rk_document_identify(name, &found, err) : RK_ERR_INVALID;
     *is = *is || (status == RK_OK && found == kind);
     return status == RK_ERR_MEMORY ? status : RK_OK;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define USUAL_WIDTH 80
 
@@ -99,12 +100,32 @@ static bool has_name(const rk_option *option, const char *given)
     return found;
 }
 
+/* The number behind a name, as in "tp8" and "zero-3", whose name goes to `word`; NULL: none. */
+static const char *find_number(const char *given, const char *const *names, size_t count,
+                               char word[RK_OPTION_WORD_SIZE])
+{
+    const size_t length = strcspn(given, "0123456789");
+    const size_t letters = length > 0 && given[length - 1] == '-' ? length - 1 : length;
+    const char *number = given + length;
+    if (*number == '\0' || number[strspn(number, "0123456789")] != '\0') {
+        return NULL;
+    }
+    (void)snprintf(word, RK_OPTION_WORD_SIZE, "%.*s", (int)letters, given);
+    for (size_t i = 0; i < count; i++) {
+        if (strcasecmp(names[i], word) == 0) {
+            (void)snprintf(word, RK_OPTION_WORD_SIZE, "%s", names[i]);
+            return number;
+        }
+    }
+    return NULL;
+}
+
 /* A suggestion: the names that begin with the given one, or the nearest one. */
 rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_error *err)
 {
     enum { FITTING_MAX = 6 };
     const char *names[(1 + RK_ALIAS_MAX) * RK_OPTION_MAX], *fitting[FITTING_MAX];
-    char forms[FITTING_MAX][RK_OPTION_WORD_SIZE], list[256];
+    char forms[FITTING_MAX][RK_OPTION_WORD_SIZE], list[256], word[RK_OPTION_WORD_SIZE];
     size_t count = 0, fitting_count = 0;
     const rk_option *option;
     for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
@@ -124,6 +145,11 @@ rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_e
     if (fitting_count > 1) {
         return rk_fail(err, RK_ERR_INVALID, "option --%s could be %s", given,
                        rk_join_words(fitting, fitting_count, " or ", list, sizeof(list)));
+    }
+    const char *number = find_number(given, names, count, word);
+    if (number) {
+        return rk_fail(err, RK_ERR_INVALID, "unknown option --%s; did you mean --%s %s?", given,
+                       word, number);
     }
     const char *nearest = rk_nearest_name(given, names, count);
     return nearest ? rk_fail(err, RK_ERR_INVALID, "unknown option --%s; did you mean --%s?", given,
@@ -182,7 +208,14 @@ static rk_status fail_twice(const rk_job *job, const rk_option *option, const ch
                    model ? "model" : "system", job->command->name, a, b, choice);
 }
 
-static rk_status set_option(rk_job *job, const char *option, const char *value, bool by_word,
+/* How an option is given. */
+enum giving {
+    BY_NAME,      /* a system may come with a number: "64xh100" */
+    BY_NAME_ONLY, /* a system is a document, however it is called */
+    BY_WORD,      /* without a name */
+};
+
+static rk_status set_option(rk_job *job, const char *option, const char *value, enum giving giving,
                             rk_error *err)
 {
     const size_t count = rk_command_option_count(job->command);
@@ -197,7 +230,15 @@ static rk_status set_option(rk_job *job, const char *option, const char *value, 
     if (!value && found->type != RK_OPTION_FLAG) {
         return rk_fail(err, RK_ERR_INVALID, "%s needs a value: %s", found->name, found->value);
     }
+    if (giving == BY_NAME && found->word == RK_WORD_SYSTEM) {
+        bool split = false;
+        const rk_status status = rk_job_split_machine(job, value, &split, err);
+        if (status || split) {
+            return status;
+        }
+    }
     const char *kept = value ? keep_text(job, value, found->writes) : NULL;
+    const bool by_word = giving == BY_WORD;
     if (value && !kept) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the options");
     }
@@ -213,12 +254,17 @@ static rk_status set_option(rk_job *job, const char *option, const char *value, 
 
 rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_error *err)
 {
-    return set_option(job, option, value, false, err);
+    return set_option(job, option, value, BY_NAME, err);
+}
+
+rk_status rk_job_set_exactly(rk_job *job, const char *option, const char *value, rk_error *err)
+{
+    return set_option(job, option, value, BY_NAME_ONLY, err);
 }
 
 rk_status rk_job_set_by_word(rk_job *job, const char *option, const char *value, rk_error *err)
 {
-    return set_option(job, option, value, true, err);
+    return set_option(job, option, value, BY_WORD, err);
 }
 
 bool rk_job_has(const rk_job *job, const char *option)
@@ -228,6 +274,13 @@ bool rk_job_has(const rk_job *job, const char *option)
         set = set || (job->seen[i] && has_name(rk_command_option(job->command, i), option));
     }
     return set;
+}
+
+static void note_launch_word(rk_job *job, const char *word)
+{
+    if (job->command->note_launch_word) {
+        job->command->note_launch_word(job->arguments, word);
+    }
 }
 
 rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *value, rk_flag_use *use,
@@ -240,9 +293,12 @@ rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *valu
         *c = *c == '_' ? '-' : *c;
     }
     for (size_t i = 0; (option = rk_command_option(job->command, i)); i++) {
-        if (!option->positional && has_name(option, name)) {
-            *use = option->type == RK_OPTION_FLAG ? RK_FLAG_ALONE : RK_FLAG_WITH_VALUE;
-            return rk_job_set(job, name, option->type == RK_OPTION_FLAG ? NULL : value, err);
+        if (!option->positional && (has_name(option, flag) || has_name(option, name))) {
+            const char *truth = rk_truth_of(value);
+            note_launch_word(job, name);
+            *use = option->type == RK_OPTION_FLAG && !truth ? RK_FLAG_ALONE : RK_FLAG_WITH_VALUE;
+            return rk_job_set(job, option->name, option->type == RK_OPTION_FLAG ? truth : value,
+                              err);
         }
     }
     if (value && !keep_text(job, value, false)) { /* it may name a file */

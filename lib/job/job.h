@@ -28,6 +28,8 @@ struct rk_command {
     /* Takes a flag of a training framework, as rk_job_set_launch_flag does; or NULL. */
     rk_status (*take_launch_flag)(rk_job *job, const char *flag, const char *value,
                                   rk_flag_use *use, rk_error *err);
+    /* Notes a script or a flag of a launch line that is another name of an option; or NULL. */
+    void (*note_launch_word)(void *arguments, const char *word);
 };
 
 /* All options of a command: `shared`, then `options`. */
@@ -57,6 +59,15 @@ rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_e
  * whichever of them comes first.
  */
 rk_status rk_job_set_by_word(rk_job *job, const char *option, const char *value, rk_error *err);
+
+/*
+ * Sets number and system of a value such as "64xh100" for the option of the system; *split: whether
+ * it was one.
+ */
+rk_status rk_job_split_machine(rk_job *job, const char *word, bool *split, rk_error *err);
+
+/* As rk_job_set, for the name of a document, which may look like a number and a system. */
+rk_status rk_job_set_exactly(rk_job *job, const char *option, const char *value, rk_error *err);
 
 /* Whether an option of this name is set. */
 bool rk_job_has(const rk_job *job, const char *option);

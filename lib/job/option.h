@@ -86,6 +86,9 @@ rk_status rk_option_read(const rk_option *option, const char *given, void *value
  */
 double rk_option_amount(const char **at, bool binary);
 
+/* "true" or "false" where a word is a truth: "True", "0"; otherwise NULL. */
+const char *rk_truth_of(const char *word);
+
 /* Joins words for a message, e.g. "a, b and c" where `last` is " and ".  Returns out. */
 const char *rk_join_words(const char *const *words, size_t count, const char *last, char *out,
                           size_t size);

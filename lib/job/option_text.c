@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -102,10 +103,38 @@ static bool read_count(const char *text, const rk_option *option, int64_t *value
     return true;
 }
 
+/* Whether a suffix is that of bytes: "TB", "GiB". */
+static bool is_bytes(const char *suffix)
+{
+    const char *unit = suffix + (suffix[0] && suffix_power(suffix[0]) > 0);
+    unit += unit > suffix && *unit == 'i';
+    return unit > suffix && strcmp(unit, "B") == 0;
+}
+
+/* "15TB" tokens. */
+static rk_status fail_bytes(const rk_option *option, const char *given, const char *suffix,
+                            rk_error *err)
+{
+    char name[RK_OPTION_WORD_SIZE];
+    return rk_fail(err, RK_ERR_INVALID, "%s counts in %c, not in bytes: write %.*s%c, not '%s'",
+                   rk_option_form(option, name), *suffix, (int)(suffix - given), given, *suffix,
+                   given);
+}
+
 static rk_status set_count(const rk_option *option, const char *given, int64_t *value,
                            rk_error *err)
 {
+    enum { FEW = 64 };
     char name[RK_OPTION_WORD_SIZE];
+    const char *suffix = given + strspn(given, "0123456789");
+    if (!option->bytes && suffix > given && is_bytes(suffix)) {
+        return fail_bytes(option, given, suffix, err);
+    }
+    if (!read_count(given, option, value) && option->max < FEW) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s needs a number from %" PRId64 " to %" PRId64 ", not '%s'",
+                       rk_option_form(option, name), option->min, option->max, given);
+    }
     if (!read_count(given, option, value)) {
         return rk_fail(err, RK_ERR_INVALID, "%s needs a whole number such as %s, not '%s'",
                        rk_option_form(option, name),
@@ -198,6 +227,9 @@ static rk_status set_real(const rk_option *option, const char *given, double *va
                           : option->gib           ? memory_factor(end)
                                         : (double)suffix_factor(end, option->bytes, false);
     *value *= factor;
+    if (starts && factor == 0 && end != given && !option->gib && is_bytes(end)) {
+        return fail_bytes(option, given, end, err);
+    }
     if (!(factor > 0) || !isfinite(*value)) {
         return rk_fail(err, RK_ERR_INVALID, "%s needs a number such as %s, not '%s'",
                        rk_option_form(option, name), option->gib ? "70, 70GiB or 70GB" : "1.5",
@@ -314,14 +346,27 @@ static rk_status set_set(const rk_option *option, const char *given, unsigned *s
     return status;
 }
 
+const char *rk_truth_of(const char *word)
+{
+    static const char *const words[][2] = {
+        {"true", "true"}, {"1", "true"}, {"false", "false"}, {"0", "false"}};
+    for (size_t i = 0; word && i < COUNT(words); i++) {
+        if (strcasecmp(word, words[i][0]) == 0) {
+            return words[i][1];
+        }
+    }
+    return NULL;
+}
+
 static rk_status set_flag(const rk_option *option, const char *given, bool *value, rk_error *err)
 {
     char name[RK_OPTION_WORD_SIZE];
-    *value = !given || strcmp(given, "true") == 0;
-    if (!*value && strcmp(given, "false") != 0) {
+    const char *truth = given ? rk_truth_of(given) : "true";
+    if (!truth) {
         return rk_fail(err, RK_ERR_INVALID, "%s is true or false, not '%s'",
                        rk_option_form(option, name), given);
     }
+    *value = strcmp(truth, "true") == 0;
     return RK_OK;
 }
 

@@ -3,10 +3,13 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "io/catalogue.h"
 #include "io/document.h"
 #include "io/json.h"
 #include "job/job.h"
+#include "job/machine.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -22,10 +25,31 @@ static const rk_option *find_taker(const rk_command *command, rk_word word)
     return NULL;
 }
 
+/* The option that a word has the name of, as in "tp=8" and "TP8"; NULL: none. */
+static const rk_option *find_named(const rk_command *command, const char *word, size_t length)
+{
+    const rk_option *option;
+    for (size_t i = 0; length > 0 && (option = rk_command_option(command, i)); i++) {
+        bool found = strlen(option->name) == length && strncasecmp(option->name, word, length) == 0;
+        for (int j = 0; j < RK_ALIAS_MAX && option->aliases[j]; j++) {
+            found = found || (strlen(option->aliases[j]) == length &&
+                              strncasecmp(option->aliases[j], word, length) == 0);
+        }
+        if (found && option->type != RK_OPTION_FLAG) {
+            return option;
+        }
+    }
+    return NULL;
+}
+
 static rk_status fail_unexpected(const rk_job *job, const char *word, rk_error *err)
 {
     char shown[RK_JSON_TEXT_SIZE];
     const char *name = rk_command_name(rk_job_command(job));
+    if (rk_ends_with(word, ".csv") && find_named(rk_job_command(job), "runs", strlen("runs"))) {
+        return rk_fail(err, RK_ERR_INVALID, "unexpected argument '%s'; did you mean --runs %s?",
+                       rk_json_printable(word, shown, sizeof(shown)), shown);
+    }
     return rk_fail(err, RK_ERR_INVALID, "unexpected argument '%s'; 'reckon %s --help' says more",
                    rk_json_printable(word, shown, sizeof(shown)), name);
 }
@@ -37,32 +61,38 @@ static rk_status set(rk_job *job, rk_word what, const char *word, rk_error *err)
                   : fail_unexpected(job, word, err);
 }
 
-/* Vendors' nodes are counted as nodes: "2xdgx-h100" is 16 accelerators. A pod is not a node. */
-static bool is_node(const char *system)
-{
-    const bool made = strncasecmp(system, "dgx", 3) == 0 || strncasecmp(system, "hgx", 3) == 0;
-    return made && !strstr(system, "pod");
-}
-
-/* "64xh100": a number of accelerators or nodes, and the system. */
-static rk_status set_machine(rk_job *job, const char *word, size_t digits, rk_error *err)
+/* Sets the number of a machine: of accelerators, or of the nodes that the name stands for. */
+static rk_status set_number(rk_job *job, const rk_machine *machine, rk_error *err)
 {
     char count[RK_OPTION_WORD_SIZE];
-    const char *system = word + digits + 1;
-    const bool nodes = is_node(system) && find_taker(rk_job_command(job), RK_WORD_NODES);
-    if (digits >= sizeof(count)) {
-        return fail_unexpected(job, word, err);
+    const int64_t each = rk_machine_unit(machine->system);
+    if (each == 1 || find_taker(rk_job_command(job), RK_WORD_NODES)) {
+        (void)snprintf(count, sizeof(count), "%" PRId64, machine->count);
+        return set(job, each == 1 ? RK_WORD_COUNT : RK_WORD_NODES, count, err);
     }
-    if (is_node(system) && !nodes) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "%s counts nodes, and 'reckon %s' takes accelerators: give their number and "
-                       "the system as two words",
-                       word, rk_command_name(rk_job_command(job)));
+    if (machine->count > INT64_MAX / each) {
+        return fail_unexpected(job, machine->system, err);
     }
-    memcpy(count, word, digits);
-    count[digits] = '\0';
-    const rk_status status = set(job, RK_WORD_SYSTEM, system, err);
-    return status ? status : set(job, nodes ? RK_WORD_NODES : RK_WORD_COUNT, count, err);
+    (void)snprintf(count, sizeof(count), "%" PRId64, machine->count * each);
+    return set(job, RK_WORD_COUNT, count, err);
+}
+
+static rk_status set_machine(rk_job *job, const rk_machine *machine, rk_error *err)
+{
+    const rk_status status = set_number(job, machine, err);
+    return status ? status : set(job, RK_WORD_SYSTEM, machine->system, err);
+}
+
+rk_status rk_job_split_machine(rk_job *job, const char *word, bool *split, rk_error *err)
+{
+    rk_machine machine;
+    *split = false;
+    const rk_status status = rk_machine_read_number_first(word, &machine, err);
+    if (status || machine.system[0] == '\0' || !find_taker(rk_job_command(job), RK_WORD_COUNT)) {
+        return status;
+    }
+    *split = true;
+    return set_machine(job, &machine, err);
 }
 
 /* Words that begin a launch line: torchrun and its script. */
@@ -78,23 +108,93 @@ static bool is_launcher(const char *word)
     return rk_ends_with(word, ".py");
 }
 
+/* Words that say what a number counts, or join words: "64 gpus", "on h100". */
+static bool is_filler(const char *word)
+{
+    static const char *const fillers[] = {"x", "on", "gpu", "gpus", "accelerators", "chips"};
+    for (size_t i = 0; i < COUNT(fillers); i++) {
+        if (strcasecmp(word, fillers[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Refuses words that are something else than a model or a system, with what to type. */
+static rk_status check_word(const rk_job *job, const char *word, rk_error *err)
+{
+    static const char *const amounts[][2] = {{"million", "M"}, {"billion", "B"}, {"trillion", "T"}};
+    const rk_command *command = rk_job_command(job);
+    const size_t letters = strcspn(word, "=0123456789");
+    const char *value = word + letters + (word[letters] == '=');
+    const bool number = *value && value[strspn(value, "0123456789")] == '\0';
+    const rk_option *option =
+        word[letters] == '=' || number ? find_named(command, word, letters) : NULL;
+    if (option && *value) {
+        return rk_fail(err, RK_ERR_INVALID, "unexpected argument '%.100s'; did you mean --%s %s?",
+                       word, option->name, value);
+    }
+    for (size_t i = 0; i < COUNT(amounts); i++) {
+        if (strcasecmp(word, amounts[i][0]) == 0) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "'%s' is no word of its own; write %s behind the number, as in 15%s",
+                           word, amounts[i][1], amounts[i][1]);
+        }
+    }
+    return RK_OK;
+}
+
+/* "64h100": a number and a system without what joins them. */
+static rk_status check_joint(const char *word, size_t digits, rk_error *err)
+{
+    const char *name = word + digits;
+    const bool system = digits > 0 && (rk_catalogue_find("accelerators", name) ||
+                                       rk_catalogue_find("systems", name));
+    return system && !rk_catalogue_find("models", word)
+               ? rk_fail(err, RK_ERR_INVALID, "'%.100s' lacks an x: write %.*sx%.100s", word,
+                         (int)digits, word, name)
+               : RK_OK;
+}
+
+/* "8x7b" is the end of a model's name, and no number of systems. */
+static bool is_ending(const rk_machine *machine, const char *word)
+{
+    char list[8] = "";
+    return !rk_catalogue_find("accelerators", machine->system) &&
+           !rk_catalogue_find("systems", machine->system) &&
+           rk_catalogue_list_ending("models", word, list, sizeof(list)) > 0;
+}
+
 rk_status rk_job_set_word(rk_job *job, const char *word, rk_error *err)
 {
     const size_t digits = strspn(word, "0123456789");
     rk_document_kind kind;
+    rk_machine machine;
     if (digits > 0 && word[digits] == '\0') {
         return set(job, RK_WORD_COUNT, word, err);
     }
-    if (digits > 0 && (word[digits] == 'x' || word[digits] == 'X') && word[digits + 1]) {
-        return set_machine(job, word, digits, err);
+    rk_status status = rk_machine_read(word, &machine, err);
+    if (status || (machine.system[0] && !is_ending(&machine, word))) {
+        return status ? status : set_machine(job, &machine, err);
+    }
+    status = check_word(job, word, err);
+    status = status ? status : check_joint(word, digits, err);
+    if (status) {
+        return status;
     }
     if (rk_job_command(job)->take_launch_flag && is_launcher(word)) {
+        if (rk_job_command(job)->note_launch_word) {
+            rk_job_command(job)->note_launch_word(rk_job_arguments(job), word);
+        }
         return RK_OK;
     }
     if (!find_taker(rk_job_command(job), RK_WORD_SYSTEM)) {
         return fail_unexpected(job, word, err);
     }
-    const rk_status status = rk_document_identify(word, &kind, err);
+    if (is_filler(word)) {
+        return RK_OK;
+    }
+    status = rk_document_identify(word, &kind, err);
     if (status) {
         return status;
     }

@@ -48,6 +48,14 @@ const char *rk_with_commas(uint64_t number, char out[RK_COMMAS_SIZE])
     return out;
 }
 
+const char *rk_counted(uint64_t number, const char *noun, char out[RK_COUNTED_SIZE])
+{
+    char digits[RK_COMMAS_SIZE];
+    (void)snprintf(out, RK_COUNTED_SIZE, "%s %s%s", rk_with_commas(number, digits), noun,
+                   number == 1 ? "" : "s");
+    return out;
+}
+
 const char *rk_describe_gib(double bytes, char out[RK_GIB_SIZE])
 {
     if (bytes >= ENDLESS) {
@@ -233,7 +241,8 @@ const char *rk_describe_model(const rk_model *model, char out[RK_WORDS_SIZE])
     if (params.active != params.total) {
         add(&to, ", %s active", rk_count_text((double)params.active, number));
     }
-    add(&to, ", %d layers, hidden %" PRId64, model->layers, model->hidden);
+    add(&to, ", %d layer%s, hidden %" PRId64, model->layers, model->layers == 1 ? "" : "s",
+        model->hidden);
     return out;
 }
 

@@ -59,4 +59,8 @@ const char *rk_describe_tiers(const rk_system *system, char out[RK_WORDS_SIZE]);
 #define RK_COMMAS_SIZE 32
 const char *rk_with_commas(uint64_t number, char out[RK_COMMAS_SIZE]);
 
+/* A number of things, by the word for one: "1 accelerator", "16,384 accelerators". */
+#define RK_COUNTED_SIZE 64
+const char *rk_counted(uint64_t number, const char *noun, char out[RK_COUNTED_SIZE]);
+
 #endif

@@ -87,7 +87,8 @@ static void add_recompute(struct words *w, const rk_strategy *to)
     if (to->recompute == RK_REC_SELECTIVE) {
         add(w, "recompute %.100s", text_of(to, "recompute_modules", modules));
     } else if (to->recompute == RK_REC_FULL && to->recompute_layers > 0) {
-        add(w, "recompute full of %" PRId64 " layers", to->recompute_layers);
+        add(w, "recompute full of %" PRId64 " layer%s", to->recompute_layers,
+            to->recompute_layers == 1 ? "" : "s");
     } else {
         add(w, "recompute %s", rk_recompute_kind_names[to->recompute]);
     }

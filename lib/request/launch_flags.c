@@ -9,12 +9,10 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "io/catalogue.h"
+#include "request/launch_model.h"
+#include "request/option_values.h"
 #include "request/other_flags.h"
 
-#include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- flags that stand for an option ---------------------------------------------------------- */
@@ -49,166 +47,76 @@ static rk_status set_cp_kind(rk_job *job, const char *value, rk_error *err)
                    value ? value : "");
 }
 
-/* ---- flags that describe the model ----------------------------------------------------------- */
+/* ---- flags that shard, and that recompute ------------------------------------------------------
+ */
 
-typedef enum shape_flag {
-    SHAPE_LAYERS,
-    SHAPE_HIDDEN,
-    SHAPE_HEADS,
-    SHAPE_FFN,
-    SHAPE_KV_HEADS,
-    SHAPE_HEAD_DIM,
-    SHAPE_VOCAB,
-    SHAPE_EXPERTS,
-    SHAPE_TOP_K,
-    SHAPE_EXPERT_FFN,
-    SHAPE_SHARED_FFN,
-    SHAPE_POSITIONS,
-    SHAPE_SWIGLU,
-    SHAPE_UNTIED,
-    SHAPE_NO_BIAS,
-    SHAPE_QKV_BIAS,
-    SHAPE_ROPE,
-    SHAPE_RMS,
-    SHAPE_QK_NORM,
-    SHAPE_NOTHING, /* follows from others */
-} shape_flag;
-
-static_assert(SHAPE_NOTHING < RK_SHAPE_MAX, "rk_request.shape holds every flag");
-
-static const struct {
-    const char *flag;
-    shape_flag place;
-    bool number;
-} shape_flags[] = {
-    {"num-layers", SHAPE_LAYERS, true},
-    {"hidden-size", SHAPE_HIDDEN, true},
-    {"num-attention-heads", SHAPE_HEADS, true},
-    {"ffn-hidden-size", SHAPE_FFN, true},
-    {"num-query-groups", SHAPE_KV_HEADS, true},
-    {"kv-channels", SHAPE_HEAD_DIM, true},
-    {"vocab-size", SHAPE_VOCAB, true},
-    {"padded-vocab-size", SHAPE_VOCAB, true},
-    {"num-experts", SHAPE_EXPERTS, true},
-    {"moe-router-topk", SHAPE_TOP_K, true},
-    {"moe-ffn-hidden-size", SHAPE_EXPERT_FFN, true},
-    {"moe-shared-expert-intermediate-size", SHAPE_SHARED_FFN, true},
-    {"max-position-embeddings", SHAPE_POSITIONS, true},
-    {"swiglu", SHAPE_SWIGLU, false},
-    {"untie-embeddings-and-output-weights", SHAPE_UNTIED, false},
-    {"disable-bias-linear", SHAPE_NO_BIAS, false},
-    {"add-qkv-bias", SHAPE_QKV_BIAS, false},
-    {"use-rotary-position-embeddings", SHAPE_ROPE, false},
-    {"qk-layernorm", SHAPE_QK_NORM, false},
-    {"group-query-attention", SHAPE_NOTHING, false},
-};
-
-/* Writes a member of a model document; 0: none. */
-static size_t add_member(char *text, size_t used, const char *key, int64_t value)
+static rk_status set_recompute_method(rk_launch_line *line, const char *value, rk_error *err)
 {
-    if (value == 0 || used >= RK_SHAPE_TEXT_SIZE) {
-        return used;
-    }
-    return used +
-           (size_t)snprintf(text + used, RK_SHAPE_TEXT_SIZE - used, ",\"%s\":%" PRId64, key, value);
+    line->uniform = value && strcmp(value, "uniform") == 0;
+    return line->uniform || (value && strcmp(value, "block") == 0)
+               ? RK_OK
+               : rk_fail(err, RK_ERR_INVALID,
+                         "--recompute-method must be uniform or block, not '%s'",
+                         value ? value : "");
 }
 
-static size_t add_flag(char *text, size_t used, const char *key, bool value)
+/* How Megatron-FSDP calls the stages of ZeRO, from 0. */
+static const char *const sharding_names[] = {"no_shard", "optim", "optim_grads",
+                                             "optim_grads_params", NULL};
+
+static rk_status set_sharding(rk_launch_line *line, const char *value, rk_error *err)
 {
-    if (used >= RK_SHAPE_TEXT_SIZE) {
-        return used;
+    for (int i = 0; value && sharding_names[i]; i++) {
+        if (strcmp(value, sharding_names[i]) == 0) {
+            line->fsdp_sharding = i + 1;
+            return RK_OK;
+        }
     }
-    return used + (size_t)snprintf(text + used, RK_SHAPE_TEXT_SIZE - used, ",\"%s\":%s", key,
-                                   value ? "true" : "false");
+    return rk_fail(err, RK_ERR_INVALID,
+                   "--data-parallel-sharding-strategy must be no_shard, optim, optim_grads or "
+                   "optim_grads_params, not '%s'",
+                   value ? value : "");
 }
 
-/* Megatron-LM's own: 4 x hidden, or two thirds of it where gated, down to a multiple of 64. */
-static int64_t usual_ffn(const int64_t *shape)
+/* Flags of the line that are true or false. */
+static bool *find_switch(rk_launch_line *line, const char *flag)
 {
-    const int64_t wide = 4 * shape[SHAPE_HIDDEN];
-    return shape[SHAPE_SWIGLU] ? wide * 2 / 3 / 64 * 64 : wide;
+    const struct {
+        const char *flag;
+        bool *place;
+    } switches[] = {
+        {"use-megatron-fsdp", &line->megatron_fsdp},
+        {"use-custom-fsdp", &line->megatron_fsdp}, /* until core 0.13 */
+        {"use-torch-fsdp2", &line->torch_fsdp},
+        {"torch-fsdp2-no-reshard-after-forward", &line->keeps_gathered},
+    };
+    for (size_t i = 0; i < COUNT(switches); i++) {
+        if (strcmp(flag, switches[i].flag) == 0) {
+            return switches[i].place;
+        }
+    }
+    return NULL;
 }
 
-const char *rk_shape_document(const int64_t *shape, char out[RK_SHAPE_TEXT_SIZE])
-{
-    const bool biased = !shape[SHAPE_NO_BIAS], moe = shape[SHAPE_EXPERTS] > 0;
-    const int64_t ffn = shape[SHAPE_FFN] ? shape[SHAPE_FFN] : usual_ffn(shape);
-    const int64_t positions = shape[SHAPE_POSITIONS] ? shape[SHAPE_POSITIONS] : 4096;
-    size_t used = (size_t)snprintf(out, RK_SHAPE_TEXT_SIZE, "{\"name\":\"command line\"");
-    used = add_member(out, used, "hidden", shape[SHAPE_HIDDEN]);
-    used = add_member(out, used, "layers", shape[SHAPE_LAYERS]);
-    /* the vocabulary of GPT2BPETokenizer, which lines that name no other have */
-    used = add_member(out, used, "vocab", shape[SHAPE_VOCAB] ? shape[SHAPE_VOCAB] : 50257);
-    used = add_member(out, used, "seq", positions);
-    used = add_flag(out, used, "tied", !shape[SHAPE_UNTIED]);
-    used = add_member(out, used, "heads", shape[SHAPE_HEADS]);
-    used = add_member(out, used, "kv_heads", shape[SHAPE_KV_HEADS]);
-    used = add_member(out, used, "head_size", shape[SHAPE_HEAD_DIM]);
-    used = add_flag(out, used, "gated", shape[SHAPE_SWIGLU]);
-    used = add_flag(out, used, "bias_qkv", biased || shape[SHAPE_QKV_BIAS]);
-    used = add_flag(out, used, "bias_out", biased);
-    if (moe) {
-        used = add_member(out, used, "experts", shape[SHAPE_EXPERTS]);
-        used = add_member(out, used, "top_k", shape[SHAPE_TOP_K] ? shape[SHAPE_TOP_K] : 2);
-        used = add_member(out, used, "expert_ffn",
-                          shape[SHAPE_EXPERT_FFN] ? shape[SHAPE_EXPERT_FFN] : ffn);
-        used = add_member(out, used, "shared_experts", shape[SHAPE_SHARED_FFN] > 0);
-        used = add_member(out, used, "shared_ffn", shape[SHAPE_SHARED_FFN]);
-    } else {
-        used = add_member(out, used, "ffn", ffn);
-        used = add_flag(out, used, "ffn_bias", biased);
-    }
-    if (!shape[SHAPE_RMS] && used < RK_SHAPE_TEXT_SIZE) {
-        used += (size_t)snprintf(out + used, RK_SHAPE_TEXT_SIZE - used, ",\"norm\":\"layer\"");
-    }
-    if (!shape[SHAPE_ROPE]) {
-        used = add_member(out, used, "learned_positions", positions);
-    }
-    if (shape[SHAPE_QK_NORM]) {
-        used = add_flag(out, used, "qk_norm", true);
-    }
-    if (used < RK_SHAPE_TEXT_SIZE) {
-        (void)snprintf(out + used, RK_SHAPE_TEXT_SIZE - used, "}");
-    }
-    return out;
-}
-
-/* Keeps what a flag says of the model, and hands over the model that the flags make so far. */
-static rk_status set_shape(rk_job *job, int64_t *shape, shape_flag place, int64_t value,
-                           rk_error *err)
-{
-    char text[RK_SHAPE_TEXT_SIZE];
-    shape[place] = value;
-    const bool whole = shape[SHAPE_LAYERS] && shape[SHAPE_HIDDEN] && shape[SHAPE_HEADS];
-    return whole ? rk_job_set(job, "model", rk_shape_document(shape, text), err) : RK_OK;
-}
-
-static rk_status read_size(const char *flag, const char *value, int64_t *size, rk_error *err)
-{
-    char *end = NULL;
-    const long long number = value ? strtoll(value, &end, 10) : 0;
-    if (!value || end == value || *end || number < 1 || number > INT32_MAX) {
-        return rk_fail(err, RK_ERR_INVALID, "--%s needs a number from 1 to %d, not '%s'", flag,
-                       INT32_MAX, value ? value : "");
-    }
-    *size = number;
-    return RK_OK;
-}
-
-/* The flags with words for values. */
-static rk_status set_word(rk_job *job, int64_t *shape, const char *flag, const char *value,
+static rk_status set_line(rk_job *job, const char *flag, const char *value, rk_flag_use *use,
                           bool *known, rk_error *err)
 {
+    rk_launch_line *line = &((rk_request *)rk_job_arguments(job))->line;
+    bool *place = find_switch(line, flag);
     *known = true;
+    if (place) {
+        *place = rk_launch_truth(value, use);
+        return RK_OK;
+    }
+    *use = RK_FLAG_WITH_VALUE;
+    if (strcmp(flag, "recompute-method") == 0) {
+        return set_recompute_method(line, value, err);
+    }
+    if (strcmp(flag, "data-parallel-sharding-strategy") == 0) {
+        return set_sharding(line, value, err);
+    }
     if (strcmp(flag, "cp-comm-type") == 0) {
         return set_cp_kind(job, value, err);
-    }
-    if (strcmp(flag, "normalization") == 0) {
-        return set_shape(job, shape, SHAPE_RMS, value && strcmp(value, "RMSNorm") == 0, err);
-    }
-    if (strcmp(flag, "position-embedding-type") == 0) {
-        const bool learned = !value || strcmp(value, "learned_absolute") == 0;
-        return set_shape(job, shape, SHAPE_ROPE, !learned, err);
     }
     *known = false;
     return RK_OK;
@@ -236,41 +144,164 @@ static char subject_of(const char *flag)
 static rk_status take_known(rk_job *job, const char *flag, rk_flag_use *use, rk_error *err)
 {
     const char subject = subject_of(flag);
-    if (subject == 'l') {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "--%s describes layers that flags cannot; give --model a name, a document "
-                       "or a config.json",
-                       flag);
-    }
     *use = RK_FLAG_UNUSED;
+    if (subject == 'l') {
+        return rk_launch_take_layers_flag(job, flag, err);
+    }
     return subject ? RK_OK : rk_job_fail_unknown(rk_job_command(job), flag, err);
+}
+
+/* ---- which tool a line is for ------------------------------------------------------------------
+ */
+
+/* Options' names that only Megatron-LM and what is built on it have; others share the rest. */
+static const char *const megatron_names[] = {
+    "tensor-model-parallel-size",
+    "pipeline-model-parallel-size",
+    "expert-model-parallel-size",
+    "expert-tensor-parallel-size",
+    "num-virtual-stages-per-pipeline-rank",
+    "num-layers-per-virtual-pipeline-stage",
+    "num-distributed-optimizer-instances",
+    "decoder-first-pipeline-num-layers",
+    "decoder-last-pipeline-num-layers",
+    "account-for-embedding-in-pipeline-split",
+    "account-for-loss-in-pipeline-split",
+    "recompute-granularity",
+    "recompute-num-layers",
+    "moe-expert-capacity-factor",
+};
+
+/* Options of a strategy by names that no launch line has. */
+static const char *const own_names[] = {
+    "tp",
+    "pp",
+    "cp",
+    "ep",
+    "etp",
+    "dp",
+    "vp",
+    "vp-layers",
+    "zero",
+    "fsdp",
+    "micro-batch",
+    "mbs",
+    "global-batch",
+    "batch",
+    "gbs",
+    "recompute",
+    "seq",
+    "hsdp",
+    "recompute-layers",
+};
+
+static bool is_among(const char *word, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(word, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void rk_request_note_launch_word(void *request, const char *word)
+{
+    rk_launch_line *line = &((rk_request *)request)->line;
+    const char *slash = strrchr(word, '/');
+    const char *script = slash ? slash + 1 : word;
+    line->script |= strncmp(script, "pretrain_", strlen("pretrain_")) == 0;
+    line->other |= strcmp(word, "deepspeed") == 0 || strcmp(word, "accelerate") == 0;
+    line->megatron |= is_among(word, megatron_names, COUNT(megatron_names));
+    line->own |= is_among(word, own_names, COUNT(own_names));
+}
+
+/* ---- all flags ---------------------------------------------------------------------------------
+ */
+
+static rk_status set_synonym(rk_job *job, size_t i, const char *value, rk_flag_use *use,
+                             rk_error *err)
+{
+    *use = RK_FLAG_WITH_VALUE;
+    if (!synonyms[i].takes_value && !rk_launch_truth(value, use)) {
+        return RK_OK;
+    }
+    return rk_job_set(job, synonyms[i].option, synonyms[i].value ? synonyms[i].value : value, err);
 }
 
 rk_status rk_request_take_launch_flag(rk_job *job, const char *flag, const char *value,
                                       rk_flag_use *use, rk_error *err)
 {
-    int64_t *shape = ((rk_request *)rk_job_arguments(job))->shape;
+    rk_launch_line *line = &((rk_request *)rk_job_arguments(job))->line;
     bool known = false;
+    rk_request_note_launch_word(rk_job_arguments(job), flag);
     for (size_t i = 0; i < COUNT(synonyms); i++) {
         if (strcmp(flag, synonyms[i].flag) == 0) {
-            *use = synonyms[i].takes_value ? RK_FLAG_WITH_VALUE : RK_FLAG_ALONE;
-            return rk_job_set(job, synonyms[i].option,
-                              synonyms[i].value ? synonyms[i].value : value, err);
+            return set_synonym(job, i, value, use, err);
         }
     }
-    for (size_t i = 0; i < COUNT(shape_flags); i++) {
-        int64_t size = 1;
-        if (strcmp(flag, shape_flags[i].flag) == 0) {
-            *use = shape_flags[i].number ? RK_FLAG_WITH_VALUE : RK_FLAG_ALONE;
-            const rk_status status =
-                shape_flags[i].number ? read_size(flag, value, &size, err) : RK_OK;
-            return status ? status : set_shape(job, shape, shape_flags[i].place, size, err);
-        }
+    rk_status status = rk_launch_take_model_flag(job, flag, value, use, &known, err);
+    if (!known) {
+        status = set_line(job, flag, value, use, &known, err);
     }
-    *use = RK_FLAG_WITH_VALUE;
-    rk_status status = set_word(job, shape, flag, value, &known, err);
-    if (!status && !known) {
-        status = rk_take_other_flag(job, flag, value, use, &known, err);
+    if (known) {
+        line->megatron = true;
+        return status;
     }
+    status = rk_take_other_flag(job, flag, value, use, &known, err);
+    line->other |= known;
     return status || known ? status : take_known(job, flag, use, err);
+}
+
+/* ---- what follows ------------------------------------------------------------------------------
+ */
+
+/* ZeRO of Megatron-FSDP, or of PyTorch's; below 0: the line has neither. */
+static int find_fsdp(const rk_launch_line *line)
+{
+    if (line->megatron_fsdp) {
+        return line->fsdp_sharding ? line->fsdp_sharding - 1 : RK_SHARD_ALL;
+    }
+    return !line->torch_fsdp ? -1 : line->keeps_gathered ? RK_SHARD_GRADIENTS : RK_SHARD_ALL;
+}
+
+/* A line as Megatron-LM takes it, and not a question in our own options with a flag of Megatron's.
+ */
+static bool is_megatron(const rk_launch_line *line)
+{
+    return !line->other && (line->script || (line->megatron && !line->own));
+}
+
+static void settle_sharding(rk_request *r)
+{
+    rk_launch_line *line = &r->line;
+    const int fsdp = find_fsdp(line);
+    const bool framework = r->framework == RK_NOT_GIVEN || r->framework == RK_FRAMEWORK_MEGATRON ||
+                           r->framework == RK_FRAMEWORK_MINDSPEED;
+    if (r->zero.count > 0 || r->fsdp) {
+        return;
+    }
+    if (fsdp >= 0) { /* the distributed optimizer stands beside it in many lines */
+        r->distributed_optimizer = false;
+        r->zero = (rk_option_counts){.values = {fsdp}, .count = 1};
+    } else if (is_megatron(line) && !line->open && framework && !r->distributed_optimizer) {
+        line->plain_states = true;
+        r->zero = (rk_option_counts){.values = {RK_SHARD_NONE}, .count = 1};
+    }
+}
+
+rk_status rk_request_settle_launch(rk_request *r, rk_error *err)
+{
+    rk_launch_line *line = &r->line;
+    if (line->uniform) {
+        if (r->recomputes && !(r->recomputes >> RK_REC_FULL & 1U)) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "--recompute-method uniform needs --recompute-granularity full");
+        }
+        r->recomputes = r->recomputes ? r->recomputes : 1U << RK_REC_FULL;
+        line->pieces = r->recompute_layers ? r->recompute_layers : line->pieces;
+        r->recompute_layers = 0;
+    }
+    settle_sharding(r);
+    return rk_launch_check_model(r, err);
 }

@@ -6,13 +6,17 @@
 #include "job/job.h"
 #include "request/request.h"
 
-#define RK_SHAPE_TEXT_SIZE 1024
-
-/* The model document that Megatron-LM's flags describe, with its defaults.  Returns out. */
-const char *rk_shape_document(const int64_t *shape, char out[RK_SHAPE_TEXT_SIZE]);
-
 /* As rk_job_set_launch_flag, for jobs whose arguments begin with an rk_request. */
 rk_status rk_request_take_launch_flag(rk_job *job, const char *flag, const char *value,
                                       rk_flag_use *use, rk_error *err);
+
+/* Notes a word or a flag that says which tool a line is for; `request` is an rk_request. */
+void rk_request_note_launch_word(void *request, const char *word);
+
+/*
+ * What a line means as a whole: which layers are recomputed, what Megatron-LM shards by default,
+ * and that flags of the model agree with the model that is named.
+ */
+rk_status rk_request_settle_launch(rk_request *request, rk_error *err);
 
 #endif

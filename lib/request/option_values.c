@@ -88,6 +88,9 @@ const rk_synonym rk_attention_synonyms[] = {
     {"fa3", "flash_attention_3"},
     {"flash3", "flash_attention_3"},
     {"flash_attention", "flash"},
+    {"flash-attn", "flash"},
+    {"flash-attn-2", "flash_attention_2"},
+    {"flash-attn-3", "flash_attention_3"},
     {"sdpa", "flash"},    /* PyTorch's, which picks a fused kernel */
     {"eager", "unfused"}, /* of Transformers */
     {NULL, NULL},

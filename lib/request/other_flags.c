@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "request/deepspeed_config.h"
+#include "request/launch_model.h"
 
 #include <string.h>
 #include <strings.h>
@@ -46,11 +47,6 @@ static const char *find_word(word_pair *pairs, const char *value)
     return NULL;
 }
 
-static bool is_truth(const char *value)
-{
-    return value && (strcasecmp(value, "true") == 0 || strcasecmp(value, "false") == 0);
-}
-
 /* ---- flags -------------------------------------------------------------------------------------
  */
 
@@ -70,6 +66,8 @@ static const struct {
     {"attn-implementation", "attention", NULL},
     {"cost-per-gpu-hour", "price", NULL},
     {"price-per-gpu-hour", "price", NULL},
+    {"memory", "max-memory", NULL},
+    {"gpu-memory", "max-memory", NULL},
     {"model-name", "model", NULL},
     {"model-name-or-path", "model", NULL},
     {"tensor-parallel-size", "tp", NULL},
@@ -144,6 +142,9 @@ static const struct {
     {"time", "--deadline to 'reckon run', which chooses the number of accelerators"},
 };
 
+/* Options of `run`, which are given to the commands that predict one step. */
+static const char *const run_options[] = {"tokens", "deadline", "price", "loss", "step-time"};
+
 /* Sections of torchtitan's configuration; nothing here depends on the rest of them. */
 static const char *const titan_sections[] = {
     "job.",        "profiling.",  "metrics.",      "model.",           "optimizer.",
@@ -196,7 +197,7 @@ static rk_status set_deepspeed(rk_job *job, const char *flag, const char *value,
 static bool is_switch(size_t i, const char *flag, const char *value)
 {
     return strcmp(flag, switches[i].flag) == 0 &&
-           (!value || is_truth(value) || !find_word(recomputes, value));
+           (!value || rk_truth_of(value) || !find_word(recomputes, value));
 }
 
 rk_status rk_take_other_flag(rk_job *job, const char *flag, const char *value, rk_flag_use *use,
@@ -205,10 +206,9 @@ rk_status rk_take_other_flag(rk_job *job, const char *flag, const char *value, r
     *known = true;
     for (size_t i = 0; i < COUNT(switches); i++) {
         if (is_switch(i, flag, value)) {
-            *use = is_truth(value) ? RK_FLAG_WITH_VALUE : RK_FLAG_ALONE;
-            return is_truth(value) && strcasecmp(value, "false") == 0
-                       ? RK_OK
-                       : rk_job_set(job, switches[i].option, switches[i].value, err);
+            return rk_launch_truth(value, use)
+                       ? rk_job_set(job, switches[i].option, switches[i].value, err)
+                       : RK_OK;
         }
     }
     for (size_t i = 0; i < COUNT(flags); i++) {
@@ -227,6 +227,13 @@ rk_status rk_take_other_flag(rk_job *job, const char *flag, const char *value, r
     for (size_t i = 0; i < COUNT(unclear); i++) {
         if (strcmp(flag, unclear[i].flag) == 0) {
             return rk_fail(err, RK_ERR_INVALID, "instead of --%s give %s", flag, unclear[i].advice);
+        }
+    }
+    for (size_t i = 0; i < COUNT(run_options); i++) {
+        if (strcmp(flag, run_options[i]) == 0) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "--%s is an option of 'reckon run', not of 'reckon %s'", flag,
+                           rk_command_name(rk_job_command(job)));
         }
     }
     *use = RK_FLAG_UNUSED;

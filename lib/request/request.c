@@ -3,12 +3,14 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "layer/model_load.h"
+#include "request/launch_flags.h"
 #include "request/option_values.h"
 #include "request/request_check.h"
 #include "request/sizes.h"
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Reads "8" or "8*14", layers and the stages that have as many, and moves *text behind it. */
@@ -64,7 +66,8 @@ static rk_status choose_framework(rk_request *request, rk_error *err)
 
 rk_status rk_request_complete(rk_request *request, rk_error *err)
 {
-    const rk_status status = choose_framework(request, err);
+    rk_status status = choose_framework(request, err);
+    status = status ? status : rk_request_settle_launch(request, err);
     if (status) {
         return status;
     }
@@ -105,6 +108,11 @@ rk_status rk_request_finish(void *request, rk_error *err)
 
 /* ---- documents ------------------------------------------------------------------------------ */
 
+const char *rk_request_unit(const rk_system *system)
+{
+    return rk_system_unit_names[system->unit == RK_UNIT_ACCELERATOR ? RK_UNIT_NODE : system->unit];
+}
+
 static rk_status check_accelerators(const rk_request *request, const rk_system *system,
                                     rk_error *err)
 {
@@ -112,10 +120,15 @@ static rk_status check_accelerators(const rk_request *request, const rk_system *
     if (system->tier_count == 0 || request->accelerators <= most) {
         return RK_OK;
     }
+    char nodes[80] = "";
+    if (request->nodes) {
+        (void)snprintf(nodes, sizeof(nodes), " = %" PRId64 " %ss of %" PRId64, request->nodes,
+                       rk_request_unit(system), rk_system_node(system));
+    }
     return rk_fail(err, RK_ERR_INVALID,
                    "the rule accelerators of the system: %s has %" PRId64 ", not %" PRId64
-                   "; give fewer, or a system document of more",
-                   system->name, most, request->accelerators);
+                   "%s; give fewer, or a system document of more",
+                   system->name, most, request->accelerators, nodes);
 }
 
 rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_error *err)

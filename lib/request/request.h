@@ -9,20 +9,20 @@
 #include "framework/choice.h"
 #include "framework/launch.h"
 #include "job/option.h"
+#include "request/launch_line.h"
 #include "search/plan.h"
 
 #define RK_LAYOUT_MAX 256 /* stages of --layout */
-#define RK_SHAPE_MAX  20  /* flags of Megatron-LM that describe a model; see launch_flags.c */
 
 /* The command lines of the three commands; 0, a count of 0 or NULL: not given. */
 typedef struct rk_request {
     const char *model, *system, *stack; /* catalogue names or files */
     int64_t accelerators, global_batch, seq;
     int64_t nodes, gpus_per_node;
-    int64_t accumulation;        /* micro-batches of a rank, in place of global_batch */
-    int64_t vp_layers;           /* layers of a virtual stage, in place of vp */
-    int64_t shape[RK_SHAPE_MAX]; /* what Megatron's flags say of the model; no option */
-    bool assumed_batch;          /* global_batch is a default; not an option */
+    int64_t accumulation; /* micro-batches of a rank, in place of global_batch */
+    int64_t vp_layers;    /* layers of a virtual stage, in place of vp */
+    rk_launch_line line;  /* what a pasted launch line says besides; no option */
+    bool assumed_batch;   /* global_batch is a default; not an option */
     bool fsdp;
     rk_option_counts tp, cp, pp, vp, ep, etp, micro_batch, zero;
     int64_t dp, replicas;
@@ -104,6 +104,9 @@ rk_status rk_request_apply(const rk_request *request, bool stack_given, rk_input
 rk_status rk_request_settle(const rk_request *request, bool stack_given, rk_inputs *inputs,
                             rk_error *err);
 rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_error *err);
+
+/* What the nodes of a system are called: "node", "rack". */
+const char *rk_request_unit(const rk_system *system);
 
 /* Why this framework and this stack, in words; the second is empty where nothing is unusual. */
 const char *rk_framework_reason(const rk_inputs *inputs, char out[RK_REASON_SIZE]);

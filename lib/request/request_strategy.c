@@ -130,18 +130,20 @@ static rk_status check_degrees(const rk_request *r, int64_t tp, int64_t cp, int6
         const double times = fit ? (double)(r->accelerators / fit) : 0;
         return rk_fail(err, RK_ERR_INVALID,
                        "the rule accelerators %% (tp*cp*pp): %" PRId64
-                       " accelerators are not a multiple of %.0f = tp %" PRId64 " x cp %" PRId64
-                       " x pp %" PRId64 "; nearest legal accelerators: %.0f or %.0f",
-                       r->accelerators, each, tp, cp, pp, each * rk_max(times, 1),
-                       each * (rk_max(times, 1) + 1));
+                       " %s not a multiple of %.0f = tp %" PRId64 " x cp %" PRId64 " x pp %" PRId64
+                       "; nearest legal accelerators: %.0f or %.0f",
+                       r->accelerators,
+                       r->accelerators == 1 ? "accelerator is" : "accelerators are", each, tp, cp,
+                       pp, each * rk_max(times, 1), each * (rk_max(times, 1) + 1));
     }
     const int64_t rest = r->accelerators / fit;
     if (r->dp && (all ? rest != r->dp : rest % r->dp != 0)) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "the rule accelerators = tp*cp*pp*dp: %" PRId64
-                       " accelerators make dp %" PRId64 "%s, not %" PRId64
-                       "; leave out one of --accelerators and --dp",
-                       r->accelerators, rest, all ? "" : " or a divisor of it", r->dp);
+                       "the rule accelerators = tp*cp*pp*dp: %" PRId64 " %s dp %" PRId64
+                       "%s, not %" PRId64 "; leave out one of --accelerators and --dp",
+                       r->accelerators,
+                       r->accelerators == 1 ? "accelerator makes" : "accelerators make", rest,
+                       all ? "" : " or a divisor of it", r->dp);
     }
     return RK_OK;
 }

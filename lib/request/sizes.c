@@ -57,9 +57,10 @@ static rk_status settle_nodes(rk_request *r, rk_error *err)
     }
     if (r->accelerators && r->accelerators != r->nodes * node) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "%" PRId64 " nodes of %s have %" PRId64 " accelerators, not %" PRId64
+                       "%" PRId64 " %s of %s %s %" PRId64 " accelerators, not %" PRId64
                        "; leave out one of --nodes and --accelerators",
-                       r->nodes, r->system, r->nodes * node, r->accelerators);
+                       r->nodes, r->nodes == 1 ? "node" : "nodes", r->system,
+                       r->nodes == 1 ? "has" : "have", r->nodes * node, r->accelerators);
     }
     r->accelerators = r->nodes * node;
     return RK_OK;

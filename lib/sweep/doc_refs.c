@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "io/catalogue.h"
+#include "job/machine.h"
 #include "system/measured_doc.h"
 #include "system/system_doc.h"
 
@@ -107,6 +108,31 @@ static rk_status load_whole(const rk_sweep_doc *doc, size_t reference, const cha
     return status;
 }
 
+/* "64xh100" in the base of a sweep: the number goes to "accelerators". */
+static rk_status split_machine(json_t *base, const char *key, rk_error *err)
+{
+    rk_machine machine;
+    const char *name = json_string_value(json_object_get(base, key));
+    if (!name || strcmp(key, "system") != 0) {
+        return RK_OK;
+    }
+    const rk_status status = rk_machine_read_number_first(name, &machine, err);
+    if (status || machine.system[0] == '\0') {
+        return status;
+    }
+    const int64_t each = rk_machine_unit(machine.system);
+    if (json_object_get(base, "accelerators") || machine.count > INT64_MAX / each) {
+        return rk_fail_at(err, RK_ERR_INVALID, key,
+                          "\"%.200s\" has a number of accelerators, and \"accelerators\" another; "
+                          "leave out one",
+                          name);
+    }
+    return json_object_set_new(base, "accelerators", json_integer(machine.count * each)) ||
+                   json_object_set_new(base, key, json_string(machine.system))
+               ? rk_sweep_fail_memory(err)
+               : RK_OK;
+}
+
 rk_status rk_sweep_doc_resolve(const rk_sweep_doc *doc, json_t *base, rk_error *err)
 {
     rk_status status = RK_OK;
@@ -115,6 +141,13 @@ rk_status rk_sweep_doc_resolve(const rk_sweep_doc *doc, json_t *base, rk_error *
         json_t *root = NULL;
         if (references[i].reckon != doc->mode.reckon || !value) {
             continue;
+        }
+        if (doc->mode.reckon) {
+            status = split_machine(base, references[i].key, err);
+            value = json_object_get(base, references[i].key);
+        }
+        if (status) {
+            return status;
         }
         if (json_is_string(value)) {
             status = load_whole(doc, i, references[i].key, json_string_value(value), &root, err);

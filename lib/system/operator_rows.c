@@ -2,9 +2,11 @@
 #include "system/operator_rows.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +58,26 @@ rk_status rk_cell_number(const rk_cells *table, size_t row, const char *column, 
     return RK_OK;
 }
 
+/* Refuses a name, with all that there are and the nearest. */
+static rk_status fail_choice(const rk_cells *table, size_t row, const char *column,
+                             const char *const *names, rk_error *err)
+{
+    char list[200] = "";
+    size_t count = 0, used = 0;
+    for (; names[count] && used < sizeof(list); count++) {
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", count ? ", " : "",
+                                 names[count]);
+    }
+    const char *cell = rk_cell(table, row, column);
+    const char *nearest = rk_nearest_name(cell, names, count);
+    (void)rk_fail(err, RK_ERR_INVALID,
+                  "row %zu, column %s: expected one of %s, found \"%.60s\"%s%s%s", row + 1, column,
+                  list, cell, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                  nearest ? "\"?" : "");
+    rk_error_set_file(err, table->name);
+    return RK_ERR_INVALID;
+}
+
 rk_status rk_cell_choice(const rk_cells *table, size_t row, const char *column,
                          const char *const *names, bool optional, int *index, rk_error *err)
 {
@@ -68,6 +90,9 @@ rk_status rk_cell_choice(const rk_cells *table, size_t row, const char *column,
             *index = i;
             return RK_OK;
         }
+    }
+    if (cell) {
+        return fail_choice(table, row, column, names, err);
     }
     return fail_cell(table, row, column, names[0], err);
 }

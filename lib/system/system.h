@@ -81,7 +81,8 @@ typedef struct rk_accelerator {
     char product[32]; /* as it is sold; what measured runs are compared by; "": unknown */
     char line[16];    /* of products that share a design; "": unknown */
     rk_generation generation;
-    int64_t cores; /* SMs, compute units, AI cores */
+    int64_t cores;        /* SMs, compute units, AI cores */
+    int64_t tensor_cores; /* of a TPU chip, which names of slices count; 0: not known */
     rk_gemm_engine gemm[RK_PRECISION_COUNT];
     bool uncertain;         /* nobody measured what GEMMs in 16 bits reach */
     bool fp8_one_layout;    /* 8-bit GEMMs read both operands along K: transposed copies are kept */
@@ -190,12 +191,24 @@ typedef struct rk_tier {
 
 #define RK_TIER_MAX 4
 
+/* What a number before the name of a system counts: accelerators, or nodes by what they are. */
+typedef enum rk_system_unit {
+    RK_UNIT_ACCELERATOR,
+    RK_UNIT_NODE,
+    RK_UNIT_RACK,
+    RK_UNIT_SUPERNODE,
+    RK_UNIT_POD,
+} rk_system_unit;
+
+extern const char *const rk_system_unit_names[]; /* NULL-terminated, in enum order */
+
 typedef struct rk_system {
     char name[64];
     rk_accelerator accelerator;
     int tier_count;
     rk_tier tiers[RK_TIER_MAX]; /* innermost first */
     double price;               /* $ per accelerator hour; 0: unknown */
+    rk_system_unit unit;
 } rk_system;
 
 /* Accelerators of a node: what is joined by other links than those of a network. */

@@ -71,6 +71,13 @@ static const rk_field compute_fields[] = {
      .min = 1,
      .max = 1e6,
      .help = "units that run a tile each: SMs, compute units, matrix units"},
+    {.name = "tensor_cores",
+     .type = RK_FIELD_INT,
+     .offset = offsetof(rk_accelerator, tensor_cores),
+     .optional = true,
+     .min = 1,
+     .max = 64,
+     .help = "TensorCores of a TPU chip; names of slices, such as v5p-128, count them"},
     RATE("vector_tflops", rk_accelerator, vector_peak, "TFLOP/s", "vector rate in fp32"),
     OPTIONAL("kernel_us", rk_accelerator, kernel_seconds, 1e6, "us", "fixed cost of a kernel"),
     OPTIONAL("launch_us", rk_accelerator, launch_seconds, 1e6, "us", "host time of a launch"),
@@ -611,6 +618,9 @@ static rk_status read_power(const json_t *value, const char *path, void *out, rk
     return RK_OK;
 }
 
+const char *const rk_system_unit_names[] = {"accelerator", "node", "rack",
+                                            "supernode",   "pod",  NULL};
+
 static const rk_field cluster_fields[] = {
     {.name = "accelerator", /* first: the others change parts of it */
      .type = RK_FIELD_CUSTOM,
@@ -634,6 +644,12 @@ static const rk_field cluster_fields[] = {
      .help = "limit of a board"},
     OPTIONAL("host_capacity_GiB", rk_system, accelerator.host_capacity, RATE_MOST, "GiB",
              "host memory per accelerator"),
+    {.name = "unit",
+     .type = RK_FIELD_ENUM,
+     .offset = offsetof(rk_system, unit),
+     .optional = true,
+     .names = rk_system_unit_names,
+     .help = "what the name stands for, which a number before it counts; default accelerator"},
     OPTIONAL("price_usd_per_hour", rk_system, price, RATE_MOST, "USD", "of an accelerator"),
     MEASURED,
     UNCERTAIN,

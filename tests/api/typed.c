@@ -68,6 +68,18 @@ static void test_documents(void **state)
     assert_non_null(strstr(err.message, "megatron"));
 }
 
+/* A number of accelerators belongs to what is asked, not to the system. */
+static void test_number_and_system(void **state)
+{
+    rk_system *system = NULL;
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_system_create("2xdgx-h100", &system, &err), RK_ERR_INVALID);
+    assert_null(system);
+    assert_non_null(strstr(err.message, "create \"dgx-h100\""));
+    assert_non_null(strstr(err.message, "\"accelerators\": 16"));
+}
+
 static void test_json_texts(void **state)
 {
     static const char *const text =
@@ -252,10 +264,10 @@ static void test_collectives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_documents),   cmocka_unit_test(test_json_texts),
-        cmocka_unit_test(test_strategy),    cmocka_unit_test(test_short_structs),
-        cmocka_unit_test(test_outcomes),    cmocka_unit_test(test_nothing_fits),
-        cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_documents),     cmocka_unit_test(test_number_and_system),
+        cmocka_unit_test(test_json_texts),    cmocka_unit_test(test_strategy),
+        cmocka_unit_test(test_short_structs), cmocka_unit_test(test_outcomes),
+        cmocka_unit_test(test_nothing_fits),  cmocka_unit_test(test_collectives),
     };
     return cmocka_run_group_tests(tests, open_documents, close_documents);
 }

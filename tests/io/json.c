@@ -296,6 +296,8 @@ static void test_suggestions(void **state)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         assert_string_equal(rk_catalogue_nearest("models", wrong[i][0]), wrong[i][1]);
     }
+    assert_null(rk_catalogue_nearest("models", "gpt4")); /* of another version, no size */
+    assert_null(rk_catalogue_nearest("models", "gpt-4o"));
     assert_string_equal(rk_catalogue_nearest("accelerators", "h101"), "h100-sxm");
     assert_string_equal(rk_catalogue_nearest("accelerators", "mi301x"), "mi300x");
 }

@@ -49,6 +49,15 @@ class Package(unittest.TestCase):
         self.assertAlmostEqual(sum(choice.estimate.time_s.values()) / choice.estimate.step_s, 1)
         self.assertTrue(choice.estimate.plot().svg.startswith("<svg"))
 
+    def test_number_before_the_system(self):
+        options = {"tp": 2, "global_batch": 64}
+        apart = reckon.estimate("llama3-8b", "dgx-h100-superpod", accelerators=16, **options)
+        for system in ("16xh100", "2xdgx-h100-superpod"):
+            choice = reckon.estimate("llama3-8b", system, **options)
+            self.assertEqual(choice.strategy.accelerators, apart.strategy.accelerators, system)
+        with self.assertRaisesRegex(reckon.ReckonError, "8x8xh100 has two numbers"):
+            reckon.estimate("llama3-8b", "8x8xh100", **options)
+
     def test_nothing_fits(self):
         """One exception says so in every call, with the reason and what would help."""
         asked = dict(model="llama3-70b", system="h100-sxm", accelerators=4, global_batch=4)

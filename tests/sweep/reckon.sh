@@ -55,6 +55,10 @@ for tp in 1 2; do
 done >expected
 sed 1d axes.csv | cut -d , -f 7- | cmp - expected || fail "axes alone tell another strategy"
 
+# A number before the system, of accelerators or of its nodes.
+sed 's/"dgx-h100-superpod", "accelerators": 8/"1xdgx-h100-superpod"/' axes.json >counted.json
+"$reckon" sweep counted.json | cmp - axes.csv || fail "1xdgx-h100-superpod is not 8 accelerators"
+
 # A bounded search finds the same.
 sed 's/{"model"/{"search": "bounded", "model"/' search.json >bounded.json
 "$reckon" sweep bounded.json -o bounded.csv
