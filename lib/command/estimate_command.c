@@ -115,7 +115,11 @@ static rk_status write_answer(const rk_job *job, const struct estimate *e, rk_er
 {
     const rk_request *request = e->request;
     const rk_answer *answer = rk_found_answer(&e->found);
-    if (request->emit >= 0 && answer) {
+    if (request->emit >= 0 && !answer) {
+        rk_remark_no_file(job, "launch file", "emit");
+        return RK_OK;
+    }
+    if (request->emit >= 0) {
         return rk_write_launch(job, request, e->inputs, answer, err);
     }
     if (request->json) {

@@ -200,6 +200,20 @@ static rk_makespan closed_makespan(const rk_cost_table *table, const rk_strategy
     return out;
 }
 
+/* Adds what a step has outside its pipeline, up to what depends on the sum of all parts. */
+static void add_outside(const rk_cost_table *table, const rk_strategy *s,
+                        const rk_step_ranks *ranks, rk_times *times, double *bytes)
+{
+    const rk_exchange exchange = rk_reduce(table, s, &ranks->heaviest);
+    times->part[RK_PART_TP] += rk_replicated_seconds(table, s, &ranks->heaviest);
+    times->part[RK_PART_DP] += ranks->ends;
+    times->part[RK_PART_DP] += exchange.visible;
+    times->part[RK_PART_CAST] += rk_weight_cast_seconds(table, s, &ranks->heaviest);
+    times->part[RK_PART_OPTIMIZER] += rk_optimizer_seconds(table, s, &ranks->heaviest);
+    times->part[RK_PART_OFFLOAD] += rk_offload_seconds(table, s, &ranks->heaviest, &exchange);
+    *bytes += exchange.bytes;
+}
+
 /* Fills the times of a step but for what memory adds; *bytes: sent for data parallelism. */
 static void fill_times(const rk_cost_table *table, const rk_strategy *s, const rk_step_ranks *ranks,
                        const rk_makespan *makespan, rk_times *times, double *bytes)
@@ -216,14 +230,10 @@ static void fill_times(const rk_cost_table *table, const rk_strategy *s, const r
     times->part[RK_PART_BUBBLE] = idle > 0 ? idle : 0;
     times->part[RK_PART_PP] = makespan->sends;
     times->part[RK_PART_EP] += m * rk_alone_share(s) * rk_stage_hidden(&ranks->slowest);
-    times->part[RK_PART_TP] += rk_replicated_seconds(table, s, &ranks->heaviest);
-    const rk_exchange exchange = rk_reduce(table, s, &ranks->heaviest);
-    times->part[RK_PART_DP] = m * ranks->traffic.data + ranks->ends + exchange.visible;
-    *bytes = m * ranks->traffic.bytes + exchange.bytes;
-    times->part[RK_PART_CAST] += rk_weight_cast_seconds(table, s, &ranks->heaviest);
-    times->part[RK_PART_OPTIMIZER] = rk_optimizer_seconds(table, s, &ranks->heaviest);
-    times->part[RK_PART_OFFLOAD] =
-        m * ranks->traffic.copies + rk_offload_seconds(table, s, &ranks->heaviest, &exchange);
+    times->part[RK_PART_DP] = m * ranks->traffic.data;
+    times->part[RK_PART_OFFLOAD] = m * ranks->traffic.copies;
+    *bytes = m * ranks->traffic.bytes;
+    add_outside(table, s, ranks, times, bytes);
     times->part[RK_PART_FIXED] = rk_fixed_seconds(table->context.stack, s, rk_times_sum(times));
 }
 
@@ -397,15 +407,18 @@ void rk_estimate_closed(const rk_model *model, const rk_system *system, const rk
 
 rk_status rk_estimate_visit(const rk_model *model, const rk_system *system, const rk_stack *stack,
                             const rk_strategy *strategy, rk_pipeline_result *result,
-                            void (*visit)(void *user, const rk_op *op), void *user, rk_error *err)
+                            rk_times *outside, void (*visit)(void *user, const rk_op *op),
+                            void *user, rk_error *err)
 {
     rk_cost_table table;
     rk_chunk_times chunks[RK_CHUNK_MAX];
     rk_step_ranks ranks;
     struct fullest fullest;
-    double sent;
+    double sent = 0;
     rk_cost_table_fill(model, system, stack, strategy, &table);
     survey_ranks(&table, strategy, chunks, NULL, &ranks, &fullest);
+    *outside = (rk_times){0};
+    add_outside(&table, strategy, &ranks, outside, &sent);
     const double send = rk_send_seconds(&table, strategy, &sent);
     const rk_pipeline pipeline = rk_pipeline_of(strategy, chunks, strategy->pp_overlap ? 0 : send);
     return rk_pipeline_play(&pipeline, result, visit, user, err);

@@ -120,10 +120,12 @@ void rk_estimate_closed(const rk_model *model, const rk_system *system, const rk
 
 /*
  * Plays the pipeline of a strategy, with the messages that hold their sender: `visit` gets every
- * operation, as of rk_pipeline_play.  What else a step takes comes after it.
+ * operation, as of rk_pipeline_play.  *outside: what a step has outside its pipeline, by part, but
+ * for overlapped messages between stages and RK_PART_FIXED, which are outside as a whole.
  */
 rk_status rk_estimate_visit(const rk_model *model, const rk_system *system, const rk_stack *stack,
                             const rk_strategy *strategy, rk_pipeline_result *result,
-                            void (*visit)(void *user, const rk_op *op), void *user, rk_error *err);
+                            rk_times *outside, void (*visit)(void *user, const rk_op *op),
+                            void *user, rk_error *err);
 
 #endif

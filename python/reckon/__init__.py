@@ -227,9 +227,11 @@ def timeline(
     progress: Optional[ProgressCallback] = None,
     **options: Any,
 ) -> Timeline:
-    """The timeline of one step."""
+    """The timeline of one step.  Raises LookupError where no strategy fits."""
     asked = {"model": model, "system": system, **options}
     trace = _ask("timeline", asked, progress)
+    if "traceEvents" not in trace:
+        raise LookupError("no strategy fits; reckon.plan(...).raw says what is missing")
     operations = _read_csv(run_command("timeline", {**asked, "csv": True}, progress).text)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "step.svg"
