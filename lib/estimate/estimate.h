@@ -47,7 +47,7 @@ typedef struct rk_estimate {
     double model_flops, hardware_flops;   /* per step and accelerator; model by convention below */
     double counted_flops, executed_flops; /* of a token: by convention; as kernels run it, once */
     rk_flop_convention convention;
-    double mfu, hfu;          /* against the dense peak of bf16 */
+    double mfu, hfu;          /* against the dense peak of bf16, or of fp16 where there is none */
     double tokens_per_second; /* of the whole system */
     rk_volumes volumes;
     bool fits;              /* with all that the allocator would like to keep */
