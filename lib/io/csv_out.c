@@ -66,21 +66,44 @@ static void write_text(rk_csv_out *out, const void *text, size_t size)
     }
 }
 
+/* Whether a spreadsheet would run a text as a formula (OWASP, "CSV Injection"). */
+static bool is_formula(const char *text)
+{
+    char *end;
+    if (*text == '+' || *text == '-') {
+        (void)strtod(text, &end);
+        return *end != '\0';
+    }
+    return *text && strchr("=@\t\r\n", *text);
+}
+
 /* Appends text as one cell of RFC 4180. */
 static void add_cell(rk_bytes *line, const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
+    const bool quoted = strpbrk(text, ",\"\r\n") != NULL;
+    rk_bytes_add(line, "\"", quoted);
+    rk_bytes_add(line, "'", is_formula(text));
+    if (!quoted) {
         rk_bytes_add(line, text, strlen(text));
         return;
     }
-    rk_bytes_add(line, "\"", 1);
     for (; *text; text++) {
-        if (*text == '"') {
-            rk_bytes_add(line, "\"", 1);
-        }
+        rk_bytes_add(line, "\"", *text == '"');
         rk_bytes_add(line, text, 1);
     }
-    rk_bytes_add(line, "\"", 1);
+    rk_bytes_add(line, "\"", quoted);
+}
+
+void rk_csv_cell(rk_out *out, const char *text)
+{
+    rk_bytes cell = {0};
+    add_cell(&cell, text);
+    if (cell.failed) {
+        rk_out_fail_memory(out);
+    } else {
+        rk_out_write(out, (const char *)cell.data, cell.size);
+    }
+    rk_bytes_clear(&cell);
 }
 
 void rk_csv_add_line(rk_bytes *lines, const rk_value *row, size_t count)
