@@ -16,6 +16,7 @@ struct rk_csv_out {
     void *user;
     rk_bytes line; /* owned; scratch */
     bool failed;   /* memory ran out */
+    int failure;   /* errno of the first failure to write, or 0 */
     char name[256];
 };
 
@@ -59,8 +60,11 @@ rk_status rk_csv_open_writer(rk_out_writer *write, void *user, rk_csv_out **out,
 
 static void write_text(rk_csv_out *out, const void *text, size_t size)
 {
+    errno = 0;
     if (out->file) {
-        (void)fwrite(text, 1, size, out->file);
+        /* later ones may succeed, and stdio keeps no reason */
+        const bool fails = fwrite(text, 1, size, out->file) != size;
+        out->failure = fails && !out->failure ? errno ? errno : EIO : out->failure;
     } else if (out->write) {
         out->write(out->user, text, size);
     }
@@ -143,19 +147,28 @@ void rk_csv_header(rk_csv_out *out, const rk_column *columns, size_t count)
     write_line(out);
 }
 
+static rk_status fail_write(const rk_csv_out *out, rk_error *err)
+{
+    const rk_status status = rk_fail(err, RK_ERR_IO, "cannot write: %s", strerror(out->failure));
+    rk_error_set_file(err, out->name);
+    return status;
+}
+
+/* Whether the disk could not take what was written; a pipe or a device cannot be synced. */
+static bool cannot_sync(FILE *file)
+{
+    return fsync(fileno(file)) != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO);
+}
+
 rk_status rk_csv_flush(rk_csv_out *out, rk_error *err)
 {
     errno = 0;
     if (out->failed) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a line of the table");
     }
-    if (!out->file || (fflush(out->file) == 0 && !ferror(out->file))) {
-        return RK_OK;
-    }
-    const rk_status status =
-        rk_fail(err, RK_ERR_IO, "cannot write: %s", strerror(errno ? errno : EIO));
-    rk_error_set_file(err, out->name);
-    return status;
+    const bool fails = out->file && (fflush(out->file) != 0 || ferror(out->file));
+    out->failure = fails && !out->failure ? errno ? errno : EIO : out->failure;
+    return out->failure ? fail_write(out, err) : RK_OK;
 }
 
 rk_status rk_csv_close(rk_csv_out *out, rk_error *err)
@@ -164,13 +177,15 @@ rk_status rk_csv_close(rk_csv_out *out, rk_error *err)
         return RK_OK;
     }
     rk_status status = rk_csv_flush(out, err);
-    if (out->file) {
-        (void)fsync(fileno(out->file)); /* a pipe cannot be synced; writing is enough */
-    }
     errno = 0;
-    if (out->file && fclose(out->file) != 0 && status == RK_OK) {
-        status = rk_fail(err, RK_ERR_IO, "cannot write: %s", strerror(errno ? errno : EIO));
-        rk_error_set_file(err, out->name);
+    if (out->file && cannot_sync(out->file)) {
+        out->failure = errno;
+    }
+    if (out->file && fclose(out->file) != 0) {
+        out->failure = errno ? errno : EIO;
+    }
+    if (!status && out->failure) {
+        status = fail_write(out, err);
     }
     rk_bytes_clear(&out->line);
     free(out);
