@@ -242,20 +242,29 @@ static void init_request(void *arguments)
 static rk_status run_timeline(rk_job *job, void *arguments, rk_error *err)
 {
     const rk_request *request = arguments;
-    rk_inputs inputs;
-    struct asked asked = {.request = request, .inputs = &inputs};
-    rk_status status = rk_request_load(request, &inputs, err);
-    status = status ? status : rk_found_fill(job, request, &inputs, &asked.found, err);
-    const rk_answer *answer = status ? NULL : rk_found_answer(&asked.found);
-    if (answer) {
-        status = rk_timeline_fill(&inputs.model, &inputs.system, &inputs.software.stack,
-                                  &answer->strategy, &answer->estimate, &asked.timeline, err);
+    struct {
+        rk_inputs inputs;
+        struct asked asked;
+    } *all = malloc(sizeof(*all)); /* too large for the stack of a thread */
+    if (!all) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an answer");
     }
-    status = status ? status : write_answer(job, &asked, err);
+    rk_inputs *inputs = &all->inputs;
+    struct asked *asked = &all->asked;
+    *asked = (struct asked){.request = request, .inputs = inputs};
+    rk_status status = rk_request_load(request, inputs, err);
+    status = status ? status : rk_found_fill(job, request, inputs, &asked->found, err);
+    const rk_answer *answer = status ? NULL : rk_found_answer(&asked->found);
+    if (answer) {
+        status = rk_timeline_fill(&inputs->model, &inputs->system, &inputs->software.stack,
+                                  &answer->strategy, &answer->estimate, &asked->timeline, err);
+    }
+    status = status ? status : write_answer(job, asked, err);
     rk_job_set_found(job, answer && answer->estimate.fits);
-    rk_timeline_clear(&asked.timeline);
-    rk_found_clear(&asked.found);
-    rk_inputs_clear(&inputs);
+    rk_timeline_clear(&asked->timeline);
+    rk_found_clear(&asked->found);
+    rk_inputs_clear(inputs);
+    free(all);
     return status;
 }
 

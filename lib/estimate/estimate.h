@@ -110,13 +110,13 @@ rk_status rk_estimate_step(const rk_model *model, const rk_system *system, const
                            rk_estimate *estimate);
 
 /*
- * With the closed form of the schedule in place of its makespan: no memory, about ten microseconds.
- * For calibration, which estimates the same runs thousands of times; nothing that is ranked or
- * reported uses it.
+ * With the closed form of the schedule in place of its makespan: about ten microseconds.  For
+ * calibration, which estimates the same runs thousands of times; nothing that is ranked or reported
+ * uses it.
  */
-void rk_estimate_closed(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                        const rk_strategy *strategy, rk_flop_convention convention,
-                        rk_estimate *estimate);
+rk_status rk_estimate_closed(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                             const rk_strategy *strategy, rk_flop_convention convention,
+                             rk_estimate *estimate, rk_error *err);
 
 /*
  * Plays the pipeline of a strategy, with the messages that hold their sender: `visit` gets every
