@@ -7,7 +7,9 @@
 #include "progress.h"
 #include "terminal.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { WORDS = 3 }; /* of a short path: a model, a system, a number of accelerators */
 
@@ -15,13 +17,17 @@ enum { WORDS = 3 }; /* of a short path: a model, a system, a number of accelerat
 struct screen {
     const rk_command *command;
     rk_progress progress;
+    int failure; /* errno of writing the answer, or 0 */
 };
 
 static void write_answer(void *user, const char *text, size_t size)
 {
     struct screen *screen = user;
     rk_progress_clear(&screen->progress);
-    (void)fwrite(text, 1, size, stdout);
+    errno = 0;
+    if (fwrite(text, 1, size, stdout) != size && !screen->failure) {
+        screen->failure = errno ? errno : EIO;
+    }
 }
 
 static void write_remark(void *user, const char *line)
@@ -55,6 +61,12 @@ static int run(const rk_command *command, rk_job *job, int nothing)
     rk_progress_start(&screen.progress);
     const rk_status status = rk_job_run(job, &control, &err);
     rk_progress_end(&screen.progress);
+    if (!status && screen.failure) {
+        (void)fprintf(stderr, "reckon %s: cannot write to standard output: %s\n",
+                      rk_command_name(command), strerror(screen.failure));
+        (void)freopen("/dev/null", "w", stdout); /* the rest is lost, and this is reported */
+        return RK_EXIT_USAGE;
+    }
     if (status == RK_ERR_STOPPED && rk_progress_signal_status() != 0) {
         return rk_progress_signal_status();
     }

@@ -17,7 +17,7 @@ static void require_prediction(const rk_run_sources *sources, const rk_run_table
         require_sound_error(&err, status);
         return;
     }
-    rk_run_predict(sources, &run, NULL, NULL, &p);
+    (void)rk_run_predict(sources, &run, NULL, NULL, &p, NULL);
     REQUIRE(p.estimate.step > 0 && !isnan(p.memory));
 }
 

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         status = rk_run_case_fill(&sources, &table, 0, &run, &err);
         if (status == RK_OK) {
             rk_run_prediction p;
-            rk_run_predict(&sources, &run, NULL, NULL, &p);
+            (void)rk_run_predict(&sources, &run, NULL, NULL, &p, NULL);
             REQUIRE(isfinite(p.estimate.step) && isfinite(p.memory));
         }
         rk_run_table_clear(&table);

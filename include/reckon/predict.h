@@ -128,7 +128,7 @@ typedef struct rk_prediction {
     double time_s[RK_TIME_ROOM]; /* by rk_time_part_name; adds up to step_s */
     double model_flops;          /* per step and accelerator, by the convention of the setup */
     double hardware_flops;       /* the same, as executed */
-    double mfu;                  /* model FLOPs over the dense peak of bf16 */
+    double mfu;                  /* model FLOPs over the dense peak of bf16, or fp16 */
     double hfu;                  /* hardware FLOPs over it */
     double tokens_per_s;         /* of all accelerators */
     double tensor_bytes;         /* bytes a rank sends per step, by group */

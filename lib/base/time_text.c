@@ -4,7 +4,6 @@
 #include "base/units.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 /* Units in ascending order.  `below`: times under it take this unit. */
@@ -32,29 +31,18 @@ rk_time_unit rk_time_unit_of(double seconds)
     return rows[i].unit;
 }
 
-/* Decimals that give a number >= 1 five significant digits. */
-static int decimals_of(double number)
+int rk_time_decimals(double seconds, rk_time_unit unit)
 {
+    const double number = fabs(seconds) / unit.seconds; /* at least 1 in its own unit */
     return number < 10 ? 4 : number < 100 ? 3 : number < 1000 ? 2 : 1;
-}
-
-static const char *write_time(double seconds, bool sign, char out[RK_TIME_TEXT_SIZE])
-{
-    const rk_time_unit unit = rk_time_unit_of(seconds);
-    const double number = seconds / unit.seconds;
-    (void)snprintf(out, RK_TIME_TEXT_SIZE, sign ? "%+.*f %s" : "%.*f %s", decimals_of(fabs(number)),
-                   number, unit.name);
-    return out;
 }
 
 const char *rk_time_text(double seconds, char out[RK_TIME_TEXT_SIZE])
 {
-    return write_time(seconds, false, out);
-}
-
-const char *rk_time_change_text(double seconds, char out[RK_TIME_TEXT_SIZE])
-{
-    return write_time(seconds, true, out);
+    const rk_time_unit unit = rk_time_unit_of(seconds);
+    (void)snprintf(out, RK_TIME_TEXT_SIZE, "%.*f %s", rk_time_decimals(seconds, unit),
+                   seconds / unit.seconds, unit.name);
+    return out;
 }
 
 const char *rk_duration_text(double seconds, char out[RK_TIME_TEXT_SIZE])

@@ -17,8 +17,8 @@ rk_time_unit rk_time_unit_of(double seconds);
 /* "12.473 s", "345.12 ms", "1.5000 µs": five significant digits.  Returns out. */
 const char *rk_time_text(double seconds, char out[RK_TIME_TEXT_SIZE]);
 
-/* The same with a sign: "+1.5661 s", "-640.19 ms".  Returns out. */
-const char *rk_time_change_text(double seconds, char out[RK_TIME_TEXT_SIZE]);
+/* Decimals that give a time in a unit five significant digits. */
+int rk_time_decimals(double seconds, rk_time_unit unit);
 
 /* "3.09 h", "30 s", "1.2 ms": at most three significant digits, minutes from 120 s on.  Returns
  * out. */

@@ -297,8 +297,9 @@ static double run_prediction(const rk_fit_setup *bench, const rk_observation *ro
     rk_run_prediction p;
     rk_error err;
     if (bench->recipe->tables[row->table].measure == RK_MEASURE_STEP) {
-        rk_run_predict(&bench->rows->sources, run, system, stack_of(bench, run), &p);
-        return p.estimate.step;
+        return rk_run_predict(&bench->rows->sources, run, system, stack_of(bench, run), &p, &err)
+                   ? (double)NAN
+                   : p.estimate.step;
     }
     return rk_run_predict_exact(&bench->rows->sources, run, system, stack_of(bench, run), &p, &err)
                ? (double)NAN

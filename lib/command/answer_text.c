@@ -332,13 +332,21 @@ void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
     }
 }
 
-/* Utilisation of the peak of the GEMMs' own precision, if that is not bf16. */
+/* The 16-bit format whose peak utilisation is relative to. */
+static rk_precision wide_precision(const rk_accelerator *accelerator)
+{
+    return accelerator->no_bf16 ? RK_FP16 : RK_BF16;
+}
+
+/* Utilisation of the peak of the GEMMs' own precision, if that is another. */
 static void write_own_peak(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
 {
+    const rk_accelerator *a = &inputs->system.accelerator;
     const rk_precision precision = answer->strategy.precision;
-    const double peak = inputs->system.accelerator.gemm[precision].peak;
+    const double peak = a->gemm[precision].peak;
     const rk_estimate *e = &answer->estimate;
-    if (precision != RK_BF16 && peak > 0) {
+    const bool same = precision == RK_BF16 || precision == wide_precision(a);
+    if (!same && peak > 0) {
         rk_write_label(to, "");
         (void)fprintf(to, "MFU %.2f %%, HFU %.2f %% of the dense %s peak of %.1f TFLOP/s\n",
                       100 * e->model_flops / e->step / peak,
@@ -413,6 +421,7 @@ static void write_executed(FILE *to, const rk_model *model, const rk_estimate *e
 void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
 {
     const rk_estimate *e = &answer->estimate;
+    const rk_accelerator *a = &inputs->system.accelerator;
     const double ranks = (double)rk_strategy_ranks(&answer->strategy);
     char tokens[RK_COMMAS_SIZE], step[RK_TIME_TEXT_SIZE];
     rk_write_label(to, "step");
@@ -423,11 +432,9 @@ void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer
     write_interval(to, answer);
     rk_write_label(to, "");
     (void)fprintf(
-        to,
-        "MFU %.2f %%, HFU %.2f %% of the dense bf16 peak of %.1f TFLOP/s (FLOP convention: "
-        "%s)\n",
-        100 * e->mfu, 100 * e->hfu, inputs->system.accelerator.gemm[RK_BF16].peak / 1e12,
-        rk_flop_convention_names[e->convention]);
+        to, "MFU %.2f %%, HFU %.2f %% of the dense %s peak of %.1f TFLOP/s (FLOP convention: %s)\n",
+        100 * e->mfu, 100 * e->hfu, rk_precision_names[wide_precision(a)],
+        a->gemm[RK_BF16].peak / 1e12, rk_flop_convention_names[e->convention]);
     write_executed(to, &inputs->model, e);
     write_own_peak(to, inputs, answer);
     write_slower(to, answer);

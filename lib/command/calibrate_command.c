@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon calibrate`: fits constants of documents to measurements. */
+#include "base/error.h"
 #include "command/calibrate_report.h"
 #include "command/commands.h"
 #include "job/output_form.h"
 
 #include "work/parallel.h"
+
+#include <stdlib.h>
 
 typedef struct calibrate_arguments {
     const char *recipe, *output, *rows;
@@ -90,20 +93,24 @@ static rk_status run_calibrate(rk_job *job, void *arguments, rk_error *err)
 {
     const calibrate_arguments *args = arguments;
     const rk_calibrate_options options = {.threads = (int)args->threads, .quick = args->quick};
-    rk_calibration calibration;
-    rk_status status = rk_calibrate(args->recipe, &options, &calibration, err);
+    rk_calibration *calibration = malloc(sizeof(*calibration));
+    if (!calibration) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a calibration");
+    }
+    rk_status status = rk_calibrate(args->recipe, &options, calibration, err);
     if (!status) {
         status = args->json
-                     ? write_json(job, args->output, &calibration, err)
-                     : rk_job_print(job, args->output, rk_calibration_text, &calibration, err);
+                     ? write_json(job, args->output, calibration, err)
+                     : rk_job_print(job, args->output, rk_calibration_text, calibration, err);
     }
     if (!status && args->rows) {
-        status = rk_calibration_rows(args->rows, &calibration, err);
+        status = rk_calibration_rows(args->rows, calibration, err);
     }
     if (!status && args->write) {
-        status = rk_calibration_write(&calibration, err);
+        status = rk_calibration_write(calibration, err);
     }
-    rk_calibration_clear(&calibration);
+    rk_calibration_clear(calibration);
+    free(calibration);
     rk_job_set_found(job, true);
     return status;
 }

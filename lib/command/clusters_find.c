@@ -81,6 +81,44 @@ static rk_status find_strategy(rk_job *job, rk_whole_run *run, const rk_strategy
     return rk_answer_fill(&setting, known, &run->found.given, err);
 }
 
+/* A run on a cluster: too large for the stack of a thread. */
+struct cluster_run {
+    rk_run_args args;
+    rk_inputs inputs;
+    rk_whole_run run;
+};
+
+static rk_status add_run(rk_job *job, rk_clusters *c, const struct site *site, int64_t accelerators,
+                         const rk_strategy *known, struct cluster_run *all, rk_error *err)
+{
+    rk_whole_run *run = &all->run;
+    *run = (rk_whole_run){.args = &all->args, .inputs = &all->inputs};
+    rk_status status = args_of(site, accelerators, &all->args, err);
+    if (status) {
+        return status;
+    }
+    all->args.simulated = all->args.simulated < CHOICE_RUNS ? all->args.simulated : CHOICE_RUNS;
+    status = rk_request_load(&all->args.request, &all->inputs, err);
+    if (!status && find_strategy(job, run, known, err) == RK_ERR_STOPPED) {
+        status = RK_ERR_STOPPED;
+    } else if (!status && rk_found_answer(&run->found) && c->count < RK_CLUSTER_ROWS &&
+               rk_found_answer(&run->found)->estimate.fits) {
+        status = rk_whole_run_fill(job, run, err);
+        rk_cluster *out = &c->clusters[c->count];
+        *out = (rk_cluster){.system = site->offered->name};
+        if (!status) {
+            fill_cluster(c, run, out);
+            c->count++;
+        } else if (is_stuck(run)) {
+            c->stuck = *err; /* others may be small enough */
+            status = RK_OK;
+        }
+    }
+    rk_found_clear(&run->found);
+    rk_inputs_clear(&all->inputs);
+    return status;
+}
+
 /*
  * Adds a cluster of this many accelerators, if some strategy fits and the run advances there; its
  * fastest strategy may be known (NULL: it is not).
@@ -88,32 +126,10 @@ static rk_status find_strategy(rk_job *job, rk_whole_run *run, const rk_strategy
 static rk_status add_cluster(rk_job *job, rk_clusters *c, const struct site *site,
                              int64_t accelerators, const rk_strategy *known, rk_error *err)
 {
-    rk_run_args args;
-    rk_inputs inputs;
-    rk_whole_run run = {.args = &args, .inputs = &inputs};
-    rk_status status = args_of(site, accelerators, &args, err);
-    if (status) {
-        return status;
-    }
-    args.simulated = args.simulated < CHOICE_RUNS ? args.simulated : CHOICE_RUNS;
-    status = rk_request_load(&args.request, &inputs, err);
-    if (!status && find_strategy(job, &run, known, err) == RK_ERR_STOPPED) {
-        status = RK_ERR_STOPPED;
-    } else if (!status && rk_found_answer(&run.found) && c->count < RK_CLUSTER_ROWS &&
-               rk_found_answer(&run.found)->estimate.fits) {
-        status = rk_whole_run_fill(job, &run, err);
-        rk_cluster *out = &c->clusters[c->count];
-        *out = (rk_cluster){.system = site->offered->name};
-        if (!status) {
-            fill_cluster(c, &run, out);
-            c->count++;
-        } else if (is_stuck(&run)) {
-            c->stuck = *err; /* others may be small enough */
-            status = RK_OK;
-        }
-    }
-    rk_found_clear(&run.found);
-    rk_inputs_clear(&inputs);
+    struct cluster_run *all = malloc(sizeof(*all));
+    const rk_status status = all ? add_run(job, c, site, accelerators, known, all, err)
+                                 : rk_fail(err, RK_ERR_MEMORY, "not enough memory for a run");
+    free(all);
     return status;
 }
 
@@ -355,11 +371,17 @@ static rk_status survey(rk_clusters *c, struct site *site, rk_error *err)
 rk_status rk_clusters_add(rk_job *job, rk_clusters *clusters, const rk_offered *offered,
                           rk_error *err)
 {
-    struct site site = {.offered = offered, .args = *clusters->args};
-    rk_status status = survey(clusters, &site, err);
-    status = status ? status : add_until_fits(job, clusters, &site, err);
-    status = status ? status : add_smallest(job, clusters, &site, err);
-    rk_inputs_clear(&site.inputs);
+    struct site *site = calloc(1, sizeof(*site));
+    if (!site) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a run");
+    }
+    site->offered = offered;
+    site->args = *clusters->args;
+    rk_status status = survey(clusters, site, err);
+    status = status ? status : add_until_fits(job, clusters, site, err);
+    status = status ? status : add_smallest(job, clusters, site, err);
+    rk_inputs_clear(&site->inputs);
+    free(site);
     return status;
 }
 

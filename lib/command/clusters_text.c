@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
+#include "io/csv_out.h"
 #include "request/sizes.h"
 
 #include <inttypes.h>
@@ -133,8 +134,9 @@ static rk_status write_rows(const rk_job *job, const rk_clusters *c, rk_error *e
                      "accelerator_hours,cost,power_W,meets,front,answer\n");
     for (int i = 0; i < c->count; i++) {
         const rk_cluster *k = &c->clusters[i];
-        rk_out_printf(out, "%s,%.0f,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64,
-                      k->system, k->accelerators, k->strategy.tp, k->strategy.cp, k->strategy.pp,
+        rk_csv_cell(out, k->system);
+        rk_out_printf(out, ",%.0f,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64,
+                      k->accelerators, k->strategy.tp, k->strategy.cp, k->strategy.pp,
                       k->strategy.dp, k->strategy.global_batch);
         rk_out_printf(out, ",%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%s,%s,%s\n", k->step, k->days,
                       k->late_days, k->hours, k->cost, k->power, k->meets ? "true" : "false",

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "comm/comm_errors.h"
+#include "io/csv_out.h"
 #include "io/json_write.h"
 
 #include <stdio.h>
@@ -150,10 +151,10 @@ static void write_csv(rk_out *out, const struct fit *fit)
     for (size_t i = 0; i < fit->results.count; i++) {
         const rk_comm_set *set = &fit->results.sets[i];
         const rk_comm_fitted *fitted = &fit->fits.of[i];
-        rk_out_printf(out, "\"%s\",%s,%zu,%.4g,%.4g,%.4g,%.4g,%.4g\n", set->system,
-                      rk_collective_names[set->op], set->count, 1e6 * fitted->curve.step_s,
-                      1e6 * fitted->curve.chunk_step_s, fitted->curve.bandwidth / 1e9,
-                      fitted->all.median, fitted->all.p90);
+        rk_csv_cell(out, set->system);
+        rk_out_printf(out, ",%s,%zu,%.4g,%.4g,%.4g,%.4g,%.4g\n", rk_collective_names[set->op],
+                      set->count, 1e6 * fitted->curve.step_s, 1e6 * fitted->curve.chunk_step_s,
+                      fitted->curve.bandwidth / 1e9, fitted->all.median, fitted->all.p90);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "base/time_text.h"
+#include "io/csv_out.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -136,10 +137,13 @@ rk_status rk_comm_links_write(rk_out *out, rk_collective op, double bytes, const
         status = get_links(phase, &links, err);
         for (int64_t k = 0; k < links.count && !status; k++) {
             if (exists(&links, k)) {
-                rk_out_printf(out, "%s,%.0f,%s,%s,%s,\"%s\",%.17g,%.6g\n", rk_collective_names[op],
-                              bytes, way->name, rk_collective_names[phase->job.op],
-                              phase->tier->name, rk_wiring_name(&links.wiring, k, name),
-                              links.loads[k], busy_seconds(&links, k) / phase->seconds);
+                rk_out_printf(out, "%s,%.0f,%s,%s,", rk_collective_names[op], bytes, way->name,
+                              rk_collective_names[phase->job.op]);
+                rk_csv_cell(out, phase->tier->name);
+                rk_out_text(out, ",");
+                rk_csv_cell(out, rk_wiring_name(&links.wiring, k, name));
+                rk_out_printf(out, ",%.17g,%.6g\n", links.loads[k],
+                              busy_seconds(&links, k) / phase->seconds);
             }
         }
         free(links.loads);

@@ -75,19 +75,25 @@ static rk_status write_answer(const rk_job *job, const rk_design_answer *d, rk_e
 static rk_status run(const rk_planner *planner, rk_job *job, void *options,
                      const rk_design_target *target, rk_error *err)
 {
-    rk_design_answer d = {.target = *target, .asked = {.planner = planner}};
-    rk_status status = rk_design_answer_prepare(planner, options, &d, err);
-    if (!status) {
-        status = rk_asked_load(planner, options, &d.asked, err);
+    rk_design_answer *d = calloc(1, sizeof(*d));
+    if (!d) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an answer");
     }
-    status = status ? status : rk_design_answer_find(job, &d, err);
+    d->target = *target;
+    d->asked.planner = planner;
+    rk_status status = rk_design_answer_prepare(planner, options, d, err);
     if (!status) {
-        status = write_answer(job, &d, err);
+        status = rk_asked_load(planner, options, &d->asked, err);
     }
-    rk_job_set_found(job, d.least_rate > 0 ? d.cheapest != NULL
-                                           : rk_design_cheapest(d.designs, d.count, 0) != NULL);
-    free(d.designs);
-    rk_asked_clear(&d.asked);
+    status = status ? status : rk_design_answer_find(job, d, err);
+    if (!status) {
+        status = write_answer(job, d, err);
+    }
+    rk_job_set_found(job, d->least_rate > 0 ? d->cheapest != NULL
+                                            : rk_design_cheapest(d->designs, d->count, 0) != NULL);
+    free(d->designs);
+    rk_asked_clear(&d->asked);
+    free(d);
     return status;
 }
 

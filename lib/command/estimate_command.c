@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon estimate`: the step of one strategy, its parts, its memory and its communication. */
+#include "base/error.h"
 #include "command/commands.h"
 #include "command/estimate_operators.h"
 #include "command/found.h"
@@ -115,7 +116,11 @@ static rk_status write_answer(const rk_job *job, const struct estimate *e, rk_er
 {
     const rk_request *request = e->request;
     const rk_answer *answer = rk_found_answer(&e->found);
-    if (request->emit >= 0 && answer) {
+    if (request->emit >= 0 && !answer) {
+        rk_remark_no_file(job, "launch file", "emit");
+        return RK_OK;
+    }
+    if (request->emit >= 0) {
         return rk_write_launch(job, request, e->inputs, answer, err);
     }
     if (request->json) {
@@ -131,35 +136,43 @@ static rk_status write_answer(const rk_job *job, const struct estimate *e, rk_er
 static rk_status run_estimate(rk_job *job, void *arguments, rk_error *err)
 {
     rk_request *request = arguments;
-    rk_inputs inputs;
     if (request->accelerators == 0 && request->dp == 0) {
         request->dp = 1; /* degrees that are not given are 1, even if none is given */
     }
-    struct estimate e = {.request = request, .inputs = &inputs};
-    rk_status status = rk_request_load(request, &inputs, err);
-    if (!status) {
-        e.setting = rk_setting_of(request, &inputs);
+    struct {
+        rk_inputs inputs;
+        struct estimate e;
+    } *all = malloc(sizeof(*all)); /* too large for the stack of a thread */
+    if (!all) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an answer");
     }
-    status = status ? status : rk_found_fill(job, request, &inputs, &e.found, err);
-    const rk_answer *answer = status ? NULL : rk_found_answer(&e.found);
+    struct estimate *e = &all->e;
+    *e = (struct estimate){.request = request, .inputs = &all->inputs};
+    rk_status status = rk_request_load(request, &all->inputs, err);
+    if (!status) {
+        e->setting = rk_setting_of(request, &all->inputs);
+    }
+    status = status ? status : rk_found_fill(job, request, &all->inputs, &e->found, err);
+    const rk_answer *answer = status ? NULL : rk_found_answer(&e->found);
     if (answer && request->explain) {
-        status = rk_find_sensitivities(&e.setting, &answer->strategy, answer->estimate.step,
-                                       &e.worth, err);
+        status = rk_find_sensitivities(&e->setting, &answer->strategy, answer->estimate.step,
+                                       &e->worth, err);
     }
     if (!status && answer && !request->csv) {
-        status = rk_rules_fill(&e.setting, answer, &e.rules, err);
+        status = rk_rules_fill(&e->setting, answer, &e->rules, err);
     }
     if (!status && answer && request->dp_sync) {
-        status = rk_sync_fill(request, &e.setting, answer, &e.sync, err);
+        status = rk_sync_fill(request, &e->setting, answer, &e->sync, err);
     }
     if (!status && answer && request->operators) {
-        status = rk_operators_fill(&inputs, &answer->strategy, &e.operators, err);
+        status = rk_operators_fill(&all->inputs, &answer->strategy, &e->operators, err);
     }
-    status = status ? status : write_answer(job, &e, err);
-    rk_operators_clear(&e.operators);
+    status = status ? status : write_answer(job, e, err);
+    rk_operators_clear(&e->operators);
     rk_job_set_found(job, answer && answer->estimate.fits);
-    rk_found_clear(&e.found);
-    rk_inputs_clear(&inputs);
+    rk_found_clear(&e->found);
+    rk_inputs_clear(&all->inputs);
+    free(all);
     return status;
 }
 
@@ -182,3 +195,4 @@ const rk_command rk_command_estimate = {
     .complete = rk_request_finish,
     .run = run_estimate,
 };
+#include <stdlib.h>

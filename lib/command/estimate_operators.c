@@ -2,6 +2,7 @@
 #include "command/estimate_operators.h"
 
 #include "base/time_text.h"
+#include "io/csv_out.h"
 #include "layer/all_kinds.h"
 
 #include <stdio.h>
@@ -239,9 +240,9 @@ rk_status rk_operators_write_csv(const rk_job *job, const rk_request *request,
         const rk_block_operators *block = &operators->blocks[b];
         for (size_t i = 0; i < block->list.count; i++) {
             const rk_operator *o = &block->list.items[i];
-            rk_out_printf(out, "\"%s\",%d,%s,%s,%s", block->name, block->count,
-                          rk_operator_kind_names[o->kind], rk_pass_names[o->pass],
-                          rk_part_names[o->part]);
+            rk_csv_cell(out, block->name);
+            rk_out_printf(out, ",%d,%s,%s,%s", block->count, rk_operator_kind_names[o->kind],
+                          rk_pass_names[o->pass], rk_part_names[o->part]);
             for (size_t n = 0; n < NUMBER_COUNT; n++) {
                 rk_out_printf(out, ",%.17g", number_at(o, n));
             }

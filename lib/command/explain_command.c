@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon explain`: the best strategy is searched again with each number of the machine changed. */
+#include "base/error.h"
 #include "command/explain_answer.h"
 
 #include "command/calculon_options.h"
 #include "command/commands.h"
 #include "request/launch_flags.h"
+
+#include <stdlib.h>
 
 #define DEFAULT_CHANGE 10 /* % */
 
@@ -54,16 +57,21 @@ static rk_status write_answer(const rk_job *job, const rk_explain *explain, rk_e
 static rk_status run(const rk_planner *planner, rk_job *job, const void *options, double change,
                      rk_error *err)
 {
-    rk_explain explain = {.change = change / 100};
-    rk_asked *asked = &explain.asked;
+    rk_explain *explain = calloc(1, sizeof(*explain));
+    if (!explain) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an answer");
+    }
+    rk_asked *asked = &explain->asked;
+    explain->change = change / 100;
     rk_status status = rk_asked_load(planner, options, asked, err);
-    status = status ? status : rk_explain_find(job, &explain, err);
+    status = status ? status : rk_explain_find(job, explain, err);
     const bool found = !status && asked->ranking->count > 0;
     if (!status) {
-        status = found ? write_answer(job, &explain, err) : rk_plan_write(job, asked, err);
+        status = found ? write_answer(job, explain, err) : rk_plan_write(job, asked, err);
     }
     rk_job_set_found(job, found);
     rk_asked_clear(asked);
+    free(explain);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon fit`: whether a strategy, or any, fits in memory, and if not, what would make it fit. */
+#include "base/error.h"
 #include "base/extremes.h"
 #include "base/time_text.h"
 #include "base/units.h"
@@ -12,6 +13,7 @@
 #include "search/fewest.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 static const rk_option fit_options[] = {
     {.name = "threads",
@@ -226,14 +228,21 @@ rk_status rk_fit_find(rk_job *job, const rk_request *request, const rk_inputs *i
 static rk_status run_fit(rk_job *job, void *arguments, rk_error *err)
 {
     const rk_request *request = arguments;
-    rk_inputs inputs;
-    rk_fit fit = {.request = request, .inputs = &inputs};
-    rk_status status = rk_request_load(request, &inputs, err);
-    status = status ? status : rk_fit_find(job, request, &inputs, &fit, err);
-    status = status ? status : write_answer(job, &fit, err);
-    rk_job_set_found(job, fits(&fit));
-    rk_found_clear(&fit.found);
-    rk_inputs_clear(&inputs);
+    struct {
+        rk_inputs inputs;
+        rk_fit fit;
+    } *all = malloc(sizeof(*all)); /* too large for the stack of a thread */
+    if (!all) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an answer");
+    }
+    all->fit = (rk_fit){.request = request, .inputs = &all->inputs};
+    rk_status status = rk_request_load(request, &all->inputs, err);
+    status = status ? status : rk_fit_find(job, request, &all->inputs, &all->fit, err);
+    status = status ? status : write_answer(job, &all->fit, err);
+    rk_job_set_found(job, fits(&all->fit));
+    rk_found_clear(&all->fit.found);
+    rk_inputs_clear(&all->inputs);
+    free(all);
     return status;
 }
 

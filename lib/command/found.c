@@ -64,6 +64,14 @@ const rk_answer *rk_found_answer(const rk_found *found)
     return found->plan.answer_count > 0 ? &found->plan.answers[0] : NULL;
 }
 
+void rk_remark_no_file(const rk_job *job, const char *file, const char *option)
+{
+    rk_job_remark(job,
+                  "no strategy fits, so there is no %s; without --%s, the answer says what is "
+                  "missing",
+                  file, option);
+}
+
 /* ---- what was searched ----------------------------------------------------------------------- */
 
 #define LINE_WIDTH 80

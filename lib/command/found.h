@@ -26,6 +26,12 @@ void rk_found_clear(rk_found *found);
 /* The strategy and its estimate; NULL if none fits. */
 const rk_answer *rk_found_answer(const rk_found *found);
 
+/*
+ * Remarks that a file is not written because no strategy fits: "launch file" of --emit, "picture".
+ * A file with the reason in it would pass for one.
+ */
+void rk_remark_no_file(const rk_job *job, const char *file, const char *option);
+
 /* Writes search statistics and the given and searched choices; nothing if a strategy was given. */
 void rk_write_found(FILE *to, const rk_found *found);
 void rk_found_write_json(rk_json_writer *writer, const rk_found *found);

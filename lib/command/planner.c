@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/planner.h"
+#include "base/error.h"
 
 #include "work/share.h"
+
+#include <stdlib.h>
 
 rk_status rk_asked_read(rk_asked *asked, const char *model, const char *system, const void *request,
                         rk_error *err)
@@ -34,17 +37,23 @@ void rk_asked_clear(rk_asked *asked)
 
 rk_status rk_planner_run(const rk_planner *planner, rk_job *job, const void *options, rk_error *err)
 {
-    rk_asked asked;
-    rk_status status = rk_asked_load(planner, options, &asked, err);
+    rk_asked *asked = malloc(sizeof(*asked));
+    if (!asked) {
+        const rk_status lacking = rk_fail(err, RK_ERR_MEMORY, "not enough memory for an answer");
+        rk_share_leave(rk_job_team(job), err);
+        return lacking;
+    }
+    rk_status status = rk_asked_load(planner, options, asked, err);
     if (status) {
         rk_share_leave(rk_job_team(job), err);
     } else {
-        status = planner->rank(job, &asked, err);
+        status = planner->rank(job, asked, err);
     }
     if (!status && rk_job_is_first(job)) {
-        status = rk_plan_write(job, &asked, err);
+        status = rk_plan_write(job, asked, err);
     }
-    rk_job_set_found(job, asked.ranking && asked.ranking->count > 0);
-    rk_asked_clear(&asked);
+    rk_job_set_found(job, asked->ranking && asked->ranking->count > 0);
+    rk_asked_clear(asked);
+    free(asked);
     return status;
 }

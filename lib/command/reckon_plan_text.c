@@ -15,44 +15,87 @@
 /* ---- why the others are slower -------------------------------------------------------------- */
 
 #define LINE_WIDTH 80
-#define SHOWN      1e-5 /* s: smaller differences are not mentioned */
+#define SHOWN      1e-5 /* s: parts that differ by less are not named */
+#define LARGE      0.25 /* of the largest difference: parts that differ by as much are named */
+#define SMALL      0.05 /* of the largest difference: what is not named, all of it */
 
-/*
- * The part that differs most between two estimates, one excepted; RK_PART_COUNT if none differs by
- * SHOWN.
- */
-static int most_different(const rk_estimate *a, const rk_estimate *b, int but)
+enum { NAMED_MAX = 6, REASON_SIZE = 256 };
+
+/* The part that differs most between two estimates of those not named; RK_PART_COUNT: none left. */
+static int most_different(const rk_estimate *a, const rk_estimate *b, unsigned named)
 {
     int most = RK_PART_COUNT;
-    double difference = SHOWN;
     for (int i = 0; i < RK_PART_COUNT; i++) {
         const double d = fabs(b->times.part[i] - a->times.part[i]);
-        if (i != but && d > difference) {
+        if (!(named >> i & 1) &&
+            (most == RK_PART_COUNT || d > fabs(b->times.part[most] - a->times.part[most]))) {
             most = i;
-            difference = d;
         }
     }
     return most;
 }
 
-#define REASON_SIZE 256
+/* A difference in whole units of the last decimal that is printed, so that sums are exact. */
+struct digits {
+    rk_time_unit unit;
+    int decimals;
+    double last; /* s of a 1 in the last decimal */
+};
 
-/* "PP comm -406.27 ms, recompute +1.3658 s"; "" where no part differs by SHOWN. */
-static const char *describe_difference(const rk_estimate *best, const rk_estimate *e,
-                                       char out[REASON_SIZE])
+static struct digits digits_of(double largest)
 {
-    const int first = most_different(best, e, -1);
-    const int second = first < RK_PART_COUNT ? most_different(best, e, first) : first;
-    const int parts[] = {first, second};
+    const rk_time_unit unit = rk_time_unit_of(largest);
+    const int decimals = rk_time_decimals(largest, unit);
+    return (struct digits){unit, decimals, unit.seconds / pow(10, decimals)};
+}
+
+/* Appends "recompute +1.3658 s" to a list. */
+static size_t add_change(char out[REASON_SIZE], size_t used, const char *name,
+                         const struct digits *digits, double counted)
+{
+    const int length =
+        used < REASON_SIZE
+            ? snprintf(out + used, REASON_SIZE - used, "%s%s %+.*f %s", used ? ", " : "", name,
+                       digits->decimals, counted * digits->last / digits->unit.seconds,
+                       digits->unit.name)
+            : 0;
+    return used + (size_t)length;
+}
+
+/*
+ * ", +959.52 ms" and "recompute +1365.80 ms, PP comm -406.27 ms, others -0.01 ms": the difference
+ * of two estimates, and parts of it that add up to it; nothing where no part differs by SHOWN.
+ */
+static void describe_difference(const rk_estimate *best, const rk_estimate *e,
+                                char whole[REASON_SIZE], char parts[REASON_SIZE])
+{
+    const int first = most_different(best, e, 0);
+    const double longer = e->step - best->step;
+    const double largest = fabs(e->times.part[first] - best->times.part[first]);
+    const struct digits digits = digits_of(rk_max(largest, fabs(longer)));
+    double rest = round(longer / digits.last);
     size_t used = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < 2 && parts[i] < RK_PART_COUNT && used < REASON_SIZE; i++) {
-        char change[RK_TIME_TEXT_SIZE];
-        const double more = e->times.part[parts[i]] - best->times.part[parts[i]];
-        used += (size_t)snprintf(out + used, REASON_SIZE - used, "%s%s %s", used ? ", " : "",
-                                 rk_part_names[parts[i]], rk_time_change_text(more, change));
+    unsigned named = 0;
+    whole[0] = parts[0] = '\0';
+    if (largest < SHOWN) {
+        return;
     }
-    return out;
+    (void)add_change(whole, 0, ",", &digits, rest);
+    for (int i = 0; i < NAMED_MAX; i++) {
+        const int part = most_different(best, e, named);
+        const double more = e->times.part[part] - best->times.part[part];
+        if (fabs(more) < SHOWN ||
+            (fabs(more) < LARGE * largest && fabs(rest) * digits.last < SMALL * largest)) {
+            break;
+        }
+        const double counted = round(more / digits.last);
+        used = add_change(parts, used, rk_part_names[part], &digits, counted);
+        named |= 1U << part;
+        rest -= counted;
+    }
+    if (fabs(rest) > 0.5) {
+        (void)add_change(parts, used, "others", &digits, rest);
+    }
 }
 
 /* One line for each of the others; long explanations go below. */
@@ -61,16 +104,16 @@ static void write_reasons(FILE *to, const rk_plan_answer *plan)
     const rk_estimate *best = &plan->answers[0].estimate;
     for (size_t i = 1; i < plan->answer_count; i++) {
         const rk_estimate *e = &plan->answers[i].estimate;
-        char label[RK_ALTERNATIVE_LABEL_SIZE], difference[REASON_SIZE];
+        char label[RK_ALTERNATIVE_LABEL_SIZE], whole[REASON_SIZE], parts[REASON_SIZE];
         const bool labelled = plan->ranking.kinds[0] != 0;
         (void)rk_alternative_label(labelled ? plan->ranking.kinds[i] : 0, label);
-        (void)describe_difference(best, e, difference);
+        describe_difference(best, e, whole, parts);
         const int length =
-            fprintf(to, "%zu%s%s%s is %.1f %% slower than 1", i + 1, labelled ? " (" : "", label,
-                    labelled ? ")" : "", 100 * (e->step / best->step - 1));
-        if (difference[0]) {
-            const bool fits = (size_t)length + strlen(": ") + strlen(difference) <= LINE_WIDTH;
-            (void)fprintf(to, ":%s%s", fits ? " " : "\n    ", difference);
+            fprintf(to, "%zu%s%s%s is %.1f %% slower than 1%s", i + 1, labelled ? " (" : "", label,
+                    labelled ? ")" : "", 100 * (e->step / best->step - 1), whole);
+        if (parts[0]) {
+            const bool fits = (size_t)length + strlen(": ") + strlen(parts) <= LINE_WIDTH;
+            (void)fprintf(to, ":%s%s", fits ? " " : "\n    ", parts);
         }
         (void)fputc('\n', to);
     }

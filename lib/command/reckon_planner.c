@@ -166,9 +166,8 @@ static bool emits(const rk_asked *asked)
 static rk_status emit(const rk_job *job, const rk_asked *asked, rk_error *err)
 {
     const rk_plan_answer *plan = &asked->reckoning;
-    if (plan->answer_count == 0) { /* a file with the reason in it might be run as a script */
-        rk_job_remark(job, "no strategy fits, so there is no launch file; without --emit, plan "
-                           "says what is missing");
+    if (plan->answer_count == 0) {
+        rk_remark_no_file(job, "launch file", "emit");
         return RK_OK;
     }
     return rk_write_launch(job, plan->request, plan->inputs, &plan->answers[0], err);

@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NOT_GIVEN (-1.0)
@@ -241,16 +242,23 @@ static rk_status run_run(rk_job *job, void *arguments, rk_error *err)
         const bool counted = args->request.accelerators || args->request.nodes;
         return counted ? fail_counted(args, err) : rk_run_choose(job, args, err);
     }
-    rk_inputs inputs;
-    rk_whole_run run = {.args = args, .inputs = &inputs};
-    rk_status status = rk_request_load(&args->request, &inputs, err);
-    status = status ? status : rk_run_check_tokens(args, &inputs.model, err);
-    status = status ? status : rk_whole_run_find(job, &run, err);
-    status = status ? status : rk_whole_run_write(job, &run, err);
-    const rk_answer *answer = status ? NULL : rk_found_answer(&run.found);
+    struct {
+        rk_inputs inputs;
+        rk_whole_run run;
+    } *all = malloc(sizeof(*all)); /* too large for the stack of a thread */
+    if (!all) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a run");
+    }
+    all->run = (rk_whole_run){.args = args, .inputs = &all->inputs};
+    rk_status status = rk_request_load(&args->request, &all->inputs, err);
+    status = status ? status : rk_run_check_tokens(args, &all->inputs.model, err);
+    status = status ? status : rk_whole_run_find(job, &all->run, err);
+    status = status ? status : rk_whole_run_write(job, &all->run, err);
+    const rk_answer *answer = status ? NULL : rk_found_answer(&all->run.found);
     rk_job_set_found(job, answer && answer->estimate.fits);
-    rk_found_clear(&run.found);
-    rk_inputs_clear(&inputs);
+    rk_found_clear(&all->run.found);
+    rk_inputs_clear(&all->inputs);
+    free(all);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include "command/whole_run.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 
 #include <math.h>
 
@@ -24,7 +25,7 @@ static rk_status read_ramp(const char *text, ramp *out, rk_error *err)
     out->tokens = good ? rk_option_amount(&at, false) : 0;
     if (*at == ':') {
         at++;
-        out->steps = (int64_t)fmin(rk_option_amount(&at, false), RK_PHASES_MAX);
+        out->steps = (int64_t)rk_min(rk_option_amount(&at, false), RK_PHASES_MAX);
     }
     good = good && out->tokens >= 1 && out->steps >= 1 && out->steps < RK_PHASES_MAX && !*at;
     return good ? RK_OK

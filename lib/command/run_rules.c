@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/run_rules.h"
 
+#include "base/error.h"
 #include "base/units.h"
+#include "estimate/stage.h"
 #include "framework/framework.h"
 #include "run/scaling_law.h"
 
@@ -44,6 +46,45 @@ static rk_status rate_on(const rk_setting *setting, const rk_strategy *strategy,
     return status;
 }
 
+/*
+ * Bytes of weights, gradients and optimizer states of the whole model, once: those of a rank that
+ * shares nothing.  *bytes is unchanged after a failure.
+ */
+static rk_status count_states(const rk_setting *setting, const rk_strategy *strategy, double *bytes,
+                              rk_error *err)
+{
+    rk_strategy alone = *strategy;
+    rk_chunk chunk;
+    rk_cost_table *table = malloc(sizeof(*table));
+    alone.tp = alone.cp = alone.pp = alone.vp = alone.dp = alone.ep = alone.etp = 1;
+    alone.replicas = 1;
+    alone.global_batch = alone.micro_batch;
+    alone.sp = false;
+    alone.schedule = rk_schedule_usual(1);
+    alone.sharding = RK_SHARD_NONE;
+    alone.layout = NULL;
+    alone.layout_count = 0;
+    alone.first_stage_layers = alone.last_stage_layers = 0;
+    alone.offload_optimizer = alone.offload_weights = alone.offload_activations = false;
+    if (!table) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the states of a model");
+    }
+    rk_cost_table_fill(setting->model, setting->system, setting->stack, &alone, table);
+    rk_strategy_chunks(setting->model, &alone, &chunk);
+    const rk_stage stage = rk_stage_of(table, &alone, &chunk);
+    const rk_stage_need need = rk_stage_need_of(table, &alone, &stage);
+    *bytes = need.weights + need.gradients + need.optimizer;
+    free(table);
+    return RK_OK;
+}
+
+/* Bytes of a rank's memory that are not states of the model. */
+static double other_bytes(const rk_stage_memory *memory)
+{
+    return memory->total - memory->part[RK_MEM_WEIGHTS] - memory->part[RK_MEM_GRADIENTS] -
+           memory->part[RK_MEM_OPTIMIZER];
+}
+
 static double over(double value, double base)
 {
     return base > 0 ? value / base : 0;
@@ -68,9 +109,12 @@ rk_status rk_rules_fill(const rk_setting *setting, const rk_answer *answer, rk_r
     rules->part = rules->accelerators / (double)s->dp * (double)dp;
     for (int64_t i = 0; i < s->pp; i++) {
         rules->memory += answer->stages[i].total * rules->accelerators / (double)s->pp;
+        rules->others += other_bytes(&answer->stages[i]) * (double)(s->tp * s->cp);
     }
-    rk_status status =
-        rate_on(setting, s, dp, s->global_batch / s->dp * dp, &rules->part_rate, err);
+    rules->replica = (double)(s->tp * s->cp * s->pp);
+    rk_status status = count_states(setting, s, &rules->states, err);
+    status = status ? status
+                    : rate_on(setting, s, dp, s->global_batch / s->dp * dp, &rules->part_rate, err);
     status = status ? status : rate_on(setting, s, dp, s->global_batch, &all, err);
     rules->weak = over(rules->rate, rules->part_rate);
     rules->strong = over(rules->rate, all);
@@ -94,8 +138,8 @@ void rk_rules_write_brief(FILE *to, const rk_rules *r)
     (void)fprintf(to, "%d T P / (n X): %.4g days a trillion tokens; predicted %.4g\n",
                   r->recompute ? 8 : 6, r->trillion_s / DAY, r->predicted_s / DAY);
     rk_write_label(to, "");
-    (void)fprintf(to, "memory 7 to 8 x %.4g GB of fp32 weights; predicted %.0f GB in all\n",
-                  r->weights / GIGA, r->memory / GIGA);
+    (void)fprintf(to, "memory of a replica: 7 to 8 x %.4g GB in fp32; predicted %.2f x\n",
+                  r->weights / GIGA, (r->states + r->others) / r->weights);
     if (r->part_rate > 0 && r->part < r->accelerators) {
         rk_write_label(to, "");
         (void)fprintf(to, "%.4g PFLOP/s, scale factor weak %.3f, strong %.3f from %.0f\n",
@@ -106,12 +150,14 @@ void rk_rules_write_brief(FILE *to, const rk_rules *r)
 void rk_rules_write(FILE *to, const rk_rules *r)
 {
     rk_write_label(to, "memory");
-    (void)fprintf(
-        to,
-        "7 to 8 times %.4g GB of weights in fp32 is %.0f to %.0f GB; predicted %.0f GB on "
-        "%.0f accelerator%s\n",
-        r->weights / GIGA, 7 * r->weights / GIGA, 8 * r->weights / GIGA, r->memory / GIGA,
-        r->accelerators, r->accelerators > 1 ? "s" : "");
+    (void)fprintf(to,
+                  "7 to 8 times %.4g GB of weights in fp32 is %.0f to %.0f GB for one replica; "
+                  "predicted %.0f GB, of which %.0f GB are states\n",
+                  r->weights / GIGA, 7 * r->weights / GIGA, 8 * r->weights / GIGA,
+                  (r->states + r->others) / GIGA, r->states / GIGA);
+    rk_write_label(to, "");
+    (void)fprintf(to, "a replica is on %.0f of %.0f accelerators, which hold %.0f GB in all\n",
+                  r->replica, r->accelerators, r->memory / GIGA);
     if (r->part_rate > 0 && r->part < r->accelerators) {
         rk_write_label(to, "scaling");
         (void)fprintf(to,
@@ -133,6 +179,9 @@ void rk_rules_write_json(rk_json_writer *writer, const rk_rules *r)
     rk_json_real(writer, "predicted_seconds_per_trillion_tokens", r->predicted_s);
     rk_json_real(writer, "weights_fp32_bytes", r->weights);
     rk_json_real(writer, "memory_predicted_bytes", r->memory);
+    rk_json_real(writer, "replica_accelerators", r->replica);
+    rk_json_real(writer, "replica_states_bytes", r->states);
+    rk_json_real(writer, "replica_memory_bytes", r->states + r->others);
     rk_json_real(writer, "scaling_from_accelerators", r->part);
     rk_json_real(writer, "scale_factor_weak", r->weak);
     rk_json_real(writer, "scale_factor_strong", r->strong);

@@ -8,6 +8,9 @@
 typedef struct rk_rules {
     double weights;         /* bytes of the parameters in fp32: 700 GB of 175B */
     double memory;          /* bytes of all accelerators, predicted */
+    double states;          /* bytes of the states of one replica of the model, wherever they are */
+    double others;          /* bytes of the rest of the memory of the accelerators of a replica */
+    double replica;         /* accelerators of a replica: TP x CP x PP */
     double rate;            /* FLOP/s that an accelerator executes, with recompute */
     double accelerators;    /* of the run, and of its smallest part that trains the model */
     double part, part_rate; /* rate there, with its share of the batch; 0: not legal */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon shape`: the model of a given size that maps best onto a machine. */
 #include "command/shape_command.h"
+#include "base/error.h"
 
 #include "base/error.h"
 #include "command/calculon_options.h"
@@ -194,15 +195,20 @@ static rk_status write_answer(const rk_job *job, const rk_shape_answer *s, rk_er
 static rk_status run(const rk_planner *planner, rk_job *job, const void *options,
                      const rk_shape_wish *wish, rk_error *err)
 {
-    rk_shape_answer s = {.wish = *wish};
-    rk_status status = rk_asked_load(planner, options, &s.asked, err);
-    status = status ? status : rk_shape_answer_find(job, &s, err);
-    if (!status) {
-        status = write_answer(job, &s, err);
+    rk_shape_answer *s = calloc(1, sizeof(*s));
+    if (!s) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an answer");
     }
-    rk_job_set_found(job, s.runs > 0);
-    free(s.shapes);
-    rk_asked_clear(&s.asked);
+    s->wish = *wish;
+    rk_status status = rk_asked_load(planner, options, &s->asked, err);
+    status = status ? status : rk_shape_answer_find(job, s, err);
+    if (!status) {
+        status = write_answer(job, s, err);
+    }
+    rk_job_set_found(job, s->runs > 0);
+    free(s->shapes);
+    rk_asked_clear(&s->asked);
+    free(s);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/time_text.h"
+#include "base/units.h"
 #include "command/commands.h"
 #include "command/found.h"
 #include "job/output_form.h"
@@ -190,11 +191,45 @@ static rk_status write_file(const rk_job *job, const struct asked *asked, output
     return rk_out_close(out, err);
 }
 
+static void write_missing(rk_json_writer *writer, const void *what)
+{
+    const struct asked *asked = what;
+    rk_found_write_json(writer, &asked->found);
+    rk_json_flag(writer, "fits", false);
+    rk_shortage_write_json(writer, &asked->found.plan);
+}
+
+/* Nothing fits: what is missing as a JSON document, and neither pictures nor tables. */
+static rk_status write_nothing(const rk_job *job, const struct asked *asked, output_form form,
+                               rk_error *err)
+{
+    const rk_request *request = asked->request;
+    if (form != FORM_TRACE) {
+        rk_remark_no_file(job, form == FORM_PICTURE ? "picture" : "table",
+                          request->output ? "output" : "csv");
+        return RK_OK;
+    }
+    rk_job_remark(job, "no strategy fits, so there is no trace; the JSON document says what is "
+                       "missing");
+    return rk_write_document(job, request, asked->inputs, write_missing, asked, err);
+}
+
 static rk_status write_answer(const rk_job *job, const struct asked *asked, rk_error *err)
 {
-    const output_form form = rk_found_answer(&asked->found) ? form_of(asked->request) : FORM_TEXT;
-    return form == FORM_TEXT ? rk_job_print(job, asked->request->output, write_text, asked, err)
-                             : write_file(job, asked, form, err);
+    const output_form form = form_of(asked->request);
+    const rk_answer *answer = rk_found_answer(&asked->found);
+    if (form == FORM_TEXT) {
+        return rk_job_print(job, asked->request->output, write_text, asked, err);
+    }
+    if (!answer) {
+        return write_nothing(job, asked, form, err);
+    }
+    if (!answer->estimate.fits) {
+        rk_job_remark(job, "the strategy does not fit: stage %" PRId64 " needs %.2f GiB of %.2f",
+                      answer->estimate.worst_stage, answer->estimate.memory.total / GIB,
+                      answer->estimate.usable / GIB);
+    }
+    return write_file(job, asked, form, err);
 }
 
 static void init_request(void *arguments)
@@ -207,20 +242,29 @@ static void init_request(void *arguments)
 static rk_status run_timeline(rk_job *job, void *arguments, rk_error *err)
 {
     const rk_request *request = arguments;
-    rk_inputs inputs;
-    struct asked asked = {.request = request, .inputs = &inputs};
-    rk_status status = rk_request_load(request, &inputs, err);
-    status = status ? status : rk_found_fill(job, request, &inputs, &asked.found, err);
-    const rk_answer *answer = status ? NULL : rk_found_answer(&asked.found);
-    if (answer) {
-        status = rk_timeline_fill(&inputs.model, &inputs.system, &inputs.software.stack,
-                                  &answer->strategy, &answer->estimate, &asked.timeline, err);
+    struct {
+        rk_inputs inputs;
+        struct asked asked;
+    } *all = malloc(sizeof(*all)); /* too large for the stack of a thread */
+    if (!all) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an answer");
     }
-    status = status ? status : write_answer(job, &asked, err);
+    rk_inputs *inputs = &all->inputs;
+    struct asked *asked = &all->asked;
+    *asked = (struct asked){.request = request, .inputs = inputs};
+    rk_status status = rk_request_load(request, inputs, err);
+    status = status ? status : rk_found_fill(job, request, inputs, &asked->found, err);
+    const rk_answer *answer = status ? NULL : rk_found_answer(&asked->found);
+    if (answer) {
+        status = rk_timeline_fill(&inputs->model, &inputs->system, &inputs->software.stack,
+                                  &answer->strategy, &answer->estimate, &asked->timeline, err);
+    }
+    status = status ? status : write_answer(job, asked, err);
     rk_job_set_found(job, answer && answer->estimate.fits);
-    rk_timeline_clear(&asked.timeline);
-    rk_found_clear(&asked.found);
-    rk_inputs_clear(&inputs);
+    rk_timeline_clear(&asked->timeline);
+    rk_found_clear(&asked->found);
+    rk_inputs_clear(inputs);
+    free(all);
     return status;
 }
 

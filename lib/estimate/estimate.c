@@ -8,6 +8,7 @@
 #include "estimate/once.h"
 #include "estimate/step.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *const rk_memory_part_names[] = {
@@ -107,13 +108,35 @@ static rk_rank_traffic add_traffic(const rk_cost_table *table, const rk_strategy
     return sum;
 }
 
-static void survey_ranks(const rk_cost_table *table, const rk_strategy *s, rk_chunk_times *times,
-                         rk_stage_memory *stages, rk_step_ranks *ranks, struct fullest *out)
+/* The chunks of all ranks and their times: as many as there are, since there may be thousands. */
+struct scratch {
+    rk_chunk *chunks;      /* owned, with the times */
+    rk_chunk_times *times; /* by rank and chunk */
+};
+
+static rk_status scratch_init(struct scratch *scratch, const rk_strategy *s, rk_error *err)
+{
+    const size_t count = (size_t)(s->pp * rk_stage_chunks(s));
+    scratch->times = malloc(count * (sizeof(*scratch->times) + sizeof(*scratch->chunks)));
+    scratch->chunks = (rk_chunk *)(void *)(scratch->times + count);
+    return scratch->times ? RK_OK
+                          : rk_fail(err, RK_ERR_MEMORY, "not enough memory for %zu stages", count);
+}
+
+static void scratch_clear(struct scratch *scratch)
+{
+    free(scratch->times);
+}
+
+static void survey_ranks(const rk_cost_table *table, const rk_strategy *s,
+                         const struct scratch *scratch, rk_stage_memory *stages,
+                         rk_step_ranks *ranks, struct fullest *out)
 {
     const rk_model *model = table->context.model;
     const rk_accelerator *a = &table->context.system->accelerator;
     const int64_t v = rk_stage_chunks(s), m = rk_strategy_microbatches(s);
-    rk_chunk chunks[RK_CHUNK_MAX];
+    rk_chunk *chunks = scratch->chunks;
+    rk_chunk_times *times = scratch->times;
     rk_stage_blocks blocks, of_stage, of_heaviest;
     rk_stage stage;
     rk_stage_need need;
@@ -200,6 +223,20 @@ static rk_makespan closed_makespan(const rk_cost_table *table, const rk_strategy
     return out;
 }
 
+/* Adds what a step has outside its pipeline, up to what depends on the sum of all parts. */
+static void add_outside(const rk_cost_table *table, const rk_strategy *s,
+                        const rk_step_ranks *ranks, rk_times *times, double *bytes)
+{
+    const rk_exchange exchange = rk_reduce(table, s, &ranks->heaviest);
+    times->part[RK_PART_TP] += rk_replicated_seconds(table, s, &ranks->heaviest);
+    times->part[RK_PART_DP] += ranks->ends;
+    times->part[RK_PART_DP] += exchange.visible;
+    times->part[RK_PART_CAST] += rk_weight_cast_seconds(table, s, &ranks->heaviest);
+    times->part[RK_PART_OPTIMIZER] += rk_optimizer_seconds(table, s, &ranks->heaviest);
+    times->part[RK_PART_OFFLOAD] += rk_offload_seconds(table, s, &ranks->heaviest, &exchange);
+    *bytes += exchange.bytes;
+}
+
 /* Fills the times of a step but for what memory adds; *bytes: sent for data parallelism. */
 static void fill_times(const rk_cost_table *table, const rk_strategy *s, const rk_step_ranks *ranks,
                        const rk_makespan *makespan, rk_times *times, double *bytes)
@@ -216,14 +253,10 @@ static void fill_times(const rk_cost_table *table, const rk_strategy *s, const r
     times->part[RK_PART_BUBBLE] = idle > 0 ? idle : 0;
     times->part[RK_PART_PP] = makespan->sends;
     times->part[RK_PART_EP] += m * rk_alone_share(s) * rk_stage_hidden(&ranks->slowest);
-    times->part[RK_PART_TP] += rk_replicated_seconds(table, s, &ranks->heaviest);
-    const rk_exchange exchange = rk_reduce(table, s, &ranks->heaviest);
-    times->part[RK_PART_DP] = m * ranks->traffic.data + ranks->ends + exchange.visible;
-    *bytes = m * ranks->traffic.bytes + exchange.bytes;
-    times->part[RK_PART_CAST] += rk_weight_cast_seconds(table, s, &ranks->heaviest);
-    times->part[RK_PART_OPTIMIZER] = rk_optimizer_seconds(table, s, &ranks->heaviest);
-    times->part[RK_PART_OFFLOAD] =
-        m * ranks->traffic.copies + rk_offload_seconds(table, s, &ranks->heaviest, &exchange);
+    times->part[RK_PART_DP] = m * ranks->traffic.data;
+    times->part[RK_PART_OFFLOAD] = m * ranks->traffic.copies;
+    *bytes = m * ranks->traffic.bytes;
+    add_outside(table, s, ranks, times, bytes);
     times->part[RK_PART_FIXED] = rk_fixed_seconds(table->context.stack, s, rk_times_sum(times));
 }
 
@@ -313,28 +346,38 @@ rk_status rk_estimate_table(const rk_cost_table *table, const rk_strategy *strat
                             rk_flop_convention convention, rk_makespans *makespans,
                             rk_estimate *estimate, rk_stage_memory *stages, rk_error *err)
 {
-    rk_chunk_times chunks[RK_CHUNK_MAX];
+    struct scratch scratch;
     rk_step_ranks ranks;
     struct fullest fullest;
     rk_makespan makespan;
-    survey_ranks(table, strategy, chunks, stages, &ranks, &fullest);
-    const rk_status status =
-        rk_step_makespan(table, strategy, chunks, ranks.busy, makespans, &makespan, err);
+    rk_status status = scratch_init(&scratch, strategy, err);
+    if (status) {
+        return status;
+    }
+    survey_ranks(table, strategy, &scratch, stages, &ranks, &fullest);
+    status =
+        rk_step_makespan(table, strategy, scratch.times, ranks.busy, makespans, &makespan, err);
     if (!status) {
         combine(table, strategy, convention, &ranks, &fullest, &makespan, estimate);
     }
+    scratch_clear(&scratch);
     return status;
 }
 
-void rk_estimate_with(const rk_cost_table *table, const rk_strategy *strategy,
-                      rk_flop_convention convention, const rk_makespan *makespan,
-                      rk_estimate *estimate)
+rk_status rk_estimate_with(const rk_cost_table *table, const rk_strategy *strategy,
+                           rk_flop_convention convention, const rk_makespan *makespan,
+                           rk_estimate *estimate, rk_error *err)
 {
-    rk_chunk_times chunks[RK_CHUNK_MAX];
+    struct scratch scratch;
     rk_step_ranks ranks;
     struct fullest fullest;
-    survey_ranks(table, strategy, chunks, NULL, &ranks, &fullest);
-    combine(table, strategy, convention, &ranks, &fullest, makespan, estimate);
+    const rk_status status = scratch_init(&scratch, strategy, err);
+    if (!status) {
+        survey_ranks(table, strategy, &scratch, NULL, &ranks, &fullest);
+        combine(table, strategy, convention, &ranks, &fullest, makespan, estimate);
+        scratch_clear(&scratch);
+    }
+    return status;
 }
 
 rk_status rk_estimate_play(const rk_cost_table *table, const rk_strategy *strategy,
@@ -356,6 +399,19 @@ rk_status rk_estimate_combine(const rk_cost_table *table, const rk_strategy *str
     return rk_estimate_play(table, strategy, convention, estimate, NULL, NULL);
 }
 
+/* A filled table, which the caller frees; NULL: no memory. */
+static rk_cost_table *new_table(const rk_model *model, const rk_system *system,
+                                const rk_stack *stack, const rk_strategy *strategy, rk_error *err)
+{
+    rk_cost_table *table = malloc(sizeof(*table));
+    if (table) {
+        rk_cost_table_fill(model, system, stack, strategy, table);
+    } else {
+        (void)rk_fail(err, RK_ERR_MEMORY, "not enough memory for the costs of a model's layers");
+    }
+    return table;
+}
+
 rk_status rk_estimate_exact(const rk_model *model, const rk_system *system, const rk_stack *stack,
                             const rk_strategy *strategy, rk_flop_convention convention,
                             rk_estimate *estimate, rk_stage_memory *stages, rk_error *err)
@@ -368,9 +424,12 @@ rk_status rk_estimate_again(const rk_model *model, const rk_system *system, cons
                             const rk_strategy *strategy, rk_flop_convention convention,
                             rk_makespans *makespans, rk_estimate *estimate, rk_error *err)
 {
-    rk_cost_table table;
-    rk_cost_table_fill(model, system, stack, strategy, &table);
-    return rk_estimate_table(&table, strategy, convention, makespans, estimate, NULL, err);
+    rk_cost_table *table = new_table(model, system, stack, strategy, err);
+    const rk_status status =
+        table ? rk_estimate_table(table, strategy, convention, makespans, estimate, NULL, err)
+              : RK_ERR_MEMORY;
+    free(table);
+    return status;
 }
 
 rk_status rk_estimate_kept(const rk_model *model, const rk_system *system, const rk_stack *stack,
@@ -378,14 +437,14 @@ rk_status rk_estimate_kept(const rk_model *model, const rk_system *system, const
                            rk_makespans_store *store, rk_estimate *estimate,
                            rk_stage_memory *stages, rk_error *err)
 {
-    rk_cost_table table;
-    rk_makespans *makespans;
-    rk_status status = rk_makespans_take(store, &makespans, err);
+    rk_makespans *makespans = NULL;
+    rk_cost_table *table = new_table(model, system, stack, strategy, err);
+    rk_status status = table ? rk_makespans_take(store, &makespans, err) : RK_ERR_MEMORY;
     if (!status) {
-        rk_cost_table_fill(model, system, stack, strategy, &table);
-        status = rk_estimate_table(&table, strategy, convention, makespans, estimate, stages, err);
+        status = rk_estimate_table(table, strategy, convention, makespans, estimate, stages, err);
     }
     rk_makespans_put(store, makespans);
+    free(table);
     return status;
 }
 
@@ -396,32 +455,54 @@ rk_status rk_estimate_step(const rk_model *model, const rk_system *system, const
     return rk_estimate_exact(model, system, stack, strategy, convention, estimate, NULL, NULL);
 }
 
-void rk_estimate_closed(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                        const rk_strategy *strategy, rk_flop_convention convention,
-                        rk_estimate *estimate)
+rk_status rk_estimate_closed(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                             const rk_strategy *strategy, rk_flop_convention convention,
+                             rk_estimate *estimate, rk_error *err)
 {
-    rk_cost_table table;
-    rk_chunk_times chunks[RK_CHUNK_MAX];
+    struct scratch scratch;
     rk_step_ranks ranks;
     struct fullest fullest;
-    rk_cost_table_fill(model, system, stack, strategy, &table);
-    survey_ranks(&table, strategy, chunks, NULL, &ranks, &fullest);
-    const rk_makespan makespan = closed_makespan(&table, strategy, chunks);
-    combine(&table, strategy, convention, &ranks, &fullest, &makespan, estimate);
+    rk_status status = scratch_init(&scratch, strategy, err);
+    if (status) {
+        return status;
+    }
+    rk_cost_table *table = new_table(model, system, stack, strategy, err);
+    if (table) {
+        survey_ranks(table, strategy, &scratch, NULL, &ranks, &fullest);
+        const rk_makespan makespan = closed_makespan(table, strategy, scratch.times);
+        combine(table, strategy, convention, &ranks, &fullest, &makespan, estimate);
+    }
+    status = table ? RK_OK : RK_ERR_MEMORY;
+    free(table);
+    scratch_clear(&scratch);
+    return status;
 }
 
 rk_status rk_estimate_visit(const rk_model *model, const rk_system *system, const rk_stack *stack,
                             const rk_strategy *strategy, rk_pipeline_result *result,
-                            void (*visit)(void *user, const rk_op *op), void *user, rk_error *err)
+                            rk_times *outside, void (*visit)(void *user, const rk_op *op),
+                            void *user, rk_error *err)
 {
-    rk_cost_table table;
-    rk_chunk_times chunks[RK_CHUNK_MAX];
+    struct scratch scratch;
     rk_step_ranks ranks;
     struct fullest fullest;
-    double sent;
-    rk_cost_table_fill(model, system, stack, strategy, &table);
-    survey_ranks(&table, strategy, chunks, NULL, &ranks, &fullest);
-    const double send = rk_send_seconds(&table, strategy, &sent);
-    const rk_pipeline pipeline = rk_pipeline_of(strategy, chunks, strategy->pp_overlap ? 0 : send);
-    return rk_pipeline_play(&pipeline, result, visit, user, err);
+    double sent = 0;
+    rk_status status = scratch_init(&scratch, strategy, err);
+    if (status) {
+        return status;
+    }
+    rk_cost_table *table = new_table(model, system, stack, strategy, err);
+    status = table ? RK_OK : RK_ERR_MEMORY;
+    if (table) {
+        survey_ranks(table, strategy, &scratch, NULL, &ranks, &fullest);
+        *outside = (rk_times){0};
+        add_outside(table, strategy, &ranks, outside, &sent);
+        const double send = rk_send_seconds(table, strategy, &sent);
+        const rk_pipeline pipeline =
+            rk_pipeline_of(strategy, scratch.times, strategy->pp_overlap ? 0 : send);
+        status = rk_pipeline_play(&pipeline, result, visit, user, err);
+    }
+    free(table);
+    scratch_clear(&scratch);
+    return status;
 }

@@ -47,7 +47,7 @@ typedef struct rk_estimate {
     double model_flops, hardware_flops;   /* per step and accelerator; model by convention below */
     double counted_flops, executed_flops; /* of a token: by convention; as kernels run it, once */
     rk_flop_convention convention;
-    double mfu, hfu;          /* against the dense peak of bf16 */
+    double mfu, hfu;          /* against the dense peak of bf16, or of fp16 where there is none */
     double tokens_per_second; /* of the whole system */
     rk_volumes volumes;
     bool fits;              /* with all that the allocator would like to keep */
@@ -116,20 +116,22 @@ rk_status rk_estimate_step(const rk_model *model, const rk_system *system, const
                            rk_estimate *estimate);
 
 /*
- * With the closed form of the schedule in place of its makespan: no memory, about ten microseconds.
- * For calibration, which estimates the same runs thousands of times; nothing that is ranked or
- * reported uses it.
+ * With the closed form of the schedule in place of its makespan: about ten microseconds.  For
+ * calibration, which estimates the same runs thousands of times; nothing that is ranked or reported
+ * uses it.
  */
-void rk_estimate_closed(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                        const rk_strategy *strategy, rk_flop_convention convention,
-                        rk_estimate *estimate);
+rk_status rk_estimate_closed(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                             const rk_strategy *strategy, rk_flop_convention convention,
+                             rk_estimate *estimate, rk_error *err);
 
 /*
  * Plays the pipeline of a strategy, with the messages that hold their sender: `visit` gets every
- * operation, as of rk_pipeline_play.  What else a step takes comes after it.
+ * operation, as of rk_pipeline_play.  *outside: what a step has outside its pipeline, by part, but
+ * for overlapped messages between stages and RK_PART_FIXED, which are outside as a whole.
  */
 rk_status rk_estimate_visit(const rk_model *model, const rk_system *system, const rk_stack *stack,
                             const rk_strategy *strategy, rk_pipeline_result *result,
-                            void (*visit)(void *user, const rk_op *op), void *user, rk_error *err);
+                            rk_times *outside, void (*visit)(void *user, const rk_op *op),
+                            void *user, rk_error *err);
 
 #endif

@@ -53,8 +53,8 @@ double rk_step_seconds(const rk_cost_table *table, const rk_strategy *strategy,
                        const rk_step_ranks *ranks, const rk_makespan *makespan);
 
 /* The estimate of rk_estimate_table for a makespan that is known. */
-void rk_estimate_with(const rk_cost_table *table, const rk_strategy *strategy,
-                      rk_flop_convention convention, const rk_makespan *makespan,
-                      rk_estimate *estimate);
+rk_status rk_estimate_with(const rk_cost_table *table, const rk_strategy *strategy,
+                           rk_flop_convention convention, const rk_makespan *makespan,
+                           rk_estimate *estimate, rk_error *err);
 
 #endif

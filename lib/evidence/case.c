@@ -238,7 +238,8 @@ static bool rests_on_framework(const rk_run_filling *f)
 rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *table, size_t row,
                            rk_run_case *out, rk_error *err)
 {
-    rk_run_filling f = {.sources = sources, .run = out};
+    bool no_memory = false;
+    rk_run_filling f = {.sources = sources, .run = out, .no_memory = &no_memory};
     out->settled = false;
     rk_status status = rk_run_facts_of(sources, table, row, &f.facts, out, &f.assumed, err);
     status = status ? status : rk_run_facts_named(table, row, &f.facts, err);
@@ -255,7 +256,8 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
     f.assumed |= guessed_framework(table, row);
     status = status ? status : rk_run_fill_strategy(&f, err);
     if (status) {
-        return status;
+        return no_memory ? rk_fail(err, RK_ERR_MEMORY, "not enough memory to predict a run")
+                         : status;
     }
     const uint64_t assumed = that_matter(f.assumed, &out->strategy);
     name_assumed(assumed, out->assumed);
@@ -263,6 +265,9 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
     out->unsure = note(guesses_modules(&f, table, row), "recompute_modules", out->assumed) ||
                   take_settings(&f, table, row, out->assumed) || (assumed & DECIDE_MEMORY) ||
                   rests_on_framework(&f);
+    if (no_memory) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to predict a run");
+    }
     (void)note(lends_kernel(sources, out), "rates of attention_kernel", out->assumed);
     const double peak = sources->systems[out->system].accelerator.gemm[RK_BF16].peak;
     return set_measured(table, row, &f.facts, peak, out, err);

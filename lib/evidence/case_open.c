@@ -70,7 +70,10 @@ static bool try_strategy(rk_run_filling *f)
 rk_estimate rk_run_estimate_now(const rk_run_filling *f)
 {
     rk_run_prediction p;
-    rk_run_predict(f->sources, f->run, NULL, NULL, &p);
+    if (rk_run_predict(f->sources, f->run, NULL, NULL, &p, NULL)) {
+        *f->no_memory = true;
+        return (rk_estimate){.fits = false};
+    }
     return p.estimate;
 }
 

@@ -16,6 +16,7 @@ enum { RK_RUN_DEGREE_MOST = 1 << 24 };
 typedef struct rk_run_filling {
     const rk_run_sources *sources;
     rk_run_case *run;
+    bool *no_memory; /* the caller's: set when an estimate had no memory, whatever follows */
     rk_run_facts facts;
     rk_run_degrees d;
     uint64_t assumed;                 /* bits of columns */
@@ -49,7 +50,7 @@ int64_t rk_run_usual_micro_batch(const rk_run_facts *facts, const rk_strategy *s
 void rk_run_set_strategy(const rk_run_degrees *degrees, const rk_run_facts *facts,
                          const rk_model *model, rk_strategy *strategy, int16_t *layout);
 
-/* The estimate of the run as it is filled so far. */
+/* The estimate of the run as it is filled so far; all zero without memory, see no_memory. */
 rk_estimate rk_run_estimate_now(const rk_run_filling *f);
 
 /* Layers of each stage, where the row states them: "6+9+9+8". */

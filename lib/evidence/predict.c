@@ -2,6 +2,9 @@
 /* The estimate of a measured run. */
 #include "evidence/runs.h"
 
+#include "base/error.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 void rk_run_system(const rk_run_case *run, const rk_system *documented, rk_system *out)
@@ -86,29 +89,37 @@ static void finish(const rk_run_case *run, const rk_stage_memory *memory, rk_run
     out->flops_per_second = e->step > 0 ? e->model_flops / e->step : 0;
 }
 
-void rk_run_predict(const rk_run_sources *sources, const rk_run_case *run, const rk_system *system,
-                    const rk_stack *stack, rk_run_prediction *out)
+rk_status rk_run_predict(const rk_run_sources *sources, const rk_run_case *run,
+                         const rk_system *system, const rk_stack *stack, rk_run_prediction *out,
+                         rk_error *err)
 {
     documents d;
     const rk_strategy strategy = strategy_of(run);
     choose(sources, run, system, stack, &d);
-    rk_estimate_closed(&run->model, d.system, d.stack, &strategy, RK_FLOPS_MEGATRON,
-                       &out->estimate);
-    finish(run, &out->estimate.memory, out);
+    const rk_status status = rk_estimate_closed(&run->model, d.system, d.stack, &strategy,
+                                                RK_FLOPS_MEGATRON, &out->estimate, err);
+    if (!status) {
+        finish(run, &out->estimate.memory, out);
+    }
+    return status;
 }
 
 rk_status rk_run_predict_exact(const rk_run_sources *sources, const rk_run_case *run,
                                const rk_system *system, const rk_stack *stack,
                                rk_run_prediction *out, rk_error *err)
 {
-    rk_stage_memory stages[RK_LAYER_MAX + 2];
     documents d;
     const rk_strategy strategy = strategy_of(run);
+    rk_stage_memory *stages = malloc((size_t)strategy.pp * sizeof(*stages));
+    if (!stages) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to predict a run");
+    }
     choose(sources, run, system, stack, &d);
-    rk_status status = rk_estimate_exact(&run->model, d.system, d.stack, &strategy,
-                                         RK_FLOPS_MEGATRON, &out->estimate, stages, err);
+    const rk_status status = rk_estimate_exact(&run->model, d.system, d.stack, &strategy,
+                                               RK_FLOPS_MEGATRON, &out->estimate, stages, err);
     if (!status) {
         finish(run, run->first_stage ? &stages[0] : &out->estimate.memory, out);
     }
+    free(stages);
     return status;
 }

@@ -102,11 +102,12 @@ typedef struct rk_run_prediction {
 
 /*
  * The case with its documents, or with others in their place (NULL: as listed), by the closed
- * forms of schedules: microseconds, no allocation.  memory is that of the worst rank even for
- * first_stage.
+ * forms of schedules: microseconds.  Errors: RK_ERR_MEMORY.  memory is that of the worst rank even
+ * for first_stage.
  */
-void rk_run_predict(const rk_run_sources *sources, const rk_run_case *run, const rk_system *system,
-                    const rk_stack *stack, rk_run_prediction *out);
+rk_status rk_run_predict(const rk_run_sources *sources, const rk_run_case *run,
+                         const rk_system *system, const rk_stack *stack, rk_run_prediction *out,
+                         rk_error *err);
 
 /*
  * The same with the schedule played event by event, and the memory of the right rank.

@@ -233,11 +233,12 @@ static void append_label(struct text *t, const char *label)
     }
 }
 
-static void append_nearest(struct text *t, const struct question *q, size_t field)
+/* Returns whether there are any. */
+static bool append_nearest(struct text *t, const struct question *q, size_t field)
 {
     const int64_t below = next_legal(q, field, -1), above = next_legal(q, field, 1);
     if (below == 0 && above == 0) {
-        return;
+        return false;
     }
     append_string(t, "; nearest legal ");
     append_label(t, rk_strategy_label(rk_strategy_field_at(field)));
@@ -249,6 +250,7 @@ static void append_nearest(struct text *t, const struct question *q, size_t fiel
         append_string(t, below > 0 ? " or " : "");
         append_number(t, above);
     }
+    return true;
 }
 
 #define STAGES_MAX 256 /* of a layout that is named */
@@ -263,8 +265,9 @@ static void spread_layers(int64_t layers, int64_t stages, int16_t layout[STAGES_
     }
 }
 
-/* Names the layout with which the strategy is legal, where there is one. */
-static void append_layout(struct text *t, const struct question *q)
+/* Names the layout with which the strategy is legal, where there is one; `more`: a value stands
+ * before it. */
+static void append_layout(struct text *t, const struct question *q, bool more)
 {
     rk_strategy s = *q->strategy;
     int16_t layout[STAGES_MAX];
@@ -279,7 +282,7 @@ static void append_layout(struct text *t, const struct question *q)
     s.layout_count = (int)stages;
     const struct question changed = {q->model, q->system, &s, q->framework};
     if (!rk_rule_first_broken(&changed)) {
-        append_string(t, ", or the layout ");
+        append_string(t, more ? ", or the layout " : "; it is legal with the layout ");
         append_field(t, &s, "layout", strlen("layout"));
     }
 }
@@ -290,10 +293,8 @@ void rk_rule_tell(const struct question *q, const struct rk_rule *rule, rk_viola
     violation->rule = rule->name;
     violation->message[0] = '\0';
     append_text(&t, q, rule->broken(q), rule->text);
-    if (rule->vary != VARY_NONE) {
-        append_nearest(&t, q, rule->vary);
-    }
+    const bool named = rule->vary != VARY_NONE && append_nearest(&t, q, rule->vary);
     if (rule->vary == VARY(pp) || rule->vary == VARY(vp)) {
-        append_layout(&t, q);
+        append_layout(&t, q, named);
     }
 }

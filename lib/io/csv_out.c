@@ -17,6 +17,7 @@ struct rk_csv_out {
     void *user;
     rk_bytes line; /* owned; scratch */
     bool failed;   /* memory ran out */
+    int failure;   /* errno of the first failure to write, or 0 */
     char name[256];
 };
 
@@ -79,30 +80,56 @@ rk_status rk_csv_open_writer(rk_out_writer *write, void *user, rk_csv_out **out,
 
 static void write_text(rk_csv_out *out, const void *text, size_t size)
 {
+    errno = 0;
     if (out->whole) {
         rk_out_write(out->whole, text, size);
     } else if (out->file) {
-        (void)fwrite(text, 1, size, out->file);
+        /* later ones may succeed, and stdio keeps no reason */
+        const bool fails = fwrite(text, 1, size, out->file) != size;
+        out->failure = fails && !out->failure ? errno ? errno : EIO : out->failure;
     } else if (out->write) {
         out->write(out->user, text, size);
     }
 }
 
+/* Whether a spreadsheet would run a text as a formula (OWASP, "CSV Injection"). */
+static bool is_formula(const char *text)
+{
+    char *end;
+    if (*text == '+' || *text == '-') {
+        (void)strtod(text, &end);
+        return *end != '\0';
+    }
+    return *text && strchr("=@\t\r\n", *text);
+}
+
 /* Appends text as one cell of RFC 4180. */
 static void add_cell(rk_bytes *line, const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
+    const bool quoted = strpbrk(text, ",\"\r\n") != NULL;
+    rk_bytes_add(line, "\"", quoted);
+    rk_bytes_add(line, "'", is_formula(text));
+    if (!quoted) {
         rk_bytes_add(line, text, strlen(text));
         return;
     }
-    rk_bytes_add(line, "\"", 1);
     for (; *text; text++) {
-        if (*text == '"') {
-            rk_bytes_add(line, "\"", 1);
-        }
+        rk_bytes_add(line, "\"", *text == '"');
         rk_bytes_add(line, text, 1);
     }
-    rk_bytes_add(line, "\"", 1);
+    rk_bytes_add(line, "\"", quoted);
+}
+
+void rk_csv_cell(rk_out *out, const char *text)
+{
+    rk_bytes cell = {0};
+    add_cell(&cell, text);
+    if (cell.failed) {
+        rk_out_fail_memory(out);
+    } else {
+        rk_out_write(out, (const char *)cell.data, cell.size);
+    }
+    rk_bytes_clear(&cell);
 }
 
 void rk_csv_add_line(rk_bytes *lines, const rk_value *row, size_t count)
@@ -142,19 +169,28 @@ void rk_csv_header(rk_csv_out *out, const rk_column *columns, size_t count)
     write_line(out);
 }
 
+static rk_status fail_write(const rk_csv_out *out, rk_error *err)
+{
+    const rk_status status = rk_fail(err, RK_ERR_IO, "cannot write: %s", strerror(out->failure));
+    rk_error_set_file(err, out->name);
+    return status;
+}
+
+/* Whether the disk could not take what was written; a pipe or a device cannot be synced. */
+static bool cannot_sync(FILE *file)
+{
+    return fsync(fileno(file)) != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO);
+}
+
 rk_status rk_csv_flush(rk_csv_out *out, rk_error *err)
 {
     errno = 0;
     if (out->failed) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a line of the table");
     }
-    if (!out->file || (fflush(out->file) == 0 && !ferror(out->file))) {
-        return RK_OK;
-    }
-    const rk_status status =
-        rk_fail(err, RK_ERR_IO, "cannot write: %s", strerror(errno ? errno : EIO));
-    rk_error_set_file(err, out->name);
-    return status;
+    const bool fails = out->file && (fflush(out->file) != 0 || ferror(out->file));
+    out->failure = fails && !out->failure ? errno ? errno : EIO : out->failure;
+    return out->failure ? fail_write(out, err) : RK_OK;
 }
 
 rk_status rk_csv_close(rk_csv_out *out, rk_error *err)
@@ -168,13 +204,15 @@ rk_status rk_csv_close(rk_csv_out *out, rk_error *err)
     } else if (out->whole) {
         status = rk_out_close(out->whole, err);
     }
-    if (out->file) {
-        (void)fsync(fileno(out->file)); /* a pipe cannot be synced; writing is enough */
-    }
     errno = 0;
-    if (out->file && fclose(out->file) != 0 && status == RK_OK) {
-        status = rk_fail(err, RK_ERR_IO, "cannot write: %s", strerror(errno ? errno : EIO));
-        rk_error_set_file(err, out->name);
+    if (out->file && cannot_sync(out->file)) {
+        out->failure = errno;
+    }
+    if (out->file && fclose(out->file) != 0) {
+        out->failure = errno ? errno : EIO;
+    }
+    if (!status && out->failure) {
+        status = fail_write(out, err);
     }
     rk_bytes_clear(&out->line);
     free(out);

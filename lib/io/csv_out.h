@@ -22,13 +22,19 @@ rk_status rk_csv_open_growing(const char *path, rk_csv_out **out, rk_error *err)
 /* The same for lines that go to `write` instead of a file; NULL: they are lost. */
 rk_status rk_csv_open_writer(rk_out_writer *write, void *user, rk_csv_out **out, rk_error *err);
 
-/* Writing remembers a failure; rk_csv_flush reports it.  Text is quoted where it has to be. */
+/*
+ * Writing remembers a failure; rk_csv_flush reports it.  Text is quoted where it has to be, and
+ * begins with "'" where a spreadsheet would run it as a formula.
+ */
 void rk_csv_header(rk_csv_out *out, const rk_column *columns, size_t count);
 void rk_csv_row(rk_csv_out *out, const rk_value *row, size_t count);
 
 /* The same in two steps, of which the first, which takes longer, may be done elsewhere. */
 void rk_csv_add_line(rk_bytes *lines, const rk_value *row, size_t count);
 void rk_csv_text(rk_csv_out *out, const char *lines);
+
+/* Writes text as one cell of a table that is written otherwise. */
+void rk_csv_cell(rk_out *out, const char *text);
 
 rk_status rk_csv_flush(rk_csv_out *out, rk_error *err);
 

@@ -295,6 +295,19 @@ static rk_status read_file(const char *path, char **text, size_t *size, rk_error
     return status;
 }
 
+/* Replaces *text (freed) by a copy without NaN and Infinity, which JSON lacks. */
+static rk_status replace_numbers(char **text, size_t *size, rk_error *err)
+{
+    char *plain = malloc(2 * *size + 1);
+    if (!plain) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to read the file");
+    }
+    *size = rk_json_replace_numbers(*text, *size, plain);
+    free(*text);
+    *text = plain;
+    return RK_OK;
+}
+
 rk_status rk_json_read_text(const char *name, char **text, size_t *size, rk_error *err)
 {
     rk_status status = RK_OK;
@@ -307,24 +320,12 @@ rk_status rk_json_read_text(const char *name, char **text, size_t *size, rk_erro
         *size = strlen(name);
         status = *text ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "not enough memory for a document");
     }
+    status = status ? status : replace_numbers(text, size, err);
     if (status) {
         free(*text);
         *text = NULL;
     }
     return status;
-}
-
-/* Replaces *text (freed) by a copy without NaN and Infinity, which JSON lacks. */
-static rk_status replace_numbers(char **text, size_t *size, rk_error *err)
-{
-    char *plain = malloc(2 * *size + 1);
-    if (!plain) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to read the file");
-    }
-    *size = rk_json_replace_numbers(*text, *size, plain);
-    free(*text);
-    *text = plain;
-    return RK_OK;
 }
 
 static rk_status load_file(const char *path, bool python, rk_json_doc *doc, rk_error *err)

@@ -42,7 +42,8 @@ const char *rk_json_title(const char *name);
 rk_status rk_json_load(const char *name, const char *kind, rk_json_doc *doc, rk_error *err);
 
 /*
- * Reads the text of a JSON text or a file (unpacked) as it is, unchecked.  The caller frees *text,
+ * Reads the text of a JSON text or a file (unpacked) unchecked, and as it is but for Infinity,
+ * -Infinity and NaN, which Python writes and JSON lacks: they are null.  The caller frees *text,
  * which is NULL after a failure.
  */
 rk_status rk_json_read_text(const char *name, char **text, size_t *size, rk_error *err);

@@ -5,7 +5,7 @@
 #include "base/text.h"
 
 #include <inttypes.h>
-#include <math.h>
+#include <string.h>
 
 static void new_line(rk_json_writer *writer)
 {
@@ -38,9 +38,16 @@ void rk_json_key(rk_json_writer *writer, const char *name)
     rk_out_write(writer->out, "\": ", 3);
 }
 
+/* Whether a text is that of a number that is not finite, however it is spelled, or of no value. */
+static bool is_no_value(const char *text)
+{
+    const char *word = text + (*text == '-');
+    return !*word || *word == 'I' || *word == 'i' || *word == 'N' || strncmp(word, "nan", 3) == 0;
+}
+
 void rk_json_value(rk_json_writer *writer, const char *text)
 {
-    rk_out_text(writer->out, text);
+    rk_out_text(writer->out, is_no_value(text) ? "null" : text);
 }
 
 void rk_json_open(rk_json_writer *writer, const char *bracket)
@@ -72,7 +79,7 @@ void rk_json_real(rk_json_writer *writer, const char *key, double value)
 {
     char text[RK_NUMBER_TEXT_SIZE];
     rk_json_key(writer, key);
-    rk_json_value(writer, isfinite(value) ? rk_double_text(value, text) : "null");
+    rk_json_value(writer, rk_double_text(value, text));
 }
 
 void rk_json_flag(rk_json_writer *writer, const char *key, bool value)

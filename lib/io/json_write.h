@@ -21,7 +21,10 @@ void rk_json_key(rk_json_writer *writer, const char *name);
 /* Starts an element of an array; its value must follow. */
 void rk_json_item(rk_json_writer *writer);
 
-/* Writes a value that is JSON text already. */
+/*
+ * Writes a value that is JSON text already.  Numbers that are not finite, which JSON lacks
+ * ("Infinity", "nan"), and "" are written as null.
+ */
 void rk_json_value(rk_json_writer *writer, const char *text);
 
 /* Writes a string as a value. */

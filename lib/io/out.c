@@ -154,6 +154,7 @@ rk_status rk_out_open_writer(rk_out_writer *write, void *user, rk_out **out, rk_
 
 void rk_out_write(rk_out *out, const char *text, size_t size)
 {
+    errno = 0;
     if (!out->file) {
         if (out->write && size > 0) {
             out->write(out->user, text, size);

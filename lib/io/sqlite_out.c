@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "io/file_lock.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,10 +28,12 @@ struct rk_sqlite_out {
 static rk_status fail_sqlite(const rk_sqlite_out *out, rk_error *err)
 {
     const int code = sqlite3_errcode(out->db);
-    (void)rk_fail(err, code == SQLITE_NOMEM ? RK_ERR_MEMORY : RK_ERR_IO, "SQLite cannot go on: %s",
-                  sqlite3_errmsg(out->db));
+    const bool full = code == SQLITE_FULL || sqlite3_system_errno(out->db) == ENOSPC;
+    const rk_status status = full ? rk_fail(err, RK_ERR_IO, "cannot write: %s", strerror(ENOSPC))
+                                  : rk_fail(err, code == SQLITE_NOMEM ? RK_ERR_MEMORY : RK_ERR_IO,
+                                            "SQLite cannot go on: %s", sqlite3_errmsg(out->db));
     rk_error_set_file(err, out->name);
-    return code == SQLITE_NOMEM ? RK_ERR_MEMORY : RK_ERR_IO;
+    return status;
 }
 
 static rk_status fail_file(const rk_sqlite_out *out, const char *message, rk_error *err)

@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* In place of query heads, of which only layers with attention need a number. */
@@ -398,41 +399,54 @@ static rk_status narrow(int64_t value, const char *key, int min, int max, int *o
     return RK_OK;
 }
 
+/* Reads and lays out a model; `fields` has room for FIELDS_MAX. */
+static rk_status fill_draft(const json_t *object, rk_field *fields, draft *d, rk_error *err)
+{
+    size_t count = list_layer_fields(d->kinds, fields);
+    count += add_fields(model_fields, COUNT(model_fields), 0, &fields[count]);
+    rk_status status = rk_fields_read(object, "", fields, count, RK_UNKNOWN_REFUSE, d, err);
+    if (!status) {
+        status = narrow(d->layers, "layers", 1, RK_LAYER_MAX, &d->model.layers, err);
+    }
+    if (!status) {
+        status = narrow(d->mtp_layers, "mtp_layers", 0, INT_MAX, &d->model.mtp_layers, err);
+    }
+    if (!status) {
+        status = narrow(d->norms_per_layer, "norms_per_layer", 0, INT_MAX,
+                        &d->model.norms_per_layer, err);
+    }
+    if (!status) {
+        status =
+            d->types || d->pattern || d->mtp_pattern ? lay_by_types(d, err) : lay_by_rules(d, err);
+    }
+    return status ? status : rk_model_check(&d->model, err);
+}
+
 rk_status rk_model_from_json(const json_t *object, const rk_kinds *kinds, rk_model *model,
                              rk_error *err)
 {
-    rk_field fields[FIELDS_MAX];
-    size_t count = list_layer_fields(kinds, fields);
-    draft d = {
-        .kinds = kinds,
-        .model = {.final_norm = true},
-        .layer = {.ffn = {.gated = true}, .attention = {.query_heads = HEADS_ABSENT}},
-        .norms_per_layer = 2,
-        .moe_every = 1,
-    };
-    count += add_fields(model_fields, COUNT(model_fields), 0, &fields[count]);
-    rk_status status = rk_fields_read(object, "", fields, count, RK_UNKNOWN_REFUSE, &d, err);
-    if (!status) {
-        status = narrow(d.layers, "layers", 1, RK_LAYER_MAX, &d.model.layers, err);
+    /* too large for the stack of a thread */
+    rk_field *fields = malloc(FIELDS_MAX * sizeof(*fields));
+    draft *d = malloc(sizeof(*d));
+    rk_status status = RK_OK;
+    if (fields && d) {
+        *d = (draft){
+            .kinds = kinds,
+            .model = {.final_norm = true},
+            .layer = {.ffn = {.gated = true}, .attention = {.query_heads = HEADS_ABSENT}},
+            .norms_per_layer = 2,
+            .moe_every = 1,
+        };
+        status = fill_draft(object, fields, d, err);
+    } else {
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for a model");
     }
     if (!status) {
-        status = narrow(d.mtp_layers, "mtp_layers", 0, INT_MAX, &d.model.mtp_layers, err);
+        (void)rk_json_printable(d->name ? json_string_value(d->name) : "", d->model.name,
+                                sizeof(d->model.name));
+        *model = d->model;
     }
-    if (!status) {
-        status =
-            narrow(d.norms_per_layer, "norms_per_layer", 0, INT_MAX, &d.model.norms_per_layer, err);
-    }
-    if (!status) {
-        status =
-            d.types || d.pattern || d.mtp_pattern ? lay_by_types(&d, err) : lay_by_rules(&d, err);
-    }
-    if (!status) {
-        status = rk_model_check(&d.model, err);
-    }
-    if (!status) {
-        (void)rk_json_printable(d.name ? json_string_value(d.name) : "", d.model.name,
-                                sizeof(d.model.name));
-        *model = d.model;
-    }
+    free(fields);
+    free(d);
     return status;
 }

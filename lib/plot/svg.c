@@ -6,6 +6,7 @@
 #include "base/extremes.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define EDGE       3.0  /* around the figure */
 #define GAP        10.0 /* between panels */
@@ -128,31 +129,32 @@ static void open_figure(const rk_plot_figure *figure, const layout *l, bool insi
 
 rk_status rk_plot_svg(const rk_plot_figure *figure, bool inside, rk_out *out, rk_error *err)
 {
-    layout l = {.width = 0};
     const rk_status status = check(figure, err);
-    if (status) {
-        return status;
+    layout *l = status ? NULL : calloc(1, sizeof(*l));
+    if (!l) {
+        return status ? status : rk_fail(err, RK_ERR_MEMORY, "not enough memory for a figure");
     }
-    arrange(figure, &l);
-    open_figure(figure, &l, inside, out);
+    arrange(figure, l);
+    open_figure(figure, l, inside, out);
     if (figure->one_legend) {
-        rk_legend_draw(&figure->panels[0], EDGE + l.left[0], EDGE, l.width - 2 * EDGE - l.left[0],
-                       out);
+        rk_legend_draw(&figure->panels[0], EDGE + l->left[0], EDGE,
+                       l->width - 2 * EDGE - l->left[0], out);
     }
-    double y = EDGE + l.legend;
-    for (size_t row = 0; row < l.rows; row++) {
+    double y = EDGE + l->legend;
+    for (size_t row = 0; row < l->rows; row++) {
         double x = EDGE;
-        for (size_t column = 0; column < l.columns; column++) {
-            const size_t i = row * l.columns + column;
+        for (size_t column = 0; column < l->columns; column++) {
+            const size_t i = row * l->columns + column;
             if (i < figure->panel_count) {
-                l.panels[i].top = l.top[row]; /* titles are in line */
-                rk_panel_draw(&l.panels[i], x + l.left[column], y + l.top[row], !figure->one_legend,
-                              out);
-                x += l.left[column] + l.panels[i].width + l.right[column] + GAP;
+                l->panels[i].top = l->top[row]; /* titles are in line */
+                rk_panel_draw(&l->panels[i], x + l->left[column], y + l->top[row],
+                              !figure->one_legend, out);
+                x += l->left[column] + l->panels[i].width + l->right[column] + GAP;
             }
         }
-        y += l.top[row] + l.panels[0].height + l.bottom[row] + GAP;
+        y += l->top[row] + l->panels[0].height + l->bottom[row] + GAP;
     }
     rk_out_text(out, "</svg>\n");
+    free(l);
     return RK_OK;
 }

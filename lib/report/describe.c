@@ -251,7 +251,8 @@ const char *rk_describe_matrix(const rk_accelerator *accelerator, char out[RK_WO
     words to = {.text = out, .size = RK_WORDS_SIZE};
     out[0] = '\0';
     for (int i = RK_BF16; i < RK_PRECISION_COUNT; i++) {
-        if (accelerator->gemm[i].peak > 0) {
+        const bool lent = i == RK_BF16 && accelerator->no_bf16;
+        if (accelerator->gemm[i].peak > 0 && !lent) {
             add(&to, "%s%s %.5g", to.used ? ", " : "", rk_precision_names[i],
                 accelerator->gemm[i].peak / 1e12);
         }

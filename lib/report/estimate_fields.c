@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const rk_part_keys[RK_PART_COUNT] = {
@@ -256,13 +257,20 @@ void rk_estimate_write_csv_header(rk_out *out, const char *rest)
 void rk_estimate_write_csv_row(rk_out *out, size_t rank, const rk_strategy *strategy,
                                const rk_estimate *estimate, const char *rest)
 {
-    rk_estimate_texts texts;
-    rk_value values[COLUMN_COUNT];
+    struct {
+        rk_estimate_texts texts;
+        rk_value values[COLUMN_COUNT];
+    } *row = malloc(sizeof(*row));
     char number[RK_NUMBER_TEXT_SIZE];
+    if (!row) {
+        rk_out_fail_memory(out);
+        return;
+    }
     rk_out_printf(out, "%zu", rank);
-    rk_estimate_values(strategy, estimate, texts, values);
+    rk_estimate_values(strategy, estimate, row->texts, row->values);
     for (size_t i = 0; i < COLUMN_COUNT; i++) {
-        rk_out_printf(out, ",%s", rk_value_format(&values[i], number));
+        rk_out_printf(out, ",%s", rk_value_format(&row->values[i], number));
     }
     rk_out_printf(out, "%s\n", rest);
+    free(row);
 }

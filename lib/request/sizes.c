@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 int64_t rk_global_batch_near(int64_t accelerators, int64_t micro_batch, int64_t seq, double tokens)
 {
@@ -21,15 +22,43 @@ int64_t rk_global_batch_near(int64_t accelerators, int64_t micro_batch, int64_t 
     return (int64_t)(odd * exp2(power));
 }
 
+/*
+ * The numbers of accelerators that nodes of a machine can be given, as "1 to 16" or "1, 2, 4": as
+ * many as there is room for.
+ */
+static const char *node_sizes(const rk_system *system, char *out, size_t size)
+{
+    const int64_t most = rk_system_node_most(system);
+    int64_t first = 0; /* of numbers in a row; 0: none */
+    size_t used = 0;
+    out[0] = '\0';
+    for (int64_t n = 1; n <= most + 1 && used + 48 < size; n++) {
+        rk_system changed = *system;
+        const bool legal = n <= most && rk_system_set_node(&changed, n);
+        if (!legal && first) {
+            used +=
+                (size_t)snprintf(out + used, size - used, "%s%" PRId64, used ? ", " : "", first);
+            used += n - 1 > first ? (size_t)snprintf(out + used, size - used, "%s%" PRId64,
+                                                     n - 2 > first ? " to " : ", ", n - 1)
+                                  : 0;
+        }
+        first = legal ? first ? first : n : 0;
+    }
+    (void)snprintf(out + used, size - used, "%s", used + 48 < size ? "" : ", ...");
+    return out;
+}
+
 rk_status rk_request_set_node(const rk_request *request, rk_system *system, rk_error *err)
 {
+    char sizes[160];
     if (!request->gpus_per_node || rk_system_set_node(system, request->gpus_per_node)) {
         return RK_OK;
     }
     return rk_fail(err, RK_ERR_INVALID,
-                   "--gpus-per-node %" PRId64 ": the nodes of %s have %" PRId64
-                   "; give a system document of other nodes",
-                   request->gpus_per_node, system->name, rk_system_node(system));
+                   "--gpus-per-node %" PRId64 ": %s can have nodes of %s (default: "
+                   "%" PRId64 "); for others, give a system document",
+                   request->gpus_per_node, system->name, node_sizes(system, sizes, sizeof(sizes)),
+                   rk_system_node(system));
 }
 
 /* Accelerators of a node: those of the options, otherwise of the machine. */

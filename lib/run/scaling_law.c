@@ -2,6 +2,7 @@
 #include "run/scaling_law.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "io/catalogue.h"
@@ -53,8 +54,8 @@ rk_status rk_loss_tokens(const rk_loss_law *law, double parameters, double loss,
 
 double rk_loss_lowest(const rk_loss_law *law, double parameters)
 {
-    return law->most_tokens > 0 ? fmax(rk_loss_of(law, parameters, law->most_tokens),
-                                       rk_loss_of(law, law->most_parameters, law->most_tokens))
+    return law->most_tokens > 0 ? rk_max(rk_loss_of(law, parameters, law->most_tokens),
+                                         rk_loss_of(law, law->most_parameters, law->most_tokens))
                                 : 0;
 }
 

@@ -15,9 +15,6 @@
 
 enum { BUCKETS = 256 };
 
-/* Steps in a row after which ranks keep pace: the slowest waits for none by then. */
-enum { ROLLED_STEPS = 8 };
-
 /*
  * Limit on cached instructions; beyond it, all programs are released and compiled again on demand.
  */
@@ -261,7 +258,7 @@ static int64_t roll(const rk_program *program, const rk_pipeline *p, const int64
 {
     int64_t most = 0;
     bool settled = false;
-    for (int i = 0; i < ROLLED_STEPS && !settled; i++) {
+    for (int i = 0; i < RK_ROLLED_STEPS && !settled; i++) {
         int64_t least = INT64_MAX;
         const int64_t first = ends[program->first[1] - 2];
         most = 0;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 struct rank {
+    int64_t start;   /* ticks at which its step begins */
     int64_t next;    /* step to run */
     int64_t free_at; /* ticks */
     int64_t busy;    /* ticks computed */
@@ -149,12 +150,13 @@ static void report(const struct play *y, rk_op_kind kind, rk_place place, int64_
                    int64_t start, int64_t end)
 {
     if (y->visit) {
+        const int64_t began = y->ranks[place.rank].start;
         const rk_op op = {kind,
                           (int32_t)place.rank,
                           (int32_t)place.chunk,
                           (int32_t)microbatch,
-                          rk_to_seconds(y->clock, start),
-                          rk_to_seconds(y->clock, end)};
+                          rk_to_seconds(y->clock, start - began),
+                          rk_to_seconds(y->clock, end - began)};
         y->visit(y->user, &op);
     }
 }
@@ -227,13 +229,58 @@ static rk_status play_prepare(struct play *y, rk_error *err)
                        (long long)(2 * ends));
     }
     y->backward_end = y->forward_end + ends;
+    return RK_OK;
+}
+
+/* Runs all steps of all ranks, from their starts. */
+static rk_status run_all(struct play *y, rk_error *err)
+{
+    const rk_pipeline *p = y->pipeline;
+    const int64_t ends = p->ranks * p->chunks_per_rank * p->microbatches;
     for (int64_t i = 0; i < 2 * ends; i++) {
         y->forward_end[i] = -1;
     }
     for (int64_t r = 0; r < p->ranks; r++) {
+        y->ranks[r] = (struct rank){.start = y->ranks[r].start, .free_at = y->ranks[r].start};
         enqueue(y, r);
     }
+    while (y->queued > 0) {
+        const int64_t rank = y->queue[--y->queued];
+        y->ranks[rank].in_queue = false;
+        advance(y, rank);
+    }
+    for (int64_t r = 0; r < p->ranks; r++) {
+        if (y->ranks[r].next < y->orders.ranks[r].count) {
+            return rk_orders_fail_cycle(p, err);
+        }
+    }
     return RK_OK;
+}
+
+/* Moves the starts of the ranks to one of many steps, as rk_pipeline_makespan does. */
+static rk_status roll(struct play *y, rk_error *err)
+{
+    const rk_pipeline *p = y->pipeline;
+    void (*const visit)(void *user, const rk_op *op) = y->visit;
+    bool settled = false;
+    y->visit = NULL;
+    rk_status status = run_all(y, err);
+    for (int i = 0; i < RK_ROLLED_STEPS && !settled && !status; i++) {
+        int64_t most = 0, least = INT64_MAX;
+        const int64_t first = y->ranks[0].free_at;
+        for (int64_t r = 0; r < p->ranks; r++) {
+            y->ranks[r].start = y->ranks[r].free_at - first;
+        }
+        status = run_all(y, err);
+        for (int64_t r = 0; r < p->ranks; r++) {
+            const int64_t took = y->ranks[r].free_at - y->ranks[r].start;
+            most = rk_later(most, took);
+            least = took < least ? took : least;
+        }
+        settled = most == least;
+    }
+    y->visit = visit;
+    return status;
 }
 
 static void fill_result(const struct play *y, rk_pipeline_result *result)
@@ -244,7 +291,7 @@ static void fill_result(const struct play *y, rk_pipeline_result *result)
     const int64_t chunks = twice ? 1 : p->chunks_per_rank;
     int64_t last = 0;
     for (int64_t r = 0; r < p->ranks; r++) {
-        last = rk_later(last, y->ranks[r].free_at);
+        last = rk_later(last, y->ranks[r].free_at - y->ranks[r].start);
     }
     result->seconds = rk_to_seconds(y->clock, last);
     for (int64_t r = 0; r < p->ranks; r++) {
@@ -290,15 +337,11 @@ rk_status rk_pipeline_play(const rk_pipeline *pipeline, rk_pipeline_result *resu
     if (status == RK_OK) {
         status = play_prepare(&y, err);
     }
-    while (status == RK_OK && y.queued > 0) {
-        const int64_t rank = y.queue[--y.queued];
-        y.ranks[rank].in_queue = false;
-        advance(&y, rank);
+    if (status == RK_OK && pipeline->rolls) {
+        status = roll(&y, err);
     }
-    for (int64_t r = 0; status == RK_OK && r < pipeline->ranks; r++) {
-        if (y.ranks[r].next < y.orders.ranks[r].count) {
-            status = rk_orders_fail_cycle(pipeline, err);
-        }
+    if (status == RK_OK) {
+        status = run_all(&y, err);
     }
     if (status == RK_OK) {
         fill_result(&y, result);

@@ -63,8 +63,7 @@ typedef struct rk_pipeline {
     double send_seconds;    /* one message between neighbours */
     bool send_overlapped;   /* messages delay the receiver only, not the sender */
     bool rolls;             /* a rank begins the next step when it has finished its own steps: the
-                               time of a step is that between two of many; rk_pipeline_play still
-                               plays a single one */
+                               time of a step is that between two of many */
     double overlapped_pair; /* of schedules that run pairs, s: a forward and a whole backward
                                together, at least the longer of them; 0: their sum */
 } rk_pipeline;
@@ -153,7 +152,8 @@ static inline int rk_schedule_copies(rk_schedule_kind kind)
 
 /* Result by rank; arrays have room for `ranks` entries each and belong to the caller. */
 typedef struct rk_pipeline_result {
-    double seconds;    /* makespan with a global barrier at the end */
+    double seconds;    /* makespan with a global barrier at the end; of a pipeline that rolls, of
+                          the rank that takes longest */
     double *idle;      /* idle time of each rank within the makespan, s; may be NULL */
     double *in_flight; /* peak of kept activations of each rank, as rk_pipeline_in_flight; may be
                           NULL */
@@ -193,7 +193,8 @@ typedef struct rk_op {
 /*
  * Plays the schedule event by event: O(p m v) time and memory.  `visit` (may be NULL) gets every
  * operation in order of its start on each rank.  A whole backward is one RK_OP_BACKWARD; an
- * overlapped pair is a forward and a backward with the same start and end.
+ * overlapped pair is a forward and a backward with the same start and end.  Of a pipeline that
+ * rolls it plays one of many steps, with the times of each rank from the rank's own start of it.
  */
 rk_status rk_pipeline_play(const rk_pipeline *pipeline, rk_pipeline_result *result,
                            void (*visit)(void *user, const rk_op *op), void *user, rk_error *err);
@@ -218,8 +219,8 @@ rk_status rk_makespans_take(rk_makespans_store *store, rk_makespans **makespans,
 void rk_makespans_put(rk_makespans_store *store, rk_makespans *makespans);
 
 /*
- * The seconds of rk_pipeline_play, bit for bit, for a legal pipeline without `rolls`. It takes
- * nanoseconds per chunk, whatever the number of microbatches, once ranks keep pace.
+ * The seconds of rk_pipeline_play, bit for bit, for a legal pipeline. It takes nanoseconds per
+ * chunk, whatever the number of microbatches, once ranks keep pace.
  */
 rk_status rk_pipeline_makespan(rk_makespans *makespans, const rk_pipeline *pipeline,
                                double *seconds, rk_error *err);

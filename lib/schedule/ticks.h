@@ -12,6 +12,9 @@
 
 #include <math.h>
 
+/* Steps in a row after which ranks keep pace: the slowest waits for none by then. */
+enum { RK_ROLLED_STEPS = 8 };
+
 typedef struct rk_clock {
     double seconds;    /* of a tick */
     double per_second; /* ticks */

@@ -383,10 +383,12 @@ static rk_status offer_lanes(const rk_plan_clock *clock, const rk_plan_base *bas
     for (int i = 0; i < count && !status; i++) {
         const struct lane *lane = &timed->sorted[i];
         rk_plan_set_lane(clock->lists, lane->number, &found.strategy);
-        rk_estimate_with(clock->table, &found.strategy, clock->lists->space->convention,
-                         &timed->makespans[lane->number], &found.estimate);
-        assert(found.estimate.step == lane->step);
-        status = rk_top_offer(top, -lane->step, base->index + (uint64_t)lane->number, &found, err);
+        status = rk_estimate_with(clock->table, &found.strategy, clock->lists->space->convention,
+                                  &timed->makespans[lane->number], &found.estimate, err);
+        assert(status || found.estimate.step == lane->step);
+        status = status ? status
+                        : rk_top_offer(top, -lane->step, base->index + (uint64_t)lane->number,
+                                       &found, err);
     }
     return status;
 }

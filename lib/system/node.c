@@ -30,6 +30,12 @@ int64_t rk_system_node(const rk_system *system)
     return tier < 0 ? 1 : system->tiers[tier].size;
 }
 
+int64_t rk_system_node_most(const rk_system *system)
+{
+    const int64_t node = rk_system_node(system);
+    return node > NODE_MOST ? node : NODE_MOST;
+}
+
 /* Removes the links inside nodes. */
 static bool separate(rk_system *system, int tier)
 {

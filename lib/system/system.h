@@ -84,6 +84,7 @@ typedef struct rk_accelerator {
     int64_t cores;        /* SMs, compute units, AI cores */
     int64_t tensor_cores; /* of a TPU chip, which names of slices count; 0: not known */
     rk_gemm_engine gemm[RK_PRECISION_COUNT];
+    bool no_bf16;           /* it has no bf16: that engine has the rates of fp16 */
     bool uncertain;         /* nobody measured what GEMMs in 16 bits reach */
     bool fp8_one_layout;    /* 8-bit GEMMs read both operands along K: transposed copies are kept */
     double vector_peak;     /* FLOP/s in fp32 */
@@ -219,6 +220,9 @@ int64_t rk_system_node(const rk_system *system);
  * them.  A tray of a rack or host of a pod is no node of its own: these keep their domain.
  */
 bool rk_system_set_node(rk_system *system, int64_t size);
+
+/* No node of the machine can be larger. */
+int64_t rk_system_node_most(const rk_system *system);
 
 /*
  * Where the ranks of a communication group are: within[i] ranks share one domain of tier i; the

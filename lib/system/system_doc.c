@@ -199,6 +199,7 @@ static rk_status read_gemm(const json_t *value, const char *path, void *out, rk_
         engines[RK_FP16] = engines[RK_BF16];
     } else if (!json_object_get(value, "bf16")) {
         engines[RK_BF16] = engines[RK_FP16];
+        ((rk_accelerator *)out)->no_bf16 = true;
     }
     return status;
 }

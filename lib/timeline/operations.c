@@ -53,21 +53,19 @@ static void add_after(rk_timeline *t, rk_part part, const char *name, double sec
     }
 }
 
-/* The parts of a step outside the pipeline; the remainder is norms and casts. */
-static void fill_after(rk_timeline *t, const rk_estimate *e)
+/* The parts of a step outside the pipeline; with it they add up to the step. */
+static void fill_after(rk_timeline *t, const rk_estimate *e, const rk_times *outside)
 {
-    static const rk_part parts[] = {RK_PART_DP, RK_PART_OPTIMIZER, RK_PART_OFFLOAD, RK_PART_FIXED};
-    const bool sends = t->strategy->pp > 1 && t->strategy->pp_overlap;
-    double rest = e->step - t->pipeline;
-    if (sends) {
+    static const rk_part parts[] = {RK_PART_DP, RK_PART_OPTIMIZER, RK_PART_OFFLOAD};
+    if (t->strategy->pp_overlap) {
         add_after(t, RK_PART_PP, rk_part_names[RK_PART_PP], e->times.part[RK_PART_PP]);
-        rest -= e->times.part[RK_PART_PP];
     }
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        add_after(t, parts[i], rk_part_names[parts[i]], e->times.part[parts[i]]);
-        rest -= e->times.part[parts[i]];
+        add_after(t, parts[i], rk_part_names[parts[i]], outside->part[parts[i]]);
     }
-    add_after(t, RK_PART_COUNT, "norm gradients and casts", rest > 1e-9 * e->step ? rest : 0);
+    add_after(t, RK_PART_FIXED, rk_part_names[RK_PART_FIXED], e->times.part[RK_PART_FIXED]);
+    add_after(t, RK_PART_COUNT, "norm gradients and casts",
+              outside->part[RK_PART_TP] + outside->part[RK_PART_CAST]);
     t->step = e->step;
 }
 
@@ -82,9 +80,11 @@ rk_status rk_timeline_fill(const rk_model *model, const rk_system *system, const
         .in_flight = calloc((size_t)strategy->pp, sizeof(double)),
     };
     rk_pipeline_result result = {.idle = timeline->idle, .in_flight = timeline->in_flight};
+    rk_times outside;
     rk_status status = RK_OK;
     if (timeline->idle && timeline->in_flight) {
-        status = rk_estimate_visit(model, system, stack, strategy, &result, take, &taker, err);
+        status =
+            rk_estimate_visit(model, system, stack, strategy, &result, &outside, take, &taker, err);
     }
     if (!status) {
         status = rk_streams_fill(model, system, stack, strategy, &timeline->streams, err);
@@ -95,7 +95,7 @@ rk_status rk_timeline_fill(const rk_model *model, const rk_system *system, const
     if (!status) {
         qsort(timeline->ops, timeline->op_count, sizeof(*timeline->ops), compare_ops);
         timeline->pipeline = result.seconds;
-        fill_after(timeline, estimate);
+        fill_after(timeline, estimate, &outside);
     }
     return status;
 }

@@ -8,25 +8,21 @@
 
 static const rk_part parts[RK_STREAM_COUNT] = {RK_PART_TP, RK_PART_CP, RK_PART_EP};
 
-static void fill_shares(const rk_times *times, double shares[RK_STREAM_COUNT])
-{
-    double seconds = 0;
-    for (int i = 0; i < RK_PART_COUNT; i++) {
-        seconds += times->part[i];
-    }
-    for (int i = 0; i < RK_STREAM_COUNT; i++) {
-        shares[i] = seconds > 0 ? times->part[parts[i]] / seconds : 0;
-    }
-}
-
+/* As rk_stage_times counts them: of all-to-all what hides on average is left out. */
 static void fill_chunk(const rk_cost_table *table, const rk_model *model,
-                       const rk_strategy *strategy, const rk_chunk *chunk, rk_stream_shares *shares)
+                       const rk_strategy *strategy, const rk_chunk *chunk, rk_stream_times *times)
 {
+    const double alone = rk_alone_share(strategy);
     rk_stage stage = {.layers = 0};
     const rk_stage_blocks blocks = rk_chunk_blocks_of(model, strategy, chunk);
     rk_stage_run(table, &blocks, &stage);
-    fill_shares(&stage.forward, shares->forward);
-    fill_shares(&stage.backward, shares->backward);
+    for (int i = 0; i < RK_STREAM_COUNT; i++) {
+        times->forward[i] = stage.forward.part[parts[i]];
+        times->backward[i] = stage.backward.part[parts[i]];
+    }
+    times->backward[RK_STREAM_TP] += rk_stage_splits(strategy) ? stage.apart.sums : 0;
+    times->forward[RK_STREAM_EP] += alone * stage.hidden_forward;
+    times->backward[RK_STREAM_EP] += alone * stage.hidden_backward;
 }
 
 rk_status rk_streams_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
@@ -38,17 +34,17 @@ rk_status rk_streams_fill(const rk_model *model, const rk_system *system, const 
     double sent;
     *streams = (rk_streams){
         .chunks = chunks,
-        .shares = calloc((size_t)(strategy->pp * chunks), sizeof(*streams->shares)),
+        .times = calloc((size_t)(strategy->pp * chunks), sizeof(*streams->times)),
         .needs = calloc((size_t)strategy->pp, sizeof(*streams->needs)),
     };
-    const bool filled = table && held && streams->shares && streams->needs;
+    const bool filled = table && held && streams->times && streams->needs;
     if (filled) {
         rk_cost_table_fill(model, system, stack, strategy, table);
         rk_strategy_chunks(model, strategy, held);
         streams->send = rk_send_seconds(table, strategy, &sent);
     }
     for (int64_t i = 0; filled && i < strategy->pp * chunks; i++) {
-        fill_chunk(table, model, strategy, &held[i], &streams->shares[i]);
+        fill_chunk(table, model, strategy, &held[i], &streams->times[i]);
     }
     for (int64_t rank = 0; filled && rank < strategy->pp; rank++) {
         const rk_stage stage = rk_stage_of(table, strategy, &held[rank * chunks]);
@@ -61,7 +57,7 @@ rk_status rk_streams_fill(const rk_model *model, const rk_system *system, const 
 
 void rk_streams_clear(rk_streams *streams)
 {
-    free(streams->shares);
+    free(streams->times);
     free(streams->needs);
     *streams = (rk_streams){.chunks = 0};
 }

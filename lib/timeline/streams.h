@@ -8,16 +8,16 @@
 /* Communication within a layer, in the order of a trace. */
 typedef enum rk_stream { RK_STREAM_TP, RK_STREAM_CP, RK_STREAM_EP, RK_STREAM_COUNT } rk_stream;
 
-/* Shares of a pass's time that are visible communication. */
-typedef struct rk_stream_shares {
+/* Visible communication in the passes of a microbatch, s. */
+typedef struct rk_stream_times {
     double forward[RK_STREAM_COUNT], backward[RK_STREAM_COUNT];
-} rk_stream_shares;
+} rk_stream_times;
 
 typedef struct rk_streams {
-    int64_t chunks;           /* of each rank */
-    rk_stream_shares *shares; /* owned; those of rank r from shares[r * chunks] on */
-    rk_stage_need *needs;     /* owned; by rank */
-    double send;              /* of a message between stages, s */
+    int64_t chunks;         /* of each rank */
+    rk_stream_times *times; /* owned; those of rank r from times[r * chunks] on */
+    rk_stage_need *needs;   /* owned; by rank */
+    double send;            /* of a message between stages, s */
 } rk_streams;
 
 /*

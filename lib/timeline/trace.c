@@ -111,11 +111,11 @@ void rk_timeline_communication(const rk_timeline *timeline, const rk_op *op,
                                double seconds[RK_STREAM_COUNT])
 {
     const rk_streams *streams = &timeline->streams;
-    const rk_stream_shares *shares = &streams->shares[op->rank * streams->chunks + op->chunk];
-    const double *share = op->kind == RK_OP_FORWARD ? shares->forward : shares->backward;
+    const rk_stream_times *times = &streams->times[op->rank * streams->chunks + op->chunk];
+    const double *visible = op->kind == RK_OP_FORWARD ? times->forward : times->backward;
     const bool apart = op->kind == RK_OP_WEIGHT || pairs_passes(timeline);
     for (int i = 0; i < RK_STREAM_COUNT; i++) {
-        seconds[i] = apart ? 0 : share[i] * (op->end - op->start);
+        seconds[i] = apart ? 0 : visible[i];
     }
 }
 
@@ -323,12 +323,13 @@ static void find_used(struct trace *t)
     t->used[LANE_BACKWARD] = pairs;
     for (int64_t i = 0; !pairs && i < s->pp * line->streams.chunks; i++) {
         for (int k = 0; k < RK_STREAM_COUNT; k++) {
-            const rk_stream_shares *shares = &line->streams.shares[i];
+            const rk_stream_times *times = &line->streams.times[i];
             t->used[LANE_TP + k] =
-                t->used[LANE_TP + k] || shares->forward[k] > 0 || shares->backward[k] > 0;
+                t->used[LANE_TP + k] || times->forward[k] > 0 || times->backward[k] > 0;
         }
     }
-    t->used[LANE_PP_FORWARD] = t->used[LANE_PP_BACKWARD] = s->pp > 1 && s->pp_overlap && !pairs;
+    t->used[LANE_PP_FORWARD] = t->used[LANE_PP_BACKWARD] =
+        s->pp > 1 && s->pp_overlap && !pairs && !rk_schedules[s->schedule]->rolls;
     for (int i = 0; i < line->after_count; i++) {
         t->used[lane_of_part(line->after[i].part)] = true;
     }
@@ -339,7 +340,9 @@ static void write_events(struct trace *t)
     for (t->rank = 0; t->rank < t->timeline->strategy->pp; t->rank++) {
         write_rank(t);
     }
-    for (size_t i = 0; i + 1 < t->chained; i++) {
+    /* ranks that roll have clocks of their own */
+    const bool rolls = rk_schedules[t->timeline->strategy->schedule]->rolls;
+    for (size_t i = 0; !rolls && i + 1 < t->chained; i++) {
         write_message(t, t->chains[i], t->chains[i + 1], i + 1);
     }
 }

@@ -36,6 +36,8 @@ ANSWERS = [
     ("run", "run", {**SMALL, "dp": 8, "tokens": "1T", "mfu": "40%"}),
     ("run", "run", {**SMALL, "tokens": "1T", "deadline": "30d", "simulate": 10}),
     ("timeline", "timeline", {**SMALL, "pp": 2, "dp": 4, "global_batch": 16}),
+    ("timeline", "timeline", {"model": "llama3-70b", "system": "h100-sxm", "accelerators": 8,
+                              "global_batch": 64}),
     ("comm", "comm", {"system": "h100-sxm"}),
     ("comm", "comm", {"system": "dgx-h100-superpod", "ranks": 64, "algorithm": "all"}),
     ("explain", "explain", SPACE),

@@ -287,7 +287,7 @@ static void write_runs(scratch *s, double gemm_share, double stream_share)
         rk_stack stack = sources.stacks[run.stack];
         stack.gemm_share = stack.low_gemm_share = gemm_share;
         stack.stream_share = stream_share;
-        rk_run_predict(&sources, &run, NULL, &stack, &p);
+        (void)rk_run_predict(&sources, &run, NULL, &stack, &p, NULL);
         write_row(out, &table, table.cells + (row + 1) * table.columns,
                   p.estimate.step * (1 + NOISE * 2 * (draw(&random) - 0.5)));
     }

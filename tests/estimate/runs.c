@@ -170,7 +170,7 @@ static void count_fits(const rk_run_sources *sources, const rk_run_table *t, siz
         rk_run_prediction p;
         if (rk_run_contains(rk_run_cell(t, row, RK_RUN_PART), "hf_playbook") &&
             rk_run_case_fill(sources, t, row, &c, NULL) == RK_OK) {
-            rk_run_predict(sources, &c, NULL, NULL, &p);
+            (void)rk_run_predict(sources, &c, NULL, NULL, &p, NULL);
             *fits += p.estimate.fits;
             *fails += !p.estimate.fits;
         }

@@ -120,17 +120,17 @@ static void test_assumed(void **state)
     /* All of a batch does not fit, nor does half of it. */
     assert_int_equal(fill("1,x," SHAPE "8,8,1,,1,,256,none,,BF16,1,,\n", &c, &err), RK_OK);
     assert_in_range(c.strategy.micro_batch, 2, 64);
-    rk_run_predict(&sources, &c, NULL, NULL, &p);
+    (void)rk_run_predict(&sources, &c, NULL, NULL, &p, NULL);
     assert_true(p.estimate.fits);
     assert_non_null(strstr(c.assumed, "mbs"));
 
     /* Without recomputation 64 sequences do not fit. */
     assert_int_equal(fill("1,x," SHAPE "8,8,1,,1,16,16,,,BF16,1,,\n", &c, &err), RK_OK);
     assert_true(c.strategy.recompute != RK_REC_NONE || c.strategy.offload_activations);
-    rk_run_predict(&sources, &c, NULL, NULL, &p);
+    (void)rk_run_predict(&sources, &c, NULL, NULL, &p, NULL);
     assert_true(p.estimate.fits);
     assert_int_equal(fill("1,x," SHAPE "8,8,1,,1,16,16,none,,BF16,1,,\n", &c, &err), RK_OK);
-    rk_run_predict(&sources, &c, NULL, NULL, &p);
+    (void)rk_run_predict(&sources, &c, NULL, NULL, &p, NULL);
     assert_false(p.estimate.fits);
 
     /* Sharding that is not stated is none, or of the optimizer where only that fits. */
@@ -138,7 +138,7 @@ static void test_assumed(void **state)
     assert_int_equal(c.strategy.sharding, RK_SHARD_NONE);
     assert_int_equal(fill("1,x," SHAPE "16,1,1,,16,1,16,full,,BF16,1,,\n", &c, &err), RK_OK);
     assert_int_equal(c.strategy.sharding, RK_SHARD_OPTIMIZER);
-    rk_run_predict(&sources, &c, NULL, NULL, &p);
+    (void)rk_run_predict(&sources, &c, NULL, NULL, &p, NULL);
     assert_true(p.estimate.fits);
     assert_string_equal(c.assumed, "sharding, framework");
 
@@ -458,7 +458,7 @@ static void test_exchange(void **state)
                    &c, &err),
         RK_OK);
     assert_near(c.network_bandwidth, 2.67e9, 0);
-    rk_run_predict(&sources, &c, NULL, NULL, &usual);
+    (void)rk_run_predict(&sources, &c, NULL, NULL, &usual, NULL);
     assert_int_equal(rk_run_predict_exact(&sources, &c, NULL, NULL, &played, &err), RK_OK);
     assert_near(played.estimate.step / usual.estimate.step, 1, 0.02);
     assert_near(usual.tokens_per_second * 64 * usual.estimate.step, 256 * 4096, 1);
@@ -466,13 +466,13 @@ static void test_exchange(void **state)
     rk_stack stack = sources.stacks[c.stack];
     stack.gemm_share /= 2;
     stack.accumulation_bytes = 1e4; /* the rule of DeepSpeed replaces it */
-    rk_run_predict(&sources, &c, NULL, &stack, &slow);
+    (void)rk_run_predict(&sources, &c, NULL, &stack, &slow, NULL);
     assert_true(slow.estimate.step > 1.3 * usual.estimate.step);
     assert_true(slow.estimate.step < 2 * usual.estimate.step);
 
     rk_system system = sources.systems[c.system];
     system.tiers[system.tier_count - 1].bandwidth = 1; /* likewise */
-    rk_run_predict(&sources, &c, &system, NULL, &slow);
+    (void)rk_run_predict(&sources, &c, &system, NULL, &slow, NULL);
     assert_near(slow.estimate.step, usual.estimate.step, 0);
 }
 
@@ -499,7 +499,7 @@ static void test_nodes(void **state)
         assert_int_equal(fill_under(header, rows[i], &c, &err), RK_OK);
         rk_run_system(&c, &sources.systems[c.system], &system);
         assert_int_equal(rk_system_node(&system), nodes[i]);
-        rk_run_predict(&sources, &c, NULL, NULL, i == 0 ? &usual : &stated);
+        (void)rk_run_predict(&sources, &c, NULL, NULL, i == 0 ? &usual : &stated, NULL);
         assert_true(i != 1 || stated.estimate.step > 1.1 * usual.estimate.step);
     }
 }
@@ -515,13 +515,13 @@ static void test_stage_layers(void **state)
     assert_int_equal(
         fill_under(header, "1,mine," SHAPE "64,4,4,,4,1,64,none,none,BF16,1,,,\n", &c, &err),
         RK_OK);
-    rk_run_predict(&sources, &c, NULL, NULL, &even);
+    (void)rk_run_predict(&sources, &c, NULL, NULL, &even, NULL);
     assert_int_equal(
         fill_under(header, "1,mine," SHAPE "64,4,4,,4,1,64,none,none,BF16,1,,,6+9+9+8\n", &c, &err),
         RK_OK);
     assert_int_equal(c.strategy.layout_count, 4);
     assert_int_equal(c.layout[0] * 1000 + c.layout[1] * 100 + c.layout[2] * 10 + c.layout[3], 6998);
-    rk_run_predict(&sources, &c, NULL, NULL, &stated);
+    (void)rk_run_predict(&sources, &c, NULL, NULL, &stated, NULL);
     assert_true(stated.estimate.step > even.estimate.step);
     assert_true(stated.memory < even.memory);
     static const char *const wrong[] = {"8+8+8", "8+8+8+9", "8+8+8+", "8+8+8+x", "-8+8+16+16"};
@@ -549,7 +549,7 @@ static void test_lent_kernel(void **state)
                        i ? "cudnn_fp8" : "");
         assert_int_equal(fill_under(header, row, &c, &err), RK_OK);
         assert_int_equal(strstr(c.assumed, "rates of attention_kernel") != NULL, i == 1);
-        rk_run_predict(&sources, &c, NULL, NULL, i ? &lent : &usual);
+        assert_int_equal(rk_run_predict(&sources, &c, NULL, NULL, i ? &lent : &usual, &err), RK_OK);
     }
     assert_true(lent.estimate.times.part[RK_PART_ATTENTION] <
                 0.95 * usual.estimate.times.part[RK_PART_ATTENTION]);
@@ -759,7 +759,7 @@ static void test_node(void **state)
         (void)snprintf(row, sizeof(row),
                        "1,x," MODEL "A100,16,8,1,,2,1,16,none,ZeRO-1,BF16,1,,,%d\n", i ? 4 : 8);
         assert_int_equal(fill_under(COLUMNS ",gpus_per_node", row, &c[i], &err), RK_OK);
-        rk_run_predict(&sources, &c[i], NULL, NULL, &p[i]);
+        (void)rk_run_predict(&sources, &c[i], NULL, NULL, &p[i], NULL);
     }
     assert_true(p[1].estimate.step > 1.1 * p[0].estimate.step);
 }

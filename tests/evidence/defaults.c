@@ -47,8 +47,8 @@ static void test_jax_scores(void **state)
         rk_stack stack = sources.stacks[c.stack];
         stack.score_forward = rows[i].forward;
         stack.score_backward = rows[i].backward;
-        rk_run_predict(&sources, &c, NULL, NULL, &ruled);
-        rk_run_predict(&sources, &changed, NULL, &stack, &set);
+        (void)rk_run_predict(&sources, &c, NULL, NULL, &ruled, NULL);
+        (void)rk_run_predict(&sources, &changed, NULL, &stack, &set, NULL);
         assert_near(ruled.estimate.step, set.estimate.step, 1e-12);
     }
 }
@@ -69,7 +69,7 @@ static void test_chunk_overlap(void **state)
                        "1,x," MODEL "H100,512,1,8,4,64,1,512,none,ZeRO-1,BF16,1,,,2024,nemo,2,%s\n",
                        said[i]);
         assert_int_equal(fill_under(columns, row, &c, &err), RK_OK);
-        rk_run_predict(&sources, &c, NULL, NULL, &prediction);
+        (void)rk_run_predict(&sources, &c, NULL, NULL, &prediction, NULL);
         steps[i] = prediction.estimate.step;
     }
     assert_near(steps[1], steps[0], 0);

@@ -77,7 +77,7 @@ static void test_open_settings(void **state)
         const bool low = strstr(rows[i].named, "low_activations") != NULL;
         assert_int_equal(c.strategy.low_activations,
                          low || strcmp(rows[i].low_activations, "true") == 0);
-        rk_run_predict(&sources, &c, NULL, NULL, &p);
+        (void)rk_run_predict(&sources, &c, NULL, NULL, &p, NULL);
         assert_int_equal(p.estimate.fits, rows[i].layers < 36 || low);
     }
 }
@@ -210,7 +210,7 @@ static void test_planned_experts(void **state)
                                 &c, &err),
                      RK_OK);
     rk_run_prediction p;
-    rk_run_predict(&sources, &c, NULL, NULL, &p);
+    (void)rk_run_predict(&sources, &c, NULL, NULL, &p, NULL);
     assert_true(p.estimate.fits);
     assert_true(c.strategy.ep > 1 && strstr(c.assumed, "ep"));
 }

@@ -473,6 +473,7 @@ static void test_rolling(void **state)
         s.pipeline.rolls = true;
         assert_int_equal(rk_pipeline_makespan(makespans, &s.pipeline, &seconds, &err), RK_OK);
         const double closed = rk_pipeline_seconds(&s.pipeline);
+        assert_true(play(&s, NULL, NULL) == seconds);
         if (seconds > barrier * (1 + 1e-11) ||
             rk_pipeline_bound(&s.pipeline) > seconds * (1 + 1e-11) ||
             (i % 2 && !near(closed, seconds))) {

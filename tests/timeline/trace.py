@@ -113,10 +113,33 @@ def check(job, path):
         fail(job, "no slices, counters or flows")
 
 
+def check_nothing_fits(folder):
+    """What does not fit has no trace, picture or table: a line on stderr, and JSON that says so."""
+    job = "llama3-70b 8xh100 --global-batch 64"
+    for command, ending in (("timeline", ".json"), ("timeline", ".svg"), ("timeline", ".csv"),
+                            ("estimate --emit megatron", ".sh"), ("plan --emit megatron", ".sh")):
+        path = os.path.join(folder, "nothing" + ending)
+        words = command.split()
+        ran = subprocess.run([RECKON, words[0], *job.split(), *words[1:], "-o", path],
+                             capture_output=True, text=True)
+        where = f"{command} -o nothing{ending}"
+        if ran.returncode != 1 or ran.stdout or "no strategy fits" not in ran.stderr \
+                or ran.stderr.count("\n") != 1:
+            fail(where, f"exit status {ran.returncode}, {ran.stdout!r}, {ran.stderr!r}")
+        if os.path.exists(path) != (ending == ".json"):
+            fail(where, "a file without an answer, or none")
+        elif ending == ".json":
+            with open(path, encoding="utf-8") as file:
+                answer = json.load(file)
+            if answer["fits"] is not False or "shortage" not in answer["nearest"]:
+                fail(where, "an answer that does not say why nothing fits")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         for i, job in enumerate(JOBS):
             check(job, os.path.join(folder, "trace.json" + (".gz" if i == 1 else "")))
+        check_nothing_fits(folder)
     print("\n".join(failures[:20]))
     return 1 if failures else 0
 
