@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that every option of every command, and every other name of it, is in a question.
+"""Checks that every option of every command, every other name and every choice of it is in a question.
 
     coverage.py BUILD [QUESTIONS.TXT]
 """
@@ -9,7 +9,7 @@ import collections
 import pathlib
 import sys
 
-from interface import read_forms, used_by
+from interface import choices_of, read_forms, used_by
 from record import HERE, read_questions
 
 
@@ -17,11 +17,13 @@ def main():
     forms = read_forms(sys.argv[1])
     questions = read_questions(pathlib.Path(sys.argv[2]) if len(sys.argv) > 2
                                else HERE / "questions.txt")
-    options, names = collections.Counter(), collections.Counter()
+    options, names, values = collections.Counter(), collections.Counter(), set()
     for kind, rest in questions.values():
         uses = set(used_by(forms, kind, rest))
-        options.update((form, option) for form, option, _ in uses)
-        names.update((form, name) for form, _, name in uses)
+        options.update((form, option) for form, option, *_ in uses)
+        names.update((form, name) for form, _, name, _ in uses)
+        values.update((option, part.replace("_", "-")) for _, option, _, value in uses
+                      for part in value.split(","))
     missing, count = [], 0
     for form in forms.values():
         if isinstance(form, set):
@@ -32,6 +34,9 @@ def main():
                 missing.append(f"{form.name}: no question uses --{spellings[0]}")
             missing += [f"{form.name}: no question uses --{name}" for name in spellings[1:]
                         if not names[form.name, name]]
+            missing += [f"{form.name}: no question uses --{spellings[0]} {choice}"
+                        for choice in choices_of(form.options[option])
+                        if (option, choice) not in values]
     print("\n".join(missing))
     if missing:
         print("Add questions that use them at the end of tests/record/questions.txt, and record "

@@ -20,14 +20,14 @@ import sys
 import ask
 from draw_values import (BASE, CALCULON_BASE, LAUNCHES, NEEDS, NEEDS_OF, REPLACES, SCENES, TYPED, VALUES,
                          WORDS, WRONG)
-from interface import read_forms, used_by
+from interface import choices_of, read_forms, used_by
 
 # Questions per thousand.
 SHARE = {"plan": 118, "estimate": 160, "fit": 70, "run": 125, "explain": 62, "design": 70,
-         "shape": 68, "timeline": 62, "comm": 68, "validate": 16, "sweep": 14, "calibrate": 10, "calculon": 14,
+         "shape": 68, "timeline": 66, "comm": 72, "validate": 24, "sweep": 14, "calibrate": 10, "calculon": 14,
          "list": 4, "show": 12, "plot": 6, "plan.calculon": 14, "explain.calculon": 12,
          "design.calculon": 16, "shape.calculon": 18, "launch": 32, "wrong": 20, "words": 20,
-         "c": 50}
+         "c": 30}
 DUE = {"estimate": 3, "plan": 3, "explain": 4, "design": 4, "shape": 4, "timeline": 4, "fit": 4,
        "run": 4}
 PYTHON = ("plan", "estimate", "fit", "run", "comm", "timeline", "validate", "sweep")
@@ -60,17 +60,18 @@ class Questions:
         self.uses = collections.Counter()   # (form, option)
         self.names = collections.Counter()  # (form, spelling)
         self.tries = collections.Counter()  # (form, option)
+        self.values = collections.Counter()  # (form, option, value) of options that were due
 
     def value(self, form, option):
         about = form.options[option]
         if "boolean" in about.get("type", []):
             return True
-        if option in VALUES.get(form.name, {}):
-            return self.draw.pick(VALUES[form.name][option])
-        if option in VALUES[""]:
-            return self.draw.pick(VALUES[""][option])
-        choices = about.get("enum") or about["items"]["enum"]
-        return self.draw.pick([choice for choice in choices if choice])
+        values = list(VALUES.get(form.name, {}).get(option, VALUES[""].get(option, [])))
+        for choice in choices_of(about):
+            if choice not in values and option != "method":
+                values.append(choice)
+        return min(values, key=lambda value: (self.values[form.name, option, value],
+                                              self.draw.below(1000)))
 
     def due(self, form):
         """The options that were used least."""
@@ -90,8 +91,10 @@ class Questions:
         """The options of a question, in no particular order; the first ones make it whole."""
         command = form.name.split(".", maxsplit=1)[0]
         due = self.due(form)
-        for option in due:
+        values = {option: self.value(form, option) for option in due}
+        for option, value in values.items():
             self.tries[form.name, option] += 1
+            self.values[form.name, option, value] += 1
         needs = {}
         for option in due:
             needs.update(NEEDS.get(option, {}))
@@ -100,7 +103,7 @@ class Questions:
         if form.name.endswith(".calculon"):
             base = dict(self.draw.pick(CALCULON_BASE[command]))
             needs.pop("scene", None)
-            wanted = {**needs, **{option: self.value(form, option) for option in due}}
+            wanted = {**needs, **values}
         else:
             kinds = needs.pop("scene", None)
             scenes = [scene for scene in SCENES if not kinds or kinds in scene[0]]
@@ -114,7 +117,7 @@ class Questions:
             base.update(self.draw.pick(BASE.get(command, [{}])))
             if command == "design":
                 base.pop("accelerators", None)  # an axis of the prices
-            wanted = {**needs, **{option: self.value(form, option) for option in due}}
+            wanted = {**needs, **values}
         for option in wanted:
             for other in REPLACES.get(option, ()):
                 if other not in due:
@@ -129,7 +132,7 @@ class Questions:
         return asked
 
     def spell(self, form, option):
-        """The spelling that was used least; now and then the letter."""
+        """The spelling that was used least, or the letter."""
         if option in form.letters and self.draw.chance(0.4):
             return "-" + form.letters[option]
         name = min(form.spellings[option], key=lambda name: self.names[form.name, name])
@@ -251,8 +254,8 @@ def main():
         seen.add((kind, rest))
         if good:
             uses = set(used_by(forms, kind, rest))
-            questions.uses.update((form, option) for form, option, _ in uses)
-            questions.names.update((form, name) for form, _, name in uses)
+            questions.uses.update((form, option) for form, option, *_ in uses)
+            questions.names.update((form, name) for form, _, name, _ in uses)
         number += 1
         print(f"q{number:04d} {kind} {rest}", flush=True)
     for topic in SHARE:

@@ -11,7 +11,7 @@ SCENES = [
     ("dense", {"model": "qwen3-8b", "system": "gb200-nvl72", "accelerators": "8/72",
                "global_batch": "144"}, {"tp": "1", "micro_batch": "1", "precision": "mxfp8"}),
     ("pipe thin", {"model": "llama3-8b", "system": "h100-sxm", "accelerators": "16", "global_batch": "64"},
-     {"tp": "2", "pp": "4", "cp": "1", "micro_batch": "1", "zero": "1", "recompute": "none"}),
+     {"tp": "2", "pp": "4", "cp": "1", "micro_batch": "1", "zero": "1", "framework": "megatron"}),
     ("pipe big", {"model": "llama3-70b", "system": "h100", "accelerators": "64",
                   "global_batch": "128"},
      {"tp": "8", "pp": "4", "cp": "1", "micro_batch": "1", "zero": "1"}),
@@ -43,7 +43,7 @@ SCENES = [
     ("dense tpu", {"model": "gemma2-9b", "system": "tpu-v5p", "accelerators": "16",
                    "global_batch": "64", "framework": "maxtext"}, {"tp": "1", "micro_batch": "1"}),
     ("dense ascend", {"model": "llama2-7b", "system": "ascend-910b3", "accelerators": "16",
-                      "global_batch": "64"}, {"tp": "2", "micro_batch": "1"}),
+                      "global_batch": "64"}, {"tp": "2", "micro_batch": "1", "framework": "mindspeed"}),
     ("dense amd", {"model": "llama3-8b", "system": "mi300x", "accelerators": "8",
                    "global_batch": "64", "framework": "primus"}, {"tp": "1", "micro_batch": "1"}),
     ("dense trainium", {"model": "llama2-7b", "system": "trainium1", "accelerators": "16/32",
@@ -266,6 +266,7 @@ NEEDS_OF = {
     "design": {"accelerators": {"prices": "prices_fixed.json"}, "nodes": {"prices": "prices_fixed.json"},
                "gpus_per_node": {"prices": "prices_fixed.json", "accelerators": "16"},
                "dp": {"prices": "prices_fixed.json", "accelerators": "16"}},
+    "validate": {"whole": {"runs": "published"}, "figures": {"runs": "runs.csv"}},
     "design.calculon": {"processors": {"prices": "prices_fixed.json"}},
 }
 # What an option stands in place of.
@@ -279,7 +280,7 @@ REPLACES = {
     "system": ["precision", "framework"], "framework": ["framework"], "emit": ["framework"],
     "csv": ["json"], "output": [], "algorithm": [], "law": ["tokens", "steps"],
     "deadline": ["accelerators"], "budget": ["accelerators"], "max_power": ["accelerators"],
-    "mfu": [], "parameters": ["blocks"],
+    "mfu": [], "parameters": ["blocks"], "whole": ["only"], "figures": ["only"],
 }
 
 # Launch lines as people paste them.

@@ -5,9 +5,9 @@
     instructions.py BUILD COMPILER            compare with instructions.txt
     instructions.py BUILD COMPILER --renew    record
 
-COMPILER is the compiler with its version, and the options that change the code.  Counts of another
-compiler cannot be compared: exit status 77, as without Valgrind.  Exit status 1: a question executes
-3 % more than recorded.
+COMPILER is the compiler with its version and the build type.  Counts of another compiler, or of a
+processor with other instructions, cannot be compared: exit status 77, as without Valgrind.  Exit
+status 1: a question executes 3 % more than recorded.
 """
 
 import argparse
@@ -32,7 +32,8 @@ QUESTIONS = {
     "plan-405b": "plan llama3.1-405b 1024xh100-roce-24k -b 512 --tp 8 -t 1 --json",
     "plan-qwen3-235b": "plan qwen3-235b-a22b 128xh100 -b 512 --tp 4 --micro-batch 1 -t 1 --json",
     "plan-deepseek-v3": "plan deepseek-v3 256xh100 -b 1024 --tp 1 --micro-batch 1 -t 1 --json",
-    "plan-torchtitan": "plan llama3-70b 64xh100 -b 128 --framework torchtitan --tp 8 --micro-batch 1 -t 1 --json",
+    "plan-torchtitan": "plan llama3-70b 64xh100 -b 128 --framework torchtitan --tp 8 --micro-batch 1 "
+                       "-t 1 --json",
     "plan-calculon": "plan --model seed-1T --system h100-80g-off512g50-nvl8 --processors 1024 "
                      "--batch 768 --datatype float8 -t 1 --json",
     "explain-70b": "explain llama3-70b 32xh100 -b 64 --tp 8 -t 1 --json",
@@ -53,6 +54,13 @@ def count(reckon, line):
     return int(found.group(1))
 
 
+def processor():
+    """The vector instructions that the C library and the kernels choose by under Valgrind."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        flags = next((line for line in file if line.startswith("flags")), "").split()
+    return "+".join(flag for flag in ("avx2", "fma") if flag in flags) or "scalar"
+
+
 def write(compiler, counts):
     lines = ["# Instructions of the questions of instructions.py; renew: see README.md",
              f"compiler {compiler}", *(f"{name} {number}" for name, number in counts.items())]
@@ -70,18 +78,19 @@ def main():
     reader.add_argument("compiler")
     reader.add_argument("--renew", action="store_true")
     given = reader.parse_args()
+    compiler = f"{given.compiler}-{processor()}"
     if not shutil.which("valgrind"):
         print("Valgrind is missing (apt-get install valgrind): nothing is counted")
         return 77
-    if not given.renew and read()[0] != given.compiler:
-        print(f"recorded with {read()[0]}, this is {given.compiler}: nothing is compared")
+    if not given.renew and read()[0] != compiler:
+        print(f"recorded with {read()[0]}, this is {compiler}: nothing is compared")
         return 77
     reckon = str((given.build / "reckon").resolve())
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         counts = dict(zip(QUESTIONS, pool.map(lambda line: count(reckon, line),
                                               QUESTIONS.values())))
     if given.renew:
-        write(given.compiler, counts)
+        write(compiler, counts)
         return 0
     recorded, more, less = read()[1], [], []
     for name, number in counts.items():
@@ -93,12 +102,12 @@ def main():
             less.append(name)
     if less:
         print(f"Fewer instructions: {', '.join(less)}.  Record them, so that they stay that few: "
-              "tests/record/instructions.py BUILD COMPILER --renew")
+              "ninja -C build renew-instructions")
     if more:
         print(f"More instructions than recorded, by over {100 * LIMIT:.0f} %: {', '.join(more)}.\n"
               "Find them: valgrind --tool=callgrind build/reckon ..., then callgrind_annotate on the\n"
               "output, before and after the change.  If the work is needed, say so in the commit and\n"
-              "record the counts with --renew; tests/record/README.md")
+              "record the counts: ninja -C build renew-instructions; see tests/record/README.md")
     return 1 if more else 0
 
 

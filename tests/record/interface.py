@@ -15,6 +15,12 @@ COMMANDS = ("plan", "estimate", "fit", "run", "comm", "explain", "design", "shap
 CALCULON = ("plan", "explain", "design", "shape")  # have a form that follows Calculon
 
 
+def choices_of(about):
+    """The choices of an option, by its schema, in one spelling each."""
+    choices = about.get("enum") or about.get("items", {}).get("enum") or []
+    return list(dict.fromkeys(choice.replace("_", "-") for choice in choices if choice))
+
+
 class Form:
     """A command, or its form that follows Calculon: options with type, spellings and letter."""
 
@@ -62,11 +68,14 @@ def read_forms(build):
 
 
 def used_by(forms, kind, rest):
-    """(form, option, spelling) of everything that a question uses; positional words count too."""
+    """(form, option, spelling, value) of a question's options; positional words count too."""
     if kind == "c" or not rest.split():
         return []
+    values = {}
     if kind == "cli":
         command, *words = shlex.split(rest)
+        for word, after in zip(words, [*words[1:], ""]):
+            values[word] = word.partition("=")[2] or after
     else:
         command, request = rest.split(" ", 1)
         try:
@@ -75,16 +84,19 @@ def used_by(forms, kind, rest):
             return []
         asked = asked if isinstance(asked, dict) else {}
         words = [f"--{key}" for key in asked] + [v for v in asked.values() if isinstance(v, str)]
+        values = {f"--{key}": ",".join(map(str, value)) if isinstance(value, list) else str(value)
+                  for key, value in asked.items()}
     if command not in COMMANDS:
         return []
     calculon = command in CALCULON and (
         "calculon" in words or "--method=calculon" in words
         or forms["calculon documents"] & {word.split("=")[-1] for word in words})
     form = forms[command + (".calculon" if calculon else "")]
-    uses = [(form.name, form.option_of(word), word.lstrip("-").split("=")[0].replace("_", "-"))
+    uses = [(form.name, form.option_of(word), word.lstrip("-").split("=")[0].replace("_", "-"),
+             values[word])
             for word in words if word.startswith("-") and form.option_of(word)]
     if kind == "cli" and any(not word.startswith("-") for word in words):
-        uses += [(form.name, option, option) for option in
+        uses += [(form.name, option, option, words[0]) for option in
                  ("collective", "grid", "document", "recipe", "what", "name", "command", "results")
                  if option in form.options]
     return uses
