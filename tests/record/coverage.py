@@ -26,8 +26,6 @@ def main():
                       for part in value.split(","))
     missing, count = [], 0
     for form in forms.values():
-        if isinstance(form, set):
-            continue
         for option, spellings in form.spellings.items():
             count += 1
             if options[form.name, option] < 1:

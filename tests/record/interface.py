@@ -49,21 +49,25 @@ class Form:
         return None
 
 
-def read_forms(build):
+class Forms(dict):
     """Name -> Form; "plan.calculon" is the form of `plan` that follows Calculon."""
+    calculon_names = frozenset()  # of documents, which choose that form
+
+
+def read_forms(build):
+    """The Forms of the program in a build folder."""
     os.environ["RECKON_LIBRARY"] = str(pathlib.Path(build, "lib", "libreckon.so.0").resolve())
     sys.path.insert(0, str(ROOT / "python"))
     import reckon  # pylint: disable=import-outside-toplevel
-    forms = {}
+    forms = Forms()
     for name, method in [(c, None) for c in COMMANDS] + [(c, "calculon") for c in CALCULON]:
         words = [pathlib.Path(build, "reckon"), name, *(["--method", method] if method else []),
                  "--help-all"]
         text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
         full = f"{name}.{method}" if method else name
         forms[full] = Form(full, reckon.schema(name, method), text)
-    # By either name the Calculon form is meant.
-    forms["calculon documents"] = set(reckon.catalogue("calculon/systems")) \
-        | set(reckon.catalogue("calculon/applications"))
+    forms.calculon_names = {*reckon.catalogue("calculon/systems"),
+                            *reckon.catalogue("calculon/applications")}
     return forms
 
 
@@ -90,7 +94,7 @@ def used_by(forms, kind, rest):
         return []
     calculon = command in CALCULON and (
         "calculon" in words or "--method=calculon" in words
-        or forms["calculon documents"] & {word.split("=")[-1] for word in words})
+        or forms.calculon_names & {word.split("=")[-1] for word in words})
     form = forms[command + (".calculon" if calculon else "")]
     uses = [(form.name, form.option_of(word), word.lstrip("-").split("=")[0].replace("_", "-"),
              values[word])

@@ -66,17 +66,33 @@ def words_of(kind, rest):
     """The command of a question, and the options that it uses."""
     if kind in ("json", "python"):
         command, request = rest.split(" ", 1)
-        return command, {f"--{key}" for key in re.findall(r'"(\w[\w-]*)":', request)}
+        return command, {
+            "--" + key.replace("_", "-") for key in re.findall(r'"(\w[\w-]*)":', request)}
     words = shlex.split(rest)
     if kind == "c":
         return words[0], {word.split("=")[0] for word in words[3:]}
-    return words[0], {word.split("=")[0] for word in words[1:] if word.startswith("-")}
+    return words[0], {word.split("=")[0].replace("_", "-")
+                      for word in words[1:] if word.startswith("-")}
 
 
 def print_one(name, question, changes):
     print(f"{name}: {ask.command_line(*question)}")
     for member, lines in changes.items():
         print(f"    {member}: " + ("; ".join(lines) or "differs"))
+
+
+def spread_of_figures(found):
+    """How far the figures of all differences moved, by the name of the figure."""
+    moved = collections.defaultdict(list)
+    for changes in found.values():
+        for line in (line for lines in changes.values() for line in lines):
+            percent = re.search(r"\(([-+][^ ]+) %\)$", line)
+            if percent:
+                moved[line.split(" ", 1)[0].rsplit(".", 1)[-1]].append(float(percent.group(1)))
+    for figure, values in sorted(moved.items(), key=lambda item: -len(item[1]))[:12]:
+        values.sort()
+        yield f"{figure} {len(values)} ({values[0]:+.3g} to {values[-1]:+.3g} %, median " \
+              f"{values[len(values) // 2]:+.3g} %)"
 
 
 def print_summary(questions, found):
@@ -92,6 +108,7 @@ def print_summary(questions, found):
             members.update(f"{command} {member}" for member in found[name])
     print("by command:   " + ", ".join(f"{c} {n}" for c, n in commands.most_common(20)))
     print("by member:    " + ", ".join(f"{m} {n}" for m, n in members.most_common(30)))
+    print("by figure:    " + "; ".join(spread_of_figures(found)))
     share = len(found) / max(1, len(questions))
     frequent = sorted((n / asked[o], n, o) for o, n in options.items()
                       if n >= 2 and n > 1.5 * share * asked[o])
