@@ -38,9 +38,11 @@ fuzz:
 mutants: setup
 	tests/mutants/run.py $(BUILD)-mutants
 
-# What takes too long for every change: every target fuzzed for a minute, every allocation of every
-# command failed once (hundreds of thousands), and the tests on a 32-bit and on a big-endian machine.
+# What takes too long for every change: all recorded answers, every target fuzzed for a minute, every
+# allocation of every command failed once (hundreds of thousands), and the tests on a 32-bit and on a
+# big-endian machine.
 nightly: setup all
+	tests/record/record.py $(BUILD)
 	fuzz/run.sh $(SECONDS_EACH)
 	cd tests/allocation && $(abspath $(BUILD))/tests/allocation/inject $(abspath $(BUILD))/reckon \
 	    $(abspath $(BUILD))/tests/allocation/libfail_allocation.so commands.txt 0
