@@ -3,6 +3,7 @@
 #include "command/reckon_plan.h"
 #include "report/describe.h"
 
+#include "base/extremes.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "command/found.h"
