@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "calculon/execution.h"
-#include "calculon/inputs.h"
+#include "calculon/calculon_inputs.h"
 #include "calculon/primitives.h"
 #include "work/parallel.h"
 

@@ -5,7 +5,7 @@
 #include "calculon/batch.h"
 #include "calculon/calculon_block.h"
 #include "calculon/execution.h"
-#include "calculon/inputs.h"
+#include "calculon/calculon_inputs.h"
 #include "calculon/primitives.h"
 
 #include <inttypes.h>

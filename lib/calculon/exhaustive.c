@@ -12,7 +12,7 @@
 #include "calculon/batch.h"
 #include "calculon/execution.h"
 #include "calculon/family.h"
-#include "calculon/inputs.h"
+#include "calculon/calculon_inputs.h"
 #include "calculon/primitives.h"
 #include "calculon/search_units.h"
 #include "work/parallel.h"

@@ -3,7 +3,7 @@
 
 #include "base/divisors.h"
 #include "base/error.h"
-#include "calculon/inputs.h"
+#include "calculon/calculon_inputs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

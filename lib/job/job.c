@@ -213,6 +213,7 @@ enum giving {
     BY_NAME,      /* a system may come with a number: "64xh100" */
     BY_NAME_ONLY, /* a system is a document, however it is called */
     BY_WORD,      /* without a name */
+    BY_OTHERS,    /* it follows from other options, until somebody gives it */
 };
 
 static rk_status set_option(rk_job *job, const char *option, const char *value, enum giving giving,
@@ -247,7 +248,7 @@ static rk_status set_option(rk_job *job, const char *option, const char *value, 
         return fail_twice(job, found, job->given[i], kept, err);
     }
     job->seen[i] = true;
-    job->given[i] = kept;
+    job->given[i] = giving == BY_OTHERS ? NULL : kept;
     job->by_word[i] = job->by_word[i] || by_word;
     return rk_option_read(found, kept, job->arguments, err);
 }
@@ -265,6 +266,11 @@ rk_status rk_job_set_exactly(rk_job *job, const char *option, const char *value,
 rk_status rk_job_set_by_word(rk_job *job, const char *option, const char *value, rk_error *err)
 {
     return set_option(job, option, value, BY_WORD, err);
+}
+
+rk_status rk_job_set_implied(rk_job *job, const char *option, const char *value, rk_error *err)
+{
+    return set_option(job, option, value, BY_OTHERS, err);
 }
 
 bool rk_job_has(const rk_job *job, const char *option)

@@ -60,6 +60,9 @@ rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_e
  */
 rk_status rk_job_set_by_word(rk_job *job, const char *option, const char *value, rk_error *err);
 
+/* As rk_job_set, for a value that follows from other options; one that is given replaces it. */
+rk_status rk_job_set_implied(rk_job *job, const char *option, const char *value, rk_error *err);
+
 /*
  * Sets number and system of a value such as "64xh100" for the option of the system; *split: whether
  * it was one.

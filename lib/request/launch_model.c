@@ -125,7 +125,7 @@ static rk_status set_document(rk_job *job, rk_error *err)
     if (request->model && request->model != line->model) {
         return RK_OK;
     }
-    const rk_status status = rk_job_set(job, "model", rk_launch_document(line, text), err);
+    const rk_status status = rk_job_set_implied(job, "model", rk_launch_document(line, text), err);
     line->model = request->model;
     return status;
 }

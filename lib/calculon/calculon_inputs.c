@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calculon/inputs.h"
+#include "calculon/calculon_inputs.h"
 
 #include "base/error.h"
 #include "base/members.h"

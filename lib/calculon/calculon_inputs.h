@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bounds of what a program passes to the Calculon methodology in structs. */
-#ifndef RK_CALCULON_INPUTS_H
-#define RK_CALCULON_INPUTS_H
+#ifndef RK_CALCULON_CALCULON_INPUTS_H
+#define RK_CALCULON_CALCULON_INPUTS_H
 
 #include "reckon/reckon.h"
 
