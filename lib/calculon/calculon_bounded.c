@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/extremes.h"
-#include "calculon/execution.h"
 #include "calculon/calculon_inputs.h"
+#include "calculon/execution.h"
 #include "calculon/primitives.h"
 #include "work/parallel.h"
 

@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "calculon/batch.h"
 #include "calculon/calculon_block.h"
-#include "calculon/execution.h"
 #include "calculon/calculon_inputs.h"
+#include "calculon/execution.h"
 #include "calculon/primitives.h"
 
 #include <inttypes.h>

@@ -43,7 +43,7 @@ typedef struct rk_kin {
     char stack[RK_KIN_NAME], family[RK_KIN_NAME];
     char product[RK_KIN_NAME], line[RK_KIN_NAME];
     char stack_name[RK_KIN_NAME], accelerator_name[RK_KIN_NAME]; /* of the documents, for people */
-    bool assumed;           /* facts of the run are */
+    bool assumed;                                                /* facts of the run are */
     bool uncertain;         /* nobody measured what the matrix engine reaches */
     bool moe, several, low; /* several nodes; formats of 8 bits and less */
     bool untimed;           /* layers whose mixers none of the runs has */

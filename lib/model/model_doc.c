@@ -235,16 +235,9 @@ static rk_status check_window_pattern(const draft *d, rk_error *err)
                : fail_unused("window_pattern", "the document has no \"window\"", err);
 }
 
-/* Lays the layers out by the rules dense_first, moe_every and window_pattern. */
-static rk_status lay_by_rules(draft *d, rk_error *err)
+/* Checks and completes the layer that the rules vary. */
+static rk_status check_rules(draft *d, bool has_experts, rk_error *err)
 {
-    const char *pattern = d->window_pattern ? json_string_value(d->window_pattern) : "w";
-    const size_t period = strlen(pattern);
-    const bool has_experts = d->layer.moe.experts != 0;
-    rk_layer_type kinds[RK_KIND_COUNT];
-    uint8_t kind_of[RK_LAYER_MAX];
-    unsigned seen = 0;
-
     if (d->moe_every < 1) {
         return rk_fail_at(err, RK_ERR_INVALID, "moe_every", "expected at least 1, found %" PRId64,
                           d->moe_every);
@@ -260,6 +253,19 @@ static rk_status lay_by_rules(draft *d, rk_error *err)
     if (!status && !has_experts) {
         status = rk_layer_type_check(&d->layer, err); /* keys of experts would be lost below */
     }
+    return status;
+}
+
+/* Lays the layers out by the rules dense_first, moe_every and window_pattern. */
+static rk_status lay_by_rules(draft *d, rk_error *err)
+{
+    const char *pattern = d->window_pattern ? json_string_value(d->window_pattern) : "w";
+    const size_t period = strlen(pattern);
+    const bool has_experts = d->layer.moe.experts != 0;
+    rk_layer_type kinds[RK_KIND_COUNT];
+    uint8_t kind_of[RK_LAYER_MAX];
+    unsigned seen = 0;
+    const rk_status status = check_rules(d, has_experts, err);
     if (status) {
         return status;
     }

@@ -36,6 +36,12 @@ static bool is_mixed(unsigned set)
     return (set & NONE_BIT) && (set & ~NONE_BIT);
 }
 
+/* "auto" beside other names. */
+static bool mixes_auto(const rk_request *r)
+{
+    return rk_request_searches_offload(r) && rk_request_offloads(r);
+}
+
 /* The order that --use-tp-pp-dp-mapping stands for, under both of its names. */
 static bool lacks_pipeline_first(unsigned orders)
 {
@@ -79,8 +85,7 @@ rk_status rk_request_check(const rk_request *r, rk_error *err)
          "out one"},
         {is_mixed(r->overlaps), "--overlap none excludes the other names"},
         {is_mixed(r->offloads), "--offload none excludes the other names"},
-        {rk_request_searches_offload(r) && rk_request_offloads(r),
-         "--offload auto searches all sets of offloads; leave out the other names"},
+        {mixes_auto(r), "--offload auto searches all sets of offloads; leave out the other names"},
         {r->layout_count > 0 && (r->first_stage_layers || r->last_stage_layers),
          "--layout names the layers of every stage; leave out --first-stage-layers and "
          "--last-stage-layers"},

@@ -476,10 +476,7 @@ static void test_exchange(void **state)
     assert_near(slow.estimate.step, usual.estimate.step, 0);
 }
 
-/*
- * gpus_per_node: nodes of four of an H100, whose eight tensor ranks then span two; GH200 of four a
- * node have NVLink between them; a tray of a rack is no node.
- */
+/* gpus_per_node: H100 in fours (TP 8 spans two), GH200 with NVLink, a tray of a rack (no node). */
 static void test_nodes(void **state)
 {
     (void)state;
