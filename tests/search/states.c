@@ -26,6 +26,14 @@ static double whole_of_compressed(const rk_attention_shape *a, double h)
     return indexed ? whole + heads * (q * d_index + h) : whole;
 }
 
+/* An indexer, which every tensor rank has: queries, one key with its norm, weights of heads. */
+static double indexer_of(const rk_attention_shape *a, double h)
+{
+    const double heads = (double)a->index.heads, d = (double)a->index.size;
+    const double inputs = a->q_rank > 0 ? (double)a->q_rank : h;
+    return inputs * heads * d + h * d + 2 * d + (rk_attention_is_latent(a) ? h * heads : 0);
+}
+
 /* What every tensor rank holds: norms, biases behind sums, routers, ways down to latents. */
 static double whole_of(const rk_model *model, const rk_layer_type *type, const rk_layer_params *p)
 {
@@ -41,10 +49,13 @@ static double whole_of(const rk_model *model, const rk_layer_type *type, const r
     if (a->out_rank > 0) {
         return whole + whole_of_compressed(a, h);
     }
+    if (a->index.heads > 0 && !a->index.shared) {
+        whole += indexer_of(a, h);
+    }
     if (rk_attention_is_latent(a)) {
         whole += latents + (h + a->bias_qkv) * (latents + (double)a->rope_size);
     } else if (a->qk_norm == RK_QK_NORM_HEAD) {
-        whole += 2 * (double)a->head_size;
+        whole += (a->kv_source == RK_KV_BORROWED ? 1 : 2) * (double)a->head_size;
     }
     return whole;
 }
