@@ -233,8 +233,11 @@ cat <<'TEXT'
 last line is left out where the machine is itself the smallest that trains the model. With LoRA the rule is too high: it
 counts gradients of frozen weights.
 
-Beside the prediction stands a rule of thumb for the memory of all accelerators, 7 to 8 times the weights in fp32
-(175B: 700 GB); copies of weights and activations of many microbatches take several times that. The rate of the
+The rule of thumb for memory is 7 to 8 times the weights in fp32 (175B: 700 GB). It counts one replica of the
+model, and so does the prediction beside it: its weights, gradients and optimizer states once, wherever shards
+of them are, and the rest of the memory of the `TP x CP x PP` accelerators of a replica. With LoRA it is too high
+as well: frozen weights have neither gradients nor states. All accelerators hold more, because every replica has
+activations and buffers, and states that are not sharded. The rate of the
 machine is `rate of an accelerator in the smallest part x accelerators x scale factor`. The smallest part has one
 replica, or as many as the experts need; its scale factor is *weak* with its share of the batch, *strong* with all
 of it.

@@ -156,12 +156,27 @@ rk_status rk_machine_read(const char *word, rk_machine *machine, rk_error *err)
     return status;
 }
 
+/* Whether a document may say what its name stands for; most do not, and are not read further. */
+static bool has_unit(const char *name)
+{
+    rk_json_doc doc;
+    rk_error ignored;
+    const bool document = rk_json_is_file(name) || rk_json_is_text(name);
+    if ((!document && !rk_catalogue_find("systems", name)) ||
+        rk_json_load(name, "systems", &doc, &ignored)) {
+        return false;
+    }
+    const bool found = json_object_get(doc.root, "unit") != NULL;
+    rk_json_clear(&doc);
+    return found;
+}
+
 int64_t rk_machine_unit(const char *name)
 {
     rk_system system;
     rk_error ignored;
     int64_t each = 1;
-    if (rk_system_load(name, &system, &ignored) == RK_OK) {
+    if (has_unit(name) && rk_system_load(name, &system, &ignored) == RK_OK) {
         each = system.unit == RK_UNIT_ACCELERATOR ? 1 : rk_system_node(&system);
         rk_system_clear(&system);
     }
