@@ -175,12 +175,19 @@ static void write_assumed(FILE *to, const rk_request *request, const rk_inputs *
 /* What a launch line means beyond its words, and what of it is not predicted. */
 static void write_launch(FILE *to, const rk_launch_line *line)
 {
+    const char *label = "launch";
+    if (line->complete) {
+        rk_write_label(to, label);
+        (void)fputs("a whole job: what the line does not say is Megatron-LM's default\n", to);
+        label = "";
+    }
     if (line->plain_states) {
-        rk_write_label(to, "launch");
+        rk_write_label(to, label);
         (void)fputs("ZeRO-0, as the line has no --use-distributed-optimizer\n", to);
+        label = "";
     }
     if (line->pieces > 1) {
-        rk_write_label(to, line->plain_states ? "" : "launch");
+        rk_write_label(to, label);
         (void)fprintf(to,
                       "recomputes all layers, in pieces of %" PRId64
                       "; memory is that of pieces of one\n",

@@ -207,7 +207,9 @@ static inline int64_t rk_model_embedding_width(const rk_model *model)
 /* Streams of the residual: n with hyper-connections, else 1. */
 int64_t rk_model_streams(const rk_model *model);
 
-/* Whether a layer has experts. */
+/* Whether some layer of a model has experts, and whether a layer has. */
+bool rk_model_has_experts(const rk_model *model);
+
 static inline bool rk_layer_is_moe(const rk_layer_type *type)
 {
     return type->moe.experts > 0;

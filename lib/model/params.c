@@ -25,6 +25,15 @@ int rk_layer_norms(const rk_model *model, const rk_layer_type *type)
     return whole ? model->norms_per_layer : (model->norms_per_layer + 1) / 2;
 }
 
+bool rk_model_has_experts(const rk_model *model)
+{
+    bool found = false;
+    for (int i = 0; i < model->type_count; i++) {
+        found = found || rk_layer_is_moe(&model->types[i]);
+    }
+    return found;
+}
+
 /* Streams of the residual, n; 1 where it is plain. */
 int64_t rk_model_streams(const rk_model *model)
 {

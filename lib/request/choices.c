@@ -125,22 +125,12 @@ static bool uses_all(const rk_request *r)
     return used >= (double)r->accelerators;
 }
 
-static bool has_experts(const rk_model *model)
-{
-    for (int i = 0; i < model->type_count; i++) {
-        if (rk_layer_is_moe(&model->types[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Choices that have one possibility, whether they are given or not. */
 static unsigned determined_choices(const rk_request *r, const rk_model *model)
 {
     const bool used_up = uses_all(r);
     const bool one_tp = is_one(&r->tp, used_up), one_cp = is_one(&r->cp, used_up);
-    const bool one_pp = is_one(&r->pp, used_up), experts = has_experts(model);
+    const bool one_pp = is_one(&r->pp, used_up), experts = rk_model_has_experts(model);
     const bool interleaves = !r->schedules || rk_schedules_have_vp(r->schedules);
     const bool determined[RK_CHOICE_COUNT] = {
         [RK_CHOICE_TP] = one_tp,
@@ -148,12 +138,13 @@ static unsigned determined_choices(const rk_request *r, const rk_model *model)
         [RK_CHOICE_PP] = one_pp,
         [RK_CHOICE_VP] = one_pp || !interleaves || r->layout_count > 0,
         [RK_CHOICE_EP] = !experts,
-        [RK_CHOICE_ETP] = !experts || one_tp, /* expert tensor groups stay inside tensor groups */
+        /* expert tensor groups stay inside tensor groups */
+        [RK_CHOICE_ETP] = !experts || one_tp || r->line.complete,
         [RK_CHOICE_DP] = true,
-        [RK_CHOICE_SCHEDULE] = one_pp,
-        [RK_CHOICE_CP_KIND] = one_cp,
-        [RK_CHOICE_ORDER] = one_pp,
-        [RK_CHOICE_SPLIT] = one_pp,
+        [RK_CHOICE_SCHEDULE] = one_pp || r->line.complete,
+        [RK_CHOICE_CP_KIND] = one_cp || r->line.complete,
+        [RK_CHOICE_ORDER] = one_pp || r->line.complete,
+        [RK_CHOICE_SPLIT] = one_pp || r->line.complete,
         [RK_CHOICE_OFFLOAD] = true, /* not given: none */
     };
     unsigned set = 0;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "io/catalogue.h"
+#include "request/launch_job.h"
 #include "request/launch_model.h"
 #include "request/option_values.h"
 #include "request/other_flags.h"
@@ -106,6 +107,9 @@ static rk_status set_line(rk_job *job, const char *flag, const char *value, rk_f
     *known = true;
     if (place) {
         *place = rk_launch_truth(value, use);
+        return RK_OK;
+    }
+    if (rk_launch_take_overlap(line, flag, value, use)) {
         return RK_OK;
     }
     *use = RK_FLAG_WITH_VALUE;
@@ -272,19 +276,32 @@ static bool is_megatron(const rk_launch_line *line)
     return !line->other && (line->script || (line->megatron && !line->own));
 }
 
+/* Whether a line is for Megatron-LM; `plan` begins with it, and other frameworks have defaults of
+ * their own. */
+static bool is_for_megatron(const rk_request *r)
+{
+    const bool framework = r->framework == RK_NOT_GIVEN || r->framework == RK_FRAMEWORK_MEGATRON ||
+                           r->framework == RK_FRAMEWORK_MINDSPEED;
+    return is_megatron(&r->line) && !r->line.open && framework;
+}
+
+/* Whether it is a whole job: it names the script, or describes the model. */
+static bool is_complete(const rk_request *r)
+{
+    return is_for_megatron(r) && (r->line.script || (r->line.model && r->model == r->line.model));
+}
+
 static void settle_sharding(rk_request *r)
 {
     rk_launch_line *line = &r->line;
     const int fsdp = find_fsdp(line);
-    const bool framework = r->framework == RK_NOT_GIVEN || r->framework == RK_FRAMEWORK_MEGATRON ||
-                           r->framework == RK_FRAMEWORK_MINDSPEED;
     if (r->zero.count > 0 || r->fsdp) {
         return;
     }
     if (fsdp >= 0) { /* the distributed optimizer stands beside it in many lines */
         r->distributed_optimizer = false;
         r->zero = (rk_option_counts){.values = {fsdp}, .count = 1};
-    } else if (is_megatron(line) && !line->open && framework && !r->distributed_optimizer) {
+    } else if (is_for_megatron(r) && !r->distributed_optimizer) {
         line->plain_states = true;
         r->zero = (rk_option_counts){.values = {RK_SHARD_NONE}, .count = 1};
     }
@@ -301,6 +318,12 @@ rk_status rk_request_settle_launch(rk_request *r, rk_error *err)
         r->recomputes = r->recomputes ? r->recomputes : 1U << RK_REC_FULL;
         line->pieces = r->recompute_layers ? r->recompute_layers : line->pieces;
         r->recompute_layers = 0;
+    }
+    line->complete = is_complete(r);
+    if (line->complete) {
+        rk_launch_complete(r);
+    } else {
+        rk_launch_add_overlaps(r);
     }
     settle_sharding(r);
     return rk_launch_check_model(r, err);

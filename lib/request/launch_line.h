@@ -22,6 +22,10 @@ typedef struct rk_launch_line {
     bool own;          /* an option of a strategy by a name that is ours */
     bool open;         /* the command chooses what the line does not say: no default holds */
     bool plain_states; /* it does not shard, for lack of a flag that does */
+    bool complete;     /* a whole job: what it does not say is Megatron-LM's default */
+
+    unsigned overlaps;   /* that it names, as --overlap has them */
+    bool no_p2p_overlap; /* --no-overlap-p2p-communication */
 
     bool uniform;   /* --recompute-method uniform: all layers, in pieces */
     int64_t pieces; /* layers of a piece; 0: not given */

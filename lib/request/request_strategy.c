@@ -4,6 +4,7 @@
 #include "base/extremes.h"
 #include "base/units.h"
 #include "report/estimate_fields.h"
+#include "request/launch_job.h"
 #include "request/needs.h"
 #include "request/option_values.h"
 #include "strategy/optimizer.h"
@@ -149,14 +150,16 @@ static rk_status check_degrees(const rk_request *r, int64_t tp, int64_t cp, int6
 }
 
 /* Degrees that multiply up to the accelerators; what is not given is the rest, or 1. */
-static rk_status apply_degrees(const rk_request *r, rk_strategy *s, rk_error *err)
+static rk_status apply_degrees(const rk_request *r, const rk_model *model, rk_strategy *s,
+                               rk_error *err)
 {
+    const int64_t etp = rk_launch_expert_tensor(r, model, only_value(&r->tp, 1));
     s->tp = only_value(&r->tp, 1);
     s->cp = only_value(&r->cp, 1);
     s->pp = only_value(&r->pp, 1);
     s->vp = only_value(&r->vp, 1);
     s->ep = only_value(&r->ep, 1);
-    s->etp = only_value(&r->etp, 1);
+    s->etp = only_value(&r->etp, etp > 0 ? etp : 1);
     s->dp = r->dp ? r->dp : 1;
     if (r->accelerators == 0) {
         return RK_OK;
@@ -256,7 +259,7 @@ rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs
     *strategy = rk_strategy_defaults(&inputs->model);
     rk_status status = check_single(r, err);
     if (!status) {
-        status = apply_degrees(r, strategy, err);
+        status = apply_degrees(r, &inputs->model, strategy, err);
     }
     if (status) {
         return status;
@@ -379,6 +382,10 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     restrict_choices(&r->vp, &space->vp);
     restrict_choices(&r->ep, &space->ep);
     restrict_choices(&r->etp, &space->etp);
+    const int64_t etp = rk_launch_expert_tensor(r, &inputs->model, only_value(&r->tp, 1));
+    if (etp > 0) {
+        space->etp = (rk_choices){1, {etp}};
+    }
     restrict_choices(&r->micro_batch, &space->micro_batch);
     space->schedules = r->schedules ? r->schedules : space->schedules;
     space->recomputes = wanted_recomputes(r) ? wanted_recomputes(r) : space->recomputes;

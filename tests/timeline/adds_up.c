@@ -290,7 +290,7 @@ static void test_odd_strategies(void **state)
         struct documents d;
         char options[256], why[256];
         rk_strategy strategy;
-        rk_outcome *outcome;
+        rk_outcome *outcome = NULL;
         rk_error err;
         (void)snprintf(options, sizeof(options),
                        "{\"accelerators\": 64, \"global_batch\": 1024, \"seq\": 4096, %s}",

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a launch line of Megatron-LM leaves open, by the defaults of its arguments. */
+#include "request/launch_job.h"
+
+#include "base/units.h"
+#include "request/launch_model.h"
+
+#include <string.h>
+
+/* ---- overlap --------------------------------------------------------------------------------- */
+
+/* Bits of --overlap, behind "none". */
+enum { NONE = 1, TENSOR = 2, GRADIENTS = 4, PARAMETERS = 8, PIPELINE = 16, EXPERTS = 32 };
+
+bool rk_launch_take_overlap(rk_launch_line *line, const char *flag, const char *value,
+                            rk_flag_use *use)
+{
+    static const struct {
+        const char *flag;
+        unsigned overlap;
+        bool negated;
+    } flags[] = {
+        {"tp-comm-overlap", TENSOR, false},
+        {"overlap-grad-reduce", GRADIENTS, false},
+        {"overlap-param-gather", PARAMETERS, false},
+        {"no-overlap-p2p-communication", PIPELINE, true},
+        {"overlap-moe-expert-parallel-comm", EXPERTS, false},
+    };
+    for (size_t i = 0; i < COUNT(flags); i++) {
+        if (strcmp(flag, flags[i].flag) == 0) {
+            const bool on = rk_launch_truth(value, use);
+            line->overlaps |= on && !flags[i].negated ? flags[i].overlap : 0;
+            line->no_p2p_overlap |= on && flags[i].negated;
+            return true;
+        }
+    }
+    return false;
+}
+
+void rk_launch_add_overlaps(rk_request *r)
+{
+    if (r->overlaps == 0 && r->line.overlaps & EXPERTS) {
+        r->overlaps = TENSOR | GRADIENTS | PARAMETERS | PIPELINE | EXPERTS;
+    }
+}
+
+/* The first of rk_module_choices, the default of --recompute-modules. */
+enum { CORE_ATTENTION = 1 };
+
+/* ---- a whole job ----------------------------------------------------------------------------- */
+
+static void set_default(rk_option_counts *counts, int64_t value)
+{
+    if (counts->count == 0) {
+        *counts = (rk_option_counts){.values = {value}, .count = 1};
+    }
+}
+
+static bool is_one(const rk_option_counts *counts)
+{
+    return counts->count == 1 && counts->values[0] == 1;
+}
+
+/* Megatron-LM ignores options of a degree that is 1; questions in our own options refuse them. */
+static void drop_without_effect(rk_request *r)
+{
+    r->sp = r->sp && !is_one(&r->tp);
+    r->cp_kinds = is_one(&r->cp) ? 0 : r->cp_kinds;
+    if (is_one(&r->pp)) {
+        r->first_stage_layers = r->last_stage_layers = 0;
+        r->count_embedding = r->count_head = false;
+    }
+}
+
+void rk_launch_complete(rk_request *r)
+{
+    rk_option_counts *const degrees[] = {&r->tp, &r->pp, &r->cp, &r->ep};
+    for (size_t i = 0; i < COUNT(degrees); i++) {
+        set_default(degrees[i], 1);
+    }
+    if (r->vp_layers == 0 && r->layout_text == NULL) {
+        set_default(&r->vp, 1);
+    }
+    drop_without_effect(r);
+    r->no_sp = !r->sp;
+    if (r->recomputes == 0) {
+        r->recomputes = 1U << (r->modules            ? RK_REC_SELECTIVE
+                               : r->recompute_layers ? RK_REC_FULL
+                                                     : RK_REC_NONE);
+    }
+    if (r->recomputes == 1U << RK_REC_SELECTIVE && r->modules == 0) {
+        r->modules = CORE_ATTENTION;
+    }
+    if (r->overlaps == 0) {
+        const unsigned sends = r->line.no_p2p_overlap ? 0 : PIPELINE;
+        r->overlaps = r->line.overlaps | sends;
+        r->overlaps = r->overlaps ? r->overlaps : NONE;
+    }
+}
+
+int64_t rk_launch_expert_tensor(const rk_request *r, const rk_model *model, int64_t tp)
+{
+    return r->line.complete && r->etp.count == 0 && rk_model_has_experts(model) ? tp : 0;
+}
