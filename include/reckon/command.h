@@ -182,8 +182,8 @@ RK_API bool rk_job_found(const rk_job *job);
 RK_API void rk_job_free(rk_job *job);
 
 /*
- * One JSON request in, one JSON response out, as `reckon COMMAND --json` prints it.  `control` may
- * be NULL.  Free *response with rk_free.
+ * One JSON request in, one response out, as `reckon COMMAND --json` prints it; `sweep` answers with
+ * CSV and `plot` with SVG, as they print.  `control` may be NULL.  Free *response with rk_free.
  */
 RK_API rk_status rk_answer_request(const char *command, const char *request,
                                    const rk_job_control *control, char **response, rk_error *err);

@@ -29,6 +29,18 @@ static rk_status resolve(const char *name, const char *request, const rk_command
     return status;
 }
 
+/* Asks for JSON where the command writes it; a sweep answers with CSV, a plot with SVG. */
+static rk_status ask_for_json(rk_job *job, const rk_command *command, rk_error *err)
+{
+    const rk_option *option;
+    for (size_t i = 0; (option = rk_command_option(command, i)) != NULL; i++) {
+        if (strcmp(option->name, "json") == 0) {
+            return rk_job_set(job, "json", NULL, err);
+        }
+    }
+    return RK_OK;
+}
+
 rk_status rk_answer_request(const char *command, const char *request, const rk_job_control *control,
                             char **response, rk_error *err)
 {
@@ -43,7 +55,7 @@ rk_status rk_answer_request(const char *command, const char *request, const rk_j
     rk_status status = resolve(command, request, &found, err);
     status = status ? status : rk_job_create(found, &job, err);
     status = status ? status : rk_job_set_json(job, request, err);
-    status = status ? status : rk_job_set(job, "json", NULL, err);
+    status = status ? status : ask_for_json(job, found, err);
     status = status ? status : rk_job_run_into(job, &own, rk_bytes_take_in, &text, err);
     rk_bytes_add(&text, "", 1);
     if (!status && text.failed) {

@@ -284,6 +284,21 @@ static void test_sweep_onto_itself(void **state)
     (void)remove(folder);
 }
 
+/* A command without --json answers a request as it prints: a sweep with its table. */
+static void test_sweep_request(void **state)
+{
+    static char request[sizeof(GRID) + 32];
+    char *response = NULL;
+    rk_error err;
+    (void)state;
+    (void)snprintf(request, sizeof(request), "{\"grid\": %s, \"threads\": 1}", GRID);
+    assert_int_equal(rk_answer_request("sweep", request, NULL, &response, &err), RK_OK);
+    assert_non_null(strstr(response, ","));
+    assert_non_null(strchr(response, '\n'));
+    assert_null(strchr(response, '{'));
+    rk_free(response);
+}
+
 static void test_sweep(void **state)
 {
     rk_sweep *sweep;
@@ -331,9 +346,10 @@ static void test_sweep(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_explanation), cmocka_unit_test(test_machines),
-        cmocka_unit_test(test_shapes),      cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_sweep),       cmocka_unit_test(test_sweep_onto_itself),
+        cmocka_unit_test(test_explanation),   cmocka_unit_test(test_machines),
+        cmocka_unit_test(test_shapes),        cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_sweep),         cmocka_unit_test(test_sweep_onto_itself),
+        cmocka_unit_test(test_sweep_request),
     };
     return cmocka_run_group_tests(tests, open_documents, close_documents);
 }
