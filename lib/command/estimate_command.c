@@ -195,4 +195,3 @@ const rk_command rk_command_estimate = {
     .complete = rk_request_finish,
     .run = run_estimate,
 };
-#include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "work/share.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const char *const rk_reckon_plan_methods[] = {"reckon", "calculon", NULL};
 
@@ -36,18 +37,26 @@ rk_status rk_plan_answer_search(rk_job *job, const rk_request *request, const rk
     const rk_search_kind kind = request->bounded      ? RK_SEARCH_BOUNDED
                                 : request->exhaustive ? RK_SEARCH_EXHAUSTIVE
                                                       : RK_SEARCH_ANY;
-    *plan = (rk_plan_answer){
-        .request = request, .inputs = inputs, .setting = rk_setting_of(request, inputs)};
+    memset(plan, 0, sizeof(*plan));
+    plan->request = request;
+    plan->inputs = inputs;
+    plan->setting = rk_setting_of(request, inputs);
     rk_status status = rk_request_space(request, inputs, &plan->space, err);
     if (status) {
         rk_share_leave(rk_job_team(job), err);
         return status;
     }
-    const rk_problem problem = rk_plan_answer_problem(plan);
+    rk_problem *problem = malloc(sizeof(*problem)); /* too large for the stack of a thread */
+    if (!problem) {
+        (void)rk_fail(err, RK_ERR_MEMORY, "not enough memory for a search");
+        rk_share_leave(rk_job_team(job), err);
+        return RK_ERR_MEMORY;
+    }
+    *problem = rk_plan_answer_problem(plan);
     rk_search_time time;
-    status =
-        rk_rank_for_job(job, &problem, kind, top, request->threads, &plan->ranking, &time, err);
+    status = rk_rank_for_job(job, problem, kind, top, request->threads, &plan->ranking, &time, err);
     plan->cpu_s = time.cpu_s;
+    free(problem);
     return status || !rk_job_is_first(job) ? status : fill_answers(plan, err);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon shape`: the model of a given size that maps best onto a machine. */
 #include "command/shape_command.h"
-#include "base/error.h"
 
 #include "base/error.h"
 #include "command/calculon_options.h"

@@ -218,11 +218,18 @@ static double percentile(const weighted *list, size_t count, double total, doubl
     return value;
 }
 
+/* Whether runs are of one line of accelerators; documents that say no line are of their own. */
+static bool same_line(const rk_kin *a, const rk_kin *b)
+{
+    return a->line[0] || b->line[0] ? strcmp(a->line, b->line) == 0
+                                    : strcmp(a->accelerator_name, b->accelerator_name) == 0;
+}
+
 static bool is_left_out(const rk_residual_cell *cell, const rk_kin *kin, const rk_left_out *except)
 {
     return strcmp(cell->source, except->source) == 0 &&
            (!except->model ||
-            (strcmp(cell->model, except->model) == 0 && strcmp(cell->kin.line, kin->line) == 0));
+            (strcmp(cell->model, except->model) == 0 && same_line(&cell->kin, kin)));
 }
 
 /*
@@ -302,7 +309,7 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,
 static bool same_kin(const rk_kin *a, const rk_kin *b)
 {
     return strcmp(a->stack, b->stack) == 0 && strcmp(a->product, b->product) == 0 &&
-           a->moe == b->moe && a->several == b->several && a->low == b->low &&
+           same_line(a, b) && a->moe == b->moe && a->several == b->several && a->low == b->low &&
            a->tensor == b->tensor && a->assumed == b->assumed && a->uncertain == b->uncertain &&
            a->frozen == b->frozen;
 }

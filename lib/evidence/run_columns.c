@@ -17,23 +17,13 @@ static const char *const others[] = {"tokens_T",    "target",    "days",    "acc
 static const struct {
     const char *name, *column;
 } synonyms[] = {
-    {"gpus", "n_accel"},
-    {"num_gpus", "n_accel"},
-    {"world_size", "n_accel"},
-    {"nodes", "n_accel"},
-    {"gpu", "accelerator"},
-    {"gpu_type", "accelerator"},
-    {"batch_size", "gbs"},
-    {"global_batch_size", "gbs"},
-    {"micro_batch_size", "mbs"},
-    {"seq_len", "seq"},
-    {"seqlen", "seq"},
-    {"sequence_length", "seq"},
-    {"zero", "sharding"},
-    {"fsdp", "sharding"},
-    {"dtype", "precision"},
-    {"throughput", "tokens_per_s_per_gpu"},
-    {"tokens_per_second", "tokens_per_s_per_gpu"},
+    {"gpus", "n_accel"},          {"num_gpus", "n_accel"},
+    {"world_size", "n_accel"},    {"gpu", "accelerator"},
+    {"gpu_type", "accelerator"},  {"batch_size", "gbs"},
+    {"global_batch_size", "gbs"}, {"micro_batch_size", "mbs"},
+    {"seq_len", "seq"},           {"seqlen", "seq"},
+    {"sequence_length", "seq"},   {"zero", "sharding"},
+    {"fsdp", "sharding"},         {"dtype", "precision"},
 };
 
 static bool is_known(const char *name)
@@ -147,6 +137,25 @@ static const char *plural(const list *l)
     return l->count == 1 ? "" : "s";
 }
 
+/* Whether another column says what a missing one would: of the accelerator, or of a measurement. */
+static bool has_other(const rk_run_table *table, const char *column)
+{
+    static const char *const measures[] = {RK_RUN_MEASURES};
+    bool measure = false, other = false;
+    for (size_t i = 0; i < COUNT(measures); i++) {
+        measure = measure || strcmp(measures[i], column) == 0;
+    }
+    for (size_t i = 0; i < COUNT(needed); i++) {
+        bool among = false, present = false;
+        for (size_t j = 0; j < COUNT(needed[i]); j++) {
+            among = among || strcmp(rk_run_column_names[needed[i][j]], column) == 0;
+            present = present || table->at[needed[i][j]] >= 0;
+        }
+        other = other || (among && present);
+    }
+    return other || (measure && rk_run_table_measures(table));
+}
+
 rk_status rk_run_table_check(const rk_run_table *table, rk_error *err)
 {
     list missing = {.count = 0}, unknown = {.count = 0};
@@ -159,7 +168,7 @@ rk_status rk_run_table_check(const rk_run_table *table, rk_error *err)
     for (size_t place = 0; place < table->columns; place++) {
         const char *name = table->cells[place];
         const char *column = is_known(name) ? NULL : resembled(name);
-        if (column && !has_column(table, column)) {
+        if (column && !has_column(table, column) && !has_other(table, column)) {
             add(&unknown, name, column);
         }
     }

@@ -441,7 +441,8 @@ const struct rk_rule rk_rules_arithmetic[] = {
      "{n} = dp x cp ranks do not split into {hsdp_replicas} replicas of the shards"},
     {"expert_dp % replicas", expert_replicas_rest, VARY(replicas),
      "{n} expert-data ranks do not split into {hsdp_replicas} replicas of the shards"},
-    {"precision", missing_precision, VARY_NONE, "{accelerator} does not multiply in {precision}"},
+    {"precision", missing_precision, VARY_NONE,
+     "{accelerator} has no rate of {precision} in its document"},
     {"mxfp8 of the accelerator", missing_mx, VARY_NONE,
      "{accelerator} does not read the scales of mxfp8; use the recipe tensorwise, delayed or "
      "blockwise"},

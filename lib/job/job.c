@@ -22,7 +22,7 @@
 /* A text that an option points to. */
 struct text {
     struct text *next;
-    bool written; /* names an output */
+    bool read, written; /* names an input, an output */
     char text[];
 };
 
@@ -159,8 +159,16 @@ rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_e
                              command->name);
 }
 
+/* Whether the value of an option may be a file that the job reads: no number, and no name of the
+ * catalogue. */
+static bool names_file(const rk_option *option, const char *value)
+{
+    return option->type == RK_OPTION_TEXT && !option->writes &&
+           (!option->catalogue || rk_json_is_file(value));
+}
+
 /* Keeps a copy of a text as long as the job. */
-static const char *keep_text(rk_job *job, const char *text, bool written)
+static const char *keep_text(rk_job *job, const char *text, bool read, bool written)
 {
     const size_t size = strlen(text) + 1;
     struct text *kept = malloc(sizeof(*kept) + size);
@@ -169,6 +177,7 @@ static const char *keep_text(rk_job *job, const char *text, bool written)
     }
     memcpy(kept->text, text, size);
     kept->next = job->texts;
+    kept->read = read;
     kept->written = written;
     job->texts = kept;
     return kept->text;
@@ -238,7 +247,8 @@ static rk_status set_option(rk_job *job, const char *option, const char *value, 
             return status;
         }
     }
-    const char *kept = value ? keep_text(job, value, found->writes) : NULL;
+    const bool read = value && names_file(found, value);
+    const char *kept = value ? keep_text(job, value, read, found->writes) : NULL;
     const bool by_word = giving == BY_WORD;
     if (value && !kept) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the options");
@@ -307,7 +317,7 @@ rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *valu
                               err);
         }
     }
-    if (value && !keep_text(job, value, false)) { /* it may name a file */
+    if (value && !keep_text(job, value, true, false)) { /* it may name a file */
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the options");
     }
     return job->command->take_launch_flag
@@ -364,7 +374,7 @@ static rk_status check_output(const rk_job *job, const char *path, rk_error *err
     rk_status status = RK_OK;
     for (const struct text *text = job->texts; text && !status; text = text->next) {
         const char *input = text->text;
-        status = text->written ? RK_OK : rk_refuse_input(path, &input, 1, err);
+        status = text->read ? rk_refuse_input(path, &input, 1, err) : RK_OK;
     }
     return status;
 }

@@ -2,7 +2,10 @@
 /* What is missing when no strategy fits, by the reckon model. */
 #include "method/reckon_shortage.h"
 
+#include "base/error.h"
 #include "report/estimate_change.h"
+
+#include <stdlib.h>
 
 #define MOST_CHANGES   2
 #define MOST_DOUBLINGS 6 /* of accelerators */
@@ -31,19 +34,24 @@ static rk_status find_accelerators(const rk_problem *problem, const rk_search_co
 {
     const rk_system *system = &problem->reckon.inputs.system;
     const int64_t most = system->tiers[system->tier_count - 1].size;
-    rk_problem larger = *problem;
+    rk_problem *larger = malloc(sizeof(*larger)); /* too large for the stack of a thread */
     rk_status status = RK_OK;
+    if (!larger) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a larger space");
+    }
+    *larger = *problem;
     for (int i = 0; i < MOST_DOUBLINGS && !status && *enough == 0; i++) {
         rk_candidate best;
         rk_bounded_counts counts;
         size_t found = 0;
-        larger.reckon.space.accelerators *= 2;
-        if (larger.reckon.space.accelerators > most) {
+        larger->reckon.space.accelerators *= 2;
+        if (larger->reckon.space.accelerators > most) {
             break;
         }
-        status = problem->method->bound(&larger, control, 1, &best, &found, &counts, err);
-        *enough = found > 0 ? larger.reckon.space.accelerators : 0;
+        status = problem->method->bound(larger, control, 1, &best, &found, &counts, err);
+        *enough = found > 0 ? larger->reckon.space.accelerators : 0;
     }
+    free(larger);
     return status;
 }
 

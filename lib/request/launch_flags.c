@@ -276,19 +276,17 @@ static bool is_megatron(const rk_launch_line *line)
     return !line->other && (line->script || (line->megatron && !line->own));
 }
 
-/* Whether a line is for Megatron-LM; `plan` begins with it, and other frameworks have defaults of
- * their own. */
-static bool is_for_megatron(const rk_request *r)
-{
-    const bool framework = r->framework == RK_NOT_GIVEN || r->framework == RK_FRAMEWORK_MEGATRON ||
-                           r->framework == RK_FRAMEWORK_MINDSPEED;
-    return is_megatron(&r->line) && !r->line.open && framework;
-}
-
-/* Whether it is a whole job: it names the script, or describes the model. */
+/*
+ * Whether a line is a whole job: it names the script, or describes the model.  `plan` only begins
+ * with it, and other frameworks have defaults of their own.
+ */
 static bool is_complete(const rk_request *r)
 {
-    return is_for_megatron(r) && (r->line.script || (r->line.model && r->model == r->line.model));
+    const rk_launch_line *line = &r->line;
+    const bool framework = r->framework == RK_NOT_GIVEN || r->framework == RK_FRAMEWORK_MEGATRON ||
+                           r->framework == RK_FRAMEWORK_MINDSPEED;
+    const bool whole = line->script || (line->model && r->model == line->model);
+    return is_megatron(line) && !line->open && framework && whole;
 }
 
 static void settle_sharding(rk_request *r)
@@ -301,7 +299,7 @@ static void settle_sharding(rk_request *r)
     if (fsdp >= 0) { /* the distributed optimizer stands beside it in many lines */
         r->distributed_optimizer = false;
         r->zero = (rk_option_counts){.values = {fsdp}, .count = 1};
-    } else if (is_for_megatron(r) && !r->distributed_optimizer) {
+    } else if (line->complete && !r->distributed_optimizer) {
         line->plain_states = true;
         r->zero = (rk_option_counts){.values = {RK_SHARD_NONE}, .count = 1};
     }
@@ -310,6 +308,8 @@ static void settle_sharding(rk_request *r)
 rk_status rk_request_settle_launch(rk_request *r, rk_error *err)
 {
     rk_launch_line *line = &r->line;
+    line->complete = is_complete(r);
+    line->uniform = line->uniform && !(line->complete && r->recomputes == 0);
     if (line->uniform) {
         if (r->recomputes && !(r->recomputes >> RK_REC_FULL & 1U)) {
             return rk_fail(err, RK_ERR_INVALID,
@@ -319,11 +319,13 @@ rk_status rk_request_settle_launch(rk_request *r, rk_error *err)
         line->pieces = r->recompute_layers ? r->recompute_layers : line->pieces;
         r->recompute_layers = 0;
     }
-    line->complete = is_complete(r);
     if (line->complete) {
         rk_launch_complete(r);
     } else {
-        rk_launch_add_overlaps(r);
+        rk_launch_settle_overlaps(r);
+    }
+    if (is_megatron(line)) {
+        rk_launch_drop_without_effect(r);
     }
     settle_sharding(r);
     return rk_launch_check_model(r, err);

@@ -28,19 +28,21 @@ bool rk_launch_take_overlap(rk_launch_line *line, const char *flag, const char *
     };
     for (size_t i = 0; i < COUNT(flags); i++) {
         if (strcmp(flag, flags[i].flag) == 0) {
-            const bool on = rk_launch_truth(value, use);
-            line->overlaps |= on && !flags[i].negated ? flags[i].overlap : 0;
-            line->no_p2p_overlap |= on && flags[i].negated;
+            const bool on = rk_launch_truth(value, use) != flags[i].negated;
+            line->overlaps |= on ? flags[i].overlap : 0;
+            line->no_overlaps |= on ? 0 : flags[i].overlap;
             return true;
         }
     }
     return false;
 }
 
-void rk_launch_add_overlaps(rk_request *r)
+void rk_launch_settle_overlaps(rk_request *r)
 {
-    if (r->overlaps == 0 && r->line.overlaps & EXPERTS) {
-        r->overlaps = TENSOR | GRADIENTS | PARAMETERS | PIPELINE | EXPERTS;
+    const unsigned usual = TENSOR | GRADIENTS | PARAMETERS | PIPELINE;
+    const unsigned wanted = (usual | r->line.overlaps) & ~r->line.no_overlaps;
+    if (r->overlaps == 0 && wanted != usual) {
+        r->overlaps = wanted ? wanted : NONE;
     }
 }
 
@@ -61,8 +63,7 @@ static bool is_one(const rk_option_counts *counts)
     return counts->count == 1 && counts->values[0] == 1;
 }
 
-/* Megatron-LM ignores options of a degree that is 1; questions in our own options refuse them. */
-static void drop_without_effect(rk_request *r)
+void rk_launch_drop_without_effect(rk_request *r)
 {
     r->sp = r->sp && !is_one(&r->tp);
     r->cp_kinds = is_one(&r->cp) ? 0 : r->cp_kinds;
@@ -78,22 +79,28 @@ void rk_launch_complete(rk_request *r)
     for (size_t i = 0; i < COUNT(degrees); i++) {
         set_default(degrees[i], 1);
     }
+    if (r->nodes == 0 && r->accelerators == 0 && r->gpus_per_node > 0) {
+        r->nodes = 1; /* torchrun's default */
+    }
+    if (r->global_batch == 0 && r->accumulation == 0 && r->micro_batch.count == 1) {
+        r->accumulation = 1;
+    }
     if (r->vp_layers == 0 && r->layout_text == NULL) {
         set_default(&r->vp, 1);
     }
-    drop_without_effect(r);
-    r->no_sp = !r->sp;
-    if (r->recomputes == 0) {
-        r->recomputes = 1U << (r->modules            ? RK_REC_SELECTIVE
-                               : r->recompute_layers ? RK_REC_FULL
-                                                     : RK_REC_NONE);
+    r->no_sp = !r->sp || is_one(&r->tp);
+    r->sp = !r->no_sp;
+    if (r->recomputes == 0) { /* without a granularity its details have no effect */
+        r->recomputes = 1U << RK_REC_NONE;
+        r->modules = 0;
+        r->recompute_layers = 0;
     }
     if (r->recomputes == 1U << RK_REC_SELECTIVE && r->modules == 0) {
         r->modules = CORE_ATTENTION;
     }
     if (r->overlaps == 0) {
-        const unsigned sends = r->line.no_p2p_overlap ? 0 : PIPELINE;
-        r->overlaps = r->line.overlaps | sends;
+        const bool interleaves = !is_one(&r->vp); /* other schedules wait for their messages */
+        r->overlaps = (r->line.overlaps | (interleaves ? PIPELINE : 0U)) & ~r->line.no_overlaps;
         r->overlaps = r->overlaps ? r->overlaps : NONE;
     }
 }

@@ -13,13 +13,17 @@ bool rk_launch_take_overlap(rk_launch_line *line, const char *flag, const char *
 
 /*
  * Gives the options that a line leaves open their values: degrees of 1, no recomputation, one
- * virtual stage, and no sequence parallelism and no overlap but those that it names.  Options of a
- * degree of 1 are left out, as Megatron-LM does.  Source: arguments.py of Megatron-LM.
+ * virtual stage, one micro-batch per step, and no sequence parallelism and no overlap but those
+ * that it names.  Source: arguments.py of Megatron-LM.
  */
 void rk_launch_complete(rk_request *request);
 
-/* What overlaps on a line that is not a whole job: also what is off by default, if it is named. */
-void rk_launch_add_overlaps(rk_request *request);
+/* Applies the flags of overlap of a line that is not a whole job to the default of --overlap. */
+void rk_launch_settle_overlaps(rk_request *request);
+
+/* Drops options of a degree that is 1, as Megatron-LM does; questions in our own options refuse
+ * them. */
+void rk_launch_drop_without_effect(rk_request *request);
 
 /* Tensor parallelism of experts that a complete line leaves open is that of the model; else 0. */
 int64_t rk_launch_expert_tensor(const rk_request *request, const rk_model *model, int64_t tp);

@@ -24,8 +24,7 @@ typedef struct rk_launch_line {
     bool plain_states; /* it does not shard, for lack of a flag that does */
     bool complete;     /* a whole job: what it does not say is Megatron-LM's default */
 
-    unsigned overlaps;   /* that it names, as --overlap has them */
-    bool no_p2p_overlap; /* --no-overlap-p2p-communication */
+    unsigned overlaps, no_overlaps; /* that it turns on or off, as --overlap has them */
 
     bool uniform;   /* --recompute-method uniform: all layers, in pieces */
     int64_t pieces; /* layers of a piece; 0: not given */

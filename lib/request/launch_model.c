@@ -391,12 +391,24 @@ static bool find_in_model(rk_shape place, const rk_model *m, int64_t given, int6
     }
 }
 
+static bool experts_only(const rk_model *m)
+{
+    bool only = true;
+    for (int i = 0; i < m->type_count; i++) {
+        only = only && rk_layer_is_moe(&m->types[i]);
+    }
+    return only;
+}
+
 /* The value of the model; 0 where it has none. */
 static int64_t find_value(rk_shape place, const rk_model *m, int64_t given)
 {
     int64_t found = 0, first = 0;
     if (find_in_model(place, m, given, &found)) {
         return found;
+    }
+    if (place == RK_SHAPE_FFN_WIDTH && experts_only(m)) {
+        return given; /* scripts state it beside the width of an expert, and no layer has it */
     }
     const bool grouped_only = place == RK_SHAPE_KV_HEADS || place == RK_SHAPE_HEAD_SIZE;
     for (int i = 0; i < m->type_count; i++) {
@@ -548,6 +560,16 @@ static rk_status check_whole(const rk_launch_line *line, rk_error *err)
             (void)snprintf(names[count], sizeof(names[count]), "--%s", flag_of(needed[i]));
             missing[count] = names[count];
             count++;
+        }
+    }
+    const rk_layer_list *lists[] = {&line->experts, &line->windows};
+    for (size_t i = 0; i < COUNT(lists) && count == 0; i++) {
+        if (lists[i]->count > 0 && lists[i]->count != line->shape[RK_SHAPE_LAYERS]) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "--%s lists %d layers, and --num-layers is %" PRId64
+                           "; list each layer once",
+                           i == 0 ? "moe-layer-freq" : "window-attn-skip-freq", lists[i]->count,
+                           line->shape[RK_SHAPE_LAYERS]);
         }
     }
     return count == 0 ? RK_OK

@@ -12,6 +12,7 @@ RECKON_LIBRARY names the shared library, for the JSON requests.
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "python"))
 import reckon  # noqa: E402
 
+VAGUE = {"size", "use", "no", "per", "kind", "bytes", "global"}  # words that name no option
 DENSE, MOE = "llama3-8b", "mixtral-8x7b"
 COMMANDS = {"plan": {"top": 3}, "estimate": {}, "fit": {}, "run": {"tokens": "10B"}, "explain": {}}
 FRAMEWORKS = {
@@ -154,9 +156,8 @@ def find_fault(ask, program, command, framework, options, expected, model):
     answer, message = ask(program, command, request)
     asked = f"{ask.__name__}: {command} {request}"
     if answer is None:
-        words = [w for key in (*options, *expected) for w in key.replace("_", "-").split("-")]
-        words += [str(value).split(",")[0] for value in options.values()]
-        named = any(word in message.lower().replace("zero-", "zero ") for word in words)
+        words = {w for key in (*options, *expected) for w in re.split("[-_]", key)}
+        named = re.search(r"\b(%s)" % "|".join(words - VAGUE), message.lower())
         return None if named else f"{asked}: refused without the option's name: {message.strip()}"
     for strategy in strategies(answer):
         for key, value in expected.items():

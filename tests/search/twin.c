@@ -247,8 +247,9 @@ static void walk_layouts(struct walk *w, rk_strategy s)
     const int64_t middle = (layers + s.pp * v - 1) / (s.pp * v) * v;
     const int64_t rest = layers - (s.pp - 2) * middle;
     const int64_t last = rest / v / 2 * v;
-    const int64_t chunks = stages / s.pp; /* each has a layer */
-    const bool divides = rest % v == 0 || !facts_of(w)->even;
+    const int64_t chunks = stages / s.pp;                 /* each has a layer */
+    const bool whole = s.pp == 2 || middle % chunks == 0; /* chunks of the ranks between */
+    const bool divides = (rest % v == 0 && whole) || !facts_of(w)->even;
     if (none && divides && last >= chunks && (s.pp > 2 ? middle >= chunks : rest == layers)) {
         s.last_stage_layers = last;
         s.first_stage_layers = rest - s.last_stage_layers;
