@@ -212,6 +212,23 @@ static int64_t short_last(const struct walk *w, const rk_strategy *s)
     return found;
 }
 
+/* Ranks between the ends have as many layers as an even split rounded up; each chunk has a layer.
+ */
+static void walk_shorter_ends(struct walk *w, rk_strategy s, int64_t chunks)
+{
+    const int64_t layers = w->model->layers, v = s.vp;
+    const int64_t middle = (layers + s.pp * v - 1) / (s.pp * v) * v;
+    const int64_t rest = layers - (s.pp - 2) * middle;
+    const int64_t last = rest / v / 2 * v;
+    const bool whole = s.pp == 2 || middle % chunks == 0;
+    const bool divides = (rest % v == 0 && whole) || !facts_of(w)->even;
+    if (divides && last >= chunks && (s.pp > 2 ? middle >= chunks : rest == layers)) {
+        s.last_stage_layers = last;
+        s.first_stage_layers = rest - s.last_stage_layers;
+        walk_layers(w, s);
+    }
+}
+
 /*
  * Ends of the model take the place of layers; where no layout divides, they have fewer of them; and
  * the last rank has fewer if its head takes long.
@@ -244,16 +261,8 @@ static void walk_layouts(struct walk *w, rk_strategy s)
         walk_layers(w, s);
         s.count_embedding = s.count_head = false;
     }
-    const int64_t middle = (layers + s.pp * v - 1) / (s.pp * v) * v;
-    const int64_t rest = layers - (s.pp - 2) * middle;
-    const int64_t last = rest / v / 2 * v;
-    const int64_t chunks = stages / s.pp;                 /* each has a layer */
-    const bool whole = s.pp == 2 || middle % chunks == 0; /* chunks of the ranks between */
-    const bool divides = (rest % v == 0 && whole) || !facts_of(w)->even;
-    if (none && divides && last >= chunks && (s.pp > 2 ? middle >= chunks : rest == layers)) {
-        s.last_stage_layers = last;
-        s.first_stage_layers = rest - s.last_stage_layers;
-        walk_layers(w, s);
+    if (none) {
+        walk_shorter_ends(w, s, stages / s.pp);
     }
     s.first_stage_layers = 0;
     s.last_stage_layers = short_last(w, &s);
