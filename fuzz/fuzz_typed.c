@@ -65,7 +65,7 @@ static void scribble(bytes *from, void *base, size_t first, size_t size)
         const uint64_t raw = next(from, kind == 3 ? 8 : 1);
         const double real = reals[raw % (sizeof(reals) / sizeof(reals[0]))];
         const int64_t count = counts[raw % (sizeof(counts) / sizeof(counts[0]))];
-        const int small = (int)raw - 1;
+        const int small = (int)(raw & 255U) - 1;
         const void *what = kind == 0   ? (const void *)&real
                            : kind == 1 ? (const void *)&count
                            : kind == 2 ? (const void *)&small
