@@ -114,7 +114,7 @@ void rk_strategy_hand_out(const rk_strategy *strategy, rk_strategy *out, size_t 
 {
     rk_strategy all = *strategy;
     all.size = size;
-    all.layout = all.layout_count > 0 ? all.layout : NULL; /* none, not that of a freed request */
+    all.layout = all.layout_count > 0 ? all.layout : NULL; /* not a dangling pointer */
     rk_hand_out(out, size, &all, sizeof(all));
 }
 

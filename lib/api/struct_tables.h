@@ -23,7 +23,7 @@ rk_status rk_take_calibration_choice(const rk_calibration_choice *given, rk_cali
 rk_status rk_take_sweep_control(const rk_sweep_control *given, rk_sweep_control *own,
                                 rk_error *err);
 
-/* Refuses a handle or a text that is NULL; `what` is what it is: "setup". */
+/* Refuses a handle or a text that is NULL; `what` names it in the message: "setup". */
 rk_status rk_need(const void *given, const char *what, rk_error *err);
 
 #endif

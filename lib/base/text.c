@@ -121,7 +121,7 @@ static size_t edit_distance(const char *a, const char *b)
 
 const char *rk_nearest_name(const char *given, const char *const *names, size_t count)
 {
-    const size_t length = strlen(given); /* two of three letters are another word */
+    const size_t length = strlen(given); /* in a short name only one letter may be wrong */
     return rk_nearest_name_within(given, names, count, length < 4 ? 1 : length / 3 + 1);
 }
 

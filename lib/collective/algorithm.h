@@ -46,8 +46,8 @@ typedef struct rk_algorithm {
     const char *name;    /* as options spell it, e.g. "ring" */
     const char *purpose; /* one line for `list` and documentation */
     unsigned ops;        /* a bit per rk_collective */
-    bool powers_of_two;  /* other numbers of ranks are refused, but for `any_ranks` */
-    unsigned any_ranks;  /* of those: a bit per rk_collective that folds in the ranks beyond */
+    bool powers_of_two;  /* runs on powers of two ranks only, except `any_ranks` */
+    unsigned any_ranks;  /* a bit per rk_collective that folds in other numbers of ranks */
     bool mesh;           /* made for a link per pair: bytes are those of one link */
     bool streams;        /* rounds overlap: links work all the time, latency counts every round */
     rk_collective_cost (*cost)(const rk_collective_job *job);

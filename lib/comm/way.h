@@ -68,7 +68,7 @@ int rk_ways_find(const rk_system *system, const rk_group *group, rk_collective o
  *
  *     t = sum of all phases + (Q - 1) max over tiers (sum of its phases)       each of one chunk
  *
- * Ways that use all tiers at once know no chunks, and are left out where chunks are asked for.
+ * Ways that use all tiers at once cannot be chunked, and are left out if chunks are requested.
  */
 int rk_ways_find_with(const rk_system *system, const rk_group *group, rk_collective op,
                       double bytes, const rk_way_options *options, rk_way ways[RK_WAY_MAX]);

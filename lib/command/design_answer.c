@@ -38,7 +38,7 @@ static double least_rate(const rk_design_answer *d)
     const double by_tokens = target->tokens_per_second / seq;
     const double by_days = target->days > 0 ? target->tokens / seq / (target->days * DAY) : 0;
     const double most = rk_max(by_step, by_tokens);
-    return most > by_days ? most : by_days;
+    return rk_max(most, by_days);
 }
 
 static const rk_price_axis *find_axis(const rk_prices *prices, const char *key)

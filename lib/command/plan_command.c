@@ -64,7 +64,7 @@ static void init_reckon(void *request)
 {
     rk_request_init(request);
     ((rk_request *)request)->top = 0;
-    ((rk_request *)request)->line.open = true; /* a pasted line is what to begin with */
+    ((rk_request *)request)->line.open = true; /* the search starts from a pasted launch line */
 }
 
 /* With a number given the answer is a ranking; a launch file needs only the fastest. */

@@ -35,7 +35,7 @@ static bool is_same(const identity *a, const identity *b)
     return a->device == b->device && a->inode == b->inode;
 }
 
-/* A file that cannot be read is none of the search's business: who reads it says so. */
+/* Ignores unreadable files: their reader reports them. */
 static rk_status only_memory(rk_status status)
 {
     return status == RK_ERR_MEMORY ? status : RK_OK;

@@ -206,15 +206,15 @@ rk_status rk_makespans_new(rk_makespans **makespans, rk_error *err);
 void rk_makespans_free(rk_makespans *makespans);
 
 /*
- * Keeps compiled orders from one call to the next, for calls in any number of threads: a call takes
- * what is kept, or makes anew what another call has taken, and one of them is kept after.
+ * Keeps one set of compiled orders between calls.  Threads may share a store: while one uses the
+ * set, the others compile their own, and the last one put back is kept.
  */
 typedef struct rk_makespans_store rk_makespans_store;
 
 rk_status rk_makespans_store_new(rk_makespans_store **store, rk_error *err);
 void rk_makespans_store_free(rk_makespans_store *store);
 
-/* The caller owns what it takes until it puts that back; without a store (NULL) nothing is kept. */
+/* The caller owns the set until it puts it back; without a store (NULL) nothing is kept. */
 rk_status rk_makespans_take(rk_makespans_store *store, rk_makespans **makespans, rk_error *err);
 void rk_makespans_put(rk_makespans_store *store, rk_makespans *makespans);
 

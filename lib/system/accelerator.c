@@ -26,7 +26,7 @@ static void scale_engines(rk_accelerator *a, double factor)
     }
 }
 
-/* The engines that read those of fp4 read scales of 32 elements as well. */
+/* Engines that support FP4 also support block scales of 32 elements (MX). */
 bool rk_accelerator_reads_mx(const rk_accelerator *a)
 {
     return a->gemm[RK_FP4].peak > 0 || a->generation == RK_GENERATION_BLACKWELL ||

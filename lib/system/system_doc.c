@@ -540,7 +540,7 @@ static const rk_field accelerator_fields[] = {
      .offset = offsetof(rk_system, accelerator.line),
      .optional = true,
      .read = read_line,
-     .help = "products of one design, whose runs stand in where those of the product are few"},
+     .help = "products of one design: their runs are used too where those of the product are few"},
     GROUP("compute", read_compute),
     GROUP("gemm", read_gemm),
     GROUP("attention", read_attention),

@@ -269,7 +269,7 @@ NEEDS_OF = {
     "validate": {"whole": {"runs": "published"}, "figures": {"runs": "runs.csv"}},
     "design.calculon": {"processors": {"prices": "prices_fixed.json"}},
 }
-# What an option stands in place of.
+# The options that an option replaces: it is drawn without them.
 REPLACES = {
     "nodes": ["accelerators"], "accumulation": ["global_batch"], "fsdp": ["zero"],
     "use_distributed_optimizer": ["zero"], "use_tp_pp_dp_mapping": ["order"], "vp_layers": ["vp"],

@@ -176,7 +176,7 @@ def main():
     for name in list(found)[:given.most]:
         print_one(name, chosen[name], found[name])
     for question, member in stale:
-        print(f"differences.csv: {question}, {member}: there is no such difference; delete the line")
+        print(f"differences.csv: {question}, {member}: stale: the answers agree; delete the line")
     if found:
         print_summary(chosen, found)
         print("A difference that is meant is listed with its reason: record.py BUILD --list REASON "
