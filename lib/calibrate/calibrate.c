@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the fit -----------------------------------------------------------------------------------
- */
+/* ---- the fit -------------------------------------------------------------------------------- */
 
 /*
  * The value in the first document that has the constant; the start, for a constant of the tables.

@@ -14,8 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- constants --------------------------------------------------------------------------------
- */
+/* ---- constants ------------------------------------------------------------------------------ */
 
 double rk_constant_share(const rk_constant *constant, double value)
 {
@@ -36,8 +35,7 @@ double rk_constant_rounded(const rk_constant *constant, double value)
     return rk_min(rk_max(strtod(text, NULL), constant->min), constant->max);
 }
 
-/* ---- loss ---------------------------------------------------------------------------------------
- */
+/* ---- loss ----------------------------------------------------------------------------------- */
 
 double rk_fit_setup_loss(const rk_fit_setup *bench, int without)
 {

@@ -180,8 +180,7 @@ rk_status rk_fit_setup_set(rk_fit_setup *bench, const double *values, rk_error *
     return status;
 }
 
-/* ---- errors -----------------------------------------------------------------------------------
- */
+/* ---- errors --------------------------------------------------------------------------------- */
 
 /*
  * Work that a row times besides its kernel: some small kernels, and passes over the tensors of the
@@ -316,8 +315,7 @@ double rk_fit_setup_error(const rk_fit_setup *bench, const rk_observation *row)
     return error > -most && error < most ? error : most;
 }
 
-/* ---- loss -------------------------------------------------------------------------------------
- */
+/* ---- loss ----------------------------------------------------------------------------------- */
 
 double rk_loss_cost(const rk_recipe *recipe, double error)
 {

@@ -8,8 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 void rk_observation_name(const rk_observations *all, const rk_observation *row, char *text,
                          size_t size)
@@ -55,8 +54,7 @@ static const char *remark(const rk_fitted *fitted)
     return fitted->at_bound ? "at its bound" : fitted->idle ? "hardly matters" : "";
 }
 
-/* ---- text -------------------------------------------------------------------------------------
- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 static void add_errors(rk_table *table, const char *what, const rk_error_summary *e)
 {
@@ -233,8 +231,7 @@ rk_status rk_calibration_text(FILE *to, const void *what, rk_table_style style, 
     return status;
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------
- */
+/* ---- JSON ----------------------------------------------------------------------------------- */
 
 static void write_summary(rk_json_writer *w, const char *key, const rk_error_summary *e)
 {

@@ -43,8 +43,7 @@ rk_text_writer rk_validation_write_figures; /* `what` is an rk_figures */
 rk_status rk_validation_plot(const rk_job *job, const rk_validation *v, const char *path,
                              rk_error *err);
 
-/* ---- fields of a row, for tables that programs read -------------------------------------------
- */
+/* ---- fields of a row, for tables that programs read ----------------------------------------- */
 
 enum { RK_COMPARED_FIELDS = 41 };
 extern const rk_column rk_compared_columns[RK_COMPARED_FIELDS];

@@ -211,9 +211,9 @@ static bool runs_now(const rk_run_filling *f)
 static bool lends_kernel(const rk_run_sources *sources, const rk_run_case *run)
 {
     const rk_attention_kernel kernel = run->strategy.attention_kernel;
-    return kernel != RK_KERNEL_OF_STACK && kernel != sources->stacks[run->stack].attention_kernel &&
+    return rk_stack_lacks_kernel(&sources->stacks[run->stack], kernel) &&
            !rk_flash_is_measured(&sources->systems[run->system].accelerator,
-                                 (rk_flash_library)(kernel - RK_KERNEL_CUDNN));
+                                 rk_flash_library_of(kernel));
 }
 
 /*

@@ -17,8 +17,7 @@ const char *const rk_figure_measures[] = {"time",         "memory",   "null", "v
 const char *const rk_figure_statistics[] = {"mean",      "median", "p90",      "worst", "accuracy",
                                             "precision", "recall", "coverage", NULL};
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static rk_status read_name(const json_t *value, const char *path, void *out, rk_error *err)
 {
@@ -146,8 +145,7 @@ void rk_figures_clear(rk_figures *figures)
     *figures = (rk_figures){.count = 0};
 }
 
-/* ---- evaluating --------------------------------------------------------------------------------
- */
+/* ---- evaluating ----------------------------------------------------------------------------- */
 
 static bool label_matches(const char *label, const json_t *wanted)
 {
@@ -289,8 +287,7 @@ rk_status rk_figures_evaluate(rk_figures *figures, const rk_comparison *comparis
     return status;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 /* The value as recorded: four digits after the point. */
 static double rounded(double value)

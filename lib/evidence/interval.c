@@ -34,11 +34,10 @@ static double kernel_error(const rk_system *system, const rk_stack *stack,
                            const rk_strategy *strategy, const rk_estimate *estimate)
 {
     const rk_attention_kernel kernel = strategy->attention_kernel;
-    if (kernel == RK_KERNEL_OF_STACK || kernel == stack->attention_kernel) {
-        return 0;
-    }
-    const rk_flash_library library = (rk_flash_library)(kernel - RK_KERNEL_CUDNN);
-    return attention_share(estimate) * rk_flash_error(&system->accelerator, library);
+    return rk_stack_lacks_kernel(stack, kernel)
+               ? attention_share(estimate) *
+                     rk_flash_error(&system->accelerator, rk_flash_library_of(kernel))
+               : 0;
 }
 
 /* "megatron-2025-hopper", of the family megatron: releases of a year for some accelerators. */
@@ -86,8 +85,7 @@ rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model 
     return kin;
 }
 
-/* ---- what is comparable -----------------------------------------------------------------------
- */
+/* ---- what is comparable --------------------------------------------------------------------- */
 
 /* Properties in which two runs agree, a bit each. */
 enum {
@@ -187,8 +185,7 @@ static void describe(const rk_kin *kin, unsigned rung, char out[RK_BASIS_TEXT])
     }
 }
 
-/* ---- percentiles ------------------------------------------------------------------------------
- */
+/* ---- percentiles ---------------------------------------------------------------------------- */
 
 typedef struct weighted {
     double value, weight;
@@ -303,8 +300,7 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,
     return status;
 }
 
-/* ---- gathering --------------------------------------------------------------------------------
- */
+/* ---- gathering ------------------------------------------------------------------------------ */
 
 static bool same_kin(const rk_kin *a, const rk_kin *b)
 {
@@ -381,8 +377,7 @@ void rk_residuals_clear(rk_residuals *residuals)
     *residuals = (rk_residuals){.cells = NULL};
 }
 
-/* ---- sources that are not known ---------------------------------------------------------------
- */
+/* ---- sources that are not known ------------------------------------------------------------- */
 
 static size_t source_size(const rk_residuals *r, const char *source)
 {

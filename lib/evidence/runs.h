@@ -14,8 +14,7 @@
 #include "estimate/estimate.h"
 #include "evidence/run_table.h"
 
-/* ---- defaults of rows -------------------------------------------------------------------------
- */
+/* ---- defaults of rows ----------------------------------------------------------------------- */
 
 typedef struct rk_run_rule rk_run_rule;
 

@@ -291,8 +291,7 @@ void rk_run_sources_clear(rk_run_sources *sources)
     memset(sources, 0, sizeof(*sources));
 }
 
-/* ---- what rules say of a row ------------------------------------------------------------------
- */
+/* ---- what rules say of a row ---------------------------------------------------------------- */
 
 /* The bit of the column of a fact; 0: it has none. */
 static uint64_t column_bit(size_t fact)

@@ -142,8 +142,7 @@ void rk_titan_write_modules(rk_out *out, const rk_model *model, const rk_strateg
     rk_out_text(out, "]\n");
 }
 
-/* ---- what torchtitan cannot run ---------------------------------------------------------------
- */
+/* ---- what torchtitan cannot run ------------------------------------------------------------- */
 
 static rk_status check_pipeline(const rk_launch *launch, rk_error *err)
 {

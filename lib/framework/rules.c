@@ -305,10 +305,10 @@ static int64_t missing_mx(const struct question *q)
 /* A kernel that does not exist for the accelerator; one that nobody measured on it is estimated. */
 static int64_t missing_kernel(const struct question *q)
 {
-    const int kernel = (int)q->strategy->attention_kernel;
+    const rk_attention_kernel kernel = q->strategy->attention_kernel;
     return q->system && kernel != RK_KERNEL_OF_STACK &&
-           !rk_flash_is_measured(&q->system->accelerator, (rk_flash_library)(kernel - 1)) &&
-           !rk_flash_exists(&q->system->accelerator, (rk_flash_library)(kernel - 1));
+           !rk_flash_is_measured(&q->system->accelerator, rk_flash_library_of(kernel)) &&
+           !rk_flash_exists(&q->system->accelerator, rk_flash_library_of(kernel));
 }
 
 static int64_t low_weights_without_linears(const struct question *q)

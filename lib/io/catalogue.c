@@ -177,8 +177,7 @@ const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name)
     return entry ? entry : find_alias(kind, key);
 }
 
-/* ---- names inside longer ones ------------------------------------------------------------------
- */
+/* ---- names inside longer ones --------------------------------------------------------------- */
 
 /*
  * Letters of `name` that begin `text`, whatever joins them ("RTX 4090" has "rtx-4090"), if `text`

@@ -4,8 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- whole texts ------------------------------------------------------------------------------
- */
+/* ---- whole texts ---------------------------------------------------------------------------- */
 
 static bool starts_with(const char *text, size_t size, const char *start, size_t length)
 {
@@ -53,8 +52,7 @@ const char *rk_json_foreign_text(const char *text, size_t size)
                            : NULL;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------
- */
+/* ---- numbers -------------------------------------------------------------------------------- */
 
 static bool is_letter(char c)
 {

@@ -130,12 +130,13 @@ static rk_status set_count(const rk_option *option, const char *given, int64_t *
     if (!option->bytes && suffix > given && is_bytes(suffix)) {
         return fail_bytes(option, given, suffix, err);
     }
-    if (!read_count(given, option, value) && option->max < FEW) {
+    const bool read = read_count(given, option, value);
+    if (!read && option->max < FEW) {
         return rk_fail(err, RK_ERR_INVALID,
                        "%s needs a number from %" PRId64 " to %" PRId64 ", not '%s'",
                        rk_option_form(option, name), option->min, option->max, given);
     }
-    if (!read_count(given, option, value)) {
+    if (!read) {
         return rk_fail(err, RK_ERR_INVALID, "%s needs a whole number such as %s, not '%s'",
                        rk_option_form(option, name),
                        option->bytes ? "64, 4KiB or 2GB" : "64, 4k or 2Mi", given);

@@ -32,14 +32,6 @@ rk_attention_widths rk_attention_widths_of(const rk_attention_shape *a, double t
 
 /* ---- kernels of libraries ------------------------------------------------------------------ */
 
-_Static_assert(RK_KERNEL_COUNT - RK_KERNEL_CUDNN == RK_FLASH_LIBRARY_COUNT,
-               "kernels of strategies are those of flash.h");
-
-static rk_flash_library library_of(rk_attention_kernel kernel)
-{
-    return (rk_flash_library)(kernel - RK_KERNEL_CUDNN);
-}
-
 /* Products of attention in 8 bits, whatever the linears have. */
 static bool is_eight_bit(const rk_strategy *s)
 {
@@ -97,15 +89,15 @@ static double kernel_ratio(const rk_cost_builder *x, const rk_operator *o, rk_fl
     const rk_accelerator *accelerator = &x->c->system->accelerator;
     const rk_attention_kernel usual = x->c->stack->attention_kernel;
     const rk_attention_kernel kernel = x->c->strategy->attention_kernel;
-    if (kernel == RK_KERNEL_OF_STACK || kernel == usual) {
+    if (!rk_stack_lacks_kernel(x->c->stack, kernel)) {
         return 0;
     }
-    work.library = library_of(kernel);
+    work.library = rk_flash_library_of(kernel);
     if (!rk_flash_is_measured(accelerator, work.library)) {
         return lent_ratio(accelerator, work);
     }
     const double seconds = rk_flash_seconds(accelerator, &work);
-    work.library = library_of(usual == RK_KERNEL_OF_STACK ? kernel : usual);
+    work.library = rk_flash_library_of(usual == RK_KERNEL_OF_STACK ? kernel : usual);
     const double other = rk_flash_seconds(accelerator, &work);
     return seconds / (usual != RK_KERNEL_OF_STACK && other < HUGE_VAL ? other : rk_price(x->c, o));
 }

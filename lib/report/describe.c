@@ -284,9 +284,9 @@ const char *rk_describe_kernel(const rk_accelerator *accelerator, const rk_stack
                                rk_attention_kernel kernel, char out[RK_WORDS_SIZE])
 {
     words to = {.text = out, .size = RK_WORDS_SIZE};
-    const rk_flash_library library = (rk_flash_library)(kernel - RK_KERNEL_CUDNN);
-    if (kernel == RK_KERNEL_OF_STACK || kernel == stack->attention_kernel ||
-        rk_flash_is_measured(accelerator, library) || !rk_flash_exists(accelerator, library)) {
+    const rk_flash_library library = rk_flash_library_of(kernel);
+    if (!rk_stack_lacks_kernel(stack, kernel) || rk_flash_is_measured(accelerator, library) ||
+        !rk_flash_exists(accelerator, library)) {
         return NULL;
     }
     const char *name = rk_flash_library_names[library];

@@ -48,8 +48,7 @@ static rk_status set_cp_kind(rk_job *job, const char *value, rk_error *err)
                    value ? value : "");
 }
 
-/* ---- flags that shard, and that recompute ------------------------------------------------------
- */
+/* ---- flags that shard, and that recompute --------------------------------------------------- */
 
 static rk_status set_recompute_method(rk_launch_line *line, const char *value, rk_error *err)
 {
@@ -155,8 +154,7 @@ static rk_status take_known(rk_job *job, const char *flag, rk_flag_use *use, rk_
     return subject ? RK_OK : rk_job_fail_unknown(rk_job_command(job), flag, err);
 }
 
-/* ---- which tool a line is for ------------------------------------------------------------------
- */
+/* ---- which tool a line is for --------------------------------------------------------------- */
 
 /* Options' names that only Megatron-LM and what is built on it have; others share the rest. */
 static const char *const megatron_names[] = {
@@ -220,8 +218,7 @@ void rk_request_note_launch_word(void *request, const char *word)
     line->own |= is_among(word, own_names, COUNT(own_names));
 }
 
-/* ---- all flags ---------------------------------------------------------------------------------
- */
+/* ---- all flags ------------------------------------------------------------------------------ */
 
 static rk_status set_synonym(rk_job *job, size_t i, const char *value, rk_flag_use *use,
                              rk_error *err)
@@ -257,8 +254,7 @@ rk_status rk_request_take_launch_flag(rk_job *job, const char *flag, const char 
     return status || known ? status : take_known(job, flag, use, err);
 }
 
-/* ---- what follows ------------------------------------------------------------------------------
- */
+/* ---- what follows --------------------------------------------------------------------------- */
 
 /* ZeRO of Megatron-FSDP, or of PyTorch's; below 0: the line has neither. */
 static int find_fsdp(const rk_launch_line *line)

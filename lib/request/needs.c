@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 
+#include <string.h>
+
 /* Whether schedules are given, none of which runs on one pipeline rank. */
 static bool needs_pipeline(unsigned schedules)
 {
@@ -29,9 +31,7 @@ static void list_needs(const rk_request *r, need needs[NEEDS])
         {r->count_embedding, RK_DEGREE_PP, "count-embedding"},
         {r->count_head, RK_DEGREE_PP, "count-head"},
     };
-    for (int i = 0; i < NEEDS; i++) {
-        needs[i] = all[i];
-    }
+    memcpy(needs, all, sizeof(all));
 }
 
 unsigned rk_request_above_one(const rk_request *request)

@@ -14,8 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* ---- values --------------------------------------------------------------------------------- */
 
 /* Words of other tools for the values of an option; the last pair is NULL. */
 typedef const char *const word_pair[2];
@@ -47,8 +46,7 @@ static const char *find_word(word_pair *pairs, const char *value)
     return NULL;
 }
 
-/* ---- flags -------------------------------------------------------------------------------------
- */
+/* ---- flags ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *flag, *option;

@@ -28,9 +28,10 @@ typedef struct rk_plan_recipe {
     rk_state_recipe states;
 } rk_plan_recipe;
 
-/* Sets of offloads: none, and all that rk_strategy_offloads can name. */
+/* Sets of offloads, as rk_strategy_offloads numbers them: how many, none, and all, a bit each. */
+#define RK_PLAN_OFFLOADS     8
 #define RK_PLAN_NO_OFFLOAD   1U
-#define RK_PLAN_ALL_OFFLOADS ((1U << 8) - 1)
+#define RK_PLAN_ALL_OFFLOADS ((1U << RK_PLAN_OFFLOADS) - 1)
 
 typedef struct rk_plan_space {
     int64_t accelerators;

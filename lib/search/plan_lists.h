@@ -18,7 +18,6 @@
 #define RK_PLAN_RECOMPUTES    24
 #define RK_PLAN_LAYER_CHOICES 8 /* checkpointed layers: all, and the eighths of a chunk */
 #define RK_PLAN_SHARDINGS     5
-#define RK_PLAN_OFFLOADS      8
 #define RK_PLAN_LANES         (RK_PLAN_SHARDINGS * RK_PLAN_OFFLOADS)
 
 typedef struct rk_plan_recompute {

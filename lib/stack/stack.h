@@ -106,6 +106,12 @@ typedef struct rk_stack {
     double stage_fragmentation; /* the same of activations of pipeline stages */
 } rk_stack;
 
+/* Whether an attention kernel is another one than the stack runs. */
+static inline bool rk_stack_lacks_kernel(const rk_stack *stack, rk_attention_kernel kernel)
+{
+    return kernel != RK_KERNEL_OF_STACK && kernel != stack->attention_kernel;
+}
+
 /* Reads a stack: a file, or a name of the catalogue data/stacks.  Implemented in lib/io. */
 rk_status rk_stack_load(const char *name, rk_stack *stack, rk_error *err);
 

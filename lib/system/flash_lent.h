@@ -9,6 +9,15 @@
 
 #include "system/system.h"
 
+_Static_assert(RK_KERNEL_COUNT - RK_KERNEL_CUDNN == RK_FLASH_LIBRARY_COUNT,
+               "kernels of strategies are those of flash.h");
+
+/* The library of a kernel that is not RK_KERNEL_OF_STACK. */
+static inline rk_flash_library rk_flash_library_of(rk_attention_kernel kernel)
+{
+    return (rk_flash_library)(kernel - RK_KERNEL_CUDNN);
+}
+
 /* Whether the kernel exists for the accelerator, by its generation and the formats it reads. */
 bool rk_flash_exists(const rk_accelerator *a, rk_flash_library library);
 

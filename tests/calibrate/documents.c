@@ -13,8 +13,7 @@
 
 #include <cmocka.h>
 
-/* ---- single values ------------------------------------------------------------------------------
- */
+/* ---- single values -------------------------------------------------------------------------- */
 
 static void expect_edit(const char *before, const char *path, const char *value, const char *after)
 {
@@ -118,8 +117,7 @@ static void test_tuned(void **state)
     assert_int_equal(rk_tuned_open("nowhere.json", &tuned, &err), RK_ERR_IO);
 }
 
-/* ---- recipes ------------------------------------------------------------------------------------
- */
+/* ---- recipes -------------------------------------------------------------------------------- */
 
 #define CONSTANT                                                                                   \
     "{\"key\": \"rates.gemm_share\", \"start\": 1, \"min\": 0.5, \"max\": 2, \"meaning\": \"m\"}"
