@@ -209,11 +209,10 @@ static rk_status fail_twice(const rk_job *job, const rk_option *option, const ch
     char choice[3 * RK_JSON_TEXT_SIZE] = "";
     if (!model) {
         (void)snprintf(choice, sizeof(choice),
-                       "; 'reckon run --deadline 30d --system %s,%s' chooses between them", a, b);
+                       "; to choose one, use 'reckon run --deadline 30d --system %s,%s'", a, b);
     }
     return rk_fail(err, RK_ERR_INVALID,
-                   "one %s is answered per question, and here are two: give 'reckon %s' %s, then "
-                   "%s%s",
+                   "expected one %s, found two; run 'reckon %s' with %s, then with %s%s",
                    model ? "model" : "system", job->command->name, a, b, choice);
 }
 

@@ -137,7 +137,8 @@ static rk_status check_word(const rk_job *job, const char *word, rk_error *err)
     for (size_t i = 0; i < COUNT(amounts); i++) {
         if (strcasecmp(word, amounts[i][0]) == 0) {
             return rk_fail(err, RK_ERR_INVALID,
-                           "'%s' is no word of its own; write %s behind the number, as in 15%s",
+                           "unexpected argument '%s'; write %s directly after the number, as in "
+                           "15%s",
                            word, amounts[i][1], amounts[i][1]);
         }
     }
@@ -151,7 +152,8 @@ static rk_status check_joint(const char *word, size_t digits, rk_error *err)
     const bool system = digits > 0 && (rk_catalogue_find("accelerators", name) ||
                                        rk_catalogue_find("systems", name));
     return system && !rk_catalogue_find("models", word)
-               ? rk_fail(err, RK_ERR_INVALID, "'%.100s' lacks an x: write %.*sx%.100s", word,
+               ? rk_fail(err, RK_ERR_INVALID,
+                         "unexpected argument '%.100s'; did you mean %.*sx%.100s?", word,
                          (int)digits, word, name)
                : RK_OK;
 }

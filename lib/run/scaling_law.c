@@ -69,8 +69,8 @@ rk_status rk_loss_tokens_in_range(const rk_loss_law *law, double parameters, dou
     }
     return rk_fail(err, RK_ERR_INVALID,
                    "a loss of %.4g is out of the range of the law %s, which rests on runs of up to "
-                   "%s parameters and %s tokens: with %s parameters it is good down to %.4g; give "
-                   "a loss from there on, or --tokens",
+                   "%s parameters and %s tokens: with %s parameters it is valid for losses of "
+                   "%.4g or more; give one of them, or --tokens",
                    loss, law->name, rk_count_text(law->most_parameters, most_n),
                    rk_count_text(law->most_tokens, most_d), rk_count_text(parameters, n),
                    ceil(1000 * lowest) / 1000);

@@ -759,8 +759,8 @@ static rk_status fail_list(const char *name, rk_error *err)
 {
     char shown[RK_JSON_TEXT_SIZE];
     return rk_fail(err, RK_ERR_INVALID,
-                   "one system is answered per question, not the list %s: ask for each by itself, "
-                   "or let 'reckon run' choose with --deadline, --budget or --max-power",
+                   "expected one system, found the list %s; run the command once for each, or use "
+                   "'reckon run' with --deadline, --budget or --max-power to choose one",
                    rk_json_printable(name, shown, sizeof(shown)));
 }
 

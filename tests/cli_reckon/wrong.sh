@@ -180,7 +180,7 @@ done
     for mfu in 0 0% 101 140% -0.4 0.4x 40k; do
         wrong '--mfu needs a share up to 1 or a percentage up to 100' run $run --tokens 300B --mfu $mfu
     done
-    wrong 'out of the range of the law chinchilla-refit, which rests on runs of up to 70 B parameters and 1.4 T tokens: with 8.03 B parameters it is good down to 2.066' run $run --loss 1.9
+    wrong 'out of the range of the law chinchilla-refit, which rests on runs of up to 70 B parameters and 1.4 T tokens: with 8.03 B parameters it is valid for losses of 2.066 or more' run $run --loss 1.9
     wrong 'out of the range of the law kaplan' run --model llama3-70b --system h100-sxm --law kaplan --loss 1.9 --deadline 90d
     wrong '--phases: expected at most' run $run --phases 8kx:1T
     wrong 'exclude each other' run $run --phases 8k:1T --batch-ramp 16:1G

@@ -142,7 +142,7 @@ static void test_range(void **state)
     assert_near(tokens, 6.20e11, 6e-3);
     assert_int_equal(rk_loss_tokens_in_range(&law, 70e9, 1.90, &tokens, &err), RK_ERR_INVALID);
     assert_non_null(strstr(err.message, "up to 70 B parameters and 1.4 T tokens"));
-    assert_non_null(strstr(err.message, "good down to 1.974"));
+    assert_non_null(strstr(err.message, "losses of 1.974 or more"));
     assert_int_equal(rk_loss_tokens_in_range(&law, 8.03e9, 2.05, &tokens, &err), RK_ERR_INVALID);
     rk_loss_law bare = law;
     bare.most_tokens = bare.most_parameters = 0; /* a law that states no range */
