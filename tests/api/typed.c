@@ -1,43 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The typed functions: documents, setups, strategies, outcomes, and what they refuse. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "documents.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include <reckon/reckon.h>
-
 #define ASKED "{\"tp\": 8, \"pp\": 2, \"dp\": 4, \"global_batch\": 128}"
-
-struct documents {
-    rk_model *model;
-    rk_system *system;
-    rk_setup *setup;
-};
 
 static int open_documents(void **state)
 {
-    struct documents *d = calloc(1, sizeof(*d));
-    rk_error err;
-    assert_non_null(d);
-    assert_int_equal(rk_model_create("llama3-70b", &d->model, &err), RK_OK);
-    assert_int_equal(rk_system_create("dgx-h100-superpod", &d->system, &err), RK_OK);
-    assert_int_equal(rk_setup_create(d->model, d->system, NULL, &d->setup, &err), RK_OK);
-    *state = d;
-    return 0;
-}
-
-static int close_documents(void **state)
-{
-    struct documents *d = *state;
-    rk_setup_free(d->setup);
-    rk_system_free(d->system);
-    rk_model_free(d->model);
-    free(d);
+    *state = open_setup("llama3-70b", "dgx-h100-superpod", NULL);
     return 0;
 }
 

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Typed functions of sweeps, explanations, designs and shapes, and what they refuse. */
+#include "documents.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include <reckon/reckon.h>
 
 #define PRICES                                                                                     \
     "{\"name\": \"two\", \"currency\": \"$\", \"processor\": 100, \"life_days\": 1000, \"axes\": " \
@@ -24,31 +19,9 @@
     " \"price_per_unit\": 1},"                                                                     \
     " {\"key\": \"memory_GBps\", \"values\": [3000, 3500, 4000, 4500], \"price_per_unit\": 1}]}"
 
-struct documents {
-    rk_model *model;
-    rk_system *system;
-    rk_setup *setup;
-};
-
 static int open_documents(void **state)
 {
-    struct documents *d = calloc(1, sizeof(*d));
-    rk_error err;
-    assert_non_null(d);
-    assert_int_equal(rk_model_create("llama3-8b", &d->model, &err), RK_OK);
-    assert_int_equal(rk_system_create("dgx-h100-superpod", &d->system, &err), RK_OK);
-    assert_int_equal(rk_setup_create(d->model, d->system, NULL, &d->setup, &err), RK_OK);
-    *state = d;
-    return 0;
-}
-
-static int close_documents(void **state)
-{
-    struct documents *d = *state;
-    rk_setup_free(d->setup);
-    rk_system_free(d->system);
-    rk_model_free(d->model);
-    free(d);
+    *state = open_setup("llama3-8b", "dgx-h100-superpod", NULL);
     return 0;
 }
 

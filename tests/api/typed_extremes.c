@@ -3,15 +3,10 @@
  * Whatever a program puts into a struct, the typed functions refuse it with the member's name or
  * answer with finite figures: never a crash, never OK with a NaN.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-
+#include "documents.h"
 #include "extremes.h"
 
-#include <cmocka.h>
-
-#include <reckon/reckon.h>
+#include <stdbool.h>
 
 #define MODEL                                                                                      \
     "{\"name\": \"small\", \"hidden\": 256, \"layers\": 4, \"vocab\": 1000, \"seq\": 128,"         \
@@ -23,30 +18,13 @@
     "{\"application\": \"megatron-22B\", \"system\": \"a100_80g\", \"batch\": 4, \"datatype\": "   \
     "\"float16\", \"axes\": [{\"key\": \"processors\", \"values\": [4]}]}"
 
-struct documents {
-    rk_model *model;
-    rk_system *system;
-    rk_setup *setup;
-    rk_strategy strategy;
-    rk_space space;
-    uint64_t answers; /* calls that returned OK */
-};
-
 static const int16_t layers[1 << 12] = {1, 1, 1, 1};
 static const rk_counts one = {.count = 1, .values = {1}};
 
 static int open_documents(void **state)
 {
-    struct documents *d = calloc(1, sizeof(*d));
-    rk_error err;
-    assert_non_null(d);
-    assert_int_equal(rk_model_create(MODEL, &d->model, &err), RK_OK);
-    assert_int_equal(rk_system_create("b200-sxm", &d->system, &err), RK_OK);
-    assert_int_equal(rk_setup_create(d->model, d->system, NULL, &d->setup, &err), RK_OK);
-    assert_int_equal(rk_strategy_read(d->setup,
-                                      "{\"tp\": 2, \"pp\": 2, \"dp\": 2, \"global_batch\": 16}",
-                                      &d->strategy, sizeof(d->strategy), &err),
-                     RK_OK);
+    struct documents *d =
+        open_setup(MODEL, "b200-sxm", "{\"tp\": 2, \"pp\": 2, \"dp\": 2, \"global_batch\": 16}");
     assert_null(d->strategy.layout);
     d->strategy.layout = layers; /* as many as layout_count can say */
     d->space = (rk_space){.size = sizeof(d->space),
@@ -63,16 +41,6 @@ static int open_documents(void **state)
                           .recomputes = 1U << RK_REC_NONE,
                           .threads = 1};
     *state = d;
-    return 0;
-}
-
-static int close_documents(void **state)
-{
-    struct documents *d = *state;
-    rk_setup_free(d->setup);
-    rk_system_free(d->system);
-    rk_model_free(d->model);
-    free(d);
     return 0;
 }
 

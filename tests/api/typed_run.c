@@ -1,52 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Typed functions of whole runs, operators and timelines, and what they refuse. */
+#include "documents.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include <reckon/reckon.h>
-
 #define DAY 86400.0
-
-struct documents {
-    rk_model *model;
-    rk_system *system;
-    rk_setup *setup;
-    rk_strategy strategy;
-    rk_outcome *outcome;
-};
 
 static int open_documents(void **state)
 {
-    struct documents *d = calloc(1, sizeof(*d));
     rk_error err;
-    assert_non_null(d);
-    assert_int_equal(rk_model_create("llama3-8b", &d->model, &err), RK_OK);
-    assert_int_equal(rk_system_create("h100-sxm", &d->system, &err), RK_OK);
-    assert_int_equal(rk_setup_create(d->model, d->system, NULL, &d->setup, &err), RK_OK);
-    assert_int_equal(rk_strategy_read(d->setup,
-                                      "{\"tp\": 2, \"pp\": 2, \"dp\": 4, \"global_batch\": 32}",
-                                      &d->strategy, sizeof(d->strategy), &err),
-                     RK_OK);
+    struct documents *d = open_setup("llama3-8b", "h100-sxm",
+                                     "{\"tp\": 2, \"pp\": 2, \"dp\": 4, \"global_batch\": 32}");
     assert_int_equal(rk_estimate_strategy(d->setup, &d->strategy, &d->outcome, &err), RK_OK);
     *state = d;
-    return 0;
-}
-
-static int close_documents(void **state)
-{
-    struct documents *d = *state;
-    rk_outcome_free(d->outcome);
-    rk_setup_free(d->setup);
-    rk_system_free(d->system);
-    rk_model_free(d->model);
-    free(d);
     return 0;
 }
 

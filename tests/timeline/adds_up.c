@@ -3,20 +3,12 @@
  * The timeline of a step adds up to the estimate's step, for the best plans of many models, systems
  * and frameworks and for strategies that no plan would pick.
  */
-#include "timeline/operations.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the headers above */
-#include <cmocka.h>
+#include "written.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { PICTURE_MOST = 1000 }; /* operations of the timelines whose picture is drawn */
 
@@ -98,32 +90,6 @@ static void check_communication(const char *what, const rk_timeline *t, const rk
 
 /* ---- pictures and traces --------------------------------------------------------------------- */
 
-/* What `write` writes, which the caller frees. */
-static char *written(const rk_timeline *t,
-                     void (*write)(const rk_timeline *, const char *, rk_out *))
-{
-    char path[] = "/tmp/reckon-timeline-XXXXXX";
-    rk_out *out;
-    rk_error err;
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(close(file), 0);
-    assert_int_equal(rk_out_open(path, &out, &err), RK_OK);
-    write(t, "title", out);
-    assert_int_equal(rk_out_close(out, &err), RK_OK);
-    FILE *from = fopen(path, "rb");
-    assert_non_null(from);
-    assert_int_equal(fseek(from, 0, SEEK_END), 0);
-    const size_t size = (size_t)ftell(from);
-    char *text = calloc(1, size + 1);
-    assert_non_null(text);
-    rewind(from);
-    assert_int_equal(fread(text, 1, size, from), size);
-    assert_int_equal(fclose(from), 0);
-    assert_int_equal(unlink(path), 0);
-    return text;
-}
-
 /* The number after `key` in a tag. */
 static double number_after(const char *tag, const char *key)
 {
@@ -134,7 +100,7 @@ static double number_after(const char *tag, const char *key)
 
 static void check_picture(const char *what, const rk_timeline *t)
 {
-    char *text = written(t, rk_timeline_write_picture);
+    char *text = written(t, "title", rk_timeline_write_picture);
     const double width = number_after(text, " width=\""), height = number_after(text, " height=\"");
     size_t boxes = 0;
     for (const char *tag = text; (tag = strstr(tag, "<rect")) != NULL; tag++, boxes++) {
@@ -150,7 +116,7 @@ static void check_picture(const char *what, const rk_timeline *t)
 
 static void check_trace(const char *what, const rk_timeline *t)
 {
-    char *text = written(t, rk_timeline_write_trace);
+    char *text = written(t, "title", rk_timeline_write_trace);
     const double step = number_after(text, "\"step_us\":");
     for (const char *tag = text; (tag = strstr(tag, "\"ph\":\"X\"")) != NULL; tag++) {
         const double start = number_after(tag, "\"ts\":");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a timeline shows is the estimate: every operation once, one after the other, to the end. */
 #include "../layer/blocks.h"
+#include "written.h"
 
 #include "timeline/operations.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct {
     rk_schedule_kind schedule;
@@ -106,29 +106,6 @@ static void test_operations(void **state)
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
-
-/* What `write` writes, which the caller frees. */
-static char *written(const rk_timeline *t,
-                     void (*write)(const rk_timeline *, const char *, rk_out *))
-{
-    enum { MOST = 1 << 21 };
-    char path[] = "/tmp/reckon-timeline-XXXXXX";
-    rk_out *out;
-    rk_error err;
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(close(file), 0);
-    assert_int_equal(rk_out_open(path, &out, &err), RK_OK);
-    write(t, "a \"title\" <&>", out);
-    assert_int_equal(rk_out_close(out, &err), RK_OK);
-    FILE *from = fopen(path, "rb");
-    char *text = calloc(1, MOST);
-    assert_true(from && text);
-    assert_true(fread(text, 1, MOST - 1, from) > 0);
-    assert_int_equal(fclose(from), 0);
-    assert_int_equal(unlink(path), 0);
-    return text;
-}
 
 static double real_of(const json_t *event, const char *key)
 {
@@ -242,7 +219,7 @@ static void test_trace(void **state)
         struct played p;
         json_error_t fault;
         play(i, &p);
-        char *text = written(&p.timeline, rk_timeline_write_trace);
+        char *text = written(&p.timeline, "a \"title\" <&>", rk_timeline_write_trace);
         json_t *trace = json_loads(text, 0, &fault);
         if (!trace) {
             fail_msg("%s in line %d", fault.text, fault.line);
@@ -271,7 +248,7 @@ static void test_picture(void **state)
     for (size_t i = 0; i < CASES; i++) {
         struct played p;
         play(i, &p);
-        char *text = written(&p.timeline, rk_timeline_write_picture);
+        char *text = written(&p.timeline, "a \"title\" <&>", rk_timeline_write_picture);
         assert_non_null(strstr(text, "&lt;&amp;&gt;"));
         assert_true(occurrences(text, "<rect") > p.timeline.op_count);
         assert_int_equal(occurrences(text, ">rank "), cases[i].pp);
