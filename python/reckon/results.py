@@ -241,9 +241,9 @@ class Spread:
 class Run(Result):
     """
     A whole run: s, bytes, J, kg; `step_s` and `mfu`, a share, are those that the run is made of,
-    "predicted" or "stated" (`step_source`).  `simulated` has spreads of total_s, goodput, interruptions and,
-    with a price, cost.  `choice` and figures are None in answers to --deadline and its like, which
-    are in `raw`.
+    "predicted" or "stated" (`step_source`).  `simulated` has spreads of total_s, goodput,
+    interruptions and, with a price, cost.  Answers to `deadline`, `budget` and `max_power` are in
+    `raw`: `choice` and the figures are None.
     """
 
     choice: Optional[Choice]
@@ -327,7 +327,7 @@ def shortage_of(raw: Mapping[str, Any]) -> str:
         f"no strategy fits: the nearest needs {needed / 2**30:.2f} GiB on stage "
         f"{estimate.get('worst_stage', 0)}, {missing / 2**30:.2f} GiB over the "
         f"{estimate.get('memory_usable_bytes', 0) / 2**30:.2f} GiB available"
-        + (f"; with accelerators doubled, strategies fit at {enough}" if enough else "")
+        + (f"; strategies fit on {enough} accelerators" if enough else "")
     )
 
 
