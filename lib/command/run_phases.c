@@ -53,14 +53,14 @@ rk_status rk_run_phases_read(rk_whole_run *run, rk_error *err)
     return RK_OK;
 }
 
-/* The step of a phase, by the fastest strategy that fits. */
+/* The step of a phase, by the fastest strategy that fits; `found` refers to `request`. */
 static rk_status fill_phase(rk_job *job, const rk_whole_run *run, rk_run_phase *phase,
-                            rk_found *found, rk_error *err)
+                            rk_request *request, rk_found *found, rk_error *err)
 {
-    rk_request request = run->args->request;
-    request.seq = phase->seq;
-    request.global_batch = phase->batch;
-    const rk_status status = rk_found_fill(job, &request, run->inputs, found, err);
+    *request = run->args->request;
+    request->seq = phase->seq;
+    request->global_batch = phase->batch;
+    const rk_status status = rk_found_fill(job, request, run->inputs, found, err);
     const rk_answer *answer = status ? NULL : rk_found_answer(found);
     if (!status && !answer && run->phase_count > 1) {
         return rk_fail(err, RK_ERR_INVALID,
@@ -74,10 +74,11 @@ static rk_status fill_phase(rk_job *job, const rk_whole_run *run, rk_run_phase *
 
 rk_status rk_run_phases_fill(rk_job *job, rk_whole_run *run, rk_error *err)
 {
-    rk_status status = fill_phase(job, run, &run->phases[0], &run->found, err);
+    rk_status status = fill_phase(job, run, &run->phases[0], &run->first_request, &run->found, err);
     for (int i = 1; i < run->phase_count && !status; i++) {
+        rk_request request;
         rk_found found;
-        status = fill_phase(job, run, &run->phases[i], &found, err);
+        status = fill_phase(job, run, &run->phases[i], &request, &found, err);
         rk_found_clear(&found);
     }
     return status;

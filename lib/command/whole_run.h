@@ -70,6 +70,7 @@ typedef struct rk_loss_target {
 typedef struct rk_whole_run {
     const rk_run_args *args;
     const rk_inputs *inputs;
+    rk_request first_request; /* of the first phase, if phases are given; `found` refers to it */
     rk_found found;
     rk_reliability reliability;
     double rate_spread; /* of the rate of interruptions; 0: it is given */
