@@ -11,7 +11,8 @@ static const rk_command *const commands[] = {
     &rk_command_plan,      &rk_command_estimate, &rk_command_fit,     &rk_command_run,
     &rk_command_timeline,  &rk_command_comm,     &rk_command_explain, &rk_command_design,
     &rk_command_shape,     &rk_command_sweep,    &rk_command_plot,    &rk_command_validate,
-    &rk_command_calibrate, &rk_command_list,     &rk_command_show,    &rk_command_calculon,
+    &rk_command_calibrate, &rk_command_convert,  &rk_command_list,    &rk_command_show,
+    &rk_command_calculon,
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 

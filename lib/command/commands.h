@@ -13,6 +13,7 @@ extern const rk_command rk_command_estimate, rk_command_fit, rk_command_run, rk_
 extern const rk_command rk_command_timeline, rk_command_comm;
 extern const rk_command rk_command_validate, rk_command_plot;
 extern const rk_command rk_command_explain, rk_command_design, rk_command_shape;
+extern const rk_command rk_command_convert;
 
 /* The published command line. */
 extern const rk_command rk_command_calculon, rk_command_calculon_llm, rk_command_calculon_loe;

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon convert`: what job a launch is, and where each of its values comes from. */
+#include "base/error.h"
+#include "command/commands.h"
+#include "launch/launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct convert_arguments {
+    const char *from;
+    const char *framework, *release;
+    bool json;
+} convert_arguments;
+
+static const rk_option convert_options[] = {
+    {.name = "from",
+     .positional = true,
+     .required = true,
+     .type = RK_OPTION_TEXT,
+     .offset = offsetof(convert_arguments, from),
+     .value = "FILE",
+     .common = true,
+     .help = "script, launch line, YAML, TOML or JSON; - reads standard input"},
+    {.name = "reader",
+     .type = RK_OPTION_TEXT,
+     .offset = offsetof(convert_arguments, framework),
+     .value = "NAME",
+     .common = true,
+     .help = "framework that the launch is written for; default: recognised"},
+    {.name = "release",
+     .type = RK_OPTION_TEXT,
+     .offset = offsetof(convert_arguments, release),
+     .value = "NAME",
+     .help = "release of the framework; default: the newest known"},
+    {.name = "json",
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(convert_arguments, json),
+     .common = true,
+     .help = "write facts, their origin and the use of every key as JSON"},
+};
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static const rk_table_column fact_columns[] = {
+    {"field", RK_ALIGN_LEFT}, {"value", RK_ALIGN_LEFT}, {"from", RK_ALIGN_LEFT}};
+
+static rk_status write_facts(FILE *to, const rk_launch *launch, rk_table_style style, rk_error *err)
+{
+    rk_table table;
+    rk_table_init(&table, fact_columns, sizeof(fact_columns) / sizeof(fact_columns[0]));
+    for (size_t i = 0; i < launch->fact_count; i++) {
+        const rk_launch_fact *fact = &launch->facts[i];
+        if (fact->origin == RK_FACT_OPEN || strcmp(fact->field, "model.document") == 0) {
+            continue;
+        }
+        rk_table_cell(&table, "%s", fact->field);
+        rk_table_cell(&table, "%.40s", fact->value);
+        if (fact->by && fact->by->line > 0) {
+            rk_table_cell(&table, "%s, line %d", fact->by->name, fact->by->line);
+        } else {
+            rk_table_cell(&table, "%s",
+                          fact->by                          ? fact->by->name
+                          : fact->origin == RK_FACT_STATED  ? "the launch"
+                          : fact->origin == RK_FACT_DERIVED ? "derived"
+                                                            : "framework default");
+        }
+    }
+    return rk_write_table(to, &table, style, err);
+}
+
+static void write_keys(FILE *to, const rk_launch *launch, rk_key_use use, const char *heading)
+{
+    bool first = true;
+    for (size_t i = 0; i < launch->key_count; i++) {
+        const rk_launch_key *key = &launch->keys[i];
+        if (key->use == use) {
+            (void)fprintf(to, "%s%s%s%s%s\n", first ? heading : "", "  ", key->name,
+                          key->note ? ": " : "", key->note ? key->note : "");
+            first = false;
+        }
+    }
+}
+
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
+{
+    const rk_launch *launch = what;
+    (void)fprintf(to, "%s: a launch of %s\n\n", launch->name, launch->reader->name);
+    const rk_status status = write_facts(to, launch, style, err);
+    write_keys(to, launch, RK_KEY_NOT_PRICED, "\nNot priced:\n");
+    write_keys(to, launch, RK_KEY_UNKNOWN, "\nUnknown:\n");
+    return status;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static rk_status write_json(const rk_job *job, const rk_launch *launch, rk_error *err)
+{
+    rk_out *out;
+    const rk_status status = rk_job_open(job, "-", &out, err);
+    if (status) {
+        return status;
+    }
+    rk_json_writer writer = {.out = out, .indented = true};
+    rk_json_open_answer(&writer);
+    rk_launch_write_json(&writer, launch);
+    rk_json_close(&writer, "}");
+    rk_out_text(out, "\n");
+    return rk_out_close(out, err);
+}
+
+static rk_status run_convert(rk_job *job, void *arguments, rk_error *err)
+{
+    const convert_arguments *args = arguments;
+    rk_launch launch = {0};
+    rk_status status = rk_launch_load(args->from, &launch, err);
+    if (!status && args->framework) {
+        rk_launch_set_reader(&launch, args->framework, args->release);
+    }
+    status = status ? status : rk_launch_resolve(&launch, err);
+    if (!status) {
+        rk_job_set_found(job, true);
+        status = args->json ? write_json(job, &launch, err)
+                            : rk_job_print(job, "-", write_text, &launch, err);
+    }
+    rk_launch_clear(&launch);
+    return status;
+}
+
+const rk_command rk_command_convert = {
+    .name = "convert",
+    .purpose = "Read a launch of a training framework: the job it means, key by key",
+    .options = convert_options,
+    .option_count = sizeof(convert_options) / sizeof(convert_options[0]),
+    .notes = "Nothing is run: scripts, lines and configurations are only read.",
+    .size = sizeof(convert_arguments),
+    .run = run_convert,
+};

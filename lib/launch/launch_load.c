@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files as launches: which form they have, their words and their documents. */
+#include "base/error.h"
+#include "base/text.h"
+#include "launch/launch_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_SIZE_MAX (16U << 20)
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static rk_status read_stream(FILE *file, const char *name, char **text, size_t *size, rk_error *err)
+{
+    size_t room = 0;
+    *text = NULL;
+    *size = 0;
+    for (;;) {
+        if (*size == room) {
+            room = room ? 2 * room : 65536;
+            char *larger = room <= 2 * (size_t)FILE_SIZE_MAX ? realloc(*text, room + 1) : NULL;
+            if (!larger) {
+                return room > 2 * (size_t)FILE_SIZE_MAX
+                           ? rk_fail(err, RK_ERR_INVALID,
+                                     "%s: longer than 16 MiB, which no launch is", name)
+                           : rk_fail(err, RK_ERR_MEMORY, "not enough memory for %s", name);
+            }
+            *text = larger;
+        }
+        const size_t got = fread(*text + *size, 1, room - *size, file);
+        *size += got;
+        if (got == 0) {
+            break;
+        }
+    }
+    (*text)[*size] = '\0';
+    return ferror(file) ? rk_fail(err, RK_ERR_IO, "%s: cannot be read", name) : RK_OK;
+}
+
+static rk_status read_file(const char *path, char **text, size_t *size, rk_error *err)
+{
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    *text = NULL;
+    if (!file) {
+        return rk_fail(err, RK_ERR_IO, "%s: cannot be opened; is it the path of a launch?", path);
+    }
+    const rk_status status = read_stream(file, path, text, size, err);
+    if (file != stdin) {
+        (void)fclose(file);
+    }
+    return status;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* What a record says of the machine: {"nodes": 2, "gpus_per_node": 8, "processes": 16}. */
+static void take_world(rk_launch *launch, const json_t *world)
+{
+    static const char *const fields[] = {"nodes", "gpus_per_node", "processes"};
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        const json_t *value = json_object_get(world, fields[i]);
+        if (json_is_integer(value)) {
+            rk_launch_state_count(launch, fields[i], json_integer_value(value), RK_FACT_STATED,
+                                  NULL);
+        }
+    }
+}
+
+/* Whether every member of a configuration is itself a document: {"recipe": {...}, ...}. */
+static bool is_several(const json_t *config)
+{
+    static const char *const names[] = {"recipe", "accelerate", "deepspeed", "train", "config"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (json_is_object(json_object_get(config, names[i])) &&
+            json_object_size(config) <= sizeof(names) / sizeof(names[0])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void take_config(rk_launch *launch, json_t *config)
+{
+    const char *name = NULL;
+    json_t *value = NULL;
+    if (!is_several(config)) {
+        rk_launch_add_document(launch, "config", json_incref(config));
+        return;
+    }
+    json_object_foreach(config, name, value)
+    {
+        rk_launch_add_document(launch, name, json_incref(value));
+    }
+}
+
+static void take_record(rk_launch *launch, json_t *root)
+{
+    const json_t *argv = json_object_get(root, "argv");
+    for (size_t i = 0; i < json_array_size(argv); i++) {
+        const char *word = json_string_value(json_array_get(argv, i));
+        rk_launch_add_word(launch, word ? word : "", 1);
+    }
+    if (json_is_object(json_object_get(root, "config"))) {
+        take_config(launch, json_object_get(root, "config"));
+    }
+    rk_launch_set_reader(launch, json_string_value(json_object_get(root, "framework")),
+                         json_string_value(json_object_get(root, "release")));
+    take_world(launch, json_object_get(root, "world"));
+}
+
+/* ---- forms ----------------------------------------------------------------------------------- */
+
+static rk_status parse_json(const char *text, size_t size, rk_launch *launch, rk_error *err)
+{
+    rk_json_doc doc = {0};
+    const rk_status status = rk_json_parse(text, size, launch->name, &doc, err);
+    if (status) {
+        return status;
+    }
+    if (json_is_array(json_object_get(doc.root, "argv")) ||
+        json_is_object(json_object_get(doc.root, "config"))) {
+        take_record(launch, doc.root);
+    } else {
+        rk_launch_add_document(launch, "config", json_incref(doc.root));
+    }
+    rk_json_clear(&doc);
+    return RK_OK;
+}
+
+/* Words between blanks; quotes keep blanks, a backslash keeps the next character or line. */
+static rk_status parse_line(const char *text, size_t size, rk_launch *launch, rk_error *err)
+{
+    char *word = malloc(size + 1);
+    if (!word) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %s", launch->name);
+    }
+    size_t length = 0;
+    char quote = '\0';
+    bool inside = false;
+    int line = 1;
+    for (size_t i = 0; i <= size; i++) {
+        const char c = i < size ? text[i] : '\n';
+        const bool blank = !quote && (c == ' ' || c == '\t' || c == '\n' || c == '\r');
+        if (blank && inside) {
+            word[length] = '\0';
+            rk_launch_add_word(launch, word, line);
+            inside = false;
+            length = 0;
+        } else if (c == quote || (!quote && (c == '"' || c == '\''))) {
+            quote = quote ? '\0' : c;
+            inside = true;
+        } else if (c == '\\' && quote != '\'' && i + 1 < size) {
+            i++;
+            if (text[i] != '\n') {
+                word[length++] = text[i];
+                inside = true;
+            }
+        } else if (!blank) {
+            word[length++] = c;
+            inside = true;
+        }
+        line += c == '\n';
+    }
+    free(word);
+    return RK_OK;
+}
+
+/* The first word that is a script or names a module: what stands before it launches it. */
+static void find_program(rk_launch *launch)
+{
+    launch->program = launch->word_count;
+    for (size_t i = 0; i < launch->word_count; i++) {
+        const char *word = launch->words[i].text;
+        const bool module = i > 0 && strcmp(launch->words[i - 1].text, "-m") == 0 &&
+                            strncmp(word, "torch.distributed", strlen("torch.distributed")) != 0;
+        if (rk_ends_with(word, ".py") || module) {
+            launch->program = i;
+            return;
+        }
+    }
+}
+
+rk_status rk_launch_parse(const char *text, size_t size, const char *name, rk_launch *launch,
+                          rk_error *err)
+{
+    launch->name = launch->name ? launch->name : strdup(name);
+    if (!launch->name) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %s", name);
+    }
+    if (rk_ends_with(name, ".py")) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s: a Python file, which is not read; give the line that runs it, or the "
+                       "configuration that it makes",
+                       name);
+    }
+    size_t blank = 0;
+    while (blank < size && strchr(" \t\r\n", text[blank])) {
+        blank++;
+    }
+    const rk_status status = blank < size && text[blank] == '{'
+                                 ? parse_json(text, size, launch, err)
+                                 : parse_line(text, size, launch, err);
+    find_program(launch);
+    return status;
+}
+
+rk_status rk_launch_load(const char *path, rk_launch *launch, rk_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    *launch = (rk_launch){.name = strdup(path)};
+    if (!launch->name) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %s", path);
+    }
+    const char *slash = strrchr(path, '/');
+    launch->folder = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
+    rk_status status = read_file(path, &text, &size, err);
+    status = status ? status : rk_launch_parse(text, size, path, launch, err);
+    free(text);
+    return status;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files of lib/launch that cut a launch into keys. */
+#ifndef RK_LAUNCH_LAUNCH_PARTS_H
+#define RK_LAUNCH_LAUNCH_PARTS_H
+
+#include "io/csv_in.h"
+#include "launch/launch.h"
+
+/* One row of data/launch_flags. */
+typedef struct rk_launch_flag {
+    const char *name;
+    const char *type;  /* "int", "bool-switch", "bool-switch (turns off)", "list by blanks", ... */
+    const char *usual; /* default; "": none */
+    const char *class; /* "no-cost", "layout", "kernel", "unsupported", ... */
+    const char *field; /* the fact that it states; "": the reader's code says */
+    const char *note;  /* what no prediction counts; "": nothing */
+} rk_launch_flag;
+
+/* A name or another name of a flag, sorted by it. */
+typedef struct rk_flag_name {
+    const char *name;
+    size_t order; /* of equal names the first stays */
+    rk_launch_flag flag;
+} rk_flag_name;
+
+/* The flags of a reader: all tables together.  All zero is an empty one. */
+typedef struct rk_flag_table {
+    bool dash_is_underscore;
+    rk_csv_in tables[RK_LAUNCH_TABLES_MAX]; /* hold the texts */
+    rk_flag_name *names;                    /* owned; sorted */
+    size_t count;
+} rk_flag_table;
+
+rk_status rk_flag_table_load(const rk_launch_reader *reader, rk_flag_table *table, rk_error *err);
+void rk_flag_table_clear(rk_flag_table *table);
+
+/* The flag of a name without its dashes; NULL: the table lacks it. */
+const rk_launch_flag *rk_flag_table_find(const rk_flag_table *table, const char *name);
+
+void rk_launch_add_key(rk_launch *launch, const rk_launch_key *key);
+
+/* The words behind the program as keys, and the values of all documents. */
+void rk_launch_cut_words(rk_launch *launch, const rk_flag_table *table);
+void rk_launch_flatten_documents(rk_launch *launch);
+
+/* Reads a number as launches write it: "1_953_125", "5e8"; false: it is none. */
+bool rk_launch_read_number(const char *text, double *value);
+
+/* "true" and "false", however they are written ("True", "1", "yes", "on"); else NULL. */
+const char *rk_launch_truth_text(const char *text);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From keys to facts: the reader, its table, what follows, and what became of every key. */
+#include "base/error.h"
+#include "launch/launch_parts.h"
+
+#include <string.h>
+
+/* ---- readers --------------------------------------------------------------------------------- */
+
+#define RK_LAUNCH_READER_ENTRY(name) &rk_launch_reader_##name,
+const rk_launch_reader *const rk_launch_readers[] = {RK_LAUNCH_READER_LIST(RK_LAUNCH_READER_ENTRY)
+                                                         NULL};
+#undef RK_LAUNCH_READER_ENTRY
+
+/* The reader that the launch names, or the one that is surest. */
+static const rk_launch_reader *find_reader(const rk_launch *launch)
+{
+    const rk_launch_reader *best = NULL;
+    int most = 0;
+    for (size_t i = 0; rk_launch_readers[i]; i++) {
+        if (launch->framework && strcmp(rk_launch_readers[i]->name, launch->framework) == 0) {
+            return rk_launch_readers[i];
+        }
+        const int sure = rk_launch_readers[i]->recognise(launch);
+        if (sure > most) {
+            most = sure;
+            best = rk_launch_readers[i];
+        }
+    }
+    return best;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+/* The value of a key as its field has it: a switch that turns off says false. */
+static const char *fact_value(const rk_launch_key *key, const rk_launch_flag *flag)
+{
+    const bool negates = strstr(flag->type, "turns off") != NULL;
+    if (strncmp(flag->type, "bool", strlen("bool")) != 0) {
+        return key->value;
+    }
+    const char *truth = key->value ? rk_launch_truth_text(key->value) : "true";
+    if (!truth) {
+        return key->value;
+    }
+    return (strcmp(truth, "true") == 0) != negates ? "true" : "false";
+}
+
+static void state_by_table(rk_launch *launch, const rk_flag_table *table)
+{
+    for (size_t i = 0; i < launch->key_count; i++) {
+        rk_launch_key *key = &launch->keys[i];
+        const rk_launch_flag *flag = rk_flag_table_find(table, key->name);
+        const char *value = flag && flag->field[0] ? fact_value(key, flag) : NULL;
+        if (value && (!key->json || !json_is_null(key->json))) {
+            key->use = RK_KEY_USED;
+            rk_launch_state(launch, flag->field, value, RK_FACT_STATED, key);
+        }
+    }
+}
+
+/* Whether a key only repeats what the framework does anyway. */
+static bool is_usual(const rk_launch_key *key, const rk_launch_flag *flag)
+{
+    if (!key->value) {
+        return key->json != NULL; /* null */
+    }
+    const char *truth = rk_launch_truth_text(key->value);
+    const char *usual = strcmp(flag->usual, "off") == 0  ? "false"
+                        : strcmp(flag->usual, "on") == 0 ? "true"
+                                                         : flag->usual;
+    return strcmp(key->value, flag->usual) == 0 || (truth && strcmp(truth, usual) == 0);
+}
+
+static void class_keys(rk_launch *launch, const rk_flag_table *table)
+{
+    for (size_t i = 0; i < launch->key_count; i++) {
+        rk_launch_key *key = &launch->keys[i];
+        const rk_launch_flag *flag =
+            key->use == RK_KEY_UNREAD ? rk_flag_table_find(table, key->name) : NULL;
+        if (key->use != RK_KEY_UNREAD) {
+            continue;
+        }
+        if (!flag) {
+            key->use = RK_KEY_UNKNOWN;
+        } else if (strcmp(flag->class, "no-cost") == 0 || strcmp(flag->class, "data") == 0 ||
+                   strcmp(flag->class, "launcher") == 0 || is_usual(key, flag)) {
+            key->use = RK_KEY_WITHOUT_COST;
+        } else {
+            key->use = RK_KEY_NOT_PRICED;
+            key->note = rk_launch_keep(launch, flag->note[0] ? flag->note : flag->class);
+        }
+    }
+}
+
+/* ---- what follows ---------------------------------------------------------------------------- */
+
+/* a x b, or 0 where one is not known or it is too much to be meant. */
+static int64_t times(int64_t a, int64_t b)
+{
+    return a > 0 && b > 0 && a <= INT32_MAX && b <= INT32_MAX ? a * b : 0;
+}
+
+static void derive_count(rk_launch *launch, const char *field, int64_t value)
+{
+    if (value > 0) {
+        rk_launch_state_count(launch, field, value, RK_FACT_DERIVED, NULL);
+    }
+}
+
+void rk_launch_derive(rk_launch *launch)
+{
+    derive_count(
+        launch, "processes",
+        times(rk_launch_count_of(launch, "nodes"), rk_launch_count_of(launch, "gpus_per_node")));
+    const int64_t processes = rk_launch_count_of(launch, "processes");
+    const int64_t layout =
+        times(times(rk_launch_count_of(launch, "tp"), rk_launch_count_of(launch, "pp")),
+              rk_launch_count_of(launch, "cp"));
+    if (layout > 0 && processes > 0 && processes % layout == 0) {
+        derive_count(launch, "dp", processes / layout);
+    }
+    const int64_t dp = rk_launch_count_of(launch, "dp");
+    const int64_t micro = rk_launch_count_of(launch, "micro_batch");
+    const int64_t global = rk_launch_count_of(launch, "global_batch");
+    const int64_t accumulation = rk_launch_count_of(launch, "accumulation");
+    if (global == 0) {
+        derive_count(launch, "global_batch", times(times(micro, accumulation), dp));
+    } else if (accumulation == 0 && times(micro, dp) > 0 && global % (micro * dp) == 0) {
+        derive_count(launch, "accumulation", global / (micro * dp));
+    }
+}
+
+rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
+{
+    launch->reader = find_reader(launch);
+    if (!launch->reader) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s: not a launch of a framework that is known; name the framework with "
+                       "--framework, or give the strategy as options",
+                       launch->name);
+    }
+    rk_flag_table table;
+    rk_status status = rk_flag_table_load(launch->reader, &table, err);
+    if (!status) {
+        rk_launch_cut_words(launch, &table);
+        rk_launch_flatten_documents(launch);
+        state_by_table(launch, &table);
+        status = launch->reader->resolve(launch, err);
+    }
+    if (!status) {
+        rk_launch_derive(launch);
+        class_keys(launch, &table);
+    }
+    rk_flag_table_clear(&table);
+    return status || !launch->out_of_memory
+               ? status
+               : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", launch->name);
+}
