@@ -144,7 +144,8 @@ step "installed files" installed
 step "static program" static_program
 # Runs of several ranks, killed sweeps, the fits of stacks and the long comparisons of searches ("slow")
 # ask nothing of a second compiler and take minutes under a sanitizer; Open MPI ("mpi") is not built
-# for TSan, which also leaves out long tests of code without threads ("serial").
+# for TSan.  TSan runs the unit tests and golden answers, without long tests of code that has no
+# threads ("serial"), and of the tests of commands those that search and sweep ("threads").
 # A clean checkout is tested as its release; a changed one as it lies.
 if [ -z "$(git status --porcelain)" ]; then
     step "release" tarball
@@ -153,7 +154,7 @@ fi
 suite build-clang clang-14 "" --no-suite slow
 source=.
 suite build-asan clang-14 "-Db_sanitize=address,undefined -Db_lundef=false --buildtype=debugoptimized" -t 5 --no-suite slow
-suite build-tsan clang-14 "-Dmpi=disabled -Db_sanitize=thread -Db_lundef=false --buildtype=debugoptimized" -t 5 --no-suite reference --no-suite serial --no-suite slow --no-suite mpi
+suite build-tsan clang-14 "-Dmpi=disabled -Db_sanitize=thread -Db_lundef=false --buildtype=debugoptimized" -t 5 --suite unit --suite golden --suite threads --no-suite reference --no-suite serial --no-suite slow --no-suite mpi
 if echo 'int LLVMFuzzerTestOneInput(void){return 0;}' |
     clang -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null; then
     step "fuzz targets, $fuzz_seconds s each" fuzz/run.sh "$fuzz_seconds"
