@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon estimate`: the step of one strategy, its parts, its memory and its communication. */
 #include "base/error.h"
+#include "base/time_text.h"
+#include "base/units.h"
 #include "command/commands.h"
 #include "command/estimate_operators.h"
 #include "command/found.h"
 #include "command/run_rules.h"
 #include "command/sync_answer.h"
+#include "report/gains.h"
 #include "request/launch_flags.h"
+
+#include <string.h>
 
 static const rk_option estimate_options[] = {
     {.name = "explain",
@@ -15,6 +20,11 @@ static const rk_option estimate_options[] = {
      .type = RK_OPTION_FLAG,
      .offset = offsetof(rk_request, explain),
      .help = "show what limits the step and what better hardware would gain"},
+    {.name = "changes",
+     .common = true,
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(rk_request, changes),
+     .help = "list the single changes that make the step faster or leaner, best first"},
     {.name = "operators",
      .type = RK_OPTION_FLAG,
      .offset = offsetof(rk_request, operators),
@@ -31,6 +41,7 @@ struct estimate {
     rk_found found;
     rk_rules rules;         /* filled for text and JSON */
     rk_sensitivities worth; /* filled when they are asked for */
+    rk_fit_changes gains;   /* likewise */
     rk_sync sync;           /* likewise */
     rk_operators operators; /* likewise */
 };
@@ -52,6 +63,32 @@ static rk_status write_tables(FILE *to, const struct estimate *e, const rk_answe
         status = rk_write_volumes(to, e->inputs, answer, style, err);
     }
     return status;
+}
+
+/* A row for each change, and below it the flags of the framework that make it. */
+static void write_gains(FILE *to, const struct estimate *e, const rk_answer *answer)
+{
+    const rk_estimate *now = &answer->estimate;
+    const rk_time_unit unit = rk_time_unit_of(now->step);
+    char step[RK_TIME_TITLE_SIZE], words[RK_FIT_CHANGE_TEXT], flags[RK_FLAG_CHANGE_TEXT];
+    if (e->gains.count == 0) {
+        (void)fputs("No single change makes the step faster or leaner.\n", to);
+        return;
+    }
+    (void)fprintf(to, "%-43s%10s%8s%9s%9s\n", "single change", rk_time_title("step", unit, step),
+                  "%", "GiB", "GiB");
+    for (size_t i = 0; i < e->gains.count; i++) {
+        const rk_fit_change *change = &e->gains.items[i];
+        const rk_estimate *then = &change->estimate;
+        (void)fprintf(to, "%-43.43s%10.3f%+8.1f%9.1f%+9.1f\n",
+                      rk_fit_change_text(&answer->strategy, change, words),
+                      then->step / unit.seconds, 100 * (then->step / now->step - 1),
+                      then->memory.total / GIB, (then->memory.total - now->memory.total) / GIB);
+        (void)rk_flag_change_text(&e->setting, &answer->strategy, change, flags);
+        if (strcmp(flags, words) != 0) {
+            (void)fprintf(to, "    %s\n", flags);
+        }
+    }
 }
 
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
@@ -80,6 +117,10 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         (void)fputc('\n', to);
         rk_rules_write_brief(to, &e->rules);
     }
+    if (!status && e->request->changes) {
+        (void)fputc('\n', to);
+        write_gains(to, e, answer);
+    }
     if (!status && e->request->dp_sync) {
         (void)fputc('\n', to);
         status = rk_sync_write(to, &e->sync, style, err);
@@ -88,6 +129,28 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         status = rk_operators_write_text(to, &e->operators, style, err);
     }
     return status;
+}
+
+static void write_gains_json(rk_json_writer *writer, const struct estimate *e,
+                             const rk_answer *answer)
+{
+    rk_json_open_member(writer, "changes", "[");
+    for (size_t i = 0; i < e->gains.count; i++) {
+        const rk_fit_change *change = &e->gains.items[i];
+        char words[RK_FIT_CHANGE_TEXT], flags[RK_FLAG_CHANGE_TEXT];
+        rk_json_item(writer);
+        rk_json_open(writer, "{");
+        rk_json_string(writer, "change", rk_fit_change_text(&answer->strategy, change, words));
+        rk_json_string(writer, "flags",
+                       rk_flag_change_text(&e->setting, &answer->strategy, change, flags));
+        rk_json_real(writer, "step_s", change->estimate.step);
+        rk_json_real(writer, "saved_s", answer->estimate.step - change->estimate.step);
+        rk_json_real(writer, "memory_total_bytes", change->estimate.memory.total);
+        rk_json_real(writer, "saved_bytes",
+                     answer->estimate.memory.total - change->estimate.memory.total);
+        rk_json_close(writer, "}");
+    }
+    rk_json_close(writer, "]");
 }
 
 static void write_members(rk_json_writer *writer, const void *what)
@@ -102,6 +165,9 @@ static void write_members(rk_json_writer *writer, const void *what)
     rk_answer_write_json(writer, answer);
     if (e->request->explain) {
         rk_explanation_write_json(writer, answer, &e->worth);
+    }
+    if (e->request->changes) {
+        write_gains_json(writer, e, answer);
     }
     rk_rules_write_json(writer, &e->rules);
     if (e->request->dp_sync) {
@@ -160,6 +226,9 @@ static rk_status run_estimate(rk_job *job, void *arguments, rk_error *err)
     }
     if (!status && answer && !request->csv) {
         status = rk_rules_fill(&e->setting, answer, &e->rules, err);
+    }
+    if (!status && answer && request->changes) {
+        status = rk_find_gains(&e->setting, &answer->strategy, &answer->estimate, &e->gains, err);
     }
     if (!status && answer && request->dp_sync) {
         status = rk_sync_fill(request, &e->setting, answer, &e->sync, err);

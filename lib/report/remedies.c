@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KIND_COUNT 10
+#define KIND_COUNT 14
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
@@ -37,6 +37,14 @@ unsigned rk_change_kinds(const rk_strategy *a, const rk_strategy *b)
                                a->states.optimizer < b->states.optimizer ||
                                a->states.optimizer > b->states.optimizer},
         {RK_CHANGE_PRECISION, a->precision != b->precision || a->low_weights != b->low_weights},
+        {RK_CHANGE_OVERLAP,
+         a->tp == b->tp && (a->tp_overlap != b->tp_overlap || a->grad_overlap != b->grad_overlap ||
+                            a->param_overlap != b->param_overlap ||
+                            a->pp_overlap != b->pp_overlap || a->moe_overlap != b->moe_overlap)},
+        {RK_CHANGE_SP, a->tp == b->tp && a->sp != b->sp},
+        {RK_CHANGE_SCHEDULE, a->pp == b->pp && a->vp == b->vp && a->schedule != b->schedule},
+        {RK_CHANGE_KERNELS,
+         a->graph_capture != b->graph_capture || a->flash_attention != b->flash_attention},
     };
     unsigned set = 0;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -125,19 +133,30 @@ const char *rk_fit_change_text(const rk_strategy *from, const rk_fit_change *cha
     if (change->kinds & RK_CHANGE_OFFLOAD) {
         add(&w, "offload %.60s", text_of(to, "offload", text));
     }
+    if (change->kinds & RK_CHANGE_OVERLAP) {
+        add(&w, "overlap %.60s", text_of(to, "overlap", text));
+    }
+    if (change->kinds & RK_CHANGE_SP) {
+        add(&w, "sequence parallelism");
+    }
+    if (change->kinds & RK_CHANGE_SCHEDULE) {
+        add(&w, "schedule %s", rk_schedule_names[to->schedule]);
+    }
+    if (change->kinds & RK_CHANGE_KERNELS) {
+        add(&w, from->graph_capture != to->graph_capture ? "CUDA graphs" : "fused attention");
+    }
     add_states(&w, from, to);
     if (change->kinds & RK_CHANGE_PRECISION) {
         add(&w, "%s%s", rk_precision_names[to->precision],
-            to->low_weights ? " with weights in it alone" : "");
+            to->low_weights ? ", weights held in it" : "");
     }
     return out;
 }
 
 /* ---- neighbours ------------------------------------------------------------------------------ */
 
-typedef void visitor(void *user, const rk_strategy *changed);
-
-static void offer(const rk_setting *s, const rk_strategy *changed, visitor *visit, void *user)
+static void offer(const rk_setting *s, const rk_strategy *changed, rk_change_visitor *visit,
+                  void *user)
 {
     if (rk_strategy_legal(s->model, s->system, changed, s->framework, NULL)) {
         visit(user, changed);
@@ -148,7 +167,8 @@ static void offer(const rk_setting *s, const rk_strategy *changed, visitor *visi
  * Smaller data types of states: --grad-reduce-in-bf16, and --exp-avg-dtype of the precision-aware
  * optimizer, which is distributed.  Bytes of moments are those of both.
  */
-static void offer_states(const rk_setting *s, const rk_strategy *from, visitor *visit, void *user)
+static void offer_states(const rk_setting *s, const rk_strategy *from, rk_change_visitor *visit,
+                         void *user)
 {
     const rk_strategy usual = rk_strategy_defaults(s->model);
     const bool known = rk_framework_of(s->framework)->narrow_states;
@@ -172,7 +192,7 @@ static void offer_states(const rk_setting *s, const rk_strategy *from, visitor *
     }
 }
 
-static void offer_precision(const rk_setting *s, const rk_strategy *from, visitor *visit,
+static void offer_precision(const rk_setting *s, const rk_strategy *from, rk_change_visitor *visit,
                             void *user)
 {
     rk_strategy changed = *from;
@@ -189,7 +209,8 @@ static void offer_precision(const rk_setting *s, const rk_strategy *from, visito
     }
 }
 
-static void visit_all(const rk_setting *s, const rk_strategy *from, visitor *visit, void *user)
+void rk_visit_changes(const rk_setting *s, const rk_strategy *from, rk_change_visitor *visit,
+                      void *user)
 {
     rk_changes_each(s, from, visit, user);
     offer_states(s, from, visit, user);
@@ -294,12 +315,12 @@ rk_status rk_find_fit_changes(const rk_setting *setting, const rk_strategy *from
         w.bytes[bit] = (double)INFINITY;
     }
     w.status = rk_makespans_new(&w.makespans, err);
-    visit_all(setting, from, judge, &w); /* does nothing after a failure */
+    rk_visit_changes(setting, from, judge, &w); /* does nothing after a failure */
     if (changes->count == 0) {
         const struct walk first = w;
         for (int bit = 0; bit < KIND_COUNT && !w.status; bit++) {
             if (first.bytes[bit] < (double)INFINITY) {
-                visit_all(setting, &first.leanest[bit], judge, &w);
+                rk_visit_changes(setting, &first.leanest[bit], judge, &w);
             }
         }
     }

@@ -17,6 +17,10 @@ typedef enum rk_change_kind {
     RK_CHANGE_OFFLOAD = 128,
     RK_CHANGE_STATES = 256, /* data types of gradients and optimizer moments */
     RK_CHANGE_PRECISION = 512,
+    RK_CHANGE_OVERLAP = 1024,  /* traffic behind compute */
+    RK_CHANGE_SP = 2048,       /* sequence parallelism alone */
+    RK_CHANGE_SCHEDULE = 4096, /* of the same stages */
+    RK_CHANGE_KERNELS = 8192,  /* CUDA graphs, fused attention */
 } rk_change_kind;
 
 /* A legal strategy on as many accelerators that fits. */
@@ -42,10 +46,17 @@ const char *rk_fit_change_text(const rk_strategy *from, const rk_fit_change *cha
                                char out[RK_FIT_CHANGE_TEXT]);
 
 /*
+ * Calls `visit` for the neighbours of rk_changes_each and, for Megatron-LM, for gradients in bf16,
+ * moments in bf16 or 8 bits, and linears in fp8.
+ */
+typedef void rk_change_visitor(void *user, const rk_strategy *changed);
+void rk_visit_changes(const rk_setting *setting, const rk_strategy *from, rk_change_visitor *visit,
+                      void *user);
+
+/*
  * Finds what makes a legal strategy fit: of each kind of change that does, the fastest, all sorted
- * by step time.  Beside the neighbours of rk_changes_each these are, for Megatron-LM, gradients in
- * bf16 and moments in bf16 or 8 bits, and linears in fp8.  Where no single change is enough, two
- * are combined: any second one after the first of each kind that saves most memory.
+ * by step time, out of those of rk_visit_changes.  Where no single change is enough, two are
+ * combined: any second one after the first of each kind that saves most memory.
  */
 rk_status rk_find_fit_changes(const rk_setting *setting, const rk_strategy *from,
                               rk_fit_changes *changes, rk_error *err);

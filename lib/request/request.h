@@ -44,6 +44,7 @@ typedef struct rk_request {
     bool side_links;
     bool low_weights, low_activations, nf4_weights, no_mtp;
     bool json, csv, explain, operators, bounded, exhaustive;
+    bool changes; /* of estimate: what single changes gain */
     bool dp_sync; /* of estimate: compare ways of data parallelism */
     int64_t dp_servers, dp_every, sites;
     double staleness_price, site_bandwidth; /* the last in GB/s */

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A change of a strategy as the difference of two launch files. */
+#include "framework/launch.h"
+#include "report/gains.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a launch file in memory ----------------------------------------------------------------- */
+
+typedef struct launch_text {
+    char *start; /* owned */
+    size_t size;
+    bool failed;
+} launch_text;
+
+static void append(void *user, const char *piece, size_t size)
+{
+    launch_text *t = user;
+    char *larger = t->failed ? NULL : realloc(t->start, t->size + size + 1);
+    if (!larger) {
+        t->failed = true;
+        return;
+    }
+    t->start = larger;
+    memcpy(t->start + t->size, piece, size);
+    t->size += size;
+    t->start[t->size] = '\0';
+}
+
+/* The first writer of a framework; NULL: it has none. */
+static rk_launch_writer *find_writer(rk_framework framework)
+{
+    for (size_t i = 0; rk_launch_names[i]; i++) {
+        if (rk_launch_kinds[i].framework == framework) {
+            return rk_launch_kinds[i].write;
+        }
+    }
+    return NULL;
+}
+
+static bool write_file(const rk_setting *setting, const rk_strategy *strategy, launch_text *file)
+{
+    rk_error ignored; /* what the writer refuses is said in other words */
+    rk_out *out = NULL;
+    rk_launch_notes notes = {.count = 0};
+    const rk_launch launch = {.model = setting->model,
+                              .system = setting->system,
+                              .stack = setting->stack,
+                              .strategy = strategy,
+                              .title = "",
+                              .notes = &notes};
+    rk_launch_writer *write = find_writer(setting->framework);
+    if (!write || rk_out_open_writer(append, file, &out, &ignored)) {
+        return false;
+    }
+    const rk_status status = write(&launch, out, &ignored);
+    return rk_out_close(out, &ignored) == RK_OK && !status && !file->failed && file->start;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* A line without indentation and the backslash that continues it; moves *at behind it. */
+static const char *next_line(const char **at, size_t *length)
+{
+    const char *line = *at + strspn(*at, " \t");
+    const char *end = line + strcspn(line, "\n");
+    *at = *end ? end + 1 : end;
+    while (end > line && strchr(" \\\t", end[-1])) {
+        end--;
+    }
+    *length = (size_t)(end - line);
+    return line;
+}
+
+/* The name of a flag or a key: up to the first blank or "=". */
+static size_t name_length(const char *line, size_t length)
+{
+    size_t i = 0;
+    while (i < length && line[i] != ' ' && line[i] != '=') {
+        i++;
+    }
+    return i;
+}
+
+/* Whether a file has a line, or one of its name. */
+static bool has_line(const launch_text *file, const char *wanted, size_t length)
+{
+    size_t found = 0;
+    for (const char *at = file->start; *at;) {
+        const char *line = next_line(&at, &found);
+        if (found >= length && strncmp(line, wanted, length) == 0 &&
+            (found == length || line[length] == ' ' || line[length] == '=')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_flag(const char *line, size_t length)
+{
+    return length > 0 && line[0] != '#' && line[0] != '[' && (line[0] == '-' || strchr(line, '='));
+}
+
+typedef struct words {
+    char *out;
+    size_t used;
+} words;
+
+static void add(words *w, const char *before, const char *line, size_t length)
+{
+    if (w->used < RK_FLAG_CHANGE_TEXT) {
+        const int n = snprintf(w->out + w->used, RK_FLAG_CHANGE_TEXT - w->used, "%s%s%.*s",
+                               w->used > 0 ? ", " : "", before, (int)length, line);
+        w->used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static void compare(const launch_text *from, const launch_text *to, words *w)
+{
+    size_t length = 0;
+    for (const char *at = to->start; *at;) {
+        const char *line = next_line(&at, &length);
+        if (is_flag(line, length) && !has_line(from, line, length)) {
+            add(w, "", line, length);
+        }
+    }
+    for (const char *at = from->start; *at;) {
+        const char *line = next_line(&at, &length);
+        const size_t name = name_length(line, length);
+        if (is_flag(line, length) && !has_line(to, line, name)) {
+            add(w, "without ", line, name);
+        }
+    }
+}
+
+const char *rk_flag_change_text(const rk_setting *setting, const rk_strategy *from,
+                                const rk_fit_change *change, char out[RK_FLAG_CHANGE_TEXT])
+{
+    launch_text before = {NULL}, after = {NULL};
+    words w = {.out = out};
+    out[0] = '\0';
+    if (write_file(setting, from, &before) && write_file(setting, &change->strategy, &after)) {
+        compare(&before, &after, &w);
+    }
+    if (w.used == 0) {
+        char text[RK_FIT_CHANGE_TEXT];
+        (void)snprintf(out, RK_FLAG_CHANGE_TEXT, "%s", rk_fit_change_text(from, change, text));
+    }
+    free(before.start);
+    free(after.start);
+    return out;
+}

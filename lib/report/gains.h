@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Single changes that make a step faster or leaner, as the framework writes them. */
+#ifndef RK_REPORT_GAINS_H
+#define RK_REPORT_GAINS_H
+
+#include "report/remedies.h"
+
+/* Changes of less than so much are not worth a line: of the step, of its memory. */
+#define RK_GAIN_LEAST_TIME   0.005
+#define RK_GAIN_LEAST_MEMORY 0.03
+
+/* A change that saves memory may cost so much of the step. */
+#define RK_GAIN_MOST_COST 0.15
+
+/*
+ * Finds what one change of a legal strategy gains: of each kind of change the fastest that fits and
+ * is faster than `now`, best first; then of each kind that saves memory the one that saves most, if
+ * it costs little time.  The changes are those of rk_find_fit_changes, overlap, sequence
+ * parallelism, schedule, CUDA graphs and fused attention.
+ */
+rk_status rk_find_gains(const rk_setting *setting, const rk_strategy *from, const rk_estimate *now,
+                        rk_fit_changes *gains, rk_error *err);
+
+/*
+ * The flags that a launch file of the framework (--emit) has more, less or otherwise with `to` than
+ * with `from`: "--recompute-granularity selective, without --use-distributed-optimizer".  Where the
+ * framework has no writer, or it refuses one of them, the words of rk_fit_change_text.  Returns
+ * `out`, which is cut where it is too small.
+ */
+#define RK_FLAG_CHANGE_TEXT 512
+const char *rk_flag_change_text(const rk_setting *setting, const rk_strategy *from,
+                                const rk_fit_change *change, char out[RK_FLAG_CHANGE_TEXT]);
+
+#endif
