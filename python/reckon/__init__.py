@@ -48,6 +48,7 @@ from .results import (
     Explanation,
     Fit,
     Interval,
+    Launch,
     MeasuredRun,
     Picture,
     Plan,
@@ -59,6 +60,7 @@ from .results import (
     Timeline,
     Validation,
     choice_of,
+    launch_of,
     plan_of,
     run_of,
     shortage_of,
@@ -73,6 +75,7 @@ __all__ = [
     "Fit",
     "Interval",
     "MeasuredRun",
+    "Launch",
     "NothingFitsError",
     "Picture",
     "Plan",
@@ -84,8 +87,12 @@ __all__ = [
     "Table",
     "Timeline",
     "Validation",
+    "calibrate",
     "catalogue",
     "comm",
+    "convert",
+    "design",
+    "emit",
     "estimate",
     "explain",
     "fit",
@@ -93,6 +100,8 @@ __all__ = [
     "print_progress",
     "run",
     "schema",
+    "shape",
+    "show",
     "sweep",
     "timeline",
     "validate",
@@ -264,6 +273,86 @@ def sweep(
     if not answer.found:
         raise NothingFitsError("nothing fits at any point of the grid", table, {})
     return Sweep(items=_read_csv(answer.text), raw=table)
+
+
+def design(
+    model: Document,
+    system: Document,
+    *,
+    prices: Document,
+    progress: Optional[ProgressCallback] = None,
+    **options: Any,
+) -> Table:
+    """
+    Machines that train a model fast enough, on the front of speed and price, cheapest first:
+    the numbers of `system` that `prices` varies.
+    """
+    asked = {"model": model, "system": system, "prices": prices, **options}
+    answer = _ask("design", asked, progress)
+    return Table(items=list(answer.get("front", [])), raw=answer)
+
+
+def shape(
+    model: Document,
+    system: Document,
+    *,
+    progress: Optional[ProgressCallback] = None,
+    **options: Any,
+) -> Table:
+    """Shapes of about as many parameters as the model has, fastest first."""
+    answer = _ask("shape", {"model": model, "system": system, **options}, progress)
+    return Table(items=list(answer.get("shapes", [])), raw=answer)
+
+
+def emit(
+    model: Document,
+    system: Document,
+    *,
+    kind: str = "megatron",
+    progress: Optional[ProgressCallback] = None,
+    **options: Any,
+) -> str:
+    """
+    The launch file that starts the best strategy, or the one that options give in full: `kind` is
+    "megatron", "megatron-slurm", "torchtitan" or "torchtitan-python".  Raises NothingFitsError.
+    """
+    asked = {"model": model, "system": system, **options}
+    answer = run_command("estimate", {**asked, "emit": kind}, progress)
+    if not answer.text:
+        raise NothingFitsError(shortage_of(fit_of(asked)), dict(fit_of(asked)), asked)
+    return answer.text
+
+
+def convert(
+    launch: Union[str, "os.PathLike[str]", Sequence[str]],
+    *,
+    progress: Optional[ProgressCallback] = None,
+    **options: Any,
+) -> Launch:
+    """
+    The job that a launch of a training framework means: a file (script, YAML, TOML, JSON), or the
+    words of a command line.  Nothing is run.
+    """
+    if isinstance(launch, (str, os.PathLike)):
+        answer = _ask("convert", {"from": launch, **options}, progress)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "launch.json"
+            path.write_text(to_json("launch", {"argv": list(launch)}), encoding="utf-8")
+            answer = _ask("convert", {"from": path, **options}, progress)
+    return launch_of(answer)
+
+
+def show(name: str) -> Dict[str, Any]:
+    """A document of the catalogue or a file: a model, a system, an accelerator or a stack."""
+    return json.loads(run_command("show", {"name": name, "json": True}).text)
+
+
+def calibrate(
+    recipe: Document, *, progress: Optional[ProgressCallback] = None, **options: Any
+) -> Dict[str, Any]:
+    """The constants of a recipe, fitted to its measurements; the report as JSON."""
+    return _ask("calibrate", {"recipe": recipe, **options}, progress)
 
 
 def schema(command: str, method: Optional[str] = None) -> Dict[str, Any]:

@@ -31,7 +31,8 @@ def _interrupt_of_main() -> Optional[BaseException]:
     if not main.is_alive():
         last = getattr(sys, "last_value", None)
         return last if isinstance(last, KeyboardInterrupt) else None
-    handled = getattr(sys, "_current_exceptions", dict)().get(main.ident)
+    handled: Any = getattr(sys, "_current_exceptions", dict)()
+    handled = handled.get(main.ident)
     value = handled[1] if isinstance(handled, tuple) else handled  # a tuple before Python 3.12
     return value if isinstance(value, KeyboardInterrupt) else None
 
@@ -77,7 +78,8 @@ class Call(Generic[T]):
             except queue.Empty:
                 continue
             if kind == "answer":
-                return value
+                answer: T = value
+                return answer
             if kind == "raise":
                 raise value
             assert self._progress

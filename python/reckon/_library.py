@@ -126,12 +126,13 @@ _library = _declare(_load())
 
 def version() -> str:
     """The version of the library, e.g. "0.1.0"."""
-    return _library.rk_version().decode()
+    return str(_library.rk_version().decode())
 
 
 def catalogue(kind: str) -> List[str]:
     """The names of the built-in catalogue of a kind: "models", "systems", "stacks"..."""
-    names, folder, index = [], ctypes.c_char_p(), 0
+    names: List[str] = []
+    folder, index = ctypes.c_char_p(), 0
     while True:
         name = _library.rk_catalogue_name(index, ctypes.byref(folder))
         if name is None:
@@ -158,7 +159,8 @@ def _plain(value: Any) -> Any:
         return value.item()  # a scalar of numpy or of a tensor library
     if hasattr(value, "tolist"):
         return value.tolist()
-    for read in (operator.index, float):
+    readers: List[Callable[[Any], Any]] = [operator.index, float]
+    for read in readers:
         try:
             return read(value)
         except TypeError:
@@ -240,7 +242,7 @@ def fit_of(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The answer of `fit` to a question of another command, whose other options are left out."""
     known = json.loads(command_schema("fit"))["properties"]
     asked = {key: value for key, value in options.items() if key.replace("-", "_") in known}
-    return json.loads(run_command("fit", {**asked, "json": True}).text)
+    return dict(json.loads(run_command("fit", {**asked, "json": True}).text))
 
 
 class Answer:
@@ -280,17 +282,15 @@ def _run_job(
     pieces: List[bytes] = []
     remarks: List[str] = []
 
-    @_WRITE
     def write(_user: Any, data: Any, size: int) -> None:
         pieces.append(ctypes.string_at(data, size))
 
-    @_REMARK
     def remark(_user: Any, line: bytes) -> None:
         remarks.append(line.decode(errors="replace"))
 
-    @_PROGRESS
     def progress(_user: Any, at: Any) -> bool:
-        return report(at.contents.what.decode(), at.contents.done, at.contents.total)
+        done: bool = report(at.contents.what.decode(), at.contents.done, at.contents.total)
+        return done
 
     error, command, job = _Error(), ctypes.c_void_p(), ctypes.c_void_p()
     found = _library.rk_command_find(name.encode())
@@ -304,7 +304,10 @@ def _run_job(
     try:
         _check(_library.rk_job_set_json(job, request, ctypes.byref(error)), error)
         control = _Control(
-            size=ctypes.sizeof(_Control), write=write, remark=remark, progress=progress
+            size=ctypes.sizeof(_Control),
+            write=_WRITE(write),
+            remark=_REMARK(remark),
+            progress=_PROGRESS(progress),
         )
         _check(_library.rk_job_run(job, ctypes.byref(control), ctypes.byref(error)), error)
         text = b"".join(pieces).decode()

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 def _fill(kind: Type[T], members: Mapping[str, Any]) -> T:
     """Takes the fields of a dataclass from JSON members of the same names; `raw` is all of them."""
-    names = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    names = {field.name for field in dataclasses.fields(kind)}
     values = {key: value for key, value in members.items() if key in names}
     if "raw" in names:
         values["raw"] = dict(members)
@@ -23,7 +23,7 @@ def _fill(kind: Type[T], members: Mapping[str, Any]) -> T:
 
 def _frame(rows: Sequence[Mapping[str, Any]]) -> Any:
     try:
-        import pandas
+        import pandas  # type: ignore[import]
     except ImportError as error:
         raise ImportError("to_frame() needs pandas: pip install pandas") from error
     return pandas.DataFrame(list(rows))
@@ -349,6 +349,29 @@ class Table(Result):
 
 
 @dataclasses.dataclass(frozen=True)
+class Launch(Table):
+    """
+    The job of a launch.  A row is a field with its value and origin; `keys` has the keys that were
+    used, cost nothing, are not priced or are unknown.
+    """
+
+    reader: str
+    facts: Dict[str, Any]
+    keys: Dict[str, List[Dict[str, Any]]]
+
+
+def launch_of(raw: Dict[str, Any]) -> Launch:
+    facts = raw.get("facts", {})
+    return Launch(
+        items=[{"field": name, **fact} for name, fact in facts.items()],
+        raw=raw,
+        reader=str(raw.get("reader", "")),
+        facts={name: fact["value"] for name, fact in facts.items()},
+        keys=dict(raw.get("keys", {})),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
 class Sweep(Table):
     """Points of a sweep with their strategies: numbers, True and False, texts; None: no value."""
 
@@ -537,13 +560,16 @@ def _place(value: float, low: float, high: float, start: float, length: float) -
 
 def _scatter(rows: Sequence[Mapping[str, Any]], x: str, y: str, width: int) -> Picture:
     """A column over another; rows without a number in both are left out."""
-    points = [(row.get(x), row.get(y)) for row in rows]
-    points = [(a, b) for a, b in points if isinstance(a, (int, float))
-              and isinstance(b, (int, float))]
+    pairs = [(row.get(x), row.get(y)) for row in rows]
+    points = [
+        (float(a), float(b))
+        for a, b in pairs
+        if isinstance(a, (int, float)) and isinstance(b, (int, float))
+    ]
     if not points:
         raise LookupError(f"no row has a number in both {x!r} and {y!r}")
     height, left, below = 320, 80, 50
-    xs, ys = [float(a) for a, _ in points], [float(b) for _, b in points]
+    xs, ys = [a for a, _ in points], [b for _, b in points]
     dots = "".join(
         f'<circle cx="{_place(a, min(xs), max(xs), left, width - left - 20):.1f}" '
         f'cy="{_place(b, min(ys), max(ys), height - below, below + 20 - height):.1f}" r="3" '

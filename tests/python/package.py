@@ -151,6 +151,44 @@ class Package(unittest.TestCase):
                             exhaustive=numpy.bool_(True))
         self.assertEqual(plain.best.strategy, other.best.strategy)
 
+    def test_shape(self):
+        shapes = reckon.shape("llama3-8b", "h100-sxm", accelerators=8, global_batch=64, blocks=32,
+                              heads=32)
+        self.assertEqual(shapes[0]["shape"]["hidden"], 4096)
+        self.assertGreater(shapes[0]["step_s"], 0)
+
+    def test_design(self):
+        prices = {"name": "two sizes", "currency": "$", "processor": 19000, "source": "assumed",
+                  "axes": [{"key": "processors", "values": [8, 16]}]}
+        machines = reckon.design("llama3-8b", "h100-sxm", prices=prices, global_batch=64)
+        prices = [machine["cost"] for machine in machines.rows()]
+        self.assertGreater(len(prices), 1)
+        self.assertEqual(prices, sorted(prices))
+
+    def test_emit(self):
+        asked = {"accelerators": 8, "tp": 2, "global_batch": 64}
+        script = reckon.emit("llama3-8b", "h100-sxm", **asked)
+        self.assertIn("--tensor-model-parallel-size 2", script)
+        self.assertIn("[parallelism]", reckon.emit(
+            "llama3-8b", "h100-sxm", kind="torchtitan", framework="torchtitan", **asked))
+        with self.assertRaises(reckon.NothingFitsError):
+            reckon.emit("llama3-70b", "h100-sxm", accelerators=1, global_batch=1)
+
+    def test_show(self):
+        self.assertEqual(reckon.show("llama3-8b")["layers"], 32)
+
+    def test_convert(self):
+        words = "torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 2".split()
+        launch = reckon.convert(words)
+        self.assertEqual(launch.reader, "megatron-lm")
+        self.assertIn("tp", launch.facts)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "run.sh"
+            path.write_text(" ".join(words))
+            self.assertEqual(reckon.convert(path).facts, launch.facts)
+        with self.assertRaises(reckon.ReckonError):
+            reckon.convert(["cat", "x"])
+
     def test_explain(self):
         explanation = reckon.explain("llama3-8b", "h100-sxm", accelerators=8, global_batch=64)
         gains = [row["gain"] for row in explanation.rows() if row["runs"]]
