@@ -69,8 +69,9 @@ def _candidates() -> List[str]:
     given = os.environ.get("RECKON_LIBRARY")
     if given:
         return [given]
-    found = []
-    if shutil.which("pkg-config"):
+    inside = pathlib.Path(__file__).with_name("libreckon.so")  # of a wheel
+    found = [str(inside)] if inside.exists() else []
+    if shutil.which("pkg-config") and not found:
         asked = subprocess.run(
             ["pkg-config", "--variable=libdir", "libreckon"], capture_output=True, text=True
         )
