@@ -2,11 +2,11 @@
 /*
  * Build tool: writes the documents and tables of data/ as a C file that defines rk_catalogue.
  *
- *     embed DATA OUTPUT DEPFILE KIND[=FOLDER][:csv]...
+ *     embed DATA OUTPUT DEPFILE KIND[=FOLDER][:csv|:html]...
  *
- * reads DATA/FOLDER/(name).json for every kind, or (name).csv where the kind says so; FOLDER is
- * KIND by default.  Entries come out sorted by kind and name, as rk_catalogue_find expects; DEPFILE
- * lists everything that was looked at, for ninja.
+ * reads DATA/FOLDER/(name).json for every kind, or (name).csv or .html where the kind says so;
+ * FOLDER is KIND by default.  Entries come out sorted by kind and name, as rk_catalogue_find
+ * expects; DEPFILE lists everything that was looked at, for ninja.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -80,6 +80,11 @@ static int is_table(const struct dirent *entry)
     return stem_length(entry->d_name, ".csv") > 0;
 }
 
+static int is_page(const struct dirent *entry)
+{
+    return stem_length(entry->d_name, ".html") > 0;
+}
+
 /* Names may end in any character, so the ending is left out of the comparison. */
 static int compare_entries(const struct dirent **a, const struct dirent **b)
 {
@@ -89,7 +94,7 @@ static int compare_entries(const struct dirent **a, const struct dirent **b)
     return order ? order : (n > m) - (n < m);
 }
 
-/* One argument, "KIND[=FOLDER][:csv]". */
+/* One argument, "KIND[=FOLDER][:csv|:html]". */
 static void embed_kind(output *out, const char *data, const char *argument)
 {
     char path[4096];
@@ -100,8 +105,12 @@ static void embed_kind(output *out, const char *data, const char *argument)
     const int folder_length = (int)(argument + named - folder);
     snprintf(path, sizeof(path), "%s/%.*s", data, folder_length, folder);
     write_dependency(out->deps, path);
-    const int count = scandir(
-        path, &entries, strcmp(argument + named, ":csv") ? is_document : is_table, compare_entries);
+    const char *ending = argument + named;
+    const int count = scandir(path, &entries,
+                              strcmp(ending, ":csv") == 0    ? is_table
+                              : strcmp(ending, ":html") == 0 ? is_page
+                                                             : is_document,
+                              compare_entries);
     if (count < 0) {
         die("cannot list", path);
     }
@@ -127,7 +136,7 @@ static int compare_kinds(const void *a, const void *b)
 int main(int argc, char **argv)
 {
     if (argc < 5) {
-        fputs("usage: embed DATA OUTPUT DEPFILE KIND[=FOLDER][:csv]...\n", stderr);
+        fputs("usage: embed DATA OUTPUT DEPFILE KIND[=FOLDER][:csv|:html]...\n", stderr);
         return 2;
     }
     char *table = NULL;

@@ -24,8 +24,11 @@ void rk_calculon_request_init(void *request)
 rk_status rk_calculon_request_check(void *request, rk_error *err)
 {
     rk_calculon_request *r = request;
-    const rk_output output = {
-        .path = r->output, .json = &r->json, .csv = &r->csv, .message = RK_OUTPUT_MESSAGE};
+    const rk_output output = {.path = r->output,
+                              .json = &r->json,
+                              .csv = &r->csv,
+                              .html = true,
+                              .message = RK_OUTPUT_MESSAGE};
     return r->json && r->csv ? rk_fail(err, RK_ERR_INVALID, "--json and --csv exclude each other")
                              : rk_output_settle(&output, err);
 }

@@ -260,8 +260,11 @@ static rk_status check_ways(const rk_comm_args *args, rk_error *err)
 /* The formats that the files ask for. */
 static rk_status settle_files(rk_comm_args *args, rk_error *err)
 {
-    const rk_output output = {
-        .path = args->output, .json = &args->json, .csv = &args->csv, .message = RK_OUTPUT_MESSAGE};
+    const rk_output output = {.path = args->output,
+                              .json = &args->json,
+                              .csv = &args->csv,
+                              .html = true,
+                              .message = RK_OUTPUT_MESSAGE};
     const rk_status status = rk_output_settle(&output, err);
     return status ? status : rk_output_check_plot("plot", args->plot, err);
 }

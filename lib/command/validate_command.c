@@ -248,6 +248,7 @@ static rk_status settle_files(rk_validate_request *request, rk_error *err)
         .path = request->output,
         .json = request->whole ? NULL : &request->json,
         .csv = request->whole ? NULL : &request->csv,
+        .html = !request->whole,
         .message = request->whole ? "whole runs are compared in a Markdown table: .md or text"
                                   : RK_OUTPUT_MESSAGE,
     };

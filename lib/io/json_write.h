@@ -45,7 +45,10 @@ void rk_json_open_member(rk_json_writer *writer, const char *key, const char *br
  */
 #define RK_SCHEMA_VERSION 1
 
-/* Opens an answer: an object that begins with the versions of the schema and of the library. */
+/*
+ * Opens an answer: an object that begins with the versions of the schema and of the library.  In a
+ * file that ends in .html it stands in the page pages/report.html, which shows it.
+ */
 void rk_json_open_answer(rk_json_writer *writer);
 
 /*

@@ -29,6 +29,8 @@ struct rk_out {
     char target[PATH_MAX];    /* "" when the file is written directly */
     char temporary[PATH_MAX]; /* beside the target, on the same file system */
     int failure;              /* errno of the first failure, or 0 */
+    const char *tail;         /* of a page around JSON; NULL: there is none */
+    size_t tail_size;
 };
 
 /* Some file systems do not support it and return an error. */
@@ -152,7 +154,7 @@ rk_status rk_out_open_writer(rk_out_writer *write, void *user, rk_out **out, rk_
     return RK_OK;
 }
 
-void rk_out_write(rk_out *out, const char *text, size_t size)
+static void write_plain(rk_out *out, const char *text, size_t size)
 {
     errno = 0;
     if (!out->file) {
@@ -162,6 +164,29 @@ void rk_out_write(rk_out *out, const char *text, size_t size)
     } else if (!out->failure && size > 0 && gzfwrite(text, 1, size, out->file) != size) {
         out->failure = errno ? errno : EIO;
     }
+}
+
+void rk_out_write(rk_out *out, const char *text, size_t size)
+{
+    const char *end = text + size;
+    for (const char *found; out->tail && (found = memchr(text, '<', (size_t)(end - text)));) {
+        write_plain(out, text, (size_t)(found - text));
+        write_plain(out, "\\u003c", strlen("\\u003c"));
+        text = found + 1;
+    }
+    write_plain(out, text, (size_t)(end - text));
+}
+
+bool rk_out_is_page(const rk_out *out)
+{
+    return rk_ends_with(out->name, ".html") || rk_ends_with(out->name, ".htm") ||
+           rk_ends_with(out->name, ".html.gz");
+}
+
+void rk_out_embed(rk_out *out, const char *tail, size_t size)
+{
+    out->tail = tail;
+    out->tail_size = size;
 }
 
 void rk_out_text(rk_out *out, const char *text)
@@ -200,6 +225,9 @@ void rk_out_fail_memory(rk_out *out)
 rk_status rk_out_close(rk_out *out, rk_error *err)
 {
     rk_status status = RK_OK;
+    if (out->tail) {
+        write_plain(out, out->tail, out->tail_size);
+    }
     errno = 0;
     if (out->file && gzclose_w(out->file) != Z_OK && !out->failure) {
         out->failure = errno ? errno : EIO;

@@ -25,6 +25,15 @@ void rk_out_write(rk_out *out, const char *text, size_t size);
 void rk_out_text(rk_out *out, const char *text);
 void rk_out_printf(rk_out *out, const char *format, ...) RK_PRINTF(2, 3);
 
+/* Whether the output is a file whose name ends in .html or .htm. */
+bool rk_out_is_page(const rk_out *out);
+
+/*
+ * What is written from here on stands in a script element of a page: '<' of strings becomes an
+ * escape of JSON.  rk_out_close writes `tail`, which is borrowed.
+ */
+void rk_out_embed(rk_out *out, const char *tail, size_t size);
+
 /* Marks the output as failed for lack of memory. */
 void rk_out_fail_memory(rk_out *out);
 

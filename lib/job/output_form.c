@@ -67,19 +67,21 @@ rk_status rk_output_settle(const rk_output *output, rk_error *err)
     const rk_output_form form = rk_output_form_of(output->path);
     const unsigned written = 1U << RK_OUTPUT_TEXT | (output->json ? 1U << RK_OUTPUT_JSON : 0) |
                              (output->csv ? 1U << RK_OUTPUT_CSV : 0) |
+                             (output->html ? 1U << RK_OUTPUT_HTML : 0) |
                              (output->svg ? 1U << RK_OUTPUT_SVG : 0);
+    const bool json = form == RK_OUTPUT_JSON || form == RK_OUTPUT_HTML;
     const rk_status status = rk_output_check("output", output->path, written, output->message, err);
     if (status) {
         return status;
     }
-    if (output->json && *output->json && form != RK_OUTPUT_ANY && form != RK_OUTPUT_JSON) {
+    if (output->json && *output->json && form != RK_OUTPUT_ANY && !json) {
         return refuse("output", output->path, "--json says otherwise; leave out one", err);
     }
     if (output->csv && *output->csv && form != RK_OUTPUT_ANY && form != RK_OUTPUT_CSV) {
         return refuse("output", output->path, "--csv says otherwise; leave out one", err);
     }
     if (output->json) {
-        *output->json = *output->json || form == RK_OUTPUT_JSON;
+        *output->json = *output->json || json;
     }
     if (output->csv) {
         *output->csv = *output->csv || form == RK_OUTPUT_CSV;

@@ -34,11 +34,12 @@ rk_status rk_output_check_plot(const char *option, const char *path, rk_error *e
 typedef struct rk_output {
     const char *path; /* of --output */
     bool *json, *csv; /* set where the ending asks for them; NULL: the command does not write it */
+    bool html;        /* it writes reports too: JSON in a page (rk_json_open_answer) */
     bool svg;         /* it writes pictures too */
-    const char *message; /* what it writes: "the answer is written as .json, .csv or text" */
+    const char *message; /* what it writes: RK_OUTPUT_MESSAGE */
 } rk_output;
 
-#define RK_OUTPUT_MESSAGE "the answer is written as .json, .csv or text"
+#define RK_OUTPUT_MESSAGE "the answer is written as .html (a report), .json, .csv or text"
 
 /*
  * Takes --json or --csv from the ending of the output file.  Refuses an ending that says otherwise

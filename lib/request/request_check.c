@@ -108,6 +108,7 @@ rk_status rk_request_settle_output(rk_request *request, rk_error *err)
         .path = request->output,
         .json = &request->json,
         .csv = &request->csv,
+        .html = !request->pictures,
         .svg = request->pictures,
         .message = request->pictures
                        ? "a timeline is written as .json (a trace), .csv, .svg or text"

@@ -155,7 +155,7 @@ done
 {
     wrong 'a timeline is written as .json (a trace), .csv, .svg or text' timeline $run -o x.png.gz
     wrong 'a timeline is written as' timeline $run -o x.pdf
-    wrong 'the answer is written as .json, .csv or text' plan $run -o x.svg
+    wrong 'the answer is written as .html (a report), .json, .csv or text' plan $run -o x.svg
     wrong 'the answer is written as' run $run --tokens 1T -o x.xlsx
     wrong '--json says otherwise' estimate $run --json -o x.csv
     wrong '--csv says otherwise' timeline $run --csv -o x.svg
