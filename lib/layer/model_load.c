@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Returns where the last name of path[0..end) starts. */
 static const char *last_name(const char *path, const char *end)
@@ -49,8 +50,28 @@ static void name_after_file(const char *path, char *out, size_t size)
 
 rk_status rk_model_read(const json_t *object, rk_model *model, rk_error *err)
 {
-    return rk_document_is_config(object) ? rk_hf_config_read(object, &rk_all_kinds, model, err)
-                                         : rk_model_from_json(object, &rk_all_kinds, model, err);
+    return rk_document_is_config(object)
+               ? rk_hf_config_read(object, NULL, &rk_all_kinds, model, err)
+               : rk_model_from_json(object, &rk_all_kinds, model, err);
+}
+
+/* Reads a config.json with the architecture.json beside it, where there is one. */
+static rk_status read_with_own(const rk_json_doc *doc, rk_model *model, rk_error *err)
+{
+    char path[1024];
+    rk_json_doc own;
+    const bool beside = rk_json_is_file(doc->name) && rk_document_is_config(doc->root) &&
+                        rk_path_beside("architecture.json", doc->name, path, sizeof(path)) &&
+                        access(path, R_OK) == 0;
+    if (!beside) {
+        return rk_model_read(doc->root, model, err);
+    }
+    rk_status status = rk_json_load(path, NULL, &own, err);
+    if (!status) {
+        status = rk_hf_config_read(doc->root, own.root, &rk_all_kinds, model, err);
+        rk_json_clear(&own);
+    }
+    return status;
 }
 
 rk_status rk_model_load(const char *name, rk_model *model, rk_error *err)
@@ -60,7 +81,7 @@ rk_status rk_model_load(const char *name, rk_model *model, rk_error *err)
     if (status) {
         return status;
     }
-    status = rk_model_read(doc.root, model, err);
+    status = read_with_own(&doc, model, err);
     if (status) {
         rk_error_set_file(err, doc.name);
     } else if (model->name[0] == '\0') {

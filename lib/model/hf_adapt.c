@@ -14,7 +14,7 @@ static void set_biases(hf_draft *draft, bool value)
 }
 
 /* Apertus: xIELU has two learned numbers per layer. */
-rk_status rk_hf_adapt_apertus(hf_draft *draft, rk_error *err)
+static rk_status adapt_apertus(hf_draft *draft, rk_error *err)
 {
     (void)err;
     draft->layer.ffn.activation_scalars = 2;
@@ -33,7 +33,7 @@ static rk_status adapt_first_chatglm(hf_draft *draft, const json_t *width, rk_er
 }
 
 /* ChatGLM and GLM-4: groups count only with multi_query_attention; linear biases cover q, k, v. */
-rk_status rk_hf_adapt_chatglm(hf_draft *draft, rk_error *err)
+static rk_status adapt_chatglm(hf_draft *draft, rk_error *err)
 {
     const json_t *first = rk_hf_find(draft, "inner_hidden_size");
     bool grouped = false, bias = false, final_norm = false;
@@ -62,7 +62,7 @@ rk_status rk_hf_adapt_chatglm(hf_draft *draft, rk_error *err)
  * Falcon has three shapes: the new one (40B, 180B) with groups of heads and two norms side by
  * side, one key and value head with one norm (7B), and plain heads one after the other (RW).
  */
-rk_status rk_hf_adapt_falcon(hf_draft *draft, rk_error *err)
+static rk_status adapt_falcon(hf_draft *draft, rk_error *err)
 {
     const bool groups = draft->size[HF_KV_HEADS] > 1 && rk_hf_find(draft, "n_head_kv"); /* 40B */
     bool new_shape = false, multi_query = false;
@@ -83,7 +83,7 @@ rk_status rk_hf_adapt_falcon(hf_draft *draft, rk_error *err)
 }
 
 /* StarCoder: one key and value head, unless multi_query is off. */
-rk_status rk_hf_adapt_gpt_bigcode(hf_draft *draft, rk_error *err)
+static rk_status adapt_gpt_bigcode(hf_draft *draft, rk_error *err)
 {
     bool multi_query = false;
     const rk_status status =
@@ -93,7 +93,7 @@ rk_status rk_hf_adapt_gpt_bigcode(hf_draft *draft, rk_error *err)
 }
 
 /* Grok-2: a dense network, whose width is intermediate_size, beside the experts. */
-rk_status rk_hf_adapt_grok(hf_draft *draft, rk_error *err)
+static rk_status adapt_grok(hf_draft *draft, rk_error *err)
 {
     int64_t *size = draft->size;
     bool beside = false;
@@ -108,7 +108,7 @@ rk_status rk_hf_adapt_grok(hf_draft *draft, rk_error *err)
 }
 
 /* OLMo of the first generation: a width or a ratio for both gated branches; a table of its own. */
-rk_status rk_hf_adapt_hf_olmo(hf_draft *draft, rk_error *err)
+static rk_status adapt_hf_olmo(hf_draft *draft, rk_error *err)
 {
     const json_t *ratio = rk_hf_find(draft, "mlp_ratio");
     const json_t *width = rk_hf_find(draft, "mlp_hidden_size");
@@ -125,7 +125,7 @@ rk_status rk_hf_adapt_hf_olmo(hf_draft *draft, rk_error *err)
 }
 
 /* Arcee's AFMoE: the output of attention is gated. */
-rk_status rk_hf_adapt_afmoe(hf_draft *draft, rk_error *err)
+static rk_status adapt_afmoe(hf_draft *draft, rk_error *err)
 {
     (void)err;
     draft->layer.attention.output_gate = true;
@@ -133,7 +133,7 @@ rk_status rk_hf_adapt_afmoe(hf_draft *draft, rk_error *err)
 }
 
 /* Aria: intermediate_size is the width of an expert, unless another key says it. */
-rk_status rk_hf_adapt_aria(hf_draft *draft, rk_error *err)
+static rk_status adapt_aria(hf_draft *draft, rk_error *err)
 {
     (void)err;
     if (draft->size[HF_EXPERT_FFN] > 0) {
@@ -143,7 +143,7 @@ rk_status rk_hf_adapt_aria(hf_draft *draft, rk_error *err)
 }
 
 /* Arctic: a dense network of the width of the model beside the experts, with a norm of its own. */
-rk_status rk_hf_adapt_arctic(hf_draft *draft, rk_error *err)
+static rk_status adapt_arctic(hf_draft *draft, rk_error *err)
 {
     bool beside = true;
     const rk_status status =
@@ -156,7 +156,7 @@ rk_status rk_hf_adapt_arctic(hf_draft *draft, rk_error *err)
 }
 
 /* ERNIE 4.5 with vision: tokens of pictures have experts of their own. */
-rk_status rk_hf_adapt_ernie_vl(hf_draft *draft, rk_error *err)
+static rk_status adapt_ernie_vl(hf_draft *draft, rk_error *err)
 {
     (void)err;
     if (json_is_array(rk_hf_find(draft, "moe_num_experts"))) {
@@ -166,7 +166,7 @@ rk_status rk_hf_adapt_ernie_vl(hf_draft *draft, rk_error *err)
 }
 
 /* Jais: the FFN may be gated, and positions may be a table. */
-rk_status rk_hf_adapt_jais(hf_draft *draft, rk_error *err)
+static rk_status adapt_jais(hf_draft *draft, rk_error *err)
 {
     const char *activation = json_string_value(rk_hf_find(draft, "activation_function"));
     const char *positions = json_string_value(rk_hf_find(draft, "position_embedding_type"));
@@ -179,7 +179,7 @@ rk_status rk_hf_adapt_jais(hf_draft *draft, rk_error *err)
 }
 
 /* HunYuan of 2025: shared experts have the width of the FFN, and so have routed ones by default. */
-rk_status rk_hf_adapt_hunyuan_v1_moe(hf_draft *draft, rk_error *err)
+static rk_status adapt_hunyuan_v1_moe(hf_draft *draft, rk_error *err)
 {
     int64_t *size = draft->size;
     (void)err;
@@ -194,7 +194,7 @@ rk_status rk_hf_adapt_hunyuan_v1_moe(hf_draft *draft, rk_error *err)
 }
 
 /* HyperCLOVA X: norms may follow attention and FFN too. */
-rk_status rk_hf_adapt_hyperclovax(hf_draft *draft, rk_error *err)
+static rk_status adapt_hyperclovax(hf_draft *draft, rk_error *err)
 {
     bool after = false;
     const rk_status status = rk_hf_read_flag(draft, (hf_flag){"use_post_norm", false}, &after, err);
@@ -206,7 +206,7 @@ rk_status rk_hf_adapt_hyperclovax(hf_draft *draft, rk_error *err)
  * MiniCPM-V and -o: the version of the file says whose layers they are: Qwen2's (2.6), Qwen3's
  * (4.5), else those of Llama (of Llama 3 and of MiniCPM).
  */
-rk_status rk_hf_adapt_minicpmv(hf_draft *draft, rk_error *err)
+static rk_status adapt_minicpmv(hf_draft *draft, rk_error *err)
 {
     const json_t *given = rk_hf_find(draft, "version");
     const char *text = json_string_value(given);
@@ -221,7 +221,7 @@ rk_status rk_hf_adapt_minicpmv(hf_draft *draft, rk_error *err)
 }
 
 /* MiniCPM3: values have the size that heads would have without latents. */
-rk_status rk_hf_adapt_minicpm3(hf_draft *draft, rk_error *err)
+static rk_status adapt_minicpm3(hf_draft *draft, rk_error *err)
 {
     const int64_t hidden = draft->size[HF_HIDDEN], heads = draft->size[HF_HEADS];
     if (draft->size[HF_VALUE_SIZE] == 0 && heads > 0) {
@@ -236,7 +236,7 @@ rk_status rk_hf_adapt_minicpm3(hf_draft *draft, rk_error *err)
 }
 
 /* Molmo: intermediate_size is the sum of both gated branches, and tying has a key of its own. */
-rk_status rk_hf_adapt_molmo(hf_draft *draft, rk_error *err)
+static rk_status adapt_molmo(hf_draft *draft, rk_error *err)
 {
     draft->size[HF_FFN] /= 2;
     return rk_hf_read_flag(draft, (hf_flag){"weight_tying", draft->model.tied}, &draft->model.tied,
@@ -244,7 +244,7 @@ rk_status rk_hf_adapt_molmo(hf_draft *draft, rk_error *err)
 }
 
 /* MPT: the FFN is a multiple of the width; no_bias off gives biases to linears and norms. */
-rk_status rk_hf_adapt_mpt(hf_draft *draft, rk_error *err)
+static rk_status adapt_mpt(hf_draft *draft, rk_error *err)
 {
     const json_t *ratio = rk_hf_find(draft, "expansion_ratio");
     bool no_bias = true;
@@ -265,7 +265,7 @@ rk_status rk_hf_adapt_mpt(hf_draft *draft, rk_error *err)
 }
 
 /* OPT: where norms follow the residual there is no final norm. */
-rk_status rk_hf_adapt_opt(hf_draft *draft, rk_error *err)
+static rk_status adapt_opt(hf_draft *draft, rk_error *err)
 {
     const json_t *projection = rk_hf_find(draft, "word_embed_proj_dim");
     bool norm_first = true, removed = false, has_weights = true;
@@ -294,13 +294,13 @@ rk_status rk_hf_adapt_opt(hf_draft *draft, rk_error *err)
 }
 
 /* PhiMoE: the output layer may have a bias. */
-rk_status rk_hf_adapt_phimoe(hf_draft *draft, rk_error *err)
+static rk_status adapt_phimoe(hf_draft *draft, rk_error *err)
 {
     return rk_hf_read_flag(draft, (hf_flag){"lm_head_bias", false}, &draft->model.head_bias, err);
 }
 
 /* Qwen of the first generation: intermediate_size is the sum of both gated branches. */
-rk_status rk_hf_adapt_qwen(hf_draft *draft, rk_error *err)
+static rk_status adapt_qwen(hf_draft *draft, rk_error *err)
 {
     bool no_bias = true;
     const rk_status status = rk_hf_read_flag(draft, (hf_flag){"no_bias", true}, &no_bias, err);
@@ -312,7 +312,7 @@ rk_status rk_hf_adapt_qwen(hf_draft *draft, rk_error *err)
 }
 
 /* StableLM: one norm serves both branches of a parallel block. */
-rk_status rk_hf_adapt_stablelm(hf_draft *draft, rk_error *err)
+static rk_status adapt_stablelm(hf_draft *draft, rk_error *err)
 {
     (void)err;
     if (draft->model.parallel_block) {
@@ -320,3 +320,28 @@ rk_status rk_hf_adapt_stablelm(hf_draft *draft, rk_error *err)
     }
     return RK_OK;
 }
+
+const hf_special rk_hf_adapt_specials[] = {
+    {"qwen", adapt_qwen, NULL},
+    {"minicpm3", adapt_minicpm3, NULL},
+    {"falcon", adapt_falcon, NULL},
+    {"opt", adapt_opt, NULL},
+    {"gpt_bigcode", adapt_gpt_bigcode, NULL},
+    {"mpt", adapt_mpt, NULL},
+    {"chatglm", adapt_chatglm, NULL},
+    {"apertus", adapt_apertus, NULL},
+    {"stablelm", adapt_stablelm, NULL},
+    {"molmo", adapt_molmo, NULL},
+    {"hf_olmo", adapt_hf_olmo, NULL},
+    {"jais", adapt_jais, NULL},
+    {"hyperclovax", adapt_hyperclovax, NULL},
+    {"minicpmv", adapt_minicpmv, NULL},
+    {"phimoe", adapt_phimoe, NULL},
+    {"hunyuan_v1_moe", adapt_hunyuan_v1_moe, NULL},
+    {"ernie_vl", adapt_ernie_vl, NULL},
+    {"afmoe", adapt_afmoe, NULL},
+    {"grok", adapt_grok, NULL},
+    {"arctic", adapt_arctic, NULL},
+    {"aria", adapt_aria, NULL},
+    {NULL, NULL, NULL},
+};

@@ -51,11 +51,14 @@ static bool is_void(const json_t *value)
 /* Whether the architecture reads a key in its own way. */
 static bool reads_itself(const hf_draft *draft, const char *key)
 {
-    const char *const *at = draft->architecture ? draft->architecture->reads : NULL;
-    while (at && *at && strcmp(*at, key) != 0) {
-        at++;
+    const json_t *reads = draft->architecture ? draft->architecture->reads : NULL;
+    for (size_t i = 0; i < json_array_size(reads); i++) {
+        const char *read = json_string_value(json_array_get(reads, i));
+        if (read && strcmp(read, key) == 0) {
+            return true;
+        }
     }
-    return at && *at;
+    return false;
 }
 
 static rk_status refuse_inexpressible(hf_draft *draft, rk_error *err)
@@ -167,53 +170,67 @@ static const json_t *given_type(const hf_draft *draft)
 }
 
 /* The architecture that an object names: by its type, or by its class where that says nothing. */
-static const hf_architecture *named_by(const json_t *object)
+static const char *named_by(const json_t *object)
 {
     const char *type = json_string_value(json_object_get(object, "model_type"));
     const char *class_name =
         json_string_value(json_array_get(json_object_get(object, "architectures"), 0));
-    const hf_architecture *found = type ? rk_hf_find_type(type) : NULL;
+    const char *found = type ? rk_hf_find_type(type) : NULL;
     return found || !class_name ? found : rk_hf_find_class(class_name);
 }
 
 /* A language model that names no type of its own is of the type of the file around it. */
-static const hf_architecture *named_around(const json_t *root)
+static const char *named_around(const json_t *root)
 {
     char text_type[64];
     const char *type = json_string_value(json_object_get(root, "model_type"));
     (void)snprintf(text_type, sizeof(text_type), "%s_text", type ? type : "");
-    const hf_architecture *found = rk_hf_find_type(text_type);
+    const char *found = rk_hf_find_type(text_type);
     return found ? found : named_by(root);
 }
 
-static rk_status find_architecture(hf_draft *draft, rk_error *err)
+static void find_type(hf_draft *draft)
 {
+    char reason[HF_REASON_SIZE];
     const char *name = json_string_value(given_type(draft));
     const json_t *type = rk_hf_find(draft, "model_type");
-    (void)err;
     if (name) {
-        draft->architecture = named_by(draft->config);
-        const hf_architecture *of_type =
-            type ? rk_hf_find_type(json_string_value(type)) : draft->architecture;
-        draft->note_class = draft->architecture && !of_type;
+        draft->type = named_by(draft->config);
+        draft->note_class = draft->type && type && !rk_hf_find_type(json_string_value(type));
     } else if (draft->config != draft->root && !given_type(draft)) {
-        draft->architecture = named_around(draft->root);
+        draft->type = named_around(draft->root);
     } else if (rk_hf_find(draft, "ssm_cfg")) {
-        draft->architecture = rk_hf_find_type(RK_HF_MAMBA_AUTHORS);
+        draft->type = rk_hf_find_type(RK_HF_MAMBA_AUTHORS);
     }
-    if (name && !draft->architecture && !rk_hf_reason_against(name)) {
-        draft->architecture = rk_hf_guess_type(draft);
-        draft->note_guess = draft->architecture != NULL;
+    if (name && !draft->type && !rk_hf_reason_against(name, reason)) {
+        draft->note_guess = rk_hf_is_like_llama(draft);
+        draft->type = draft->note_guess ? RK_HF_LIKE_LLAMA : NULL;
     }
-    return RK_OK;
+}
+
+/* The architecture of the person, or the document of the type that the file names. */
+static rk_status find_architecture(hf_draft *draft, rk_error *err)
+{
+    rk_status status = RK_OK;
+    if (!draft->own) {
+        find_type(draft);
+        status =
+            draft->type ? rk_json_load(draft->type, "architectures", &draft->document, err) : RK_OK;
+    }
+    const json_t *object = draft->own ? draft->own : draft->document.root;
+    if (!status && object) {
+        status = rk_hf_architecture_read(object, &draft->read, err);
+        draft->architecture = status ? NULL : &draft->read;
+    }
+    return status;
 }
 
 /* Refuses a type whose layers rk_model lacks. */
 static rk_status refuse_by_type(hf_draft *draft, rk_error *err)
 {
+    char reason[HF_REASON_SIZE];
     const char *name = json_string_value(given_type(draft));
-    const char *reason = name && !draft->architecture ? rk_hf_reason_against(name) : NULL;
-    return reason
+    return name && !draft->architecture && rk_hf_reason_against(name, reason)
                ? rk_hf_fail(draft, rk_hf_find(draft, "model_type") ? "model_type" : "architectures",
                             err, "models of type \"%.40s\" have %s, which reckon does not read yet",
                             name, reason)
@@ -231,8 +248,9 @@ static rk_status require_architecture(hf_draft *draft, rk_error *err)
     const char *nearest = name ? rk_hf_nearest_type(name) : NULL;
     return rk_hf_fail(
         draft, key, err,
-        "expected an architecture of Hugging Face that reckon knows, found %s%s%s%s; a "
-        "model document of reckon (see data/models) can describe most others",
+        "expected an architecture of Hugging Face that reckon knows, found %s%s%s%s; describe it "
+        "in architecture.json beside the file (see data/architectures), or the model in a model "
+        "document of reckon (see data/models)",
         given ? rk_json_describe(given, found) : "nothing", nearest ? "; near it is \"" : "",
         nearest ? nearest : "", nearest ? "\"" : "");
 }
@@ -426,17 +444,18 @@ static rk_status derive_model(hf_draft *draft, rk_error *err)
 
 static rk_status adapt(hf_draft *draft, rk_error *err)
 {
-    return draft->architecture->adapt ? draft->architecture->adapt(draft, err) : RK_OK;
+    const hf_special *special = draft->architecture->special;
+    return special && special->adapt ? special->adapt(draft, err) : RK_OK;
 }
 
 static rk_status lay_out(hf_draft *draft, rk_error *err)
 {
-    return draft->architecture->lay_out ? draft->architecture->lay_out(draft, err)
-                                        : rk_hf_lay_out(draft, err);
+    const hf_special *special = draft->architecture->special;
+    return special && special->lay_out ? special->lay_out(draft, err) : rk_hf_lay_out(draft, err);
 }
 
-rk_status rk_hf_config_read(const json_t *object, const rk_kinds *kinds, rk_model *model,
-                            rk_error *err)
+rk_status rk_hf_config_read(const json_t *object, const json_t *architecture, const rk_kinds *kinds,
+                            rk_model *model, rk_error *err)
 {
     static rk_status (*const steps[])(hf_draft *, rk_error *) = {
         find_architecture,
@@ -454,7 +473,7 @@ rk_status rk_hf_config_read(const json_t *object, const rk_kinds *kinds, rk_mode
         lay_out,
         rk_hf_note_rest,
     };
-    hf_draft draft = {.kinds = kinds, .root = object, .path = ""};
+    hf_draft draft = {.kinds = kinds, .root = object, .own = architecture, .path = ""};
     rk_status status = RK_OK;
     find_language_model(&draft);
     for (size_t i = 0; !status && i < COUNT(steps); i++) {
@@ -466,5 +485,6 @@ rk_status rk_hf_config_read(const json_t *object, const rk_kinds *kinds, rk_mode
     if (!status) {
         *model = draft.model;
     }
+    rk_json_clear(&draft.document);
     return status;
 }

@@ -10,9 +10,11 @@
  * Reads the language model of a parsed file and checks it.  What the typed layers of rk_model
  * cannot express (linear attention, layers without attention, sparse attention with an indexer...)
  * is refused with the reason.  model->name stays empty, model->seq is the context of the model but
- * at most 8192 tokens; `err` gets JSON path and message, the caller adds the file.
+ * at most 8192 tokens.  `architecture` says how its layers look, as the documents of
+ * data/architectures; NULL: the one of its model_type.  `err` gets JSON path and message, the
+ * caller adds the file.
  */
-rk_status rk_hf_config_read(const json_t *object, const rk_kinds *kinds, rk_model *model,
-                            rk_error *err);
+rk_status rk_hf_config_read(const json_t *object, const json_t *architecture, const rk_kinds *kinds,
+                            rk_model *model, rk_error *err);
 
 #endif

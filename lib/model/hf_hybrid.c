@@ -6,7 +6,7 @@
  */
 #include "base/units.h"
 #include "model/hf_layout.h"
-#include "model/hf_rows.h"
+#include "model/hf_table.h"
 
 #include <math.h>
 #include <string.h>
@@ -64,37 +64,6 @@ static const mamba_keys mamba2_keys = {
     8,
     4,
 };
-
-static const char *const reads_nemotron_h[] = {"mamba_num_heads",
-                                               "mamba_head_dim",
-                                               "ssm_state_size",
-                                               "chunk_size",
-                                               "time_step_rank",
-                                               "hybrid_override_pattern",
-                                               "layers_block_type",
-                                               "moe_latent_size",
-                                               "moe_shared_expert_intermediate_size",
-                                               "mtp_layers_block_type",
-                                               "mtp_hybrid_override_pattern",
-                                               "layer_types",
-                                               NULL};
-static const char *const reads_granite_hybrid[] = {"mamba_n_heads",
-                                                   "mamba_d_state",
-                                                   "mamba_chunk_size",
-                                                   "layer_types",
-                                                   "attn_layer_indices",
-                                                   "layers_block_type",
-                                                   NULL};
-static const char *const reads_falcon_h1[] = {"mamba_n_heads",        "mamba_d_state",
-                                              "mamba_d_ssm",          "mamba_chunk_size",
-                                              "mlp_expansion_factor", NULL};
-static const char *const reads_mamba2[] = {"state_size", "chunk_size", "time_step_rank",
-                                           "ssm_state_size", NULL};
-static const char *const reads_jamba[] = {
-    "mamba_d_state",       "mamba_dt_rank",      "mamba_expand",
-    "attn_layer_period",   "attn_layer_offset",  "expert_layer_period",
-    "expert_layer_offset", "num_logits_to_keep", NULL};
-static const char *const reads_mamba1[] = {"state_size", "time_step_rank", "ssm_state_size", NULL};
 
 /* ---- layers -------------------------------------------------------------------------------- */
 
@@ -395,20 +364,6 @@ static const mamba_keys zamba2_keys = {
     4,
 };
 
-static const char *const reads_zamba2[] = {"adapter_rank",
-                                           "num_mem_blocks",
-                                           "hybrid_layer_ids",
-                                           "layers_block_type",
-                                           "n_mamba_heads",
-                                           "mamba_headdim",
-                                           "mamba_d_state",
-                                           "mamba_ngroups",
-                                           "chunk_size",
-                                           "attention_head_dim",
-                                           "attention_hidden_size",
-                                           "kv_channels",
-                                           NULL};
-
 /* Every head is of 1/n of the hidden state and the embedding together; keys are not shared. */
 static rk_status adapt_zamba2(hf_draft *draft, rk_error *err)
 {
@@ -520,94 +475,14 @@ static rk_status lay_out_authors(hf_draft *draft, rk_error *err)
 
 /* ---- the rows ------------------------------------------------------------------------------ */
 
-const hf_architecture rk_hf_hybrids[] = {
-    {
-        .type = "nemotron_h",
-        .defaults = {SHAPE(131072, 4096, 21504, 1, 32), [HF_KV_HEADS] = 8, [HF_HEAD_SIZE] = 128},
-        .norms = 2,
-        .plain = true,
-        .has_experts = true,
-        .router_bias = YES,
-        LLAMA_BIASES,
-        .reads = reads_nemotron_h,
-        .lay_out = lay_out_nemotron_h,
-    },
-    {
-        .type = "granitemoehybrid",
-        .defaults = {SHAPE(32000, 4096, 11008, 32, 32)},
-        .tied = true,
-        .norms = 2,
-        .has_experts = true,
-        .ffn_is_expert = true,
-        ATTENTION_BIASES,
-        .reads = reads_granite_hybrid,
-        .lay_out = lay_out_granite_hybrid,
-    },
-    {
-        .type = "bamba",
-        .defaults = {SHAPE(128000, 4096, 14336, 32, 32), [HF_KV_HEADS] = 8},
-        .norms = 2,
-        LLAMA_BIASES,
-        .reads = reads_granite_hybrid,
-        .lay_out = lay_out_granite_hybrid,
-    },
-    {
-        .type = "falcon_h1",
-        .defaults = {SHAPE(128000, 4096, 14336, 32, 32), [HF_KV_HEADS] = 8},
-        .norms = 2,
-        LLAMA_BIASES,
-        .reads = reads_falcon_h1,
-        .lay_out = lay_out_falcon_h1,
-    },
-    {
-        .type = "mamba2",
-        .defaults = {SHAPE(32768, 4096, 1, 64, 128)},
-        .norms = 2,
-        .reads = reads_mamba2,
-        .lay_out = lay_out_mamba2,
-    },
-    {
-        .type = "jamba",
-        .defaults = {SHAPE(65536, 4096, 14336, 32, 32), [HF_KV_HEADS] = 8, EXPERTS(16, 2, 0)},
-        .norms = 2,
-        .has_experts = true,
-        .ffn_is_expert = true,
-        .reads = reads_jamba,
-        .lay_out = lay_out_jamba,
-    },
-    {
-        .type = "mamba",
-        .defaults = {SHAPE(50280, 768, 1, 32, 1)},
-        .tied = true,
-        .norms = 2,
-        .reads = reads_mamba1,
-        .lay_out = lay_out_mamba1,
-    },
-    {
-        .type = "falcon_mamba",
-        .defaults = {SHAPE(50280, 768, 1, 32, 1)},
-        .tied = true,
-        .norms = 2,
-        .reads = reads_mamba1,
-        .lay_out = lay_out_mamba1,
-    },
-    {
-        .type = "zamba2",
-        .defaults = {SHAPE(32000, 2560, 0, 54, 32)},
-        .tied = true,
-        .norms = 2,
-        .ffn_multiple = 4,
-        .reads = reads_zamba2,
-        .adapt = adapt_zamba2,
-        .lay_out = lay_out_zamba2,
-    },
-    {
-        .type = RK_HF_MAMBA_AUTHORS,
-        .defaults = {SHAPE(50277, 2560, 1, 64, 1)},
-        .tied = true,
-        .norms = 2,
-        .adapt = adapt_authors,
-        .lay_out = lay_out_authors,
-    },
+const hf_special rk_hf_hybrid_specials[] = {
+    {"nemotron_h", NULL, lay_out_nemotron_h},
+    {"granite_hybrid", NULL, lay_out_granite_hybrid},
+    {"falcon_h1", NULL, lay_out_falcon_h1},
+    {"mamba2", NULL, lay_out_mamba2},
+    {"jamba", NULL, lay_out_jamba},
+    {"mamba1", NULL, lay_out_mamba1},
+    {"zamba2", adapt_zamba2, lay_out_zamba2},
+    {"authors", adapt_authors, lay_out_authors},
+    {NULL, NULL, NULL},
 };
-const size_t rk_hf_hybrids_count = COUNT(rk_hf_hybrids);

@@ -5,29 +5,12 @@
  * code of MiniMax-Text-01 and Kimi Linear.
  */
 #include "base/units.h"
-#include "model/hf_rows.h"
+#include "model/hf_table.h"
 
 #include <string.h>
 
 /* Tokens of a chunk, which no file says: of flash-linear-attention, and of MiniMax's code. */
 enum { DELTA_CHUNK = 64, LIGHTNING_CHUNK = 256 };
-
-static const char *const reads_qwen[] = {
-    "linear_num_key_heads",   "linear_num_value_heads",
-    "linear_key_head_dim",    "linear_value_head_dim",
-    "linear_conv_kernel_dim", "full_attention_interval",
-    "mtp_num_hidden_layers",  NULL,
-};
-static const char *const reads_lfm2[] = {
-    "block_dim",      "conv_dim",         "block_ff_dim", "conv_L_cache",
-    "full_attn_idxs", "num_dense_layers", NULL,
-};
-static const char *const reads_minimax[] = {"attn_type_list", "block_size", NULL};
-static const char *const reads_ling[] = {"layer_group_size", "group_norm_size", NULL};
-static const char *const reads_kimi[] = {
-    "linear_attn_config", "attn_res_block_size",     "routed_expert_hidden_size",
-    "head_dim",           "chunk_size_feed_forward", NULL,
-};
 
 /* ---- layers -------------------------------------------------------------------------------- */
 
@@ -307,92 +290,9 @@ static rk_status lay_out_kimi(hf_draft *draft, rk_error *err)
 #define QWEN_LINEAR                                                                                \
     .norms = 2, HEAD_NORMS, ATTENTION_BIASES, .reads = reads_qwen, .lay_out = lay_out_qwen
 
-const hf_architecture rk_hf_linears[] = {
-    {
-        .type = "qwen3_next",
-        .defaults = {SHAPE(151936, 2048, 5632, 48, 16), [HF_KV_HEADS] = 2, [HF_HEAD_SIZE] = 256,
-                     EXPERTS(512, 10, 512), [HF_SHARED_FFN] = 512},
-        .has_experts = true,
-        .shared_gate = true,
-        QWEN_LINEAR,
-    },
-    {
-        .type = "qwen3_5_text",
-        .defaults = {SHAPE(248320, 4096, 12288, 32, 16), [HF_KV_HEADS] = 4, [HF_HEAD_SIZE] = 256},
-        QWEN_LINEAR,
-    },
-    {
-        .type = "qwen3_5_moe_text",
-        .defaults = {SHAPE(248320, 2048, 0, 40, 16), [HF_KV_HEADS] = 2, [HF_HEAD_SIZE] = 256,
-                     EXPERTS(256, 8, 512), [HF_SHARED_FFN] = 512},
-        .has_experts = true,
-        .shared_gate = true,
-        QWEN_LINEAR,
-    },
-    {
-        .type = "olmo_hybrid",
-        .defaults = {SHAPE(100352, 3840, 11008, 32, 30)},
-        .norms = 2,
-        .normalises_qk = YES,
-        .qk_norm = RK_QK_NORM_FULL,
-        ATTENTION_BIASES,
-        .reads = reads_qwen,
-        .lay_out = lay_out_olmo_hybrid,
-    },
-    {
-        .type = "lfm2",
-        .defaults = {SHAPE(65536, 2560, 12288, 32, 32), [HF_KV_HEADS] = 8},
-        .tied = true,
-        .norms = 2,
-        HEAD_NORMS,
-        .reads = reads_lfm2,
-        .adapt = adjust_lfm2,
-        .lay_out = lay_out_lfm2,
-    },
-    {
-        .type = "lfm2_moe",
-        .defaults = {SHAPE(65536, 2048, 7168, 32, 32), [HF_KV_HEADS] = 8,
-                     EXPERTS(32, 4, 1792), [HF_DENSE_FIRST] = 2},
-        .tied = true,
-        .norms = 2,
-        HEAD_NORMS,
-        .has_experts = true,
-        .router_bias = {"use_expert_bias", true},
-        .reads = reads_lfm2,
-        .lay_out = lay_out_lfm2,
-    },
-    {
-        .type = "minimax_text_01",
-        .defaults = {SHAPE(200064, 6144, 9216, 80, 64), [HF_KV_HEADS] = 8, [HF_HEAD_SIZE] = 128,
-                     EXPERTS(32, 2, 0)},
-        .norms = 2,
-        .has_experts = true,
-        .ffn_is_expert = true,
-        .reads = reads_minimax,
-        .lay_out = lay_out_minimax,
-    },
-    {
-        .type = "bailing_moe_linear",
-        .norms = 2,
-        .normalises_qk = {"use_qk_norm", false},
-        .qk_norm = RK_QK_NORM_HEAD,
-        .bias_qkv = {"use_qkv_bias", false},
-        .bias_out = {"use_bias", false},
-        .bias_ffn = {"use_bias", false},
-        .has_experts = true,
-        .router_bias = {"moe_router_enable_expert_bias", false},
-        .reads = reads_ling,
-        .lay_out = lay_out_ling,
-    },
-    {
-        .type = "kimi_linear",
-        .defaults = {SHAPE(163840, 2304, 9216, 27, 32), [HF_DENSE_FIRST] = 1, [HF_KV_RANK] = 512,
-                     [HF_NOPE_SIZE] = 128, [HF_ROPE_SIZE] = 64, [HF_VALUE_SIZE] = 128},
-        .norms = 2,
-        .has_experts = true,
-        .router_bias = YES,
-        .reads = reads_kimi,
-        .lay_out = lay_out_kimi,
-    },
+const hf_special rk_hf_linear_specials[] = {
+    {"qwen3_next", NULL, lay_out_qwen},  {"olmo_hybrid", NULL, lay_out_olmo_hybrid},
+    {"lfm2", adjust_lfm2, lay_out_lfm2}, {"lfm2_moe", NULL, lay_out_lfm2},
+    {"minimax", NULL, lay_out_minimax},  {"ling", NULL, lay_out_ling},
+    {"kimi", NULL, lay_out_kimi},        {NULL, NULL, NULL},
 };
-const size_t rk_hf_linears_count = COUNT(rk_hf_linears);

@@ -6,22 +6,7 @@
  */
 #include "base/units.h"
 #include "model/hf_layout.h"
-#include "model/hf_rows.h"
-
-static const char *const reads_hunyuan[] = {"use_cla", "cla_share_factor", NULL};
-static const char *const reads_gemma4[] = {
-    "num_kv_shared_layers",
-    "attention_k_eq_v",
-    "global_head_dim",
-    "num_global_key_value_heads",
-    "hidden_size_per_layer_input",
-    "use_double_wide_mlp",
-    "vocab_size_per_layer_input",
-    "enable_moe_block",
-    "expert_intermediate_size",
-    NULL,
-};
-static const char *const reads_step[] = {"share_expert_dim", "use_head_wise_attn_gate", NULL};
+#include "model/hf_table.h"
 
 /* Cross-layer attention: of every `cla_share_factor` layers the first makes keys and values. */
 static rk_status lay_out_hunyuan(hf_draft *draft, rk_error *err)
@@ -129,9 +114,6 @@ static rk_status lay_out_step(hf_draft *draft, rk_error *err)
     return status ? status : rk_hf_lay_out(draft, err);
 }
 
-static const char *const reads_longcat[] = {"zero_expert_num", "expert_ffn_hidden_size",
-                                            "zero_expert_type", NULL};
-
 /*
  * LongCat-Flash: a layer of its file has two of attention and a dense network each; experts stand
  * beside the first network, and beside the attention of the second half.
@@ -156,51 +138,10 @@ static rk_status lay_out_longcat(hf_draft *draft, rk_error *err)
     return status ? status : rk_hf_finish(draft, &to, err);
 }
 
-const hf_architecture rk_hf_sharing[] = {
-    {
-        .type = "longcat_flash",
-        .defaults = {SHAPE(131072, 6144, 12288, 28, 64), EXPERTS(512, 12, 2048),
-                     LATENT(1536, 512, 128, 64, 128)},
-        .norms = 2,
-        .has_experts = true,
-        .router_bias = YES,
-        .bias_qkv = {"attention_bias", false},
-        .reads = reads_longcat,
-        .lay_out = lay_out_longcat,
-    },
-    {
-        .type = "hunyuan",
-        .defaults = {[HF_SHARED_EXPERTS] = 1},
-        .norms = 2,
-        .normalises_qk = {"use_qk_norm", false},
-        .qk_norm = RK_QK_NORM_HEAD,
-        .tied = true,
-        .has_experts = true,
-        .ffn_is_expert = true,
-        .reads = reads_hunyuan,
-        .lay_out = lay_out_hunyuan,
-    },
-    {
-        .type = "gemma4_text",
-        .defaults = {SHAPE(262144, 2304, 9216, 30, 8), [HF_KV_HEADS] = 4, [HF_HEAD_SIZE] = 256,
-                     [HF_WINDOW] = 512, [HF_WINDOW_PERIOD] = 6},
-        .tied = true,
-        .norms = 4,
-        .window = HF_WINDOW_PERIODIC,
-        HEAD_NORMS,
-        ATTENTION_BIASES,
-        .has_experts = true,
-        .reads = reads_gemma4,
-        .lay_out = lay_out_gemma4,
-    },
-    {
-        .type = "step3p7",
-        .norms = 2,
-        HEAD_NORMS,
-        .has_experts = true,
-        .router_bias = {"use_moe_router_bias", false},
-        .reads = reads_step,
-        .lay_out = lay_out_step,
-    },
+const hf_special rk_hf_sharing_specials[] = {
+    {"longcat", NULL, lay_out_longcat},
+    {"hunyuan", NULL, lay_out_hunyuan},
+    {"gemma4", NULL, lay_out_gemma4},
+    {"step", NULL, lay_out_step},
+    {NULL, NULL, NULL},
 };
-const size_t rk_hf_sharing_count = COUNT(rk_hf_sharing);

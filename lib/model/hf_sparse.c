@@ -4,29 +4,9 @@
  * modelling classes of transformers, the released code of DeepSeek-V3.2-Exp, GLM-5 and MiniMax-M3.
  */
 #include "base/units.h"
-#include "model/hf_rows.h"
+#include "model/hf_table.h"
 
 #include <string.h>
-
-static const char *const reads_dsa[] = {
-    "index_n_heads",
-    "index_head_dim",
-    "index_topk",
-    "index_topk_freq",
-    "indexer_types",
-    "index_topk_pattern",
-    "head_dim",
-    "qk_head_dim",
-    "index_share_for_mtp_iteration",
-    NULL,
-};
-static const char *const reads_minimax_m3[] = {"sparse_attention_config", "dense_intermediate_size",
-                                               NULL};
-
-static const char *const reads_v4[] = {
-    "compress_ratios", "hc_mult",         "hc_sinkhorn_iters", "index_n_heads", "index_head_dim",
-    "index_topk",      "num_hash_layers", "o_groups",          "o_lora_rank",   NULL,
-};
 
 /* The ratio of DeepSeek-V4's layers whose entries an indexer picks. */
 enum { V4_PICKED = 4 };
@@ -235,56 +215,9 @@ static rk_status lay_out_v4(hf_draft *draft, rk_error *err)
 
 /* ---- the rows ------------------------------------------------------------------------------ */
 
-const hf_architecture rk_hf_sparse[] = {
-    {
-        .type = "deepseek_v32",
-        .defaults = {SHAPE(129280, 7168, 18432, 61, 128),
-                     EXPERTS(256, 8, 2048), [HF_SHARED_EXPERTS] = 1, [HF_DENSE_FIRST] = 3,
-                     [HF_EXPERT_GROUPS] = 8, [HF_ROUTE_GROUPS] = 4,
-                     LATENT(1536, 512, 128, 64, 128)},
-        .norms = 2,
-        ATTENTION_BIASES,
-        .has_experts = true,
-        .router_bias = YES,
-        .reads = reads_dsa,
-        .lay_out = lay_out_dsa,
-    },
-    {
-        .type = "glm_moe_dsa",
-        .defaults = {SHAPE(154880, 6144, 12288, 78, 64),
-                     EXPERTS(256, 8, 2048), [HF_SHARED_EXPERTS] = 1, [HF_DENSE_FIRST] = 3,
-                     LATENT(2048, 512, 192, 64, 256)},
-        .norms = 2,
-        ATTENTION_BIASES,
-        .has_experts = true,
-        .router_bias = YES,
-        .reads = reads_dsa,
-        .lay_out = lay_out_dsa,
-    },
-    {
-        .type = "deepseek_v4",
-        .defaults = {SHAPE(129280, 4096, 0, 43, 64), [HF_HEAD_SIZE] = 512, [HF_Q_RANK] = 1024,
-                     EXPERTS(256, 6, 2048), [HF_SHARED_EXPERTS] = 1},
-        .norms = 2,
-        .has_experts = true,
-        .router_bias = YES,
-        .clamped = true,
-        .reads = reads_v4,
-        .lay_out = lay_out_v4,
-    },
-    {
-        .type = "minimax_m3",
-        .defaults = {SHAPE(200064, 6144, 3072, 60, 64), [HF_KV_HEADS] = 4, [HF_HEAD_SIZE] = 128,
-                     [HF_DENSE_FFN] = 12288, [HF_DENSE_FIRST] = 3, EXPERTS(128, 4, 0)},
-        .norms = 2,
-        .normalises_qk = {"use_qk_norm", false},
-        .qk_norm = RK_QK_NORM_HEAD,
-        .has_experts = true,
-        .ffn_is_expert = true,
-        .router_bias = {"use_routing_bias", false},
-        .clamped = true,
-        .reads = reads_minimax_m3,
-        .lay_out = lay_out_minimax_m3,
-    },
+const hf_special rk_hf_sparse_specials[] = {
+    {"dsa", NULL, lay_out_dsa},
+    {"v4", NULL, lay_out_v4},
+    {"minimax_m3", NULL, lay_out_minimax_m3},
+    {NULL, NULL, NULL},
 };
-const size_t rk_hf_sparse_count = COUNT(rk_hf_sparse);

@@ -101,40 +101,57 @@ typedef struct hf_architecture {
     int64_t ffn_multiple;    /* FFN width over hidden where HF_FFN is silent */
     int64_t spare_positions; /* rows of the position table beyond HF_CONTEXT */
     hf_window_rule window;
-    rk_status (*adapt)(struct hf_draft *draft, rk_error *err); /* NULL: nothing more to say */
-    /* Gives the model its layers in place of rk_hf_lay_out; and the keys that it reads. */
-    rk_status (*lay_out)(struct hf_draft *draft, rk_error *err);
-    const char *const *reads; /* ends with NULL */
+    const struct hf_special *special; /* NULL: there is nothing that the rest does not say */
+    const json_t *reads;              /* a list of the keys that it reads besides; or NULL */
 } hf_architecture;
 
-/* Architectures without experts, those that may have them, those of layers of several kinds, those
- * with linear attention, those that share keys and values, those with an indexer, and those whose
- * layers have widths of their own. */
-extern const hf_architecture rk_hf_dense[], rk_hf_experts[], rk_hf_hybrids[], rk_hf_linears[],
-    rk_hf_sharing[], rk_hf_sparse[], rk_hf_widths[];
-extern const size_t rk_hf_dense_count, rk_hf_experts_count, rk_hf_hybrids_count,
-    rk_hf_linears_count, rk_hf_sharing_count, rk_hf_sparse_count, rk_hf_widths_count;
+/* What single families do in their own way; the key "code" of an architecture names it. */
+typedef struct hf_special {
+    const char *name;
+    /* Called with all sizes read and all flags set in model and layer, before anything is derived
+     * from them; NULL: nothing more to say. */
+    rk_status (*adapt)(struct hf_draft *draft, rk_error *err);
+    /* Gives the model its layers in place of rk_hf_lay_out; NULL: that does. */
+    rk_status (*lay_out)(struct hf_draft *draft, rk_error *err);
+} hf_special;
+
+/* Each ends with a NULL name. */
+extern const hf_special rk_hf_adapt_specials[], rk_hf_hybrid_specials[], rk_hf_linear_specials[],
+    rk_hf_sharing_specials[], rk_hf_sparse_specials[], rk_hf_widths_specials[];
+
+/*
+ * Reads an architecture, which borrows from the object: a document of data/architectures, or one
+ * of a person.
+ */
+rk_status rk_hf_architecture_read(const json_t *object, hf_architecture *architecture,
+                                  rk_error *err);
 
 /* The type of the files that Mamba's authors publish, which name none but have "ssm_cfg". */
 #define RK_HF_MAMBA_AUTHORS "mamba_ssm"
 
-/* Returns the architecture of a model_type, which may be another name of it; NULL: not known. */
-const hf_architecture *rk_hf_find_type(const char *type);
+/*
+ * The name in data/architectures of a model_type, which may be another name of it, and of a class
+ * such as "GPTNeoXForCausalLM"; NULL: not known.
+ */
+const char *rk_hf_find_type(const char *type);
+const char *rk_hf_find_class(const char *class_name);
 
-/* Returns the architecture of a class such as "GPTNeoXForCausalLM", or NULL. */
-const hf_architecture *rk_hf_find_class(const char *class_name);
-
-/* Why models of a type or a class cannot be read, or NULL when nothing is known against them. */
-const char *rk_hf_reason_against(const char *name);
+/*
+ * Writes why models of a type or a class cannot be read; false, and "", when nothing is known
+ * against them.
+ */
+#define HF_REASON_SIZE 128
+bool rk_hf_reason_against(const char *name, char out[HF_REASON_SIZE]);
 
 /* Returns the model_type that is spelt most like the text, or NULL when none is near. */
 const char *rk_hf_nearest_type(const char *text);
 
 /*
- * The architecture of a type that reckon does not know, when the file describes a decoder like
- * Llama's: all sizes of one, RMSNorm and SiLU.  NULL when it does not.
+ * Whether the file of a type that reckon does not know describes a decoder like Llama's: all sizes
+ * of one, RMSNorm and SiLU.  Then it is read by RK_HF_LIKE_LLAMA.
  */
-const hf_architecture *rk_hf_guess_type(const struct hf_draft *draft);
+#define RK_HF_LIKE_LLAMA "like llama"
+bool rk_hf_is_like_llama(const struct hf_draft *draft);
 
 /* A key that, unless null, false, 0 or empty, makes a model that reckon cannot express. */
 typedef struct hf_refusal {
@@ -158,8 +175,12 @@ typedef struct hf_draft {
     const json_t *root;   /* of the file */
     const json_t *config; /* of the language model: root or a member of it */
     const char *path;     /* of config in the file, "" for the root */
-    const hf_architecture *architecture;
-    bool note_guess; /* the architecture was guessed from the keys */
+    const json_t *own;    /* an architecture of the person; NULL: none */
+    rk_json_doc document; /* of the architecture */
+    const char *type;     /* its name in data/architectures; NULL: not found */
+    hf_architecture read;
+    const hf_architecture *architecture; /* that, once it is read */
+    bool note_guess;                     /* the architecture was guessed from the keys */
     bool note_class; /* it was found by the class, because the type is not known */
     int64_t size[HF_SIZE_COUNT];
     rk_model model;
@@ -208,31 +229,5 @@ rk_status rk_hf_note_rest(hf_draft *draft, rk_error *err);
 
 /* Sets the details of draft->model; nothing in them is refused. */
 rk_status rk_hf_read_details(hf_draft *draft, rk_error *err);
-
-/*
- * What single families do in their own way.  Called with all sizes read and all flags of the
- * table set in model and layer, before anything is derived from them.
- */
-rk_status rk_hf_adapt_afmoe(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_apertus(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_aria(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_arctic(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_chatglm(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_ernie_vl(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_falcon(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_gpt_bigcode(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_grok(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_hf_olmo(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_hunyuan_v1_moe(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_hyperclovax(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_jais(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_minicpm3(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_minicpmv(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_molmo(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_mpt(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_opt(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_phimoe(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_qwen(hf_draft *draft, rk_error *err);
-rk_status rk_hf_adapt_stablelm(hf_draft *draft, rk_error *err);
 
 #endif

@@ -5,16 +5,7 @@
  */
 #include "base/units.h"
 #include "model/hf_layout.h"
-#include "model/hf_rows.h"
-
-static const char *const reads_nas[] = {"block_configs", NULL};
-static const char *const reads_openelm[] = {"num_query_heads",
-                                            "num_kv_heads",
-                                            "ffn_multipliers",
-                                            "model_dim",
-                                            "qkv_multipliers",
-                                            "num_transformer_layers",
-                                            NULL};
+#include "model/hf_table.h"
 
 /* ---- block-wise search (Nemotron NAS) -------------------------------------------------------- */
 
@@ -133,25 +124,8 @@ static rk_status lay_out_openelm(hf_draft *draft, rk_error *err)
 
 /* ---- the rows ------------------------------------------------------------------------------ */
 
-const hf_architecture rk_hf_widths[] = {
-    {
-        .type = "nemotron-nas",
-        .defaults = {SHAPE(128256, 8192, 1, 80, 64)},
-        .norms = 2,
-        LLAMA_BIASES,
-        .reads = reads_nas,
-        .lay_out = lay_out_nas,
-    },
-    {
-        .type = "openelm",
-        .defaults = {SHAPE(32000, 0, 1, 0, 1), [HF_HEAD_SIZE] = 64, [HF_CONTEXT] = 2048},
-        .norms = 2,
-        .tied = true,
-        .normalises_qk = {"normalize_qk_projections", false},
-        .qk_norm = RK_QK_NORM_HEAD,
-        .reads = reads_openelm,
-        .adapt = adapt_openelm,
-        .lay_out = lay_out_openelm,
-    },
+const hf_special rk_hf_widths_specials[] = {
+    {"nas", NULL, lay_out_nas},
+    {"openelm", adapt_openelm, lay_out_openelm},
+    {NULL, NULL, NULL},
 };
-const size_t rk_hf_widths_count = COUNT(rk_hf_widths);

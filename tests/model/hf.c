@@ -7,6 +7,7 @@
 #include "layer/all_kinds.h"
 #include "layer/model_load.h"
 #include "model/hf_config.h"
+#include "model/hf_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -220,9 +221,62 @@ static rk_status read_text(const char *text, rk_model *model, rk_error *err)
         return status;
     }
     assert_true(rk_document_is_config(doc.root));
-    status = rk_hf_config_read(doc.root, &rk_all_kinds, model, err);
+    status = rk_hf_config_read(doc.root, NULL, &rk_all_kinds, model, err);
     rk_json_clear(&doc);
     return status;
+}
+
+/* A type that nobody knows, as an architecture of the person says. */
+static void test_own_architecture(void **state)
+{
+    static const char config[] =
+        "{\"model_type\": \"novel\", \"hidden_size\": 256, \"num_hidden_layers\": 4, "
+        "\"num_attention_heads\": 8, \"intermediate_size\": 512, "
+        "\"vocab_size\": 1000, \"rms_bias\": true}";
+    static const char own[] = "{\"type\": \"novel\", \"norms\": 4, \"bias_qkv\": true, "
+                              "\"defaults\": {\"kv_heads\": 2}, \"reads\": [\"rms_bias\"]}";
+    rk_json_doc doc, architecture;
+    rk_model model;
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_json_parse(config, strlen(config), "config", &doc, &err), RK_OK);
+    assert_int_equal(rk_json_parse(own, strlen(own), "own", &architecture, &err), RK_OK);
+    assert_int_equal(rk_hf_config_read(doc.root, NULL, &rk_all_kinds, &model, &err),
+                     RK_ERR_INVALID);
+    assert_int_equal(rk_hf_config_read(doc.root, architecture.root, &rk_all_kinds, &model, &err),
+                     RK_OK);
+    assert_int_equal(model.types[0].attention.kv_heads, 2);
+    assert_true(model.types[0].attention.bias_qkv);
+    assert_false(model.types[0].attention.bias_out);
+    rk_json_clear(&doc);
+    rk_json_clear(&architecture);
+}
+
+/* Documents of architectures that are wrong, and what is wrong with them. */
+static void test_wrong_architectures(void **state)
+{
+    static const struct {
+        const char *text, *path;
+    } cases[] = {
+        {"{\"norms\": 2}", ""},
+        {"{\"type\": \"x\"}", ""},
+        {"{\"type\": \"x\", \"norms\": 2, \"bias_qkv\": {\"key\": \"a\"}}", "bias_qkv"},
+        {"{\"type\": \"x\", \"norms\": 2, \"code\": \"none of them\"}", "code"},
+        {"{\"type\": \"x\", \"norms\": 2, \"defaults\": {\"hiden\": 3}}", "defaults.hiden"},
+        {"{\"type\": \"x\", \"norms\": 2, \"reads\": 3}", "reads"},
+        {"{\"type\": \"x\", \"norms\": 2, \"window\": \"sometimes\"}", "window"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        rk_json_doc doc;
+        hf_architecture architecture;
+        rk_error err;
+        assert_int_equal(
+            rk_json_parse(cases[i].text, strlen(cases[i].text), "architecture", &doc, &err), RK_OK);
+        assert_int_equal(rk_hf_architecture_read(doc.root, &architecture, &err), RK_ERR_INVALID);
+        assert_string_equal(err.path, cases[i].path);
+        rk_json_clear(&doc);
+    }
 }
 
 static void test_refusals(void **state)
@@ -563,6 +617,8 @@ int main(void)
         cmocka_unit_test(test_towers),
         cmocka_unit_test(test_layers),
         cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_own_architecture),
+        cmocka_unit_test(test_wrong_architectures),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_route_groups),
         cmocka_unit_test(test_foreign_keys),

@@ -44,7 +44,7 @@ static void test_published(void **state)
         const char *name = json_string_value(json_object_get(entry, "name"));
         const char *refused = json_string_value(json_object_get(entry, "refused"));
         const rk_status status =
-            rk_hf_config_read(json_object_get(entry, "config"), &rk_all_kinds, &model, &err);
+            rk_hf_config_read(json_object_get(entry, "config"), NULL, &rk_all_kinds, &model, &err);
         if (refused) {
             assert_int_not_equal(status, RK_OK);
             assert_non_null(strstr(err.message, refused));
