@@ -168,6 +168,8 @@ static const rk_field fields[] = {
     FLAG(bias_ffn, "biases of the feed-forward part"),
     FLAG(normalises_qk, "queries and keys have norms"),
     FIELD(RK_FIELD_ENUM, qk_norm, .names = qk_norm_names, .help = "of which kind"),
+    FLAG(output_gate, "the output of attention is gated elementwise"),
+    FLAG(head_gate, "the output of attention is gated by one number a head"),
     FLAG(sinks, "attention sinks of full layers"),
     FLAG(window_sinks, "of windowed layers"),
     FIELD(RK_FIELD_ENUM, window, .names = window_names, .help = "which layers see a window"),

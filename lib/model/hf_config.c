@@ -316,6 +316,8 @@ static rk_status read_flags(hf_draft *draft, rk_error *err)
         {a->bias_ffn, &layer->ffn.bias},
         {a->sinks, &layer->attention.sinks},
         {a->router_bias, &layer->moe.router_bias},
+        {a->output_gate, &layer->attention.output_gate},
+        {a->head_gate, &layer->attention.head_gate},
         {a->normalises_qk, &normalises_qk},
         {a->parallel, &draft->model.parallel_block},
         {{"tie_word_embeddings", a->tied}, &draft->model.tied},

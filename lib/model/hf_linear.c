@@ -231,6 +231,11 @@ static rk_status lay_out_ling(hf_draft *draft, rk_error *err)
     rk_recurrence_shape *r = &draft->layer.recurrence;
     const int64_t layers = draft->size[HF_LAYERS];
     int64_t group = 1;
+    if (rk_hf_find(draft, "no_kda_lora") || rk_hf_find(draft, "kda_lower_bound")) {
+        return rk_hf_fail(draft, "no_kda_lora", err,
+                          "this model has Kimi delta attention (KDA) between layers of latent "
+                          "attention, which reckon does not read for a model of this type yet");
+    }
     const rk_status status = rk_hf_read_key(draft, "layer_group_size", &group, err);
     group = group > 0 ? group : 1;
     r->heads = r->key_heads = draft->size[HF_HEADS];

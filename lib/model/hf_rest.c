@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a config.json describes beside the language model, which is all that reckon reads. */
+#include "base/text.h"
 #include "base/units.h"
 #include "model/hf_table.h"
 
@@ -87,6 +88,54 @@ static void note_part(hf_draft *draft, const json_t *part, const char *words, co
     rk_hf_note(draft, params > 0 ? counted : words, key);
 }
 
+/* Adds a word and what is to be said of it to the note of the model. */
+static void add_note(hf_draft *draft, const char *sentence, const char *word)
+{
+    char *note = draft->model.note;
+    size_t used = strlen(note);
+    if (used > 0) {
+        (void)snprintf(note + used, sizeof(draft->model.note) - used, "; ");
+        used = strlen(note);
+    }
+    (void)snprintf(note + used, sizeof(draft->model.note) - used, "%s%s", word, sentence);
+}
+
+/* A checkpoint in few bits, which training reads into 16. */
+static void note_quantised(hf_draft *draft)
+{
+    const json_t *q = json_object_get(draft->root, "quantization_config");
+    const char *method = json_string_value(json_object_get(q, "quant_method"));
+    const char *type = json_string_value(json_object_get(q, "quant_algo"));
+    type = type ? type : json_string_value(json_object_get(q, "fmt"));
+    if (json_is_object(q)) {
+        add_note(draft, " checkpoint; trained in bf16",
+                 type     ? type
+                 : method ? method
+                          : "quantised");
+    }
+}
+
+/* Classifiers, reward models and bare models have no output layer of the vocabulary. */
+static void note_other_head(hf_draft *draft)
+{
+    static const char *const endings[] = {"ForSequenceClassification", "ForTokenClassification",
+                                          "ForRewardModel", "RewardModel", "Model"};
+    const char *name =
+        json_string_value(json_array_get(json_object_get(draft->root, "architectures"), 0));
+    if (name && (rk_ends_with(name, "LMHeadModel") || json_object_get(draft->root, "auto_map"))) {
+        return; /* a class of a repository of its own may have one */
+    }
+    for (size_t i = 0; name && i < COUNT(endings); i++) {
+        if (rk_ends_with(name, endings[i])) {
+            add_note(draft,
+                     " has no output layer of the vocabulary: its weights, logits and loss are "
+                     "counted as those of a language model",
+                     name);
+            return;
+        }
+    }
+}
+
 rk_status rk_hf_note_rest(hf_draft *draft, rk_error *err)
 {
     const json_t *objects[] = {draft->root, json_object_get(draft->root, "thinker_config")};
@@ -99,6 +148,8 @@ rk_status rk_hf_note_rest(hf_draft *draft, rk_error *err)
             }
         }
     }
+    note_quantised(draft);
+    note_other_head(draft);
     if (draft->note_class) {
         char *note = draft->model.note;
         const size_t used = strlen(note);

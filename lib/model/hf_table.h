@@ -84,6 +84,7 @@ typedef struct hf_architecture {
     rk_qk_norm qk_norm;
     hf_flag sinks, window_sinks; /* of full layers, of windowed ones */
     hf_flag router_bias;
+    hf_flag output_gate, head_gate; /* of attention: elementwise, or one number a head */
     hf_flag parallel;
     bool tied;               /* where tie_word_embeddings is silent */
     bool plain;              /* FFN of two matrices */

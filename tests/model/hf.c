@@ -58,6 +58,8 @@ static void test_counts(void **state)
         {"llama-4-maverick", 400711848960, 17184691200, 0},
         {"longcat-flash", 560664980480, 27954818048, 0},
         {"mimo-v2-flash", 308778780864, 15445936320, 0},
+        {"minimax-m3-vl", 426174572928, 25962473856, 7491582592},
+        {"muse-glimmer-30b", 27854780928, 27854780928, 0},
         {"minimax-text-01", 456089655296, 48403306496, 0},
         {"minicpm3-4b", 4073875968, 4073875968, 0},
         {"mixtral-8x7b", 46702792704, 12879925248, 0},
@@ -276,6 +278,29 @@ static void test_wrong_architectures(void **state)
         assert_int_equal(rk_hf_architecture_read(doc.root, &architecture, &err), RK_ERR_INVALID);
         assert_string_equal(err.path, cases[i].path);
         rk_json_clear(&doc);
+    }
+}
+
+/* What is said of checkpoints in few bits, and of models with another head or none. */
+static void test_notes_of_use(void **state)
+{
+    static const struct {
+        const char *text, *note;
+    } cases[] = {
+        {"{" LLAMA ", \"quantization_config\": {\"quant_algo\": \"NVFP4\"}}",
+         "NVFP4 checkpoint; trained in bf16"},
+        {"{" LLAMA ", \"architectures\": [\"LlamaForSequenceClassification\"]}",
+         "LlamaForSequenceClassification has no output layer of the vocabulary"},
+        {"{" LLAMA ", \"architectures\": [\"LlamaModel\"]}", "LlamaModel has no output layer"},
+        {"{" LLAMA ", \"architectures\": [\"LlamaForCausalLM\"]}", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        rk_model model;
+        rk_error err;
+        assert_int_equal(read_text(cases[i].text, &model, &err), RK_OK);
+        assert_memory_equal(model.note, cases[i].note, strlen(cases[i].note));
+        assert_true(cases[i].note[0] || model.note[0] == '\0');
     }
 }
 
@@ -619,6 +644,7 @@ int main(void)
         cmocka_unit_test(test_flags),
         cmocka_unit_test(test_own_architecture),
         cmocka_unit_test(test_wrong_architectures),
+        cmocka_unit_test(test_notes_of_use),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_route_groups),
         cmocka_unit_test(test_foreign_keys),
