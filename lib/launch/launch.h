@@ -202,7 +202,7 @@ bool rk_launch_state_named_model(rk_launch *launch, const char *name, const rk_l
 
 /* ---- readers --------------------------------------------------------------------------------- */
 
-#define RK_LAUNCH_TABLES_MAX 4
+#define RK_LAUNCH_TABLES_MAX 6
 
 /* One framework, or one way of writing its jobs: a file of code and one line of the list below. */
 struct rk_launch_reader {
@@ -213,6 +213,9 @@ struct rk_launch_reader {
     bool words_are_pairs;                     /* the words are key=value */
     /* How sure it is that the launch is its own; 0: it is not. */
     int (*recognise)(const rk_launch *launch);
+    /* The file from which a line takes its keys, which is opened where the launch has no documents;
+     * NULL (also the function): none. */
+    const char *(*own_file)(const rk_launch *launch);
     /* States what the table cannot say.  `err`: what it trains is not priced, and why. */
     rk_status (*resolve)(rk_launch *launch, rk_error *err);
 };

@@ -79,15 +79,29 @@ static bool is_usual(const rk_launch_key *key, const rk_launch_flag *flag)
     return key->value ? is_same(key->value, flag) : key->json != NULL; /* null */
 }
 
+/* The flag of a key, or of a group without cost that it is part of: "scheduler.params.lr". */
+static const rk_launch_flag *find_flag(rk_launch *launch, const rk_flag_table *table,
+                                       const char *name)
+{
+    const rk_launch_flag *flag = rk_flag_table_find(table, name);
+    for (const char *dot = name + strlen(name); !flag && dot > name; dot--) {
+        if (*dot == '.') {
+            flag =
+                rk_flag_table_find(table, rk_launch_keep_part(launch, name, (size_t)(dot - name)));
+            flag = flag && strcmp(flag->class, "no-cost") == 0 ? flag : NULL;
+        }
+    }
+    return flag;
+}
+
 static void class_keys(rk_launch *launch, const rk_flag_table *table)
 {
     for (size_t i = 0; i < launch->key_count; i++) {
         rk_launch_key *key = &launch->keys[i];
-        const rk_launch_flag *flag =
-            key->use == RK_KEY_UNREAD ? rk_flag_table_find(table, key->name) : NULL;
         if (key->use != RK_KEY_UNREAD) {
             continue;
         }
+        const rk_launch_flag *flag = find_flag(launch, table, key->name);
         if (!flag) {
             key->use = RK_KEY_UNKNOWN;
         } else if (!rk_launch_key_decides(launch, key)) {
@@ -143,6 +157,22 @@ void rk_launch_derive(rk_launch *launch)
     }
 }
 
+/* Opens the file that a line takes its keys from. */
+static rk_status open_own_file(rk_launch *launch, rk_error *err)
+{
+    const char *path = launch->document_count == 0 && launch->reader->own_file
+                           ? launch->reader->own_file(launch)
+                           : NULL;
+    bool found = true;
+    const rk_status status = path ? rk_launch_open_named(launch, path, &found, err) : RK_OK;
+    return status || found
+               ? status
+               : rk_fail(err, RK_ERR_INVALID,
+                         "%s takes its options from %s, which is not here or is no configuration; "
+                         "read that file instead, or put it beside the launch",
+                         launch->name, path);
+}
+
 rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
 {
     launch->reader = find_reader(launch);
@@ -157,6 +187,9 @@ rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
     if (!status) {
         rk_launch_cut_words(launch, &table);
         rk_launch_flatten_documents(launch);
+        status = open_own_file(launch, err);
+    }
+    if (!status) {
         state_by_table(launch, &table);
         status = launch->reader->resolve(launch, err);
     }
