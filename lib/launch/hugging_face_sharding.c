@@ -270,7 +270,8 @@ static void state_fsdp_group(rk_launch *launch, const char *group)
     const char *version_key = fsdp_key(launch, group, "version");
     const char *strategy_key = fsdp_key(launch, group, "sharding_strategy");
     const char *reshard_key = fsdp_key(launch, group, "reshard_after_forward");
-    const double version = rk_launch_number(launch, version_key, 1);
+    const double version =
+        rk_launch_number(launch, version_key, rk_launch_number(launch, "fsdp_version", 1));
     const rk_launch_key *by = rk_launch_find(launch, strategy_key);
     const char *strategy = by ? by->value : NULL;
     const char *reshard = rk_launch_value(launch, reshard_key);

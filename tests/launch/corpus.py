@@ -24,6 +24,7 @@ NAMES = {
     "mbs": "micro_batch", "gbs": "global_batch", "states.exp-avg-dtype": "states.exp_avg",
     "states.exp-avg-sq-dtype": "states.exp_avg_sq",
     "states.main-params-dtype": "states.main_params", "recompute_modules": "recompute.modules",
+    "fp8.all_gather": "fp8.param_gather",
 }
 # What is not the training job: generation and reference models of reinforcement learning.
 LEFT_OUT = re.compile(r"rollout\.|colocate$|offload_between_phases$|reference_model$|model_copies$|"
