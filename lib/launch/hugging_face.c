@@ -103,6 +103,10 @@ void rk_hf_state_weights(rk_launch *launch, const char *type, const rk_launch_ke
 void rk_hf_state_recompute(rk_launch *launch, bool on, const char *key)
 {
     const rk_launch_key *by = rk_launch_find(launch, key);
+    const char *before = rk_launch_fact_of(launch, "recompute.granularity");
+    if (!on && before && strcmp(before, "full") == 0) {
+        return; /* FSDP recomputes, whatever the trainer does */
+    }
     rk_launch_state(launch, "recompute.granularity", on ? "full" : "none",
                     by ? RK_FACT_STATED : RK_FACT_DEFAULT, by);
 }
@@ -219,16 +223,25 @@ static void state_precision(rk_launch *launch, bool bf16)
     }
 }
 
+void rk_hf_take_tf32(rk_launch *launch)
+{
+    const char *precision = rk_launch_fact_of(launch, "precision");
+    if (rk_launch_is_on(launch, "tf32", false) && precision && strcmp(precision, "fp32") == 0) {
+        rk_launch_mark(launch, "tf32", RK_KEY_NOT_PRICED, "TF32 products are counted as fp32");
+    }
+}
+
 void rk_hf_state_trainer(rk_launch *launch, const rk_hf_trainer *usual)
 {
     rk_launch_assume_count(launch, "micro_batch", usual->micro_batch);
-    rk_hf_state_accumulation(launch, "gradient_accumulation_steps", 1);
+    rk_hf_state_accumulation(launch, "gradient_accumulation_steps", usual->steps_stated ? 0 : 1);
     rk_hf_state_optimizer(launch, "optim", "adamw");
     if (rk_launch_is_on(launch, "adafactor", false)) {
         rk_launch_state(launch, "optimizer", "adafactor", RK_FACT_STATED,
                         rk_launch_find(launch, "adafactor"));
     }
     state_precision(launch, usual->bf16);
+    rk_hf_take_tf32(launch);
     rk_hf_state_recompute(launch, is_on(launch, "gradient_checkpointing", usual->recompute),
                           "gradient_checkpointing");
     if (rk_launch_is_on(launch, "torch_compile", false) ||

@@ -36,6 +36,7 @@ void rk_hf_state_recompute(rk_launch *launch, bool on, const char *key);
 typedef struct rk_hf_trainer {
     int64_t micro_batch;
     bool bf16, recompute;
+    bool steps_stated; /* the reader has stated micro-steps itself */
 } rk_hf_trainer;
 
 /*
@@ -43,6 +44,9 @@ typedef struct rk_hf_trainer {
  * compiler, loss, attention.
  */
 void rk_hf_state_trainer(rk_launch *launch, const rk_hf_trainer *usual);
+
+/* TF32, which matters to fp32 alone; after the precision is known. */
+void rk_hf_take_tf32(rk_launch *launch);
 
 /* A program that plain Python runs is one process. */
 void rk_hf_state_single(rk_launch *launch);

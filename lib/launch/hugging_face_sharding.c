@@ -86,8 +86,24 @@ static void state_precision(rk_launch *launch, const char *key, const char *prec
     }
 }
 
+/* Values that the trainer fills in: the batch is its own, buffers follow the width of the model. */
+static void take_auto(rk_launch *launch)
+{
+    for (size_t i = 0; i < launch->key_count; i++) {
+        rk_launch_key *key = &launch->keys[i];
+        const bool own = strncmp(key->name, "zero_optimization.", 18) == 0 ||
+                         strncmp(key->name, "train_", 6) == 0 ||
+                         strncmp(key->name, "optimizer.params.", 17) == 0 ||
+                         strncmp(key->name, "scheduler.params.", 17) == 0;
+        if (own && key->use == RK_KEY_UNREAD && key->value && strcmp(key->value, "auto") == 0) {
+            key->use = RK_KEY_WITHOUT_COST;
+        }
+    }
+}
+
 void rk_hf_state_deepspeed(rk_launch *launch)
 {
+    take_auto(launch);
     rk_launch_state(launch, "framework", "deepspeed", RK_FACT_DERIVED, NULL);
     state_zero(launch);
     state_precision(launch, "fp16.enabled", "fp16");
@@ -320,6 +336,7 @@ void rk_hf_take_fsdp(rk_launch *launch, const char *words, const char *config)
         return;
     }
     rk_launch_state(launch, "framework", "torchtitan", RK_FACT_DERIVED, NULL);
+    (void)rk_launch_value(launch, "fsdp_transformer_layer_cls_to_wrap");
     if (list && !off) {
         const bool hybrid = strstr(list, "hybrid_shard") != NULL;
         const int stage = strstr(list, "shard_grad_op") || strstr(list, "hybrid_shard_zero2") ? 2

@@ -79,7 +79,7 @@ static bool is_usual(const rk_launch_key *key, const rk_launch_flag *flag)
     return key->value ? is_same(key->value, flag) : key->json != NULL; /* null */
 }
 
-/* The flag of a key, or of a group without cost that it is part of: "scheduler.params.lr". */
+/* The flag of a key, or of a map or a group without cost that it is part of. */
 static const rk_launch_flag *find_flag(rk_launch *launch, const rk_flag_table *table,
                                        const char *name)
 {
@@ -88,7 +88,9 @@ static const rk_launch_flag *find_flag(rk_launch *launch, const rk_flag_table *t
         if (*dot == '.') {
             flag =
                 rk_flag_table_find(table, rk_launch_keep_part(launch, name, (size_t)(dot - name)));
-            flag = flag && strcmp(flag->class, "no-cost") == 0 ? flag : NULL;
+            flag = flag && (strcmp(flag->class, "no-cost") == 0 || strcmp(flag->type, "map") == 0)
+                       ? flag
+                       : NULL;
         }
     }
     return flag;

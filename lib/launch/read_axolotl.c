@@ -66,6 +66,7 @@ static void state_precision(rk_launch *launch)
     }
     const char *asked = rk_hf_precision_name(rk_launch_value(launch, "torch_dtype"));
     rk_launch_state(launch, "weights_loaded_as", asked ? asked : type, origin, by);
+    rk_hf_take_tf32(launch);
     if (is_on(launch, "fp8", false)) {
         rk_launch_state(launch, "fp8.recipe", "torchao", RK_FACT_STATED,
                         rk_launch_find(launch, "fp8"));
@@ -83,9 +84,18 @@ static void state_true(rk_launch *launch, const char *key, const char *field)
     }
 }
 
+/* A checkpoint of few bits that is loaded as 16 bits costs what any other does. */
+static void take_dequantised(rk_launch *launch)
+{
+    if (rk_launch_is_on(launch, "model_quantization_config_kwargs.dequantize", false)) {
+        rk_launch_mark(launch, "model_quantization_config", RK_KEY_WITHOUT_COST, NULL);
+    }
+}
+
 static void state_adapters(rk_launch *launch)
 {
     const char *adapter = rk_launch_value(launch, "adapter");
+    take_dequantised(launch);
     state_true(launch, "load_in_4bit", "qlora");
     state_true(launch, "load_in_8bit", "base_8bit");
     (void)rk_launch_value(launch, "quantize_moe_experts");
@@ -97,6 +107,7 @@ static void state_adapters(rk_launch *launch)
     }
     if (!adapter || (strcmp(adapter, "lora") != 0 && strcmp(adapter, "qlora") != 0)) {
         rk_launch_assume(launch, "lora", "none");
+        rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, NULL);
         if (adapter && *adapter) {
             rk_launch_mark(launch, "adapter", RK_KEY_NOT_PRICED,
                            "only adapters of LoRA and QLoRA are counted as such");

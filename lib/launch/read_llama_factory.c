@@ -81,6 +81,7 @@ static void state_adapters(rk_launch *launch)
         return;
     }
     rk_launch_assume(launch, "lora", "none");
+    rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, NULL);
     if (strcmp(type, "full") != 0) {
         rk_launch_mark(launch, "finetuning_type", RK_KEY_NOT_PRICED,
                        rk_launch_format(launch,

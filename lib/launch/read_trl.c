@@ -83,6 +83,7 @@ static void state_adapters(rk_launch *launch)
 {
     if (!rk_launch_is_on(launch, "use_peft", false)) {
         rk_launch_assume(launch, "lora", "none");
+        rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, NULL);
         return;
     }
     rk_hf_state_adapters(launch, "lora_r", 16, "lora_target_modules");
