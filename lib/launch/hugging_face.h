@@ -107,7 +107,7 @@ rk_status rk_hf_take_accelerate(rk_launch *launch, rk_error *err);
 rk_status rk_hf_state_accelerate(rk_launch *launch, rk_error *err);
 
 /* FSDP as the Trainer writes it: words ("full_shard auto_wrap") and a configuration. */
-void rk_hf_take_fsdp(rk_launch *launch, const char *words, const char *config);
+rk_status rk_hf_take_fsdp(rk_launch *launch, const char *words, const char *config, rk_error *err);
 
 /* Whose rules hold, and what overlaps where nothing said so: after all of the above. */
 void rk_hf_finish_sharding(rk_launch *launch);

@@ -4,7 +4,7 @@
  * Sources: deepspeedai/DeepSpeed deepspeed/runtime/zero/config.py and runtime/config.py,
  * huggingface/accelerate src/accelerate/utils/dataclasses.py and commands/launch.py.
  */
-#include "base/error.h"
+#include "base/text.h"
 #include "launch/hugging_face.h"
 #include "launch/launch_parts.h"
 
@@ -320,37 +320,60 @@ static void state_fsdp_group(rk_launch *launch, const char *group)
     }
 }
 
-void rk_hf_take_fsdp(rk_launch *launch, const char *words, const char *config)
+/* Whether keys of a group are there: fsdp_config.fsdp_version. */
+static bool has_group(const rk_launch *launch, const char *group)
 {
-    const rk_launch_key *by = words ? rk_launch_find(launch, words) : NULL;
-    const char *list = by ? by->value : NULL;
-    const char *truth = list ? rk_launch_truth_text(list) : NULL;
-    const char *start = rk_launch_format(launch, "%s.", config);
-    bool grouped = false;
+    const size_t length = strlen(group);
     for (size_t i = 0; i < launch->key_count; i++) {
-        grouped |= strncmp(launch->keys[i].name, start, strlen(start)) == 0;
+        const char *name = launch->keys[i].name;
+        if (strncmp(name, group, length) == 0 && name[length] == '.') {
+            return true;
+        }
     }
-    const bool off = list && ((truth && strcmp(truth, "false") == 0) || strcmp(list, "[]") == 0 ||
-                              strcmp(list, "") == 0);
-    if ((!list && !grouped) || (off && !grouped)) {
-        return;
+    return false;
+}
+
+/* "full_shard auto_wrap", "[\"full_shard\",\"auto_wrap\"]", or the name of a preset or a file. */
+static void state_fsdp_words(rk_launch *launch, const char *words, const rk_launch_key *by)
+{
+    const bool file = rk_ends_with(words, ".json") || rk_hf_has_part(words, "fsdp");
+    const bool hybrid = !file && strstr(words, "hybrid_shard") != NULL;
+    const bool states =
+        !file && (strstr(words, "shard_grad_op") || strstr(words, "hybrid_shard_zero2"));
+    const int stage = states ? 2 : !file && strstr(words, "no_shard") ? 0 : 3;
+    rk_launch_state_count(launch, "zero", stage, file ? RK_FACT_DERIVED : RK_FACT_STATED, by);
+    state_replicas(launch, hybrid ? "HYBRID_SHARD" : NULL, by);
+    if (!file && strstr(words, "offload")) {
+        rk_hf_add_offload(launch, "optimizer+weights", RK_FACT_STATED, by);
+    }
+}
+
+rk_status rk_hf_take_fsdp(rk_launch *launch, const char *words, const char *config, rk_error *err)
+{
+    const char *list = rk_launch_value(launch, words);
+    const char *truth = list ? rk_launch_truth_text(list) : NULL;
+    const bool off = !list || (truth && strcmp(truth, "false") == 0) || strcmp(list, "[]") == 0 ||
+                     strcmp(list, "") == 0;
+    bool found = false;
+    rk_status status = !off && rk_ends_with(list, ".json")
+                           ? rk_launch_open_named(launch, list, &found, err)
+                           : RK_OK;
+    const char *file = rk_launch_value(launch, config);
+    if (!status && file && strchr(file, '.')) {
+        status = rk_launch_open_named(launch, file, &found, err);
+    }
+    if (status || (off && !has_group(launch, config))) {
+        return status;
     }
     rk_launch_state(launch, "framework", "torchtitan", RK_FACT_DERIVED, NULL);
     (void)rk_launch_value(launch, "fsdp_transformer_layer_cls_to_wrap");
-    if (list && !off) {
-        const bool hybrid = strstr(list, "hybrid_shard") != NULL;
-        const int stage = strstr(list, "shard_grad_op") || strstr(list, "hybrid_shard_zero2") ? 2
-                          : strstr(list, "no_shard")                                          ? 0
-                                                                                              : 3;
-        rk_launch_state_count(launch, "zero", stage, RK_FACT_STATED, by);
-        state_replicas(launch, hybrid ? "HYBRID_SHARD" : NULL, by);
-        if (strstr(list, "offload")) {
-            rk_hf_add_offload(launch, "optimizer+weights", RK_FACT_STATED, by);
-        }
+    if (!off) {
+        state_fsdp_words(launch, list, rk_launch_find(launch, words));
     }
-    if (grouped) {
+    if (has_group(launch, config)) {
         state_fsdp_group(launch, config);
     }
+    return RK_OK;
 }
 
 /* ---- accelerate ------------------------------------------------------------------------------ */

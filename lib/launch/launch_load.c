@@ -168,12 +168,28 @@ static rk_status parse_line(const char *text, size_t size, rk_launch *launch, rk
     return RK_OK;
 }
 
+/* Whether a word is a command that trains by itself, whose flags may name Python files. */
+static bool is_command(const char *word)
+{
+    static const char *const commands[] = {"swift", "llamafactory-cli", "lmf", "axolotl", "trl"};
+    const char *slash = strrchr(word, '/');
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (strcmp(slash ? slash + 1 : word, commands[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The first word that is a script or names a module: what stands before it launches it. */
 static void find_program(rk_launch *launch)
 {
     launch->program = launch->word_count;
     for (size_t i = 0; i < launch->word_count; i++) {
         const char *word = launch->words[i].text;
+        if (is_command(word)) {
+            return;
+        }
         const bool module = i > 0 && strcmp(launch->words[i - 1].text, "-m") == 0 &&
                             strncmp(word, "torch.distributed", strlen("torch.distributed")) != 0;
         if (rk_ends_with(word, ".py") || module) {

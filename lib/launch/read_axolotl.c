@@ -248,10 +248,10 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     rk_hf_assume_layout(launch);
     rk_status status = rk_hf_take_accelerate(launch, err);
     status = status ? status : rk_hf_take_deepspeed(launch, "deepspeed", presets, err);
+    status = status ? status : rk_hf_take_fsdp(launch, "fsdp", "fsdp_config", err);
     if (status) {
         return status;
     }
-    rk_hf_take_fsdp(launch, "fsdp", "fsdp_config");
     state_degrees(launch);
     rk_hf_state_model(launch, "base_model");
     state_batch(launch);

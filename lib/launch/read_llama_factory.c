@@ -9,7 +9,6 @@
 #include "launch/launch_parts.h"
 
 #include <string.h>
-#include <strings.h>
 
 static const rk_hf_preset presets[] = {
     {"ds_z0_config", 0, NULL, false},
@@ -97,8 +96,7 @@ static void state_base(rk_launch *launch)
     const double bits = rk_launch_number(launch, "quantization_bit", 0);
     const rk_launch_key *by = rk_launch_find(launch, "quantization_bit");
     const char *method = rk_launch_value(launch, "quantization_method");
-    if (bits == 4 &&
-        (!method || strcasecmp(method, "bnb") == 0 || strcasecmp(method, "bitsandbytes") == 0)) {
+    if (bits == 4) {
         rk_launch_state(launch, "qlora", "true", RK_FACT_STATED, by);
     } else if (bits == 8) {
         rk_launch_state(launch, "base_8bit", "true", RK_FACT_STATED, by);
@@ -215,10 +213,10 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     rk_hf_assume_layout(launch);
     rk_status status = rk_hf_take_accelerate(launch, err);
     status = status ? status : rk_hf_take_deepspeed(launch, "deepspeed", presets, err);
+    status = status ? status : rk_hf_take_fsdp(launch, "fsdp", "fsdp_config", err);
     if (status) {
         return status;
     }
-    rk_hf_take_fsdp(launch, "fsdp", "fsdp_config");
     rk_hf_state_model(launch, "model_name_or_path");
     state_processes(launch);
     state_options(launch);

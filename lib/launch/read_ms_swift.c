@@ -105,7 +105,7 @@ static void state_base(rk_launch *launch)
     const char *method = rk_launch_value(launch, "quant_method");
     const double bits = rk_launch_number(launch, "quant_bits", 0);
     const rk_launch_key *by = rk_launch_find(launch, "quant_bits");
-    if (bits == 4 && (!method || strcmp(method, "bnb") == 0)) {
+    if (bits == 4) {
         rk_launch_state(launch, "qlora", "true", RK_FACT_STATED, by);
     } else if (bits == 8 && (!method || strcmp(method, "bnb") == 0)) {
         rk_launch_state(launch, "base_8bit", "true", RK_FACT_STATED, by);
@@ -171,11 +171,11 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     const char *objective = command && strcmp(command, "rlhf") == 0 && !type ? "dpo" : type;
     rk_hf_assume_layout(launch);
     state_machine(launch);
-    const rk_status status = rk_hf_take_deepspeed(launch, "deepspeed", presets, err);
+    rk_status status = rk_hf_take_deepspeed(launch, "deepspeed", presets, err);
+    status = status ? status : rk_hf_take_fsdp(launch, "fsdp", "fsdp_config", err);
     if (status) {
         return status;
     }
-    rk_hf_take_fsdp(launch, "fsdp", "fsdp_config");
     rk_hf_state_model(launch, "model");
     state_batch(launch, objective && strcmp(objective, "grpo") == 0);
     state_tuner(launch);
@@ -193,7 +193,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
 
 const rk_launch_reader rk_launch_reader_ms_swift = {
     .name = "ms-swift",
-    .tables = {"ms-swift", "hf-trainer", "trl", "deepspeed-json"},
+    .tables = {"ms-swift", "hf-trainer", "trl", "deepspeed-json", "ms-swift-megatron"},
     .dash_is_underscore = true,
     .recognise = recognise,
     .resolve = resolve,

@@ -131,10 +131,10 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     rk_hf_assume_layout(launch);
     rk_status status = rk_hf_take_accelerate(launch, err);
     status = status ? status : rk_hf_take_deepspeed(launch, "deepspeed", none, err);
+    status = status ? status : rk_hf_take_fsdp(launch, "fsdp", "fsdp_config", err);
     if (status) {
         return status;
     }
-    rk_hf_take_fsdp(launch, "fsdp", "fsdp_config");
     rk_hf_state_single(launch);
     rk_hf_state_model(launch, "model_name_or_path");
     state_sequence(launch, trainer);
