@@ -188,6 +188,7 @@ static void find_program(rk_launch *launch)
     for (size_t i = 0; i < launch->word_count; i++) {
         const char *word = launch->words[i].text;
         if (is_command(word)) {
+            launch->program = i;
             return;
         }
         const bool module = i > 0 && strcmp(launch->words[i - 1].text, "-m") == 0 &&

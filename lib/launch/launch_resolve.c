@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { KEYS_MAX = 8192 };
+
 /* ---- readers --------------------------------------------------------------------------------- */
 
 #define RK_LAUNCH_READER_ENTRY(name) &rk_launch_reader_##name,
@@ -190,6 +192,10 @@ rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
         rk_launch_cut_words(launch, &table);
         rk_launch_flatten_documents(launch);
         status = open_own_file(launch, err);
+    }
+    if (!status && launch->key_count > KEYS_MAX) {
+        status = rk_fail(err, RK_ERR_INVALID, "%s: more than %d options, which no launch has",
+                         launch->name, KEYS_MAX);
     }
     if (!status) {
         state_by_table(launch, &table);
