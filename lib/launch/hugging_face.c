@@ -122,6 +122,7 @@ static const char *const optimizer_names[][2] = {
     {"adamw_hf", "adamw"},
     {"adamw_apex_fused", "adamw"},
     {"adamw", "adamw"},
+    {"adam", "adamw"},
     {"adamw_8bit", "adam-8bit"},
     {"adamw_bnb_8bit", "adam-8bit"},
     {"adamw_torch_8bit", "adam-8bit"},
@@ -390,4 +391,54 @@ size_t rk_hf_find_word(const rk_launch *launch, const char *word)
         }
     }
     return launch->word_count;
+}
+
+/* ---- environment ----------------------------------------------------------------------------- */
+
+/* The value of an assignment before the program; NULL: there is none. */
+static const char *find_assignment(const rk_launch *launch, const char *variable)
+{
+    const size_t length = strlen(variable);
+    for (size_t i = 0; i < launch->program && i < launch->word_count; i++) {
+        const char *word = launch->words[i].text;
+        if (strncmp(word, variable, length) == 0 && word[length] == '=') {
+            return word + length + 1;
+        }
+    }
+    return NULL;
+}
+
+int64_t rk_hf_environment(const rk_launch *launch, const char *variable)
+{
+    const char *value = find_assignment(launch, variable);
+    const long number = value ? strtol(value, NULL, 10) : 0;
+    return number > 0 && number <= 1000000 ? number : 0;
+}
+
+/* Devices of a list such as "0,1,2,3"; 0: none is given. */
+static int64_t count_devices(const char *list)
+{
+    int64_t count = list && isdigit((unsigned char)*list) ? 1 : 0;
+    for (const char *c = list; count > 0 && *c; c++) {
+        count += *c == ',' && isdigit((unsigned char)c[1]);
+    }
+    return count;
+}
+
+void rk_hf_state_environment(rk_launch *launch, bool visible)
+{
+    const int64_t nodes = rk_hf_environment(launch, "NNODES");
+    const int64_t each = rk_hf_environment(launch, "NPROC_PER_NODE");
+    const int64_t devices = count_devices(find_assignment(launch, "CUDA_VISIBLE_DEVICES"));
+    if (nodes > 0) {
+        rk_launch_state_count(launch, "nodes", nodes, RK_FACT_STATED, NULL);
+    }
+    if (each > 0) {
+        rk_launch_state_count(launch, "gpus_per_node", each, RK_FACT_STATED, NULL);
+    } else if (visible && devices > 0 && rk_launch_count_of(launch, "processes") == 0) {
+        rk_launch_state_count(launch, "gpus_per_node", devices, RK_FACT_DERIVED, NULL);
+    }
+    if (rk_launch_count_of(launch, "gpus_per_node") > 0) {
+        rk_launch_assume_count(launch, "nodes", 1);
+    }
 }

@@ -79,6 +79,13 @@ bool rk_hf_document_has(const rk_launch *launch, const char *member);
 /* The place of a word among the words, by its file name; word_count: it is not there. */
 size_t rk_hf_find_word(const rk_launch *launch, const char *word);
 
+/* The number that an assignment before the program gives to a variable, "NNODES=2"; 0: none. */
+int64_t rk_hf_environment(const rk_launch *launch, const char *variable);
+
+/* Nodes and accelerators of each from NNODES and NPROC_PER_NODE, and from the devices that are
+ * visible where `visible` says that the program takes all of them. */
+void rk_hf_state_environment(rk_launch *launch, bool visible);
+
 /* ---- what shards ----------------------------------------------------------------------------- */
 
 /* A configuration that a framework ships, by its file name without folders and ending. */

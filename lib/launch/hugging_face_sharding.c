@@ -111,6 +111,11 @@ void rk_hf_state_deepspeed(rk_launch *launch)
     take_degree(launch, "tensor_parallel.autotp_size", "tp");
     take_degree(launch, "pipeline.stages", "pp");
     state_ulysses(launch, "sequence_parallel_size");
+    if (!rk_launch_is_on(launch, "compile.disable", true)) {
+        rk_launch_state(launch, "compile", "true", RK_FACT_DERIVED,
+                        rk_launch_find(launch, "compile.disable"));
+        (void)rk_launch_value(launch, "compile.backend");
+    }
     const char *gradients =
         rk_hf_precision_name(rk_launch_value(launch, "data_types.grad_accum_dtype"));
     if (gradients) {
@@ -569,21 +574,23 @@ rk_status rk_hf_state_accelerate(rk_launch *launch, rk_error *err)
 }
 
 /* A file of accelerate that is not there: one that a framework ships, or one whose name tells. */
-static void state_accelerate_name(rk_launch *launch)
+static void state_accelerate_name(rk_launch *launch, const char *key)
 {
-    const rk_launch_key *by = rk_launch_find(launch, "config_file");
+    const rk_launch_key *by = rk_launch_find(launch, key);
     const char *name = plain_name(launch, by->value);
     int stage = stage_of_name(name);
     stage = stage < 0 && rk_hf_has_part(name, "fsdp") ? FSDP : stage;
     for (size_t i = 0; i < sizeof(accelerate_files) / sizeof(accelerate_files[0]); i++) {
         if (strcmp(accelerate_files[i].name, name) == 0) {
             stage = accelerate_files[i].stage;
-            rk_launch_state_count(launch, "processes", accelerate_files[i].processes,
-                                  RK_FACT_DERIVED, by);
+            if (accelerate_files[i].processes > 0) {
+                rk_launch_state_count(launch, "processes", accelerate_files[i].processes,
+                                      RK_FACT_DERIVED, by);
+            }
         }
     }
     if (stage < 0) {
-        rk_launch_mark(launch, "config_file", RK_KEY_NOT_PRICED,
+        rk_launch_mark(launch, key, RK_KEY_NOT_PRICED,
                        rk_launch_format(launch,
                                         "%s is not here: put it beside the launch, or give "
                                         "accelerators and ZeRO stage",
@@ -603,18 +610,23 @@ rk_status rk_hf_take_accelerate(rk_launch *launch, rk_error *err)
 {
     cut_accelerate_words(launch);
     bool found = rk_launch_document_of(launch, "accelerate") != NULL;
-    const char *path = rk_launch_value(launch, "config_file");
+    /* TRL names its own files by --accelerate_config. */
+    const char *key =
+        rk_launch_has(launch, "accelerate_config") ? "accelerate_config" : "config_file";
+    const char *path = rk_launch_value(launch, key);
     if (path && !found) {
         const rk_status status = rk_launch_open_named(launch, path, &found, err);
         if (status) {
             return status;
         }
         if (!found) {
-            state_accelerate_name(launch);
+            state_accelerate_name(launch, key);
         }
     }
-    return found || rk_launch_runs_by(launch, "accelerate") ? rk_hf_state_accelerate(launch, err)
-                                                            : RK_OK;
+    return found || rk_launch_runs_by(launch, "accelerate") ||
+                   rk_launch_has(launch, "num_processes")
+               ? rk_hf_state_accelerate(launch, err)
+               : RK_OK;
 }
 
 /* ---- what is left ---------------------------------------------------------------------------- */

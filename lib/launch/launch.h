@@ -223,8 +223,9 @@ struct rk_launch_reader {
 /* X(megatron_lm): rk_launch_reader_megatron_lm of lib/launch/read_megatron_lm.c or a sibling. */
 #define RK_LAUNCH_READER_LIST(X)                                                                   \
     X(megatron_lm)                                                                                 \
-    X(trl) X(axolotl) X(llama_factory) X(ms_swift) X(deepspeed_json) X(deepspeed_examples)         \
-        X(hf_trainer) X(accelerate)
+    X(trl)                                                                                         \
+    X(axolotl) X(llama_factory) X(ms_swift) X(deepspeed_json) X(deepspeed_examples) X(hf_trainer)  \
+        X(accelerate)
 
 #define RK_LAUNCH_READER_DECLARE(name) extern const rk_launch_reader rk_launch_reader_##name;
 RK_LAUNCH_READER_LIST(RK_LAUNCH_READER_DECLARE)

@@ -204,6 +204,23 @@ static void state_memory(rk_launch *launch)
     }
 }
 
+/* Flags of the launcher after the file: "--launcher torchrun -- --nproc-per-node 8". */
+static void state_launcher(rk_launch *launch)
+{
+    static const char *const flags[][2] = {{"nproc_per_node", "gpus_per_node"},
+                                           {"nnodes", "nodes"},
+                                           {"num_processes", "processes"},
+                                           {"num_machines", "nodes"}};
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        const double count = rk_launch_number(launch, flags[i][0], 0);
+        if (count >= 1 && count <= INT32_MAX) {
+            rk_launch_state_count(launch, flags[i][1], (int64_t)count, RK_FACT_STATED,
+                                  rk_launch_find(launch, flags[i][0]));
+        }
+    }
+    rk_hf_state_environment(launch, true);
+}
+
 /* Ranks that the file itself names: shards times replicas. */
 static void state_degrees(rk_launch *launch)
 {
@@ -252,6 +269,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     if (status) {
         return status;
     }
+    state_launcher(launch);
     state_degrees(launch);
     rk_hf_state_model(launch, "base_model");
     state_batch(launch);

@@ -131,6 +131,9 @@ static rk_status resolve_finetune(rk_launch *launch, rk_error *err)
     if (!status && !rk_launch_fact_of(launch, "zero")) {
         rk_launch_state_count(launch, "zero", zero3 ? 3 : 2, RK_FACT_DERIVED, NULL);
         rk_launch_state(launch, "offload", "optimizer", RK_FACT_DERIVED, NULL);
+        rk_launch_mark(launch, "deepspeed_config", RK_KEY_NOT_PRICED,
+                       "the file is not here: ZeRO stage and offload are those that the program is "
+                       "made for");
     }
     rk_launch_assume(launch, "overlap", "none");
     if (zero3) {
@@ -143,6 +146,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
 {
     rk_status status = RK_OK;
     rk_hf_assume_layout(launch);
+    (void)rk_launch_value(launch, "deepspeed");
     rk_launch_state(launch, "framework", "deepspeed", RK_FACT_DERIVED, NULL);
     if (is_finetune(launch)) {
         status = resolve_finetune(launch, err);

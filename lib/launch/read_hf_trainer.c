@@ -83,7 +83,9 @@ static void state_sequence(rk_launch *launch)
 
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
-    static const rk_hf_preset presets[] = {{0}};
+    /* Files that Qwen's finetune.py ships with. */
+    static const rk_hf_preset presets[] = {
+        {"ds_config_zero2", 2, NULL, true}, {"ds_config_zero3", 3, NULL, true}, {0}};
     rk_hf_assume_layout(launch);
     rk_status status = rk_hf_take_accelerate(launch, err);
     status = status ? status : rk_hf_take_deepspeed(launch, "deepspeed", presets, err);

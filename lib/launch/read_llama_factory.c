@@ -174,7 +174,9 @@ static void state_options(rk_launch *launch)
         rk_launch_state(launch, "precision", "bf16", RK_FACT_STATED,
                         rk_launch_find(launch, "pure_bf16"));
     }
-    rk_hf_state_recompute(launch, recompute, "disable_gradient_checkpointing");
+    if (!rk_launch_has(launch, "use_mca") && !rk_launch_has(launch, "use_megatron_bridge")) {
+        rk_hf_state_recompute(launch, recompute, "disable_gradient_checkpointing");
+    }
     if (rk_launch_is_on(launch, "use_unsloth_gc", false)) {
         rk_hf_add_offload(launch, "activations", RK_FACT_STATED,
                           rk_launch_find(launch, "use_unsloth_gc"));
@@ -198,14 +200,47 @@ static void state_options(rk_launch *launch)
     rk_launch_assume_count(launch, "seq", rk_hf_is_before(launch, 0, 9) ? 1024 : 2048);
 }
 
-/* The processes that environment variables before the command or Ray name. */
+/* The processes that Ray or the environment names; without them all visible devices are taken. */
 static void state_processes(rk_launch *launch)
 {
+    rk_hf_state_environment(launch, true);
     const double workers = rk_launch_number(launch, "ray_num_workers", 0);
     if (workers >= 1 && workers <= INT32_MAX) {
         rk_launch_state_count(launch, "processes", (int64_t)workers, RK_FACT_STATED,
                               rk_launch_find(launch, "ray_num_workers"));
     }
+}
+
+/* ---- Megatron -------------------------------------------------------------------------------- */
+
+/* The adapters of Megatron-Core: a distributed optimizer whose exchanges overlap, by default. */
+static void state_megatron(rk_launch *launch)
+{
+    const char *switched =
+        rk_launch_is_on(launch, "use_mca", false) ? "use_mca" : "use_megatron_bridge";
+    const bool sp =
+        rk_launch_is_on(launch, "sequence_parallel", false) && rk_launch_count_of(launch, "tp") > 1;
+    const bool sharded = rk_launch_is_on(launch, "use_distributed_optimizer", true);
+    const bool grad = rk_launch_is_on(launch, "overlap_grad_reduce", true);
+    const bool param = sharded && rk_launch_is_on(launch, "overlap_param_gather", true);
+    const bool pp = rk_launch_count_of(launch, "vp") > 1;
+    rk_launch_state(launch, "framework", "megatron", RK_FACT_DERIVED,
+                    rk_launch_find(launch, switched));
+    rk_launch_state(launch, "sp", sp ? "true" : "false", RK_FACT_DERIVED,
+                    rk_launch_find(launch, "sequence_parallel"));
+    rk_launch_state(launch, "zero", sharded ? "1" : "0", RK_FACT_DERIVED,
+                    rk_launch_find(launch, "use_distributed_optimizer"));
+    rk_launch_state(launch, "overlap",
+                    rk_launch_format(launch, "%s%s%s", grad ? "grad" : "none",
+                                     grad && param ? "+param" : "", pp ? "+pp" : ""),
+                    RK_FACT_DERIVED, NULL);
+    rk_launch_assume(launch, "recompute.granularity", "none");
+    rk_launch_assume(launch, "attention", "auto");
+    if (rk_launch_is_on(launch, "cross_entropy_loss_fusion", false)) {
+        rk_launch_state(launch, "loss", "fused", RK_FACT_STATED,
+                        rk_launch_find(launch, "cross_entropy_loss_fusion"));
+    }
+    (void)rk_launch_value(launch, "mixed_precision");
 }
 
 static rk_status resolve(rk_launch *launch, rk_error *err)
@@ -222,13 +257,16 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     state_options(launch);
     state_optimizer(launch);
     state_attention(launch);
-    rk_hf_state_trainer(launch, &(rk_hf_trainer){.micro_batch = 8, .recompute = true});
+    const bool megatron = rk_launch_is_on(launch, "use_mca", false) ||
+                          rk_launch_is_on(launch, "use_megatron_bridge", false);
+    if (megatron) {
+        state_megatron(launch);
+    }
+    rk_hf_state_trainer(launch, &(rk_hf_trainer){.micro_batch = 8, .recompute = !megatron});
     state_adapters(launch);
     state_base(launch);
-    state_weights(launch);
-    if (rk_launch_is_on(launch, "use_mca", false) ||
-        rk_launch_is_on(launch, "use_megatron_bridge", false)) {
-        rk_launch_state(launch, "framework", "megatron", RK_FACT_STATED, NULL);
+    if (!megatron) {
+        state_weights(launch);
     }
     rk_hf_finish_sharding(launch);
     rk_hf_state_objective(launch, rk_launch_value(launch, "stage"));
@@ -239,6 +277,7 @@ const rk_launch_reader rk_launch_reader_llama_factory = {
     .name = "llama-factory",
     .tables = {"llama-factory", "hf-trainer", "accelerate-yaml", "deepspeed-json"},
     .dash_is_underscore = true,
+    .words_are_pairs = true,
     .recognise = recognise,
     .own_file = own_file,
     .resolve = resolve,

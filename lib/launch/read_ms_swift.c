@@ -7,7 +7,6 @@
 #include "launch/hugging_face.h"
 #include "launch/launch_parts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The files that ship with it overlap nothing, at stage 3 either. */
@@ -18,6 +17,8 @@ static const rk_hf_preset presets[] = {
     {"zero3", 3, NULL, false},
     {"zero2_offload", 2, "optimizer", false},
     {"zero3_offload", 3, "optimizer+weights", false},
+    {"default-zero2", 2, NULL, false}, /* of 2.x */
+    {"default-zero3", 3, NULL, false},
     {0},
 };
 
@@ -49,34 +50,15 @@ static int recognise(const rk_launch *launch)
 
 /* ---- machine --------------------------------------------------------------------------------- */
 
-/* The number that an assignment before the command gives to a variable; 0: none. */
-static int64_t environment(const rk_launch *launch, const char *variable)
-{
-    const size_t length = strlen(variable), end = rk_hf_find_word(launch, "swift");
-    for (size_t i = 0; i < end; i++) {
-        const char *word = launch->words[i].text;
-        if (strncmp(word, variable, length) == 0 && word[length] == '=') {
-            const long value = strtol(word + length + 1, NULL, 10);
-            return value > 0 && value <= 1000000 ? value : 0;
-        }
-    }
-    return 0;
-}
-
 /* Without NPROC_PER_NODE it is one process, whatever is visible. */
 static void state_machine(rk_launch *launch)
 {
-    if (rk_launch_count_of(launch, "processes") > 0 ||
-        rk_launch_count_of(launch, "gpus_per_node") > 0) {
-        rk_launch_assume_count(launch, "nodes", 1);
-        return;
+    if (rk_launch_count_of(launch, "processes") == 0 &&
+        rk_launch_count_of(launch, "gpus_per_node") == 0 &&
+        rk_hf_environment(launch, "NPROC_PER_NODE") == 0) {
+        rk_launch_assume_count(launch, "gpus_per_node", 1);
     }
-    const int64_t processes = environment(launch, "NPROC_PER_NODE");
-    const int64_t nodes = environment(launch, "NNODES");
-    rk_launch_state_count(launch, "gpus_per_node", processes > 0 ? processes : 1,
-                          processes > 0 ? RK_FACT_STATED : RK_FACT_DEFAULT, NULL);
-    rk_launch_state_count(launch, "nodes", nodes > 0 ? nodes : 1,
-                          nodes > 0 ? RK_FACT_STATED : RK_FACT_DEFAULT, NULL);
+    rk_hf_state_environment(launch, false);
 }
 
 /* ---- what trains ----------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  * trl/trainer/base_config.py, sft_config.py, grpo_config.py, model_config.py; the defaults of
  * releases are those at their tags.
  */
+#include "base/text.h"
 #include "launch/hugging_face.h"
 
 #include <string.h>
@@ -61,6 +62,23 @@ static int recognise(const rk_launch *launch)
         return 5;
     }
     return recipe ? 2 : 0;
+}
+
+/* The recipe of a line: the value of --config, or a bare word as older scripts took it. */
+static const char *own_file(const rk_launch *launch)
+{
+    for (size_t i = launch->program; i < launch->word_count; i++) {
+        const char *word = launch->words[i].text;
+        const char *last = i > 0 ? launch->words[i - 1].text : "";
+        if (strncmp(word, "--config=", strlen("--config=")) == 0) {
+            return word + strlen("--config=");
+        }
+        if ((rk_ends_with(word, ".yaml") || rk_ends_with(word, ".yml")) &&
+            (strcmp(last, "--config") == 0 || last[0] != '-')) {
+            return word;
+        }
+    }
+    return NULL;
 }
 
 /* Prompt and completion make the sequence where both are trained on. */
@@ -128,6 +146,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
 {
     static const rk_hf_preset none[] = {{0}};
     const char *trainer = find_trainer(launch);
+    (void)rk_launch_value(launch, "config"); /* own_file */
     rk_hf_assume_layout(launch);
     rk_status status = rk_hf_take_accelerate(launch, err);
     status = status ? status : rk_hf_take_deepspeed(launch, "deepspeed", none, err);
@@ -158,5 +177,6 @@ const rk_launch_reader rk_launch_reader_trl = {
     .tables = {"trl", "hf-trainer", "accelerate-yaml", "deepspeed-json"},
     .dash_is_underscore = true,
     .recognise = recognise,
+    .own_file = own_file,
     .resolve = resolve,
 };
