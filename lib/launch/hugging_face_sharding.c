@@ -101,11 +101,56 @@ static void take_auto(rk_launch *launch)
     }
 }
 
+/* States and recomputation that a configuration names beside the stage. */
+static void state_states(rk_launch *launch)
+{
+    static const char *const masters[] = {"bf16.bf16_master_weights_and_grads",
+                                          "fp16.fp16_master_weights_and_grads"};
+    static const char *const types[] = {"bf16", "fp16"};
+    for (size_t i = 0; i < sizeof(masters) / sizeof(masters[0]); i++) {
+        if (rk_launch_is_on(launch, masters[i], false)) {
+            const rk_launch_key *by = rk_launch_find(launch, masters[i]);
+            rk_launch_state(launch, "states.main_params", types[i], RK_FACT_STATED, by);
+            rk_launch_state(launch, "gradients", types[i], RK_FACT_STATED, by);
+        }
+    }
+    if (rk_launch_is_on(launch, "bf16.bf16_optimizer_states", false)) {
+        const rk_launch_key *by = rk_launch_find(launch, "bf16.bf16_optimizer_states");
+        rk_launch_state(launch, "states.exp_avg", "bf16", RK_FACT_STATED, by);
+        rk_launch_state(launch, "states.exp_avg_sq", "bf16", RK_FACT_STATED, by);
+    }
+    if (rk_launch_number(launch, "pipeline.activation_checkpoint_interval", 0) > 0) {
+        rk_launch_state(launch, "recompute.granularity", "full", RK_FACT_STATED,
+                        rk_launch_find(launch, "pipeline.activation_checkpoint_interval"));
+    }
+}
+
+/* MiCS shards within groups of ranks; the groups are replicas of each other. */
+static void state_mics(rk_launch *launch)
+{
+    static const char key[] = "zero_optimization.mics_shard_size";
+    const double size = rk_launch_number(launch, key, 0);
+    const int64_t processes = rk_launch_count_of(launch, "processes");
+    if (size < 1 || size > INT32_MAX) {
+        return;
+    }
+    if (processes > 0 && processes % (int64_t)size == 0) {
+        rk_launch_state_count(launch, "hsdp", processes / (int64_t)size, RK_FACT_DERIVED,
+                              rk_launch_find(launch, key));
+    } else {
+        rk_launch_mark(launch, key, RK_KEY_NOT_PRICED,
+                       "MiCS shards within groups of ranks; how many there are is not known");
+    }
+}
+
 void rk_hf_state_deepspeed(rk_launch *launch)
 {
     take_auto(launch);
     rk_launch_state(launch, "framework", "deepspeed", RK_FACT_DERIVED, NULL);
     state_zero(launch);
+    state_states(launch);
+    rk_launch_derive(launch); /* the number of processes */
+    state_mics(launch);
     state_precision(launch, "fp16.enabled", "fp16");
     state_precision(launch, "bf16.enabled", "bf16");
     take_degree(launch, "tensor_parallel.autotp_size", "tp");

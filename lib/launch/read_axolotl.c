@@ -190,6 +190,11 @@ static void state_memory(rk_launch *launch)
     const char *checkpointing = rk_launch_value(launch, "gradient_checkpointing");
     rk_hf_state_recompute(launch, is_on(launch, "gradient_checkpointing", false),
                           "gradient_checkpointing");
+    if (is_on(launch, "selective_checkpointing", false) ||
+        rk_launch_has(launch, "selective_checkpointing.save")) {
+        rk_launch_state(launch, "recompute.granularity", "selective", RK_FACT_STATED,
+                        rk_launch_find(launch, "selective_checkpointing"));
+    }
     if (checkpointing && strncmp(checkpointing, "offload", strlen("offload")) == 0) {
         rk_hf_add_offload(launch, "activations", RK_FACT_STATED,
                           rk_launch_find(launch, "gradient_checkpointing"));

@@ -160,6 +160,10 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     state_loss(launch, trainer);
     state_base(launch);
     state_adapters(launch);
+    if (rk_launch_is_on(launch, "use_flash_attention_2", false)) {
+        rk_launch_state(launch, "attention", "flash_attention_2", RK_FACT_STATED,
+                        rk_launch_find(launch, "use_flash_attention_2"));
+    }
     rk_hf_state_trainer(launch, &(rk_hf_trainer){.micro_batch = 8,
                                                  .bf16 = !rk_hf_is_before(launch, 0, 19),
                                                  .recompute = !rk_hf_is_before(launch, 0, 22)});
