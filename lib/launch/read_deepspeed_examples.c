@@ -82,7 +82,7 @@ static void resolve_rlhf(rk_launch *launch)
     state_adapters(launch, "actor_lora_dim", "actor_lora_module_name");
     rk_hf_state_recompute(launch, rk_launch_is_on(launch, "actor_gradient_checkpointing", false),
                           "actor_gradient_checkpointing");
-    if (prompt + answer <= INT32_MAX) {
+    if (prompt >= 1 && answer >= 1 && prompt + answer <= INT32_MAX) {
         rk_launch_state_count(launch, "seq", (int64_t)(prompt + answer), RK_FACT_DERIVED,
                               rk_launch_find(launch, "max_prompt_seq_len"));
     }

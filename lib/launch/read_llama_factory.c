@@ -100,7 +100,7 @@ static void state_base(rk_launch *launch)
         rk_launch_state(launch, "qlora", "true", RK_FACT_STATED, by);
     } else if (bits == 8) {
         rk_launch_state(launch, "base_8bit", "true", RK_FACT_STATED, by);
-    } else if (bits > 0) {
+    } else if (bits > 0 && bits <= 16) {
         rk_launch_state(launch, "base_quantised",
                         rk_launch_format(launch, "%s, %d bits", method ? method : "bnb", (int)bits),
                         RK_FACT_STATED, by);

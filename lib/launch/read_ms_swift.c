@@ -91,10 +91,10 @@ static void state_base(rk_launch *launch)
         rk_launch_state(launch, "qlora", "true", RK_FACT_STATED, by);
     } else if (bits == 8 && (!method || strcmp(method, "bnb") == 0)) {
         rk_launch_state(launch, "base_8bit", "true", RK_FACT_STATED, by);
-    } else if (method || bits > 0) {
+    } else if (method || (bits > 0 && bits <= 16)) {
         rk_launch_state(launch, "base_quantised",
                         rk_launch_format(launch, "%s, %d bits", method ? method : "bnb",
-                                         bits > 0 ? (int)bits : 8),
+                                         bits > 0 && bits <= 16 ? (int)bits : 8),
                         RK_FACT_STATED, by);
     }
 }

@@ -90,7 +90,7 @@ static void state_sequence(rk_launch *launch, const char *trainer)
     const bool old = rk_hf_is_before(launch, 0, 28);
     const double prompt = rk_launch_number(launch, "max_prompt_length", old ? 512 : 0);
     const double completion = rk_launch_number(launch, "max_completion_length", old ? 256 : 512);
-    if (grouped && prompt + completion <= INT32_MAX) {
+    if (grouped && prompt >= 0 && completion >= 1 && prompt + completion <= INT32_MAX) {
         rk_launch_state_count(launch, "seq", (int64_t)(prompt + completion), RK_FACT_DERIVED,
                               rk_launch_find(launch, "max_completion_length"));
     }
