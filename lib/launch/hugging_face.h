@@ -104,6 +104,22 @@ typedef struct rk_hf_preset {
 rk_status rk_hf_take_deepspeed(rk_launch *launch, const char *key, const rk_hf_preset *presets,
                                rk_error *err);
 
+/* Parts of these that several of them need: a degree whose key is above 1, */
+void rk_hf_take_degree(rk_launch *launch, const char *key, const char *field);
+
+/* a degree of Ulysses, */
+void rk_hf_state_ulysses(rk_launch *launch, const char *key);
+
+/* a device, none, cpu or nvme, to which `what` is offloaded, */
+void rk_hf_take_device(rk_launch *launch, const char *key, const char *what);
+
+/* what overlaps at a stage of ZeRO: of 3 weights are gathered ahead, too, */
+const char *rk_hf_overlap_of(int64_t stage, bool on);
+
+/* the name of a file without its folders and its ending, and the stage that it tells; -1: none. */
+const char *rk_hf_plain_name(rk_launch *launch, const char *path);
+int rk_hf_stage_of_name(const char *name);
+
 /* What the keys of a DeepSpeed configuration say. */
 void rk_hf_state_deepspeed(rk_launch *launch);
 
