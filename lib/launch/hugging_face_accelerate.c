@@ -80,6 +80,9 @@ static void state_fsdp_group(rk_launch *launch, const char *group)
     const bool ahead = (prefetch && strcasecmp(prefetch, "NO_PREFETCH") != 0) || version >= 2 ||
                        rk_launch_is_on(launch, fsdp_key(launch, group, "forward_prefetch"), false);
     rk_launch_assume(launch, "overlap", ahead ? "grad+param" : "grad");
+    if (version >= 2) {
+        rk_launch_state(launch, "weights", "fp32", RK_FACT_DERIVED, NULL); /* upcast shards */
+    }
     (void)rk_launch_value(launch, fsdp_key(launch, group, "transformer_layer_cls_to_wrap"));
     const char *wrap = rk_launch_value(launch, fsdp_key(launch, group, "auto_wrap_policy"));
     if (wrap && strcasecmp(wrap, "NO_WRAP") == 0) {
@@ -411,9 +414,50 @@ rk_status rk_hf_take_accelerate(rk_launch *launch, rk_error *err)
 
 /* ---- what is left ---------------------------------------------------------------------------- */
 
+/* Gradients and moments in one type. */
+static void state_types(rk_launch *launch, const char *gradients, const char *moments)
+{
+    const char *optimizer = rk_launch_fact_of(launch, "optimizer");
+    rk_launch_state(launch, "gradients", gradients, RK_FACT_DERIVED, NULL);
+    if (optimizer && strstr(optimizer, "adam") && !strstr(optimizer, "bit")) {
+        rk_launch_state(launch, "states.exp_avg", moments, RK_FACT_DERIVED, NULL);
+        rk_launch_state(launch, "states.exp_avg_sq", moments, RK_FACT_DERIVED, NULL);
+    }
+}
+
+/*
+ * States of full training: 2 + 2 + 12 bytes of a parameter under DeepSpeed, which keeps masters of
+ * weights in 16 bits; 2 + 2 + 4 of weights in 16 bits elsewhere; 4 + 4 + 8 of weights in 32.
+ */
+static void state_states(rk_launch *launch)
+{
+    const char *held = rk_launch_fact_of(launch, "weights_loaded_as");
+    const char *lora = rk_launch_fact_of(launch, "lora");
+    const char *framework = rk_launch_fact_of(launch, "framework");
+    const char *precision = rk_launch_fact_of(launch, "precision");
+    const char *weights = rk_launch_fact_of(launch, "weights");
+    const bool narrow =
+        precision && (strcmp(precision, "bf16") == 0 || strcmp(precision, "fp16") == 0);
+    if (!held || (lora && strcmp(lora, "none") != 0)) {
+        return;
+    }
+    if (framework && strcmp(framework, "deepspeed") == 0 && narrow) {
+        rk_launch_state(launch, "states.main_params", "fp32", RK_FACT_DERIVED, NULL);
+        state_types(launch, precision, "fp32");
+    } else if (strncmp(held, "fp32", 4) == 0 || (weights && strcmp(weights, "fp32") == 0)) {
+        rk_launch_state(launch, "weights", "fp32", RK_FACT_DERIVED, NULL);
+        state_types(launch, "fp32", "fp32");
+    } else if (strncmp(held, "bf16", 4) == 0 || strncmp(held, "fp16", 4) == 0) {
+        const char *type = rk_launch_keep_part(launch, held, 4);
+        rk_launch_state(launch, "weights", type, RK_FACT_DERIVED, NULL);
+        state_types(launch, type, type);
+    }
+}
+
 void rk_hf_finish_sharding(rk_launch *launch)
 {
     rk_hf_assume_open(launch, "framework", "torchtitan");
     rk_hf_assume_open(launch, "overlap",
                       rk_launch_count_of(launch, "zero") >= 2 ? "grad+param" : "grad");
+    state_states(launch);
 }
