@@ -5,6 +5,7 @@
  */
 #include "launch/hugging_face.h"
 
+#include "base/error.h"
 #include "base/text.h"
 #include "launch/launch_parts.h"
 
@@ -411,6 +412,22 @@ size_t rk_hf_find_word(const rk_launch *launch, const char *word)
         }
     }
     return launch->word_count;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+rk_status rk_hf_open_options(rk_launch *launch, const char *path, rk_error *err)
+{
+    bool found = true;
+    const rk_status status = path && launch->document_count == 0
+                                 ? rk_launch_open_named(launch, path, &found, err)
+                                 : RK_OK;
+    return status || found
+               ? status
+               : rk_fail(err, RK_ERR_INVALID,
+                         "%s takes its options from %s, which is not here or is no configuration; "
+                         "read that file instead, or put it beside the launch",
+                         launch->name, path);
 }
 
 /* ---- environment ----------------------------------------------------------------------------- */

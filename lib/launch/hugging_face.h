@@ -76,6 +76,9 @@ void rk_hf_add_offload(rk_launch *launch, const char *what, rk_fact_origin origi
 /* Whether one of the documents has a member; for recognition, before there are keys. */
 bool rk_hf_document_has(const rk_launch *launch, const char *member);
 
+/* Opens the file that a line takes its options from; NULL, and where there are documents: none. */
+rk_status rk_hf_open_options(rk_launch *launch, const char *path, rk_error *err);
+
 /* The place of a word among the words, by its file name; word_count: it is not there. */
 size_t rk_hf_find_word(const rk_launch *launch, const char *word);
 

@@ -213,9 +213,9 @@ struct rk_launch_reader {
     bool words_are_pairs;                     /* the words are key=value */
     /* How sure it is that the launch is its own; 0: it is not. */
     int (*recognise)(const rk_launch *launch);
-    /* The file from which a line takes its keys, which is opened where the launch has no documents;
-     * NULL (also the function): none. */
-    const char *(*own_file)(const rk_launch *launch);
+    /* Opens files that the launch names, renames keys; before the table states facts.  NULL:
+     * nothing. */
+    rk_status (*prepare)(rk_launch *launch, rk_error *err);
     /* States what the table cannot say.  `err`: what it trains is not priced, and why. */
     rk_status (*resolve)(rk_launch *launch, rk_error *err);
 };

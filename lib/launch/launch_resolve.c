@@ -161,22 +161,6 @@ void rk_launch_derive(rk_launch *launch)
     }
 }
 
-/* Opens the file that a line takes its keys from. */
-static rk_status open_own_file(rk_launch *launch, rk_error *err)
-{
-    const char *path = launch->document_count == 0 && launch->reader->own_file
-                           ? launch->reader->own_file(launch)
-                           : NULL;
-    bool found = true;
-    const rk_status status = path ? rk_launch_open_named(launch, path, &found, err) : RK_OK;
-    return status || found
-               ? status
-               : rk_fail(err, RK_ERR_INVALID,
-                         "%s takes its options from %s, which is not here or is no configuration; "
-                         "read that file instead, or put it beside the launch",
-                         launch->name, path);
-}
-
 rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
 {
     launch->reader = find_reader(launch);
@@ -191,7 +175,7 @@ rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
     if (!status) {
         rk_launch_cut_words(launch, &table);
         rk_launch_flatten_documents(launch);
-        status = open_own_file(launch, err);
+        status = launch->reader->prepare ? launch->reader->prepare(launch, err) : RK_OK;
     }
     if (!status && launch->key_count > KEYS_MAX) {
         status = rk_fail(err, RK_ERR_INVALID, "%s: more than %d options, which no launch has",

@@ -265,6 +265,11 @@ static void state_batch(rk_launch *launch)
     rk_hf_state_accumulation(launch, "gradient_accumulation_steps", 1);
 }
 
+static rk_status prepare(rk_launch *launch, rk_error *err)
+{
+    return rk_hf_open_options(launch, own_file(launch), err);
+}
+
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
     rk_hf_assume_layout(launch);
@@ -304,6 +309,6 @@ const rk_launch_reader rk_launch_reader_axolotl = {
     .tables = {"axolotl", "fsdp-plugin", "accelerate-yaml", "deepspeed-json"},
     .dash_is_underscore = true,
     .recognise = recognise,
-    .own_file = own_file,
+    .prepare = prepare,
     .resolve = resolve,
 };

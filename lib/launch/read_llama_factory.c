@@ -243,6 +243,11 @@ static void state_megatron(rk_launch *launch)
     (void)rk_launch_value(launch, "mixed_precision");
 }
 
+static rk_status prepare(rk_launch *launch, rk_error *err)
+{
+    return rk_hf_open_options(launch, own_file(launch), err);
+}
+
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
     rk_hf_assume_layout(launch);
@@ -279,6 +284,6 @@ const rk_launch_reader rk_launch_reader_llama_factory = {
     .dash_is_underscore = true,
     .words_are_pairs = true,
     .recognise = recognise,
-    .own_file = own_file,
+    .prepare = prepare,
     .resolve = resolve,
 };

@@ -142,6 +142,11 @@ static void state_loss(rk_launch *launch, const char *trainer)
     }
 }
 
+static rk_status prepare(rk_launch *launch, rk_error *err)
+{
+    return rk_hf_open_options(launch, own_file(launch), err);
+}
+
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
     static const rk_hf_preset none[] = {{0}};
@@ -181,6 +186,6 @@ const rk_launch_reader rk_launch_reader_trl = {
     .tables = {"trl", "hf-trainer", "accelerate-yaml", "deepspeed-json"},
     .dash_is_underscore = true,
     .recognise = recognise,
-    .own_file = own_file,
+    .prepare = prepare,
     .resolve = resolve,
 };
