@@ -44,13 +44,15 @@ static bool is_month(const char *text)
 }
 
 /*
- * Strips one suffix such as "-instruct" or "-2507" from the first `length` letters: fine-tuned
- * weights, and later releases of them, have the shape of their base model.
+ * Strips one suffix such as "-instruct", "-2507" or "-awq" from the first `length` letters:
+ * fine-tuned and quantised weights, and later releases of them, have the shape of their base model.
  */
 static size_t strip_ending(const char *name, size_t length)
 {
-    static const char *const endings[] = {"-instruct", "-thinking", "-chat", "-base",
-                                          "-fp8",      "-hf",       "-it"};
+    static const char *const endings[] = {
+        "-instruct", "-thinking", "-chat", "-base", "-hf",   "-it",   "-1m",  "-fp8",     "-fp16",
+        "-bf16",     "-int8",     "-int4", "-8bit", "-4bit", "-gptq", "-awq", "-unsloth", "-bnb",
+    };
     if (length > 5 && is_joint(name[length - 5]) && is_month(name + length - 4)) {
         return length - 5;
     }
@@ -80,6 +82,17 @@ static size_t length_without_ending(const char *name)
     return length;
 }
 
+/* Letters of "-instruct" within a name, before its version: "Mistral-7B-Instruct-v0.3". */
+static size_t inner_ending(const char *name)
+{
+    static const char word[] = "instruct";
+    const size_t length = strlen(word);
+    return is_joint(name[0]) && strncasecmp(name + 1, word, length) == 0 &&
+                   is_joint(name[1 + length])
+               ? 1 + length
+               : 0;
+}
+
 /* The distinctive part of a name: "meta-llama/Llama-3.1-405B-Instruct" is "llama3.1405b". */
 static void make_key(const char *name, char key[KEY_SIZE])
 {
@@ -88,7 +101,8 @@ static void make_key(const char *name, char key[KEY_SIZE])
     const size_t length = length_without_ending(own);
     size_t used = 0;
     for (size_t i = 0; i < length && used + 1 < KEY_SIZE; i++) {
-        if (!is_joint(own[i])) {
+        i += inner_ending(own + i);
+        if (i < length && !is_joint(own[i])) {
             key[used++] = (char)tolower((unsigned char)own[i]);
         }
     }

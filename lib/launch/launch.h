@@ -137,8 +137,8 @@ json_t *rk_launch_document_of(const rk_launch *launch, const char *name);
 
 /*
  * Opens a file that the launch names (YAML, TOML or JSON by its ending) as one more document, from
- * the folder of the launch or the current one.  false: it is not there, or is no such file; a
- * syntax error in it is RK_ERR_SYNTAX.
+ * the folder of the launch or the current one, and adds its values as keys.  false: it is not
+ * there, or is no such file; a syntax error in it is RK_ERR_SYNTAX.
  */
 rk_status rk_launch_open_named(rk_launch *launch, const char *path, bool *found, rk_error *err);
 
@@ -194,9 +194,15 @@ void rk_launch_drop(rk_launch *launch, const char *field);
  */
 void rk_launch_derive(rk_launch *launch);
 
+/*
+ * States the shape of a model of the catalogue (model.layers, model.hidden, ...) as derived from
+ * its name, a hub id or a name of the catalogue.  false: the catalogue lacks it; nothing is stated.
+ */
+bool rk_launch_state_named_model(rk_launch *launch, const char *name, const rk_launch_key *by);
+
 /* ---- readers --------------------------------------------------------------------------------- */
 
-#define RK_LAUNCH_TABLES_MAX 4
+#define RK_LAUNCH_TABLES_MAX 6
 
 /* One framework, or one way of writing its jobs: a file of code and one line of the list below. */
 struct rk_launch_reader {
@@ -207,12 +213,19 @@ struct rk_launch_reader {
     bool words_are_pairs;                     /* the words are key=value */
     /* How sure it is that the launch is its own; 0: it is not. */
     int (*recognise)(const rk_launch *launch);
+    /* Opens files that the launch names, renames keys; before the table states facts.  NULL:
+     * nothing. */
+    rk_status (*prepare)(rk_launch *launch, rk_error *err);
     /* States what the table cannot say.  `err`: what it trains is not priced, and why. */
     rk_status (*resolve)(rk_launch *launch, rk_error *err);
 };
 
 /* X(megatron_lm): rk_launch_reader_megatron_lm of lib/launch/read_megatron_lm.c or a sibling. */
-#define RK_LAUNCH_READER_LIST(X) X(megatron_lm)
+#define RK_LAUNCH_READER_LIST(X)                                                                   \
+    X(megatron_lm)                                                                                 \
+    X(trl)                                                                                         \
+    X(axolotl)                                                                                     \
+    X(llama_factory) X(ms_swift) X(deepspeed_json) X(deepspeed_examples) X(hf_trainer) X(accelerate)
 
 #define RK_LAUNCH_READER_DECLARE(name) extern const rk_launch_reader rk_launch_reader_##name;
 RK_LAUNCH_READER_LIST(RK_LAUNCH_READER_DECLARE)

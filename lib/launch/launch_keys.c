@@ -198,11 +198,25 @@ static size_t own_words(const rk_launch_flag *flag, const char *next, size_t cou
 
 static const char *join_words(rk_launch *launch, size_t from, size_t count)
 {
-    const char *joined = count > 0 ? launch->words[from].text : NULL;
-    for (size_t i = 1; i < count; i++) {
-        joined = rk_launch_format(launch, "%s %s", joined, launch->words[from + i].text);
+    size_t length = 0;
+    for (size_t i = 0; i < count; i++) {
+        length += strlen(launch->words[from + i].text) + 1;
     }
-    return joined;
+    char *joined = count > 0 ? calloc(length + 1, 1) : NULL;
+    launch->out_of_memory |= count > 0 && !joined;
+    if (!joined) {
+        return NULL;
+    }
+    char *end = joined;
+    for (size_t i = 0; i < count; i++) {
+        const size_t own = strlen(launch->words[from + i].text);
+        memcpy(end, launch->words[from + i].text, own);
+        end[own] = i + 1 < count ? ' ' : '\0';
+        end += own + 1;
+    }
+    const char *kept = rk_launch_keep(launch, joined);
+    free(joined);
+    return kept;
 }
 
 static size_t cut_flag(rk_launch *launch, const rk_flag_table *table, size_t i)
@@ -264,7 +278,7 @@ void rk_launch_cut_words(rk_launch *launch, const rk_flag_table *table)
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
-enum { DEPTH_MAX = 32 };
+enum { DEPTH_MAX = 32, PATH_MAX_LENGTH = 512 };
 
 static const char *scalar_text(rk_launch *launch, const json_t *value)
 {
@@ -286,7 +300,7 @@ static void flatten(rk_launch *launch, const char *source, const char *path, con
 {
     const char *member = NULL;
     json_t *inner = NULL;
-    if (!json_is_object(value) || depth == DEPTH_MAX) {
+    if (!json_is_object(value) || depth == DEPTH_MAX || strlen(path) > PATH_MAX_LENGTH) {
         const rk_launch_key key = {
             .name = path, .value = scalar_text(launch, value), .json = value, .source = source};
         rk_launch_add_key(launch, &key);
@@ -301,32 +315,45 @@ static void flatten(rk_launch *launch, const char *source, const char *path, con
     }
 }
 
+void rk_launch_flatten_document(rk_launch *launch, size_t document)
+{
+    flatten(launch, launch->documents[document].name, "", launch->documents[document].root, 0);
+}
+
 void rk_launch_flatten_documents(rk_launch *launch)
 {
     for (size_t i = 0; i < launch->document_count; i++) {
-        flatten(launch, launch->documents[i].name, "", launch->documents[i].root, 0);
+        rk_launch_flatten_document(launch, i);
     }
 }
 
 /* ---- keys by name ---------------------------------------------------------------------------- */
 
-/* Keys of the command line come first, and of equal ones the last counts. */
+/*
+ * Of keys that are given more than once, the command line's come first, then those of the first
+ * document, for the launch's own file precedes the files that it names; of equal ones the last.
+ */
 static rk_launch_key *find_key(const rk_launch *launch, const char *name)
 {
     rk_launch_key *found = NULL;
     for (size_t i = 0; i < launch->key_count; i++) {
         rk_launch_key *key = &launch->keys[i];
-        if (strcmp(key->name, name) == 0 && (!found || !key->source || found->source)) {
+        if (strcmp(key->name, name) == 0 && (!found || key->source == found->source)) {
             found = key;
         }
     }
     return found;
 }
 
+bool rk_launch_key_decides(const rk_launch *launch, const rk_launch_key *key)
+{
+    return find_key(launch, key->name) == key;
+}
+
 const rk_launch_key *rk_launch_find(rk_launch *launch, const char *name)
 {
     rk_launch_key *key = find_key(launch, name);
-    if (key) {
+    if (key && key->use == RK_KEY_UNREAD) {
         key->use = RK_KEY_USED;
     }
     return key;

@@ -39,7 +39,7 @@ static rk_status read_stream(FILE *file, const char *name, char **text, size_t *
     return ferror(file) ? rk_fail(err, RK_ERR_IO, "%s: cannot be read", name) : RK_OK;
 }
 
-static rk_status read_file(const char *path, char **text, size_t *size, rk_error *err)
+rk_status rk_launch_read_file(const char *path, char **text, size_t *size, rk_error *err)
 {
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
     *text = NULL;
@@ -112,20 +112,21 @@ static void take_record(rk_launch *launch, json_t *root)
 
 /* ---- forms ----------------------------------------------------------------------------------- */
 
-static rk_status parse_json(const char *text, size_t size, rk_launch *launch, rk_error *err)
+static rk_status parse_document(const char *text, size_t size, rk_launch_form form,
+                                rk_launch *launch, rk_error *err)
 {
-    rk_json_doc doc = {0};
-    const rk_status status = rk_json_parse(text, size, launch->name, &doc, err);
+    json_t *root = NULL;
+    const rk_status status = rk_launch_parse_document(form, text, size, launch->name, &root, err);
     if (status) {
         return status;
     }
-    if (json_is_array(json_object_get(doc.root, "argv")) ||
-        json_is_object(json_object_get(doc.root, "config"))) {
-        take_record(launch, doc.root);
+    if (form == RK_LAUNCH_JSON && (json_is_array(json_object_get(root, "argv")) ||
+                                   json_is_object(json_object_get(root, "config")))) {
+        take_record(launch, root);
+        json_decref(root);
     } else {
-        rk_launch_add_document(launch, "config", json_incref(doc.root));
+        rk_launch_add_document(launch, "config", root);
     }
-    rk_json_clear(&doc);
     return RK_OK;
 }
 
@@ -167,12 +168,29 @@ static rk_status parse_line(const char *text, size_t size, rk_launch *launch, rk
     return RK_OK;
 }
 
+/* Whether a word is a command that trains by itself, whose flags may name Python files. */
+static bool is_command(const char *word)
+{
+    static const char *const commands[] = {"swift", "llamafactory-cli", "lmf", "axolotl", "trl"};
+    const char *slash = strrchr(word, '/');
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (strcmp(slash ? slash + 1 : word, commands[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The first word that is a script or names a module: what stands before it launches it. */
 static void find_program(rk_launch *launch)
 {
     launch->program = launch->word_count;
     for (size_t i = 0; i < launch->word_count; i++) {
         const char *word = launch->words[i].text;
+        if (is_command(word)) {
+            launch->program = i;
+            return;
+        }
         const bool module = i > 0 && strcmp(launch->words[i - 1].text, "-m") == 0 &&
                             strncmp(word, "torch.distributed", strlen("torch.distributed")) != 0;
         if (rk_ends_with(word, ".py") || module) {
@@ -195,13 +213,13 @@ rk_status rk_launch_parse(const char *text, size_t size, const char *name, rk_la
                        "configuration that it makes",
                        name);
     }
-    size_t blank = 0;
-    while (blank < size && strchr(" \t\r\n", text[blank])) {
-        blank++;
-    }
-    const rk_status status = blank < size && text[blank] == '{'
-                                 ? parse_json(text, size, launch, err)
-                                 : parse_line(text, size, launch, err);
+    rk_launch_form form = rk_launch_form_of_name(name);
+    form = form == RK_LAUNCH_WORDS && !rk_ends_with(name, ".sh")
+               ? rk_launch_form_of_text(text, size)
+               : form;
+    const rk_status status = form == RK_LAUNCH_WORDS
+                                 ? parse_line(text, size, launch, err)
+                                 : parse_document(text, size, form, launch, err);
     find_program(launch);
     return status;
 }
@@ -216,7 +234,7 @@ rk_status rk_launch_load(const char *path, rk_launch *launch, rk_error *err)
     }
     const char *slash = strrchr(path, '/');
     launch->folder = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
-    rk_status status = read_file(path, &text, &size, err);
+    rk_status status = rk_launch_read_file(path, &text, &size, err);
     status = status ? status : rk_launch_parse(text, size, path, launch, err);
     free(text);
     return status;

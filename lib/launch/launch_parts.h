@@ -37,11 +37,36 @@ void rk_flag_table_clear(rk_flag_table *table);
 /* The flag of a name without its dashes; NULL: the table lacks it. */
 const rk_launch_flag *rk_flag_table_find(const rk_flag_table *table, const char *name);
 
+/* Reads a file, "-" for standard input, of at most 16 MiB.  The caller frees *text. */
+rk_status rk_launch_read_file(const char *path, char **text, size_t *size, rk_error *err);
+
+/* How a text of a launch is written. */
+typedef enum rk_launch_form {
+    RK_LAUNCH_WORDS, /* a line or a script */
+    RK_LAUNCH_JSON,
+    RK_LAUNCH_YAML,
+    RK_LAUNCH_TOML,
+} rk_launch_form;
+
+/* By the ending of a file, and by the first line; words where neither says. */
+rk_launch_form rk_launch_form_of_name(const char *name);
+rk_launch_form rk_launch_form_of_text(const char *text, size_t size);
+
+/* Parses a document of a form other than words.  The caller releases *root, NULL after a failure.
+ */
+rk_status rk_launch_parse_document(rk_launch_form form, const char *text, size_t size,
+                                   const char *name, json_t **root, rk_error *err);
+
+/* Adds a key; facts that others state keep them, but other pointers to keys end. */
 void rk_launch_add_key(rk_launch *launch, const rk_launch_key *key);
+
+/* Whether no other key of the same name comes before this one. */
+bool rk_launch_key_decides(const rk_launch *launch, const rk_launch_key *key);
 
 /* The words behind the program as keys, and the values of all documents. */
 void rk_launch_cut_words(rk_launch *launch, const rk_flag_table *table);
 void rk_launch_flatten_documents(rk_launch *launch);
+void rk_launch_flatten_document(rk_launch *launch, size_t document);
 
 /* Reads a number as launches write it: "1_953_125", "5e8"; false: it is none. */
 bool rk_launch_read_number(const char *text, double *value);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { KEYS_MAX = 8192 };
+
 /* ---- readers --------------------------------------------------------------------------------- */
 
 #define RK_LAUNCH_READER_ENTRY(name) &rk_launch_reader_##name,
@@ -52,37 +54,63 @@ static void state_by_table(rk_launch *launch, const rk_flag_table *table)
         rk_launch_key *key = &launch->keys[i];
         const rk_launch_flag *flag = rk_flag_table_find(table, key->name);
         const char *value = flag && flag->field[0] ? fact_value(key, flag) : NULL;
-        if (value && (!key->json || !json_is_null(key->json))) {
+        if (value && (!key->json || !json_is_null(key->json)) &&
+            rk_launch_key_decides(launch, key)) {
             key->use = RK_KEY_USED;
             rk_launch_state(launch, flag->field, value, RK_FACT_STATED, key);
         }
     }
 }
 
+/* Whether a value is the default, whichever way both are written: "False" is false, 1e9 is
+ * 1000000000; of a switch without a default, off. */
+static bool is_same(const char *value, const rk_launch_flag *flag)
+{
+    double a = 0, b = 0;
+    const bool none = strcmp(flag->usual, "") == 0 || strcmp(flag->usual, "None") == 0;
+    const char *truth = rk_launch_truth_text(value);
+    const char *usual = rk_launch_truth_text(flag->usual);
+    usual = usual || !none || strncmp(flag->type, "bool", strlen("bool")) != 0 ? usual : "false";
+    return strcmp(value, flag->usual) == 0 || (truth && usual && strcmp(truth, usual) == 0) ||
+           (rk_launch_read_number(value, &a) && rk_launch_read_number(flag->usual, &b) && a == b);
+}
+
 /* Whether a key only repeats what the framework does anyway. */
 static bool is_usual(const rk_launch_key *key, const rk_launch_flag *flag)
 {
-    if (!key->value) {
-        return key->json != NULL; /* null */
+    return key->value ? is_same(key->value, flag) : key->json != NULL; /* null */
+}
+
+/* The flag of a key, or of a map or a group without cost that it is part of. */
+static const rk_launch_flag *find_flag(rk_launch *launch, const rk_flag_table *table,
+                                       const char *name)
+{
+    const rk_launch_flag *flag = rk_flag_table_find(table, name);
+    for (const char *dot = name + strlen(name); !flag && dot > name; dot--) {
+        if (*dot == '.') {
+            flag =
+                rk_flag_table_find(table, rk_launch_keep_part(launch, name, (size_t)(dot - name)));
+            flag = flag && (strcmp(flag->class, "no-cost") == 0 || strcmp(flag->type, "map") == 0)
+                       ? flag
+                       : NULL;
+        }
     }
-    const char *truth = rk_launch_truth_text(key->value);
-    const char *usual = strcmp(flag->usual, "off") == 0  ? "false"
-                        : strcmp(flag->usual, "on") == 0 ? "true"
-                                                         : flag->usual;
-    return strcmp(key->value, flag->usual) == 0 || (truth && strcmp(truth, usual) == 0);
+    return flag;
 }
 
 static void class_keys(rk_launch *launch, const rk_flag_table *table)
 {
     for (size_t i = 0; i < launch->key_count; i++) {
         rk_launch_key *key = &launch->keys[i];
-        const rk_launch_flag *flag =
-            key->use == RK_KEY_UNREAD ? rk_flag_table_find(table, key->name) : NULL;
         if (key->use != RK_KEY_UNREAD) {
             continue;
         }
+        const rk_launch_flag *flag = find_flag(launch, table, key->name);
         if (!flag) {
             key->use = RK_KEY_UNKNOWN;
+        } else if (!rk_launch_key_decides(launch, key)) {
+            key->use = RK_KEY_WITHOUT_COST;
+            key->note = rk_launch_keep(launch, "given twice; another value counts");
         } else if (strcmp(flag->class, "no-cost") == 0 || strcmp(flag->class, "data") == 0 ||
                    strcmp(flag->class, "launcher") == 0 || is_usual(key, flag)) {
             key->use = RK_KEY_WITHOUT_COST;
@@ -128,6 +156,8 @@ void rk_launch_derive(rk_launch *launch)
         derive_count(launch, "global_batch", times(times(micro, accumulation), dp));
     } else if (accumulation == 0 && times(micro, dp) > 0 && global % (micro * dp) == 0) {
         derive_count(launch, "accumulation", global / (micro * dp));
+    } else if (micro == 0 && times(accumulation, dp) > 0 && global % (accumulation * dp) == 0) {
+        derive_count(launch, "micro_batch", global / (accumulation * dp));
     }
 }
 
@@ -145,6 +175,13 @@ rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
     if (!status) {
         rk_launch_cut_words(launch, &table);
         rk_launch_flatten_documents(launch);
+        status = launch->reader->prepare ? launch->reader->prepare(launch, err) : RK_OK;
+    }
+    if (!status && launch->key_count > KEYS_MAX) {
+        status = rk_fail(err, RK_ERR_INVALID, "%s: more than %d options, which no launch has",
+                         launch->name, KEYS_MAX);
+    }
+    if (!status) {
         state_by_table(launch, &table);
         status = launch->reader->resolve(launch, err);
     }

@@ -14,6 +14,7 @@ import argparse
 import collections
 import concurrent.futures
 import json
+import os
 import re
 import subprocess
 import sys
@@ -24,6 +25,7 @@ NAMES = {
     "mbs": "micro_batch", "gbs": "global_batch", "states.exp-avg-dtype": "states.exp_avg",
     "states.exp-avg-sq-dtype": "states.exp_avg_sq",
     "states.main-params-dtype": "states.main_params", "recompute_modules": "recompute.modules",
+    "fp8.all_gather": "fp8.param_gather",
 }
 # What is not the training job: generation and reference models of reinforcement learning.
 LEFT_OUT = re.compile(r"rollout\.|colocate$|offload_between_phases$|reference_model$|model_copies$|"
@@ -118,6 +120,8 @@ def main():
     parser.add_argument("--list")
     parser.add_argument("--least", type=float, default=0)
     arguments = parser.parse_args()
+    if not os.path.exists(arguments.corpus):
+        sys.exit(77)  # skipped: the collection is not part of the project
     with open(arguments.corpus, encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     rows = [r for r in rows if arguments.framework in (None, r["framework"])]

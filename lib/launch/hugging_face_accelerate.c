@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * FSDP and accelerate, as launches of the Hugging Face family write them.  Source:
+ * huggingface/accelerate src/accelerate/utils/dataclasses.py and commands/launch.py.
+ */
+#include "base/text.h"
+#include "launch/hugging_face.h"
+#include "launch/launch_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- FSDP ------------------------------------------------------------------------------------ */
+
+/* Stage of ZeRO that a sharding strategy of FSDP is, by its name or its number. */
+static int stage_of_strategy(const char *strategy)
+{
+    static const struct {
+        const char *name, *number;
+        int stage;
+    } strategies[] = {
+        {"FULL_SHARD", "1", 3},         {"SHARD_GRAD_OP", "2", 2}, {"NO_SHARD", "3", 0},
+        {"HYBRID_SHARD_ZERO2", "5", 2}, {"HYBRID_SHARD", "4", 3},
+    };
+    for (size_t i = 0; strategy && i < sizeof(strategies) / sizeof(strategies[0]); i++) {
+        if (strcasecmp(strategy, strategies[i].name) == 0 ||
+            strcmp(strategy, strategies[i].number) == 0) {
+            return strategies[i].stage;
+        }
+    }
+    return 3;
+}
+
+/* The value of a key of a group whose names may carry "fsdp_": fsdp_config.fsdp_version. */
+static const char *fsdp_key(rk_launch *launch, const char *group, const char *name)
+{
+    const char *key = rk_launch_format(launch, "%s.fsdp_%s", group, name);
+    return rk_launch_has(launch, key) ? key : rk_launch_format(launch, "%s.%s", group, name);
+}
+
+/* Replicas of a hybrid strategy are the nodes. */
+static void state_replicas(rk_launch *launch, const char *strategy, const rk_launch_key *by)
+{
+    const int64_t nodes = rk_launch_count_of(launch, "nodes");
+    if (strategy && strncasecmp(strategy, "HYBRID", strlen("HYBRID")) == 0 && nodes > 0) {
+        rk_launch_state_count(launch, "hsdp", nodes, RK_FACT_DERIVED, by);
+    }
+}
+
+/* FSDP as a group of keys tells it; the stage is stated unless words already told it. */
+static void state_fsdp_group(rk_launch *launch, const char *group)
+{
+    const char *version_key = fsdp_key(launch, group, "version");
+    const char *strategy_key = fsdp_key(launch, group, "sharding_strategy");
+    const char *reshard_key = fsdp_key(launch, group, "reshard_after_forward");
+    const double version =
+        rk_launch_number(launch, version_key, rk_launch_number(launch, "fsdp_version", 1));
+    const rk_launch_key *by = rk_launch_find(launch, strategy_key);
+    const char *strategy = by ? by->value : NULL;
+    const char *reshard = rk_launch_value(launch, reshard_key);
+    const char *truth = reshard ? rk_launch_truth_text(reshard) : NULL;
+    int stage = stage_of_strategy(strategy ? strategy : truth ? NULL : reshard);
+    if (version >= 2 || (!strategy && truth)) {
+        stage = truth && strcmp(truth, "false") == 0 ? 2 : 3;
+        by = rk_launch_find(launch, reshard_key);
+    }
+    rk_launch_state_count(launch, "zero", stage, RK_FACT_STATED,
+                          by ? by : rk_launch_find(launch, version_key));
+    state_replicas(launch, strategy, by);
+    if (rk_launch_is_on(launch, fsdp_key(launch, group, "offload_params"), false)) {
+        rk_hf_add_offload(launch, "optimizer+weights", RK_FACT_STATED,
+                          rk_launch_find(launch, fsdp_key(launch, group, "offload_params")));
+    }
+    const char *checkpointing = fsdp_key(launch, group, "activation_checkpointing");
+    if (rk_launch_is_on(launch, checkpointing, false)) {
+        rk_hf_state_recompute(launch, true, checkpointing);
+    }
+    const char *prefetch = rk_launch_value(launch, fsdp_key(launch, group, "backward_prefetch"));
+    const bool ahead = (prefetch && strcasecmp(prefetch, "NO_PREFETCH") != 0) || version >= 2 ||
+                       rk_launch_is_on(launch, fsdp_key(launch, group, "forward_prefetch"), false);
+    rk_launch_assume(launch, "overlap", ahead ? "grad+param" : "grad");
+    if (version >= 2) {
+        rk_launch_state(launch, "weights", "fp32", RK_FACT_DERIVED, NULL); /* upcast shards */
+    }
+    (void)rk_launch_value(launch, fsdp_key(launch, group, "transformer_layer_cls_to_wrap"));
+    const char *wrap = rk_launch_value(launch, fsdp_key(launch, group, "auto_wrap_policy"));
+    if (wrap && strcasecmp(wrap, "NO_WRAP") == 0) {
+        rk_launch_mark(launch, fsdp_key(launch, group, "auto_wrap_policy"), RK_KEY_NOT_PRICED,
+                       "the whole model is gathered at once, which is not counted");
+    }
+}
+
+/* Whether keys of a group are there: fsdp_config.fsdp_version. */
+static bool has_group(const rk_launch *launch, const char *group)
+{
+    const size_t length = strlen(group);
+    for (size_t i = 0; i < launch->key_count; i++) {
+        const char *name = launch->keys[i].name;
+        if (strncmp(name, group, length) == 0 && name[length] == '.') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "full_shard auto_wrap", "[\"full_shard\",\"auto_wrap\"]", or the name of a preset or a file. */
+static void state_fsdp_words(rk_launch *launch, const char *words, const rk_launch_key *by)
+{
+    const bool file = rk_ends_with(words, ".json") || rk_hf_has_part(words, "fsdp");
+    const bool hybrid = !file && strstr(words, "hybrid_shard") != NULL;
+    const bool states =
+        !file && (strstr(words, "shard_grad_op") || strstr(words, "hybrid_shard_zero2"));
+    const int stage = states ? 2 : !file && strstr(words, "no_shard") ? 0 : 3;
+    rk_launch_state_count(launch, "zero", stage, file ? RK_FACT_DERIVED : RK_FACT_STATED, by);
+    state_replicas(launch, hybrid ? "HYBRID_SHARD" : NULL, by);
+    if (!file && strstr(words, "offload")) {
+        rk_hf_add_offload(launch, "optimizer+weights", RK_FACT_STATED, by);
+    }
+}
+
+rk_status rk_hf_take_fsdp(rk_launch *launch, const char *words, const char *config, rk_error *err)
+{
+    const char *list = rk_launch_value(launch, words);
+    const char *truth = list ? rk_launch_truth_text(list) : NULL;
+    const bool off = !list || (truth && strcmp(truth, "false") == 0) || strcmp(list, "[]") == 0 ||
+                     strcmp(list, "") == 0;
+    bool found = false;
+    rk_status status = !off && rk_ends_with(list, ".json")
+                           ? rk_launch_open_named(launch, list, &found, err)
+                           : RK_OK;
+    const char *file = rk_launch_value(launch, config);
+    if (!status && file && strchr(file, '.')) {
+        status = rk_launch_open_named(launch, file, &found, err);
+    }
+    if (status || (off && !has_group(launch, config))) {
+        return status;
+    }
+    rk_launch_state(launch, "framework", "torchtitan", RK_FACT_DERIVED, NULL);
+    (void)rk_launch_value(launch, "fsdp_transformer_layer_cls_to_wrap");
+    if (!off) {
+        state_fsdp_words(launch, list, rk_launch_find(launch, words));
+    }
+    if (has_group(launch, config)) {
+        state_fsdp_group(launch, config);
+    }
+    return RK_OK;
+}
+
+/* ---- accelerate ------------------------------------------------------------------------------ */
+
+/* Files of examples/accelerate_configs of TRL, recipes/accelerate_configs of the alignment
+ * handbook, and examples/accelerate of LLaMA-Factory; FSDP has a stage above 3. */
+enum { FSDP = 10 };
+
+static const struct {
+    const char *name;
+    int stage, processes; /* 0 processes: they differ */
+} accelerate_files[] = {
+    {"deepspeed_zero1", 1, 8},
+    {"deepspeed_zero2", 2, 8},
+    {"deepspeed_zero3", 3, 8},
+    {"zero3", 3, 8},
+    {"zero2", 2, 8},
+    {"zero1", 1, 8},
+    {"fsdp1", FSDP, 8},
+    {"fsdp2", FSDP, 8},
+    {"fsdp", FSDP, 8},
+    {"fsdp_config", FSDP, 2},
+    {"fsdp2_config", FSDP, 2},
+    {"multi_gpu", 0, 8},
+    {"ddp", 0, 8},
+    {"single_gpu", 0, 1},
+};
+
+/* Flags of `accelerate launch` are keys of its file by another name. */
+static const char *file_key(rk_launch *launch, const char *flag)
+{
+    static const char *const deepspeed[] = {"zero_stage", "offload_optimizer_device",
+                                            "offload_param_device", "deepspeed_config_file",
+                                            "zero3_init_flag"};
+    static const char *const same[] = {"mixed_precision", "num_processes", "num_machines",
+                                       "config_file",     "multi_gpu",     "use_fsdp",
+                                       "use_deepspeed"};
+    static const char *const groups[][2] = {{"fsdp_", "fsdp_config"},
+                                            {"parallelism_config_", "parallelism_config"},
+                                            {"megatron_lm_", "megatron_lm_config"},
+                                            {"fp8_", "fp8_config"},
+                                            {"dynamo_", "dynamo_config"}};
+    for (size_t i = 0; i < sizeof(deepspeed) / sizeof(deepspeed[0]); i++) {
+        if (strcmp(flag, deepspeed[i]) == 0) {
+            return rk_launch_format(launch, "deepspeed_config.%s", flag);
+        }
+    }
+    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+        if (strcmp(flag, same[i]) == 0) {
+            return same[i];
+        }
+    }
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        if (strncmp(flag, groups[i][0], strlen(groups[i][0])) == 0) {
+            return rk_launch_format(launch, "%s.%s", groups[i][1], flag);
+        }
+    }
+    return NULL;
+}
+
+/* The flags between `accelerate launch` and the program as keys of its file. */
+static void cut_accelerate_words(rk_launch *launch)
+{
+    const size_t end = launch->program < launch->word_count ? launch->program : 0;
+    for (size_t i = rk_hf_find_word(launch, "accelerate"); i < end; i++) {
+        const char *word = launch->words[i].text;
+        if (strncmp(word, "--", 2) != 0) {
+            continue;
+        }
+        const size_t length = strcspn(word + 2, "=");
+        char *flag = (char *)(uintptr_t)rk_launch_keep_part(launch, word + 2, length);
+        for (char *c = flag; *c; c++) {
+            *c = *c == '-' ? '_' : *c;
+        }
+        const bool joined = word[2 + length] == '=';
+        const bool alone = i + 1 >= end || launch->words[i + 1].text[0] == '-';
+        const rk_launch_key key = {
+            .name = file_key(launch, flag),
+            .value = joined  ? word + 2 + length + 1
+                     : alone ? "true"
+                             : launch->words[i + 1].text,
+            .line = launch->words[i].line,
+        };
+        if (key.name) {
+            rk_launch_add_key(launch, &key);
+        }
+    }
+}
+
+static void state_processes(rk_launch *launch)
+{
+    const double processes = rk_launch_number(launch, "num_processes", 0);
+    const double nodes = rk_launch_number(launch, "num_machines", 0);
+    if (nodes >= 1 && nodes <= INT32_MAX) {
+        rk_launch_state_count(launch, "nodes", (int64_t)nodes, RK_FACT_STATED,
+                              rk_launch_find(launch, "num_machines"));
+    }
+    if (processes >= 1 && processes <= INT32_MAX) {
+        rk_launch_state_count(launch, "processes", (int64_t)processes, RK_FACT_STATED,
+                              rk_launch_find(launch, "num_processes"));
+        const int64_t count = rk_launch_count_of(launch, "nodes");
+        if (count > 0 && (int64_t)processes % count == 0) {
+            rk_launch_state_count(launch, "gpus_per_node", (int64_t)processes / count,
+                                  RK_FACT_DERIVED, NULL);
+        }
+    }
+}
+
+static void state_parallelism(rk_launch *launch)
+{
+    static const char start[] = "parallelism_config.parallelism_config_";
+    char key[sizeof(start) + 32];
+    (void)snprintf(key, sizeof(key), "%sdp_replicate_size", start);
+    rk_hf_take_degree(launch, key, "hsdp");
+    (void)snprintf(key, sizeof(key), "%stp_size", start);
+    rk_hf_take_degree(launch, key, "tp");
+    (void)snprintf(key, sizeof(key), "%ssp_size", start);
+    rk_hf_state_ulysses(launch, key);
+    (void)snprintf(key, sizeof(key), "%scp_size", start);
+    rk_hf_take_degree(launch, key, "cp");
+    if (rk_launch_number(launch, key, 0) > 1) {
+        (void)snprintf(key, sizeof(key), "%scp_comm_strategy", start);
+        const char *strategy = rk_launch_value(launch, key);
+        const bool ring = strategy && strcmp(strategy, "alltoall") == 0;
+        rk_launch_state(launch, "cp_kind", ring ? "ring" : "all-gather", RK_FACT_DERIVED, NULL);
+    }
+    (void)snprintf(key, sizeof(key), "%sdp_shard_size", start);
+    if (rk_launch_number(launch, key, 0) > 1) {
+        rk_launch_state(launch, "zero", "3", RK_FACT_DERIVED, rk_launch_find(launch, key));
+    }
+}
+
+static void state_megatron_plugin(rk_launch *launch)
+{
+    rk_launch_state(launch, "framework", "megatron", RK_FACT_DERIVED, NULL);
+    rk_hf_take_degree(launch, "megatron_lm_config.megatron_lm_tp_degree", "tp");
+    rk_hf_take_degree(launch, "megatron_lm_config.megatron_lm_pp_degree", "pp");
+    rk_hf_take_degree(launch, "megatron_lm_config.megatron_lm_context_parallel_size", "cp");
+    rk_hf_take_degree(launch, "megatron_lm_config.megatron_lm_expert_model_parallel_size", "ep");
+    rk_hf_take_degree(launch, "megatron_lm_config.megatron_lm_num_micro_batches", "accumulation");
+}
+
+static rk_status state_deepspeed_plugin(rk_launch *launch, rk_error *err)
+{
+    static const char stage_key[] = "deepspeed_config.zero_stage";
+    if (rk_launch_value(launch, "deepspeed_config.deepspeed_config_file")) {
+        return rk_hf_take_deepspeed(launch, "deepspeed_config.deepspeed_config_file", NULL, err);
+    }
+    const double number = rk_launch_number(launch, stage_key, 2);
+    const int64_t stage = number >= 0 && number <= 3 ? (int64_t)number : 2;
+    rk_launch_state(launch, "framework", "deepspeed", RK_FACT_DERIVED, NULL);
+    rk_launch_state_count(launch, "zero", stage, RK_FACT_STATED, rk_launch_find(launch, stage_key));
+    rk_launch_state(launch, "overlap", rk_hf_overlap_of(stage, stage == 3), RK_FACT_DERIVED, NULL);
+    rk_hf_take_device(launch, "deepspeed_config.offload_optimizer_device", "optimizer");
+    rk_hf_take_device(launch, "deepspeed_config.offload_param_device", "weights");
+    const double steps =
+        rk_launch_number(launch, "deepspeed_config.gradient_accumulation_steps", 0);
+    if (steps >= 1 && steps <= INT32_MAX) {
+        rk_launch_state_count(launch, "accumulation", (int64_t)steps, RK_FACT_DERIVED, NULL);
+    }
+    return RK_OK;
+}
+
+/* FP8 products of Transformer Engine or torchao stand within bf16. */
+static void state_mixed_precision(rk_launch *launch)
+{
+    const rk_launch_key *by = rk_launch_find(launch, "mixed_precision");
+    const char *value = by ? by->value : NULL;
+    const char *precision = rk_hf_precision_name(value);
+    if (precision) {
+        rk_launch_state(launch, "precision", precision, RK_FACT_STATED, by);
+    } else if (value && strcasecmp(value, "fp8") == 0) {
+        const char *format = rk_launch_value(launch, "fp8_config.fp8_format");
+        const char *backend = rk_launch_value(launch, "fp8_config.backend");
+        const bool e4m3 = format && strcasecmp(format, "E4M3") == 0;
+        const bool torchao =
+            backend && (strcasecmp(backend, "AO") == 0 || strcasecmp(backend, "TORCHAO") == 0);
+        rk_launch_state(launch, "precision", "bf16", RK_FACT_DERIVED, by);
+        rk_launch_state(launch, "fp8.format", e4m3 ? "e4m3" : "hybrid", RK_FACT_STATED, by);
+        rk_launch_state(launch, "fp8.recipe", torchao ? "torchao" : "delayed", RK_FACT_DERIVED, by);
+    }
+}
+
+rk_status rk_hf_state_accelerate(rk_launch *launch, rk_error *err)
+{
+    const rk_launch_key *by = rk_launch_find(launch, "distributed_type");
+    const char *type = by ? by->value : NULL;
+    const bool fsdp =
+        rk_launch_is_on(launch, "use_fsdp", false) || (type && strcasecmp(type, "FSDP") == 0);
+    const bool deepspeed = rk_launch_is_on(launch, "use_deepspeed", false) ||
+                           (type && strcasecmp(type, "DEEPSPEED") == 0);
+    (void)rk_launch_value(launch, "multi_gpu");
+    state_processes(launch);
+    state_parallelism(launch);
+    state_mixed_precision(launch);
+    if (type && strcasecmp(type, "MEGATRON_LM") == 0) {
+        state_megatron_plugin(launch);
+    }
+    if (deepspeed) {
+        return state_deepspeed_plugin(launch, err);
+    }
+    if (fsdp) {
+        rk_launch_state(launch, "framework", "torchtitan", RK_FACT_DERIVED, NULL);
+        state_fsdp_group(launch, "fsdp_config");
+    } else if (type) {
+        rk_launch_state(launch, "zero", "0", RK_FACT_STATED, by);
+    }
+    return RK_OK;
+}
+
+/* A file of accelerate that is not there: one that a framework ships, or one whose name tells. */
+static void state_accelerate_name(rk_launch *launch, const char *key)
+{
+    const rk_launch_key *by = rk_launch_find(launch, key);
+    const char *name = rk_hf_plain_name(launch, by->value);
+    int stage = rk_hf_stage_of_name(name);
+    stage = stage < 0 && rk_hf_has_part(name, "fsdp") ? FSDP : stage;
+    for (size_t i = 0; i < sizeof(accelerate_files) / sizeof(accelerate_files[0]); i++) {
+        if (strcmp(accelerate_files[i].name, name) == 0) {
+            stage = accelerate_files[i].stage;
+            if (accelerate_files[i].processes > 0) {
+                rk_launch_state_count(launch, "processes", accelerate_files[i].processes,
+                                      RK_FACT_DERIVED, by);
+            }
+        }
+    }
+    if (stage < 0) {
+        rk_launch_mark(launch, key, RK_KEY_NOT_PRICED,
+                       rk_launch_format(launch,
+                                        "%s is not here: put it beside the launch, or give "
+                                        "accelerators and ZeRO stage",
+                                        by->value));
+        return;
+    }
+    rk_launch_state_count(launch, "zero", stage == FSDP ? 3 : stage, RK_FACT_DERIVED, by);
+    if (stage == FSDP) {
+        rk_launch_state(launch, "framework", "torchtitan", RK_FACT_DERIVED, by);
+    } else if (stage > 0) {
+        rk_launch_state(launch, "framework", "deepspeed", RK_FACT_DERIVED, by);
+        rk_launch_state(launch, "overlap", rk_hf_overlap_of(stage, stage == 3), RK_FACT_DERIVED,
+                        by);
+    }
+}
+
+rk_status rk_hf_take_accelerate(rk_launch *launch, rk_error *err)
+{
+    cut_accelerate_words(launch);
+    bool found = rk_launch_document_of(launch, "accelerate") != NULL;
+    /* TRL names its own files by --accelerate_config. */
+    const char *key =
+        rk_launch_has(launch, "accelerate_config") ? "accelerate_config" : "config_file";
+    const char *path = rk_launch_value(launch, key);
+    if (path && !found) {
+        const rk_status status = rk_launch_open_named(launch, path, &found, err);
+        if (status) {
+            return status;
+        }
+        if (!found) {
+            state_accelerate_name(launch, key);
+        }
+    }
+    return found || rk_launch_runs_by(launch, "accelerate") ||
+                   rk_launch_has(launch, "num_processes")
+               ? rk_hf_state_accelerate(launch, err)
+               : RK_OK;
+}
+
+/* ---- what is left ---------------------------------------------------------------------------- */
+
+/* Gradients and moments in one type. */
+static void state_types(rk_launch *launch, const char *gradients, const char *moments)
+{
+    const char *optimizer = rk_launch_fact_of(launch, "optimizer");
+    rk_launch_state(launch, "gradients", gradients, RK_FACT_DERIVED, NULL);
+    if (optimizer && strstr(optimizer, "adam") && !strstr(optimizer, "bit")) {
+        rk_launch_state(launch, "states.exp_avg", moments, RK_FACT_DERIVED, NULL);
+        rk_launch_state(launch, "states.exp_avg_sq", moments, RK_FACT_DERIVED, NULL);
+    }
+}
+
+/*
+ * States of full training: 2 + 2 + 12 bytes of a parameter under DeepSpeed, which keeps masters of
+ * weights in 16 bits; 2 + 2 + 4 of weights in 16 bits elsewhere; 4 + 4 + 8 of weights in 32.
+ */
+static void state_states(rk_launch *launch)
+{
+    const char *held = rk_launch_fact_of(launch, "weights_loaded_as");
+    const char *lora = rk_launch_fact_of(launch, "lora");
+    const char *framework = rk_launch_fact_of(launch, "framework");
+    const char *precision = rk_launch_fact_of(launch, "precision");
+    const char *weights = rk_launch_fact_of(launch, "weights");
+    const bool narrow =
+        precision && (strcmp(precision, "bf16") == 0 || strcmp(precision, "fp16") == 0);
+    if (!held || (lora && strcmp(lora, "none") != 0)) {
+        return;
+    }
+    if (framework && strcmp(framework, "deepspeed") == 0 && narrow) {
+        rk_launch_state(launch, "states.main_params", "fp32", RK_FACT_DERIVED, NULL);
+        state_types(launch, precision, "fp32");
+    } else if (strncmp(held, "fp32", 4) == 0 || (weights && strcmp(weights, "fp32") == 0)) {
+        rk_launch_state(launch, "weights", "fp32", RK_FACT_DERIVED, NULL);
+        state_types(launch, "fp32", "fp32");
+    } else if (strncmp(held, "bf16", 4) == 0 || strncmp(held, "fp16", 4) == 0) {
+        const char *type = rk_launch_keep_part(launch, held, 4);
+        rk_launch_state(launch, "weights", type, RK_FACT_DERIVED, NULL);
+        state_types(launch, type, type);
+    }
+}
+
+void rk_hf_finish_sharding(rk_launch *launch)
+{
+    rk_hf_assume_open(launch, "framework", "torchtitan");
+    rk_hf_assume_open(launch, "overlap",
+                      rk_launch_count_of(launch, "zero") >= 2 ? "grad+param" : "grad");
+    state_states(launch);
+}

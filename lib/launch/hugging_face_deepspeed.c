@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DeepSpeed by its configuration: of a launch of the Hugging Face family, or by itself.  Source:
+ * deepspeedai/DeepSpeed deepspeed/runtime/zero/config.py and runtime/config.py.
+ */
+#include "launch/hugging_face.h"
+#include "launch/launch_parts.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#define OFFLOAD_TO_NVME "offload to NVMe is priced as offload to the host"
+
+/* ---- DeepSpeed ------------------------------------------------------------------------------- */
+
+/* Offload of one kind of state: none, cpu or nvme. */
+void rk_hf_take_device(rk_launch *launch, const char *key, const char *what)
+{
+    const rk_launch_key *by = rk_launch_find(launch, key);
+    const char *device = by ? by->value : NULL;
+    if (!device || strcasecmp(device, "none") == 0) {
+        return;
+    }
+    rk_hf_add_offload(launch, what, RK_FACT_STATED, by);
+    if (strcasecmp(device, "nvme") == 0) {
+        rk_launch_mark(launch, key, RK_KEY_NOT_PRICED, OFFLOAD_TO_NVME);
+    }
+}
+
+/* Of stage 3 the gathers of weights are fetched ahead, too; what stage 0 reduces, it does last. */
+const char *rk_hf_overlap_of(int64_t stage, bool on)
+{
+    return !on || stage == 0 ? "none" : stage == 3 ? "grad+param" : "grad";
+}
+
+static void state_zero(rk_launch *launch)
+{
+    const rk_launch_key *by = rk_launch_find(launch, "zero_optimization.stage");
+    const double number = rk_launch_number(launch, "zero_optimization.stage", 0);
+    const int64_t stage = number >= 0 && number <= 3 ? (int64_t)number : 0;
+    const bool overlap = rk_launch_is_on(launch, "zero_optimization.overlap_comm", stage == 3);
+    rk_launch_state_count(launch, "zero", stage, by ? RK_FACT_STATED : RK_FACT_DERIVED, by);
+    rk_hf_take_device(launch, "zero_optimization.offload_optimizer.device", "optimizer");
+    rk_hf_take_device(launch, "zero_optimization.offload_param.device", "weights");
+    if (rk_launch_is_on(launch, "zero_optimization.cpu_offload", false)) {
+        rk_hf_add_offload(launch, "optimizer", RK_FACT_STATED,
+                          rk_launch_find(launch, "zero_optimization.cpu_offload"));
+    }
+    if (rk_launch_is_on(launch, "zero_optimization.cpu_offload_param", false)) {
+        rk_hf_add_offload(launch, "weights", RK_FACT_STATED,
+                          rk_launch_find(launch, "zero_optimization.cpu_offload_param"));
+    }
+    rk_launch_state(launch, "overlap", rk_hf_overlap_of(stage, overlap), RK_FACT_STATED,
+                    rk_launch_find(launch, "zero_optimization.overlap_comm"));
+}
+
+/* A degree whose key is there and above 1. */
+void rk_hf_take_degree(rk_launch *launch, const char *key, const char *field)
+{
+    const double degree = rk_launch_number(launch, key, 0);
+    if (degree > 1 && degree <= INT32_MAX) {
+        rk_launch_state_count(launch, field, (int64_t)degree, RK_FACT_STATED,
+                              rk_launch_find(launch, key));
+    }
+}
+
+void rk_hf_state_ulysses(rk_launch *launch, const char *key)
+{
+    rk_hf_take_degree(launch, key, "cp");
+    if (rk_launch_number(launch, key, 0) > 1) {
+        rk_launch_state(launch, "cp_kind", "ulysses", RK_FACT_DERIVED, rk_launch_find(launch, key));
+    }
+}
+
+static void state_precision(rk_launch *launch, const char *key, const char *precision)
+{
+    const char *value = rk_launch_value(launch, key);
+    const char *truth = value ? rk_launch_truth_text(value) : NULL;
+    if (truth && strcmp(truth, "true") == 0) {
+        rk_launch_state(launch, "precision", precision, RK_FACT_STATED,
+                        rk_launch_find(launch, key));
+    }
+}
+
+/* Values that the trainer fills in: the batch is its own, buffers follow the width of the model. */
+static void take_auto(rk_launch *launch)
+{
+    for (size_t i = 0; i < launch->key_count; i++) {
+        rk_launch_key *key = &launch->keys[i];
+        const bool own = strncmp(key->name, "zero_optimization.", 18) == 0 ||
+                         strncmp(key->name, "train_", 6) == 0 ||
+                         strncmp(key->name, "optimizer.params.", 17) == 0 ||
+                         strncmp(key->name, "scheduler.params.", 17) == 0;
+        if (own && key->use == RK_KEY_UNREAD && key->value && strcmp(key->value, "auto") == 0) {
+            key->use = RK_KEY_WITHOUT_COST;
+        }
+    }
+}
+
+/* States and recomputation that a configuration names beside the stage. */
+static void state_states(rk_launch *launch)
+{
+    static const char *const masters[] = {"bf16.bf16_master_weights_and_grads",
+                                          "fp16.fp16_master_weights_and_grads"};
+    static const char *const types[] = {"bf16", "fp16"};
+    for (size_t i = 0; i < sizeof(masters) / sizeof(masters[0]); i++) {
+        if (rk_launch_is_on(launch, masters[i], false)) {
+            const rk_launch_key *by = rk_launch_find(launch, masters[i]);
+            rk_launch_state(launch, "states.main_params", types[i], RK_FACT_STATED, by);
+            rk_launch_state(launch, "gradients", types[i], RK_FACT_STATED, by);
+        }
+    }
+    if (rk_launch_is_on(launch, "bf16.bf16_optimizer_states", false)) {
+        const rk_launch_key *by = rk_launch_find(launch, "bf16.bf16_optimizer_states");
+        rk_launch_state(launch, "states.exp_avg", "bf16", RK_FACT_STATED, by);
+        rk_launch_state(launch, "states.exp_avg_sq", "bf16", RK_FACT_STATED, by);
+    }
+    if (rk_launch_number(launch, "pipeline.activation_checkpoint_interval", 0) > 0) {
+        rk_launch_state(launch, "recompute.granularity", "full", RK_FACT_STATED,
+                        rk_launch_find(launch, "pipeline.activation_checkpoint_interval"));
+    }
+}
+
+/* MiCS shards within groups of ranks; the groups are replicas of each other. */
+static void state_mics(rk_launch *launch)
+{
+    static const char key[] = "zero_optimization.mics_shard_size";
+    const double size = rk_launch_number(launch, key, 0);
+    const int64_t processes = rk_launch_count_of(launch, "processes");
+    if (size < 1 || size > INT32_MAX) {
+        return;
+    }
+    if (processes > 0 && processes % (int64_t)size == 0) {
+        rk_launch_state_count(launch, "hsdp", processes / (int64_t)size, RK_FACT_DERIVED,
+                              rk_launch_find(launch, key));
+    } else {
+        rk_launch_mark(launch, key, RK_KEY_NOT_PRICED,
+                       "MiCS shards within groups of ranks; how many there are is not known");
+    }
+}
+
+void rk_hf_state_deepspeed(rk_launch *launch)
+{
+    take_auto(launch);
+    rk_launch_state(launch, "framework", "deepspeed", RK_FACT_DERIVED, NULL);
+    state_zero(launch);
+    state_states(launch);
+    rk_launch_derive(launch); /* the number of processes */
+    state_mics(launch);
+    state_precision(launch, "fp16.enabled", "fp16");
+    state_precision(launch, "bf16.enabled", "bf16");
+    rk_hf_take_degree(launch, "tensor_parallel.autotp_size", "tp");
+    rk_hf_take_degree(launch, "pipeline.stages", "pp");
+    rk_hf_state_ulysses(launch, "sequence_parallel_size");
+    if (!rk_launch_is_on(launch, "compile.disable", true)) {
+        rk_launch_state(launch, "compile", "true", RK_FACT_DERIVED,
+                        rk_launch_find(launch, "compile.disable"));
+        (void)rk_launch_value(launch, "compile.backend");
+    }
+    const char *gradients =
+        rk_hf_precision_name(rk_launch_value(launch, "data_types.grad_accum_dtype"));
+    if (gradients) {
+        rk_launch_state(launch, "gradients", gradients, RK_FACT_STATED,
+                        rk_launch_find(launch, "data_types.grad_accum_dtype"));
+    }
+}
+
+/* ---- files that are not there ---------------------------------------------------------------- */
+
+/* The name of a file without its folders and its ending. */
+const char *rk_hf_plain_name(rk_launch *launch, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    return dot ? rk_launch_keep_part(launch, name, (size_t)(dot - name)) : name;
+}
+
+static const rk_hf_preset *find_preset(const rk_hf_preset *presets, const char *name)
+{
+    for (size_t i = 0; presets && presets[i].name; i++) {
+        if (strcmp(presets[i].name, name) == 0) {
+            return &presets[i];
+        }
+    }
+    return NULL;
+}
+
+/* The stage that a name tells: "zero3", "z2", "stage_1"; -1: none. */
+int rk_hf_stage_of_name(const char *name)
+{
+    static const char *const words[] = {"zero", "stage", "z"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        const size_t length = strlen(words[i]);
+        for (const char *at = name; *at; at++) {
+            if (strncasecmp(at, words[i], length) == 0) {
+                const char *digit = at + length + strspn(at + length, "_-");
+                if (*digit >= '0' && *digit <= '3' && !isdigit((unsigned char)digit[1])) {
+                    return *digit - '0';
+                }
+            }
+        }
+    }
+    return -1;
+}
+
+static void state_preset(rk_launch *launch, const rk_hf_preset *preset, const rk_launch_key *by)
+{
+    rk_launch_state(launch, "framework", "deepspeed", RK_FACT_DERIVED, by);
+    rk_launch_state_count(launch, "zero", preset->stage, RK_FACT_DERIVED, by);
+    rk_launch_state(launch, "overlap", rk_hf_overlap_of(preset->stage, preset->overlap),
+                    RK_FACT_DERIVED, by);
+    if (preset->offload) {
+        rk_launch_state(launch, "offload", preset->offload, RK_FACT_DERIVED, by);
+    }
+}
+
+static void state_by_name(rk_launch *launch, const char *key, const rk_hf_preset *presets)
+{
+    const rk_launch_key *by = rk_launch_find(launch, key);
+    const char *name = rk_hf_plain_name(launch, by->value);
+    const rk_hf_preset *known = find_preset(presets, name);
+    const int stage = rk_hf_stage_of_name(name);
+    if (known) {
+        state_preset(launch, known, by);
+        return;
+    }
+    if (stage >= 0) {
+        const bool offloads =
+            rk_hf_has_part(name, "offload") && !rk_hf_has_part(name, "no_offload");
+        const rk_hf_preset guess = {name, stage,
+                                    !offloads    ? NULL
+                                    : stage == 3 ? "optimizer+weights"
+                                                 : "optimizer",
+                                    stage == 3};
+        state_preset(launch, &guess, by);
+        rk_launch_mark(launch, key, RK_KEY_NOT_PRICED,
+                       rk_launch_format(launch,
+                                        "%s is not here: ZeRO stage and offload are read from its "
+                                        "name",
+                                        by->value));
+        return;
+    }
+    rk_launch_drop(launch, "zero");
+    rk_launch_state(launch, "framework", "deepspeed", RK_FACT_DERIVED, by);
+    rk_launch_mark(launch, key, RK_KEY_NOT_PRICED,
+                   rk_launch_format(launch,
+                                    "%s is not here: put it beside the launch, or give the ZeRO "
+                                    "stage",
+                                    by->value));
+}
+
+/* An object under a key of one of the launch's documents, as a document of its own. */
+static bool open_inner(rk_launch *launch, const char *key)
+{
+    for (size_t i = 0; i < launch->document_count; i++) {
+        json_t *inner = json_object_get(launch->documents[i].root, key);
+        if (json_is_object(inner)) {
+            const size_t count = launch->document_count;
+            rk_launch_mark(launch, rk_launch_format(launch, "%s.", key), RK_KEY_USED, NULL);
+            rk_launch_add_document(launch, "deepspeed", json_incref(inner));
+            if (launch->document_count > count) {
+                rk_launch_flatten_document(launch, count);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+rk_status rk_hf_take_deepspeed(rk_launch *launch, const char *key, const rk_hf_preset *presets,
+                               rk_error *err)
+{
+    bool found = rk_launch_document_of(launch, "deepspeed") || open_inner(launch, key);
+    const char *path = rk_launch_value(launch, key);
+    if (!found && !path) {
+        return RK_OK;
+    }
+    if (!found && !find_preset(presets, path)) {
+        const rk_status status = rk_launch_open_named(launch, path, &found, err);
+        if (status) {
+            return status;
+        }
+    }
+    if (found) {
+        rk_hf_state_deepspeed(launch);
+    } else {
+        state_by_name(launch, key, presets);
+    }
+    return RK_OK;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs around the Trainer of transformers: run_clm.py and its like, the examples of PEFT,
+ * finetune.py of Qwen.  Sources: huggingface/transformers examples/pytorch/language-modeling,
+ * huggingface/peft examples/sft, QwenLM/Qwen finetune.py.
+ */
+#include "launch/hugging_face.h"
+
+#include <string.h>
+
+/* Signs of the Trainer among flags. */
+static int recognise(const rk_launch *launch)
+{
+    static const char *const own[] = {"--per_device_train_batch_size", "--output_dir",
+                                      "--model_name_or_path", "--gradient_accumulation_steps"};
+    int signs = 0;
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        for (size_t word = launch->program; word < launch->word_count; word++) {
+            const char *text = launch->words[word].text;
+            const size_t length = strcspn(text, "=");
+            bool same = length == strlen(own[i]);
+            for (size_t c = 0; same && c < length; c++) {
+                same = text[c] == own[i][c] || (text[c] == '-' && own[i][c] == '_');
+            }
+            signs += same;
+        }
+    }
+    return signs >= 2 ? 3 : 0;
+}
+
+/* Adapters by the switches of the programs that have them. */
+static void state_adapters(rk_launch *launch)
+{
+    const bool qwen = rk_launch_is_on(launch, "use_lora", false);
+    const bool on = qwen || rk_launch_is_on(launch, "use_peft_lora", false) ||
+                    rk_launch_is_on(launch, "use_peft", false);
+    const char *rank = rk_launch_has(launch, "lora_rank") ? "lora_rank" : "lora_r";
+    static const char *const bases[] = {"q_lora", "use_4bit_quantization", "load_in_4bit"};
+    for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
+        if (rk_launch_is_on(launch, bases[i], false)) {
+            rk_launch_state(launch, "qlora", "true", RK_FACT_STATED,
+                            rk_launch_find(launch, bases[i]));
+        }
+    }
+    static const char *const wide[] = {"use_8bit_quantization", "load_in_8bit"};
+    for (size_t i = 0; i < sizeof(wide) / sizeof(wide[0]); i++) {
+        if (rk_launch_is_on(launch, wide[i], false)) {
+            rk_launch_state(launch, "base_8bit", "true", RK_FACT_STATED,
+                            rk_launch_find(launch, wide[i]));
+        }
+    }
+    if (!on && !rk_launch_has(launch, rank)) {
+        rk_launch_assume(launch, "lora", "none");
+        return;
+    }
+    rk_hf_state_adapters(launch, rank, qwen ? 64 : 8, "lora_target_modules");
+    rk_hf_assume_open(launch, "lora_modules", qwen ? "attention,mlp" : "attention");
+}
+
+/* Weights stay as they are loaded: in fp32 before release 5, as stored since. */
+static void state_weights(rk_launch *launch)
+{
+    static const char *const keys[] = {"dtype", "torch_dtype", "bnb_4bit_quant_storage_dtype"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const char *value = rk_launch_value(launch, keys[i]);
+        const char *type = rk_hf_precision_name(value);
+        if (value) {
+            rk_hf_state_weights(launch, type ? type : "as stored", rk_launch_find(launch, keys[i]));
+            return;
+        }
+    }
+    rk_hf_state_weights(launch, rk_hf_is_before(launch, 5, 0) ? "fp32" : "as stored", NULL);
+}
+
+/* run_clm.py cuts its texts into blocks. */
+static void state_sequence(rk_launch *launch)
+{
+    if (strncmp(rk_launch_program(launch), "run_clm", strlen("run_clm")) == 0) {
+        rk_launch_assume_count(launch, "seq", 1024);
+        rk_hf_assume_open(launch, "packing", "true");
+    }
+}
+
+static rk_status resolve(rk_launch *launch, rk_error *err)
+{
+    /* Files that Qwen's finetune.py ships with. */
+    static const rk_hf_preset presets[] = {
+        {"ds_config_zero2", 2, NULL, true}, {"ds_config_zero3", 3, NULL, true}, {0}};
+    rk_hf_assume_layout(launch);
+    rk_status status = rk_hf_take_accelerate(launch, err);
+    status = status ? status : rk_hf_take_deepspeed(launch, "deepspeed", presets, err);
+    status = status ? status : rk_hf_take_fsdp(launch, "fsdp", "fsdp_config", err);
+    if (status) {
+        return status;
+    }
+    rk_hf_state_single(launch);
+    rk_hf_state_model(launch, rk_launch_has(launch, "model_name_or_path") ? "model_name_or_path"
+                                                                          : "config_name");
+    state_sequence(launch);
+    state_weights(launch);
+    state_adapters(launch);
+    if (rk_launch_is_on(launch, "use_flash_attn", false)) {
+        rk_launch_state(launch, "attention", "flash_attention_2", RK_FACT_STATED,
+                        rk_launch_find(launch, "use_flash_attn"));
+    }
+    rk_hf_state_trainer(launch, &(rk_hf_trainer){.micro_batch = 8});
+    rk_hf_finish_sharding(launch);
+    return RK_OK;
+}
+
+const rk_launch_reader rk_launch_reader_hf_trainer = {
+    .name = "hf-trainer",
+    .tables = {"hf-trainer", "trl", "peft-lora", "accelerate-yaml", "deepspeed-json"},
+    .dash_is_underscore = true,
+    .recognise = recognise,
+    .resolve = resolve,
+};

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Launches of TRL: its scripts, `trl sft`, and recipes for them.  Source: huggingface/trl
+ * trl/trainer/base_config.py, sft_config.py, grpo_config.py, model_config.py; the defaults of
+ * releases are those at their tags.
+ */
+#include "base/text.h"
+#include "launch/hugging_face.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* Trainers by the names of scripts and of the commands of `trl`. */
+static const char *const trainers[] = {"sft",  "dpo",  "grpo", "kto",    "reward", "rloo",
+                                       "ppo",  "orpo", "cpo",  "gkd",    "bco",    "online_dpo",
+                                       "prm",  "xpo",  "nash", "gspo",   "tpo",    "gold",
+                                       "sdpo", "ssd",  "mpo",  "distil", "sdft",   "minillm"};
+
+/* The name of the trainer in that of a program or a command: "run_dpo.py" is dpo. */
+static const char *trainer_name(const char *program)
+{
+    const char *name = strncmp(program, "run_", strlen("run_")) == 0 ? program + 4 : program;
+    for (size_t i = 0; i < sizeof(trainers) / sizeof(trainers[0]); i++) {
+        if (strncmp(name, trainers[i], strlen(trainers[i])) == 0) {
+            return name;
+        }
+    }
+    return NULL;
+}
+
+/* What `trl COMMAND`, a script or a module trains by; NULL: not known. */
+static const char *find_trainer(const rk_launch *launch)
+{
+    const size_t command = rk_hf_find_word(launch, "trl");
+    if (command + 1 < launch->word_count) {
+        return trainer_name(launch->words[command + 1].text);
+    }
+    const char *program = rk_launch_program(launch);
+    const size_t length = strlen(program);
+    const bool script = length > 3 && strcmp(program + length - 3, ".py") == 0;
+    const char *dot = script ? NULL : strrchr(program, '.'); /* a module: trl.scripts.sft */
+    return trainer_name(dot ? dot + 1 : program);
+}
+
+static int recognise(const rk_launch *launch)
+{
+    const size_t command = rk_hf_find_word(launch, "trl");
+    const char *path =
+        launch->program < launch->word_count ? launch->words[launch->program].text : "";
+    const bool trainer = find_trainer(launch) != NULL;
+    const bool recipe = rk_hf_document_has(launch, "model_name_or_path");
+    if (command + 1 < launch->word_count && trainer) {
+        return 9;
+    }
+    if (strstr(path, "trl/scripts/") || strncmp(path, "trl.", strlen("trl.")) == 0 ||
+        (strstr(path, "examples/scripts/") && trainer)) {
+        return 8;
+    }
+    if (trainer &&
+        (recipe || rk_hf_find_word(launch, "--model_name_or_path") < launch->word_count ||
+         rk_hf_find_word(launch, "--config") < launch->word_count)) {
+        return 5;
+    }
+    return recipe ? 2 : 0;
+}
+
+/* The recipe of a line: the value of --config, or a bare word as older scripts took it. */
+static const char *own_file(const rk_launch *launch)
+{
+    for (size_t i = launch->program; i < launch->word_count; i++) {
+        const char *word = launch->words[i].text;
+        const char *last = i > 0 ? launch->words[i - 1].text : "";
+        if (strncmp(word, "--config=", strlen("--config=")) == 0) {
+            return word + strlen("--config=");
+        }
+        if ((rk_ends_with(word, ".yaml") || rk_ends_with(word, ".yml")) &&
+            (strcmp(last, "--config") == 0 || last[0] != '-')) {
+            return word;
+        }
+    }
+    return NULL;
+}
+
+/* Prompt and completion make the sequence where both are trained on. */
+static void state_sequence(rk_launch *launch, const char *trainer)
+{
+    const bool grouped =
+        trainer && (strncmp(trainer, "grpo", 4) == 0 || strncmp(trainer, "gspo", 4) == 0 ||
+                    strncmp(trainer, "rloo", 4) == 0);
+    const bool old = rk_hf_is_before(launch, 0, 28);
+    const double prompt = rk_launch_number(launch, "max_prompt_length", old ? 512 : 0);
+    const double completion = rk_launch_number(launch, "max_completion_length", old ? 256 : 512);
+    if (grouped && prompt >= 0 && completion >= 1 && prompt + completion <= INT32_MAX) {
+        rk_launch_state_count(launch, "seq", (int64_t)(prompt + completion), RK_FACT_DERIVED,
+                              rk_launch_find(launch, "max_completion_length"));
+    }
+    rk_launch_assume_count(launch, "seq", 1024);
+}
+
+static void state_adapters(rk_launch *launch)
+{
+    if (!rk_launch_is_on(launch, "use_peft", false)) {
+        rk_launch_assume(launch, "lora", "none");
+        rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, NULL);
+        return;
+    }
+    rk_hf_state_adapters(launch, "lora_r", 16, "lora_target_modules");
+    rk_launch_assume(launch, "lora_modules", "attention"); /* of PEFT: queries and values */
+}
+
+static void state_base(rk_launch *launch)
+{
+    if (rk_launch_is_on(launch, "load_in_4bit", false)) {
+        rk_launch_state(launch, "qlora", "true", RK_FACT_STATED,
+                        rk_launch_find(launch, "load_in_4bit"));
+    }
+    if (rk_launch_is_on(launch, "load_in_8bit", false)) {
+        rk_launch_state(launch, "base_8bit", "true", RK_FACT_STATED,
+                        rk_launch_find(launch, "load_in_8bit"));
+    }
+    const char *key = rk_launch_has(launch, "dtype") ? "dtype" : "torch_dtype";
+    const char *value = rk_launch_value(launch, key);
+    const char *type = rk_hf_precision_name(value);
+    if (value) {
+        rk_hf_state_weights(launch, type ? type : "as stored", rk_launch_find(launch, key));
+    }
+    rk_hf_state_weights(launch, "fp32", NULL);
+}
+
+/* Releases since 1.6 compute the loss of supervised training in chunks, but not with Liger. */
+static void state_loss(rk_launch *launch, const char *trainer)
+{
+    const bool sft = !trainer || strncmp(trainer, "sft", strlen("sft")) == 0;
+    if (!sft || rk_launch_is_on(launch, "use_liger_kernel", false)) {
+        return;
+    }
+    const char *type = rk_launch_value(launch, "loss_type");
+    const bool chunked = type ? strcmp(type, "chunked_nll") == 0 : !rk_hf_is_before(launch, 1, 6);
+    if (chunked) {
+        rk_launch_state(launch, "loss", "chunked", type ? RK_FACT_STATED : RK_FACT_DEFAULT,
+                        rk_launch_find(launch, "loss_type"));
+    }
+}
+
+static rk_status prepare(rk_launch *launch, rk_error *err)
+{
+    return rk_hf_open_options(launch, own_file(launch), err);
+}
+
+static rk_status resolve(rk_launch *launch, rk_error *err)
+{
+    static const rk_hf_preset none[] = {{0}};
+    const char *trainer = find_trainer(launch);
+    (void)rk_launch_value(launch, "config"); /* own_file */
+    rk_hf_assume_layout(launch);
+    rk_status status = rk_hf_take_accelerate(launch, err);
+    status = status ? status : rk_hf_take_deepspeed(launch, "deepspeed", none, err);
+    status = status ? status : rk_hf_take_fsdp(launch, "fsdp", "fsdp_config", err);
+    if (status) {
+        return status;
+    }
+    rk_hf_state_single(launch);
+    rk_hf_state_model(launch, "model_name_or_path");
+    state_sequence(launch, trainer);
+    state_loss(launch, trainer);
+    state_base(launch);
+    state_adapters(launch);
+    if (rk_launch_is_on(launch, "use_flash_attention_2", false)) {
+        rk_launch_state(launch, "attention", "flash_attention_2", RK_FACT_STATED,
+                        rk_launch_find(launch, "use_flash_attention_2"));
+    }
+    rk_hf_state_trainer(launch, &(rk_hf_trainer){.micro_batch = 8,
+                                                 .bf16 = !rk_hf_is_before(launch, 0, 19),
+                                                 .recompute = !rk_hf_is_before(launch, 0, 22)});
+    if (rk_launch_is_on(launch, "activation_offloading", false)) {
+        rk_hf_add_offload(launch, "activations", RK_FACT_STATED,
+                          rk_launch_find(launch, "activation_offloading"));
+    }
+    rk_hf_finish_sharding(launch);
+    rk_hf_state_objective(launch, trainer);
+    return RK_OK;
+}
+
+const rk_launch_reader rk_launch_reader_trl = {
+    .name = "trl",
+    .tables = {"trl", "hf-trainer", "accelerate-yaml", "deepspeed-json"},
+    .dash_is_underscore = true,
+    .recognise = recognise,
+    .prepare = prepare,
+    .resolve = resolve,
+};
