@@ -15,8 +15,8 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
-libraries="libc6 libc6-dev linux-libc-dev libjansson4 libjansson-dev zlib1g zlib1g-dev libsqlite3-0
-    libsqlite3-dev libnlopt0 libnlopt-dev libcmocka0 libcmocka-dev libgcc-s1 libstdc++6"
+libraries="libc6 libc6-dev linux-libc-dev libjansson4 libjansson-dev libyaml-0-2 libyaml-dev zlib1g
+    zlib1g-dev libsqlite3-0 libsqlite3-dev libnlopt0 libnlopt-dev libcmocka0 libcmocka-dev libgcc-s1 libstdc++6"
 
 stop()
 {

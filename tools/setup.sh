@@ -6,7 +6,7 @@
 set -eu
 
 packages="gcc meson ninja-build pkg-config libjansson-dev libcmocka-dev libsqlite3-dev libnlopt-dev
-          zlib1g-dev
+          libyaml-dev zlib1g-dev
           scdoc"
 if [ "${1:-}" = ci ]; then
     packages="$packages clang-14 clang-format-14 libclang-rt-14-dev pmccabe sqlite3 valgrind
