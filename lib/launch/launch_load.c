@@ -112,20 +112,21 @@ static void take_record(rk_launch *launch, json_t *root)
 
 /* ---- forms ----------------------------------------------------------------------------------- */
 
-static rk_status parse_json(const char *text, size_t size, rk_launch *launch, rk_error *err)
+static rk_status parse_document(const char *text, size_t size, rk_launch_form form,
+                                rk_launch *launch, rk_error *err)
 {
-    rk_json_doc doc = {0};
-    const rk_status status = rk_json_parse(text, size, launch->name, &doc, err);
+    json_t *root = NULL;
+    const rk_status status = rk_launch_parse_document(form, text, size, launch->name, &root, err);
     if (status) {
         return status;
     }
-    if (json_is_array(json_object_get(doc.root, "argv")) ||
-        json_is_object(json_object_get(doc.root, "config"))) {
-        take_record(launch, doc.root);
+    if (form == RK_LAUNCH_JSON && (json_is_array(json_object_get(root, "argv")) ||
+                                   json_is_object(json_object_get(root, "config")))) {
+        take_record(launch, root);
+        json_decref(root);
     } else {
-        rk_launch_add_document(launch, "config", json_incref(doc.root));
+        rk_launch_add_document(launch, "config", root);
     }
-    rk_json_clear(&doc);
     return RK_OK;
 }
 
@@ -195,13 +196,13 @@ rk_status rk_launch_parse(const char *text, size_t size, const char *name, rk_la
                        "configuration that it makes",
                        name);
     }
-    size_t blank = 0;
-    while (blank < size && strchr(" \t\r\n", text[blank])) {
-        blank++;
-    }
-    const rk_status status = blank < size && text[blank] == '{'
-                                 ? parse_json(text, size, launch, err)
-                                 : parse_line(text, size, launch, err);
+    rk_launch_form form = rk_launch_form_of_name(name);
+    form = form == RK_LAUNCH_WORDS && !rk_ends_with(name, ".sh")
+               ? rk_launch_form_of_text(text, size)
+               : form;
+    const rk_status status = form == RK_LAUNCH_WORDS
+                                 ? parse_line(text, size, launch, err)
+                                 : parse_document(text, size, form, launch, err);
     find_program(launch);
     return status;
 }

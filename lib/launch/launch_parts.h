@@ -37,6 +37,23 @@ void rk_flag_table_clear(rk_flag_table *table);
 /* The flag of a name without its dashes; NULL: the table lacks it. */
 const rk_launch_flag *rk_flag_table_find(const rk_flag_table *table, const char *name);
 
+/* How a text of a launch is written. */
+typedef enum rk_launch_form {
+    RK_LAUNCH_WORDS, /* a line or a script */
+    RK_LAUNCH_JSON,
+    RK_LAUNCH_YAML,
+    RK_LAUNCH_TOML,
+} rk_launch_form;
+
+/* By the ending of a file, and by the first line; words where neither says. */
+rk_launch_form rk_launch_form_of_name(const char *name);
+rk_launch_form rk_launch_form_of_text(const char *text, size_t size);
+
+/* Parses a document of a form other than words.  The caller releases *root, NULL after a failure.
+ */
+rk_status rk_launch_parse_document(rk_launch_form form, const char *text, size_t size,
+                                   const char *name, json_t **root, rk_error *err);
+
 /* Adds a key; facts that others state keep them, but other pointers to keys end. */
 void rk_launch_add_key(rk_launch *launch, const rk_launch_key *key);
 
