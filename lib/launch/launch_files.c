@@ -6,6 +6,7 @@
 #include "launch/launch_parts.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -36,22 +37,38 @@ static const char *find_file(rk_launch *launch, const char *path)
     return NULL;
 }
 
+static rk_status read_document(rk_launch_form form, const char *place, json_t **root, rk_error *err)
+{
+    rk_json_doc doc = {0};
+    if (form == RK_LAUNCH_JSON) {
+        const rk_status status = rk_json_load_python(place, &doc, err);
+        *root = status ? NULL : json_incref(doc.root);
+        rk_json_clear(&doc);
+        return status;
+    }
+    char *text = NULL;
+    size_t size = 0;
+    rk_status status = rk_launch_read_file(place, &text, &size, err);
+    status = status ? status : rk_launch_parse_document(form, text, size, place, root, err);
+    free(text);
+    return status;
+}
+
 rk_status rk_launch_open_named(rk_launch *launch, const char *path, bool *found, rk_error *err)
 {
     *found = false;
-    const char *place =
-        launch->folder && rk_ends_with(path, ".json") ? find_file(launch, path) : NULL;
+    const rk_launch_form form = rk_launch_form_of_name(path);
+    const char *place = launch->folder && form != RK_LAUNCH_WORDS ? find_file(launch, path) : NULL;
     if (!place) {
         return RK_OK;
     }
-    rk_json_doc doc = {0};
-    const rk_status status = rk_json_load_python(place, &doc, err);
+    json_t *root = NULL;
+    const rk_status status = read_document(form, place, &root, err);
     if (status) {
         return status;
     }
     const size_t document = launch->document_count;
-    rk_launch_add_document(launch, place, json_incref(doc.root));
-    rk_json_clear(&doc);
+    rk_launch_add_document(launch, place, root);
     *found = launch->document_count > document;
     if (*found) {
         rk_launch_flatten_document(launch, document);

@@ -39,7 +39,7 @@ static rk_status read_stream(FILE *file, const char *name, char **text, size_t *
     return ferror(file) ? rk_fail(err, RK_ERR_IO, "%s: cannot be read", name) : RK_OK;
 }
 
-static rk_status read_file(const char *path, char **text, size_t *size, rk_error *err)
+rk_status rk_launch_read_file(const char *path, char **text, size_t *size, rk_error *err)
 {
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
     *text = NULL;
@@ -217,7 +217,7 @@ rk_status rk_launch_load(const char *path, rk_launch *launch, rk_error *err)
     }
     const char *slash = strrchr(path, '/');
     launch->folder = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
-    rk_status status = read_file(path, &text, &size, err);
+    rk_status status = rk_launch_read_file(path, &text, &size, err);
     status = status ? status : rk_launch_parse(text, size, path, launch, err);
     free(text);
     return status;

@@ -37,6 +37,9 @@ void rk_flag_table_clear(rk_flag_table *table);
 /* The flag of a name without its dashes; NULL: the table lacks it. */
 const rk_launch_flag *rk_flag_table_find(const rk_flag_table *table, const char *name);
 
+/* Reads a file, "-" for standard input, of at most 16 MiB.  The caller frees *text. */
+rk_status rk_launch_read_file(const char *path, char **text, size_t *size, rk_error *err);
+
 /* How a text of a launch is written. */
 typedef enum rk_launch_form {
     RK_LAUNCH_WORDS, /* a line or a script */
