@@ -67,8 +67,11 @@ static rk_status read_escape(rk_toml_reading *r, bool multi_line, char *out, siz
     if (multi_line && skip_line_end(r)) {
         return RK_OK;
     }
+    if (r->at == r->end) {
+        return rk_toml_fail(r, r->at - 1, "the string is not closed on its line");
+    }
     const char c = *r->at++;
-    const char *found = c ? strchr(letters, c) : NULL;
+    const char *found = strchr(letters, c);
     if (found) {
         out[(*length)++] = meant[found - letters];
         return RK_OK;

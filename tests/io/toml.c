@@ -88,6 +88,7 @@ static void test_refusals(void **state)
         {TEXT("a = 1e999"), 1, 5, "too large"},
         {TEXT("a = \"x\nb = 1"), 1, 5, "not closed"},
         {TEXT("a = '''x"), 1, 7, "not closed"},
+        {TEXT("a = \"x\\"), 1, 7, "not closed"},
         {TEXT("a = \"\\x\""), 1, 6, "no escape"},
         {TEXT("a = \"\\u12\""), 1, 6, "hexadecimal digits"},
         {TEXT("a = \"\\ud800\""), 1, 6, "no character"},
