@@ -213,12 +213,15 @@ struct rk_launch_reader {
     bool words_are_pairs;                     /* the words are key=value */
     /* How sure it is that the launch is its own; 0: it is not. */
     int (*recognise)(const rk_launch *launch);
+    /* Opens files that the launch names, renames keys; before the table states facts.  NULL:
+     * nothing. */
+    rk_status (*prepare)(rk_launch *launch, rk_error *err);
     /* States what the table cannot say.  `err`: what it trains is not priced, and why. */
     rk_status (*resolve)(rk_launch *launch, rk_error *err);
 };
 
 /* X(megatron_lm): rk_launch_reader_megatron_lm of lib/launch/read_megatron_lm.c or a sibling. */
-#define RK_LAUNCH_READER_LIST(X) X(megatron_lm)
+#define RK_LAUNCH_READER_LIST(X) X(megatron_lm) X(primus_torchtitan) X(torchtitan)
 
 #define RK_LAUNCH_READER_DECLARE(name) extern const rk_launch_reader rk_launch_reader_##name;
 RK_LAUNCH_READER_LIST(RK_LAUNCH_READER_DECLARE)

@@ -157,6 +157,9 @@ rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
     if (!status) {
         rk_launch_cut_words(launch, &table);
         rk_launch_flatten_documents(launch);
+        status = launch->reader->prepare ? launch->reader->prepare(launch, err) : RK_OK;
+    }
+    if (!status) {
         state_by_table(launch, &table);
         status = launch->reader->resolve(launch, err);
     }

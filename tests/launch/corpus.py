@@ -24,6 +24,7 @@ NAMES = {
     "mbs": "micro_batch", "gbs": "global_batch", "states.exp-avg-dtype": "states.exp_avg",
     "states.exp-avg-sq-dtype": "states.exp_avg_sq",
     "states.main-params-dtype": "states.main_params", "recompute_modules": "recompute.modules",
+    "fp8.all_gather": "fp8.param_gather",
 }
 # What is not the training job: generation and reference models of reinforcement learning.
 LEFT_OUT = re.compile(r"rollout\.|colocate$|offload_between_phases$|reference_model$|model_copies$|"
@@ -74,7 +75,9 @@ def text_of(value):
     except ValueError:
         pass
     text = re.sub(r"\s*\(.*\)|,.*", "", text)
-    for old, new in (("bfloat16", "bf16"), ("float32", "fp32"), ("float16", "fp16"), ("_", "-")):
+    text = re.sub(r"^every (\d+)th layer in full$", r"\1", text)
+    for old, new in ((" messages", ""), ("standard", "alltoall"), ("bfloat16", "bf16"),
+                     ("float32", "fp32"), ("float16", "fp16"), ("_", "-")):
         text = text.replace(old, new)
     return "+".join(sorted(text.split("+")))
 

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/reader_kit.h"
+
+#include "base/error.h"
+#include "io/csv_in.h"
+#include "launch/launch_parts.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+void rk_launch_assume_all(rk_launch *launch, const rk_launch_default *defaults, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        rk_launch_assume(launch, defaults[i].field, defaults[i].value);
+    }
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+const char *rk_launch_lower(rk_launch *launch, const char *text)
+{
+    char lower[128];
+    size_t length = 0;
+    while (text && text[length] && length + 1 < sizeof(lower)) {
+        lower[length] = (char)tolower((unsigned char)text[length]);
+        length++;
+    }
+    return rk_launch_keep_part(launch, lower, length);
+}
+
+const char *rk_launch_last_part(const char *dotted)
+{
+    const char *dot = strrchr(dotted, '.');
+    return dot ? dot + 1 : dotted;
+}
+
+const char *rk_launch_data_type(rk_launch *launch, const char *text)
+{
+    static const char *const types[][2] = {
+        {"bfloat16", "bf16"}, {"bf16", "bf16"}, {"amp_bf16", "bf16"}, {"float16", "fp16"},
+        {"half", "fp16"},     {"fp16", "fp16"}, {"amp_fp16", "fp16"}, {"float32", "fp32"},
+        {"float", "fp32"},    {"fp32", "fp32"}, {"tf32", "fp32"},
+    };
+    const char *name = rk_launch_lower(launch, rk_launch_last_part(text));
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (strcmp(name, types[i][0]) == 0) {
+            return types[i][1];
+        }
+    }
+    return name;
+}
+
+void rk_launch_state_sequences(rk_launch *launch, const char *field, double tokens, double seq,
+                               rk_fact_origin origin, const rk_launch_key *by)
+{
+    if (seq >= 1 && tokens >= seq && tokens < 9e15) {
+        rk_launch_state_count(launch, field, (int64_t)(tokens / seq), origin, by);
+    }
+}
+
+/* ---- references ------------------------------------------------------------------------------ */
+
+enum { ROUNDS_MAX = 8, REFERENCES_MAX = 16, REFERENCE_MAX = 128 };
+
+/* The key that a reference of a key names: "a.b", or ".b" and "..b" beside it and above. */
+static const rk_launch_key *find_reference(const rk_launch *launch, const char *from,
+                                           const char *reference)
+{
+    char name[2 * REFERENCE_MAX];
+    size_t length = 0;
+    if (reference[0] == '.') {
+        length = strlen(from);
+        for (; *reference == '.'; reference++) {
+            while (length > 0 && from[length - 1] != '.') {
+                length--;
+            }
+            length -= length > 0;
+        }
+        if (length + 1 >= REFERENCE_MAX) {
+            return NULL;
+        }
+        memcpy(name, from, length);
+        name[length] = '.';
+        length += length > 0;
+    }
+    memcpy(name + length, reference, strlen(reference) + 1);
+    const rk_launch_key *found = NULL;
+    for (size_t i = 0; i < launch->key_count; i++) {
+        const rk_launch_key *key = &launch->keys[i];
+        if (strcmp(key->name, name) == 0 && (!found || key->source == found->source)) {
+            found = key;
+        }
+    }
+    return found;
+}
+
+/* What a reference means; NULL: it cannot be resolved. */
+static const char *resolve_reference(rk_launch *launch, const rk_launch_key *from, char *reference)
+{
+    char *colon = strchr(reference, ':');
+    if (colon) {
+        *colon = '\0';
+        const char *comma = strchr(colon + 1, ',');
+        const bool environment = strcmp(reference, "oc.env") == 0 || strcmp(reference, "env") == 0;
+        return environment && comma ? rk_launch_keep(launch, comma + 1 + strspn(comma + 1, " "))
+                                    : NULL;
+    }
+    const rk_launch_key *key = find_reference(launch, from->name, reference);
+    return key && key != from && key->value && !strstr(key->value, "${") ? key->value : NULL;
+}
+
+/* Replaces the first reference that can be resolved; false: there is none. */
+static bool interpolate_once(rk_launch *launch, rk_launch_key *key)
+{
+    const char *start = key->value;
+    while ((start = strstr(start, "${"))) {
+        const char *end = strchr(start, '}');
+        const size_t length = end ? (size_t)(end - start) - 2 : 0;
+        char reference[REFERENCE_MAX];
+        if (end && length > 0 && length < sizeof(reference)) {
+            memcpy(reference, start + 2, length);
+            reference[length] = '\0';
+            const char *value = resolve_reference(launch, key, reference);
+            if (value && strlen(key->value) + strlen(value) < 4096) {
+                key->value = rk_launch_format(launch, "%.*s%s%s", (int)(start - key->value),
+                                              key->value, value, end + 1);
+                return true;
+            }
+        }
+        start += 2;
+    }
+    return false;
+}
+
+/* A value that refers to another which refers to a third needs a round more. */
+void rk_launch_interpolate(rk_launch *launch)
+{
+    bool changed = true;
+    for (int round = 0; changed && round < ROUNDS_MAX; round++) {
+        changed = false;
+        for (size_t i = 0; i < launch->key_count; i++) {
+            rk_launch_key *key = &launch->keys[i];
+            for (int n = 0; key->value && key->json && n < REFERENCES_MAX; n++) {
+                if (!interpolate_once(launch, key)) {
+                    break;
+                }
+                changed = true;
+            }
+        }
+    }
+}
+
+/* ---- keys and files -------------------------------------------------------------------------- */
+
+void rk_launch_shorten_keys(rk_launch *launch, const char *start)
+{
+    const size_t length = strlen(start);
+    for (size_t i = 0; i < launch->key_count; i++) {
+        rk_launch_key *key = &launch->keys[i];
+        if (key->json && strncmp(key->name, start, length) == 0 && key->name[length]) {
+            key->name += length;
+        }
+    }
+}
+
+rk_status rk_launch_open_config(rk_launch *launch, const char *key, rk_error *err)
+{
+    const char *path = rk_launch_has(launch, key) ? rk_launch_value(launch, key) : NULL;
+    bool found = false;
+    if (!path || launch->document_count > 0) {
+        return RK_OK;
+    }
+    const rk_status status = rk_launch_open_named(launch, path, &found, err);
+    return status || found
+               ? status
+               : rk_fail(err, RK_ERR_INVALID,
+                         "%s: the job is in the configuration %s, which is not there; put that "
+                         "file beside %s, or give it in its place",
+                         launch->name, path, launch->name);
+}
+
+/* ---- models that frameworks build ------------------------------------------------------------ */
+
+static const char *cell_of(const rk_csv_in *table, size_t row, size_t column)
+{
+    return table->cells[(row + 1) * table->columns + column];
+}
+
+/* Columns are name, model (of the catalogue), shown, and fields of model.* */
+static bool state_row(rk_launch *launch, const rk_csv_in *table, size_t row,
+                      const rk_launch_key *by)
+{
+    const char *model = cell_of(table, row, 1), *shown = cell_of(table, row, 2);
+    if (*model) {
+        (void)rk_launch_state_named_model(launch, model, by);
+    }
+    rk_launch_state(launch, "model.name", *shown ? shown : model, RK_FACT_STATED, by);
+    for (size_t i = 3; i < table->columns; i++) {
+        const char *value = cell_of(table, row, i);
+        if (*value) {
+            rk_launch_state(launch, rk_launch_format(launch, "model.%s", table->cells[i]), value,
+                            RK_FACT_DERIVED, by);
+        }
+    }
+    return true;
+}
+
+bool rk_launch_state_built_model(rk_launch *launch, const char *table, const char *name,
+                                 const rk_launch_key *by)
+{
+    rk_csv_in rows = {0};
+    rk_error err;
+    bool found = false;
+    if (rk_csv_load_named(table, "launch_models", &rows, &err)) {
+        launch->out_of_memory |= err.code == RK_ERR_MEMORY;
+        rk_csv_in_clear(&rows);
+        return false;
+    }
+    for (size_t i = 0; i < rows.rows && !found; i++) {
+        found = strcasecmp(cell_of(&rows, i, 0), name) == 0 && state_row(launch, &rows, i, by);
+    }
+    rk_csv_in_clear(&rows);
+    if (!found) {
+        rk_launch_state(launch, "model.name", name, RK_FACT_STATED, by);
+    }
+    return found;
+}
