@@ -217,6 +217,15 @@ static void state_converters(rk_launch *launch)
     }
 }
 
+/* Keys of converters that are not there say nothing. */
+static void drop_quantization(rk_launch *launch)
+{
+    if (!rk_launch_fact_of(launch, "fp8.format") && !rk_launch_fact_of(launch, "fp4.recipe")) {
+        rk_launch_mark(launch, "quantize.", RK_KEY_WITHOUT_COST, NULL);
+        rk_launch_mark(launch, "float8.", RK_KEY_WITHOUT_COST, NULL);
+    }
+}
+
 /* Rank of a LoRAConverter; its text is that of a list of classes. */
 static void state_adapters(rk_launch *launch)
 {
@@ -255,6 +264,7 @@ static void state_precision(rk_launch *launch)
         rk_launch_state(launch, "weights_loaded_as", "bf16", RK_FACT_STATED, type);
     }
     state_converters(launch);
+    drop_quantization(launch);
     state_adapters(launch);
 }
 
@@ -333,6 +343,10 @@ static void state_kernels(rk_launch *launch, const rk_torchtitan_base *base)
         launch, "overlap",
         rk_launch_format(launch, "grad%s%s", zero > 0 ? "+param" : "", asynchronous ? "+tp" : ""),
         RK_FACT_DERIVED, NULL);
+    const rk_launch_key *attention = rk_launch_find(launch, "model_spec.attn_backend");
+    if (attention && attention->value) {
+        rk_launch_state(launch, "attention", attention->value, RK_FACT_STATED, attention);
+    }
     if (!base->is_main) {
         return;
     }
@@ -354,6 +368,8 @@ void rk_torchtitan_state(rk_launch *launch, const rk_torchtitan_base *base)
     state_precision(launch);
     state_memory(launch, base);
     state_kernels(launch, base);
+    rk_launch_state_processes(launch);
+    rk_launch_mark(launch, "loss.", RK_KEY_USED, NULL);
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -457,6 +473,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
                        "configuration that it makes (--debug.save_config_file writes it)",
                        launch->name);
     }
+    (void)rk_launch_find(launch, "config"); /* names the function that makes the configuration */
     const rk_status status = state_model(launch, err);
     if (!status) {
         rk_torchtitan_state(launch, &base);

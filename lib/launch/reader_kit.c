@@ -60,6 +60,25 @@ void rk_launch_state_sequences(rk_launch *launch, const char *field, double toke
     }
 }
 
+void rk_launch_state_processes(rk_launch *launch)
+{
+    static const char *const degrees[] = {"dp", "tp", "pp", "cp"};
+    int64_t product = 1;
+    for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]); i++) {
+        const int64_t degree = rk_launch_count_of(launch, degrees[i]);
+        product = degree > 0 && degree < INT32_MAX / product ? product * degree : 0;
+        if (product == 0) {
+            return;
+        }
+    }
+    const bool known = rk_launch_count_of(launch, "processes") > 0 ||
+                       (rk_launch_count_of(launch, "nodes") > 0 &&
+                        rk_launch_count_of(launch, "gpus_per_node") > 0);
+    if (!known) {
+        rk_launch_state_count(launch, "processes", product, RK_FACT_DERIVED, NULL);
+    }
+}
+
 /* ---- references ------------------------------------------------------------------------------ */
 
 enum { ROUNDS_MAX = 8, REFERENCES_MAX = 16, REFERENCE_MAX = 128 };

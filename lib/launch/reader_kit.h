@@ -44,6 +44,9 @@ rk_status rk_launch_open_config(rk_launch *launch, const char *key, rk_error *er
 bool rk_launch_state_built_model(rk_launch *launch, const char *table, const char *name,
                                  const rk_launch_key *by);
 
+/* States the accelerators that data parallelism over a number of ranks needs, where none says. */
+void rk_launch_state_processes(rk_launch *launch);
+
 /* States sequences of a number of tokens, rounded down; nothing where either is not known. */
 void rk_launch_state_sequences(rk_launch *launch, const char *field, double tokens, double seq,
                                rk_fact_origin origin, const rk_launch_key *by);
