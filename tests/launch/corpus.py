@@ -76,8 +76,8 @@ def text_of(value):
         pass
     text = re.sub(r"\s*\(.*\)|,.*", "", text)
     text = re.sub(r"^every (\d+)th layer in full$", r"\1", text)
-    for old, new in ((" messages", ""), ("standard", "alltoall"), ("bfloat16", "bf16"),
-                     ("float32", "fp32"), ("float16", "fp16"), ("_", "-")):
+    for old, new in ((" messages", ""), ("16 bits", "bf16"), ("standard", "alltoall"),
+                     ("bfloat16", "bf16"), ("float32", "fp32"), ("float16", "fp16"), ("_", "-")):
         text = text.replace(old, new)
     return "+".join(sorted(text.split("+")))
 
