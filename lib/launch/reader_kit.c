@@ -200,6 +200,15 @@ rk_status rk_launch_open_config(rk_launch *launch, const char *key, rk_error *er
                          launch->name, path, launch->name);
 }
 
+rk_status rk_launch_require_document(const rk_launch *launch, bool found, rk_error *err)
+{
+    return found ? RK_OK
+                 : rk_fail(err, RK_ERR_INVALID,
+                           "%s: the job is in a configuration that the line names, which is not "
+                           "there; put that file beside %s, or give it in its place",
+                           launch->name, launch->name);
+}
+
 /* ---- models that frameworks build ------------------------------------------------------------ */
 
 static const char *cell_of(const rk_csv_in *table, size_t row, size_t column)

@@ -36,6 +36,9 @@ void rk_launch_shorten_keys(rk_launch *launch, const char *start);
  */
 rk_status rk_launch_open_config(rk_launch *launch, const char *key, rk_error *err);
 
+/* Refuses a launch whose configuration was not found among its words. */
+rk_status rk_launch_require_document(const rk_launch *launch, bool found, rk_error *err);
+
 /*
  * States name and shape of a model that a framework builds by a name of its own ("llama3 8B",
  * "llama3_1.llama3_1_8b"), from data/launch_models/TABLE.csv and the catalogue.  Where the table
