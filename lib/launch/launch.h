@@ -223,7 +223,8 @@ struct rk_launch_reader {
 /* X(megatron_lm): rk_launch_reader_megatron_lm of lib/launch/read_megatron_lm.c or a sibling. */
 #define RK_LAUNCH_READER_LIST(X)                                                                   \
     X(megatron_lm)                                                                                 \
-    X(llm_foundry) X(maxtext) X(nanotron) X(primus_torchtitan) X(torchtitan) X(torchtune)
+    X(llm_foundry)                                                                                 \
+    X(maxtext) X(nanotron) X(olmo_core) X(primus_torchtitan) X(torchtitan) X(torchtune)
 
 #define RK_LAUNCH_READER_DECLARE(name) extern const rk_launch_reader rk_launch_reader_##name;
 RK_LAUNCH_READER_LIST(RK_LAUNCH_READER_DECLARE)

@@ -75,6 +75,7 @@ def text_of(value):
     except ValueError:
         pass
     text = re.sub(r"\s*\(.*\)|,.*", "", text)
+    text = re.sub(r"^llama3$", "all-gather", text)
     text = re.sub(r"^every (\d+)th layer in full$", r"\1", text)
     for old, new in ((" messages", ""), ("16 bits", "bf16"), ("standard", "alltoall"),
                      ("bfloat16", "bf16"), ("float32", "fp32"), ("float16", "fp16"), ("_", "-")):
