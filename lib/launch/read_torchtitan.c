@@ -29,53 +29,6 @@ static const char *value_or(rk_launch *launch, const char *key, const char *usua
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-static bool is_interleaved(const char *schedule)
-{
-    static const char *const names[] = {"interleaved", "zbv", "dualpipe", "loopedbfs"};
-    for (size_t i = 0; i < COUNT(names); i++) {
-        if (strstr(schedule, names[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The schedules of PyTorch as --schedule has them; others as they are. */
-static const char *schedule_of(rk_launch *launch, const char *name)
-{
-    static const char *const known[][2] = {
-        {"1f1b", "1f1b"},
-        {"gpipe", "gpipe"},
-        {"interleaved1f1b", "interleaved"},
-        {"zbvzerobubble", "zb-v"},
-    };
-    const char *lower = rk_launch_lower(launch, name);
-    for (size_t i = 0; i < COUNT(known); i++) {
-        if (strcmp(lower, known[i][0]) == 0) {
-            return known[i][1];
-        }
-    }
-    return lower;
-}
-
-/* Virtual stages: as many as the layers per stage make, or those of the schedule: 1, or 2. */
-static void state_virtual_stages(rk_launch *launch, int64_t pp)
-{
-    const rk_launch_key *key = rk_launch_find(launch, "parallelism.pipeline_parallel_schedule");
-    const char *schedule = key && key->value ? key->value : "1F1B";
-    const double per_stage =
-        rk_launch_number(launch, "parallelism.pipeline_parallel_layers_per_stage", 0);
-    const int64_t layers = rk_launch_count_of(launch, "model.layers");
-    int64_t stages = is_interleaved(rk_launch_lower(launch, schedule)) ? 2 : 1;
-    if (per_stage >= 1 && layers > 0) {
-        const int64_t whole = (int64_t)(((double)layers + per_stage - 1) / per_stage);
-        stages = whole > pp ? (whole + pp - 1) / pp : 1;
-    }
-    rk_launch_state(launch, "schedule", schedule_of(launch, schedule),
-                    key ? RK_FACT_STATED : RK_FACT_DEFAULT, key);
-    rk_launch_state_count(launch, "vp", stages, RK_FACT_DERIVED, key);
-}
-
 /* FSDP2 over the ranks that are left (-1) or over a number; replicas alone are DDP. */
 static void state_sharding(rk_launch *launch, int64_t pp)
 {
@@ -84,6 +37,9 @@ static void state_sharding(rk_launch *launch, int64_t pp)
     const char *reshard = value_or(launch, "parallelism.fsdp_reshard_after_forward", "default");
     const rk_launch_key *by = rk_launch_find(launch, "parallelism.fsdp_reshard_after_forward");
     const bool never = strcmp(reshard, "never") == 0 || (strcmp(reshard, "default") == 0 && pp > 1);
+    if (shards == 1) {
+        rk_launch_state(launch, "hsdp", "1", RK_FACT_STATED, NULL); /* replicas without shards */
+    }
     rk_launch_state(launch, "zero", shards == 1 ? "0" : never ? "2" : "3", RK_FACT_DERIVED, by);
     if (shards >= 1 && replicas > 0 && shards < 1e9) {
         rk_launch_state_count(launch, "dp", replicas * (int64_t)shards, RK_FACT_DERIVED, NULL);
@@ -104,9 +60,10 @@ static void state_layout(rk_launch *launch, const rk_torchtitan_base *base)
     rk_launch_state(launch, "sp", sequence ? "true" : "false", RK_FACT_DERIVED, NULL);
     state_sharding(launch, pp);
     if (pp > 1) {
-        state_virtual_stages(launch, pp);
+        rk_torchtitan_state_stages(launch, pp);
     } else {
-        (void)rk_launch_find(launch, "parallelism.pipeline_parallel_schedule");
+        rk_launch_mark(launch, "parallelism.pipeline_parallel_", RK_KEY_WITHOUT_COST, NULL);
+        (void)rk_launch_find(launch, "parallelism.pipeline_parallel_degree");
     }
     if (rk_launch_count_of(launch, "cp") > 1) {
         const char *rotation =

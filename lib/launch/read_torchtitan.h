@@ -16,4 +16,7 @@ typedef struct rk_torchtitan_base {
 /* States layout, batch, precision, memory and overlap; the model is the caller's. */
 void rk_torchtitan_state(rk_launch *launch, const rk_torchtitan_base *base);
 
+/* States schedule, virtual stages and layers of the stages of a pipeline. */
+void rk_torchtitan_state_stages(rk_launch *launch, int64_t pp);
+
 #endif
