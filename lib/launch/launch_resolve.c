@@ -52,7 +52,7 @@ static void state_by_table(rk_launch *launch, const rk_flag_table *table)
         rk_launch_key *key = &launch->keys[i];
         const rk_launch_flag *flag = rk_flag_table_find(table, key->name);
         const char *value = flag && flag->field[0] ? fact_value(key, flag) : NULL;
-        if (value && (!key->json || !json_is_null(key->json)) &&
+        if (value && !strstr(value, "${") && (!key->json || !json_is_null(key->json)) &&
             rk_launch_key_decides(launch, key)) {
             key->use = RK_KEY_USED;
             rk_launch_state(launch, flag->field, value, RK_FACT_STATED, key);
@@ -97,8 +97,11 @@ static void class_keys(rk_launch *launch, const rk_flag_table *table)
                    strcmp(flag->class, "launcher") == 0 || is_usual(key, flag)) {
             key->use = RK_KEY_WITHOUT_COST;
         } else {
+            const bool open = key->value && strstr(key->value, "${");
             key->use = RK_KEY_NOT_PRICED;
-            key->note = rk_launch_keep(launch, flag->note[0] ? flag->note : flag->class);
+            key->note = rk_launch_keep(launch, open ? "refers to what the launch does not say"
+                                               : flag->note[0] ? flag->note
+                                                               : flag->class);
         }
     }
 }

@@ -138,14 +138,14 @@ static void state_mpt(rk_launch *launch)
         rk_launch_state_count(launch, "model.ffn", (int64_t)(ratio * (double)hidden),
                               RK_FACT_DERIVED, rk_launch_find(launch, "model.expansion_ratio"));
     }
-    rk_launch_assume_count(
+    rk_launch_assume_size(
         launch, "model.kv_heads",
         strcmp(heads, "multiquery_attention") == 0 ? 1 : rk_launch_count_of(launch, "model.heads"));
     rk_launch_assume(launch, "model.tied", "true");
     rk_launch_state(launch, "model.gated", strstr(type, "glu") ? "true" : "false", RK_FACT_DERIVED,
                     NULL);
     if (experts) {
-        rk_launch_assume_count(launch, "model.moe_ffn", rk_launch_count_of(launch, "model.ffn"));
+        rk_launch_assume_size(launch, "model.moe_ffn", rk_launch_count_of(launch, "model.ffn"));
     } else {
         rk_launch_drop(launch, "model.experts");
         rk_launch_drop(launch, "model.topk");

@@ -293,7 +293,7 @@ static void state_model(rk_launch *launch)
     if (expert && width >= 1 && width < 1e9) {
         rk_launch_state_count(launch, "model.moe_ffn", (int64_t)width, RK_FACT_STATED, expert);
     } else if (rk_launch_count_of(launch, "model.experts") > 1) {
-        rk_launch_assume_count(launch, "model.moe_ffn", rk_launch_count_of(launch, "model.ffn"));
+        rk_launch_assume_size(launch, "model.moe_ffn", rk_launch_count_of(launch, "model.ffn"));
     }
     const bool grouped =
         rk_launch_is_on(launch, "megablox", true) || rk_launch_is_on(launch, "sparse_matmul", true);

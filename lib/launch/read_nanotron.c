@@ -139,7 +139,7 @@ static void state_model(rk_launch *launch)
                        "state-space layers of Mamba 1 are not priced");
     } else {
         rk_launch_assume_all(launch, llama, COUNT(llama));
-        rk_launch_assume_count(launch, "model.kv_heads", rk_launch_count_of(launch, "model.heads"));
+        rk_launch_assume_size(launch, "model.kv_heads", rk_launch_count_of(launch, "model.heads"));
     }
     state_vocabulary(launch);
     state_experts(launch);

@@ -250,6 +250,7 @@ const rk_launch_reader rk_launch_reader_torchtune = {
     .name = "torchtune",
     .framework = "torchtitan",
     .tables = {"torchtune"},
+    .dash_is_underscore = true,
     .words_are_pairs = true,
     .recognise = recognise,
     .prepare = prepare,

@@ -12,6 +12,9 @@ typedef struct rk_launch_default {
 
 void rk_launch_assume_all(rk_launch *launch, const rk_launch_default *defaults, size_t count);
 
+/* Assumes a size that follows from another; nothing where that is not known, 0. */
+void rk_launch_assume_size(rk_launch *launch, const char *field, int64_t value);
+
 /* A copy in lower case, "" of NULL. */
 const char *rk_launch_lower(rk_launch *launch, const char *text);
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares what `reckon convert` makes of collected launches with the jobs that they mean.
 
-    corpus.py RECKON CORPUS [--framework NAME] [--given] [--list FIELD] [--least SHARE]
+    corpus.py RECKON CORPUS [--framework NAME,...] [--given] [--list FIELD] [--least SHARE]
 
 A line of CORPUS is a launch: {"id", "framework", "argv" and/or "config", "world", "expected",
 "unsure"}.  A launch is read if there are facts, or a sentence that says why not.  Fields that
@@ -14,6 +14,7 @@ import argparse
 import collections
 import concurrent.futures
 import json
+import os
 import re
 import subprocess
 import sys
@@ -122,9 +123,12 @@ def main():
     parser.add_argument("--list")
     parser.add_argument("--least", type=float, default=0)
     arguments = parser.parse_args()
+    if not os.path.exists(arguments.corpus):
+        sys.exit(77)  # skipped
     with open(arguments.corpus, encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
-    rows = [r for r in rows if arguments.framework in (None, r["framework"])]
+    names = arguments.framework.split(",") if arguments.framework else []
+    rows = [r for r in rows if not names or r["framework"] in names]
     tally = collections.defaultdict(lambda: {"rows": 0, "read": 0, "right": 0, "fields": 0,
                                              "wrong": collections.Counter()})
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
