@@ -46,6 +46,20 @@ static void state_sharding(rk_launch *launch, int64_t pp)
     }
 }
 
+/* Keys of a pipeline that is not there say nothing. */
+static void drop_pipeline(rk_launch *launch)
+{
+    static const char *const keys[] = {"schedule",   "layers_per_stage", "first_stage",
+                                       "last_stage", "microbatch_size",  "expert_parallel_overlap"};
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        rk_launch_mark(launch,
+                       rk_launch_format(launch, "parallelism.pipeline_parallel_%s", keys[i]),
+                       RK_KEY_WITHOUT_COST, NULL);
+    }
+    rk_launch_mark(launch, "parallelism.module_fqns", RK_KEY_WITHOUT_COST, NULL);
+    rk_launch_mark(launch, "parallelism.num_pp_microbatches", RK_KEY_WITHOUT_COST, NULL);
+}
+
 static void state_layout(rk_launch *launch, const rk_torchtitan_base *base)
 {
     static const rk_launch_default ones[] = {{"tp", "1"}, {"pp", "1"},   {"cp", "1"},
@@ -62,8 +76,7 @@ static void state_layout(rk_launch *launch, const rk_torchtitan_base *base)
     if (pp > 1) {
         rk_torchtitan_state_stages(launch, pp);
     } else {
-        rk_launch_mark(launch, "parallelism.pipeline_parallel_", RK_KEY_WITHOUT_COST, NULL);
-        (void)rk_launch_find(launch, "parallelism.pipeline_parallel_degree");
+        drop_pipeline(launch);
     }
     if (rk_launch_count_of(launch, "cp") > 1) {
         const char *rotation =
