@@ -108,8 +108,9 @@ static void state_sharding(rk_launch *launch, int64_t rest)
                     RK_FACT_DERIVED, NULL);
     rk_launch_state(launch, "overlap", fsdp == 1 ? "grad" : "grad+param", RK_FACT_DERIVED, NULL);
     if (fsdp > 0 && replicas > 0 && fsdp < 100000 && replicas < 100000 && !replicas_left) {
-        const int64_t dp = fsdp * replicas * rk_launch_count_of(launch, "ep");
-        state_degree(launch, "dp", dp < 10000000 ? dp : 0);
+        const int64_t experts = rk_launch_count_of(launch, "ep");
+        const int64_t dp = fsdp * replicas * (experts > 0 && experts < 100000 ? experts : 1);
+        rk_launch_state_count(launch, "dp", dp, RK_FACT_STATED, NULL);
         rk_launch_state_processes(launch);
     }
     if (fsdp != 1 && replicas > 1 && rest > 0) {

@@ -184,7 +184,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
 
 const rk_launch_reader rk_launch_reader_nanotron = {
     .name = "nanotron",
-    .framework = "torchtitan",
+    .framework = "any",
     .tables = {"nanotron"},
     .recognise = recognise,
     .prepare = prepare,

@@ -41,7 +41,8 @@ static void state_replicas(rk_launch *launch)
 {
     const rk_launch_key *replicas = find(launch, TRAIN "dp_config.num_replicas", "num_replicas");
     const rk_launch_key *shards = find(launch, TRAIN "dp_config.shard_degree", "shard_degree");
-    const int64_t nodes = rk_launch_count_of(launch, "nodes");
+    const bool known = rk_launch_origin_of(launch, "nodes") == RK_FACT_STATED;
+    const int64_t nodes = known ? rk_launch_count_of(launch, "nodes") : 0;
     const int64_t node = rk_launch_count_of(launch, "gpus_per_node");
     char *end = NULL;
     const long long count = replicas ? strtoll(replicas->value, &end, 10) : 0;
@@ -50,7 +51,7 @@ static void state_replicas(rk_launch *launch)
     size = shards && size == 0 && strncmp(shards->value, "GPUS_PER_NODE", 13) == 0
                ? (node > 0 ? node : 8)
                : size;
-    const int64_t dp = rk_launch_count_of(launch, "dp");
+    const int64_t dp = known ? rk_launch_count_of(launch, "dp") : 0;
     if (is_count) {
         rk_launch_state_count(launch, "hsdp", count, RK_FACT_STATED, replicas);
     } else if (size > 0 && dp > 0 && dp % size == 0) {
@@ -232,7 +233,11 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     }
     if (model && model->value) {
         (void)rk_launch_state_built_model(launch, "olmo-core", model->value, model);
+    } else {
+        rk_launch_assume_size(launch, "model.kv_heads", rk_launch_count_of(launch, "model.heads"));
+        rk_launch_assume(launch, "model.tied", "false");
     }
+    rk_launch_assume(launch, "model.gated", "true");
     state_layout(launch);
     state_batch(launch);
     state_precision(launch);

@@ -42,7 +42,7 @@ static void state_sharding(rk_launch *launch, int64_t pp)
     }
     rk_launch_state(launch, "zero", shards == 1 ? "0" : never ? "2" : "3", RK_FACT_DERIVED, by);
     if (shards >= 1 && replicas > 0 && shards < 1e9) {
-        rk_launch_state_count(launch, "dp", replicas * (int64_t)shards, RK_FACT_DERIVED, NULL);
+        rk_launch_state_count(launch, "dp", replicas * (int64_t)shards, RK_FACT_STATED, NULL);
     }
 }
 
@@ -162,6 +162,16 @@ static void state_fp8(rk_launch *launch, const char *recipe, const rk_launch_key
     rk_launch_state(launch, "fp8.recipe", recipe, RK_FACT_STATED, by);
 }
 
+/* Scales of rows have no recipe here. */
+static void mark_rowwise(rk_launch *launch, const char *name)
+{
+    const char *recipe = rk_launch_has(launch, name) ? rk_launch_value(launch, name) : NULL;
+    if (recipe && strncmp(recipe, "rowwise", strlen("rowwise")) == 0) {
+        rk_launch_mark(launch, name, RK_KEY_NOT_PRICED,
+                       "scaling by rows is priced as scaling by tensors");
+    }
+}
+
 /* Converters of 0.2 by name, those of 2026 as classes. */
 static void state_converters(rk_launch *launch)
 {
@@ -171,15 +181,14 @@ static void state_converters(rk_launch *launch)
     if (!key || !key->value) {
         return;
     }
-    const char *recipe = value_or(
-        launch, "quantize.linear.float8.recipe_name",
-        value_or(launch, "float8.recipe_name", strstr(key->value, "rowwise") ? "rowwise" : ""));
     if (strstr(key->value, "MXFP8") || strstr(key->value, "mx")) {
         state_fp8(launch, "mxfp8", key);
     } else if (strstr(key->value, "NVFP4")) {
         rk_launch_state(launch, "fp4.recipe", "nvfp4", RK_FACT_STATED, key);
     } else if (strstr(key->value, "float8") || strstr(key->value, "Float8")) {
-        state_fp8(launch, *recipe ? recipe : "tensorwise", key);
+        state_fp8(launch, "tensorwise", key);
+        mark_rowwise(launch, "quantize.linear.float8.recipe_name");
+        mark_rowwise(launch, "float8.recipe_name");
     }
     if (rk_launch_is_on(launch, "quantize.linear.float8.enable_fsdp_float8_all_gather", false) ||
         rk_launch_is_on(launch, "float8.enable_fsdp_float8_all_gather", false)) {

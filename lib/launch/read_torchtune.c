@@ -108,7 +108,7 @@ static void state_layout(rk_launch *launch, bool single)
     rk_launch_assume(launch, "overlap", single ? "none" : "grad+param");
     if (shards >= 1 && shards < 1e9) {
         rk_launch_state_count(launch, "dp", (int64_t)shards * (replicas > 0 ? replicas : 1),
-                              RK_FACT_DERIVED, NULL);
+                              RK_FACT_STATED, NULL);
         rk_launch_state_processes(launch);
     }
     if (rk_launch_count_of(launch, "cp") > 1) {

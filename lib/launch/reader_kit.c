@@ -67,6 +67,16 @@ void rk_launch_state_sequences(rk_launch *launch, const char *field, double toke
     }
 }
 
+rk_fact_origin rk_launch_origin_of(const rk_launch *launch, const char *field)
+{
+    for (size_t i = 0; i < launch->fact_count; i++) {
+        if (strcmp(launch->facts[i].field, field) == 0) {
+            return launch->facts[i].origin;
+        }
+    }
+    return RK_FACT_OPEN;
+}
+
 void rk_launch_state_processes(rk_launch *launch)
 {
     static const char *const degrees[] = {"dp", "tp", "pp", "cp"};
@@ -78,11 +88,17 @@ void rk_launch_state_processes(rk_launch *launch)
             return;
         }
     }
-    const bool known = rk_launch_count_of(launch, "processes") > 0 ||
-                       (rk_launch_count_of(launch, "nodes") > 0 &&
-                        rk_launch_count_of(launch, "gpus_per_node") > 0);
-    if (!known) {
-        rk_launch_state_count(launch, "processes", product, RK_FACT_DERIVED, NULL);
+    const int64_t node = rk_launch_count_of(launch, "gpus_per_node");
+    const bool known = rk_launch_origin_of(launch, "processes") == RK_FACT_STATED ||
+                       (node > 0 && rk_launch_origin_of(launch, "nodes") == RK_FACT_STATED);
+    if (known) {
+        return;
+    }
+    rk_launch_state_count(launch, "processes", product, RK_FACT_DERIVED, NULL);
+    if (node > 0 && product % node == 0) {
+        rk_launch_state_count(launch, "nodes", product / node, RK_FACT_DERIVED, NULL);
+    } else {
+        rk_launch_drop(launch, "nodes");
     }
 }
 

@@ -50,7 +50,13 @@ rk_status rk_launch_require_document(const rk_launch *launch, bool found, rk_err
 bool rk_launch_state_built_model(rk_launch *launch, const char *table, const char *name,
                                  const rk_launch_key *by);
 
-/* States the accelerators that data parallelism over a number of ranks needs, where none says. */
+/* Where the value of a fact comes from; RK_FACT_OPEN: nothing is known. */
+rk_fact_origin rk_launch_origin_of(const rk_launch *launch, const char *field);
+
+/*
+ * States the accelerators that the degrees need together, and the nodes, where the launch does not
+ * say them.  One node is what a launcher takes for granted: degrees that need more say more.
+ */
 void rk_launch_state_processes(rk_launch *launch);
 
 /* States sequences of a number of tokens, rounded down; nothing where either is not known. */

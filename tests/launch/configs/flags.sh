@@ -1,1 +1,1 @@
-torchrun --nproc_per_node=8 -m torchtitan.train --job.config-file ./pipeline.toml --training.seq-len 8192 --parallelism.pipeline_parallel_degree=1 --compile.enable false --training.mixed_precision_param=float32 --made.up 3
+python3 -m torchtitan.train --job.config-file ./pipeline.toml --training.seq-len 8192 --parallelism.pipeline_parallel_degree=1 --compile.enable false --training.mixed_precision_param=float32 --made.up 3
