@@ -169,7 +169,7 @@ static int recognise(const rk_launch *launch)
 
 static rk_status prepare(rk_launch *launch, rk_error *err)
 {
-    return rk_launch_open_config(launch, "config-file", err);
+    return rk_launch_open_config(launch, rk_launch_value(launch, "config-file"), err);
 }
 
 static rk_status resolve(rk_launch *launch, rk_error *err)

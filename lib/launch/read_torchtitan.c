@@ -406,13 +406,20 @@ static bool has_section(const json_t *root, const char *section, const char *mem
     return json_object_get(json_object_get(root, section), member) != NULL;
 }
 
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static int recognise(const rk_launch *launch)
 {
     const json_t *root = rk_launch_document_of(launch, "config");
     for (size_t i = 0; i < launch->word_count; i++) {
         const char *word = launch->words[i].text;
         if (strncmp(word, "torchtitan.", 11) == 0 || strstr(word, "torchtitan/train.py") ||
-            strncmp(word, "--job.config", 12) == 0) {
+            strncmp(word, "--job.config", 12) == 0 ||
+            strcmp(file_name(word), "run_train.sh") == 0) {
             return 8;
         }
     }
@@ -426,9 +433,23 @@ static int recognise(const rk_launch *launch)
     return main_config || toml ? 7 : 0;
 }
 
+/* run_train.sh takes its configuration from the environment. */
+static const char *environment_value(const rk_launch *launch, const char *start)
+{
+    for (size_t i = 0; i < launch->word_count; i++) {
+        if (strncmp(launch->words[i].text, start, strlen(start)) == 0) {
+            return launch->words[i].text + strlen(start);
+        }
+    }
+    return NULL;
+}
+
 static rk_status prepare(rk_launch *launch, rk_error *err)
 {
-    return rk_launch_open_config(launch, "job.config_file", err);
+    const char *path = environment_value(launch, "CONFIG_FILE=");
+    path = rk_launch_has(launch, "job.config_file") ? rk_launch_value(launch, "job.config_file")
+                                                    : path;
+    return rk_launch_open_config(launch, path, err);
 }
 
 static bool is_of_2026(const rk_launch *launch)
@@ -446,7 +467,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
         .recompute = is_of_2026(launch) ? "none" : "selective",
         .selective = "2",
     };
-    if (base.is_main && launch->document_count == 0) {
+    if (launch->document_count == 0 && !rk_launch_has(launch, "model.flavor")) {
         return rk_fail(err, RK_ERR_INVALID,
                        "%s: the job is in a Python function, which --config names; give the "
                        "configuration that it makes (--debug.save_config_file writes it)",

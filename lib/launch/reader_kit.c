@@ -115,9 +115,8 @@ void rk_launch_shorten_keys(rk_launch *launch, const char *start)
     }
 }
 
-rk_status rk_launch_open_config(rk_launch *launch, const char *key, rk_error *err)
+rk_status rk_launch_open_config(rk_launch *launch, const char *path, rk_error *err)
 {
-    const char *path = rk_launch_has(launch, key) ? rk_launch_value(launch, key) : NULL;
     bool found = false;
     if (!path || launch->document_count > 0) {
         return RK_OK;

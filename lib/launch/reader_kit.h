@@ -34,10 +34,10 @@ void rk_launch_interpolate(rk_launch *launch);
 void rk_launch_shorten_keys(rk_launch *launch, const char *start);
 
 /*
- * Opens the file that a key names, for readers' `prepare`.  A launch without any document and
- * without that file is refused with the name of the file.
+ * Opens the file of a launch that has no document, for readers' `prepare`; a path of NULL is none.
+ * A file that is not there is an error.
  */
-rk_status rk_launch_open_config(rk_launch *launch, const char *key, rk_error *err);
+rk_status rk_launch_open_config(rk_launch *launch, const char *path, rk_error *err);
 
 /* Refuses a launch whose configuration was not found among its words. */
 rk_status rk_launch_require_document(const rk_launch *launch, bool found, rk_error *err);
