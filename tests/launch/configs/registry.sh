@@ -1,1 +1,0 @@
-MODULE=llama3 CONFIG=llama3_8b ./run_train.sh
