@@ -97,6 +97,36 @@ static void state_precision(rk_launch *launch)
     }
 }
 
+static bool has_any(const char *text, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strstr(text, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adapters of PEFT, whose modules are a list of names. */
+static void state_adapters(rk_launch *launch)
+{
+    static const char *const attention[] = {"q_proj", "k_proj",   "v_proj", "o_proj",
+                                            "Wqkv",   "out_proj", "attn",   "all-linear"};
+    static const char *const mlp[] = {"up_proj", "down_proj", "gate_proj",
+                                      "ffn",     "mlp",       "all-linear"};
+    const rk_launch_key *key = rk_launch_find(launch, "model.peft_config.target_modules");
+    if (rk_launch_count_of(launch, "lora") > 0 && key && key->value) {
+        const bool first = has_any(key->value, attention, COUNT(attention));
+        const bool second = has_any(key->value, mlp, COUNT(mlp));
+        rk_launch_state(launch, "lora_modules",
+                        first && second ? "attention+mlp"
+                        : second        ? "mlp"
+                                        : "attention",
+                        RK_FACT_STATED, key);
+    }
+    rk_launch_assume(launch, "lora", "none");
+}
+
 static void state_memory(rk_launch *launch)
 {
     const rk_launch_key *recompute = rk_launch_find(launch, "fsdp_config.activation_checkpointing");
@@ -116,7 +146,7 @@ static void state_memory(rk_launch *launch)
                     optimizer && optimizer->value ? rk_launch_lower(launch, optimizer->value)
                                                   : "decoupled_adamw",
                     optimizer ? RK_FACT_STATED : RK_FACT_DEFAULT, optimizer);
-    rk_launch_assume(launch, "lora", "none");
+    state_adapters(launch);
     rk_launch_state(launch, "compile", has_start(launch, "compile_config") ? "true" : "false",
                     RK_FACT_DERIVED, rk_launch_find(launch, "compile_config"));
     rk_launch_mark(launch, "compile_config.", RK_KEY_USED, NULL);
