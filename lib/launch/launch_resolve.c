@@ -149,6 +149,9 @@ void rk_launch_derive(rk_launch *launch)
 rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
 {
     launch->reader = find_reader(launch);
+    if (!launch->reader && launch->out_of_memory) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", launch->name);
+    }
     if (!launch->reader) {
         return rk_fail(err, RK_ERR_INVALID,
                        "%s: not a launch of a framework that is known; name the framework with "
@@ -171,7 +174,7 @@ rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
         class_keys(launch, &table);
     }
     rk_flag_table_clear(&table);
-    return status || !launch->out_of_memory
-               ? status
-               : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", launch->name);
+    return launch->out_of_memory
+               ? rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", launch->name)
+               : status;
 }
