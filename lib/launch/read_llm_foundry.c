@@ -189,7 +189,9 @@ static void state_mpt(rk_launch *launch)
 static void state_hugging_face(rk_launch *launch)
 {
     const rk_launch_key *name = rk_launch_find(launch, "model.pretrained_model_name_or_path");
+    const char *own = value_or(launch, "model.config_overrides.attn_config.attn_impl", NULL);
     const char *kernel = value_or(launch, "model.attn_implementation", "sdpa");
+    kernel = !own ? kernel : strcmp(own, "torch") == 0 ? "unfused" : "flash";
     const bool flash = rk_launch_is_on(launch, "model.use_flash_attention_2", false);
     if (name && name->value) {
         rk_launch_state(launch, "model.name", name->value, RK_FACT_STATED, name);

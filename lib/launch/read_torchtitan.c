@@ -27,6 +27,12 @@ static const char *value_or(rk_launch *launch, const char *key, const char *usua
     return value ? value : usual;
 }
 
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* ---- layout ---------------------------------------------------------------------------------- */
 
 /* FSDP2 over the ranks that are left (-1) or over a number; replicas alone are DDP. */
@@ -330,7 +336,9 @@ static void state_kernels(rk_launch *launch, const rk_torchtitan_base *base)
         return;
     }
     /* Refused with a pipeline, and with experts over ranks and the plain dispatcher. */
-    const bool refused = rk_launch_count_of(launch, "pp") > 1;
+    const char *dispatcher = rk_launch_fact_of(launch, "dispatcher");
+    const bool refused =
+        rk_launch_count_of(launch, "pp") > 1 || (dispatcher && strcmp(dispatcher, "alltoall") == 0);
     const bool off = rk_launch_is_on(launch, "training.disable_cuda_graphs", false) || refused;
     rk_launch_state(launch, "graphs", off ? "false" : "true", RK_FACT_DERIVED,
                     rk_launch_find(launch, "training.disable_cuda_graphs"));
@@ -358,7 +366,7 @@ static const char *registry_argument(rk_launch *launch)
 {
     const rk_launch_key *key = rk_launch_find(launch, "model_spec.args");
     const char *flavor = key ? json_string_value(json_array_get(key->json, 0)) : NULL;
-    return flavor ? flavor : NULL;
+    return flavor ? flavor : rk_launch_value(launch, "model_spec.flavor");
 }
 
 /* "8B_flex" is the shape "8B" with another kernel. */
@@ -390,7 +398,11 @@ static rk_status state_model(rk_launch *launch, rk_error *err)
         return rk_fail(err, RK_ERR_INVALID,
                        "%s: flux is an image model; only language models are priced", launch->name);
     }
-    if (hub && hub->value) {
+    const rk_launch_key *assets = rk_launch_find(launch, "hf_assets_path");
+    if (!family && assets && assets->value &&
+        rk_launch_state_named_model(launch, file_name(assets->value), assets)) {
+        rk_launch_state(launch, "model.name", file_name(assets->value), RK_FACT_STATED, assets);
+    } else if (hub && hub->value) {
         rk_launch_state(launch, "model.name", hub->value, RK_FACT_STATED, hub);
         (void)rk_launch_state_named_model(launch, hub->value, hub);
     } else if (size) {
@@ -404,12 +416,6 @@ static rk_status state_model(rk_launch *launch, rk_error *err)
 static bool has_section(const json_t *root, const char *section, const char *member)
 {
     return json_object_get(json_object_get(root, section), member) != NULL;
-}
-
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 static int recognise(const rk_launch *launch)

@@ -64,7 +64,10 @@ static void state_model(rk_launch *launch)
         const char *family = starts_with(component, "torchtune.models.")
                                  ? component + strlen("torchtune.models.")
                                  : component;
-        rk_launch_state(launch, "model.name", family, RK_FACT_STATED, key);
+        rk_launch_state(
+            launch, "model.name",
+            rk_launch_format(launch, "%.*s.%s", (int)strcspn(family, "."), family, builder),
+            RK_FACT_STATED, key);
     }
     if (adapted) {
         const bool mlp = rk_launch_is_on(launch, "model.apply_lora_to_mlp", false);
@@ -223,6 +226,10 @@ static rk_status prepare(rk_launch *launch, rk_error *err)
                          ".' writes a copy, which can be given instead",
                          launch->name, path ? path : "of the recipe", path ? path : "CONFIG");
     }
+    if (!status && rk_launch_has(launch, "training.batch_size")) {
+        rk_launch_shorten_keys(launch,
+                               "training."); /* beside inference, of the asynchronous GRPO */
+    }
     if (!status) {
         rk_launch_interpolate(launch);
     }
@@ -231,6 +238,7 @@ static rk_status prepare(rk_launch *launch, rk_error *err)
 
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
+    static const char *const objectives[] = {"dpo", "ppo", "grpo"};
     const char *recipe = recipe_of(launch);
     (void)err;
     state_model(launch);
@@ -240,8 +248,10 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     state_optimizer(launch);
     state_memory(launch);
     state_kernels(launch);
-    if (strstr(recipe, "dpo")) {
-        rk_launch_state(launch, "objective", "dpo", RK_FACT_STATED, NULL);
+    for (size_t i = 0; i < COUNT(objectives); i++) {
+        if (strstr(recipe, objectives[i])) {
+            rk_launch_state(launch, "objective", objectives[i], RK_FACT_STATED, NULL);
+        }
     }
     return RK_OK;
 }
