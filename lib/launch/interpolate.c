@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { ROUNDS_MAX = 8, REFERENCES_MAX = 16, REFERENCE_MAX = 128 };
+enum { ROUNDS_MAX = 8, REFERENCES_MAX = 16, REFERENCE_MAX = 128, KEYS_MAX = 8192 };
 
 /* The key that a reference of a key names: "a.b", or ".b" and "..b" beside it and above. */
 static rk_launch_key *find_reference(const rk_launch *launch, const char *from,
@@ -83,7 +83,7 @@ static bool interpolate_once(rk_launch *launch, rk_launch_key *key)
 /* A value that refers to another which refers to a third needs a round more. */
 void rk_launch_interpolate(rk_launch *launch)
 {
-    bool changed = true;
+    bool changed = launch->key_count <= KEYS_MAX; /* no configuration has more */
     for (int round = 0; changed && round < ROUNDS_MAX; round++) {
         changed = false;
         for (size_t i = 0; i < launch->key_count; i++) {
