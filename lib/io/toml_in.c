@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 64, TABLES_MAX = 10000, TEXT_MAX = 16 << 20 };
+enum { DEPTH_MAX = 64, TABLES_MAX = 1000, TEXT_MAX = 16 << 20 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
@@ -109,7 +109,7 @@ static rk_toml_kind kind_of(const rk_toml_reading *r, const json_t *value)
 static rk_status add_table(rk_toml_reading *r, const json_t *value, rk_toml_kind kind)
 {
     if (r->table_count == TABLES_MAX) {
-        return rk_toml_fail(r, r->at, "more than %s tables", "10,000");
+        return rk_toml_fail(r, r->at, "more than %s tables", "1,000");
     }
     if (!r->tables) {
         r->tables = calloc(TABLES_MAX, sizeof(*r->tables));

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "launch/launch_parts.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,9 @@ rk_status rk_launch_read_file(const char *path, char **text, size_t *size, rk_er
 {
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
     *text = NULL;
+    if (!file && errno == ENOMEM) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %s", path);
+    }
     if (!file) {
         return rk_fail(err, RK_ERR_IO, "%s: cannot be opened; is it the path of a launch?", path);
     }

@@ -92,6 +92,7 @@ bool rk_launch_state_named_model(rk_launch *launch, const char *name, const rk_l
     rk_model model;
     rk_error err;
     if (!entry || rk_json_parse(entry->text, entry->size, entry->name, &doc, &err)) {
+        launch->out_of_memory |= entry && err.code == RK_ERR_MEMORY;
         return false;
     }
     const rk_status status = rk_model_read(doc.root, &model, &err);

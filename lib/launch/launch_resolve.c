@@ -54,7 +54,7 @@ static void state_by_table(rk_launch *launch, const rk_flag_table *table)
         rk_launch_key *key = &launch->keys[i];
         const rk_launch_flag *flag = rk_flag_table_find(table, key->name);
         const char *value = flag && flag->field[0] ? fact_value(key, flag) : NULL;
-        if (value && (!key->json || !json_is_null(key->json)) &&
+        if (value && !strstr(value, "${") && (!key->json || !json_is_null(key->json)) &&
             rk_launch_key_decides(launch, key)) {
             key->use = RK_KEY_USED;
             rk_launch_state(launch, flag->field, value, RK_FACT_STATED, key);
@@ -115,8 +115,11 @@ static void class_keys(rk_launch *launch, const rk_flag_table *table)
                    strcmp(flag->class, "launcher") == 0 || is_usual(key, flag)) {
             key->use = RK_KEY_WITHOUT_COST;
         } else {
+            const bool open = key->value && strstr(key->value, "${");
             key->use = RK_KEY_NOT_PRICED;
-            key->note = rk_launch_keep(launch, flag->note[0] ? flag->note : flag->class);
+            key->note = rk_launch_keep(launch, open ? "refers to what the launch does not say"
+                                               : flag->note[0] ? flag->note
+                                                               : flag->class);
         }
     }
 }
@@ -164,6 +167,9 @@ void rk_launch_derive(rk_launch *launch)
 rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
 {
     launch->reader = find_reader(launch);
+    if (!launch->reader && launch->out_of_memory) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", launch->name);
+    }
     if (!launch->reader) {
         return rk_fail(err, RK_ERR_INVALID,
                        "%s: not a launch of a framework that is known; name the framework with "
@@ -190,7 +196,7 @@ rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
         class_keys(launch, &table);
     }
     rk_flag_table_clear(&table);
-    return status || !launch->out_of_memory
-               ? status
-               : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", launch->name);
+    return launch->out_of_memory
+               ? rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", launch->name)
+               : status;
 }

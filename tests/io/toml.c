@@ -130,7 +130,7 @@ static void test_limits(void **state)
     refuse_repeated("a = ", "{a=", 100000, "nested more than 64 deep");
     refuse_repeated("a", ".a", 100000, "nested more than 64 deep");
     refuse_repeated("[a", ".a", 100000, "nested more than 64 deep");
-    refuse_repeated("", "[[a]]\n", 10001, "more than 10,000 tables");
+    refuse_repeated("", "[[a]]\n", 1001, "more than 1,000 tables");
 }
 
 int main(void)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares what `reckon convert` makes of collected launches with the jobs that they mean.
 
-    corpus.py RECKON CORPUS [--framework NAME] [--given] [--list FIELD] [--least SHARE]
+    corpus.py RECKON CORPUS [--framework NAME,...] [--given] [--list FIELD] [--least SHARE]
 
 A line of CORPUS is a launch: {"id", "framework", "argv" and/or "config", "world", "expected",
 "unsure"}.  A launch is read if there are facts, or a sentence that says why not.  Fields that
@@ -76,7 +76,10 @@ def text_of(value):
     except ValueError:
         pass
     text = re.sub(r"\s*\(.*\)|,.*", "", text)
-    for old, new in (("bfloat16", "bf16"), ("float32", "fp32"), ("float16", "fp16"), ("_", "-")):
+    text = re.sub(r"^llama3$", "all-gather", text)
+    text = re.sub(r"^every (\d+)th layer in full$", r"\1", text)
+    for old, new in ((" messages", ""), ("16 bits", "bf16"), ("standard", "alltoall"),
+                     ("bfloat16", "bf16"), ("float32", "fp32"), ("float16", "fp16"), ("_", "-")):
         text = text.replace(old, new)
     return "+".join(sorted(text.split("+")))
 
@@ -124,7 +127,8 @@ def main():
         sys.exit(77)  # skipped: the collection is not part of the project
     with open(arguments.corpus, encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
-    rows = [r for r in rows if arguments.framework in (None, r["framework"])]
+    names = arguments.framework.split(",") if arguments.framework else []
+    rows = [r for r in rows if not names or r["framework"] in names]
     tally = collections.defaultdict(lambda: {"rows": 0, "read": 0, "right": 0, "fields": 0,
                                              "wrong": collections.Counter()})
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

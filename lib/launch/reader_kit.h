@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What readers of configuration files share: defaults, data types, references, built models. */
+#ifndef RK_LAUNCH_READER_KIT_H
+#define RK_LAUNCH_READER_KIT_H
+
+#include "launch/launch.h"
+
+/* A fact of a framework that says nothing else. */
+typedef struct rk_launch_default {
+    const char *field, *value;
+} rk_launch_default;
+
+void rk_launch_assume_all(rk_launch *launch, const rk_launch_default *defaults, size_t count);
+
+/* Assumes a size that follows from another; nothing where that is not known, 0. */
+void rk_launch_assume_size(rk_launch *launch, const char *field, int64_t value);
+
+/* A copy in lower case, "" of NULL. */
+const char *rk_launch_lower(rk_launch *launch, const char *text);
+
+/* bf16, fp16 or fp32 of "bfloat16", "torch.bfloat16", "float32", "amp_bf16"; else the text. */
+const char *rk_launch_data_type(rk_launch *launch, const char *text);
+
+/* The last part of a dotted name: "AdamW" of "torch.optim.AdamW". */
+const char *rk_launch_last_part(const char *dotted);
+
+/*
+ * Replaces ${a.b} and ${.b} in the values of keys by the values of the keys that they name, and
+ * ${oc.env:X,default} by the default, as OmegaConf does.  What it cannot resolve stays.
+ */
+void rk_launch_interpolate(rk_launch *launch);
+
+/* Leaves out the beginning of the names of keys: "modules.trainer.training.steps". */
+void rk_launch_shorten_keys(rk_launch *launch, const char *start);
+
+/*
+ * Opens the file of a launch that has no document, for readers' `prepare`; a path of NULL is none.
+ * A file that is not there is an error.
+ */
+rk_status rk_launch_open_config(rk_launch *launch, const char *path, rk_error *err);
+
+/* Refuses a launch whose configuration was not found among its words. */
+rk_status rk_launch_require_document(const rk_launch *launch, bool found, rk_error *err);
+
+/*
+ * States name and shape of a model that a framework builds by a name of its own ("llama3 8B",
+ * "llama3_1.llama3_1_8b"), from data/launch_models/TABLE.csv and the catalogue.  Where the table
+ * lacks the name, that is model.name and nothing more is stated: false.
+ */
+bool rk_launch_state_built_model(rk_launch *launch, const char *table, const char *name,
+                                 const rk_launch_key *by);
+
+/* Where the value of a fact comes from; RK_FACT_OPEN: nothing is known. */
+rk_fact_origin rk_launch_origin_of(const rk_launch *launch, const char *field);
+
+/*
+ * States the accelerators that the degrees need together, and the nodes, where the launch does not
+ * say them.  One node is what a launcher takes for granted: degrees that need more say more.
+ */
+void rk_launch_state_processes(rk_launch *launch);
+
+/* States sequences of a number of tokens, rounded down; nothing where either is not known. */
+void rk_launch_state_sequences(rk_launch *launch, const char *field, double tokens, double seq,
+                               rk_fact_origin origin, const rk_launch_key *by);
+
+#endif
