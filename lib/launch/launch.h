@@ -212,7 +212,10 @@ struct rk_launch_reader {
 };
 
 /* X(megatron_lm): rk_launch_reader_megatron_lm of lib/launch/read_megatron_lm.c or a sibling. */
-#define RK_LAUNCH_READER_LIST(X) X(megatron_lm)
+#define RK_LAUNCH_READER_LIST(X)                                                                   \
+    X(megatron_lm)                                                                                 \
+    X(megatron_deepspeed)                                                                          \
+    X(mindspeed_llm) X(mindspeed) X(pai_megatron_patch) X(slime)
 
 #define RK_LAUNCH_READER_DECLARE(name) extern const rk_launch_reader rk_launch_reader_##name;
 RK_LAUNCH_READER_LIST(RK_LAUNCH_READER_DECLARE)

@@ -35,6 +35,7 @@ const rk_launch_field rk_launch_fields[] = {
     {"packing", NULL, "examples are packed into sequences: true, false"},
     {"tokens_per_microbatch", NULL, "tokens of a micro-batch, where it is counted in tokens"},
     {"tokens_per_step", NULL, "tokens of a step, likewise"},
+    {"max_tokens_per_gpu", NULL, "tokens of a micro-batch on a rank, where its sequences vary"},
     {"samples_per_step", NULL, "examples of a step, of reinforcement learning"},
     {"samples_per_rollout", NULL, "examples that one rollout makes"},
     /* precision and states */
@@ -53,11 +54,13 @@ const rk_launch_field rk_launch_fields[] = {
     {"optimizer", "optimizer", "adam, adamw, muon, sgd, adafactor, adamw_8bit, ..."},
     {"optimizer_in_backward", NULL, "each gradient is used and dropped in backward: true"},
     {"offload", NULL, "none, or what goes to the host: optimizer, weights, gradients, activations"},
+    {"offload_modules", NULL, "modules whose activations go to the host"},
     /* activations */
     {"recompute.granularity", NULL, "none, selective, full, budget, policy"},
     {"recompute.method", NULL, "uniform, block"},
     {"recompute.layers", NULL, "uniform: layers of a chunk; block: layers of a virtual stage"},
     {"recompute.modules", "recompute-modules", "modules of selective recomputation"},
+    {"recompute_extra", NULL, "what is recomputed besides, by switches of its own"},
     {"recompute.policy", NULL, "policy of MaxText by name"},
     {"recompute.option", NULL, "option of selective recomputation of torchtitan"},
     /* overlap and kernels */
@@ -69,7 +72,7 @@ const rk_launch_field rk_launch_fields[] = {
     {"permute_fusion", NULL, "permutation of tokens is fused: true, false"},
     {"compile", NULL, "a compiler fuses operators: true, false"},
     {"graphs", NULL, "what CUDA graphs capture; none"},
-    {"dropout", NULL, "dropout other than 0: true, false"},
+    {"dropout", NULL, "of the residual stream + of attention: 0.1+0.1; none"},
     /* adapters */
     {"lora", "lora", "rank of adapters; none"},
     {"lora_modules", "lora-modules", "attention, mlp: what adapters train"},
@@ -96,6 +99,11 @@ const rk_launch_field rk_launch_fields[] = {
     {"model.moe_layer_freq", NULL, "which layers have experts"},
     {"model.dense_layers_first", NULL, "dense layers before those with experts"},
     {"model.mla", NULL, "multi-head latent attention: true"},
+    {"model.mla.q_lora", NULL, "rank of the latent of queries"},
+    {"model.mla.kv_lora", NULL, "rank of the latent of keys and values"},
+    {"model.mla.qk_nope", NULL, "width of a head without rotary positions"},
+    {"model.mla.qk_rope", NULL, "width of a head with rotary positions"},
+    {"model.mla.v", NULL, "width of a value head"},
     {"model.mtp", NULL, "modules of multi-token prediction"},
     {"model.hybrid_pattern", NULL, "a letter per block of a hybrid model"},
     {"model.layout", NULL, "layout of pipeline stages as the framework writes it"},

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layouts of pipeline stages as Megatron-LM writes them.  Source: PipelineParallelLayerLayout of
+ * megatron/core/transformer/pipeline_parallel_layer_layout.py and the patterns of
+ * megatron/core/ssm/mamba_hybrid_layer_allocation.py, commit d98e8a64.
+ */
+#include "launch/read_megatron.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SYMBOLS_MAX = 16384, DEPTH_MAX = 8 };
+
+/* The symbols of a layout with its repetitions written out. */
+typedef struct symbols {
+    char text[SYMBOLS_MAX];
+    size_t count;
+} symbols;
+
+/* Repeats the symbols from `first` on, `times` in all. */
+static bool repeat(symbols *out, size_t first, long times)
+{
+    const size_t length = out->count - first;
+    if (times < 0 || times > SYMBOLS_MAX || first + length * (size_t)times > SYMBOLS_MAX) {
+        return false;
+    }
+    for (long i = 1; i < times; i++) {
+        memcpy(out->text + out->count, out->text + first, length);
+        out->count += length;
+    }
+    out->count = times == 0 ? first : out->count;
+    return true;
+}
+
+/* One symbol or a group in brackets, with a factor behind it. */
+static bool expand(const char **at, symbols *out, int depth)
+{
+    while (**at && **at != ')') {
+        const size_t first = out->count;
+        const char c = *(*at)++;
+        if (c == ',' || isspace((unsigned char)c)) {
+            continue;
+        }
+        if (c == '(') {
+            if (depth == DEPTH_MAX || !expand(at, out, depth + 1) || **at != ')') {
+                return false;
+            }
+            (*at)++;
+        } else if (strchr("EtdmL|", c) && out->count < SYMBOLS_MAX) {
+            out->text[out->count++] = c;
+        } else {
+            return false;
+        }
+        if (**at == '*') {
+            char *end = NULL;
+            const long times = isdigit((unsigned char)(*at)[1]) ? strtol(*at + 1, &end, 10) : -1;
+            if (!repeat(out, first, times)) {
+                return false;
+            }
+            *at = end;
+        }
+    }
+    return true;
+}
+
+static bool read_symbols(const char *layout, symbols *out)
+{
+    out->count = 0;
+    return expand(&layout, out, 0) && *layout == '\0' && out->count > 0;
+}
+
+int rk_megatron_layout_stages(const char *layout)
+{
+    symbols out;
+    int stages = 1;
+    if (!read_symbols(layout, &out)) {
+        return 0;
+    }
+    for (size_t i = 0; i < out.count; i++) {
+        stages += out.text[i] == '|';
+    }
+    return stages;
+}
+
+/* A list with one more number of layers, that of `same` stages. */
+static const char *add_stages(rk_launch *launch, const char *list, int layers, int same)
+{
+    const char *comma = *list ? "," : "";
+    return same == 0  ? list
+           : same > 1 ? rk_launch_format(launch, "%s%s%d*%d", list, comma, layers, same)
+                      : rk_launch_format(launch, "%s%s%d", list, comma, layers);
+}
+
+const char *rk_megatron_layout_list(rk_launch *launch, const char *layout)
+{
+    symbols out;
+    const char *list = "";
+    int layers = 0, last = -1, same = 0;
+    if (!read_symbols(layout, &out)) {
+        return NULL;
+    }
+    for (size_t i = 0; i <= out.count; i++) {
+        if (i < out.count && out.text[i] != '|') {
+            layers += out.text[i] == 't' || out.text[i] == 'd';
+            continue;
+        }
+        if (layers != last) {
+            list = add_stages(launch, list, last, same);
+            same = 0;
+        }
+        last = layers;
+        same++;
+        layers = 0;
+    }
+    return add_stages(launch, list, last, same);
+}
+
+int rk_megatron_pattern_blocks(const char *pattern, int *stages)
+{
+    int blocks = 0;
+    *stages = 1;
+    for (const char *c = pattern; *c && *c != '/'; c++) {
+        *stages += *c == '|';
+        blocks += *c != '|';
+    }
+    return blocks;
+}
+
+int64_t rk_megatron_pad_vocabulary(int64_t tokens, int64_t divisor, int64_t tp)
+{
+    const int64_t multiple = (divisor > 0 ? divisor : 1) * (tp > 0 ? tp : 1);
+    return multiple > INT32_MAX || tokens > INT64_MAX - multiple
+               ? tokens
+               : (tokens + multiple - 1) / multiple * multiple;
+}
