@@ -194,6 +194,12 @@ void rk_launch_drop(rk_launch *launch, const char *field);
  */
 void rk_launch_derive(rk_launch *launch);
 
+/*
+ * States the shape of a model of the catalogue (model.layers, model.hidden, ...) as derived from
+ * its name, a hub id or a name of the catalogue.  false: the catalogue lacks it; nothing is stated.
+ */
+bool rk_launch_state_named_model(rk_launch *launch, const char *name, const rk_launch_key *by);
+
 /* ---- readers --------------------------------------------------------------------------------- */
 
 #define RK_LAUNCH_TABLES_MAX 4
