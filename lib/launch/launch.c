@@ -122,12 +122,35 @@ json_t *rk_launch_document_of(const rk_launch *launch, const char *name)
     return NULL;
 }
 
+/* Moves the keys to a larger list, and with them what facts name as theirs. */
+static void move_keys(rk_launch *launch)
+{
+    const size_t room = launch->key_count < 8 ? 8 : 2 * launch->key_count;
+    rk_launch_key *keys = calloc(room, sizeof(*keys));
+    if (!keys) {
+        launch->out_of_memory = true;
+        return;
+    }
+    if (launch->key_count > 0) {
+        memcpy(keys, launch->keys, launch->key_count * sizeof(*keys));
+    }
+    for (size_t i = 0; i < launch->fact_count; i++) {
+        rk_launch_fact *fact = &launch->facts[i];
+        fact->by = fact->by ? &keys[fact->by - launch->keys] : NULL;
+    }
+    free(launch->keys);
+    launch->keys = keys;
+}
+
 void rk_launch_add_key(rk_launch *launch, const rk_launch_key *key)
 {
-    rk_launch_key *keys = grow(launch, launch->keys, launch->key_count, sizeof(*launch->keys));
-    if (keys) {
-        launch->keys = keys;
-        keys[launch->key_count++] = *key;
+    const rk_launch_key added = *key;
+    const size_t count = launch->key_count;
+    if (count == 0 || (count >= 8 && (count & (count - 1)) == 0)) {
+        move_keys(launch);
+    }
+    if (!launch->out_of_memory) {
+        launch->keys[launch->key_count++] = added;
     }
 }
 

@@ -137,8 +137,8 @@ json_t *rk_launch_document_of(const rk_launch *launch, const char *name);
 
 /*
  * Opens a file that the launch names (YAML, TOML or JSON by its ending) as one more document, from
- * the folder of the launch or the current one.  false: it is not there, or is no such file; a
- * syntax error in it is RK_ERR_SYNTAX.
+ * the folder of the launch or the current one, and adds its values as keys.  false: it is not
+ * there, or is no such file; a syntax error in it is RK_ERR_SYNTAX.
  */
 rk_status rk_launch_open_named(rk_launch *launch, const char *path, bool *found, rk_error *err);
 

@@ -3,6 +3,9 @@
 #include "launch/launch.h"
 
 const rk_launch_field rk_launch_fields[] = {
+    {"framework", "framework", "rules of the strategy: deepspeed, torchtitan, ..."},
+    {"objective", NULL,
+     "what is trained for where models run beside the one that trains: dpo, ..."},
     /* machine */
     {"nodes", "nodes", "nodes of the launch"},
     {"gpus_per_node", "gpus-per-node", "accelerators of a node"},

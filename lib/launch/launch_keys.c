@@ -301,26 +301,39 @@ static void flatten(rk_launch *launch, const char *source, const char *path, con
     }
 }
 
+void rk_launch_flatten_document(rk_launch *launch, size_t document)
+{
+    flatten(launch, launch->documents[document].name, "", launch->documents[document].root, 0);
+}
+
 void rk_launch_flatten_documents(rk_launch *launch)
 {
     for (size_t i = 0; i < launch->document_count; i++) {
-        flatten(launch, launch->documents[i].name, "", launch->documents[i].root, 0);
+        rk_launch_flatten_document(launch, i);
     }
 }
 
 /* ---- keys by name ---------------------------------------------------------------------------- */
 
-/* Keys of the command line come first, and of equal ones the last counts. */
+/*
+ * Of keys that are given more than once, the command line's come first, then those of the first
+ * document, for the launch's own file precedes the files that it names; of equal ones the last.
+ */
 static rk_launch_key *find_key(const rk_launch *launch, const char *name)
 {
     rk_launch_key *found = NULL;
     for (size_t i = 0; i < launch->key_count; i++) {
         rk_launch_key *key = &launch->keys[i];
-        if (strcmp(key->name, name) == 0 && (!found || !key->source || found->source)) {
+        if (strcmp(key->name, name) == 0 && (!found || key->source == found->source)) {
             found = key;
         }
     }
     return found;
+}
+
+bool rk_launch_key_decides(const rk_launch *launch, const rk_launch_key *key)
+{
+    return find_key(launch, key->name) == key;
 }
 
 const rk_launch_key *rk_launch_find(rk_launch *launch, const char *name)

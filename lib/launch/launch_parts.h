@@ -37,11 +37,16 @@ void rk_flag_table_clear(rk_flag_table *table);
 /* The flag of a name without its dashes; NULL: the table lacks it. */
 const rk_launch_flag *rk_flag_table_find(const rk_flag_table *table, const char *name);
 
+/* Adds a key; facts that others state keep them, but other pointers to keys end. */
 void rk_launch_add_key(rk_launch *launch, const rk_launch_key *key);
+
+/* Whether no other key of the same name comes before this one. */
+bool rk_launch_key_decides(const rk_launch *launch, const rk_launch_key *key);
 
 /* The words behind the program as keys, and the values of all documents. */
 void rk_launch_cut_words(rk_launch *launch, const rk_flag_table *table);
 void rk_launch_flatten_documents(rk_launch *launch);
+void rk_launch_flatten_document(rk_launch *launch, size_t document);
 
 /* Reads a number as launches write it: "1_953_125", "5e8"; false: it is none. */
 bool rk_launch_read_number(const char *text, double *value);

@@ -52,24 +52,31 @@ static void state_by_table(rk_launch *launch, const rk_flag_table *table)
         rk_launch_key *key = &launch->keys[i];
         const rk_launch_flag *flag = rk_flag_table_find(table, key->name);
         const char *value = flag && flag->field[0] ? fact_value(key, flag) : NULL;
-        if (value && (!key->json || !json_is_null(key->json))) {
+        if (value && (!key->json || !json_is_null(key->json)) &&
+            rk_launch_key_decides(launch, key)) {
             key->use = RK_KEY_USED;
             rk_launch_state(launch, flag->field, value, RK_FACT_STATED, key);
         }
     }
 }
 
+/* Whether a value is the default, whichever way both are written: "False" is false, 1e9 is
+ * 1000000000; of a switch without a default, off. */
+static bool is_same(const char *value, const rk_launch_flag *flag)
+{
+    double a = 0, b = 0;
+    const bool none = strcmp(flag->usual, "") == 0 || strcmp(flag->usual, "None") == 0;
+    const char *truth = rk_launch_truth_text(value);
+    const char *usual = rk_launch_truth_text(flag->usual);
+    usual = usual || !none || strncmp(flag->type, "bool", strlen("bool")) != 0 ? usual : "false";
+    return strcmp(value, flag->usual) == 0 || (truth && usual && strcmp(truth, usual) == 0) ||
+           (rk_launch_read_number(value, &a) && rk_launch_read_number(flag->usual, &b) && a == b);
+}
+
 /* Whether a key only repeats what the framework does anyway. */
 static bool is_usual(const rk_launch_key *key, const rk_launch_flag *flag)
 {
-    if (!key->value) {
-        return key->json != NULL; /* null */
-    }
-    const char *truth = rk_launch_truth_text(key->value);
-    const char *usual = strcmp(flag->usual, "off") == 0  ? "false"
-                        : strcmp(flag->usual, "on") == 0 ? "true"
-                                                         : flag->usual;
-    return strcmp(key->value, flag->usual) == 0 || (truth && strcmp(truth, usual) == 0);
+    return key->value ? is_same(key->value, flag) : key->json != NULL; /* null */
 }
 
 static void class_keys(rk_launch *launch, const rk_flag_table *table)
@@ -83,6 +90,9 @@ static void class_keys(rk_launch *launch, const rk_flag_table *table)
         }
         if (!flag) {
             key->use = RK_KEY_UNKNOWN;
+        } else if (!rk_launch_key_decides(launch, key)) {
+            key->use = RK_KEY_WITHOUT_COST;
+            key->note = rk_launch_keep(launch, "given twice; another value counts");
         } else if (strcmp(flag->class, "no-cost") == 0 || strcmp(flag->class, "data") == 0 ||
                    strcmp(flag->class, "launcher") == 0 || is_usual(key, flag)) {
             key->use = RK_KEY_WITHOUT_COST;
@@ -128,6 +138,8 @@ void rk_launch_derive(rk_launch *launch)
         derive_count(launch, "global_batch", times(times(micro, accumulation), dp));
     } else if (accumulation == 0 && times(micro, dp) > 0 && global % (micro * dp) == 0) {
         derive_count(launch, "accumulation", global / (micro * dp));
+    } else if (micro == 0 && times(accumulation, dp) > 0 && global % (accumulation * dp) == 0) {
+        derive_count(launch, "micro_batch", global / (accumulation * dp));
     }
 }
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that a launch names: recipes, configurations of DeepSpeed and of accelerate. */
+#include "base/error.h"
+#include "base/text.h"
+#include "io/json.h"
+#include "launch/launch_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILE_SIZE_MAX (1 << 20)
+
+/* Whether a path is a file of a size that a configuration can have. */
+static bool is_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= FILE_SIZE_MAX;
+}
+
+/*
+ * The path of a file as the launch sees it: from the folder of the launch, that is where the name
+ * says or, without its folders, beside the launch; NULL: it is not there.
+ */
+static const char *find_file(rk_launch *launch, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *places[] = {
+        path[0] == '/' ? path : rk_launch_format(launch, "%s/%s", launch->folder, path),
+        rk_launch_format(launch, "%s/%s", launch->folder, slash ? slash + 1 : path), path};
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        if (is_file(places[i])) {
+            return places[i];
+        }
+    }
+    return NULL;
+}
+
+rk_status rk_launch_open_named(rk_launch *launch, const char *path, bool *found, rk_error *err)
+{
+    *found = false;
+    const char *place =
+        launch->folder && rk_ends_with(path, ".json") ? find_file(launch, path) : NULL;
+    if (!place) {
+        return RK_OK;
+    }
+    rk_json_doc doc = {0};
+    const rk_status status = rk_json_load_python(place, &doc, err);
+    if (status) {
+        return status;
+    }
+    const size_t document = launch->document_count;
+    rk_launch_add_document(launch, place, json_incref(doc.root));
+    rk_json_clear(&doc);
+    *found = launch->document_count > document;
+    if (*found) {
+        rk_launch_flatten_document(launch, document);
+    }
+    return RK_OK;
+}
