@@ -108,6 +108,20 @@ static const char *or_usual(const char *value, const char *usual)
     return value ? value : usual;
 }
 
+void rk_megatron_assume(rk_launch *launch, const char *field, const char *value)
+{
+    if (!rk_launch_fact_of(launch, field)) {
+        rk_launch_assume(launch, field, value);
+    }
+}
+
+void rk_megatron_assume_count(rk_launch *launch, const char *field, int64_t value)
+{
+    if (!rk_launch_fact_of(launch, field)) {
+        rk_launch_assume_count(launch, field, value);
+    }
+}
+
 /* States what a key says, if it is there, and the framework's default otherwise. */
 static void state_or_assume(rk_launch *launch, const char *field, const rk_launch_key *key,
                             const char *value, const char *usual)
@@ -115,7 +129,7 @@ static void state_or_assume(rk_launch *launch, const char *field, const rk_launc
     if (key) {
         rk_launch_state(launch, field, value, RK_FACT_STATED, key);
     } else {
-        rk_launch_assume(launch, field, usual);
+        rk_megatron_assume(launch, field, usual);
     }
 }
 
@@ -133,7 +147,7 @@ int rk_megatron_core(const rk_launch *launch, const rk_megatron_usual *usual)
     const char *core = strstr(release, "core");
     const char *digits = core ? core + strcspn(core, "0123456789") : release;
     int minor = 0;
-    if (usual->core) {
+    if (usual->core && !core) {
         return usual->core;
     }
     return sscanf(digits, "0.%d", &minor) == 1 ? minor : INT_MAX;
@@ -182,7 +196,7 @@ static void state_chunks(rk_launch *launch, const rk_megatron_usual *usual)
     } else if (chunks > 0) {
         rk_launch_state_count(launch, "vp", chunks, RK_FACT_STATED, by);
     }
-    rk_launch_assume_count(launch, "vp", 1);
+    rk_megatron_assume_count(launch, "vp", 1);
 }
 
 /* ZeRO of Megatron-FSDP by its strategy; -1: an unknown one. */
@@ -241,10 +255,10 @@ static void state_context_parallelism(rk_launch *launch)
 
 void rk_megatron_state_layout(rk_launch *launch, const rk_megatron_usual *usual)
 {
-    rk_launch_assume_count(launch, "tp", 1);
-    rk_launch_assume_count(launch, "pp", 1);
-    rk_launch_assume_count(launch, "cp", 1);
-    rk_launch_assume_count(launch, "ep", 1);
+    rk_megatron_assume_count(launch, "tp", 1);
+    rk_megatron_assume_count(launch, "pp", 1);
+    rk_megatron_assume_count(launch, "cp", 1);
+    rk_megatron_assume_count(launch, "ep", 1);
     const rk_launch_key *sp = rk_megatron_find(launch, "sequence-parallel");
     state_truth(launch, "sp",
                 rk_megatron_is_on(launch, "sequence-parallel", false) &&
@@ -283,7 +297,7 @@ static void state_batch(rk_launch *launch)
         }
     }
     if (!rk_launch_fact_of(launch, "global_batch")) {
-        rk_launch_assume_count(launch, "accumulation", 1);
+        rk_megatron_assume_count(launch, "accumulation", 1);
     }
 }
 
@@ -311,7 +325,7 @@ static void state_gradients(rk_launch *launch, bool aware)
     } else if (high && rk_launch_is_on(launch, high->name, true)) {
         rk_launch_state(launch, "gradients", "fp32", RK_FACT_STATED, high);
     } else if (precision) {
-        rk_launch_assume(launch, "gradients", strcmp(precision, "fp16") == 0 ? "fp16" : "fp32");
+        rk_megatron_assume(launch, "gradients", strcmp(precision, "fp16") == 0 ? "fp16" : "fp32");
     }
 }
 
@@ -336,8 +350,8 @@ static void state_narrow_types(rk_launch *launch)
 {
     const rk_launch_key *fp4 = rk_megatron_find(launch, "fp4-format");
     if (rk_launch_fact_of(launch, "fp8.format")) {
-        rk_launch_assume(launch, "fp8.recipe", "delayed");
-        rk_launch_assume(launch, "fp8.param_gather", "false");
+        rk_megatron_assume(launch, "fp8.recipe", "delayed");
+        rk_megatron_assume(launch, "fp8.param_gather", "false");
     } else {
         rk_launch_drop(launch, "fp8.recipe");
         rk_launch_drop(launch, "fp8.param_gather");
@@ -357,11 +371,11 @@ void rk_megatron_state_precision(rk_launch *launch, const rk_megatron_usual *usu
             rk_launch_state(launch, "precision", names[i], RK_FACT_STATED, key);
         }
     }
-    rk_launch_assume(launch, "precision", or_usual(usual->precision, "fp32"));
+    rk_megatron_assume(launch, "precision", or_usual(usual->precision, "fp32"));
     state_narrow_types(launch);
     state_states(launch);
-    rk_launch_assume(launch, "optimizer", "adam");
-    rk_launch_assume(launch, "lora", "none");
+    rk_megatron_assume(launch, "optimizer", "adam");
+    rk_megatron_assume(launch, "lora", "none");
 }
 
 /* ---- activations ----------------------------------------------------------------------------- */
@@ -376,7 +390,7 @@ static void state_full_recompute(rk_launch *launch)
     if (layers && layers->value) {
         rk_launch_state(launch, "recompute.layers", layers->value, RK_FACT_STATED, layers);
     } else if (method) {
-        rk_launch_assume_count(launch, "recompute.layers", 1);
+        rk_megatron_assume_count(launch, "recompute.layers", 1);
     }
 }
 
@@ -390,7 +404,7 @@ void rk_megatron_state_recompute(rk_launch *launch, const rk_megatron_usual *usu
     } else if (old && rk_launch_is_on(launch, old->name, true)) {
         rk_launch_state(launch, "recompute.granularity", "selective", RK_FACT_STATED, old);
     }
-    rk_launch_assume(launch, "recompute.granularity", or_usual(usual->recompute, "none"));
+    rk_megatron_assume(launch, "recompute.granularity", or_usual(usual->recompute, "none"));
     const char *granularity = rk_launch_fact_of(launch, "recompute.granularity");
     if (granularity && strcmp(granularity, "full") == 0) {
         state_full_recompute(launch);
@@ -426,10 +440,15 @@ void rk_megatron_state_offload(rk_launch *launch)
         list = rk_launch_format(launch, "%s%sactivations", list, *list ? "+" : "");
         by = other;
     }
+    const char *modules = rk_launch_fact_of(launch, "offload_modules");
+    if (modules) {
+        rk_launch_state(launch, "offload_modules", rk_megatron_join(launch, modules),
+                        RK_FACT_STATED, rk_megatron_find(launch, "offload-modules"));
+    }
     if (*list) {
         rk_launch_state(launch, "offload", list, RK_FACT_STATED, by);
     }
-    rk_launch_assume(launch, "offload", "none");
+    rk_megatron_assume(launch, "offload", "none");
 }
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -449,11 +468,11 @@ static void state_attention(rk_launch *launch, const rk_megatron_usual *usual)
         rk_launch_state(launch, "attention", strcmp(name, "local") == 0 ? "unfused" : name,
                         RK_FACT_STATED, backend);
     }
-    rk_launch_assume(launch, "attention",
-                     usual->attention ? usual->attention
-                     : !local         ? "auto"
-                     : flash          ? "flash"
-                                      : "unfused");
+    rk_megatron_assume(launch, "attention",
+                       usual->attention ? usual->attention
+                       : !local         ? "auto"
+                       : flash          ? "flash"
+                                        : "unfused");
 }
 
 static void state_graphs(rk_launch *launch)
@@ -470,7 +489,7 @@ static void state_graphs(rk_launch *launch)
             rk_launch_state(launch, "graphs", old[i][1], RK_FACT_STATED, key);
         }
     }
-    rk_launch_assume(launch, "graphs", "none");
+    rk_megatron_assume(launch, "graphs", "none");
 }
 
 static void state_dropout(rk_launch *launch, const rk_megatron_usual *usual)
@@ -500,7 +519,7 @@ void rk_megatron_state_kernels(rk_launch *launch, const rk_megatron_usual *usual
                             : "unfused",
                         RK_FACT_STATED, fused);
     }
-    rk_launch_assume(launch, "loss", or_usual(usual->loss, "unfused"));
+    rk_megatron_assume(launch, "loss", or_usual(usual->loss, "unfused"));
     state_attention(launch, usual);
     state_graphs(launch);
     state_dropout(launch, usual);
@@ -530,8 +549,8 @@ void rk_megatron_state_experts(rk_launch *launch, const rk_megatron_usual *usual
                 rk_megatron_is_on(launch, "moe-grouped-gemm", usual->grouped), grouped);
     state_truth(launch, "permute_fusion", rk_megatron_is_on(launch, "moe-permute-fusion", false),
                 permute);
-    rk_launch_assume_count(launch, "etp",
-                           usual->whole_experts ? 1 : rk_launch_count_of(launch, "tp"));
+    rk_megatron_assume_count(launch, "etp",
+                             usual->whole_experts ? 1 : rk_launch_count_of(launch, "tp"));
 }
 
 /* ---- overlap --------------------------------------------------------------------------------- */

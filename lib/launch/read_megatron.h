@@ -54,6 +54,10 @@ int rk_megatron_core(const rk_launch *launch, const rk_megatron_usual *usual);
 /* States what the flags of the family say of the job, and the defaults of what they do not say. */
 rk_status rk_megatron_resolve(rk_launch *launch, const rk_megatron_usual *usual, rk_error *err);
 
+/* A default of the framework for a fact that nothing has stated yet, not even another default. */
+void rk_megatron_assume(rk_launch *launch, const char *field, const char *value);
+void rk_megatron_assume_count(rk_launch *launch, const char *field, int64_t value);
+
 /* The parts of that. */
 void rk_megatron_state_layout(rk_launch *launch, const rk_megatron_usual *usual);
 void rk_megatron_state_precision(rk_launch *launch, const rk_megatron_usual *usual);
@@ -63,6 +67,11 @@ void rk_megatron_state_experts(rk_launch *launch, const rk_megatron_usual *usual
 void rk_megatron_state_overlap(rk_launch *launch);
 void rk_megatron_state_offload(rk_launch *launch);
 void rk_megatron_state_model(rk_launch *launch, const rk_megatron_usual *usual);
+
+/* ---- vocabulary ------------------------------------------------------------------------------ */
+
+/* Entries of a tokenizer by its class, or by the model in its path; 0: not known. */
+int64_t rk_launch_tokenizer_entries(const char *name);
 
 /* ---- strings --------------------------------------------------------------------------------- */
 

@@ -119,12 +119,12 @@ static void state_experts(rk_launch *launch)
     } else {
         rk_launch_state_count(launch, "model.experts", experts, RK_FACT_STATED,
                               rk_launch_find(launch, "num-experts"));
-        rk_launch_assume_count(launch, "model.topk", 1);
-        rk_launch_assume(launch, "model.moe_layer_freq", "2");
+        rk_megatron_assume_count(launch, "model.topk", 1);
+        rk_megatron_assume(launch, "model.moe_layer_freq", "2");
     }
     if (list) {
         const bool split = rk_launch_is_on(launch, "enable-expert-tensor-parallelism", false);
-        rk_launch_assume_count(launch, "etp", split ? rk_launch_count_of(launch, "tp") : 1);
+        rk_megatron_assume_count(launch, "etp", split ? rk_launch_count_of(launch, "tp") : 1);
     }
 }
 
@@ -140,7 +140,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
         rk_launch_state_count(launch, "pp", 1, RK_FACT_STATED,
                               rk_launch_find(launch, "no-pipeline-parallel"));
     }
-    rk_launch_assume_count(launch, "tp", 1);
+    rk_megatron_assume_count(launch, "tp", 1);
     state_precision(launch);
     state_experts(launch);
     state_recompute(launch);

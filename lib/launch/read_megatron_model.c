@@ -30,8 +30,9 @@ static void state_feed_forward(rk_launch *launch)
     const int64_t hidden = rk_launch_count_of(launch, "model.hidden");
     state_truth(launch, "model.gated", gated, gate);
     if (hidden > 0 && hidden <= INT32_MAX) {
-        rk_launch_assume_count(launch, "model.ffn",
-                               is_on(launch, "swiglu") ? 4 * hidden * 2 / 3 / 64 * 64 : 4 * hidden);
+        rk_megatron_assume_count(launch, "model.ffn",
+                                 is_on(launch, "swiglu") ? 4 * hidden * 2 / 3 / 64 * 64
+                                                         : 4 * hidden);
     }
 }
 
@@ -46,10 +47,10 @@ static void state_heads(rk_launch *launch)
         const int64_t count = groups ? rk_megatron_count(launch, groups->name) : 1;
         rk_launch_state_count(launch, "model.kv_heads", count, RK_FACT_STATED, groups);
     } else if (heads > 0) {
-        rk_launch_assume_count(launch, "model.kv_heads", heads);
+        rk_megatron_assume_count(launch, "model.kv_heads", heads);
     }
     if (heads > 0 && hidden % heads == 0 && hidden > 0) {
-        rk_launch_assume_count(launch, "model.head_size", hidden / heads);
+        rk_megatron_assume_count(launch, "model.head_size", hidden / heads);
     }
 }
 
@@ -81,7 +82,7 @@ static void state_latent(rk_launch *launch)
         if (size > 0) {
             rk_launch_state_count(launch, rows[i].field, size, RK_FACT_STATED, key);
         } else if (rows[i].usual > 0) {
-            rk_launch_assume_count(launch, rows[i].field, rows[i].usual);
+            rk_megatron_assume_count(launch, rows[i].field, rows[i].usual);
         }
     }
 }
@@ -100,11 +101,11 @@ static void state_routed(rk_launch *launch)
         }
         return;
     }
-    rk_launch_assume_count(launch, "model.topk", 2);
-    rk_launch_assume(launch, "model.moe_layer_freq", "1");
+    rk_megatron_assume_count(launch, "model.topk", 2);
+    rk_megatron_assume(launch, "model.moe_layer_freq", "1");
     const int64_t ffn = rk_launch_count_of(launch, "model.ffn");
     if (ffn > 0) {
-        rk_launch_assume_count(launch, "model.moe_ffn", ffn);
+        rk_megatron_assume_count(launch, "model.moe_ffn", ffn);
     }
     const rk_launch_key *shared = rk_megatron_find(launch, "n-shared-experts");
     const int64_t width = rk_launch_count_of(launch, "model.moe_ffn");
@@ -117,22 +118,29 @@ static void state_routed(rk_launch *launch)
 
 /* ---- vocabulary ------------------------------------------------------------------------------ */
 
-/* The entries that a launch names, before they are padded; 0: its tokenizer says. */
+/* The entries that a launch names, or its tokenizer has, before they are padded; 0: not known. */
 static int64_t find_entries(rk_launch *launch, const rk_megatron_usual *usual,
                             const rk_launch_key **by)
 {
-    const char *tokenizer = rk_megatron_value(launch, "tokenizer-type");
-    const bool null = tokenizer && strcmp(tokenizer, "NullTokenizer") == 0;
+    static const char *const paths[] = {"tokenizer-model", "tokenizer-name-or-path", NULL};
+    const char *type = rk_megatron_value(launch, "tokenizer-type");
+    const bool null = type && strcmp(type, "NullTokenizer") == 0;
+    int64_t entries = 0;
     *by = rk_megatron_find(launch, "vocab-size");
     if (*by) {
         return rk_megatron_count(launch, (*by)->name) +
                (null && rk_megatron_core(launch, usual) < 18);
     }
-    *by = rk_megatron_find(launch, "vocab-file");
-    if ((tokenizer && strcmp(tokenizer, "GPT2BPETokenizer") == 0) || (!tokenizer && *by)) {
-        return 50257;
+    *by = rk_megatron_find_among(launch, paths);
+    entries = *by && (*by)->value ? rk_launch_tokenizer_entries((*by)->value) : 0;
+    if (entries == 0) {
+        const rk_launch_key *files = rk_megatron_find(launch, "vocab-file");
+        *by = type ? rk_megatron_find(launch, "tokenizer-type") : files;
+        entries = type    ? rk_launch_tokenizer_entries(type)
+                  : files ? rk_launch_tokenizer_entries("GPT2BPETokenizer")
+                          : 0;
     }
-    return 0;
+    return entries > 0 ? entries + rk_megatron_count(launch, "vocab-extra-ids") : 0;
 }
 
 static void state_vocabulary(rk_launch *launch, const rk_megatron_usual *usual)
@@ -174,6 +182,6 @@ void rk_megatron_state_model(rk_launch *launch, const rk_megatron_usual *usual)
     state_heads(launch);
     state_latent(launch);
     state_routed(launch);
-    rk_launch_assume_count(launch, "tp", 1);
+    rk_megatron_assume_count(launch, "tp", 1);
     state_vocabulary(launch, usual);
 }

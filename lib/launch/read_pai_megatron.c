@@ -5,7 +5,8 @@
  */
 #include "launch/read_megatron.h"
 
-#include <string.h>
+#include <limits.h>
+#include <stddef.h>
 
 static int recognise(const rk_launch *launch)
 {
@@ -16,10 +17,27 @@ static int recognise(const rk_launch *launch)
     return own > 0 ? 10 + 2 * own : 0;
 }
 
+/* The tokenizer's own entries and those that the launch adds, without padding. */
+static void state_vocabulary(rk_launch *launch)
+{
+    const rk_launch_key *extra = rk_megatron_find(launch, "extra-vocab-size");
+    const rk_launch_key *type = rk_megatron_find(launch, "patch-tokenizer-type");
+    if (type && type->value) {
+        const int64_t own =
+            rk_launch_tokenizer_entries(rk_launch_format(launch, "%s@pai", type->value));
+        const int64_t added = extra ? rk_megatron_count(launch, extra->name) : 0;
+        if (own > 0) {
+            rk_launch_state_count(launch, "model.vocab", own + added, RK_FACT_DERIVED, type);
+        }
+    }
+}
+
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
-    const rk_megatron_usual usual = {0};
-    return rk_megatron_resolve(launch, &usual, err);
+    const rk_megatron_usual usual = {.core = INT_MAX};
+    const rk_status status = rk_megatron_resolve(launch, &usual, err);
+    state_vocabulary(launch);
+    return status;
 }
 
 const rk_launch_reader rk_launch_reader_pai_megatron_patch = {

@@ -6,6 +6,7 @@
  */
 #include "launch/read_megatron.h"
 
+#include <limits.h>
 #include <string.h>
 
 static int recognise(const rk_launch *launch)
