@@ -221,7 +221,7 @@ struct rk_launch_reader {
 #define RK_LAUNCH_READER_LIST(X)                                                                   \
     X(megatron_lm)                                                                                 \
     X(megatron_deepspeed)                                                                          \
-    X(mindspeed_llm) X(mindspeed) X(pai_megatron_patch) X(slime)
+    X(mindspeed_llm) X(mindspeed) X(pai_megatron_patch) X(slime) X(ms_swift_megatron) X(verl)
 
 #define RK_LAUNCH_READER_DECLARE(name) extern const rk_launch_reader rk_launch_reader_##name;
 RK_LAUNCH_READER_LIST(RK_LAUNCH_READER_DECLARE)

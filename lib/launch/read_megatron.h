@@ -58,6 +58,9 @@ rk_status rk_megatron_resolve(rk_launch *launch, const rk_megatron_usual *usual,
 void rk_megatron_assume(rk_launch *launch, const char *field, const char *value);
 void rk_megatron_assume_count(rk_launch *launch, const char *field, int64_t value);
 
+/* The shape of the model that model.name names, a hub id or a path that ends in a name. */
+void rk_megatron_state_named_model(rk_launch *launch);
+
 /* The parts of that. */
 void rk_megatron_state_layout(rk_launch *launch, const rk_megatron_usual *usual);
 void rk_megatron_state_precision(rk_launch *launch, const rk_megatron_usual *usual);

@@ -165,6 +165,17 @@ static void state_vocabulary(rk_launch *launch, const rk_megatron_usual *usual)
     }
 }
 
+/* ---- a model by its name --------------------------------------------------------------------- */
+
+void rk_megatron_state_named_model(rk_launch *launch)
+{
+    const char *name = rk_launch_fact_of(launch, "model.name");
+    const char *slash = name && (name[0] == '/' || name[0] == '.') ? strrchr(name, '/') : NULL;
+    if (name) {
+        (void)rk_launch_state_named_model(launch, slash ? slash + 1 : name, NULL);
+    }
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 void rk_megatron_state_model(rk_launch *launch, const rk_megatron_usual *usual)

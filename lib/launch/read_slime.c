@@ -54,7 +54,7 @@ static void state_sequence(rk_launch *launch)
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
     const rk_megatron_usual usual = {
-        .precision = "bf16", .dispatcher = "alltoall", .distributed = true};
+        .core = INT_MAX, .precision = "bf16", .dispatcher = "alltoall", .distributed = true};
     state_batch(launch);
     state_sequence(launch);
     const rk_status status = rk_megatron_resolve(launch, &usual, err);
