@@ -3,9 +3,7 @@
  * Source of the defaults: megatron/training/arguments.py and transformer_config.py of
  * NVIDIA/Megatron-LM, commit d98e8a64.
  */
-#include "request/launch_document.h"
-
-#include "request/launch_layers.h"
+#include "launch/model_document.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -19,11 +17,11 @@ typedef struct writer {
 static void RK_PRINTF(2, 3) add(writer *w, const char *format, ...)
 {
     va_list list;
-    if (w->used >= RK_LAUNCH_DOCUMENT_SIZE) {
+    if (w->used >= RK_MODEL_DOCUMENT_SIZE) {
         return;
     }
     va_start(list, format);
-    const int n = vsnprintf(w->text + w->used, RK_LAUNCH_DOCUMENT_SIZE - w->used, format, list);
+    const int n = vsnprintf(w->text + w->used, RK_MODEL_DOCUMENT_SIZE - w->used, format, list);
     va_end(list);
     w->used += n > 0 ? (size_t)n : 0;
 }
@@ -96,30 +94,30 @@ static void add_attention(writer *w, const int64_t *s)
 /* Layers with experts and windows, a bit each. */
 enum { MOE = 1, WINDOWED = 2, KINDS = 4 };
 
-static int kind_of(const rk_launch_line *line, int i)
+static int kind_of(const rk_model_flags *flags, int i)
 {
-    const bool lists = line->experts.every || line->experts.count;
-    const bool skips = line->windows.every || line->windows.count;
-    const bool moe = line->shape[RK_SHAPE_EXPERTS] > 0 &&
-                     (!lists || rk_layer_list_has(&line->experts, i, rk_launch_is_every_expert));
+    const bool lists = flags->experts.every || flags->experts.count;
+    const bool skips = flags->windows.every || flags->windows.count;
+    const bool moe = flags->size[RK_SHAPE_EXPERTS] > 0 &&
+                     (!lists || rk_layer_list_has(&flags->experts, i, rk_launch_is_every_expert));
     const bool windowed =
-        line->shape[RK_SHAPE_WINDOW] > 0 &&
-        (!skips || rk_layer_list_has(&line->windows, i, rk_launch_is_every_window));
+        flags->size[RK_SHAPE_WINDOW] > 0 &&
+        (!skips || rk_layer_list_has(&flags->windows, i, rk_launch_is_every_window));
     return (moe ? MOE : 0) | (windowed ? WINDOWED : 0);
 }
 
-static int layers_of(const rk_launch_line *line)
+static int layers_of(const rk_model_flags *flags)
 {
-    const int64_t layers = line->shape[RK_SHAPE_LAYERS];
+    const int64_t layers = flags->size[RK_SHAPE_LAYERS];
     return layers < RK_LAYER_MAX ? (int)layers : RK_LAYER_MAX;
 }
 
 /* The kinds of layers there are, a bit each. */
-static unsigned find_kinds(const rk_launch_line *line)
+static unsigned find_kinds(const rk_model_flags *flags)
 {
     unsigned kinds = 0;
-    for (int i = 0; i < layers_of(line); i++) {
-        kinds |= 1U << kind_of(line, i);
+    for (int i = 0; i < layers_of(flags); i++) {
+        kinds |= 1U << kind_of(flags, i);
     }
     return kinds;
 }
@@ -154,7 +152,7 @@ static void add_networks(writer *w, const int64_t *s, bool dense)
 }
 
 /* The types of layers that differ, and the type of each layer. */
-static void add_types(writer *w, const rk_launch_line *line, unsigned kinds)
+static void add_types(writer *w, const rk_model_flags *flags, unsigned kinds)
 {
     int place[KINDS] = {0}, count = 0;
     add(w, ",\"types\":[");
@@ -163,24 +161,24 @@ static void add_types(writer *w, const rk_launch_line *line, unsigned kinds)
             continue;
         }
         add(w, "%s{\"feed_forward\":\"%s\"", count ? "," : "", kind & MOE ? "experts" : "dense");
-        if (line->shape[RK_SHAPE_WINDOW] > 0 && !(kind & WINDOWED)) {
+        if (flags->size[RK_SHAPE_WINDOW] > 0 && !(kind & WINDOWED)) {
             add(w, ",\"window\":0");
         }
         add(w, "}");
         place[kind] = count++;
     }
     add(w, "],\"pattern\":[");
-    for (int i = 0; i < layers_of(line); i++) {
-        add(w, "%s%d", i ? "," : "", place[kind_of(line, i)]);
+    for (int i = 0; i < layers_of(flags); i++) {
+        add(w, "%s%d", i ? "," : "", place[kind_of(flags, i)]);
     }
     add(w, "]");
 }
 
-const char *rk_launch_document(const rk_launch_line *line, char out[RK_LAUNCH_DOCUMENT_SIZE])
+const char *rk_model_document(const rk_model_flags *flags, char out[RK_MODEL_DOCUMENT_SIZE])
 {
-    const int64_t *s = line->shape;
+    const int64_t *s = flags->size;
     const int64_t positions = or_usual(s[RK_SHAPE_POSITIONS], 4096);
-    const unsigned kinds = find_kinds(line);
+    const unsigned kinds = find_kinds(flags);
     const bool experts = s[RK_SHAPE_EXPERTS] > 0;
     const bool dense = !experts || (kinds & (1U << 0 | 1U << WINDOWED)) != 0;
     writer w = {.text = out};
@@ -200,7 +198,7 @@ const char *rk_launch_document(const rk_launch_line *line, char out[RK_LAUNCH_DO
         add_size(&w, "learned_positions", positions);
     }
     if ((kinds & (kinds - 1)) != 0) {
-        add_types(&w, line, kinds);
+        add_types(&w, flags, kinds);
     }
     add(&w, "}");
     return out;
