@@ -5,9 +5,12 @@
  */
 #include "launch/model_document.h"
 
+#include "base/units.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct writer {
     char *text;
@@ -69,6 +72,11 @@ static bool is_latent(const int64_t *s)
 static void add_attention(writer *w, const int64_t *s)
 {
     const bool biased = !s[RK_SHAPE_NO_BIAS];
+    if (s[RK_SHAPE_INDEXER]) {
+        add_size(w, "index_heads", s[RK_SHAPE_INDEX_HEADS]);
+        add_size(w, "index_size", s[RK_SHAPE_INDEX_SIZE]);
+        add_size(w, "index_keys", s[RK_SHAPE_INDEX_KEYS]);
+    }
     add_size(w, "heads", s[RK_SHAPE_HEADS]);
     if (is_latent(s)) {
         add_size(w, "q_rank", s[RK_SHAPE_Q_RANK]);
@@ -91,8 +99,10 @@ static void add_attention(writer *w, const int64_t *s)
     }
 }
 
-/* Layers with experts and windows, a bit each. */
-enum { MOE = 1, WINDOWED = 2, KINDS = 4 };
+/* ---- layers ---------------------------------------------------------------------------------- */
+
+/* Layers with experts, windows and a delta rule, a bit each. */
+enum { MOE = 1, WINDOWED = 2, DELTA = 4, KINDS = 8 };
 
 static int kind_of(const rk_model_flags *flags, int i)
 {
@@ -103,7 +113,9 @@ static int kind_of(const rk_model_flags *flags, int i)
     const bool windowed =
         flags->size[RK_SHAPE_WINDOW] > 0 &&
         (!skips || rk_layer_list_has(&flags->windows, i, rk_launch_is_every_window));
-    return (moe ? MOE : 0) | (windowed ? WINDOWED : 0);
+    const bool linear = flags->size[RK_SHAPE_DELTA] > 0 &&
+                        rk_layer_list_has(&flags->linear, i, rk_launch_is_every_window);
+    return (moe ? MOE : 0) | (windowed && !linear ? WINDOWED : 0) | (linear ? DELTA : 0);
 }
 
 static int layers_of(const rk_model_flags *flags)
@@ -151,21 +163,29 @@ static void add_networks(writer *w, const int64_t *s, bool dense)
     }
 }
 
+/* A type of layers, of those that have experts, windows and so on. */
+static void add_type(writer *w, const rk_model_flags *flags, int kind)
+{
+    add(w, "{\"feed_forward\":\"%s\"", kind & MOE ? "experts" : "dense");
+    if (kind & DELTA) {
+        add(w, ",\"mixer\":\"gated_delta\"");
+    } else if (flags->size[RK_SHAPE_WINDOW] > 0 && !(kind & WINDOWED)) {
+        add(w, ",\"window\":0");
+    }
+    add(w, "}");
+}
+
 /* The types of layers that differ, and the type of each layer. */
 static void add_types(writer *w, const rk_model_flags *flags, unsigned kinds)
 {
     int place[KINDS] = {0}, count = 0;
     add(w, ",\"types\":[");
     for (int kind = 0; kind < KINDS; kind++) {
-        if (!(kinds >> kind & 1U)) {
-            continue;
+        if (kinds >> kind & 1U) {
+            add(w, "%s", count ? "," : "");
+            add_type(w, flags, kind);
+            place[kind] = count++;
         }
-        add(w, "%s{\"feed_forward\":\"%s\"", count ? "," : "", kind & MOE ? "experts" : "dense");
-        if (flags->size[RK_SHAPE_WINDOW] > 0 && !(kind & WINDOWED)) {
-            add(w, ",\"window\":0");
-        }
-        add(w, "}");
-        place[kind] = count++;
     }
     add(w, "],\"pattern\":[");
     for (int i = 0; i < layers_of(flags); i++) {
@@ -174,32 +194,124 @@ static void add_types(writer *w, const rk_model_flags *flags, unsigned kinds)
     add(w, "]");
 }
 
+/* ---- blocks of a hybrid ---------------------------------------------------------------------- */
+
+static const struct {
+    char letter;
+    const char *type;
+} blocks[] = {
+    {'M', "{\"mixer\":\"mamba2\",\"feed_forward\":\"none\"}"},
+    {'G', "{\"mixer\":\"gated_delta\",\"feed_forward\":\"none\"}"},
+    {'*', "{\"feed_forward\":\"none\"}"},
+    {'-', "{\"mixer\":\"none\",\"feed_forward\":\"dense\"}"},
+    {'E', "{\"mixer\":\"none\",\"feed_forward\":\"experts\"}"},
+};
+
+static void add_blocks(writer *w, const char *letters)
+{
+    int place[COUNT(blocks)] = {0}, count = 0;
+    add(w, ",\"types\":[");
+    for (size_t i = 0; i < COUNT(blocks); i++) {
+        if (strchr(letters, blocks[i].letter)) {
+            add(w, "%s%s", count ? "," : "", blocks[i].type);
+            place[i] = count++;
+        }
+    }
+    add(w, "],\"pattern\":[");
+    for (const char *c = letters; *c; c++) {
+        for (size_t i = 0; i < COUNT(blocks); i++) {
+            if (blocks[i].letter == *c) {
+                add(w, "%s%d", c == letters ? "" : ",", place[i]);
+            }
+        }
+    }
+    add(w, "]");
+}
+
+/* ---- mixers without attention ---------------------------------------------------------------- */
+
+/* Sizes of Mamba-2 and of the gated delta rule; chunks as their kernels have them. */
+static void add_mixer(writer *w, const int64_t *s, const char *letters)
+{
+    if (strchr(letters, 'M')) {
+        const int64_t size = or_usual(s[RK_SHAPE_STATE_HEAD_SIZE], 64);
+        add_size(w, "state_heads",
+                 or_usual(s[RK_SHAPE_STATE_HEADS], 2 * s[RK_SHAPE_HIDDEN] / size));
+        add_size(w, "state_key_heads", or_usual(s[RK_SHAPE_STATE_GROUPS], 8));
+        add_size(w, "state_key_size", or_usual(s[RK_SHAPE_STATE_SIZE], 128));
+        add_size(w, "state_value_size", size);
+        add(w, ",\"conv_width\":4,\"conv_bias\":true,\"chunk\":128");
+    } else if (s[RK_SHAPE_DELTA] || strchr(letters, 'G')) {
+        add_size(w, "state_heads", or_usual(s[RK_SHAPE_DELTA_VALUE_HEADS], 32));
+        add_size(w, "state_key_heads", or_usual(s[RK_SHAPE_DELTA_KEY_HEADS], 16));
+        add_size(w, "state_key_size", or_usual(s[RK_SHAPE_DELTA_KEY_SIZE], 128));
+        add_size(w, "state_value_size", or_usual(s[RK_SHAPE_DELTA_VALUE_SIZE], 128));
+        add(w, ",\"conv_width\":4,\"chunk\":64");
+    }
+}
+
+rk_model_place rk_model_flags_unbuilt(const rk_model_flags *flags)
+{
+    const int64_t *s = flags->size;
+    const bool both = strchr(flags->blocks, 'M') && strchr(flags->blocks, 'G');
+    const bool index = s[RK_SHAPE_INDEX_HEADS] && s[RK_SHAPE_INDEX_SIZE] && s[RK_SHAPE_INDEX_KEYS];
+    const bool listed = flags->linear.every > 0 || flags->linear.count > 0;
+    if (strpbrk(flags->blocks, "D+") || both) {
+        return RK_SHAPE_BLOCKS;
+    }
+    return s[RK_SHAPE_HYBRID] && !flags->blocks[0] ? RK_SHAPE_HYBRID
+           : s[RK_SHAPE_INDEXER] && !index         ? RK_SHAPE_INDEXER
+           : s[RK_SHAPE_DELTA] && !listed          ? RK_SHAPE_DELTA
+                                                   : RK_SHAPE_COUNT;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* Whether a layer has a feed-forward part without experts. */
+static bool has_dense(const rk_model_flags *flags, unsigned kinds)
+{
+    bool dense = flags->size[RK_SHAPE_EXPERTS] == 0;
+    if (flags->blocks[0]) {
+        return strchr(flags->blocks, '-') != NULL;
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+        dense = dense || ((kinds >> kind & 1U) && !(kind & MOE));
+    }
+    return dense;
+}
+
+static void add_layers(writer *w, const rk_model_flags *flags, unsigned kinds)
+{
+    if (flags->blocks[0]) {
+        add_blocks(w, flags->blocks);
+    } else if ((kinds & (kinds - 1)) != 0) {
+        add_types(w, flags, kinds);
+    }
+}
+
 const char *rk_model_document(const rk_model_flags *flags, char out[RK_MODEL_DOCUMENT_SIZE])
 {
     const int64_t *s = flags->size;
     const int64_t positions = or_usual(s[RK_SHAPE_POSITIONS], 4096);
     const unsigned kinds = find_kinds(flags);
-    const bool experts = s[RK_SHAPE_EXPERTS] > 0;
-    const bool dense = !experts || (kinds & (1U << 0 | 1U << WINDOWED)) != 0;
     writer w = {.text = out};
     add(&w, "{\"name\":\"command line\"");
     add_size(&w, "hidden", s[RK_SHAPE_HIDDEN]);
-    add_size(&w, "layers", s[RK_SHAPE_LAYERS]);
+    add_size(&w, "layers", flags->blocks[0] ? (int64_t)strlen(flags->blocks) : s[RK_SHAPE_LAYERS]);
     /* the vocabulary of GPT2BPETokenizer, which lines that name no other have */
     add_size(&w, "vocab", or_usual(s[RK_SHAPE_VOCAB], 50257));
     add_size(&w, "seq", positions);
     add_flag(&w, "tied", !s[RK_SHAPE_UNTIED]);
     add_attention(&w, s);
-    add_networks(&w, s, dense);
+    add_networks(&w, s, has_dense(flags, kinds));
+    add_mixer(&w, s, flags->blocks);
     if (!s[RK_SHAPE_RMS]) {
         add(&w, ",\"norm\":\"layer\"");
     }
     if (!s[RK_SHAPE_ROPE]) {
         add_size(&w, "learned_positions", positions);
     }
-    if ((kinds & (kinds - 1)) != 0) {
-        add_types(&w, flags, kinds);
-    }
+    add_layers(&w, flags, kinds);
     add(&w, "}");
     return out;
 }

@@ -59,6 +59,9 @@ typedef enum rk_model_place {
     RK_SHAPE_DELTA_KEY_HEADS,
     RK_SHAPE_DELTA_VALUE_HEADS,
     RK_SHAPE_INDEXER,
+    RK_SHAPE_INDEX_HEADS,
+    RK_SHAPE_INDEX_SIZE,
+    RK_SHAPE_INDEX_KEYS,
     RK_SHAPE_TOKENIZER, /* in rk_model_flags.tokenizer */
     RK_SHAPE_COUNT,
 } rk_model_place;

@@ -110,6 +110,9 @@ static bool find_in_layer(rk_model_place place, const rk_layer_type *t, int64_t 
         {RK_SHAPE_DELTA_KEY_HEADS, delta, r->key_heads},
         {RK_SHAPE_DELTA_VALUE_HEADS, delta, r->heads},
         {RK_SHAPE_INDEXER, attends && a->index.keys > 0, 1},
+        {RK_SHAPE_INDEX_HEADS, attends && a->index.keys > 0, a->index.heads},
+        {RK_SHAPE_INDEX_SIZE, attends && a->index.keys > 0, a->index.size},
+        {RK_SHAPE_INDEX_KEYS, attends && a->index.keys > 0, a->index.keys},
         {RK_SHAPE_SWIGLU, network, t->ffn.gated},
         {RK_SHAPE_NO_BIAS, attends, !a->bias_out},
         {RK_SHAPE_QKV_BIAS, attends, a->bias_qkv},
@@ -308,16 +311,10 @@ static rk_status compare(const rk_request *r, const rk_model *m, rk_error *err)
 /* What no document can be made of; NULL: nothing. */
 static const char *find_unbuilt(const rk_launch_line *line)
 {
-    static const rk_model_place hybrid[] = {
-        RK_SHAPE_HYBRID,       RK_SHAPE_BLOCKS,          RK_SHAPE_STATE_SIZE,
-        RK_SHAPE_STATE_GROUPS, RK_SHAPE_STATE_HEAD_SIZE, RK_SHAPE_STATE_HEADS,
-        RK_SHAPE_DELTA,        RK_SHAPE_DELTA_LAYERS,    RK_SHAPE_INDEXER};
-    for (size_t i = 0; i < COUNT(hybrid); i++) {
-        if (rk_model_flag_is_given(&line->flags, hybrid[i])) {
-            return rk_model_flag_name(hybrid[i]);
-        }
-    }
-    return line->unbuilt[0] ? line->unbuilt : NULL;
+    const rk_model_place place = rk_model_flags_unbuilt(&line->flags);
+    return place != RK_SHAPE_COUNT ? rk_model_flag_name(place)
+           : line->unbuilt[0]      ? line->unbuilt
+                                   : NULL;
 }
 
 static rk_status check_whole(const rk_launch_line *line, rk_error *err)
@@ -334,7 +331,8 @@ static rk_status check_whole(const rk_launch_line *line, rk_error *err)
                        unbuilt);
     }
     for (size_t i = 0; i < COUNT(needed); i++) {
-        const bool may_lack = needed[i] == RK_SHAPE_VOCAB && !line->flags.tokenizer[0];
+        const bool may_lack = (needed[i] == RK_SHAPE_VOCAB && !line->flags.tokenizer[0]) ||
+                              (needed[i] == RK_SHAPE_LAYERS && line->flags.blocks[0]);
         if (!rk_model_flag_is_given(&line->flags, needed[i]) && !may_lack) {
             (void)snprintf(names[count], sizeof(names[count]), "--%s",
                            rk_model_flag_name(needed[i]));
