@@ -151,8 +151,10 @@ static void add_networks(writer *w, const int64_t *s, bool dense)
         add_size(w, "expert_latent", s[RK_SHAPE_EXPERT_LATENT]);
         add_size(w, "shared_experts", s[RK_SHAPE_SHARED_FFN] > 0);
         add_size(w, "shared_ffn", s[RK_SHAPE_SHARED_FFN]);
-        add_size(w, "expert_groups", s[RK_SHAPE_EXPERT_GROUPS]);
-        add_size(w, "route_groups", s[RK_SHAPE_ROUTE_GROUPS]);
+        if (s[RK_SHAPE_EXPERT_GROUPS] && s[RK_SHAPE_ROUTE_GROUPS]) { /* one says nothing alone */
+            add_size(w, "expert_groups", s[RK_SHAPE_EXPERT_GROUPS]);
+            add_size(w, "route_groups", s[RK_SHAPE_ROUTE_GROUPS]);
+        }
         add_flag(w, "shared_gate", s[RK_SHAPE_SHARED_GATE]);
         add_flag(w, "router_bias", s[RK_SHAPE_ROUTER_BIAS] || !s[RK_SHAPE_NO_BIAS]);
         add_flag(w, "expert_bias", !s[RK_SHAPE_NO_BIAS]);
@@ -311,6 +313,7 @@ const char *rk_model_document(const rk_model_flags *flags, char out[RK_MODEL_DOC
     if (!s[RK_SHAPE_ROPE]) {
         add_size(&w, "learned_positions", positions);
     }
+    add_size(&w, "mtp_layers", s[RK_SHAPE_MTP]);
     add_layers(&w, flags, kinds);
     add(&w, "}");
     return out;

@@ -62,6 +62,7 @@ typedef enum rk_model_place {
     RK_SHAPE_INDEX_HEADS,
     RK_SHAPE_INDEX_SIZE,
     RK_SHAPE_INDEX_KEYS,
+    RK_SHAPE_MTP,       /* an option of its own in a pasted line */
     RK_SHAPE_TOKENIZER, /* in rk_model_flags.tokenizer */
     RK_SHAPE_COUNT,
 } rk_model_place;

@@ -508,6 +508,22 @@ static void state_dropout(rk_launch *launch, const rk_megatron_usual *usual)
     rk_launch_state(launch, "dropout", text, by ? RK_FACT_STATED : RK_FACT_DEFAULT, by);
 }
 
+/* Softmax of its own has a cost only where attention is not fused. */
+static void settle_softmax(rk_launch *launch)
+{
+    static const char *const names[] = {"attention-softmax-in-fp32", "no-masked-softmax-fusion",
+                                        "masked-softmax-fusion", "use-flash-attn"};
+    const char *attention = rk_launch_fact_of(launch, "attention");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const rk_launch_key *key = rk_megatron_find(launch, names[i]);
+        if (key && attention && strcmp(attention, "unfused") != 0) {
+            rk_launch_mark(launch, key->name, RK_KEY_WITHOUT_COST, NULL);
+        } else if (key) {
+            rk_launch_mark(launch, key->name, RK_KEY_UNREAD, NULL);
+        }
+    }
+}
+
 void rk_megatron_state_kernels(rk_launch *launch, const rk_megatron_usual *usual)
 {
     const rk_launch_key *fused = rk_megatron_find(launch, "cross-entropy-loss-fusion");
@@ -521,6 +537,7 @@ void rk_megatron_state_kernels(rk_launch *launch, const rk_megatron_usual *usual
     }
     rk_megatron_assume(launch, "loss", or_usual(usual->loss, "unfused"));
     state_attention(launch, usual);
+    settle_softmax(launch);
     state_graphs(launch);
     state_dropout(launch, usual);
 }
@@ -601,5 +618,8 @@ rk_status rk_megatron_resolve(rk_launch *launch, const rk_megatron_usual *usual,
         rk_megatron_state_experts(launch, usual);
     }
     rk_megatron_state_overlap(launch);
+    if (!usual->names_model) {
+        rk_megatron_state_document(launch, usual);
+    }
     return RK_OK;
 }

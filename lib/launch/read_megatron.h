@@ -45,6 +45,7 @@ typedef struct rk_megatron_usual {
     bool grouped;           /* experts of a rank are one grouped GEMM */
     bool no_dropout;        /* dropout is 0, or the model's */
     bool names_model;       /* the launch names a model and does not describe it */
+    bool last_of_period;    /* of every n layers the last has experts, not the first */
     bool own_recompute;     /* the reader states recomputation */
 } rk_megatron_usual;
 
@@ -69,6 +70,7 @@ void rk_megatron_state_kernels(rk_launch *launch, const rk_megatron_usual *usual
 void rk_megatron_state_experts(rk_launch *launch, const rk_megatron_usual *usual);
 void rk_megatron_state_overlap(rk_launch *launch);
 void rk_megatron_state_offload(rk_launch *launch);
+void rk_megatron_state_document(rk_launch *launch, const rk_megatron_usual *usual);
 void rk_megatron_state_model(rk_launch *launch, const rk_megatron_usual *usual);
 
 /* ---- vocabulary ------------------------------------------------------------------------------ */

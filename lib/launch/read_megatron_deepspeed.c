@@ -128,12 +128,32 @@ static void state_experts(rk_launch *launch)
     }
 }
 
+/* What the JSON repeats, and how a list of layer types cuts the stages. */
+static void settle_rest(rk_launch *launch)
+{
+    static const char *const repeated[] = {"train_batch_size", "train_micro_batch_size_per_gpu",
+                                           "gradient_accumulation_steps", "deepspeed_config", NULL};
+    const rk_launch_key *cut = rk_launch_find(launch, "pp-partition-method");
+    for (size_t i = 0; repeated[i]; i++) {
+        (void)rk_launch_find(launch, repeated[i]);
+    }
+    if (cut && cut->value && strstr(cut->value, "embedding")) {
+        rk_launch_state(launch, "count_embedding", "true", RK_FACT_STATED, cut);
+        rk_launch_state(launch, "count_head", "true", RK_FACT_STATED, cut);
+    }
+    const bool shorter = rk_launch_is_on(launch, "curriculum_learning.enabled", false);
+    rk_launch_mark(launch, "curriculum_learning.",
+                   shorter ? RK_KEY_NOT_PRICED : RK_KEY_WITHOUT_COST,
+                   shorter ? "the shorter sequences of the first steps are not counted" : NULL);
+}
+
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
     rk_megatron_usual usual = {.attention = find_attention(launch),
                                .dispatcher = "alltoall",
                                .core = 4,
                                .whole_experts = true,
+                               .last_of_period = true,
                                .own_recompute = true};
     const rk_launch_key *rows = rk_launch_find(launch, "pad-vocab-size-to");
     if (rk_launch_is_on(launch, "no-pipeline-parallel", false)) {
@@ -145,19 +165,20 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     state_experts(launch);
     state_recompute(launch);
     state_offload(launch);
+    if (rows && rows->value) {
+        rk_launch_state(launch, "model.vocab", rows->value, RK_FACT_STATED, rows);
+    }
     const rk_status status = rk_megatron_resolve(launch, &usual, err);
     if (rk_launch_count_of(launch, "cp") > 1) {
         rk_launch_state(launch, "cp_kind", "ulysses", RK_FACT_STATED,
                         rk_launch_find(launch, "ds-sequence-parallel-size"));
-    }
-    if (rows && rows->value) {
-        rk_launch_state(launch, "model.vocab", rows->value, RK_FACT_STATED, rows);
     }
     if (rk_launch_has(launch, "enable-zbh1-pipeline")) {
         rk_launch_state(launch, "schedule", "zb-h1", RK_FACT_STATED,
                         rk_launch_find(launch, "enable-zbh1-pipeline"));
     }
     state_zero(launch);
+    settle_rest(launch);
     return status;
 }
 

@@ -187,19 +187,32 @@ static void mark_stage(rk_launch *launch)
     }
 }
 
+/* Kernels that the stack is measured with. */
+static void mark_fused(rk_launch *launch)
+{
+    static const char *const names[] = {
+        "use-fused-",      "use-flash-attn",        "gemm-gradient-accumulation-fusion",
+        "use-triton-gdn",  "use-sparse-flash-attn", "coc-fused-kernel",
+        "transformer-impl"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        rk_launch_mark(launch, names[i], RK_KEY_WITHOUT_COST, NULL);
+    }
+}
+
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
     const int64_t cp = rk_launch_count_of(launch, "cp");
     const bool flash = rk_megatron_is_on(launch, "use-flash-attn", false);
     const rk_megatron_usual usual = {.core = 12,
                                      .attention = flash || cp > 1 ? "flash" : "unfused"};
+    state_noops(launch);
     const rk_status status = rk_megatron_resolve(launch, &usual, err);
     state_layout(launch);
-    state_noops(launch);
     state_overlap(launch);
     state_offload(launch);
     state_recompute(launch);
     state_states(launch);
+    mark_fused(launch);
     mark_stage(launch);
     return status;
 }

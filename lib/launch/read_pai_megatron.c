@@ -27,7 +27,7 @@ static void state_vocabulary(rk_launch *launch)
             rk_launch_tokenizer_entries(rk_launch_format(launch, "%s@pai", type->value));
         const int64_t added = extra ? rk_megatron_count(launch, extra->name) : 0;
         if (own > 0) {
-            rk_launch_state_count(launch, "model.vocab", own + added, RK_FACT_DERIVED, type);
+            rk_launch_state_count(launch, "model.vocab", own + added, RK_FACT_STATED, type);
         }
     }
 }
@@ -35,9 +35,8 @@ static void state_vocabulary(rk_launch *launch)
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
     const rk_megatron_usual usual = {.core = INT_MAX};
-    const rk_status status = rk_megatron_resolve(launch, &usual, err);
     state_vocabulary(launch);
-    return status;
+    return rk_megatron_resolve(launch, &usual, err);
 }
 
 const rk_launch_reader rk_launch_reader_pai_megatron_patch = {

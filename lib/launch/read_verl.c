@@ -60,6 +60,7 @@ static const char *find_engine(rk_launch *launch)
     static const char *const names[] = {"model_engine", ACTOR "strategy", "engine.strategy",
                                         "engine", NULL};
     const char *config = value_of(launch, "config-name");
+    (void)rk_launch_find(launch, ACTOR "fsdp_config.strategy"); /* without effect */
     const char *engine = NULL;
     for (size_t i = 0; names[i] && !engine; i++) {
         engine = value_of(launch, names[i]);
@@ -299,6 +300,9 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     const char *engine = find_engine(launch);
     const bool sft = strstr(rk_launch_program(launch), "sft_trainer") != NULL;
     (void)err;
+    if (!sft) {
+        mark_rest(launch); /* first: a key below that decides a fact is used */
+    }
     if (sft) {
         state_sequences(launch);
     } else {
@@ -311,9 +315,6 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
         state_fsdp(launch, engine);
     }
     state_common(launch);
-    if (!sft) {
-        mark_rest(launch);
-    }
     return RK_OK;
 }
 
