@@ -18,6 +18,7 @@ const rk_launch_field rk_launch_fields[] = {
     {"cp", "cp", "context-parallel ranks"},
     {"cp_kind", "cp-kind", "ring, all-gather, ulysses; two levels: not priced"},
     {"ep", "ep", "expert-parallel ranks"},
+    {"ep_effective", NULL, "ranks that share the experts, where tensor-parallel ranks do too"},
     {"etp", "etp", "tensor-parallel ranks of an expert"},
     {"dp", NULL, "data-parallel ranks, shards and replicas together"},
     {"hsdp", "hsdp", "replicas of shard groups"},

@@ -346,8 +346,21 @@ static void state_states(rk_launch *launch)
     state_gradients(launch, aware);
 }
 
+/* The switches of old releases, and of Megatron-DeepSpeed. */
+static void state_old_narrow_types(rk_launch *launch)
+{
+    static const char *const old[][2] = {{"fp8-e4m3", "e4m3"}, {"fp8-hybrid", "hybrid"}};
+    for (size_t i = 0; i < 2; i++) {
+        const rk_launch_key *key = rk_megatron_find(launch, old[i][0]);
+        if (key && rk_launch_is_on(launch, key->name, true)) {
+            rk_launch_state(launch, "fp8.format", old[i][1], RK_FACT_STATED, key);
+        }
+    }
+}
+
 static void state_narrow_types(rk_launch *launch)
 {
+    state_old_narrow_types(launch);
     const rk_launch_key *fp4 = rk_megatron_find(launch, "fp4-format");
     if (rk_launch_fact_of(launch, "fp8.format")) {
         rk_megatron_assume(launch, "fp8.recipe", "delayed");

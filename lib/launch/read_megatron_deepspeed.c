@@ -128,11 +128,36 @@ static void state_experts(rk_launch *launch)
     }
 }
 
+/* The JSON that the line names, unless the launch brings it along. */
+static rk_status open_config(rk_launch *launch, rk_error *err)
+{
+    const char *path = rk_launch_value(launch, "deepspeed_config");
+    bool found = false;
+    if (!path || launch->document_count > 0) {
+        return RK_OK;
+    }
+    const rk_status status = rk_launch_open_named(launch, path, &found, err);
+    if (!status && !found) {
+        rk_launch_mark(launch, "deepspeed_config", RK_KEY_NOT_PRICED,
+                       "the file is not here, and what it says is not counted");
+    }
+    return status;
+}
+
+/* The type in which gradients are summed, by the JSON. */
+static void state_gradients(rk_launch *launch)
+{
+    const rk_launch_key *type = rk_launch_find(launch, "data_types.grad_accum_dtype");
+    if (type && type->value) {
+        rk_launch_state(launch, "gradients", type->value, RK_FACT_STATED, type);
+    }
+}
+
 /* What the JSON repeats, and how a list of layer types cuts the stages. */
 static void settle_rest(rk_launch *launch)
 {
     static const char *const repeated[] = {"train_batch_size", "train_micro_batch_size_per_gpu",
-                                           "gradient_accumulation_steps", "deepspeed_config", NULL};
+                                           "gradient_accumulation_steps", NULL};
     const rk_launch_key *cut = rk_launch_find(launch, "pp-partition-method");
     for (size_t i = 0; repeated[i]; i++) {
         (void)rk_launch_find(launch, repeated[i]);
@@ -161,6 +186,10 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
                               rk_launch_find(launch, "no-pipeline-parallel"));
     }
     rk_megatron_assume_count(launch, "tp", 1);
+    const rk_status opened = open_config(launch, err);
+    if (opened) {
+        return opened;
+    }
     state_precision(launch);
     state_experts(launch);
     state_recompute(launch);
@@ -178,6 +207,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
                         rk_launch_find(launch, "enable-zbh1-pipeline"));
     }
     state_zero(launch);
+    state_gradients(launch);
     settle_rest(launch);
     return status;
 }

@@ -148,6 +148,9 @@ static void state_layout(rk_launch *launch)
     if (extended && rk_launch_is_on(launch, extended->name, true) &&
         rk_launch_count_of(launch, "model.experts") > 0) {
         rk_launch_state_count(launch, "etp", 1, RK_FACT_STATED, extended);
+        rk_launch_state_count(launch, "ep_effective",
+                              rk_launch_count_of(launch, "ep") * rk_launch_count_of(launch, "tp"),
+                              RK_FACT_DERIVED, extended);
     }
     const rk_launch_key *fsdp = rk_megatron_find(launch, "layerzero");
     fsdp = fsdp ? fsdp : rk_megatron_find(launch, "fsdp2-config-path");
@@ -173,6 +176,17 @@ static void state_states(rk_launch *launch)
         rk_launch_state(launch, "lora_modules",
                         rk_megatron_join(launch, modules->value ? modules->value : ""),
                         RK_FACT_STATED, modules);
+    }
+}
+
+static void state_loss(rk_launch *launch)
+{
+    const char *mode = rk_megatron_value(launch, "loss-compute-mode");
+    if (mode && strcmp(mode, "chunk") == 0) {
+        rk_launch_state(launch, "loss", "chunked", RK_FACT_STATED,
+                        rk_megatron_find(launch, "loss-compute-mode"));
+    } else {
+        (void)rk_megatron_find(launch, "loss-chunk-size"); /* without effect */
     }
 }
 
@@ -212,6 +226,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     state_offload(launch);
     state_recompute(launch);
     state_states(launch);
+    state_loss(launch);
     mark_fused(launch);
     mark_stage(launch);
     return status;

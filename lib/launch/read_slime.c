@@ -62,6 +62,14 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
         rk_launch_state(launch, "cp_kind", "all_gather", RK_FACT_STATED,
                         rk_megatron_find(launch, "allgather-cp"));
     }
+    const char *dispatcher = rk_launch_fact_of(launch, "dispatcher");
+    if (dispatcher && strcmp(dispatcher, "allgather") == 0) { /* the program replaces it */
+        rk_launch_state(launch, "dispatcher", "alltoall", RK_FACT_STATED, NULL);
+    }
+    const rk_launch_key *backend = rk_megatron_find(launch, "train-backend");
+    if (backend && backend->value && strcmp(backend->value, "fsdp") == 0) {
+        rk_launch_state(launch, "zero", "3", RK_FACT_STATED, backend);
+    }
     rk_launch_mark(launch, "sglang-", RK_KEY_NOT_PRICED, "generation is not priced");
     return status;
 }

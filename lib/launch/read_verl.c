@@ -80,6 +80,8 @@ static bool is_engine(const char *engine, const char *name)
 
 static void state_samples(rk_launch *launch)
 {
+    rk_megatron_assume_count(launch, "nodes", 1);
+    rk_megatron_assume_count(launch, "gpus_per_node", 8);
     const int64_t samples = count_of(launch, "actor_rollout_ref.rollout.n", 1);
     const int64_t prompts = count_of(launch, "data.train_batch_size", 1024);
     const int64_t mini = count_of(launch, ACTOR "ppo_mini_batch_size", 256);
@@ -105,6 +107,7 @@ static void state_sequences(rk_launch *launch)
     static const char *const paths[] = {"model.path", "model.partial_pretrain", NULL};
     rk_launch_state_count(launch, "global_batch", count_of(launch, "data.train_batch_size", 256),
                           RK_FACT_STATED, rk_launch_find(launch, "data.train_batch_size"));
+    rk_megatron_assume_count(launch, "seq", 1024);
     state_first(launch, "model.name", paths);
 }
 
@@ -235,7 +238,9 @@ static void state_fsdp(rk_launch *launch, const char *engine)
     static const char *const tensor[] = {ACTOR "torchtitan.tensor_parallel_size", NULL};
     static const char *const types[] = {ACTOR "fsdp_config.model_dtype", "engine.model_dtype",
                                         NULL};
-    static const char checkpoints[] = "actor_rollout_ref.model.enable_gradient_checkpointing";
+    static const char *const checkpoints[] = {
+        "actor_rollout_ref.model.enable_gradient_checkpointing",
+        "model.enable_gradient_checkpointing"};
     const bool gathered = is_engine(engine, "fsdp") && !rk_launch_is_on(launch, reshard, true);
     state_first(launch, "cp", ulysses);
     state_first(launch, "ep", experts);
@@ -246,7 +251,10 @@ static void state_fsdp(rk_launch *launch, const char *engine)
     rk_megatron_assume(launch, "weights_loaded_as", "fp32");
     rk_megatron_assume(launch, "sp", "false");
     rk_megatron_assume(launch, "recompute.granularity",
-                       rk_launch_is_on(launch, checkpoints, true) ? "full" : "none");
+                       rk_launch_is_on(launch, checkpoints[0], true) &&
+                               rk_launch_is_on(launch, checkpoints[1], true)
+                           ? "full"
+                           : "none");
     rk_megatron_assume(launch, "optimizer", "adamw");
     state_host_shards(launch);
     if (rk_launch_count_of(launch, "cp") > 1) {
@@ -276,8 +284,6 @@ static void state_common(rk_launch *launch)
     rk_megatron_assume_count(launch, "vp", 1);
     rk_megatron_assume_count(launch, "cp", 1);
     rk_megatron_assume_count(launch, "ep", 1);
-    rk_megatron_assume_count(launch, "nodes", 1);
-    rk_megatron_assume_count(launch, "gpus_per_node", 8);
 }
 
 static void mark_rest(rk_launch *launch)
