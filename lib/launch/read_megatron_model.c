@@ -185,7 +185,7 @@ void rk_megatron_state_model(rk_launch *launch, const rk_megatron_usual *usual)
     int stages = 0;
     if (pattern) {
         rk_launch_state_count(launch, "model.layers", rk_megatron_pattern_blocks(pattern, &stages),
-                              RK_FACT_DERIVED, NULL);
+                              RK_FACT_STATED, NULL);
     }
     state_truth(launch, "model.tied", !is_on(launch, "untie-embeddings-and-output-weights"),
                 untied);
