@@ -120,7 +120,7 @@ def main():
     parser.add_argument("--least", type=float, default=0)
     arguments = parser.parse_args()
     if not os.path.exists(arguments.corpus):
-        sys.exit(77)  # skipped: the collection is no part of the project
+        sys.exit(77)  # skipped: the collection stands elsewhere
     with open(arguments.corpus, encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     rows = [r for r in rows if arguments.framework in (None, r["framework"])]
