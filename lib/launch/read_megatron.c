@@ -103,6 +103,45 @@ const char *rk_megatron_join(rk_launch *launch, const char *value)
     return list;
 }
 
+/* Whether one of the words between blanks, commas and quotes begins with, or is, such a name. */
+static bool trains(const char *modules, const char *const *names, bool whole)
+{
+    static const char apart[] = " ,[]\"'";
+    for (const char *at = modules + strspn(modules, apart); *at; at += strspn(at, apart)) {
+        const size_t length = strcspn(at, apart);
+        for (size_t i = 0; names[i]; i++) {
+            const size_t own = strlen(names[i]);
+            if (own <= length && strncmp(at, names[i], own) == 0 && (!whole || own == length)) {
+                return true;
+            }
+        }
+        at += length;
+    }
+    return false;
+}
+
+void rk_megatron_state_adapters(rk_launch *launch, const rk_launch_key *modules)
+{
+    static const char *const all[] = {"all-linear", "all", "all_linear", NULL};
+    static const char *const feed[] = {"linear_fc", "fc",  "gate_proj", "up_proj",
+                                       "down_proj", "mlp", NULL};
+    static const char *const attention[] = {"linear_qkv", "linear_proj", "linear_q",  "linear_kv",
+                                            "linear_k",   "linear_v",    "linear_o",  "q_",
+                                            "k_",         "v_",          "o_",        "qkv",
+                                            "query",      "dense",       "attention", NULL};
+    const char *value = modules && modules->value ? modules->value : "all-linear";
+    const bool both = trains(value, all, true);
+    const bool mlp = both || trains(value, feed, false);
+    const bool att = both || trains(value, attention, false);
+    if (mlp || att) {
+        rk_launch_state(launch, "lora_modules",
+                        mlp && att ? "attention+mlp"
+                        : mlp      ? "mlp"
+                                   : "attention",
+                        modules ? RK_FACT_STATED : RK_FACT_DEFAULT, modules);
+    }
+}
+
 static const char *or_usual(const char *value, const char *usual)
 {
     return value ? value : usual;
@@ -181,14 +220,16 @@ static void state_chunks(rk_launch *launch, const rk_megatron_usual *usual)
         by = rk_megatron_find(launch, layers_flag);
         chunks = chunks_by_layers(launch, rk_megatron_count(launch, layers_flag));
     }
+    const char *list = NULL;
     if (layout) {
         stages = rk_megatron_layout_stages(layout);
-        const char *list = rk_megatron_layout_list(launch, layout);
-        if (list) {
-            rk_launch_state(launch, "layout", list, RK_FACT_DERIVED, NULL);
-        }
+        list = rk_megatron_layout_list(launch, layout);
     } else if (pattern) {
         (void)rk_megatron_pattern_blocks(pattern, &stages);
+        list = rk_megatron_pattern_list(launch, pattern);
+    }
+    if (list) {
+        rk_launch_state(launch, "layout", list, RK_FACT_DERIVED, NULL);
     }
     if (stages > 1 && pp > 0 && chunks == 0) {
         chunks = stages / pp;

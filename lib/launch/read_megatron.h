@@ -29,6 +29,9 @@ bool rk_megatron_is_line(const rk_launch *launch);
 /* The words of a value joined by "+", which lists of facts have: "core_attn mlp" is two. */
 const char *rk_megatron_join(rk_launch *launch, const char *value);
 
+/* What adapters train, by the names of projections: "attention", "mlp" or both. */
+void rk_megatron_state_adapters(rk_launch *launch, const rk_launch_key *modules);
+
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 /* What a framework of the family does where a launch says nothing.  All zero is Megatron-LM. */
@@ -83,8 +86,14 @@ int64_t rk_launch_tokenizer_entries(const char *name);
 /* Stages of a layout string such as "Et*3|(tt|)*6mL"; 0: it is none. */
 int rk_megatron_layout_stages(const char *layout);
 
+/* A list as --layout has it with one more number of layers, that of `same` stages; 0: as it is. */
+const char *rk_megatron_add_stages(rk_launch *launch, const char *list, int layers, int same);
+
 /* Decoder layers of each stage, as --layout has them: "3,2*6,0"; NULL: it is none. */
 const char *rk_megatron_layout_list(rk_launch *launch, const char *layout);
+
+/* Blocks of each stage of a hybrid pattern; NULL: it does not cut stages. */
+const char *rk_megatron_pattern_list(rk_launch *launch, const char *pattern);
 
 /* Blocks of a hybrid pattern, without multi-token prediction and the ends of stages. */
 int rk_megatron_pattern_blocks(const char *pattern, int *stages);

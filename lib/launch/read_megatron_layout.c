@@ -83,8 +83,7 @@ int rk_megatron_layout_stages(const char *layout)
     return stages;
 }
 
-/* A list with one more number of layers, that of `same` stages. */
-static const char *add_stages(rk_launch *launch, const char *list, int layers, int same)
+const char *rk_megatron_add_stages(rk_launch *launch, const char *list, int layers, int same)
 {
     const char *comma = *list ? "," : "";
     return same == 0  ? list
@@ -92,28 +91,38 @@ static const char *add_stages(rk_launch *launch, const char *list, int layers, i
                       : rk_launch_format(launch, "%s%s%d", list, comma, layers);
 }
 
-const char *rk_megatron_layout_list(rk_launch *launch, const char *layout)
+/* Counts letters between bars, those of `letters` only; NULL: all. */
+static const char *list_stages(rk_launch *launch, const char *text, size_t length,
+                               const char *letters)
 {
-    symbols out;
     const char *list = "";
     int layers = 0, last = -1, same = 0;
-    if (!read_symbols(layout, &out)) {
-        return NULL;
-    }
-    for (size_t i = 0; i <= out.count; i++) {
-        if (i < out.count && out.text[i] != '|') {
-            layers += out.text[i] == 't' || out.text[i] == 'd';
+    for (size_t i = 0; i <= length; i++) {
+        if (i < length && text[i] != '|') {
+            layers += !letters || strchr(letters, text[i]) != NULL;
             continue;
         }
         if (layers != last) {
-            list = add_stages(launch, list, last, same);
+            list = rk_megatron_add_stages(launch, list, last, same);
             same = 0;
         }
         last = layers;
         same++;
         layers = 0;
     }
-    return add_stages(launch, list, last, same);
+    return rk_megatron_add_stages(launch, list, last, same);
+}
+
+const char *rk_megatron_layout_list(rk_launch *launch, const char *layout)
+{
+    symbols out;
+    return read_symbols(layout, &out) ? list_stages(launch, out.text, out.count, "td") : NULL;
+}
+
+const char *rk_megatron_pattern_list(rk_launch *launch, const char *pattern)
+{
+    const size_t length = strcspn(pattern, "/");
+    return memchr(pattern, '|', length) ? list_stages(launch, pattern, length, NULL) : NULL;
 }
 
 int rk_megatron_pattern_blocks(const char *pattern, int *stages)

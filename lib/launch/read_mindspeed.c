@@ -6,7 +6,8 @@
  */
 #include "launch/read_megatron.h"
 
-#include <stdio.h>
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int recognise_core(const rk_launch *launch)
@@ -113,18 +114,66 @@ static void state_recompute(rk_launch *launch)
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-/* How many of the layers do nothing: "61,62,63". */
+enum { LAYERS_MAX = 4096 };
+
+/* Marks the layers that do nothing, as "61,62,63" lists them; returns their number. */
+static int64_t mark_noops(const char *list, int64_t layers, bool noop[LAYERS_MAX])
+{
+    int64_t count = 0;
+    for (const char *at = list + strspn(list, ", "); *at; at += strspn(at, ", ")) {
+        const long layer = isdigit((unsigned char)*at) ? strtol(at, NULL, 10) : -1;
+        if (layer >= 0 && layer < layers && !noop[layer]) {
+            noop[layer] = true;
+            count++;
+        }
+        at += strcspn(at, ", ");
+    }
+    return count;
+}
+
+/* Layers of each stage, of which those that do nothing are left out. */
+static const char *list_stages(rk_launch *launch, const bool *noop, int64_t layers, int64_t each)
+{
+    const char *list = "";
+    for (int64_t first = 0; first < layers; first += each) {
+        int count = 0;
+        for (int64_t i = first; i < first + each; i++) {
+            count += !noop[i];
+        }
+        list = rk_megatron_add_stages(launch, list, count, 1);
+    }
+    return list;
+}
+
 static void state_noops(rk_launch *launch)
 {
+    bool noop[LAYERS_MAX] = {false};
     const rk_launch_key *key = rk_megatron_find(launch, "noop-layers");
     const int64_t layers = rk_launch_count_of(launch, "model.layers");
-    int64_t noops = 0;
-    for (const char *at = key && key->value ? key->value : ""; *at; at += strspn(at, ", ")) {
-        at += strcspn(at, ", ");
-        noops++;
+    if (!key || !key->value || layers <= 0 || layers > LAYERS_MAX) {
+        return;
     }
+    const int64_t noops = mark_noops(key->value, layers, noop);
     if (noops > 0 && layers > noops) {
         rk_launch_state_count(launch, "model.layers_real", layers - noops, RK_FACT_DERIVED, key);
+    }
+}
+
+/* The stages that layers that do nothing leave; not those of a bidirectional schedule. */
+static void state_stages(rk_launch *launch)
+{
+    bool noop[LAYERS_MAX] = {false};
+    const rk_launch_key *key = rk_megatron_find(launch, "noop-layers");
+    const int64_t layers = rk_launch_count_of(launch, "model.layers");
+    const int64_t pp = rk_launch_count_of(launch, "pp"), vp = rk_launch_count_of(launch, "vp");
+    if (!key || !key->value || layers <= 0 || layers > LAYERS_MAX || pp <= 1 || pp > layers ||
+        vp < 1 || vp > layers || layers % (pp * vp) != 0 ||
+        rk_megatron_find(launch, "schedules-method")) {
+        return;
+    }
+    if (mark_noops(key->value, layers, noop) > 0) {
+        rk_launch_state(launch, "layout", list_stages(launch, noop, layers, layers / (pp * vp)),
+                        RK_FACT_DERIVED, key);
     }
 }
 
@@ -173,9 +222,7 @@ static void state_states(rk_launch *launch)
     if (modules) {
         rk_launch_state(launch, "lora", rank && rank->value ? rank->value : "16", RK_FACT_STATED,
                         rank ? rank : modules);
-        rk_launch_state(launch, "lora_modules",
-                        rk_megatron_join(launch, modules->value ? modules->value : ""),
-                        RK_FACT_STATED, modules);
+        rk_megatron_state_adapters(launch, modules);
     }
 }
 
@@ -222,6 +269,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     state_noops(launch);
     const rk_status status = rk_megatron_resolve(launch, &usual, err);
     state_layout(launch);
+    state_stages(launch);
     state_overlap(launch);
     state_offload(launch);
     state_recompute(launch);

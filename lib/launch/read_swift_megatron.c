@@ -80,10 +80,7 @@ static void state_adapters(rk_launch *launch)
     }
     rk_launch_state(launch, "lora", rank && rank->value ? rank->value : "8", RK_FACT_STATED,
                     rank ? rank : kind);
-    if (modules && modules->value) {
-        rk_launch_state(launch, "lora_modules", rk_megatron_join(launch, modules->value),
-                        RK_FACT_STATED, modules);
-    }
+    rk_megatron_state_adapters(launch, modules);
 }
 
 static void state_precision(rk_launch *launch)
