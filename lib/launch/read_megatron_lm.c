@@ -16,8 +16,32 @@ static int recognise(const rk_launch *launch)
     return rk_megatron_is_line(launch) ? 3 : 0;
 }
 
+/* Programs that train what is no decoder. */
+static rk_status check_program(const rk_launch *launch, rk_error *err)
+{
+    static const char *const rows[][2] = {
+        {"pretrain_t5", "an encoder with a decoder"}, {"pretrain_bert", "an encoder"},
+        {"pretrain_ict", "a retrieval model"},        {"pretrain_retro", "a retrieval model"},
+        {"pretrain_vision", "a vision model"},        {"pretrain_realm", "a retrieval model"},
+    };
+    const char *program = rk_launch_program(launch);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (strncmp(program, rows[i][0], strlen(rows[i][0])) == 0) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "%s: %s trains %s, which is not priced; reckon predicts decoder models, "
+                           "such as those of pretrain_gpt.py",
+                           launch->name, program, rows[i][1]);
+        }
+    }
+    return RK_OK;
+}
+
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
+    const rk_status status = check_program(launch, err);
+    if (status) {
+        return status;
+    }
     const rk_megatron_usual usual = {0};
     return rk_megatron_resolve(launch, &usual, err);
 }

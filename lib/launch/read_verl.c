@@ -117,22 +117,29 @@ static void state_degrees(rk_launch *launch)
 {
     static const struct {
         const char *field;
-        const char *names[3];
+        const char *names[4];
     } rows[] = {
-        {"tp", {ACTOR "megatron.tensor_model_parallel_size", "engine.tensor_model_parallel_size"}},
+        {"tp",
+         {ACTOR "megatron.tensor_model_parallel_size", "engine.tensor_model_parallel_size",
+          ACTOR "engine.tp"}},
         {"pp",
-         {ACTOR "megatron.pipeline_model_parallel_size", "engine.pipeline_model_parallel_size"}},
-        {"vp", {ACTOR "megatron.virtual_pipeline_model_parallel_size"}},
-        {"cp", {ACTOR "megatron.context_parallel_size", "engine.context_parallel_size"}},
-        {"ep", {ACTOR "megatron.expert_model_parallel_size", "engine.expert_model_parallel_size"}},
-        {"etp", {ACTOR "megatron.expert_tensor_parallel_size"}},
+         {ACTOR "megatron.pipeline_model_parallel_size", "engine.pipeline_model_parallel_size",
+          ACTOR "engine.pp"}},
+        {"vp", {ACTOR "megatron.virtual_pipeline_model_parallel_size", ACTOR "engine.vpp"}},
+        {"cp",
+         {ACTOR "megatron.context_parallel_size", "engine.context_parallel_size",
+          ACTOR "engine.cp"}},
+        {"ep",
+         {ACTOR "megatron.expert_model_parallel_size", "engine.expert_model_parallel_size",
+          ACTOR "engine.ep"}},
+        {"etp", {ACTOR "megatron.expert_tensor_parallel_size", ACTOR "engine.etp"}},
         {"first_stage_layers", {OVERRIDE "num_layers_in_first_pipeline_stage"}},
         {"last_stage_layers", {OVERRIDE "num_layers_in_last_pipeline_stage"}},
         {"dispatcher", {OVERRIDE "moe_token_dispatcher_type"}},
         {"recompute.granularity", {OVERRIDE "recompute_granularity"}},
         {"recompute.method", {OVERRIDE "recompute_method"}},
         {"recompute.layers", {OVERRIDE "recompute_num_layers"}},
-        {"attention", {OVERRIDE "attention_backend"}},
+        {"attention", {OVERRIDE "attention_backend", ACTOR "engine.attention_backend_override"}},
     };
     static const char *const repeated[] = {OVERRIDE "tensor_model_parallel_size",
                                            OVERRIDE "context_parallel_size",
