@@ -301,7 +301,7 @@ const char *rk_model_document(const rk_model_flags *flags, char out[RK_MODEL_DOC
     add_size(&w, "hidden", s[RK_SHAPE_HIDDEN]);
     add_size(&w, "layers", flags->blocks[0] ? (int64_t)strlen(flags->blocks) : s[RK_SHAPE_LAYERS]);
     /* the vocabulary of GPT2BPETokenizer, which lines that name no other have */
-    add_size(&w, "vocab", or_usual(s[RK_SHAPE_VOCAB], 50257));
+    add_size(&w, "vocab", or_usual(s[RK_SHAPE_VOCAB], or_usual(flags->entries, 50257)));
     add_size(&w, "seq", positions);
     add_flag(&w, "tied", !s[RK_SHAPE_UNTIED]);
     add_attention(&w, s);

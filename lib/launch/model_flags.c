@@ -6,6 +6,7 @@
 #include "launch/model_flags.h"
 
 #include "base/units.h"
+#include "launch/read_megatron.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -79,6 +80,7 @@ static const struct {
     {"hybrid-layer-pattern", RK_SHAPE_BLOCKS, RK_MODEL_FLAG_TEXT},
     {"hybrid-override-pattern", RK_SHAPE_BLOCKS, RK_MODEL_FLAG_TEXT},
     {"tokenizer-type", RK_SHAPE_TOKENIZER, RK_MODEL_FLAG_TEXT},
+    {"tokenizer-model", RK_SHAPE_TOKENIZER, RK_MODEL_FLAG_TEXT},
 };
 
 /* The first flag that stands for a place: what to name in a message. */
@@ -186,10 +188,19 @@ static rk_status read_blocks(const char *flag, const char *value, char *blocks, 
     return RK_OK;
 }
 
-/* Megatron-LM's only tokenizer that has a vocabulary of its own. */
-static bool has_vocabulary(const char *tokenizer)
+/* Keeps a tokenizer's entries, by its class or, which says more, by the model in its path. */
+static void take_tokenizer(rk_model_flags *flags, const char *flag, const char *value)
 {
-    return strcmp(tokenizer, "GPT2BPETokenizer") == 0;
+    const bool path = strcmp(flag, "tokenizer-type") != 0;
+    const int64_t entries = rk_launch_tokenizer_entries(value);
+    if (entries > 0 && (path || flags->entries == 0)) {
+        flags->entries = entries;
+    }
+    if (flags->entries > 0) {
+        flags->tokenizer[0] = '\0';
+    } else if (!path) {
+        (void)snprintf(flags->tokenizer, sizeof(flags->tokenizer), "%s", value);
+    }
 }
 
 static rk_status take_text(rk_model_flags *flags, const char *flag, rk_model_place place,
@@ -229,8 +240,7 @@ static rk_status take_text(rk_model_flags *flags, const char *flag, rk_model_pla
         status = read_blocks(flag, value, flags->blocks, err);
         break;
     default:
-        (void)snprintf(flags->tokenizer, sizeof(flags->tokenizer), "%s",
-                       has_vocabulary(value) ? "" : value);
+        take_tokenizer(flags, flag, value);
         break;
     }
     if (!status) {

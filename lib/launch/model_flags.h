@@ -75,7 +75,8 @@ typedef struct rk_model_flags {
     int64_t size[RK_SHAPE_COUNT];
     rk_layer_list experts, windows, linear;
     char blocks[RK_LAYER_MAX + 1];     /* of --hybrid-layer-pattern: a letter each */
-    char tokenizer[RK_FLAG_NAME_SIZE]; /* whose vocabulary the line does not say */
+    char tokenizer[RK_FLAG_NAME_SIZE]; /* whose vocabulary nobody says */
+    int64_t entries;                   /* of the tokenizer that the line names; 0: not known */
 } rk_model_flags;
 
 typedef enum rk_model_flag_kind {

@@ -5,6 +5,8 @@
  */
 #include "launch/read_megatron.h"
 
+#include "launch/pipeline_layout.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,15 +222,16 @@ static void state_chunks(rk_launch *launch, const rk_megatron_usual *usual)
         by = rk_megatron_find(launch, layers_flag);
         chunks = chunks_by_layers(launch, rk_megatron_count(launch, layers_flag));
     }
-    const char *list = NULL;
+    char list[RK_PIPELINE_LAYOUT_SIZE];
+    bool listed = false;
     if (layout) {
-        stages = rk_megatron_layout_stages(layout);
-        list = rk_megatron_layout_list(launch, layout);
+        stages = rk_pipeline_layout_stages(layout);
+        listed = rk_pipeline_layout_list(layout, list);
     } else if (pattern) {
-        (void)rk_megatron_pattern_blocks(pattern, &stages);
-        list = rk_megatron_pattern_list(launch, pattern);
+        (void)rk_pipeline_pattern_blocks(pattern, &stages);
+        listed = rk_pipeline_pattern_list(pattern, list);
     }
-    if (list) {
+    if (listed) {
         rk_launch_state(launch, "layout", list, RK_FACT_DERIVED, NULL);
     }
     if (stages > 1 && pp > 0 && chunks == 0) {

@@ -81,23 +81,6 @@ void rk_megatron_state_model(rk_launch *launch, const rk_megatron_usual *usual);
 /* Entries of a tokenizer by its class, or by the model in its path; 0: not known. */
 int64_t rk_launch_tokenizer_entries(const char *name);
 
-/* ---- strings --------------------------------------------------------------------------------- */
-
-/* Stages of a layout string such as "Et*3|(tt|)*6mL"; 0: it is none. */
-int rk_megatron_layout_stages(const char *layout);
-
-/* A list as --layout has it with one more number of layers, that of `same` stages; 0: as it is. */
-const char *rk_megatron_add_stages(rk_launch *launch, const char *list, int layers, int same);
-
-/* Decoder layers of each stage, as --layout has them: "3,2*6,0"; NULL: it is none. */
-const char *rk_megatron_layout_list(rk_launch *launch, const char *layout);
-
-/* Blocks of each stage of a hybrid pattern; NULL: it does not cut stages. */
-const char *rk_megatron_pattern_list(rk_launch *launch, const char *pattern);
-
-/* Blocks of a hybrid pattern, without multi-token prediction and the ends of stages. */
-int rk_megatron_pattern_blocks(const char *pattern, int *stages);
-
 /* The tokens of a vocabulary as rows of the embedding: a multiple of `divisor` x tp. */
 int64_t rk_megatron_pad_vocabulary(int64_t tokens, int64_t divisor, int64_t tp);
 

@@ -3,6 +3,7 @@
  * The model that a launch of the Megatron family describes by its flags.  Source: arguments.py and
  * transformer_config.py of NVIDIA/Megatron-LM, commit d98e8a64.
  */
+#include "launch/pipeline_layout.h"
 #include "launch/read_megatron.h"
 
 #include <string.h>
@@ -143,6 +144,14 @@ static int64_t find_entries(rk_launch *launch, const rk_megatron_usual *usual,
     return entries > 0 ? entries + rk_megatron_count(launch, "vocab-extra-ids") : 0;
 }
 
+int64_t rk_megatron_pad_vocabulary(int64_t tokens, int64_t divisor, int64_t tp)
+{
+    const int64_t multiple = (divisor > 0 ? divisor : 1) * (tp > 0 ? tp : 1);
+    return multiple > INT32_MAX || tokens > INT64_MAX - multiple
+               ? tokens
+               : (tokens + multiple - 1) / multiple * multiple;
+}
+
 static void state_vocabulary(rk_launch *launch, const rk_megatron_usual *usual)
 {
     const rk_launch_key *padded = rk_megatron_find(launch, "padded-vocab-size"), *by = NULL;
@@ -184,7 +193,7 @@ void rk_megatron_state_model(rk_launch *launch, const rk_megatron_usual *usual)
     const char *pattern = rk_launch_fact_of(launch, "model.hybrid_pattern");
     int stages = 0;
     if (pattern) {
-        rk_launch_state_count(launch, "model.layers", rk_megatron_pattern_blocks(pattern, &stages),
+        rk_launch_state_count(launch, "model.layers", rk_pipeline_pattern_blocks(pattern, &stages),
                               RK_FACT_STATED, NULL);
     }
     state_truth(launch, "model.tied", !is_on(launch, "untie-embeddings-and-output-weights"),

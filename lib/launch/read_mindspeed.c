@@ -4,6 +4,7 @@
  * arguments of the features of Ascend/MindSpeed and Ascend/MindSpeed-LLM, 2026-08-21, on Megatron
  * core 0.12.1.
  */
+#include "launch/pipeline_layout.h"
 #include "launch/read_megatron.h"
 
 #include <ctype.h>
@@ -132,17 +133,19 @@ static int64_t mark_noops(const char *list, int64_t layers, bool noop[LAYERS_MAX
 }
 
 /* Layers of each stage, of which those that do nothing are left out. */
-static const char *list_stages(rk_launch *launch, const bool *noop, int64_t layers, int64_t each)
+static bool list_stages(const bool *noop, int64_t layers, int64_t each,
+                        char list[RK_PIPELINE_LAYOUT_SIZE])
 {
-    const char *list = "";
-    for (int64_t first = 0; first < layers; first += each) {
+    size_t used = 0;
+    bool fits = true;
+    for (int64_t first = 0; first < layers && fits; first += each) {
         int count = 0;
         for (int64_t i = first; i < first + each; i++) {
             count += !noop[i];
         }
-        list = rk_megatron_add_stages(launch, list, count, 1);
+        fits = rk_pipeline_add_stages(list, &used, count, 1);
     }
-    return list;
+    return fits;
 }
 
 static void state_noops(rk_launch *launch)
@@ -162,6 +165,7 @@ static void state_noops(rk_launch *launch)
 /* The stages that layers that do nothing leave; not those of a bidirectional schedule. */
 static void state_stages(rk_launch *launch)
 {
+    char list[RK_PIPELINE_LAYOUT_SIZE];
     bool noop[LAYERS_MAX] = {false};
     const rk_launch_key *key = rk_megatron_find(launch, "noop-layers");
     const int64_t layers = rk_launch_count_of(launch, "model.layers");
@@ -171,9 +175,9 @@ static void state_stages(rk_launch *launch)
         rk_megatron_find(launch, "schedules-method")) {
         return;
     }
-    if (mark_noops(key->value, layers, noop) > 0) {
-        rk_launch_state(launch, "layout", list_stages(launch, noop, layers, layers / (pp * vp)),
-                        RK_FACT_DERIVED, key);
+    if (mark_noops(key->value, layers, noop) > 0 &&
+        list_stages(noop, layers, layers / (pp * vp), list)) {
+        rk_launch_state(launch, "layout", list, RK_FACT_DERIVED, key);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What launch lines of the Megatron family mean, rule by rule. */
 #include "launch/launch.h"
-#include "launch/read_megatron.h"
+#include "launch/pipeline_layout.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -500,7 +500,7 @@ static void test_layout_strings(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        assert_int_equal(rk_megatron_layout_stages(rows[i].text), rows[i].stages);
+        assert_int_equal(rk_pipeline_layout_stages(rows[i].text), rows[i].stages);
     }
 }
 

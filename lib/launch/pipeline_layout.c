@@ -4,9 +4,10 @@
  * megatron/core/transformer/pipeline_parallel_layer_layout.py and the patterns of
  * megatron/core/ssm/mamba_hybrid_layer_allocation.py, commit d98e8a64.
  */
-#include "launch/read_megatron.h"
+#include "launch/pipeline_layout.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +71,7 @@ static bool read_symbols(const char *layout, symbols *out)
     return expand(&layout, out, 0) && *layout == '\0' && out->count > 0;
 }
 
-int rk_megatron_layout_stages(const char *layout)
+int rk_pipeline_layout_stages(const char *layout)
 {
     symbols out;
     int stages = 1;
@@ -83,49 +84,53 @@ int rk_megatron_layout_stages(const char *layout)
     return stages;
 }
 
-const char *rk_megatron_add_stages(rk_launch *launch, const char *list, int layers, int same)
+bool rk_pipeline_add_stages(char out[RK_PIPELINE_LAYOUT_SIZE], size_t *used, int layers, int same)
 {
-    const char *comma = *list ? "," : "";
-    return same == 0  ? list
-           : same > 1 ? rk_launch_format(launch, "%s%s%d*%d", list, comma, layers, same)
-                      : rk_launch_format(launch, "%s%s%d", list, comma, layers);
+    const char *comma = *used > 0 ? "," : "";
+    const size_t room = RK_PIPELINE_LAYOUT_SIZE - *used;
+    const int length = same > 1 ? snprintf(out + *used, room, "%s%d*%d", comma, layers, same)
+                                : snprintf(out + *used, room, "%s%d", comma, layers);
+    const bool fits = length > 0 && (size_t)length < room;
+    *used += fits ? (size_t)length : 0;
+    return fits;
 }
 
 /* Counts letters between bars, those of `letters` only; NULL: all. */
-static const char *list_stages(rk_launch *launch, const char *text, size_t length,
-                               const char *letters)
+static bool list_stages(const char *text, size_t length, const char *letters,
+                        char out[RK_PIPELINE_LAYOUT_SIZE])
 {
-    const char *list = "";
+    size_t used = 0;
     int layers = 0, last = -1, same = 0;
+    bool fits = true;
     for (size_t i = 0; i <= length; i++) {
         if (i < length && text[i] != '|') {
             layers += !letters || strchr(letters, text[i]) != NULL;
             continue;
         }
-        if (layers != last) {
-            list = rk_megatron_add_stages(launch, list, last, same);
+        if (layers != last && same > 0) {
+            fits = fits && rk_pipeline_add_stages(out, &used, last, same);
             same = 0;
         }
         last = layers;
         same++;
         layers = 0;
     }
-    return rk_megatron_add_stages(launch, list, last, same);
+    return fits && rk_pipeline_add_stages(out, &used, last, same);
 }
 
-const char *rk_megatron_layout_list(rk_launch *launch, const char *layout)
+bool rk_pipeline_layout_list(const char *layout, char out[RK_PIPELINE_LAYOUT_SIZE])
 {
-    symbols out;
-    return read_symbols(layout, &out) ? list_stages(launch, out.text, out.count, "td") : NULL;
+    symbols expanded;
+    return read_symbols(layout, &expanded) && list_stages(expanded.text, expanded.count, "td", out);
 }
 
-const char *rk_megatron_pattern_list(rk_launch *launch, const char *pattern)
+bool rk_pipeline_pattern_list(const char *pattern, char out[RK_PIPELINE_LAYOUT_SIZE])
 {
     const size_t length = strcspn(pattern, "/");
-    return memchr(pattern, '|', length) ? list_stages(launch, pattern, length, NULL) : NULL;
+    return memchr(pattern, '|', length) && list_stages(pattern, length, NULL, out);
 }
 
-int rk_megatron_pattern_blocks(const char *pattern, int *stages)
+int rk_pipeline_pattern_blocks(const char *pattern, int *stages)
 {
     int blocks = 0;
     *stages = 1;
@@ -134,12 +139,4 @@ int rk_megatron_pattern_blocks(const char *pattern, int *stages)
         blocks += *c != '|';
     }
     return blocks;
-}
-
-int64_t rk_megatron_pad_vocabulary(int64_t tokens, int64_t divisor, int64_t tp)
-{
-    const int64_t multiple = (divisor > 0 ? divisor : 1) * (tp > 0 ? tp : 1);
-    return multiple > INT32_MAX || tokens > INT64_MAX - multiple
-               ? tokens
-               : (tokens + multiple - 1) / multiple * multiple;
 }
