@@ -90,6 +90,16 @@ static void state_latent(rk_launch *launch)
 
 /* ---- experts --------------------------------------------------------------------------------- */
 
+/* Which layers have experts: an expression stands in brackets, "([0]*3+[1]*58)". */
+static void settle_frequency(rk_launch *launch)
+{
+    const char *value = rk_launch_fact_of(launch, "model.moe_layer_freq");
+    if (value && value[0] == '[' && strchr(value, '*')) {
+        rk_launch_state(launch, "model.moe_layer_freq", rk_launch_format(launch, "(%s)", value),
+                        RK_FACT_STATED, rk_megatron_find(launch, "moe-layer-freq"));
+    }
+}
+
 static void state_routed(rk_launch *launch)
 {
     static const char *const fields[] = {"model.experts",        "model.topk",
@@ -104,6 +114,7 @@ static void state_routed(rk_launch *launch)
     }
     rk_megatron_assume_count(launch, "model.topk", 2);
     rk_megatron_assume(launch, "model.moe_layer_freq", "1");
+    settle_frequency(launch);
     const int64_t ffn = rk_launch_count_of(launch, "model.ffn");
     if (ffn > 0) {
         rk_megatron_assume_count(launch, "model.moe_ffn", ffn);

@@ -198,6 +198,8 @@ static void test_experts(void **state)
         {PRETRAIN "--num-experts 8", "model.topk", "2"},
         {PRETRAIN "--num-experts 8", "model.moe_ffn", "4096"},
         {PRETRAIN "--moe-router-topk 4", "model.topk", NULL},
+        {PRETRAIN "--num-experts 8 --moe-layer-freq [0]*2+[1]*6", "model.moe_layer_freq",
+         "([0]*2+[1]*6)"},
         {PRETRAIN "--num-experts 8 --moe-grouped-gemm", "grouped_gemm", "true"},
     };
     (void)state;
