@@ -186,7 +186,8 @@ int rk_megatron_core(const rk_launch *launch, const rk_megatron_usual *usual)
 {
     const char *release = launch->release ? launch->release : "";
     const char *core = strstr(release, "core");
-    const char *digits = core ? core + strcspn(core, "0123456789") : release;
+    const char *digits = core ? core : release; /* "core_v0.12.1", "v0.12" */
+    digits += strcspn(digits, "0123456789");
     int minor = 0;
     if (usual->core && !core) {
         return usual->core;

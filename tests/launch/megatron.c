@@ -251,7 +251,9 @@ static void test_releases(void **state)
     };
     (void)state;
     CHECK_AT(old, "core 0.12.1");
+    CHECK_AT(old, "core_v0.15.0");
     CHECK_AT(older, "0.5");
+    CHECK_AT(older, "v0.4.0");
     CHECK_AT(newest, "2026-08-22 (core 0.19+)");
 }
 
