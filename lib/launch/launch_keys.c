@@ -196,13 +196,29 @@ static size_t own_words(const rk_launch_flag *flag, const char *next, size_t cou
     return count > 0 ? 1 : 0;
 }
 
+/* The words of a value between blanks; of data there may be thousands. */
 static const char *join_words(rk_launch *launch, size_t from, size_t count)
 {
-    const char *joined = count > 0 ? launch->words[from].text : NULL;
-    for (size_t i = 1; i < count; i++) {
-        joined = rk_launch_format(launch, "%s %s", joined, launch->words[from + i].text);
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++) {
+        size += strlen(launch->words[from + i].text) + 1;
     }
-    return joined;
+    char *joined = count > 1 ? malloc(size) : NULL;
+    if (!joined) {
+        launch->out_of_memory |= count > 1;
+        return count > 0 ? launch->words[from].text : NULL;
+    }
+    char *end = joined;
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = strlen(launch->words[from + i].text);
+        memcpy(end, launch->words[from + i].text, length);
+        end[length] = ' ';
+        end += length + 1;
+    }
+    end[-1] = '\0';
+    const char *kept = rk_launch_keep(launch, joined);
+    free(joined);
+    return kept;
 }
 
 static size_t cut_flag(rk_launch *launch, const rk_flag_table *table, size_t i)

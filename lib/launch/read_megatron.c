@@ -96,11 +96,18 @@ bool rk_megatron_is_line(const rk_launch *launch)
 const char *rk_megatron_join(rk_launch *launch, const char *value)
 {
     static const char apart[] = " ,[]\"'";
-    const char *list = "";
-    for (const char *at = value + strspn(value, apart); *at; at += strspn(at, apart)) {
+    char *list = (char *)(uintptr_t)rk_launch_keep(launch, value), *end = list;
+    for (const char *at = value + strspn(value, apart); *at && *list; at += strspn(at, apart)) {
         const size_t length = strcspn(at, apart);
-        list = rk_launch_format(launch, "%s%s%.*s", list, *list ? "+" : "", (int)length, at);
+        if (end > list) {
+            *end++ = '+';
+        }
+        memcpy(end, at, length);
+        end += length;
         at += length;
+    }
+    if (*list) {
+        *end = '\0';
     }
     return list;
 }
@@ -174,7 +181,8 @@ static void state_or_assume(rk_launch *launch, const char *field, const rk_launc
     }
 }
 
-static void state_truth(rk_launch *launch, const char *field, bool truth, const rk_launch_key *key)
+void rk_megatron_state_truth(rk_launch *launch, const char *field, bool truth,
+                             const rk_launch_key *key)
 {
     rk_launch_state(launch, field, truth ? "true" : "false", key ? RK_FACT_STATED : RK_FACT_DEFAULT,
                     key);
@@ -305,10 +313,10 @@ void rk_megatron_state_layout(rk_launch *launch, const rk_megatron_usual *usual)
     rk_megatron_assume_count(launch, "cp", 1);
     rk_megatron_assume_count(launch, "ep", 1);
     const rk_launch_key *sp = rk_megatron_find(launch, "sequence-parallel");
-    state_truth(launch, "sp",
-                rk_megatron_is_on(launch, "sequence-parallel", false) &&
-                    rk_launch_count_of(launch, "tp") > 1,
-                sp);
+    rk_megatron_state_truth(launch, "sp",
+                            rk_megatron_is_on(launch, "sequence-parallel", false) &&
+                                rk_launch_count_of(launch, "tp") > 1,
+                            sp);
     state_chunks(launch, usual);
     state_zero(launch, usual);
     state_context_parallelism(launch);
@@ -620,10 +628,10 @@ void rk_megatron_state_experts(rk_launch *launch, const rk_megatron_usual *usual
     rk_launch_state(launch, "dispatcher",
                     find_dispatcher(launch, type && type->value ? type->value : usual_type),
                     type ? RK_FACT_STATED : RK_FACT_DEFAULT, type);
-    state_truth(launch, "grouped_gemm",
-                rk_megatron_is_on(launch, "moe-grouped-gemm", usual->grouped), grouped);
-    state_truth(launch, "permute_fusion", rk_megatron_is_on(launch, "moe-permute-fusion", false),
-                permute);
+    rk_megatron_state_truth(launch, "grouped_gemm",
+                            rk_megatron_is_on(launch, "moe-grouped-gemm", usual->grouped), grouped);
+    rk_megatron_state_truth(launch, "permute_fusion",
+                            rk_megatron_is_on(launch, "moe-permute-fusion", false), permute);
     rk_megatron_assume_count(launch, "etp",
                              usual->whole_experts ? 1 : rk_launch_count_of(launch, "tp"));
 }

@@ -65,6 +65,10 @@ void rk_megatron_assume_count(rk_launch *launch, const char *field, int64_t valu
 /* The shape of the model that model.name names, a hub id or a path that ends in a name. */
 void rk_megatron_state_named_model(rk_launch *launch);
 
+/* A fact that is true or false, stated by a key or, without one, the default. */
+void rk_megatron_state_truth(rk_launch *launch, const char *field, bool truth,
+                             const rk_launch_key *key);
+
 /* The parts of that. */
 void rk_megatron_state_layout(rk_launch *launch, const rk_megatron_usual *usual);
 void rk_megatron_state_precision(rk_launch *launch, const rk_megatron_usual *usual);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model document of a launch that describes its model by flags, as the fact model.document. */
+#include "launch/launch_parts.h"
 #include "launch/model_document.h"
 #include "launch/read_megatron.h"
 
@@ -26,31 +27,51 @@ static const struct {
 
 /* ---- flags ----------------------------------------------------------------------------------- */
 
-/* The name of a key as Megatron-LM spells it. */
-static const char *name_of(rk_launch *launch, const rk_launch_key *key)
+enum { NAMES_MAX = 64 };
+
+/* Whether a flag is taken for the first time, which is then noted; a line may repeat any. */
+static bool is_first(const char *names[NAMES_MAX], size_t *count, const char *name)
 {
-    char *name = (char *)(uintptr_t)rk_launch_keep(launch, key->name);
-    for (char *c = name; *c; c++) {
-        *c = *c == '_' ? '-' : *c;
+    for (size_t i = 0; i < *count; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return false;
+        }
     }
-    return name;
+    if (*count < NAMES_MAX) {
+        names[(*count)++] = name;
+    }
+    return true;
 }
 
-/* Takes the flags that no fact holds. */
+/* The last key of the command line that has the name of key `first`. */
+static const rk_launch_key *find_last(const rk_launch *launch, size_t first)
+{
+    const rk_launch_key *last = &launch->keys[first];
+    for (size_t i = first + 1; i < launch->key_count; i++) {
+        const rk_launch_key *key = &launch->keys[i];
+        last = !key->source && strcmp(key->name, last->name) == 0 ? key : last;
+    }
+    return last;
+}
+
+/* Takes the flags that no fact holds; one that is taken is used. */
 static void take_flags(rk_launch *launch, rk_model_flags *flags)
 {
+    const char *names[NAMES_MAX];
+    size_t count = 0;
     for (size_t i = 0; i < launch->key_count; i++) {
-        const rk_launch_key *key = &launch->keys[i];
         rk_model_flag_kind kind = RK_MODEL_FLAG_ALONE;
-        const char *name = key->source ? "" : name_of(launch, key);
-        const rk_model_place place = rk_model_flag_place(name, &kind);
+        const char *name = launch->keys[i].name;
         rk_error ignored;
-        if (place == RK_SHAPE_COUNT || key->source ||
-            (kind == RK_MODEL_FLAG_ALONE && !rk_launch_is_on(launch, key->name, true))) {
+        if (launch->keys[i].source || rk_model_flag_place(name, &kind) == RK_SHAPE_COUNT ||
+            !is_first(names, &count, name)) {
             continue;
         }
-        if (!rk_model_flags_take(flags, name, key->value, &ignored)) {
-            (void)rk_launch_find(launch, key->name);
+        const rk_launch_key *key = find_last(launch, i);
+        const char *truth = key->value ? rk_launch_truth_text(key->value) : NULL;
+        const bool off = kind == RK_MODEL_FLAG_ALONE && truth && strcmp(truth, "false") == 0;
+        if (!off && !rk_model_flags_take(flags, name, key->value, &ignored)) {
+            (void)rk_launch_find(launch, name);
         }
     }
 }

@@ -13,12 +13,6 @@ static bool is_on(rk_launch *launch, const char *name)
     return rk_megatron_is_on(launch, name, false);
 }
 
-static void state_truth(rk_launch *launch, const char *field, bool truth, const rk_launch_key *key)
-{
-    rk_launch_state(launch, field, truth ? "true" : "false", key ? RK_FACT_STATED : RK_FACT_DEFAULT,
-                    key);
-}
-
 /* ---- width ----------------------------------------------------------------------------------- */
 
 static void state_feed_forward(rk_launch *launch)
@@ -29,7 +23,7 @@ static void state_feed_forward(rk_launch *launch)
     const bool gated = gate && (!gate->value || strstr(gate->value, "glu") ||
                                 rk_launch_is_on(launch, gate->name, true));
     const int64_t hidden = rk_launch_count_of(launch, "model.hidden");
-    state_truth(launch, "model.gated", gated, gate);
+    rk_megatron_state_truth(launch, "model.gated", gated, gate);
     if (hidden > 0 && hidden <= INT32_MAX) {
         rk_megatron_assume_count(launch, "model.ffn",
                                  is_on(launch, "swiglu") ? 4 * hidden * 2 / 3 / 64 * 64
@@ -207,8 +201,8 @@ void rk_megatron_state_model(rk_launch *launch, const rk_megatron_usual *usual)
         rk_launch_state_count(launch, "model.layers", rk_pipeline_pattern_blocks(pattern, &stages),
                               RK_FACT_STATED, NULL);
     }
-    state_truth(launch, "model.tied", !is_on(launch, "untie-embeddings-and-output-weights"),
-                untied);
+    rk_megatron_state_truth(launch, "model.tied",
+                            !is_on(launch, "untie-embeddings-and-output-weights"), untied);
     state_feed_forward(launch);
     state_heads(launch);
     state_latent(launch);

@@ -4,6 +4,7 @@
  * arguments of the features of Ascend/MindSpeed and Ascend/MindSpeed-LLM, 2026-08-21, on Megatron
  * core 0.12.1.
  */
+#include "base/units.h"
 #include "launch/pipeline_layout.h"
 #include "launch/read_megatron.h"
 
@@ -60,8 +61,6 @@ static const char *list_of(rk_launch *launch, const char *list, const char *cons
     }
     return list;
 }
-
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 static void state_overlap(rk_launch *launch)
 {
