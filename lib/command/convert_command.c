@@ -69,16 +69,37 @@ static rk_status write_facts(FILE *to, const rk_launch *launch, rk_table_style s
     return rk_write_table(to, &table, style, err);
 }
 
+/* The first key of a use that has the same note, or, without one, the key itself. */
+static size_t find_same(const rk_launch *launch, size_t key)
+{
+    const char *note = launch->keys[key].note;
+    size_t i = note ? 0 : key;
+    while (launch->keys[i].use != launch->keys[key].use || !launch->keys[i].note != !note ||
+           (note && strcmp(launch->keys[i].note, note) != 0)) {
+        i++;
+    }
+    return i;
+}
+
+/* A line for each note: the first key that has it, and how many others do. */
 static void write_keys(FILE *to, const rk_launch *launch, rk_key_use use, const char *heading)
 {
     bool first = true;
     for (size_t i = 0; i < launch->key_count; i++) {
         const rk_launch_key *key = &launch->keys[i];
-        if (key->use == use) {
-            (void)fprintf(to, "%s%s%s%s%s\n", first ? heading : "", "  ", key->name,
-                          key->note ? ": " : "", key->note ? key->note : "");
-            first = false;
+        size_t others = 0;
+        if (key->use != use || find_same(launch, i) != i) {
+            continue;
         }
+        for (size_t j = i + 1; j < launch->key_count; j++) {
+            others += launch->keys[j].use == use && find_same(launch, j) == i;
+        }
+        (void)fprintf(to, "%s  %s", first ? heading : "", key->name);
+        if (others > 0) {
+            (void)fprintf(to, " and %zu more", others);
+        }
+        (void)fprintf(to, "%s%s\n", key->note ? ": " : "", key->note ? key->note : "");
+        first = false;
     }
 }
 

@@ -196,6 +196,7 @@ static size_t own_words(const rk_launch_flag *flag, const char *next, size_t cou
     return count > 0 ? 1 : 0;
 }
 
+/* The words of a value between blanks; of data there may be thousands. */
 static const char *join_words(rk_launch *launch, size_t from, size_t count)
 {
     size_t length = 0;

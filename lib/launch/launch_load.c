@@ -185,6 +185,13 @@ static bool is_command(const char *word)
     return false;
 }
 
+/* Whether a word is a program that takes its task behind it: "megatron sft", "swift rlhf". */
+static bool takes_task(const char *word, const char *task)
+{
+    return (strcmp(word, "megatron") == 0 || strcmp(word, "swift") == 0) &&
+           (strcmp(task, "sft") == 0 || strcmp(task, "pt") == 0 || strcmp(task, "rlhf") == 0);
+}
+
 /* The first word that is a script or names a module: what stands before it launches it. */
 static void find_program(rk_launch *launch)
 {
@@ -197,7 +204,8 @@ static void find_program(rk_launch *launch)
         }
         const bool module = i > 0 && strcmp(launch->words[i - 1].text, "-m") == 0 &&
                             strncmp(word, "torch.distributed", strlen("torch.distributed")) != 0;
-        if (rk_ends_with(word, ".py") || module) {
+        const bool task = i + 1 < launch->word_count && takes_task(word, launch->words[i + 1].text);
+        if (rk_ends_with(word, ".py") || module || task) {
             launch->program = i;
             return;
         }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "io/catalogue.h"
+#include "launch/pipeline_layout.h"
 #include "request/launch_job.h"
 #include "request/launch_model.h"
 #include "request/option_values.h"
@@ -46,6 +47,18 @@ static rk_status set_cp_kind(rk_job *job, const char *value, rk_error *err)
     }
     return rk_fail(err, RK_ERR_INVALID, "--cp-comm-type must be p2p, all_gather or a2a, not '%s'",
                    value ? value : "");
+}
+
+/* Layers of the stages as Megatron-LM draws them. */
+static rk_status set_layout(rk_job *job, const char *value, rk_error *err)
+{
+    char list[RK_PIPELINE_LAYOUT_SIZE];
+    return value && rk_pipeline_layout_list(value, list)
+               ? rk_job_set(job, "layout", list, err)
+               : rk_fail(err, RK_ERR_INVALID,
+                         "--pipeline-model-parallel-layout needs a letter for each part (E, t, m, "
+                         "L) and | between stages, such as 'Et|(tt|)*30mL', not '%.100s'",
+                         value ? value : "");
 }
 
 /* ---- flags that shard, and that recompute --------------------------------------------------- */
@@ -120,6 +133,9 @@ static rk_status set_line(rk_job *job, const char *flag, const char *value, rk_f
     }
     if (strcmp(flag, "cp-comm-type") == 0) {
         return set_cp_kind(job, value, err);
+    }
+    if (strcmp(flag, "pipeline-model-parallel-layout") == 0) {
+        return set_layout(job, value, err);
     }
     *known = false;
     return RK_OK;

@@ -3,16 +3,7 @@
 #ifndef RK_REQUEST_LAUNCH_LINE_H
 #define RK_REQUEST_LAUNCH_LINE_H
 
-#include "model/model.h"
-
-#define RK_SHAPE_MAX      60 /* flags that describe a model; see launch_model.c */
-#define RK_FLAG_NAME_SIZE 48
-
-/* A flag that lists layers: every n-th, or a 1 for each of a kind; neither: not given. */
-typedef struct rk_layer_list {
-    int every, count;
-    uint8_t of[RK_LAYER_MAX];
-} rk_layer_list;
+#include "launch/model_flags.h"
 
 /* All zero: there is no line. */
 typedef struct rk_launch_line {
@@ -32,12 +23,8 @@ typedef struct rk_launch_line {
     bool megatron_fsdp, torch_fsdp, keeps_gathered;
     int fsdp_sharding; /* of --data-parallel-sharding-strategy: a rk_sharding + 1; 0: not given */
 
-    uint64_t given; /* flags of the model, a bit each */
-    int64_t shape[RK_SHAPE_MAX];
-    rk_layer_list experts, windows, linear;
-    char blocks[RK_LAYER_MAX + 1];     /* of --hybrid-layer-pattern: a letter each */
-    char unbuilt[RK_FLAG_NAME_SIZE];   /* a flag of layers that flags cannot describe whole */
-    char tokenizer[RK_FLAG_NAME_SIZE]; /* whose vocabulary the line does not say */
+    rk_model_flags flags;            /* what it says of the model */
+    char unbuilt[RK_FLAG_NAME_SIZE]; /* a flag of layers that flags cannot describe whole */
     const char *model; /* the document made of the flags; NULL: none.  Lives as long as the job */
 } rk_launch_line;
 

@@ -9,100 +9,14 @@
 #include "base/units.h"
 #include "framework/megatron_flags.h"
 #include "framework/rules.h"
+#include "launch/model_document.h"
 #include "layer/model_load.h"
-#include "request/launch_document.h"
-#include "request/launch_layers.h"
 
-#include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 /* ---- flags ----------------------------------------------------------------------------------- */
-
-static_assert(RK_SHAPE_COUNT <= RK_SHAPE_MAX, "rk_launch_line.shape holds every flag");
-static_assert(RK_SHAPE_COUNT <= 64, "rk_launch_line.given has a bit for every flag");
-
-typedef enum value_kind { ALONE, NUMBER, TEXT } value_kind;
-
-static const struct {
-    const char *flag;
-    rk_shape place;
-    value_kind kind;
-} flags[] = {
-    {"num-layers", RK_SHAPE_LAYERS, NUMBER},
-    {"encoder-num-layers", RK_SHAPE_LAYERS, NUMBER},
-    {"hidden-size", RK_SHAPE_HIDDEN, NUMBER},
-    {"num-attention-heads", RK_SHAPE_HEADS, NUMBER},
-    {"ffn-hidden-size", RK_SHAPE_FFN_WIDTH, NUMBER},
-    {"num-query-groups", RK_SHAPE_KV_HEADS, NUMBER},
-    {"kv-channels", RK_SHAPE_HEAD_SIZE, NUMBER},
-    {"vocab-size", RK_SHAPE_VOCAB, NUMBER},
-    {"padded-vocab-size", RK_SHAPE_VOCAB, NUMBER},
-    {"num-experts", RK_SHAPE_EXPERTS, NUMBER},
-    {"moe-router-topk", RK_SHAPE_TOP_K, NUMBER},
-    {"moe-ffn-hidden-size", RK_SHAPE_EXPERT_FFN, NUMBER},
-    {"moe-shared-expert-intermediate-size", RK_SHAPE_SHARED_FFN, NUMBER},
-    {"moe-latent-size", RK_SHAPE_EXPERT_LATENT, NUMBER},
-    {"moe-router-num-groups", RK_SHAPE_EXPERT_GROUPS, NUMBER},
-    {"moe-router-group-topk", RK_SHAPE_ROUTE_GROUPS, NUMBER},
-    {"max-position-embeddings", RK_SHAPE_POSITIONS, NUMBER},
-    {"q-lora-rank", RK_SHAPE_Q_RANK, NUMBER},
-    {"kv-lora-rank", RK_SHAPE_KV_RANK, NUMBER},
-    {"qk-head-dim", RK_SHAPE_NOPE_SIZE, NUMBER},
-    {"qk-pos-emb-head-dim", RK_SHAPE_ROPE_SIZE, NUMBER},
-    {"v-head-dim", RK_SHAPE_VALUE_SIZE, NUMBER},
-    {"mamba-state-dim", RK_SHAPE_STATE_SIZE, NUMBER},
-    {"mamba-head-dim", RK_SHAPE_STATE_HEAD_SIZE, NUMBER},
-    {"mamba-num-groups", RK_SHAPE_STATE_GROUPS, NUMBER},
-    {"mamba-num-heads", RK_SHAPE_STATE_HEADS, NUMBER},
-    {"linear-key-head-dim", RK_SHAPE_DELTA_KEY_SIZE, NUMBER},
-    {"linear-value-head-dim", RK_SHAPE_DELTA_VALUE_SIZE, NUMBER},
-    {"linear-num-key-heads", RK_SHAPE_DELTA_KEY_HEADS, NUMBER},
-    {"linear-num-value-heads", RK_SHAPE_DELTA_VALUE_HEADS, NUMBER},
-    {"swiglu", RK_SHAPE_SWIGLU, ALONE},
-    {"untie-embeddings-and-output-weights", RK_SHAPE_UNTIED, ALONE},
-    {"disable-bias-linear", RK_SHAPE_NO_BIAS, ALONE},
-    {"add-qkv-bias", RK_SHAPE_QKV_BIAS, ALONE},
-    {"use-rotary-position-embeddings", RK_SHAPE_ROPE, ALONE},
-    {"qk-layernorm", RK_SHAPE_QK_NORM, ALONE},
-    {"attention-output-gate", RK_SHAPE_OUTPUT_GATE, ALONE},
-    {"moe-shared-expert-gate", RK_SHAPE_SHARED_GATE, ALONE},
-    {"moe-router-enable-expert-bias", RK_SHAPE_ROUTER_BIAS, ALONE},
-    {"multi-latent-attention", RK_SHAPE_LATENT, ALONE},
-    {"is-hybrid-model", RK_SHAPE_HYBRID, ALONE},
-    {"group-query-attention", RK_SHAPE_GROUPED, ALONE},
-    {"quick-geglu", RK_SHAPE_QUICK_GEGLU, ALONE},
-    {"squared-relu", RK_SHAPE_SQUARED_RELU, ALONE},
-    {"softmax-type", RK_SHAPE_SINKS, TEXT},
-    {"normalization", RK_SHAPE_RMS, TEXT},
-    {"position-embedding-type", RK_SHAPE_ROPE, TEXT},
-    {"moe-layer-freq", RK_SHAPE_EXPERT_LAYERS, TEXT},
-    {"window-attn-skip-freq", RK_SHAPE_WINDOW_LAYERS, TEXT},
-    {"linear-attention-freq", RK_SHAPE_DELTA_LAYERS, TEXT},
-    {"experimental-attention-variant", RK_SHAPE_DELTA, TEXT},
-    {"window-size", RK_SHAPE_WINDOW, TEXT},
-    {"hybrid-layer-pattern", RK_SHAPE_BLOCKS, TEXT},
-    {"hybrid-override-pattern", RK_SHAPE_BLOCKS, TEXT},
-    {"tokenizer-type", RK_SHAPE_TOKENIZER, TEXT},
-};
-
-/* The first flag that stands for a place: what to name in a message. */
-static const char *flag_of(rk_shape place)
-{
-    size_t i = 0;
-    place = place == RK_SHAPE_INDEXER ? RK_SHAPE_DELTA : place; /* one flag for both */
-    while (i + 1 < COUNT(flags) && flags[i].place != place) {
-        i++;
-    }
-    return flags[i].flag;
-}
-
-static bool is_given(const rk_launch_line *line, rk_shape place)
-{
-    return line->given >> place & 1U;
-}
 
 bool rk_launch_truth(const char *word, rk_flag_use *use)
 {
@@ -121,21 +35,14 @@ static rk_status set_document(rk_job *job, rk_error *err)
 {
     rk_request *request = rk_job_arguments(job);
     rk_launch_line *line = &request->line;
-    char text[RK_LAUNCH_DOCUMENT_SIZE];
+    char text[RK_MODEL_DOCUMENT_SIZE];
     if (request->model && request->model != line->model) {
         return RK_OK;
     }
-    const rk_status status = rk_job_set_implied(job, "model", rk_launch_document(line, text), err);
+    const rk_status status =
+        rk_job_set_implied(job, "model", rk_model_document(&line->flags, text), err);
     line->model = request->model;
     return status;
-}
-
-static rk_status keep(rk_job *job, rk_shape place, int64_t value, rk_error *err)
-{
-    rk_launch_line *line = line_of(job);
-    line->shape[place] = value;
-    line->given |= UINT64_C(1) << place;
-    return set_document(job, err);
 }
 
 rk_status rk_launch_take_layers_flag(rk_job *job, const char *flag, rk_error *err)
@@ -147,146 +54,26 @@ rk_status rk_launch_take_layers_flag(rk_job *job, const char *flag, rk_error *er
     return set_document(job, err);
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
-
-static rk_status read_size(const char *flag, const char *value, int64_t *size, rk_error *err)
-{
-    char *end = NULL;
-    const long long number = value ? strtoll(value, &end, 10) : 0;
-    if (!value || end == value || *end || number < 1 || number > INT32_MAX) {
-        return rk_fail(err, RK_ERR_INVALID, "--%s needs a number from 1 to %d, not '%s'", flag,
-                       INT32_MAX, value ? value : "");
-    }
-    *size = number;
-    return RK_OK;
-}
-
-/* "(127,0)": tokens before a query and behind it, its own beside them. */
-static rk_status read_window(const char *value, int64_t *window, rk_error *err)
-{
-    char *end = NULL;
-    const char *digits = value + strspn(value, "( ");
-    const long long before = strtoll(digits, &end, 10);
-    const bool closed = end != digits && strspn(end, ", 0)") == strlen(end);
-    if (!closed || before < 0 || before >= INT32_MAX) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "--window-size needs the tokens before and behind a query, such as 127,0, "
-                       "not '%.100s'",
-                       value);
-    }
-    *window = before + 1;
-    return RK_OK;
-}
-
-static rk_status read_layers(const char *flag, const char *value, rk_layer_list *list,
-                             rk_error *err)
-{
-    return rk_layer_list_read(value, list)
-               ? RK_OK
-               : rk_fail(err, RK_ERR_INVALID,
-                         "--%s needs a number of layers, or a list such as ([0]*3+[1]*58), not "
-                         "'%.100s'",
-                         flag, value);
-}
-
-/* Letters of blocks, without the ends of stages and the modules of multi-token prediction. */
-static rk_status read_blocks(const char *flag, const char *value, char *blocks, rk_error *err)
-{
-    size_t count = 0;
-    for (const char *c = value; *c && *c != '/'; c++) {
-        if (*c == '|') {
-            continue;
-        }
-        if (!strchr("M*-EGD+", *c) || count == RK_LAYER_MAX) {
-            return rk_fail(err, RK_ERR_INVALID,
-                           "--%s needs a letter per block, M (Mamba), * (attention), - (dense) or "
-                           "E (experts), not '%.100s'",
-                           flag, value);
-        }
-        blocks[count++] = *c;
-    }
-    blocks[count] = '\0';
-    return RK_OK;
-}
-
-/* Megatron-LM's only tokenizer that has a vocabulary of its own. */
-static bool has_vocabulary(const char *tokenizer)
-{
-    return strcmp(tokenizer, "GPT2BPETokenizer") == 0;
-}
-
-static rk_status take_text(rk_job *job, const char *flag, rk_shape place, const char *value,
-                           rk_error *err)
-{
-    rk_launch_line *line = line_of(job);
-    rk_status status = RK_OK;
-    int64_t number = 1;
-    if (!value) {
-        return rk_fail(err, RK_ERR_INVALID, "--%s needs a value", flag);
-    }
-    switch (place) {
-    case RK_SHAPE_RMS:
-        number = strcmp(value, "RMSNorm") == 0;
-        break;
-    case RK_SHAPE_SINKS:
-        number = strcmp(value, "learnable") == 0;
-        break;
-    case RK_SHAPE_ROPE:
-        number = strcmp(value, "learned_absolute") != 0;
-        break;
-    case RK_SHAPE_EXPERT_LAYERS:
-        status = read_layers(flag, value, &line->experts, err);
-        break;
-    case RK_SHAPE_WINDOW_LAYERS:
-        status = read_layers(flag, value, &line->windows, err);
-        break;
-    case RK_SHAPE_DELTA_LAYERS:
-        status = read_layers(flag, value, &line->linear, err);
-        break;
-    case RK_SHAPE_DELTA:
-        place = strncmp(value, "dsa", 3) == 0 ? RK_SHAPE_INDEXER : place;
-        break;
-    case RK_SHAPE_WINDOW:
-        status = read_window(value, &number, err);
-        break;
-    case RK_SHAPE_BLOCKS:
-        status = read_blocks(flag, value, line->blocks, err);
-        break;
-    default:
-        (void)snprintf(line->tokenizer, sizeof(line->tokenizer), "%s",
-                       has_vocabulary(value) ? "" : value);
-        break;
-    }
-    return status ? status : keep(job, place, number, err);
-}
-
 rk_status rk_launch_take_model_flag(rk_job *job, const char *flag, const char *value,
                                     rk_flag_use *use, bool *known, rk_error *err)
 {
-    size_t i = 0;
-    int64_t size = 0;
-    while (i < COUNT(flags) && strcmp(flag, flags[i].flag) != 0) {
-        i++;
-    }
-    *known = i < COUNT(flags);
+    rk_model_flag_kind kind;
+    *known = rk_model_flag_place(flag, &kind) != RK_SHAPE_COUNT;
     if (!*known) {
         return RK_OK;
     }
     *use = RK_FLAG_WITH_VALUE;
-    if (flags[i].kind == TEXT) {
-        return take_text(job, flag, flags[i].place, value, err);
+    if (kind == RK_MODEL_FLAG_ALONE && !rk_launch_truth(value, use)) {
+        return RK_OK;
     }
-    if (flags[i].kind == ALONE) {
-        return rk_launch_truth(value, use) ? keep(job, flags[i].place, 1, err) : RK_OK;
-    }
-    const rk_status status = read_size(flag, value, &size, err);
-    return status ? status : keep(job, flags[i].place, size, err);
+    const rk_status status = rk_model_flags_take(&line_of(job)->flags, flag, value, err);
+    return status ? status : set_document(job, err);
 }
 
 /* ---- a model that is named ------------------------------------------------------------------- */
 
 /* What a layer has of a flag's; false: the flag says nothing of such layers. */
-static bool find_in_layer(rk_shape place, const rk_layer_type *t, int64_t *found)
+static bool find_in_layer(rk_model_place place, const rk_layer_type *t, int64_t *found)
 {
     const rk_attention_shape *a = &t->attention;
     const bool attends = rk_megatron_has_attention(t), moe = rk_layer_is_moe(t);
@@ -295,7 +82,7 @@ static bool find_in_layer(rk_shape place, const rk_layer_type *t, int64_t *found
     const bool delta = rk_rule_is_mixer(t, "gated_delta");
     const rk_recurrence_shape *r = &t->recurrence;
     const struct {
-        rk_shape place;
+        rk_model_place place;
         bool has;
         int64_t value;
     } rows[] = {
@@ -323,6 +110,9 @@ static bool find_in_layer(rk_shape place, const rk_layer_type *t, int64_t *found
         {RK_SHAPE_DELTA_KEY_HEADS, delta, r->key_heads},
         {RK_SHAPE_DELTA_VALUE_HEADS, delta, r->heads},
         {RK_SHAPE_INDEXER, attends && a->index.keys > 0, 1},
+        {RK_SHAPE_INDEX_HEADS, attends && a->index.keys > 0, a->index.heads},
+        {RK_SHAPE_INDEX_SIZE, attends && a->index.keys > 0, a->index.size},
+        {RK_SHAPE_INDEX_KEYS, attends && a->index.keys > 0, a->index.keys},
         {RK_SHAPE_SWIGLU, network, t->ffn.gated},
         {RK_SHAPE_NO_BIAS, attends, !a->bias_out},
         {RK_SHAPE_QKV_BIAS, attends, a->bias_qkv},
@@ -348,7 +138,7 @@ static bool find_in_layer(rk_shape place, const rk_layer_type *t, int64_t *found
 }
 
 /* A window is given as Megatron-LM means it, or with the query itself. */
-static bool is_same(rk_shape place, int64_t found, int64_t given)
+static bool is_same(rk_model_place place, int64_t found, int64_t given)
 {
     enum { PADDING = 1024 }; /* rows of a vocabulary: a multiple of 128 x TP */
     const int64_t apart = found > given ? found - given : given - found;
@@ -357,7 +147,7 @@ static bool is_same(rk_shape place, int64_t found, int64_t given)
 }
 
 /* What the model as a whole has of a flag's; false: the flag is about layers. */
-static bool find_in_model(rk_shape place, const rk_model *m, int64_t given, int64_t *found)
+static bool find_in_model(rk_model_place place, const rk_model *m, int64_t given, int64_t *found)
 {
     switch (place) {
     case RK_SHAPE_LAYERS: /* of a hybrid, blocks or layers */
@@ -401,7 +191,7 @@ static bool experts_only(const rk_model *m)
 }
 
 /* The value of the model; 0 where it has none. */
-static int64_t find_value(rk_shape place, const rk_model *m, int64_t given)
+static int64_t find_value(rk_model_place place, const rk_model *m, int64_t given)
 {
     int64_t found = 0, first = 0;
     if (find_in_model(place, m, given, &found)) {
@@ -428,10 +218,12 @@ static int64_t find_value(rk_shape place, const rk_model *m, int64_t given)
 }
 
 /* Whether the layers of a kind are those that a flag lists. */
-static bool has_layers(const rk_model *m, const rk_launch_line *line, rk_shape place)
+static bool has_layers(const rk_model *m, const rk_launch_line *line, rk_model_place place)
 {
     const bool experts = place == RK_SHAPE_EXPERT_LAYERS, delta = place == RK_SHAPE_DELTA_LAYERS;
-    const rk_layer_list *list = experts ? &line->experts : delta ? &line->linear : &line->windows;
+    const rk_layer_list *list = experts ? &line->flags.experts
+                                : delta ? &line->flags.linear
+                                        : &line->flags.windows;
     bool same = list->every > 0 || list->count == m->layers;
     for (int i = 0; same && i < m->layers; i++) {
         const rk_layer_type *type = &m->types[m->type_of[i]];
@@ -466,23 +258,13 @@ static bool has_blocks(const rk_model *m, const char *letters)
     return mixers == 0 && attention == 0 && dense == 0 && experts == 0;
 }
 
-static bool is_number(rk_shape place)
-{
-    for (size_t i = 0; i < COUNT(flags); i++) {
-        if (flags[i].place == place) {
-            return flags[i].kind == NUMBER;
-        }
-    }
-    return false;
-}
-
-static rk_status fail_contradiction(const rk_request *r, const rk_model *m, rk_shape place,
+static rk_status fail_contradiction(const rk_request *r, const rk_model *m, rk_model_place place,
                                     int64_t found, rk_error *err)
 {
-    const char *flag = flag_of(place);
+    const char *flag = rk_model_flag_name(place);
     const bool named = !rk_json_is_text(r->model);
     const char *model = named ? r->model : m->name;
-    if (!is_number(place)) {
+    if (!rk_model_flag_is_number(place)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "--%s contradicts the model %.200s; leave out one of --%s and --model", flag,
                        model, flag);
@@ -494,25 +276,25 @@ static rk_status fail_contradiction(const rk_request *r, const rk_model *m, rk_s
     return rk_fail(err, RK_ERR_INVALID,
                    "--%s %" PRId64
                    " contradicts the model %.200s, which has %s; leave out one of --%s and --model",
-                   flag, r->line.shape[place], model, has, flag);
+                   flag, r->line.flags.size[place], model, has, flag);
 }
 
 static rk_status compare(const rk_request *r, const rk_model *m, rk_error *err)
 {
     const rk_launch_line *line = &r->line;
     for (int i = 0; i < RK_SHAPE_COUNT; i++) {
-        const rk_shape place = (rk_shape)i;
-        const int64_t given = line->shape[place];
+        const rk_model_place place = (rk_model_place)i;
+        const int64_t given = line->flags.size[place];
         bool same = true;
         int64_t found = given;
-        if (!is_given(line, place)) {
+        if (!rk_model_flag_is_given(&line->flags, place)) {
             continue;
         }
         if (place == RK_SHAPE_EXPERT_LAYERS || place == RK_SHAPE_WINDOW_LAYERS ||
             place == RK_SHAPE_DELTA_LAYERS) {
             same = has_layers(m, line, place);
         } else if (place == RK_SHAPE_BLOCKS) {
-            same = has_blocks(m, line->blocks);
+            same = has_blocks(m, line->flags.blocks);
         } else {
             found = find_value(place, m, given);
             same = is_same(place, found, given);
@@ -529,22 +311,16 @@ static rk_status compare(const rk_request *r, const rk_model *m, rk_error *err)
 /* What no document can be made of; NULL: nothing. */
 static const char *find_unbuilt(const rk_launch_line *line)
 {
-    static const rk_shape hybrid[] = {
-        RK_SHAPE_HYBRID,       RK_SHAPE_BLOCKS,          RK_SHAPE_STATE_SIZE,
-        RK_SHAPE_STATE_GROUPS, RK_SHAPE_STATE_HEAD_SIZE, RK_SHAPE_STATE_HEADS,
-        RK_SHAPE_DELTA,        RK_SHAPE_DELTA_LAYERS,    RK_SHAPE_INDEXER};
-    for (size_t i = 0; i < COUNT(hybrid); i++) {
-        if (is_given(line, hybrid[i])) {
-            return flag_of(hybrid[i]);
-        }
-    }
-    return line->unbuilt[0] ? line->unbuilt : NULL;
+    const rk_model_place place = rk_model_flags_unbuilt(&line->flags);
+    return place != RK_SHAPE_COUNT ? rk_model_flag_name(place)
+           : line->unbuilt[0]      ? line->unbuilt
+                                   : NULL;
 }
 
 static rk_status check_whole(const rk_launch_line *line, rk_error *err)
 {
-    static const rk_shape needed[] = {RK_SHAPE_LAYERS, RK_SHAPE_HIDDEN, RK_SHAPE_HEADS,
-                                      RK_SHAPE_VOCAB};
+    static const rk_model_place needed[] = {RK_SHAPE_LAYERS, RK_SHAPE_HIDDEN, RK_SHAPE_HEADS,
+                                            RK_SHAPE_VOCAB};
     char names[COUNT(needed)][RK_OPTION_WORD_SIZE], list[256];
     const char *missing[COUNT(needed)], *unbuilt = find_unbuilt(line);
     size_t count = 0;
@@ -555,21 +331,23 @@ static rk_status check_whole(const rk_launch_line *line, rk_error *err)
                        unbuilt);
     }
     for (size_t i = 0; i < COUNT(needed); i++) {
-        const bool may_lack = needed[i] == RK_SHAPE_VOCAB && !line->tokenizer[0];
-        if (!is_given(line, needed[i]) && !may_lack) {
-            (void)snprintf(names[count], sizeof(names[count]), "--%s", flag_of(needed[i]));
+        const bool may_lack = (needed[i] == RK_SHAPE_VOCAB && !line->flags.tokenizer[0]) ||
+                              (needed[i] == RK_SHAPE_LAYERS && line->flags.blocks[0]);
+        if (!rk_model_flag_is_given(&line->flags, needed[i]) && !may_lack) {
+            (void)snprintf(names[count], sizeof(names[count]), "--%s",
+                           rk_model_flag_name(needed[i]));
             missing[count] = names[count];
             count++;
         }
     }
-    const rk_layer_list *lists[] = {&line->experts, &line->windows};
+    const rk_layer_list *lists[] = {&line->flags.experts, &line->flags.windows};
     for (size_t i = 0; i < COUNT(lists) && count == 0; i++) {
-        if (lists[i]->count > 0 && lists[i]->count != line->shape[RK_SHAPE_LAYERS]) {
+        if (lists[i]->count > 0 && lists[i]->count != line->flags.size[RK_SHAPE_LAYERS]) {
             return rk_fail(err, RK_ERR_INVALID,
                            "--%s lists %d layers, and --num-layers is %" PRId64
                            "; list each layer once",
                            i == 0 ? "moe-layer-freq" : "window-attn-skip-freq", lists[i]->count,
-                           line->shape[RK_SHAPE_LAYERS]);
+                           line->flags.size[RK_SHAPE_LAYERS]);
         }
     }
     return count == 0 ? RK_OK
@@ -585,7 +363,7 @@ rk_status rk_launch_check_model(const rk_request *request, rk_error *err)
     if (line->model && request->model == line->model) {
         return check_whole(line, err);
     }
-    if (line->given == 0 || !request->model) {
+    if (line->flags.given == 0 || !request->model) {
         return RK_OK;
     }
     const rk_status status = rk_model_load(request->model, &model, err);

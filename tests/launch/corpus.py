@@ -109,7 +109,7 @@ def differences(row, answer):
         if LEFT_OUT.match(field) or (unsure and name.startswith(unsure)):
             continue
         found = facts.get(name)
-        if isinstance(found, str) and found.startswith("["):
+        if isinstance(value, list) and isinstance(found, str) and found.startswith("["):
             found = json.loads(found)
         yield name, text_of(value), text_of(found)
 

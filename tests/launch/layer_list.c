@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of layers as Megatron-LM writes them. */
-#include "request/launch_layers.h"
+#include "launch/layer_list.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags of Megatron-LM that list layers. */
-#ifndef RK_REQUEST_LAUNCH_LAYERS_H
-#define RK_REQUEST_LAUNCH_LAYERS_H
+#ifndef RK_LAUNCH_LAYER_LIST_H
+#define RK_LAUNCH_LAYER_LIST_H
 
-#include "request/launch_line.h"
+#include "model/model.h"
+
+/* A flag that lists layers: every n-th, or a 1 for each of a kind; neither: not given. */
+typedef struct rk_layer_list {
+    int every, count;
+    uint8_t of[RK_LAYER_MAX];
+} rk_layer_list;
 
 /* Reads "2", "[0,1,1]" or "([0]*3+[1]*58)"; false: it is none of them. */
 bool rk_layer_list_read(const char *text, rk_layer_list *list);

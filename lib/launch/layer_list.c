@@ -3,7 +3,7 @@
  * Lists of layers as Megatron-LM writes them: expressions of Python.
  * Source: moe_freq_type and tuple_type of megatron/training/arguments.py, commit d98e8a64.
  */
-#include "request/launch_layers.h"
+#include "launch/layer_list.h"
 
 #include <ctype.h>
 #include <stdlib.h>

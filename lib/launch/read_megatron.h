@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What launches of the Megatron family have in common: the arithmetic of Megatron-LM's arguments
+ * and what it does where a launch says nothing.
+ */
+#ifndef RK_LAUNCH_READ_MEGATRON_H
+#define RK_LAUNCH_READ_MEGATRON_H
+
+#include "launch/launch.h"
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* As rk_launch_find and its siblings, by a name with dashes that may be spelled with underscores.
+ */
+const rk_launch_key *rk_megatron_find(rk_launch *launch, const char *name);
+const char *rk_megatron_value(rk_launch *launch, const char *name);
+bool rk_megatron_is_on(rk_launch *launch, const char *name, bool usual);
+int64_t rk_megatron_count(rk_launch *launch, const char *name); /* 0: absent, or no number */
+
+/* The first of several names that is there; NULL-terminated. */
+const rk_launch_key *rk_megatron_find_among(rk_launch *launch, const char *const *names);
+
+/* How many of the flags are among the words; NULL-terminated, without dashes. */
+int rk_megatron_count_flags(const rk_launch *launch, const char *const *names);
+
+/* Whether the words have flags as every line of Megatron-LM has them. */
+bool rk_megatron_is_line(const rk_launch *launch);
+
+/* The words of a value joined by "+", which lists of facts have: "core_attn mlp" is two. */
+const char *rk_megatron_join(rk_launch *launch, const char *value);
+
+/* What adapters train, by the names of projections: "attention", "mlp" or both. */
+void rk_megatron_state_adapters(rk_launch *launch, const rk_launch_key *modules);
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+/* What a framework of the family does where a launch says nothing.  All zero is Megatron-LM. */
+typedef struct rk_megatron_usual {
+    int core;               /* release of Megatron core, 12 is 0.12; 0: what the launch says */
+    const char *precision;  /* NULL: fp32 */
+    const char *recompute;  /* granularity; NULL: none */
+    const char *attention;  /* kernel; NULL: auto, or unfused without Transformer Engine */
+    const char *dispatcher; /* NULL: allgather */
+    const char *loss;       /* NULL: unfused */
+    const char *vp;         /* flag with the number of virtual stages; NULL: Megatron-LM's */
+    bool distributed;       /* the distributed optimizer is on */
+    bool whole_experts;     /* an expert is not split over tensor-parallel ranks */
+    bool grouped;           /* experts of a rank are one grouped GEMM */
+    bool no_dropout;        /* dropout is 0, or the model's */
+    bool names_model;       /* the launch names a model and does not describe it */
+    bool last_of_period;    /* of every n layers the last has experts, not the first */
+    bool own_recompute;     /* the reader states recomputation */
+} rk_megatron_usual;
+
+/* The minor number of Megatron core that the launch is for; INT_MAX: the newest. */
+int rk_megatron_core(const rk_launch *launch, const rk_megatron_usual *usual);
+
+/* States what the flags of the family say of the job, and the defaults of what they do not say. */
+rk_status rk_megatron_resolve(rk_launch *launch, const rk_megatron_usual *usual, rk_error *err);
+
+/* A default of the framework for a fact that nothing has stated yet, not even another default. */
+void rk_megatron_assume(rk_launch *launch, const char *field, const char *value);
+void rk_megatron_assume_count(rk_launch *launch, const char *field, int64_t value);
+
+/* The shape of the model that model.name names, a hub id or a path that ends in a name. */
+void rk_megatron_state_named_model(rk_launch *launch);
+
+/* A fact that is true or false, stated by a key or, without one, the default. */
+void rk_megatron_state_truth(rk_launch *launch, const char *field, bool truth,
+                             const rk_launch_key *key);
+
+/* The parts of that. */
+void rk_megatron_state_layout(rk_launch *launch, const rk_megatron_usual *usual);
+void rk_megatron_state_precision(rk_launch *launch, const rk_megatron_usual *usual);
+void rk_megatron_state_recompute(rk_launch *launch, const rk_megatron_usual *usual);
+void rk_megatron_state_kernels(rk_launch *launch, const rk_megatron_usual *usual);
+void rk_megatron_state_experts(rk_launch *launch, const rk_megatron_usual *usual);
+void rk_megatron_state_overlap(rk_launch *launch);
+void rk_megatron_state_offload(rk_launch *launch);
+void rk_megatron_state_document(rk_launch *launch, const rk_megatron_usual *usual);
+void rk_megatron_state_model(rk_launch *launch, const rk_megatron_usual *usual);
+
+/* ---- vocabulary ------------------------------------------------------------------------------ */
+
+/* Entries of a tokenizer by its class, or by the model in its path; 0: not known. */
+int64_t rk_launch_tokenizer_entries(const char *name);
+
+/* The tokens of a vocabulary as rows of the embedding: a multiple of `divisor` x tp. */
+int64_t rk_megatron_pad_vocabulary(int64_t tokens, int64_t divisor, int64_t tp);
+
+#endif

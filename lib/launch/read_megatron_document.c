@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The model document of a launch that describes its model by flags, as the fact model.document. */
+#include "launch/launch_parts.h"
+#include "launch/model_document.h"
+#include "launch/read_megatron.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* Sizes that facts hold, as the framework of the launch means them. */
+static const struct {
+    rk_model_place place;
+    const char *field;
+} sizes[] = {
+    {RK_SHAPE_LAYERS, "model.layers"},         {RK_SHAPE_HIDDEN, "model.hidden"},
+    {RK_SHAPE_HEADS, "model.heads"},           {RK_SHAPE_FFN_WIDTH, "model.ffn"},
+    {RK_SHAPE_KV_HEADS, "model.kv_heads"},     {RK_SHAPE_HEAD_SIZE, "model.head_size"},
+    {RK_SHAPE_EXPERTS, "model.experts"},       {RK_SHAPE_TOP_K, "model.topk"},
+    {RK_SHAPE_EXPERT_FFN, "model.moe_ffn"},    {RK_SHAPE_SHARED_FFN, "model.shared_ffn"},
+    {RK_SHAPE_Q_RANK, "model.mla.q_lora"},     {RK_SHAPE_KV_RANK, "model.mla.kv_lora"},
+    {RK_SHAPE_NOPE_SIZE, "model.mla.qk_nope"}, {RK_SHAPE_ROPE_SIZE, "model.mla.qk_rope"},
+    {RK_SHAPE_VALUE_SIZE, "model.mla.v"},      {RK_SHAPE_VOCAB, "model.vocab"},
+    {RK_SHAPE_LAYERS, "model.layers_real"},    {RK_SHAPE_MTP, "model.mtp"},
+};
+
+/* ---- flags ----------------------------------------------------------------------------------- */
+
+enum { NAMES_MAX = 64 };
+
+/* Whether a flag is taken for the first time, which is then noted; a line may repeat any. */
+static bool is_first(const char *names[NAMES_MAX], size_t *count, const char *name)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return false;
+        }
+    }
+    if (*count < NAMES_MAX) {
+        names[(*count)++] = name;
+    }
+    return true;
+}
+
+/* The last key of the command line that has the name of key `first`. */
+static const rk_launch_key *find_last(const rk_launch *launch, size_t first)
+{
+    const rk_launch_key *last = &launch->keys[first];
+    for (size_t i = first + 1; i < launch->key_count; i++) {
+        const rk_launch_key *key = &launch->keys[i];
+        last = !key->source && strcmp(key->name, last->name) == 0 ? key : last;
+    }
+    return last;
+}
+
+/* Takes the flags that no fact holds; one that is taken is used. */
+static void take_flags(rk_launch *launch, rk_model_flags *flags)
+{
+    const char *names[NAMES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < launch->key_count; i++) {
+        rk_model_flag_kind kind = RK_MODEL_FLAG_ALONE;
+        const char *name = launch->keys[i].name;
+        rk_error ignored;
+        if (launch->keys[i].source || rk_model_flag_place(name, &kind) == RK_SHAPE_COUNT ||
+            !is_first(names, &count, name)) {
+            continue;
+        }
+        const rk_launch_key *key = find_last(launch, i);
+        const char *truth = key->value ? rk_launch_truth_text(key->value) : NULL;
+        const bool off = kind == RK_MODEL_FLAG_ALONE && truth && strcmp(truth, "false") == 0;
+        if (!off && !rk_model_flags_take(flags, name, key->value, &ignored)) {
+            (void)rk_launch_find(launch, name);
+        }
+    }
+}
+
+/* Switches that other frameworks of the family have for the same. */
+static void take_spellings(rk_launch *launch, rk_model_flags *flags)
+{
+    static const struct {
+        const char *name;
+        rk_model_place place;
+    } rows[] = {
+        {"no-position-embedding", RK_SHAPE_ROPE},
+        {"use-llama2-rotary-position-embeddings", RK_SHAPE_ROPE},
+        {"geglu", RK_SHAPE_SWIGLU},
+        {"gelu-tanh", RK_SHAPE_SWIGLU},
+        {"glu-activation", RK_SHAPE_SWIGLU},
+        {"shared-expert-gate", RK_SHAPE_SHARED_GATE},
+        {"use-gated-attention", RK_SHAPE_OUTPUT_GATE},
+    };
+    const char *norm = rk_megatron_value(launch, "normalization");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rk_megatron_find(launch, rows[i].name)) {
+            rk_model_flags_keep(flags, rows[i].place, 1);
+        }
+    }
+    if (norm && strcasecmp(norm, "rmsnorm") == 0) {
+        rk_model_flags_keep(flags, RK_SHAPE_RMS, 1);
+    }
+}
+
+/* ---- layers ---------------------------------------------------------------------------------- */
+
+/* Which of the layers have experts, where a number stands for a rule of another framework. */
+static void list_experts(const rk_launch *launch, const rk_megatron_usual *usual,
+                         rk_model_flags *flags)
+{
+    const int64_t first = rk_launch_count_of(launch, "model.dense_layers_first");
+    const int64_t every = rk_launch_count_of(launch, "model.moe_layer_freq");
+    const int64_t layers = flags->size[RK_SHAPE_LAYERS];
+    if ((first <= 0 && !usual->last_of_period) || layers <= 0 || layers > RK_LAYER_MAX) {
+        return;
+    }
+    flags->experts = (rk_layer_list){.count = (int)layers};
+    for (int i = 0; i < layers; i++) {
+        flags->experts.of[i] =
+            i >= first && (!usual->last_of_period || every <= 1 || (i + 1) % every == 0);
+    }
+}
+
+/* A list for a number of layers other than the model's is none. */
+static bool fits(const rk_layer_list *list, int64_t layers)
+{
+    return list->count == 0 || list->count == layers;
+}
+
+/* Sizes of parts that the model does not have: one expert, latents without latent attention. */
+static void drop_without_effect(const rk_launch *launch, rk_model_flags *flags)
+{
+    if (!rk_launch_fact_of(launch, "model.experts")) {
+        flags->size[RK_SHAPE_EXPERTS] = 0;
+    }
+    if (!rk_launch_holds(launch, "model.mla")) {
+        flags->size[RK_SHAPE_Q_RANK] = 0;
+        flags->size[RK_SHAPE_KV_RANK] = 0;
+    }
+}
+
+/* Full attention in one layer of n, and a delta rule in the others. */
+static void take_interval(rk_launch *launch, rk_model_flags *flags)
+{
+    const int64_t every = rk_megatron_count(launch, "full-attention-interval");
+    if (every > 0 && every <= RK_LAYER_MAX) {
+        rk_model_flags_keep(flags, RK_SHAPE_DELTA, 1);
+        flags->linear = (rk_layer_list){.every = (int)every};
+    }
+}
+
+/* Modules of layers: those of the framework repeat what the flags say. */
+static void mark_modules(rk_launch *launch)
+{
+    const rk_launch_key *spec = rk_megatron_find(launch, "spec");
+    const char *module = spec && spec->value ? spec->value : "";
+    module += strspn(module, "['\"");
+    if (spec && strncmp(module, "megatron.core", 13) != 0 && strncmp(module, "mindspeed", 9) != 0 &&
+        strcmp(module, "local") != 0) {
+        rk_launch_mark(launch, spec->name, RK_KEY_NOT_PRICED,
+                       "layers of another module are taken for those that the flags describe");
+    }
+}
+
+/* ---- the document ---------------------------------------------------------------------------- */
+
+/* What is missing to make a document: a flag, or NULL. */
+static const char *find_missing(const rk_launch *launch, const rk_model_flags *flags)
+{
+    static const rk_model_place needed[] = {RK_SHAPE_HIDDEN, RK_SHAPE_HEADS, RK_SHAPE_VOCAB};
+    const rk_model_place unbuilt = rk_model_flags_unbuilt(flags);
+    const int64_t layers = flags->size[RK_SHAPE_LAYERS];
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+        if (flags->size[needed[i]] <= 0) {
+            return rk_model_flag_name(needed[i]);
+        }
+    }
+    if (layers <= 0 || layers > RK_LAYER_MAX) {
+        return rk_model_flag_name(RK_SHAPE_LAYERS);
+    }
+    return unbuilt != RK_SHAPE_COUNT           ? rk_model_flag_name(unbuilt)
+           : !fits(&flags->experts, layers)    ? "moe-layer-freq"
+           : !fits(&flags->windows, layers)    ? "window-attn-skip-freq"
+           : !fits(&flags->linear, layers)     ? "linear-attention-freq"
+           : rk_launch_has(launch, "yaml-cfg") ? "yaml-cfg"
+                                               : NULL;
+}
+
+void rk_megatron_state_document(rk_launch *launch, const rk_megatron_usual *usual)
+{
+    static const char *const tokenizers[] = {"tokenizer-model", "tokenizer-name-or-path",
+                                             "patch-tokenizer-type", NULL};
+    rk_model_flags flags = {0};
+    char text[RK_MODEL_DOCUMENT_SIZE];
+    take_flags(launch, &flags);
+    take_spellings(launch, &flags);
+    take_interval(launch, &flags);
+    mark_modules(launch);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        const int64_t value = rk_launch_count_of(launch, sizes[i].field);
+        if (value > 0 && value <= INT32_MAX) {
+            rk_model_flags_keep(&flags, sizes[i].place, value);
+        }
+    }
+    drop_without_effect(launch, &flags);
+    if (flags.size[RK_SHAPE_VOCAB] == 0 && !flags.tokenizer[0] &&
+        !rk_megatron_find_among(launch, tokenizers)) {
+        rk_model_flags_keep(
+            &flags, RK_SHAPE_VOCAB,
+            rk_megatron_pad_vocabulary(rk_launch_tokenizer_entries("GPT2BPETokenizer"), 128,
+                                       rk_launch_count_of(launch, "tp")));
+    }
+    list_experts(launch, usual, &flags);
+    const char *missing = find_missing(launch, &flags);
+    if (!missing) {
+        rk_launch_state(launch, "model.document", rk_model_document(&flags, text), RK_FACT_DERIVED,
+                        NULL);
+    } else if (strcmp(missing, "vocab-size") == 0) {
+        static const char note[] = "how many entries it has is not known; add --vocab-size";
+        rk_launch_mark(launch, "tokenizer-", RK_KEY_NOT_PRICED, note);
+        rk_launch_mark(launch, "patch-tokenizer-type", RK_KEY_NOT_PRICED, note);
+    } else {
+        rk_launch_mark(launch, missing, RK_KEY_NOT_PRICED,
+                       "no model can be made of this; give --model");
+    }
+}

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `reckon convert` prints of lines of the Megatron family.
+
+    convert.py RECKON
+"""
+
+import json
+import subprocess
+import sys
+
+RECKON = sys.argv[1]
+LINE = ("torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 8 --hidden-size 1024 --num-attention-heads 16 "
+        "--seq-length 2048 --micro-batch-size 2 --global-batch-size 64 --bf16 ")
+VERL = ("python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen3-8B "
+        "actor_rollout_ref.rollout.name=vllm actor_rollout_ref.rollout.top_p=1 critic.strategy=fsdp ")
+
+# A line, and texts that the answer has.
+SHOWN = [
+    (LINE, ["a launch of megatron-lm", "micro-batch-size, line 1", "framework default"]),
+    (LINE + "--no-such 1", ["Unknown:\n  no-such\n"]),
+    (LINE + "--deterministic-mode", ["Not priced:\n  deterministic-mode: deterministic kernels"]),
+    (VERL, ["actor_rollout_ref.rollout.name and 1 more: generation is not priced",
+            "critic.strategy: the critic is not priced"]),
+]
+REFUSED = [
+    (LINE.replace("pretrain_gpt", "pretrain_t5"), "trains an encoder with a decoder, which is not priced"),
+    ("echo hello", "not a launch of a framework that is known"),
+]
+
+
+def run(line, *options):
+    return subprocess.run([RECKON, "convert", "-", *options], input=line, capture_output=True, text=True, timeout=60)
+
+
+failures = []
+for line, texts in SHOWN:
+    answer = run(line)
+    failures += [f"{line}: no {text!r} in\n{answer.stdout}{answer.stderr}" for text in texts
+                 if text not in answer.stdout]
+    keys = json.loads(run(line, "--json").stdout)["keys"]
+    names = [key["key"] for use in keys.values() for key in use]
+    failures += [f"{line}: {word} is lost" for word in line.split() if word.startswith("--")
+                 and word[2:] not in names and word != "--nproc-per-node"]
+for line, text in REFUSED:
+    answer = run(line)
+    if answer.returncode != 2 or text not in answer.stderr:
+        failures.append(f"{line}: {answer.returncode}, {answer.stderr}")
+print("\n".join(failures))
+sys.exit(1 if failures else 0)
