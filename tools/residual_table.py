@@ -4,7 +4,7 @@
 
     residual_table.py DOCUMENT OUTPUT
 
-defines rk_residuals_built_in (lib/evidence/interval.h), which equals what rk_residuals_load reads.
+defines rk_residuals_built_in (lib/residual/interval.h), which equals what rk_residuals_load reads.
 """
 import json
 import sys
@@ -44,7 +44,7 @@ def main(document, output):
     cells = residuals["cells"]
     ratios = [ratio for cell in cells for ratio in cell["ratios"]]
     with open(output, "w", encoding="utf-8") as out:
-        out.write('#include "evidence/interval.h"\n\nstatic const rk_residual_cell cells[] = {\n')
+        out.write('#include "residual/interval.h"\n\nstatic const rk_residual_cell cells[] = {\n')
         out.writelines(rows_of(cells))
         out.write("};\n\nstatic const double ratios[] = {\n")
         out.writelines(f"    {ratio!r},\n" for ratio in map(float, ratios))

@@ -3,8 +3,8 @@
 #ifndef RK_EVIDENCE_COMPARE_H
 #define RK_EVIDENCE_COMPARE_H
 
-#include "evidence/interval.h"
 #include "evidence/runs.h"
+#include "residual/interval.h"
 
 enum { RK_COMPARED_TEXT = 256, RK_LABEL_TEXT = 64 };
 

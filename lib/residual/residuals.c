@@ -2,9 +2,9 @@
 /* The document of residuals: data/runs/residuals.json, made by `reckon validate --residuals`. */
 #include "base/error.h"
 #include "base/units.h"
-#include "evidence/interval.h"
 #include "io/fields.h"
 #include "io/json_write.h"
+#include "residual/interval.h"
 
 #include <stdio.h>
 #include <string.h>

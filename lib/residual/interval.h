@@ -18,8 +18,8 @@
  * the attention kernel of the run, the error of the rates that are taken instead adds its variance,
  * by the share of attention in the step.
  */
-#ifndef RK_EVIDENCE_INTERVAL_H
-#define RK_EVIDENCE_INTERVAL_H
+#ifndef RK_RESIDUAL_INTERVAL_H
+#define RK_RESIDUAL_INTERVAL_H
 
 #include "estimate/estimate.h"
 

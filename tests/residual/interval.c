@@ -2,7 +2,7 @@
 /* Intervals from small sets of residuals whose answers are known. */
 #include "../evidence/runs_test.h"
 
-#include "evidence/interval.h"
+#include "residual/interval.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "evidence/interval.h"
+#include "residual/interval.h"
 
 #include "base/error.h"
 #include "base/extremes.h"
