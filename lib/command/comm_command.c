@@ -3,8 +3,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/time_text.h"
-#include "comm/nccl.h"
-#include "comm/way.h"
 #include "command/comm.h"
 #include "command/comm_fit.h"
 #include "command/comm_links.h"
@@ -15,7 +13,8 @@
 #include "command/commands.h"
 #include "io/json_write.h"
 #include "report/describe.h"
-#include "system/transport.h"
+#include "system/collective_plan.h"
+#include "system/nccl.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,10 +25,10 @@ struct comm {
     const rk_comm_args *args;
     const rk_system *system;
     rk_group group;
-    const char *algorithm;  /* a name of lib/comm, "best", "all" or "nccl"; NULL: none asked for */
-    rk_way_options options; /* of ways */
-    int64_t placed;         /* ranks with --placement; 0: those of the group */
-    rk_comm_with with;      /* with.system NULL: nothing beside */
+    const char *algorithm; /* a name of plans, "best", "all" or "nccl"; NULL: none asked for */
+    int32_t chunks;        /* as rk_collective_query has them */
+    int64_t placed;        /* ranks with --placement; 0: those of the group */
+    rk_comm_with with;     /* with.system NULL: nothing beside */
 };
 
 /* Ranks of the group. */
@@ -108,7 +107,7 @@ double rk_comm_bus_factor(rk_collective op, double ranks)
 typedef struct timing {
     rk_collective op;
     double bytes, seconds, algorithm, bus; /* the last two in bytes/s */
-    const rk_way *way;                     /* NULL: the choice of estimates */
+    const rk_collective_plan *plan;        /* NULL: the choice of estimates */
     char name[48];                         /* of the algorithm */
 } timing;
 
@@ -122,60 +121,82 @@ static void visit_seconds(const struct comm *comm, timing *t, visit_timing *visi
 }
 
 /* As in estimates; with --algorithm nccl, next to NCCL's choice. */
-static void visit_model(const struct comm *comm, timing *t, double moved, visit_timing *visit,
-                        void *to)
+static void visit_usual(const struct comm *comm, const rk_collective_query *query, timing *t,
+                        visit_timing *visit, void *to)
 {
-    rk_nccl_graph graph;
-    const char *algorithm;
-    t->seconds = rk_collective_choose(comm->system, t->op, moved, &comm->group, &algorithm);
-    (void)snprintf(t->name, sizeof(t->name), "%s", algorithm);
-    if (comm->algorithm && rk_nccl_graph_of(comm->system, &comm->group, &graph) &&
-        (t->op == RK_COLL_ALL_REDUCE || t->op == RK_COLL_REDUCE_SCATTER ||
-         t->op == RK_COLL_ALL_GATHER)) {
-        const rk_nccl_choice choice = rk_nccl_choose(&graph, t->op, moved);
-        (void)snprintf(t->name, sizeof(t->name), "%s, %s",
-                       rk_nccl_algorithm_names[choice.algorithm],
-                       rk_nccl_protocol_names[choice.protocol]);
+    rk_collective_plan plan;
+    if (comm->algorithm) {
+        (void)rk_plan_collective_by_nccl(query, &plan);
+    } else {
+        rk_plan_collective(query, &plan);
     }
+    t->seconds = plan.seconds;
+    (void)snprintf(t->name, sizeof(t->name), "%s%s%s", plan.name, plan.protocol ? ", " : "",
+                   plan.protocol ? plan.protocol : "");
     visit_seconds(comm, t, visit, to);
 }
 
-static void visit_ways(const struct comm *comm, timing *t, double moved, visit_timing *visit,
-                       void *to)
+static void visit_plan(const struct comm *comm, const rk_collective_plan *plan, timing *t,
+                       visit_timing *visit, void *to)
 {
-    rk_way ways[RK_WAY_MAX];
-    const char *asked = comm->algorithm;
-    const bool best = strcmp(asked, "best") == 0, all = strcmp(asked, "all") == 0;
-    const int count =
-        rk_ways_find_with(comm->system, &comm->group, t->op, moved, &comm->options, ways);
-    for (int i = 0; i < count && !(best && i > 0); i++) {
-        if (best || all || strcmp(ways[i].name, asked) == 0) {
-            t->way = &ways[i];
-            t->seconds = ways[i].seconds;
-            (void)snprintf(t->name, sizeof(t->name), ways[i].chunks > 0 ? "%s, chunks %d" : "%s",
-                           ways[i].name, (int)ways[i].chunks);
-            visit_seconds(comm, t, visit, to);
-        }
+    t->plan = plan;
+    t->seconds = plan->seconds;
+    (void)snprintf(t->name, sizeof(t->name), plan->chunks > 0 ? "%s, chunks %d" : "%s", plan->name,
+                   (int)plan->chunks);
+    visit_seconds(comm, t, visit, to);
+}
+
+static rk_status visit_all(const struct comm *comm, const rk_collective_query *query, timing *t,
+                           visit_timing *visit, void *to, rk_error *err)
+{
+    rk_collective_plans all;
+    const rk_status status = rk_list_collective_plans(query, &all, err);
+    for (size_t i = 0; i < all.count; i++) {
+        visit_plan(comm, &all.plans[i], t, visit, to);
     }
+    rk_collective_plans_clear(&all);
+    return status;
 }
 
-/* Bytes that the busiest rank sends, for a message size. */
-static double busiest_bytes(const struct comm *comm, rk_collective op, double bytes)
+/* Of a message size; the busiest rank of an all-to-all may send more. */
+static rk_collective_query query_of(const struct comm *comm, rk_collective op, double bytes)
 {
-    return bytes * (op == RK_COLL_ALL_TO_ALL ? comm->args->imbalance : 1);
+    return (rk_collective_query){
+        .system = comm->system,
+        .group = &comm->group,
+        .op = op,
+        .bytes = bytes * (op == RK_COLL_ALL_TO_ALL ? comm->args->imbalance : 1),
+        .chunks = comm->chunks,
+    };
 }
 
-static void for_each(const struct comm *comm, visit_timing *visit, void *to)
+static rk_status visit_one(const struct comm *comm, rk_collective op, int64_t bytes,
+                           visit_timing *visit, void *to, rk_error *err)
 {
     const char *asked = comm->algorithm;
+    timing t = {.op = op, .bytes = (double)bytes};
+    const rk_collective_query query = query_of(comm, op, t.bytes);
+    rk_collective_plan plan;
+    if (!asked || strcmp(asked, "nccl") == 0) {
+        visit_usual(comm, &query, &t, visit, to);
+    } else if (strcmp(asked, "all") == 0) {
+        return visit_all(comm, &query, &t, visit, to, err);
+    } else if (rk_find_collective_plan(&query, strcmp(asked, "best") == 0 ? NULL : asked, &plan)) {
+        visit_plan(comm, &plan, &t, visit, to);
+    }
+    return RK_OK;
+}
+
+static rk_status for_each(const struct comm *comm, visit_timing *visit, void *to, rk_error *err)
+{
+    rk_status status = RK_OK;
     for (int op = 0; rk_collective_names[op]; op++) {
-        for (int i = 0; comm->args->ops >> op & 1 && i < comm->args->sizes.count; i++) {
-            timing t = {.op = (rk_collective)op, .bytes = (double)comm->args->sizes.values[i]};
-            const double moved = busiest_bytes(comm, t.op, t.bytes);
-            (asked && strcmp(asked, "nccl") != 0 ? visit_ways : visit_model)(comm, &t, moved, visit,
-                                                                             to);
+        for (int i = 0; comm->args->ops >> op & 1 && i < comm->args->sizes.count && !status; i++) {
+            status =
+                visit_one(comm, (rk_collective)op, comm->args->sizes.values[i], visit, to, err);
         }
     }
+    return status;
 }
 
 /* ---- algorithms ------------------------------------------------------------------------------ */
@@ -201,20 +222,21 @@ static void count_timing(void *to, const struct comm *comm, const timing *t)
 static rk_status find_algorithm(struct comm *comm, rk_error *err)
 {
     static const char *const choices[] = {"best", "all", "nccl", NULL};
-    const bool ways = comm->args->explain || comm->args->chunks >= 0;
-    const char *asked = comm->args->algorithm ? comm->args->algorithm : ways ? "best" : NULL;
-    char names[RK_WAY_MAX * 32];
+    const bool plans = comm->args->explain || comm->args->chunks >= 0;
+    const char *asked = comm->args->algorithm ? comm->args->algorithm : plans ? "best" : NULL;
+    char names[(RK_ALGORITHM_COUNT + RK_PLAN_NAME_COUNT) * 32];
     size_t length = 0;
     if (!asked) {
         return RK_OK;
     }
-    comm->algorithm = is_name(asked, choices) ? asked : rk_way_name_of(asked);
+    comm->algorithm = is_name(asked, choices) ? asked : rk_collective_plan_name(asked);
     if (comm->algorithm) {
         return RK_OK;
     }
-    for (int i = 0; i < RK_WAY_MAX; i++) {
-        const char *name =
-            i < RK_ALGORITHM_COUNT ? rk_algorithms[i]->name : rk_way_names[i - RK_ALGORITHM_COUNT];
+    for (int i = 0; i < RK_ALGORITHM_COUNT + RK_PLAN_NAME_COUNT; i++) {
+        const char *name = i < RK_ALGORITHM_COUNT
+                               ? rk_algorithms[i]->name
+                               : rk_collective_plan_names[i - RK_ALGORITHM_COUNT];
         length += (size_t)snprintf(names + length, sizeof(names) - length, "%.29s, ", name);
     }
     return rk_fail(err, RK_ERR_INVALID, "--algorithm must be %sbest, all or nccl, not '%s'", names,
@@ -224,11 +246,7 @@ static rk_status find_algorithm(struct comm *comm, rk_error *err)
 /* The outermost tier that the group spans. */
 static const rk_tier *outermost(const struct comm *comm)
 {
-    int outer = 0;
-    for (int i = 1; i < comm->system->tier_count; i++) {
-        outer = comm->group.within[i] > comm->group.within[i - 1] ? i : outer;
-    }
-    return &comm->system->tiers[outer];
+    return &comm->system->tiers[rk_group_outermost(comm->system, &comm->group)];
 }
 
 /* Refuses algorithms that this group cannot use for any of the collectives. */
@@ -246,9 +264,13 @@ static rk_status check_algorithm(const struct comm *comm, rk_error *err)
                        "NCCL's choice is known for even groups on NVIDIA's accelerators only; "
                        "--algorithm best takes the fastest");
     }
-    for_each(comm, count_timing, &count);
-    if (count == 0 && comm->args->chunks >= 0 && is_name(comm->algorithm, rk_way_names) &&
-        strcmp(comm->algorithm, rk_axes_name) != 0) {
+    const rk_status status = for_each(comm, count_timing, &count, err);
+    if (status) {
+        return status;
+    }
+    if (count == 0 && comm->args->chunks >= 0 &&
+        is_name(comm->algorithm, rk_collective_plan_names) &&
+        strcmp(comm->algorithm, RK_AXES_NAME) != 0) {
         return rk_fail(err, RK_ERR_INVALID,
                        "'%s' uses all tiers at once and has no chunks; leave out --chunks, or name "
                        "an algorithm that runs tier by tier, such as ring",
@@ -320,7 +342,7 @@ static void write_group(FILE *to, const struct comm *comm)
     (void)fprintf(to, "\nchoice    %s\n\n", describe_choice(comm, (char[CHOICE_SIZE]){0}));
 }
 
-/* A way that uses all tiers at once. */
+/* A plan that uses all tiers at once. */
 static void add_whole(rk_table *table, const struct comm *comm, const timing *t)
 {
     char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE];
@@ -341,12 +363,12 @@ static void add_whole(rk_table *table, const struct comm *comm, const timing *t)
 static void add_phases(void *to, const struct comm *comm, const timing *t)
 {
     rk_table *table = to;
-    if (t->way && t->way->phase_count == 0) {
+    if (t->plan && t->plan->phase_count == 0) {
         add_whole(table, comm, t);
     }
-    for (int i = 0; t->way && i < t->way->phase_count; i++) {
-        const rk_way_phase *p = &t->way->phases[i];
-        const rk_wiring wiring = rk_way_wiring(p);
+    for (int i = 0; t->plan && i < t->plan->phase_count; i++) {
+        const rk_collective_phase *p = &t->plan->phases[i];
+        const rk_wiring wiring = rk_phase_wiring(p);
         char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE], link[RK_LINK_NAME_SIZE];
         rk_replay replay;
         rk_error err;
@@ -355,11 +377,12 @@ static void add_phases(void *to, const struct comm *comm, const timing *t)
         rk_table_cell(table, "%s", i > 0 ? "" : t->name);
         rk_table_cell(table, "%s", p->tier->name);
         rk_table_cell(table, "%s", rk_collective_names[p->job.op]);
-        rk_table_cell(table, "%s", p->algorithm ? p->algorithm->name : "axes");
+        rk_table_cell(table, "%s", rk_phase_name(p));
         rk_table_cell(table, "%d", (int)p->job.ranks);
         rk_table_cell(table, "%s", rk_time_text(p->seconds, time));
-        if (rk_way_replay(p, NULL, &replay, &err)) {
-            const double moved = p->busy_s * p->link.bandwidth; /* over one link of a torus */
+        if (rk_phase_replay(p, NULL, &replay, &err)) {
+            const double moved = /* over one link of a torus */
+                rk_phase_busy_seconds(p) * rk_phase_link(p).bandwidth;
             rk_table_cell(table, "%s", "");
             rk_table_cell(table, "%s",
                           p->algorithm ? "" : rk_with_commas((uint64_t)(moved + 0.5), size));
@@ -384,8 +407,8 @@ static void add_links(void *to, const struct comm *comm, const timing *t)
 {
     struct links *links = to;
     (void)comm;
-    if (t->way && !links->status) {
-        links->status = rk_comm_links_add(&links->table, t->way, links->err);
+    if (t->plan && !links->status) {
+        links->status = rk_comm_links_add(&links->table, t->plan, links->err);
     }
 }
 
@@ -393,9 +416,20 @@ static void write_links(void *to, const struct comm *comm, const timing *t)
 {
     struct links *links = to;
     (void)comm;
-    if (t->way && !links->status) {
-        links->status = rk_comm_links_write(links->out, t->op, t->bytes, t->way, links->err);
+    if (t->plan && !links->status) {
+        links->status = rk_comm_links_write(links->out, t->op, t->bytes, t->plan, links->err);
     }
+}
+
+/* Writes a table unless an error came before, and releases it. */
+static rk_status write_if(rk_status status, FILE *to, rk_table *table, rk_table_style style,
+                          rk_error *err)
+{
+    if (status) {
+        rk_table_clear(table);
+        return status;
+    }
+    return rk_write_table(to, table, style, err);
 }
 
 static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style, rk_error *err)
@@ -418,10 +452,10 @@ static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style
     rk_table table;
     (void)fputs("\n", to);
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    for_each(comm, add_phases, &table);
-    rk_status status = rk_write_table(to, &table, style, err);
+    rk_status status = for_each(comm, add_phases, &table, err);
+    status = write_if(status, to, &table, style, err);
     rk_table_init(&all.table, links, sizeof(links) / sizeof(links[0]));
-    for_each(comm, add_links, &all);
+    status = status ? status : for_each(comm, add_links, &all, err);
     status = status ? status : all.status;
     if (status || all.table.cell_count == 0) { /* nothing is sent message by message */
         rk_table_clear(&all.table);
@@ -433,11 +467,11 @@ static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style
 
 static rk_comm_beside beside_of(const struct comm *comm, const timing *t)
 {
+    const rk_collective_query query = query_of(comm, t->op, t->bytes);
     const double other = comm->with.bytes > 0 ? comm->with.bytes : t->bytes;
     rk_comm_with with = comm->with;
-    with.bytes = busiest_bytes(comm, with.op, other);
-    return rk_comm_beside_of(&with, &comm->group, t->op, busiest_bytes(comm, t->op, t->bytes),
-                             t->seconds, t->name);
+    with.bytes = query_of(comm, with.op, other).bytes;
+    return rk_comm_beside_of(&with, &query, t->seconds, t->name);
 }
 
 static void add_beside(void *to, const struct comm *comm, const timing *t)
@@ -462,15 +496,14 @@ static rk_status write_with(FILE *to, const struct comm *comm, rk_table_style st
     }
     (void)fputs(", at the same time\n\n", to);
     rk_table_init(&table, rk_comm_with_columns, RK_COMM_WITH_COLUMNS);
-    for_each(comm, add_beside, &table);
-    return rk_write_table(to, &table, style, err);
+    return write_if(for_each(comm, add_beside, &table, err), to, &table, style, err);
 }
 
 static void add_point(void *to, const struct comm *comm, const timing *t)
 {
     char name[RK_COMM_LINE_NAME_SIZE];
     const bool all = comm->algorithm && strcmp(comm->algorithm, "all") == 0;
-    const char *algorithm = all ? t->way->name : NULL;
+    const char *algorithm = all ? t->plan->name : NULL;
     (void)snprintf(name, sizeof(name), "%s%s%s", rk_collective_names[t->op], algorithm ? ", " : "",
                    algorithm ? algorithm : "");
     rk_comm_lines_add(to, name, t->bytes, t->bus);
@@ -485,8 +518,8 @@ static rk_status plot(const rk_job *job, const struct comm *comm, rk_error *err)
     }
     (void)snprintf(title, sizeof(title), "Bus bandwidth of %" PRId64 " ranks on %s", ranks_of(comm),
                    comm->system->name);
-    for_each(comm, add_point, lines);
-    const rk_status status = rk_comm_lines_plot(job, lines, title, comm->args->plot, err);
+    rk_status status = for_each(comm, add_point, lines, err);
+    status = status ? status : rk_comm_lines_plot(job, lines, title, comm->args->plot, err);
     free(lines);
     return status;
 }
@@ -526,8 +559,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
                   rk_describe_tiers(comm->system, words));
     write_group(to, comm);
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    for_each(comm, add_row, &table);
-    const rk_status status = rk_write_table(to, &table, style, err);
+    const rk_status status = write_if(for_each(comm, add_row, &table, err), to, &table, style, err);
     return status ? status : write_more(to, comm, style, err);
 }
 
@@ -545,9 +577,9 @@ static void add_json(void *to, const struct comm *comm, const timing *t)
     rk_json_item(writer);
     rk_json_open(writer, "{");
     rk_json_string(writer, "op", rk_collective_names[t->op]);
-    rk_json_string(writer, "algorithm", t->way ? t->way->name : t->name);
-    if (t->way && t->way->chunks > 0) {
-        rk_json_count(writer, "chunks", (uint64_t)t->way->chunks);
+    rk_json_string(writer, "algorithm", t->plan ? t->plan->name : t->name);
+    if (t->plan && t->plan->chunks > 0) {
+        rk_json_count(writer, "chunks", (uint64_t)t->plan->chunks);
     }
     rk_json_real(writer, "bytes", t->bytes);
     rk_json_real(writer, "seconds", t->seconds);
@@ -567,6 +599,13 @@ static void add_json(void *to, const struct comm *comm, const timing *t)
     rk_json_close(writer, "}");
 }
 
+/* Keeps an error that came before. */
+static rk_status close_after(rk_status status, rk_out *out, rk_error *err)
+{
+    const rk_status closed = rk_out_close(out, status ? NULL : err);
+    return status ? status : closed;
+}
+
 static rk_status write_data(const rk_job *job, const struct comm *comm, rk_error *err)
 {
     rk_out *out;
@@ -577,14 +616,12 @@ static rk_status write_data(const rk_job *job, const struct comm *comm, rk_error
     if (comm->args->csv && comm->args->explain) {
         struct links links = {.out = out, .err = err};
         rk_out_text(out, RK_COMM_LINKS_TITLE);
-        for_each(comm, write_links, &links);
-        const rk_status closed = rk_out_close(out, links.status ? NULL : err);
-        return links.status ? links.status : closed;
+        const rk_status listed = for_each(comm, write_links, &links, err);
+        return close_after(listed ? listed : links.status, out, err);
     }
     if (comm->args->csv) {
         rk_out_text(out, "op,ranks,ranks_per_node,bytes,us\n");
-        for_each(comm, add_csv, out);
-        return rk_out_close(out, err);
+        return close_after(for_each(comm, add_csv, out, err), out, err);
     }
     rk_json_writer writer = {.out = out, .indented = true};
     rk_json_open_answer(&writer);
@@ -593,11 +630,11 @@ static rk_status write_data(const rk_job *job, const struct comm *comm, rk_error
     rk_json_count(&writer, "ranks_of_innermost_domain", (uint64_t)comm->group.within[0]);
     rk_json_string(&writer, "choice", describe_choice(comm, (char[CHOICE_SIZE]){0}));
     rk_json_open_member(&writer, "collectives", "[");
-    for_each(comm, add_json, &writer);
+    const rk_status listed = for_each(comm, add_json, &writer, err);
     rk_json_close(&writer, "]");
     rk_json_close(&writer, "}");
     rk_out_text(out, "\n");
-    return rk_out_close(out, err);
+    return close_after(listed, out, err);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -629,14 +666,14 @@ static rk_status place_with(struct comm *comm, rk_error *err)
                          &comm->with.group, err);
 }
 
-/* The group, and what the ways need to know of it. */
+/* The group, and what plans need to know of it. */
 static rk_status place(struct comm *comm, rk_system *system, rk_error *err)
 {
     const rk_comm_args *args = comm->args;
     int64_t ranks = args->ranks;
-    comm->options.chunks = args->chunks < 0    ? RK_WAY_AS_MEASURED
-                           : args->chunks == 0 ? RK_WAY_BEST_CHUNKS
-                                               : (int32_t)args->chunks;
+    comm->chunks = args->chunks < 0    ? RK_CHUNKS_AS_MEASURED
+                   : args->chunks == 0 ? RK_CHUNKS_BEST
+                                       : (int32_t)args->chunks;
     if (args->placement.count > 0) {
         return rk_comm_place_unevenly(system, &args->placement, &comm->group, &comm->placed, err);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links, routes and what collectives take on topologies, against the textbook. */
-#include "collective/hierarchical.h"
+#include "collective/concurrent.h"
 
 #include "check.h"
 
@@ -232,7 +232,7 @@ static void test_torus(void **state)
     assert_true(plane < line / 2);
 }
 
-/* ---- two levels ---------------------------------------------------------------------------- */
+/* ---- servers ------------------------------------------------------------------------------- */
 
 /* UT-36: 1 GiB over 4 servers of 8; NICs 50 GB/s after 10 us, mesh links 56 GB/s after 5 us. */
 static void test_concurrent(void **state)
@@ -254,59 +254,21 @@ static void test_concurrent(void **state)
                  concurrent, 1e-12);
     assert_close(rk_concurrent_seconds(RK_COLL_ALL_REDUCE, S, 4, 8, &nic, &pair), 2 * concurrent,
                  1e-12);
-    double phases[RK_PHASE_MAX];
-    const rk_two_levels levels = {.servers = 4,
-                                  .local = 8,
-                                  .inside = &rk_algorithm_mesh,
-                                  .between = &rk_algorithm_ring,
-                                  .inside_link = pair,
-                                  .between_link = nic};
-    const int count = rk_two_levels_phases(&levels, RK_COLL_ALL_GATHER, S, phases);
-    assert_int_equal(count, 2);
-    assert_close(rk_phases_seconds(phases, count, 1, 0), 4.445e-3, 5e-3);
 }
 
-/* UT-37: of 4 GiB over 4 x 8 the part between servers takes 16.11 ms. */
-static void test_phases(void **state)
-{
-    const rk_two_levels levels = {.servers = 4,
-                                  .local = 8,
-                                  .inside = &rk_algorithm_ring,
-                                  .between = &rk_algorithm_ring,
-                                  .inside_link = {900e9, 0},
-                                  .between_link = {50e9, 0}};
-    double phases[RK_PHASE_MAX];
-    (void)state;
-    assert_int_equal(rk_two_levels_phases(&levels, RK_COLL_ALL_REDUCE, 0x1p32, phases), 3);
-    assert_close(phases[1], 16.11e-3, 1e-3);
-    assert_int_equal(rk_two_levels_phases(&levels, RK_COLL_ALL_TO_ALL, 0x1p32, phases), 0);
-
-    /* chunks overlap phases: never below the longest, never above the sum, best where promised */
-    const double s[] = {4e-3, 16e-3, 4e-3};
-    const double best = rk_phases_best_chunks(s, 3, 1e-6);
-    assert_close(best, sqrt(8e-3 / 1e-6), 1e-12);
-    assert_close(rk_phases_seconds(s, 3, 1, 0), 24e-3, 1e-12);
-    assert_true(rk_phases_seconds(s, 3, best, 1e-6) > 16e-3);
-    assert_true(rk_phases_seconds(s, 3, best, 1e-6) <= rk_phases_seconds(s, 3, best / 2, 1e-6));
-    assert_true(rk_phases_seconds(s, 3, best, 1e-6) <= rk_phases_seconds(s, 3, best * 2, 1e-6));
-}
-
-/* Flat all-to-all equals its messages on servers; two levels send fewer, larger messages. */
+/* Of a flat all-to-all each message takes the links of its tier, and nothing is shared. */
 static void test_exchange(void **state)
 {
-    const rk_link inside = {450e9, 2e-6}, nic = {50e9, 8e-6};
     const rk_wiring w = {.kind = RK_WIRING_SERVERS,
                          .ranks = 32,
-                         .bandwidth = nic.bandwidth,
-                         .latency = nic.latency,
+                         .bandwidth = 50e9,
+                         .latency = 8e-6,
                          .local = 8,
-                         .local_bandwidth = inside.bandwidth,
-                         .local_latency = inside.latency};
+                         .local_bandwidth = 450e9,
+                         .local_latency = 2e-6};
     (void)state;
     assert_close(replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, 1e9, &w).seconds,
-                 rk_flat_exchange_seconds(1e9, 4, 8, &inside, &nic), 1e-12);
-    assert_close(rk_two_level_exchange_seconds(1e9, 4, 8, &inside, &nic),
-                 10e-6 + 1e9 * 7 / 8 / 450e9 + 1e9 * 3 / 4 / 50e9, 1e-12);
+                 8e-6 + fmax(1e9 * 7 / 32 / 450e9, 1e9 * 24 / 32 / 50e9), 1e-12);
 }
 
 int main(void)
@@ -316,8 +278,7 @@ int main(void)
         cmocka_unit_test(test_cube_mesh),    cmocka_unit_test(test_fat_tree),
         cmocka_unit_test(test_near_and_far), cmocka_unit_test(test_rails),
         cmocka_unit_test(test_dragonfly),    cmocka_unit_test(test_torus),
-        cmocka_unit_test(test_concurrent),   cmocka_unit_test(test_phases),
-        cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_concurrent),   cmocka_unit_test(test_exchange),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

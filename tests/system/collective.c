@@ -71,7 +71,7 @@ static void test_servers_of_meshes(void **state)
     s.tiers[0].step_latency = 5e-6;
     s.tiers[1].step_latency = 10e-6;
     s.tiers[1].serial = 1;
-    /* the published pipeline; one level after the other takes 4.445 ms (tests/collective/way.c) */
+    /* the published pipeline; one level after the other takes 4.445 ms (tests/collective/plan.c) */
     const double both = seconds(&s, RK_COLL_ALL_GATHER, GiB, 32, 1);
     assert_near(both, 2.647e-3, 1e-3);
     assert_near(seconds(&s, RK_COLL_ALL_REDUCE, GiB, 32, 1), 2 * both, 1e-9);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways to run collectives on systems: closed forms against messages on links, published cases. */
-#include "comm/way.h"
-#include "comm/nccl.h"
-#include "system/transport.h"
+/* Plans of collectives on systems: closed forms against messages on links, published cases. */
+#include "system/collective_plan.h"
+#include "system/nccl.h"
 
 #include "check.h"
 
@@ -33,12 +32,29 @@ static int32_t draw(uint64_t *seed, int32_t low, int32_t high)
     return low + (int32_t)((*seed >> 33) % (uint64_t)(high - low + 1));
 }
 
-/* The way of a name; NULL: the group has none. */
-static const rk_way *named(const rk_way *ways, int count, const char *name)
+static rk_collective_plans list_chunked(const rk_system *system, const rk_group *group,
+                                        rk_collective op, double bytes, int32_t chunks)
 {
-    for (int i = 0; i < count; i++) {
-        if (strcmp(ways[i].name, name) == 0) {
-            return &ways[i];
+    const rk_collective_query query = {system, group, op, bytes, chunks};
+    rk_collective_plans plans;
+    rk_error err;
+    assert_int_equal(rk_list_collective_plans(&query, &plans, &err), RK_OK);
+    assert_true(plans.count >= 1);
+    return plans;
+}
+
+static rk_collective_plans list(const rk_system *system, const rk_group *group, rk_collective op,
+                                double bytes)
+{
+    return list_chunked(system, group, op, bytes, RK_CHUNKS_AS_MEASURED);
+}
+
+/* The plan of a name; NULL: the group has none. */
+static const rk_collective_plan *named(const rk_collective_plans *plans, const char *name)
+{
+    for (size_t i = 0; i < plans->count; i++) {
+        if (strcmp(plans->plans[i].name, name) == 0) {
+            return &plans->plans[i];
         }
     }
     return NULL;
@@ -47,30 +63,48 @@ static const rk_way *named(const rk_way *ways, int count, const char *name)
 static double seconds_of(const rk_system *system, int32_t ranks, rk_collective op, double bytes,
                          const char *name)
 {
-    rk_way ways[RK_WAY_MAX];
     const rk_group group = rk_group_packed(system, ranks, 1);
-    const rk_way *way = named(ways, rk_ways_find(system, &group, op, bytes, ways), name);
-    assert_non_null(way);
-    return way->seconds;
+    const rk_collective_query query = {system, &group, op, bytes, RK_CHUNKS_AS_MEASURED};
+    rk_collective_plan plan;
+    assert_true(rk_find_collective_plan(&query, name, &plan));
+    return plan.seconds;
 }
 
 /* ---- phases against their messages --------------------------------------------------------- */
 
-static void check_phases(const rk_way *way)
+static void check_phases(const rk_collective_plan *plan)
 {
     double sum = 0, longest = 0;
-    for (int i = 0; i < way->phase_count; i++) {
-        const rk_way_phase *p = &way->phases[i];
+    for (int i = 0; i < plan->phase_count; i++) {
+        const rk_collective_phase *p = &plan->phases[i];
+        const rk_link link = rk_phase_link(p);
         rk_replay replay;
         rk_error err;
-        assert_int_equal(rk_way_replay(p, NULL, &replay, &err), RK_OK);
-        assert_close(replay.seconds, p->wire_s, 1e-9);
+        assert_int_equal(rk_phase_replay(p, NULL, &replay, &err), RK_OK);
+        assert_close(replay.seconds,
+                     rk_phase_fixed_seconds(p) +
+                         rk_algorithm_seconds(p->algorithm, &p->job, &link, 0),
+                     1e-9);
         sum += p->seconds;
         longest = fmax(longest, p->seconds);
     }
-    if (way->phase_count > 0) {
-        assert_true(longest <= way->seconds && way->seconds <= sum * (1 + 1e-12));
+    if (plan->phase_count > 0) {
+        assert_true(longest <= plan->seconds && plan->seconds <= sum * (1 + 1e-12));
     }
+}
+
+/* Whoever asks for one plan gets that of the list. */
+static void check_found(const rk_collective_query *query, const rk_collective_plans *plans)
+{
+    rk_collective_plan found;
+    assert_true(rk_find_collective_plan(query, NULL, &found));
+    assert_string_equal(found.name, plans->plans[0].name);
+    for (size_t i = 0; i < plans->count; i++) {
+        assert_true(rk_find_collective_plan(query, plans->plans[i].name, &found));
+        assert_close(found.seconds, plans->plans[i].seconds, 0);
+        assert_int_equal(found.phase_count, plans->plans[i].phase_count);
+    }
+    assert_false(rk_find_collective_plan(query, "rings", &found));
 }
 
 /* On random machines and groups every phase takes what its messages take on the links. */
@@ -94,18 +128,20 @@ static void test_phases(void **state)
         const rk_group group =
             rk_group_packed(&s, draw(&seed, 2, (int32_t)(local * nodes * 4)), draw(&seed, 1, 3));
         const rk_collective op = (rk_collective)draw(&seed, 0, RK_COLL_COUNT - 1);
-        rk_way ways[RK_WAY_MAX];
         if (group.size > s.tiers[2].size / 3) {
             continue;
         }
-        const int count = rk_ways_find(&s, &group, op, draw(&seed, 1, 100000) * 1e3, ways);
-        assert_true(count >= 1 && count <= RK_WAY_MAX);
-        for (int i = 0; i < count; i++) {
-            assert_true(i == 0 || ways[i - 1].seconds <= ways[i].seconds);
-            assert_true(ways[i].seconds > 0);
-            check_phases(&ways[i]);
-            checked += ways[i].phase_count;
+        const rk_collective_query query = {
+            .system = &s, .group = &group, .op = op, .bytes = draw(&seed, 1, 100000) * 1e3};
+        rk_collective_plans plans = list(&s, &group, op, query.bytes);
+        for (size_t i = 0; i < plans.count; i++) {
+            assert_true(i == 0 || plans.plans[i - 1].seconds <= plans.plans[i].seconds);
+            assert_true(plans.plans[i].seconds > 0);
+            check_phases(&plans.plans[i]);
+            checked += plans.plans[i].phase_count;
         }
+        check_found(&query, &plans);
+        rk_collective_plans_clear(&plans);
     }
     assert_true(checked > 1000);
 }
@@ -231,42 +267,45 @@ static void test_best(void **state)
 {
     const rk_system s = {.tier_count = 1, .tiers = {tier(RK_TIER_FABRIC, 64, 50e9, 5e-6)}};
     const rk_group group = rk_group_packed(&s, 64, 1);
-    rk_way ways[RK_WAY_MAX];
     (void)state;
-    const int count = rk_ways_find(&s, &group, RK_COLL_ALL_GATHER, 1024, ways);
-    assert_true(named(ways, count, "ring")->seconds > 63 * 5e-6);
-    assert_true(named(ways, count, "pat")->seconds < 6.1 * 5e-6);
-    assert_null(named(ways, count, "tree"));
-    assert_null(named(ways, count, "flat-ring")); /* one tier */
-    assert_int_equal(rk_ways_find(&s, &group, RK_COLL_SEND, 1e6, ways), 1);
-    assert_close(ways[0].seconds, 5e-6 + 1e6 / 50e9, 1e-9);
+    rk_collective_plans plans = list(&s, &group, RK_COLL_ALL_GATHER, 1024);
+    assert_true(named(&plans, "ring")->seconds > 63 * 5e-6);
+    assert_true(named(&plans, "pat")->seconds < 6.1 * 5e-6);
+    assert_null(named(&plans, "tree"));
+    assert_null(named(&plans, "flat-ring")); /* one tier */
+    rk_collective_plans_clear(&plans);
+    plans = list(&s, &group, RK_COLL_SEND, 1e6);
+    assert_int_equal(plans.count, 1);
+    assert_close(plans.plans[0].seconds, 5e-6 + 1e6 / 50e9, 1e-9);
+    rk_collective_plans_clear(&plans);
 }
 
 /*
  * In one tier, and by one ring through all, an algorithm takes here what estimates take for it, and
- * no estimate in one tier is below the cheapest way.
+ * no estimate in one tier is below the cheapest plan.
  */
 static void check_agreement(const rk_system *s, int32_t most, uint64_t *seed, int *same)
 {
     const rk_group group = rk_group_packed(s, draw(seed, 2, most), 1);
     const rk_collective op = (rk_collective)draw(seed, 0, RK_COLL_COUNT - 1);
     const double bytes = exp(draw(seed, 0, 24));
-    rk_way ways[RK_WAY_MAX];
-    const char *algorithm;
+    rk_collective_plan usual;
     rk_system plain = *s;
     plain.accelerator.measured = NULL;
     for (int i = 0; i < plain.tier_count; i++) {
         plain.tiers[i].side_count = 0;
     }
-    const double estimate = rk_collective_choose(&plain, op, bytes, &group, &algorithm);
-    const int count = rk_ways_find(&plain, &group, op, bytes, ways);
-    const rk_way *way = named(ways, count, algorithm);
+    rk_plan_collective(&(rk_collective_query){&plain, &group, op, bytes, 0}, &usual);
+    assert_close(rk_collective_seconds(&plain, op, bytes, &group), usual.seconds, 0);
+    rk_collective_plans plans = list(&plain, &group, op, bytes);
+    const rk_collective_plan *plan = named(&plans, usual.name);
     const bool one = group.within[0] == group.size;
-    assert_true(!one || ways[0].seconds <= estimate * (1 + 1e-12));
-    if (way && (one || strcmp(algorithm, "flat-ring") == 0)) {
-        assert_close(way->seconds, estimate, 1e-12);
+    assert_true(!one || plans.plans[0].seconds <= usual.seconds * (1 + 1e-12));
+    if (plan && (one || strcmp(usual.name, RK_FLAT_RING_NAME) == 0)) {
+        assert_close(plan->seconds, usual.seconds, 1e-12);
         ++*same;
     }
+    rk_collective_plans_clear(&plans);
 }
 
 static void test_agreement(void **state)
@@ -295,24 +334,86 @@ static void test_tiers_left_out(void **state)
 {
     rk_system s = servers(RK_TIER_SWITCH, 8, 450e9, 50e9);
     rk_group group = rk_group_packed(&s, 8, 8);
-    rk_way ways[RK_WAY_MAX];
     rk_replay replay;
     rk_error err;
     (void)state;
-    const int count = rk_ways_find(&s, &group, RK_COLL_ALL_REDUCE, 1e8, ways);
-    for (int i = 0; i < count; i++) {
-        assert_true(ways[i].phase_count <= 1);
+    rk_collective_plans plans = list(&s, &group, RK_COLL_ALL_REDUCE, 1e8);
+    for (size_t i = 0; i < plans.count; i++) {
+        assert_true(plans.plans[i].phase_count <= 1);
     }
+    rk_collective_plans_clear(&plans);
     s.tiers[0] = tier(RK_TIER_TORUS, 256, 180e9, 1e-6);
     s.tiers[0].axes = 2;
     s.tiers[0].ring = 16;
     s.tiers[1].size = 1024;
     group = rk_group_packed(&s, 256, 1);
-    assert_int_equal(rk_ways_find(&s, &group, RK_COLL_ALL_REDUCE, 1e8, ways), 1);
-    assert_string_equal(ways[0].name, "axes");
-    assert_close(ways[0].seconds, rk_collective_seconds(&s, RK_COLL_ALL_REDUCE, 1e8, &group),
+    plans = list(&s, &group, RK_COLL_ALL_REDUCE, 1e8);
+    assert_int_equal(plans.count, 1);
+    assert_string_equal(plans.plans[0].name, "axes");
+    assert_close(plans.plans[0].seconds, rk_collective_seconds(&s, RK_COLL_ALL_REDUCE, 1e8, &group),
                  1e-12);
-    assert_int_equal(rk_way_replay(&ways[0].phases[0], NULL, &replay, &err), RK_ERR_INVALID);
+    assert_int_equal(rk_phase_replay(&plans.plans[0].phases[0], NULL, &replay, &err),
+                     RK_ERR_INVALID);
+    rk_collective_plans_clear(&plans);
+}
+
+/* ---- the usual plan ------------------------------------------------------------------------ */
+
+/* Its phases: what each tier runs, on which part of the tensor, and how they overlap. */
+static void test_usual(void **state)
+{
+    rk_system s = servers(RK_TIER_SWITCH, 8, 450e9, 50e9);
+    const rk_group group = rk_group_packed(&s, 32, 1);
+    rk_collective_query query = {.system = &s, .group = &group, .bytes = 1e9};
+    rk_collective_plan plan;
+    (void)state;
+    s.tiers[0].in_network_reduce = true;
+    s.tiers[0].reduce_share = 1;
+    s.tiers[1].serial = 0.25;
+    s.tiers[1].step_latency = 5e-6;
+    rk_plan_collective(&query, &plan);
+    assert_string_equal(plan.name, "tree");
+    assert_int_equal(plan.phase_count, 2);
+    assert_ptr_equal(plan.phases[0].algorithm, &rk_algorithm_in_network);
+    assert_ptr_equal(plan.phases[0].tier, &s.tiers[0]);
+    assert_close(plan.phases[0].job.bytes, 1e9, 1e-12);
+    assert_ptr_equal(plan.phases[1].algorithm, &rk_algorithm_tree);
+    assert_close(plan.phases[1].job.bytes, 1e9 / 8, 1e-12);
+    const double a = plan.phases[0].seconds, b = plan.phases[1].seconds;
+    assert_close(plan.seconds, fmax(a, b) + 0.25 * fmin(a, b), 1e-12);
+
+    s.tiers[0].in_network_reduce = false; /* NCCL has the ring alone */
+    s.tiers[1].step_latency = 0;
+    s.tiers[1].serial = 1;
+    rk_plan_collective(&query, &plan);
+    assert_string_equal(plan.name, RK_FLAT_RING_NAME);
+    assert_int_equal(plan.phase_count, 0);
+
+    s.tiers[1].fits[RK_COLL_ALL_REDUCE] = (rk_tier_fit){1e-5, 3e-5, 1, 0};
+    rk_plan_collective(&query, &plan);
+    assert_string_equal(plan.name, RK_FIT_NAME);
+}
+
+/* NCCL's tuner gives its own names to the plan, and leaves its time. */
+static void test_usual_by_nccl(void **state)
+{
+    rk_system s = servers(RK_TIER_SWITCH, 8, 450e9, 50e9);
+    const rk_group group = rk_group_packed(&s, 32, 1);
+    rk_collective_query query = {.system = &s, .group = &group, .bytes = 1e9};
+    rk_collective_plan usual, plan;
+    (void)state;
+    rk_plan_collective(&query, &usual);
+    assert_null(usual.protocol);
+    assert_false(rk_plan_collective_by_nccl(&query, &plan));
+    assert_string_equal(plan.name, usual.name);
+    s.accelerator.generation = RK_GENERATION_HOPPER;
+    assert_true(rk_plan_collective_by_nccl(&query, &plan));
+    assert_string_equal(plan.name, "ring");
+    assert_string_equal(plan.protocol, "simple");
+    assert_close(plan.seconds, usual.seconds, 0);
+    query.op = RK_COLL_ALL_TO_ALL;
+    assert_false(rk_plan_collective_by_nccl(&query, &plan));
+    assert_string_equal(plan.name, "direct");
 }
 
 /* ---- slices of a torus --------------------------------------------------------------------- */
@@ -378,32 +479,32 @@ static void test_slices(void **state)
 /* ---- chunks -------------------------------------------------------------------------------- */
 
 /* Chunks go through the phases; a tier works on one at a time, the oldest that waits first. */
-static double simulate_chunks(const rk_way *way, const rk_tier *tiers)
+static double simulate_chunks(const rk_collective_plan *plan, const rk_tier *tiers)
 {
     double ready[64] = {0}, end = 0; /* of chunks: when the next phase may begin */
     int next[64] = {0};
     double free_at[RK_TIER_MAX] = {0};
-    for (int left = way->chunks * way->phase_count; left > 0; left--) {
+    for (int left = plan->chunks * plan->phase_count; left > 0; left--) {
         int first = -1;
         double start = HUGE_VAL;
-        for (int c = 0; c < way->chunks; c++) {
-            if (next[c] < way->phase_count) {
-                const double t = fmax(ready[c], free_at[way->phases[next[c]].tier - tiers]);
+        for (int c = 0; c < plan->chunks; c++) {
+            if (next[c] < plan->phase_count) {
+                const double t = fmax(ready[c], free_at[plan->phases[next[c]].tier - tiers]);
                 first = t < start ? c : first;
                 start = fmin(t, start);
             }
         }
-        const rk_way_phase *p = &way->phases[next[first]++];
+        const rk_collective_phase *p = &plan->phases[next[first]++];
         ready[first] = free_at[p->tier - tiers] = start + p->seconds;
         end = fmax(end, ready[first]);
     }
     return end;
 }
 
-/* Who asks for chunks gets them from every way, and no way that has none. */
+/* Whoever asks for chunks gets plans in chunks only. */
 static void test_asked_chunks(void **state)
 {
-    static const int32_t asked[] = {1, 4, RK_WAY_BEST_CHUNKS};
+    static const int32_t asked[] = {1, 4, RK_CHUNKS_BEST};
     rk_system s;
     rk_error err;
     (void)state;
@@ -411,13 +512,13 @@ static void test_asked_chunks(void **state)
     const rk_group group = rk_group_packed(&s, 64, 1);
     for (int op = 0; op < RK_COLL_COUNT; op++) {
         for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
-            rk_way ways[RK_WAY_MAX];
-            const int count = rk_ways_find_with(&s, &group, (rk_collective)op, 0x1p30,
-                                                &(rk_way_options){.chunks = asked[i]}, ways);
-            assert_true(count >= 1);
-            for (int k = 0; k < count; k++) {
-                assert_true(asked[i] > 0 ? ways[k].chunks == asked[i] : ways[k].chunks >= 1);
+            rk_collective_plans plans =
+                list_chunked(&s, &group, (rk_collective)op, 0x1p30, asked[i]);
+            for (size_t k = 0; k < plans.count; k++) {
+                const int32_t chunks = plans.plans[k].chunks;
+                assert_true(asked[i] > 0 ? chunks == asked[i] : chunks >= 1);
             }
+            rk_collective_plans_clear(&plans);
         }
     }
     rk_system_clear(&s);
@@ -435,68 +536,71 @@ static void test_chunks(void **state)
         const rk_group group = rk_group_packed(&s, 8 * draw(&seed, 2, 8), 1);
         const rk_collective op = ops[draw(&seed, 0, 3)];
         const double bytes = ldexp(1e4, draw(&seed, 0, 16));
-        rk_way serial[RK_WAY_MAX], parts[RK_WAY_MAX], best[RK_WAY_MAX];
         const int32_t chunks = draw(&seed, 2, 64);
-        const int count =
-            rk_ways_find_with(&s, &group, op, bytes, &(rk_way_options){.chunks = 1}, serial);
-        rk_ways_find_with(&s, &group, op, bytes, &(rk_way_options){.chunks = chunks}, parts);
-        rk_ways_find_with(&s, &group, op, bytes, &(rk_way_options){.chunks = RK_WAY_BEST_CHUNKS},
-                          best);
-        for (int k = 0; k < count; k++) {
+        rk_collective_plans serial = list_chunked(&s, &group, op, bytes, 1);
+        rk_collective_plans parts = list_chunked(&s, &group, op, bytes, chunks);
+        rk_collective_plans best = list_chunked(&s, &group, op, bytes, RK_CHUNKS_BEST);
+        for (size_t k = 0; k < serial.count; k++) {
+            const rk_collective_plan *one = &serial.plans[k];
             double sum = 0, longest = 0;
-            if (serial[k].phase_count == 0) { /* all tiers at once */
-                continue;
+            assert_true(one->phase_count > 0);
+            for (int p = 0; p < one->phase_count; p++) {
+                sum += one->phases[p].seconds;
             }
-            for (int p = 0; p < serial[k].phase_count; p++) {
-                sum += serial[k].phases[p].seconds;
+            assert_close(one->seconds, sum, 1e-12);
+            const rk_collective_plan *plan = named(&parts, one->name);
+            assert_int_equal(plan->chunks, chunks);
+            assert_true(named(&best, one->name)->seconds <= one->seconds * (1 + 1e-12));
+            for (int p = 0; p < plan->phase_count; p++) {
+                longest = fmax(longest, plan->phases[p].seconds);
             }
-            assert_close(serial[k].seconds, sum, 1e-12);
-            const rk_way *way = named(parts, count, serial[k].name);
-            const rk_way *fastest = named(best, count, serial[k].name);
-            assert_int_equal(way->chunks, chunks);
-            assert_true(fastest->seconds <= serial[k].seconds * (1 + 1e-12));
-            for (int p = 0; p < way->phase_count; p++) {
-                longest = fmax(longest, way->phases[p].seconds);
-            }
-            const double simulated = simulate_chunks(way, s.tiers);
+            const double simulated = simulate_chunks(plan, s.tiers);
             /* two phases in one tier leave gaps that the closed form does not count, or fill some
              */
-            assert_true(way->phase_count == 3 ? fabs(simulated - way->seconds) <= 2 * longest
-                                              : fabs(simulated / way->seconds - 1) < 1e-12);
+            assert_true(plan->phase_count == 3 ? fabs(simulated - plan->seconds) <= 2 * longest
+                                               : fabs(simulated / plan->seconds - 1) < 1e-12);
         }
+        rk_collective_plans_clear(&serial);
+        rk_collective_plans_clear(&parts);
+        rk_collective_plans_clear(&best);
     }
 }
 
 /* ---- nodes with different numbers of ranks ------------------------------------------------- */
+
+static double link_bytes(const rk_collective_phase *phase)
+{
+    return rk_phase_busy_seconds(phase) * rk_phase_link(phase).bandwidth;
+}
 
 static void test_placement(void **state)
 {
     rk_system s = servers(RK_TIER_SWITCH, 8, 450e9, 50e9);
     const rk_group full = rk_group_packed(&s, 32, 1);
     const rk_group group = rk_group_packed(&s, 26, 1); /* 8, 8, 8 and 2 */
-    rk_way even[RK_WAY_MAX], ways[RK_WAY_MAX];
+    rk_collective_plans even, plans;
     (void)state;
     for (int op = 0; op < RK_COLL_COUNT; op++) {
         if (op == RK_COLL_SEND) {
             continue;
         }
-        const int count = rk_ways_find(&s, &full, (rk_collective)op, 1e9, even);
-        const int uneven = rk_ways_find(&s, &group, (rk_collective)op, 1e9, ways);
-        for (int i = 0; i < count; i++) {
-            assert_true(named(ways, uneven, even[i].name)->seconds >= even[i].seconds);
+        even = list(&s, &full, (rk_collective)op, 1e9);
+        plans = list(&s, &group, (rk_collective)op, 1e9);
+        for (size_t i = 0; i < even.count; i++) {
+            assert_true(named(&plans, even.plans[i].name)->seconds >= even.plans[i].seconds);
         }
+        rk_collective_plans_clear(&even);
+        rk_collective_plans_clear(&plans);
         assert_true(rk_collective_seconds(&s, (rk_collective)op, 1e9, &group) >=
                     rk_collective_seconds(&s, (rk_collective)op, 1e9, &full));
     }
     /* two NICs carry what a node sends of an all-reduce, and what it lacks of an all-gather */
-    int count = rk_ways_find(&s, &group, RK_COLL_ALL_REDUCE, 1e9, ways);
-    const rk_way *ring = named(ways, count, "ring");
-    assert_close(ring->phases[1].busy_s * ring->phases[1].link.bandwidth, 2 * 3. / 4 * 1e9 / 2,
-                 1e-12);
-    count = rk_ways_find(&s, &group, RK_COLL_ALL_GATHER, 1e9, ways);
-    ring = named(ways, count, "ring");
-    assert_close(ring->phases[0].busy_s * ring->phases[0].link.bandwidth, 24. / 26 * 1e9 / 2,
-                 1e-12);
+    plans = list(&s, &group, RK_COLL_ALL_REDUCE, 1e9);
+    assert_close(link_bytes(&named(&plans, "ring")->phases[1]), 2 * 3. / 4 * 1e9 / 2, 1e-12);
+    rk_collective_plans_clear(&plans);
+    plans = list(&s, &group, RK_COLL_ALL_GATHER, 1e9);
+    assert_close(link_bytes(&named(&plans, "ring")->phases[0]), 24. / 26 * 1e9 / 2, 1e-12);
+    rk_collective_plans_clear(&plans);
     assert_true(rk_collective_seconds(&s, RK_COLL_ALL_GATHER, 1e9, &group) >=
                 24. / 26 * 1e9 / 1e11);
     assert_true(rk_collective_seconds(&s, RK_COLL_ALL_TO_ALL, 1e9, &group) >=
@@ -506,11 +610,11 @@ static void test_placement(void **state)
 static void test_names(void **state)
 {
     (void)state;
-    assert_string_equal(rk_way_name_of("NVLS"), "in-network");
-    assert_string_equal(rk_way_name_of("H-D_R"), "halving-doubling");
-    assert_string_equal(rk_way_name_of("Ring"), "ring");
-    assert_string_equal(rk_way_name_of("AHC"), "ahc");
-    assert_null(rk_way_name_of("rings"));
+    assert_string_equal(rk_collective_plan_name("NVLS"), "in-network");
+    assert_string_equal(rk_collective_plan_name("H-D_R"), "halving-doubling");
+    assert_string_equal(rk_collective_plan_name("Ring"), "ring");
+    assert_string_equal(rk_collective_plan_name("AHC"), "ahc");
+    assert_null(rk_collective_plan_name("rings"));
 }
 
 int main(void)
@@ -526,6 +630,8 @@ int main(void)
         cmocka_unit_test(test_known),
         cmocka_unit_test(test_best),
         cmocka_unit_test(test_tiers_left_out),
+        cmocka_unit_test(test_usual),
+        cmocka_unit_test(test_usual_by_nccl),
         cmocka_unit_test(test_nccl),
         cmocka_unit_test(test_link_names),
         cmocka_unit_test(test_agreement),

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "system/collective_phase.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void rk_price_phase(const rk_tier_span *span, const rk_algorithm *algorithm, rk_collective op,
+                    double bytes, rk_collective_phase *phase)
+{
+    const rk_tier *tier = span->tier;
+    phase->tier = tier;
+    phase->algorithm = algorithm;
+    phase->job = (rk_collective_job){
+        .op = op, .ranks = (int32_t)ceil(span->units), .bytes = bytes, .chunks = 1};
+    phase->links = span->links;
+    phase->traffic = algorithm
+                         ? rk_traffic_of(tier, algorithm, &phase->job, span->links, span->ranks)
+                         : rk_traffic_on_axes(tier, op, span->units, bytes);
+    phase->seconds = rk_traffic_seconds(tier, &phase->traffic);
+}
+
+const char *rk_phase_name(const rk_collective_phase *phase)
+{
+    return phase->algorithm ? phase->algorithm->name : RK_AXES_NAME;
+}
+
+rk_link rk_phase_link(const rk_collective_phase *phase)
+{
+    const rk_tier *tier = phase->tier;
+    const bool exchange = phase->job.op == RK_COLL_ALL_TO_ALL;
+    const double share = phase->algorithm == &rk_algorithm_in_network ? tier->reduce_share : 1;
+    return (rk_link){
+        .bandwidth = rk_tier_port(tier, exchange, (double)phase->job.ranks, phase->links) *
+                     tier->efficiency * share,
+        .latency = tier->step_latency,
+    };
+}
+
+double rk_phase_busy_seconds(const rk_collective_phase *phase)
+{
+    const rk_traffic *t = &phase->traffic;
+    return t->bytes / (t->bandwidth * phase->tier->efficiency);
+}
+
+double rk_phase_fixed_seconds(const rk_collective_phase *phase)
+{
+    return phase->tier->latency + phase->traffic.start_s;
+}
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+rk_wiring rk_phase_wiring(const rk_collective_phase *phase)
+{
+    const rk_link link = rk_phase_link(phase);
+    const bool mesh = phase->algorithm && phase->tier->kind == RK_TIER_MESH;
+    return (rk_wiring){
+        .kind = mesh ? RK_WIRING_MESH : RK_WIRING_SWITCH,
+        .ranks = phase->job.ranks,
+        .bandwidth = link.bandwidth,
+        .latency = link.latency,
+    };
+}
+
+rk_status rk_phase_replay(const rk_collective_phase *phase, double *loads, rk_replay *replay,
+                          rk_error *err)
+{
+    const rk_wiring wiring = rk_phase_wiring(phase);
+    if (!phase->algorithm) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "messages of rings along the axes of a torus are not listed");
+    }
+    if (phase->job.ranks > RK_PHASE_REPLAY_UNITS) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "messages of %d units in %s are too many to list (at most %d units); lower "
+                       "--ranks",
+                       (int)phase->job.ranks, phase->tier->name, RK_PHASE_REPLAY_UNITS);
+    }
+    double *own = loads ? NULL : calloc((size_t)rk_wiring_links(&wiring), sizeof(*own));
+    if (!loads && !own) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the loads of links");
+    }
+    const rk_status status = rk_algorithm_replay(phase->algorithm, &phase->job, &wiring, 0,
+                                                 loads ? loads : own, replay, err);
+    replay->seconds += status ? 0 : rk_phase_fixed_seconds(phase);
+    free(own);
+    return status;
+}
