@@ -21,6 +21,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A collective of one size by one plan. */
+typedef struct timing {
+    rk_collective op;
+    double bytes, seconds, algorithm, bus; /* the last two in bytes/s */
+    rk_collective_plan plan;
+    bool usual;    /* the choice of estimates, whose plan is not explained */
+    char name[48]; /* of the plan */
+} timing;
+
 struct comm {
     const rk_comm_args *args;
     const rk_system *system;
@@ -29,6 +38,8 @@ struct comm {
     int32_t chunks;        /* as rk_collective_query has them */
     int64_t placed;        /* ranks with --placement; 0: those of the group */
     rk_comm_with with;     /* with.system NULL: nothing beside */
+    timing *timings;       /* owned; for each collective and size those asked for */
+    size_t count, room;
 };
 
 /* Ranks of the group. */
@@ -104,60 +115,6 @@ double rk_comm_bus_factor(rk_collective op, double ranks)
     }
 }
 
-typedef struct timing {
-    rk_collective op;
-    double bytes, seconds, algorithm, bus; /* the last two in bytes/s */
-    const rk_collective_plan *plan;        /* NULL: the choice of estimates */
-    char name[48];                         /* of the algorithm */
-} timing;
-
-typedef void visit_timing(void *to, const struct comm *comm, const timing *timing);
-
-static void visit_seconds(const struct comm *comm, timing *t, visit_timing *visit, void *to)
-{
-    t->algorithm = t->bytes / t->seconds;
-    t->bus = t->algorithm * rk_comm_bus_factor(t->op, (double)ranks_of(comm));
-    visit(to, comm, t);
-}
-
-/* As in estimates; with --algorithm nccl, next to NCCL's choice. */
-static void visit_usual(const struct comm *comm, const rk_collective_query *query, timing *t,
-                        visit_timing *visit, void *to)
-{
-    rk_collective_plan plan;
-    if (comm->algorithm) {
-        (void)rk_plan_collective_by_nccl(query, &plan);
-    } else {
-        rk_plan_collective(query, &plan);
-    }
-    t->seconds = plan.seconds;
-    (void)snprintf(t->name, sizeof(t->name), "%s%s%s", plan.name, plan.protocol ? ", " : "",
-                   plan.protocol ? plan.protocol : "");
-    visit_seconds(comm, t, visit, to);
-}
-
-static void visit_plan(const struct comm *comm, const rk_collective_plan *plan, timing *t,
-                       visit_timing *visit, void *to)
-{
-    t->plan = plan;
-    t->seconds = plan->seconds;
-    (void)snprintf(t->name, sizeof(t->name), plan->chunks > 0 ? "%s, chunks %d" : "%s", plan->name,
-                   (int)plan->chunks);
-    visit_seconds(comm, t, visit, to);
-}
-
-static rk_status visit_all(const struct comm *comm, const rk_collective_query *query, timing *t,
-                           visit_timing *visit, void *to, rk_error *err)
-{
-    rk_collective_plans all;
-    const rk_status status = rk_list_collective_plans(query, &all, err);
-    for (size_t i = 0; i < all.count; i++) {
-        visit_plan(comm, &all.plans[i], t, visit, to);
-    }
-    rk_collective_plans_clear(&all);
-    return status;
-}
-
 /* Of a message size; the busiest rank of an all-to-all may send more. */
 static rk_collective_query query_of(const struct comm *comm, rk_collective op, double bytes)
 {
@@ -170,33 +127,91 @@ static rk_collective_query query_of(const struct comm *comm, rk_collective op, d
     };
 }
 
-static rk_status visit_one(const struct comm *comm, rk_collective op, int64_t bytes,
-                           visit_timing *visit, void *to, rk_error *err)
+static void name_timing(timing *t)
 {
-    const char *asked = comm->algorithm;
-    timing t = {.op = op, .bytes = (double)bytes};
-    const rk_collective_query query = query_of(comm, op, t.bytes);
-    rk_collective_plan plan;
-    if (!asked || strcmp(asked, "nccl") == 0) {
-        visit_usual(comm, &query, &t, visit, to);
-    } else if (strcmp(asked, "all") == 0) {
-        return visit_all(comm, &query, &t, visit, to, err);
-    } else if (rk_find_collective_plan(&query, strcmp(asked, "best") == 0 ? NULL : asked, &plan)) {
-        visit_plan(comm, &plan, &t, visit, to);
+    const rk_collective_plan *plan = &t->plan;
+    if (plan->chunks > 0) {
+        (void)snprintf(t->name, sizeof(t->name), "%s, chunks %d", plan->name, (int)plan->chunks);
+    } else {
+        (void)snprintf(t->name, sizeof(t->name), "%s%s%s", plan->name, plan->protocol ? ", " : "",
+                       plan->protocol ? plan->protocol : "");
     }
+}
+
+static rk_status add_timing(struct comm *comm, rk_collective op, double bytes, bool usual,
+                            const rk_collective_plan *plan, rk_error *err)
+{
+    if (comm->count == comm->room) {
+        const size_t room = 2 * comm->room + 16;
+        timing *timings = realloc(comm->timings, room * sizeof(*timings));
+        if (!timings) {
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the times of collectives");
+        }
+        comm->timings = timings;
+        comm->room = room;
+    }
+    timing *t = &comm->timings[comm->count++];
+    *t = (timing){.op = op, .bytes = bytes, .seconds = plan->seconds, .plan = *plan};
+    t->usual = usual;
+    t->algorithm = bytes / plan->seconds;
+    t->bus = t->algorithm * rk_comm_bus_factor(op, (double)ranks_of(comm));
+    name_timing(t);
     return RK_OK;
 }
 
-static rk_status for_each(const struct comm *comm, visit_timing *visit, void *to, rk_error *err)
+static rk_status add_all(struct comm *comm, const rk_collective_query *query, double bytes,
+                         rk_error *err)
 {
+    rk_collective_plans all;
+    rk_status status = rk_list_collective_plans(query, &all, err);
+    for (size_t i = 0; i < all.count && !status; i++) {
+        status = add_timing(comm, query->op, bytes, false, &all.plans[i], err);
+    }
+    rk_collective_plans_clear(&all);
+    return status;
+}
+
+/* The plans of one size: as in estimates, named, or all. */
+static rk_status add_size(struct comm *comm, rk_collective op, double bytes, rk_error *err)
+{
+    const char *asked = comm->algorithm;
+    const rk_collective_query query = query_of(comm, op, bytes);
+    rk_collective_plan plan;
+    if (!asked) {
+        rk_plan_collective(&query, &plan);
+        return add_timing(comm, op, bytes, true, &plan, err);
+    }
+    if (strcmp(asked, "nccl") == 0) {
+        (void)rk_plan_collective_by_nccl(&query, &plan);
+        return add_timing(comm, op, bytes, true, &plan, err);
+    }
+    if (strcmp(asked, "all") == 0) {
+        return add_all(comm, &query, bytes, err);
+    }
+    return rk_find_collective_plan(&query, strcmp(asked, "best") == 0 ? NULL : asked, &plan)
+               ? add_timing(comm, op, bytes, false, &plan, err)
+               : RK_OK;
+}
+
+static rk_status find_timings(struct comm *comm, rk_error *err)
+{
+    const rk_option_counts *sizes = &comm->args->sizes;
     rk_status status = RK_OK;
     for (int op = 0; rk_collective_names[op]; op++) {
-        for (int i = 0; comm->args->ops >> op & 1 && i < comm->args->sizes.count && !status; i++) {
-            status =
-                visit_one(comm, (rk_collective)op, comm->args->sizes.values[i], visit, to, err);
+        for (int i = 0; comm->args->ops >> op & 1 && i < sizes->count && !status; i++) {
+            status = add_size(comm, (rk_collective)op, (double)sizes->values[i], err);
         }
     }
     return status;
+}
+
+typedef void visit_timing(void *to, const struct comm *comm, const timing *timing);
+
+static void for_each(const struct comm *comm, visit_timing *visit, void *to)
+{
+    for (size_t i = 0; i < comm->count; i++) {
+        visit(to, comm, &comm->timings[i]);
+    }
 }
 
 /* ---- algorithms ------------------------------------------------------------------------------ */
@@ -209,13 +224,6 @@ static bool is_name(const char *asked, const char *const *names)
         }
     }
     return false;
-}
-
-static void count_timing(void *to, const struct comm *comm, const timing *t)
-{
-    (void)comm;
-    (void)t;
-    ++*(int *)to;
 }
 
 /* Sets the name that is asked for; refuses unknown ones. */
@@ -253,7 +261,6 @@ static const rk_tier *outermost(const struct comm *comm)
 static rk_status check_algorithm(const struct comm *comm, rk_error *err)
 {
     const char *asked = comm->args->algorithm ? comm->args->algorithm : comm->algorithm;
-    int count = 0;
     rk_nccl_graph graph;
     if (!comm->algorithm) {
         return RK_OK;
@@ -264,31 +271,27 @@ static rk_status check_algorithm(const struct comm *comm, rk_error *err)
                        "NCCL's choice is known for even groups on NVIDIA's accelerators only; "
                        "--algorithm best takes the fastest");
     }
-    const rk_status status = for_each(comm, count_timing, &count, err);
-    if (status) {
-        return status;
+    if (comm->count > 0) {
+        return RK_OK;
     }
-    if (count == 0 && comm->args->chunks >= 0 &&
-        is_name(comm->algorithm, rk_collective_plan_names) &&
+    if (comm->args->chunks >= 0 && is_name(comm->algorithm, rk_collective_plan_names) &&
         strcmp(comm->algorithm, RK_AXES_NAME) != 0) {
         return rk_fail(err, RK_ERR_INVALID,
                        "'%s' uses all tiers at once and has no chunks; leave out --chunks, or name "
                        "an algorithm that runs tier by tier, such as ring",
                        asked);
     }
-    if (count == 0 && strcmp(comm->algorithm, "in-network") == 0 &&
-        !outermost(comm)->in_network_reduce) {
+    if (strcmp(comm->algorithm, "in-network") == 0 && !outermost(comm)->in_network_reduce) {
         return rk_fail(
             err, RK_ERR_INVALID,
             "'%s' between the domains of this group needs switches that reduce "
             "(\"in_network_reduce\"), and %s has none; NVLS inside a node needs no option",
             comm->args->algorithm, outermost(comm)->name);
     }
-    return count > 0 ? RK_OK
-                     : rk_fail(err, RK_ERR_INVALID,
-                               "'%s' runs none of these collectives on %" PRId64
-                               " ranks in %s; --algorithm all lists what does",
-                               asked, ranks_of(comm), outermost(comm)->name);
+    return rk_fail(err, RK_ERR_INVALID,
+                   "'%s' runs none of these collectives on %" PRId64
+                   " ranks in %s; --algorithm all lists what does",
+                   asked, ranks_of(comm), outermost(comm)->name);
 }
 
 /* ---- what is written ------------------------------------------------------------------------- */
@@ -363,11 +366,14 @@ static void add_whole(rk_table *table, const struct comm *comm, const timing *t)
 static void add_phases(void *to, const struct comm *comm, const timing *t)
 {
     rk_table *table = to;
-    if (t->plan && t->plan->phase_count == 0) {
+    if (t->usual) {
+        return;
+    }
+    if (t->plan.phase_count == 0) {
         add_whole(table, comm, t);
     }
-    for (int i = 0; t->plan && i < t->plan->phase_count; i++) {
-        const rk_collective_phase *p = &t->plan->phases[i];
+    for (int i = 0; i < t->plan.phase_count; i++) {
+        const rk_collective_phase *p = &t->plan.phases[i];
         const rk_wiring wiring = rk_phase_wiring(p);
         char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE], link[RK_LINK_NAME_SIZE];
         rk_replay replay;
@@ -407,8 +413,8 @@ static void add_links(void *to, const struct comm *comm, const timing *t)
 {
     struct links *links = to;
     (void)comm;
-    if (t->plan && !links->status) {
-        links->status = rk_comm_links_add(&links->table, t->plan, links->err);
+    if (!t->usual && !links->status) {
+        links->status = rk_comm_links_add(&links->table, &t->plan, links->err);
     }
 }
 
@@ -416,20 +422,9 @@ static void write_links(void *to, const struct comm *comm, const timing *t)
 {
     struct links *links = to;
     (void)comm;
-    if (t->plan && !links->status) {
-        links->status = rk_comm_links_write(links->out, t->op, t->bytes, t->plan, links->err);
+    if (!t->usual && !links->status) {
+        links->status = rk_comm_links_write(links->out, t->op, t->bytes, &t->plan, links->err);
     }
-}
-
-/* Writes a table unless an error came before, and releases it. */
-static rk_status write_if(rk_status status, FILE *to, rk_table *table, rk_table_style style,
-                          rk_error *err)
-{
-    if (status) {
-        rk_table_clear(table);
-        return status;
-    }
-    return rk_write_table(to, table, style, err);
 }
 
 static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style, rk_error *err)
@@ -452,10 +447,10 @@ static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style
     rk_table table;
     (void)fputs("\n", to);
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    rk_status status = for_each(comm, add_phases, &table, err);
-    status = write_if(status, to, &table, style, err);
+    for_each(comm, add_phases, &table);
+    rk_status status = rk_write_table(to, &table, style, err);
     rk_table_init(&all.table, links, sizeof(links) / sizeof(links[0]));
-    status = status ? status : for_each(comm, add_links, &all, err);
+    for_each(comm, add_links, &all);
     status = status ? status : all.status;
     if (status || all.table.cell_count == 0) { /* nothing is sent message by message */
         rk_table_clear(&all.table);
@@ -496,14 +491,15 @@ static rk_status write_with(FILE *to, const struct comm *comm, rk_table_style st
     }
     (void)fputs(", at the same time\n\n", to);
     rk_table_init(&table, rk_comm_with_columns, RK_COMM_WITH_COLUMNS);
-    return write_if(for_each(comm, add_beside, &table, err), to, &table, style, err);
+    for_each(comm, add_beside, &table);
+    return rk_write_table(to, &table, style, err);
 }
 
 static void add_point(void *to, const struct comm *comm, const timing *t)
 {
     char name[RK_COMM_LINE_NAME_SIZE];
     const bool all = comm->algorithm && strcmp(comm->algorithm, "all") == 0;
-    const char *algorithm = all ? t->plan->name : NULL;
+    const char *algorithm = all ? t->plan.name : NULL;
     (void)snprintf(name, sizeof(name), "%s%s%s", rk_collective_names[t->op], algorithm ? ", " : "",
                    algorithm ? algorithm : "");
     rk_comm_lines_add(to, name, t->bytes, t->bus);
@@ -518,8 +514,8 @@ static rk_status plot(const rk_job *job, const struct comm *comm, rk_error *err)
     }
     (void)snprintf(title, sizeof(title), "Bus bandwidth of %" PRId64 " ranks on %s", ranks_of(comm),
                    comm->system->name);
-    rk_status status = for_each(comm, add_point, lines, err);
-    status = status ? status : rk_comm_lines_plot(job, lines, title, comm->args->plot, err);
+    for_each(comm, add_point, lines);
+    const rk_status status = rk_comm_lines_plot(job, lines, title, comm->args->plot, err);
     free(lines);
     return status;
 }
@@ -559,7 +555,8 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
                   rk_describe_tiers(comm->system, words));
     write_group(to, comm);
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    const rk_status status = write_if(for_each(comm, add_row, &table, err), to, &table, style, err);
+    for_each(comm, add_row, &table);
+    const rk_status status = rk_write_table(to, &table, style, err);
     return status ? status : write_more(to, comm, style, err);
 }
 
@@ -577,9 +574,9 @@ static void add_json(void *to, const struct comm *comm, const timing *t)
     rk_json_item(writer);
     rk_json_open(writer, "{");
     rk_json_string(writer, "op", rk_collective_names[t->op]);
-    rk_json_string(writer, "algorithm", t->plan ? t->plan->name : t->name);
-    if (t->plan && t->plan->chunks > 0) {
-        rk_json_count(writer, "chunks", (uint64_t)t->plan->chunks);
+    rk_json_string(writer, "algorithm", t->usual ? t->name : t->plan.name);
+    if (t->plan.chunks > 0) {
+        rk_json_count(writer, "chunks", (uint64_t)t->plan.chunks);
     }
     rk_json_real(writer, "bytes", t->bytes);
     rk_json_real(writer, "seconds", t->seconds);
@@ -599,13 +596,6 @@ static void add_json(void *to, const struct comm *comm, const timing *t)
     rk_json_close(writer, "}");
 }
 
-/* Keeps an error that came before. */
-static rk_status close_after(rk_status status, rk_out *out, rk_error *err)
-{
-    const rk_status closed = rk_out_close(out, status ? NULL : err);
-    return status ? status : closed;
-}
-
 static rk_status write_data(const rk_job *job, const struct comm *comm, rk_error *err)
 {
     rk_out *out;
@@ -616,12 +606,14 @@ static rk_status write_data(const rk_job *job, const struct comm *comm, rk_error
     if (comm->args->csv && comm->args->explain) {
         struct links links = {.out = out, .err = err};
         rk_out_text(out, RK_COMM_LINKS_TITLE);
-        const rk_status listed = for_each(comm, write_links, &links, err);
-        return close_after(listed ? listed : links.status, out, err);
+        for_each(comm, write_links, &links);
+        const rk_status closed = rk_out_close(out, links.status ? NULL : err);
+        return links.status ? links.status : closed;
     }
     if (comm->args->csv) {
         rk_out_text(out, "op,ranks,ranks_per_node,bytes,us\n");
-        return close_after(for_each(comm, add_csv, out, err), out, err);
+        for_each(comm, add_csv, out);
+        return rk_out_close(out, err);
     }
     rk_json_writer writer = {.out = out, .indented = true};
     rk_json_open_answer(&writer);
@@ -630,11 +622,11 @@ static rk_status write_data(const rk_job *job, const struct comm *comm, rk_error
     rk_json_count(&writer, "ranks_of_innermost_domain", (uint64_t)comm->group.within[0]);
     rk_json_string(&writer, "choice", describe_choice(comm, (char[CHOICE_SIZE]){0}));
     rk_json_open_member(&writer, "collectives", "[");
-    const rk_status listed = for_each(comm, add_json, &writer, err);
+    for_each(comm, add_json, &writer);
     rk_json_close(&writer, "]");
     rk_json_close(&writer, "}");
     rk_out_text(out, "\n");
-    return close_after(listed, out, err);
+    return rk_out_close(out, err);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -715,11 +707,13 @@ static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
                          "--side-links needs a tier with \"side_links\"; %s has none", system.name);
     }
     status = status ? status : place(&comm, &system, err);
+    status = status ? status : find_timings(&comm, err);
     status = status ? status : check_algorithm(&comm, err);
     if (!status && args->with != RK_COLL_COUNT) {
         status = place_with(&comm, err);
     }
     status = status ? status : answer(job, &comm, err);
+    free(comm.timings);
     rk_system_clear(&system);
     rk_job_set_found(job, true);
     return status;
