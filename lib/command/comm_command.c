@@ -182,7 +182,8 @@ static rk_status add_size(struct comm *comm, rk_collective op, double bytes, rk_
         return add_timing(comm, op, bytes, true, &plan, err);
     }
     if (strcmp(asked, "nccl") == 0) {
-        (void)rk_plan_collective_by_nccl(&query, &plan);
+        rk_plan_collective(&query, &plan);
+        rk_name_plan_by_nccl(&query, &plan);
         return add_timing(comm, op, bytes, true, &plan, err);
     }
     if (strcmp(asked, "all") == 0) {
@@ -374,7 +375,7 @@ static void add_phases(void *to, const struct comm *comm, const timing *t)
     }
     for (int i = 0; i < t->plan.phase_count; i++) {
         const rk_collective_phase *p = &t->plan.phases[i];
-        const rk_wiring wiring = rk_phase_wiring(p);
+        const rk_topology topology = rk_phase_topology(p);
         char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE], link[RK_LINK_NAME_SIZE];
         rk_replay replay;
         rk_error err;
@@ -397,7 +398,7 @@ static void add_phases(void *to, const struct comm *comm, const timing *t)
         }
         rk_table_cell(table, "%s", rk_with_commas((uint64_t)replay.messages, size));
         rk_table_cell(table, "%s", rk_with_commas((uint64_t)(replay.busiest_bytes + 0.5), size));
-        rk_table_cell(table, "%s", rk_wiring_name(&wiring, replay.busiest, link));
+        rk_table_cell(table, "%s", rk_topology_link_name(&topology, replay.busiest, link));
     }
 }
 

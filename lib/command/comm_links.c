@@ -13,7 +13,7 @@
 
 /* The links of a phase and their loads. */
 struct links {
-    rk_wiring wiring;
+    rk_topology topology;
     int64_t count;
     double *loads; /* owned; bytes */
 };
@@ -22,8 +22,8 @@ struct links {
 static rk_status get_links(const rk_collective_phase *phase, struct links *links, rk_error *err)
 {
     rk_replay replay;
-    *links = (struct links){.wiring = rk_phase_wiring(phase)};
-    links->count = rk_wiring_links(&links->wiring);
+    *links = (struct links){.topology = rk_phase_topology(phase)};
+    links->count = rk_topology_links(&links->topology);
     links->loads = phase->job.ranks > RK_PHASE_REPLAY_UNITS
                        ? NULL
                        : calloc((size_t)links->count, sizeof(*links->loads));
@@ -35,14 +35,14 @@ static rk_status get_links(const rk_collective_phase *phase, struct links *links
 
 static double busy_seconds(const struct links *links, int64_t link)
 {
-    return links->loads[link] / rk_wiring_wire(&links->wiring, link).bandwidth;
+    return links->loads[link] / rk_topology_link_at(&links->topology, link).bandwidth;
 }
 
 /* The name of a link without its numbers: links of a kind share it. */
 static void name_kind(const struct links *links, int64_t link, char text[RK_LINK_NAME_SIZE])
 {
     char *to = text;
-    rk_wiring_name(&links->wiring, link, text);
+    rk_topology_link_name(&links->topology, link, text);
     for (const char *from = text; *from; from++) {
         if (!isdigit((unsigned char)*from)) {
             *to++ = *from;
@@ -78,8 +78,8 @@ static struct kind *kind_of(struct kind *kinds, size_t *count, const char *name)
 /* A mesh has no link from a rank to itself. */
 static bool exists(const struct links *links, int64_t link)
 {
-    return links->wiring.kind != RK_WIRING_MESH ||
-           link / links->wiring.ranks != link % links->wiring.ranks;
+    return links->topology.kind != RK_TOPOLOGY_MESH ||
+           link / links->topology.ranks != link % links->topology.ranks;
 }
 
 static void add_kinds(rk_table *table, const rk_collective_phase *phase, const struct links *links)
@@ -141,7 +141,7 @@ rk_status rk_comm_links_write(rk_out *out, rk_collective op, double bytes,
                               rk_collective_names[phase->job.op]);
                 rk_csv_cell(out, phase->tier->name);
                 rk_out_text(out, ",");
-                rk_csv_cell(out, rk_wiring_name(&links.wiring, k, name));
+                rk_csv_cell(out, rk_topology_link_name(&links.topology, k, name));
                 rk_out_printf(out, ",%.17g,%.6g\n", links.loads[k],
                               busy_seconds(&links, k) / phase->seconds);
             }

@@ -51,12 +51,12 @@ double rk_phase_fixed_seconds(const rk_collective_phase *phase)
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
-rk_wiring rk_phase_wiring(const rk_collective_phase *phase)
+rk_topology rk_phase_topology(const rk_collective_phase *phase)
 {
     const rk_link link = rk_phase_link(phase);
     const bool mesh = phase->algorithm && phase->tier->kind == RK_TIER_MESH;
-    return (rk_wiring){
-        .kind = mesh ? RK_WIRING_MESH : RK_WIRING_SWITCH,
+    return (rk_topology){
+        .kind = mesh ? RK_TOPOLOGY_MESH : RK_TOPOLOGY_SWITCH,
         .ranks = phase->job.ranks,
         .bandwidth = link.bandwidth,
         .latency = link.latency,
@@ -66,7 +66,7 @@ rk_wiring rk_phase_wiring(const rk_collective_phase *phase)
 rk_status rk_phase_replay(const rk_collective_phase *phase, double *loads, rk_replay *replay,
                           rk_error *err)
 {
-    const rk_wiring wiring = rk_phase_wiring(phase);
+    const rk_topology topology = rk_phase_topology(phase);
     if (!phase->algorithm) {
         return rk_fail(err, RK_ERR_INVALID,
                        "messages of rings along the axes of a torus are not listed");
@@ -77,11 +77,11 @@ rk_status rk_phase_replay(const rk_collective_phase *phase, double *loads, rk_re
                        "--ranks",
                        (int)phase->job.ranks, phase->tier->name, RK_PHASE_REPLAY_UNITS);
     }
-    double *own = loads ? NULL : calloc((size_t)rk_wiring_links(&wiring), sizeof(*own));
+    double *own = loads ? NULL : calloc((size_t)rk_topology_links(&topology), sizeof(*own));
     if (!loads && !own) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the loads of links");
     }
-    const rk_status status = rk_algorithm_replay(phase->algorithm, &phase->job, &wiring, 0,
+    const rk_status status = rk_algorithm_replay(phase->algorithm, &phase->job, &topology, 0,
                                                  loads ? loads : own, replay, err);
     replay->seconds += status ? 0 : rk_phase_fixed_seconds(phase);
     free(own);

@@ -42,15 +42,15 @@ double rk_phase_fixed_seconds(const rk_collective_phase *phase);
 /* ---- messages ------------------------------------------------------------------------------ */
 
 /* How its units are joined. */
-rk_wiring rk_phase_wiring(const rk_collective_phase *phase);
+rk_topology rk_phase_topology(const rk_collective_phase *phase);
 
 /* More units than this are not replayed: messages grow with their square. */
 #define RK_PHASE_REPLAY_UNITS 1024
 
 /*
  * Sends the messages of a phase over the links of its units.  `loads` (may be NULL) gets the bytes
- * of each of the rk_wiring_links.  Refuses phases of rings along the axes of a torus, and more than
- * RK_PHASE_REPLAY_UNITS units.
+ * of each of the rk_topology_links.  Refuses phases of rings along the axes of a torus, and more
+ * than RK_PHASE_REPLAY_UNITS units.
  */
 rk_status rk_phase_replay(const rk_collective_phase *phase, double *loads, rk_replay *replay,
                           rk_error *err);

@@ -75,11 +75,11 @@ const char *rk_collective_plan_name(const char *asked);
 void rk_plan_collective(const rk_collective_query *query, rk_collective_plan *plan);
 
 /*
- * The same under the names of NCCL's tuner, which chooses among algorithms and protocols; false,
- * and the names stay, where it has no choice to make: other collectives than all-reduce,
- * reduce-scatter and all-gather, other accelerators than NVIDIA's, uneven groups.
+ * Gives that plan the names of the algorithm and the protocol that NCCL's tuner chooses (nccl.h);
+ * leaves it alone where the tuner has no choice: other collectives than all-reduce, reduce-scatter
+ * and all-gather, other accelerators than NVIDIA's, uneven groups.
  */
-bool rk_plan_collective_by_nccl(const rk_collective_query *query, rk_collective_plan *plan);
+void rk_name_plan_by_nccl(const rk_collective_query *query, rk_collective_plan *plan);
 
 /*
  * The plan of a name, NULL: the fastest of all; false: there is none.  An algorithm runs in the

@@ -277,16 +277,13 @@ rk_nccl_choice rk_nccl_choose(const rk_nccl_graph *g, rk_collective op, double b
     return best;
 }
 
-bool rk_plan_collective_by_nccl(const rk_collective_query *query, rk_collective_plan *plan)
+void rk_name_plan_by_nccl(const rk_collective_query *query, rk_collective_plan *plan)
 {
     rk_nccl_graph graph;
-    rk_plan_collective(query, plan);
-    if (!rk_algorithm_runs(&rk_algorithm_ring, query->op, 2) ||
-        !rk_nccl_graph_of(query->system, query->group, &graph)) {
-        return false;
+    if (rk_algorithm_runs(&rk_algorithm_ring, query->op, 2) &&
+        rk_nccl_graph_of(query->system, query->group, &graph)) {
+        const rk_nccl_choice choice = rk_nccl_choose(&graph, query->op, query->bytes);
+        plan->name = rk_nccl_algorithm_names[choice.algorithm];
+        plan->protocol = rk_nccl_protocol_names[choice.protocol];
     }
-    const rk_nccl_choice choice = rk_nccl_choose(&graph, query->op, query->bytes);
-    plan->name = rk_nccl_algorithm_names[choice.algorithm];
-    plan->protocol = rk_nccl_protocol_names[choice.protocol];
-    return true;
 }

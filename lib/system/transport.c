@@ -20,7 +20,7 @@ bool rk_tier_is_fabric(const rk_tier *tier)
 /*
  * Of six links of a unit of a cube mesh, by the units that take part: edge-disjoint rings among
  * them (five have none without a detour, and take two), and links that an all-to-all keeps busy
- * whose messages go straight or over the partner (wiring.h; the tests count both).  NCCL reaches
+ * whose messages go straight or over the partner (topology.h; the tests count both).  NCCL reaches
  * 0.9 of the rings: 23, 45, 86, 37, 46, 88 and 137 of 25, 50, 100, 50, 50, 100 and 150 GB/s
  * (vTrain).
  */

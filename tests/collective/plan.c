@@ -82,8 +82,7 @@ static void check_phases(const rk_collective_plan *plan)
         rk_error err;
         assert_int_equal(rk_phase_replay(p, NULL, &replay, &err), RK_OK);
         assert_close(replay.seconds,
-                     rk_phase_fixed_seconds(p) +
-                         rk_algorithm_seconds(p->algorithm, &p->job, &link, 0),
+                     rk_phase_fixed_seconds(p) + closed_seconds(p->algorithm, &p->job, &link, 0),
                      1e-9);
         sum += p->seconds;
         longest = fmax(longest, p->seconds);
@@ -152,10 +151,10 @@ static void test_phases(void **state)
  * Seconds of a round of `local` rings, each with its part of the tensor: in every server, ring c
  * goes round from rank c + 1 to rank c, from which it leaves.
  */
-static double ring_round_seconds(const rk_wiring *w, double bytes)
+static double ring_round_seconds(const rk_topology *w, double bytes)
 {
     const int32_t g = w->local, n = w->ranks;
-    double *loads = calloc((size_t)rk_wiring_links(w), sizeof(*loads));
+    double *loads = calloc((size_t)rk_topology_links(w), sizeof(*loads));
     double longest = 0;
     assert_non_null(loads);
     for (int32_t rank = 0; rank < n; rank++) {
@@ -163,14 +162,14 @@ static double ring_round_seconds(const rk_wiring *w, double bytes)
             const int32_t server = rank / g, place = rank % g, next = (place + 1) % g;
             const int32_t to = place == ring ? (server + 1) * g % n + next : server * g + next;
             int64_t links[RK_ROUTE_MAX];
-            const int count = rk_wiring_route(w, rank, to, links);
+            const int count = rk_topology_route(w, rank, to, links);
             for (int i = 0; i < count; i++) {
                 loads[links[i]] += bytes / n / g;
             }
         }
     }
-    for (int64_t i = 0; i < rk_wiring_links(w); i++) {
-        longest = fmax(longest, loads[i] / rk_wiring_wire(w, i).bandwidth);
+    for (int64_t i = 0; i < rk_topology_links(w); i++) {
+        longest = fmax(longest, loads[i] / rk_topology_link_at(w, i).bandwidth);
     }
     free(loads);
     return longest;
@@ -185,11 +184,11 @@ static void test_all_tiers_at_once(void **state)
         const double inside = draw(&seed, 20, 900) * 1e9, nic = draw(&seed, 5, 100) * 1e9;
         const double bytes = draw(&seed, 1, 1000) * 1e6;
         const rk_system s = servers(RK_TIER_SWITCH, local, inside, nic);
-        const rk_wiring w = {.kind = RK_WIRING_SERVERS,
-                             .ranks = n,
-                             .bandwidth = nic,
-                             .local = local,
-                             .local_bandwidth = inside};
+        const rk_topology w = {.kind = RK_TOPOLOGY_SERVERS,
+                               .ranks = n,
+                               .bandwidth = nic,
+                               .local = local,
+                               .local_bandwidth = inside};
         assert_close(seconds_of(&s, n, RK_COLL_ALL_REDUCE, bytes, "flat-ring"),
                      2 * (n - 1) * ring_round_seconds(&w, bytes), 1e-9);
         const rk_collective_job job = {.op = RK_COLL_ALL_TO_ALL, .ranks = n, .bytes = bytes};
@@ -238,25 +237,25 @@ static void test_nccl(void **state)
 /* Links have names that differ. */
 static void test_link_names(void **state)
 {
-    const rk_wiring kinds[] = {
-        {.kind = RK_WIRING_SWITCH, .ranks = 6, .local = 6},
-        {.kind = RK_WIRING_MESH, .ranks = 6, .local = 6},
-        {.kind = RK_WIRING_TORUS, .ranks = 8, .axis = {2, 2, 2}, .local = 8},
-        {.kind = RK_WIRING_CUBE_MESH, .ranks = 8, .local = 8},
-        {.kind = RK_WIRING_SERVERS, .ranks = 8, .local = 4},
-        {.kind = RK_WIRING_SERVERS, .ranks = 8, .local = 4, .local_mesh = true},
-        {.kind = RK_WIRING_FAT_TREE, .ranks = 8, .local = 4},
-        {.kind = RK_WIRING_RAILS, .ranks = 16, .local = 4, .leaf_servers = 2},
-        {.kind = RK_WIRING_DRAGONFLY, .ranks = 8, .local = 4},
+    const rk_topology kinds[] = {
+        {.kind = RK_TOPOLOGY_SWITCH, .ranks = 6, .local = 6},
+        {.kind = RK_TOPOLOGY_MESH, .ranks = 6, .local = 6},
+        {.kind = RK_TOPOLOGY_TORUS, .ranks = 8, .axis = {2, 2, 2}, .local = 8},
+        {.kind = RK_TOPOLOGY_CUBE_MESH, .ranks = 8, .local = 8},
+        {.kind = RK_TOPOLOGY_SERVERS, .ranks = 8, .local = 4},
+        {.kind = RK_TOPOLOGY_SERVERS, .ranks = 8, .local = 4, .local_mesh = true},
+        {.kind = RK_TOPOLOGY_FAT_TREE, .ranks = 8, .local = 4},
+        {.kind = RK_TOPOLOGY_RAILS, .ranks = 16, .local = 4, .leaf_servers = 2},
+        {.kind = RK_TOPOLOGY_DRAGONFLY, .ranks = 8, .local = 4},
     };
     (void)state;
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-        const int64_t links = rk_wiring_links(&kinds[k]);
+        const int64_t links = rk_topology_links(&kinds[k]);
         for (int64_t i = 0; i < links; i++) {
             char name[RK_LINK_NAME_SIZE], other[RK_LINK_NAME_SIZE];
-            rk_wiring_name(&kinds[k], i, name);
+            rk_topology_link_name(&kinds[k], i, name);
             for (int64_t j = 0; j < i; j++) {
-                assert_string_not_equal(name, rk_wiring_name(&kinds[k], j, other));
+                assert_string_not_equal(name, rk_topology_link_name(&kinds[k], j, other));
             }
         }
     }
@@ -400,20 +399,24 @@ static void test_usual_by_nccl(void **state)
     rk_system s = servers(RK_TIER_SWITCH, 8, 450e9, 50e9);
     const rk_group group = rk_group_packed(&s, 32, 1);
     rk_collective_query query = {.system = &s, .group = &group, .bytes = 1e9};
-    rk_collective_plan usual, plan;
+    rk_collective_plan plan;
     (void)state;
-    rk_plan_collective(&query, &usual);
-    assert_null(usual.protocol);
-    assert_false(rk_plan_collective_by_nccl(&query, &plan));
-    assert_string_equal(plan.name, usual.name);
+    rk_plan_collective(&query, &plan);
+    const double seconds = plan.seconds;
+    const char *name = plan.name;
+    rk_name_plan_by_nccl(&query, &plan);
+    assert_string_equal(plan.name, name);
+    assert_null(plan.protocol);
     s.accelerator.generation = RK_GENERATION_HOPPER;
-    assert_true(rk_plan_collective_by_nccl(&query, &plan));
+    rk_name_plan_by_nccl(&query, &plan);
     assert_string_equal(plan.name, "ring");
     assert_string_equal(plan.protocol, "simple");
-    assert_close(plan.seconds, usual.seconds, 0);
+    assert_close(plan.seconds, seconds, 0);
     query.op = RK_COLL_ALL_TO_ALL;
-    assert_false(rk_plan_collective_by_nccl(&query, &plan));
+    rk_plan_collective(&query, &plan);
+    rk_name_plan_by_nccl(&query, &plan);
     assert_string_equal(plan.name, "direct");
+    assert_null(plan.protocol);
 }
 
 /* ---- slices of a torus --------------------------------------------------------------------- */
@@ -615,6 +618,9 @@ static void test_names(void **state)
     assert_string_equal(rk_collective_plan_name("Ring"), "ring");
     assert_string_equal(rk_collective_plan_name("AHC"), "ahc");
     assert_null(rk_collective_plan_name("rings"));
+    for (size_t i = 0; rk_algorithms[i]; i++) {
+        assert_ptr_equal(rk_collective_plan_name(rk_algorithms[i]->name), rk_algorithms[i]->name);
+    }
 }
 
 int main(void)

@@ -74,15 +74,15 @@ static double inside_seconds(const rk_collective_phase *phase, int32_t servers,
 {
     double longest = 0;
     for (int32_t i = 0; i < servers; i++) {
-        rk_wiring wiring = rk_phase_wiring(phase);
+        rk_topology topology = rk_phase_topology(phase);
         const rk_collective_job job = {
             .op = phase->job.op, .ranks = local[i], .bytes = bytes, .chunks = 1};
         rk_replay replay;
         rk_error err;
-        wiring.ranks = local[i];
+        topology.ranks = local[i];
         if (rk_algorithm_runs(phase->algorithm, job.op, job.ranks)) {
             assert_int_equal(
-                rk_algorithm_replay(phase->algorithm, &job, &wiring, 0, NULL, &replay, &err),
+                rk_algorithm_replay(phase->algorithm, &job, &topology, 0, NULL, &replay, &err),
                 RK_OK);
             longest = fmax(longest, replay.seconds);
         }
@@ -94,7 +94,7 @@ static double inside_seconds(const rk_collective_phase *phase, int32_t servers,
 static double wire_seconds(const rk_collective_phase *phase)
 {
     const rk_link link = rk_phase_link(phase);
-    return rk_algorithm_seconds(phase->algorithm, &phase->job, &link, 0);
+    return closed_seconds(phase->algorithm, &phase->job, &link, 0);
 }
 
 static rk_tier tier(rk_tier_kind kind, int64_t size, double bandwidth, double step)

@@ -191,7 +191,7 @@ static void test_cube_mesh(void **state)
     /* 2 to 8 ranks, 1 GiB (data/collectives) */
     static const double measured[] = {47.610e-3, 31.714e-3, 18.869e-3, 46.223e-3,
                                       39.121e-3, 21.156e-3, 13.969e-3};
-    const rk_wiring cube = {.kind = RK_WIRING_CUBE_MESH, .ranks = 8, .bandwidth = 25e9};
+    const rk_topology cube = {.kind = RK_TOPOLOGY_CUBE_MESH, .ranks = 8, .bandwidth = 25e9};
     const rk_system dgx = load_system("v100-sxm2-32gb");
     (void)state;
     for (int32_t n = 2; n <= 8; n++) {
