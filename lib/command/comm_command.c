@@ -26,8 +26,7 @@ typedef struct timing {
     rk_collective op;
     double bytes, seconds, algorithm, bus; /* the last two in bytes/s */
     rk_collective_plan plan;
-    bool usual;    /* the choice of estimates, whose plan is not explained */
-    char name[48]; /* of the plan */
+    char name[48]; /* of the plan, with its chunks or protocol */
 } timing;
 
 struct comm {
@@ -138,7 +137,7 @@ static void name_timing(timing *t)
     }
 }
 
-static rk_status add_timing(struct comm *comm, rk_collective op, double bytes, bool usual,
+static rk_status add_timing(struct comm *comm, rk_collective op, double bytes,
                             const rk_collective_plan *plan, rk_error *err)
 {
     if (comm->count == comm->room) {
@@ -152,7 +151,6 @@ static rk_status add_timing(struct comm *comm, rk_collective op, double bytes, b
     }
     timing *t = &comm->timings[comm->count++];
     *t = (timing){.op = op, .bytes = bytes, .seconds = plan->seconds, .plan = *plan};
-    t->usual = usual;
     t->algorithm = bytes / plan->seconds;
     t->bus = t->algorithm * rk_comm_bus_factor(op, (double)ranks_of(comm));
     name_timing(t);
@@ -165,7 +163,7 @@ static rk_status add_all(struct comm *comm, const rk_collective_query *query, do
     rk_collective_plans all;
     rk_status status = rk_list_collective_plans(query, &all, err);
     for (size_t i = 0; i < all.count && !status; i++) {
-        status = add_timing(comm, query->op, bytes, false, &all.plans[i], err);
+        status = add_timing(comm, query->op, bytes, &all.plans[i], err);
     }
     rk_collective_plans_clear(&all);
     return status;
@@ -177,20 +175,18 @@ static rk_status add_size(struct comm *comm, rk_collective op, double bytes, rk_
     const char *asked = comm->algorithm;
     const rk_collective_query query = query_of(comm, op, bytes);
     rk_collective_plan plan;
-    if (!asked) {
+    if (!asked || strcmp(asked, "nccl") == 0) {
         rk_plan_collective(&query, &plan);
-        return add_timing(comm, op, bytes, true, &plan, err);
-    }
-    if (strcmp(asked, "nccl") == 0) {
-        rk_plan_collective(&query, &plan);
-        rk_name_plan_by_nccl(&query, &plan);
-        return add_timing(comm, op, bytes, true, &plan, err);
+        if (asked) {
+            rk_name_plan_by_nccl(&query, &plan);
+        }
+        return add_timing(comm, op, bytes, &plan, err);
     }
     if (strcmp(asked, "all") == 0) {
         return add_all(comm, &query, bytes, err);
     }
     return rk_find_collective_plan(&query, strcmp(asked, "best") == 0 ? NULL : asked, &plan)
-               ? add_timing(comm, op, bytes, false, &plan, err)
+               ? add_timing(comm, op, bytes, &plan, err)
                : RK_OK;
 }
 
@@ -363,22 +359,47 @@ static void add_whole(rk_table *table, const struct comm *comm, const timing *t)
     }
 }
 
-/* The phases of an algorithm: what each sends over which links. */
-static void add_phases(void *to, const struct comm *comm, const timing *t)
+/* What is listed of plans, until an error occurs. */
+struct listing {
+    rk_table table;
+    rk_out *out;
+    rk_status status;
+    rk_error *err;
+};
+
+/* What a phase sends; of a torus the bytes alone, of very many units nothing. */
+static void add_messages(struct listing *listing, const rk_collective_phase *p)
 {
-    rk_table *table = to;
-    if (t->usual) {
+    const rk_topology topology = rk_phase_topology(p);
+    rk_table *table = &listing->table;
+    char size[RK_COMMAS_SIZE], link[RK_LINK_NAME_SIZE];
+    rk_replay replay;
+    const rk_status status = rk_phase_replay(p, NULL, &replay, listing->err);
+    if (status == RK_OK) {
+        rk_table_cell(table, "%s", rk_with_commas((uint64_t)replay.messages, size));
+        rk_table_cell(table, "%s", rk_with_commas((uint64_t)(replay.busiest_bytes + 0.5), size));
+        rk_table_cell(table, "%s", rk_topology_link_name(&topology, replay.busiest, link));
         return;
     }
+    const double moved = /* over one link of a torus */
+        rk_phase_busy_seconds(p) * rk_phase_link(p).bandwidth;
+    rk_table_cell(table, "%s", "");
+    rk_table_cell(table, "%s", p->algorithm ? "" : rk_with_commas((uint64_t)(moved + 0.5), size));
+    rk_table_cell(table, "%s", p->algorithm ? "" : "each way along an axis");
+    listing->status = status == RK_ERR_MEMORY ? status : RK_OK;
+}
+
+/* The phases of a plan: what each sends over which links. */
+static void add_phases(void *to, const struct comm *comm, const timing *t)
+{
+    struct listing *listing = to;
+    rk_table *table = &listing->table;
     if (t->plan.phase_count == 0) {
         add_whole(table, comm, t);
     }
-    for (int i = 0; i < t->plan.phase_count; i++) {
+    for (int i = 0; i < t->plan.phase_count && !listing->status; i++) {
         const rk_collective_phase *p = &t->plan.phases[i];
-        const rk_topology topology = rk_phase_topology(p);
-        char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE], link[RK_LINK_NAME_SIZE];
-        rk_replay replay;
-        rk_error err;
+        char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE];
         rk_table_cell(table, "%s", i > 0 ? "" : rk_collective_names[t->op]);
         rk_table_cell(table, "%s", i > 0 ? "" : rk_with_commas((uint64_t)t->bytes, size));
         rk_table_cell(table, "%s", i > 0 ? "" : t->name);
@@ -387,45 +408,38 @@ static void add_phases(void *to, const struct comm *comm, const timing *t)
         rk_table_cell(table, "%s", rk_phase_name(p));
         rk_table_cell(table, "%d", (int)p->job.ranks);
         rk_table_cell(table, "%s", rk_time_text(p->seconds, time));
-        if (rk_phase_replay(p, NULL, &replay, &err)) {
-            const double moved = /* over one link of a torus */
-                rk_phase_busy_seconds(p) * rk_phase_link(p).bandwidth;
-            rk_table_cell(table, "%s", "");
-            rk_table_cell(table, "%s",
-                          p->algorithm ? "" : rk_with_commas((uint64_t)(moved + 0.5), size));
-            rk_table_cell(table, "%s", p->algorithm ? "" : "each way along an axis");
-            continue;
-        }
-        rk_table_cell(table, "%s", rk_with_commas((uint64_t)replay.messages, size));
-        rk_table_cell(table, "%s", rk_with_commas((uint64_t)(replay.busiest_bytes + 0.5), size));
-        rk_table_cell(table, "%s", rk_topology_link_name(&topology, replay.busiest, link));
+        add_messages(listing, p);
     }
 }
 
-/* The loads of all links, until an error occurs. */
-struct links {
-    rk_table table;
-    rk_out *out;
-    rk_status status;
-    rk_error *err;
-};
-
 static void add_links(void *to, const struct comm *comm, const timing *t)
 {
-    struct links *links = to;
+    struct listing *listing = to;
     (void)comm;
-    if (!t->usual && !links->status) {
-        links->status = rk_comm_links_add(&links->table, &t->plan, links->err);
+    if (!listing->status) {
+        listing->status = rk_comm_links_add(&listing->table, &t->plan, listing->err);
     }
 }
 
 static void write_links(void *to, const struct comm *comm, const timing *t)
 {
-    struct links *links = to;
+    struct listing *listing = to;
     (void)comm;
-    if (!t->usual && !links->status) {
-        links->status = rk_comm_links_write(links->out, t->op, t->bytes, &t->plan, links->err);
+    if (!listing->status) {
+        listing->status =
+            rk_comm_links_write(listing->out, t->op, t->bytes, &t->plan, listing->err);
     }
+}
+
+/* Nothing of an empty table. */
+static rk_status write_listing(FILE *to, struct listing *listing, rk_table_style style,
+                               rk_error *err)
+{
+    if (listing->status || (listing->table.cell_count == 0 && !listing->table.failed)) {
+        rk_table_clear(&listing->table);
+        return listing->status;
+    }
+    return rk_write_table(to, &listing->table, style, err);
 }
 
 static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style, rk_error *err)
@@ -444,21 +458,20 @@ static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style
         {"mean bytes", RK_ALIGN_RIGHT}, {"most bytes", RK_ALIGN_RIGHT},
         {"busy", RK_ALIGN_RIGHT},
     };
-    struct links all = {.err = err};
-    rk_table table;
+    struct listing phases = {.err = err}, all = {.err = err};
     (void)fputs("\n", to);
-    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    for_each(comm, add_phases, &table);
-    rk_status status = rk_write_table(to, &table, style, err);
-    rk_table_init(&all.table, links, sizeof(links) / sizeof(links[0]));
-    for_each(comm, add_links, &all);
-    status = status ? status : all.status;
-    if (status || all.table.cell_count == 0) { /* nothing is sent message by message */
-        rk_table_clear(&all.table);
+    rk_table_init(&phases.table, columns, sizeof(columns) / sizeof(columns[0]));
+    for_each(comm, add_phases, &phases);
+    rk_status status = write_listing(to, &phases, style, err);
+    if (status) {
         return status;
     }
-    (void)fputs("\n", to);
-    return rk_write_table(to, &all.table, style, err);
+    rk_table_init(&all.table, links, sizeof(links) / sizeof(links[0]));
+    for_each(comm, add_links, &all);
+    if (all.table.cell_count > 0) { /* else nothing is sent message by message */
+        (void)fputs("\n", to);
+    }
+    return write_listing(to, &all, style, err);
 }
 
 static rk_comm_beside beside_of(const struct comm *comm, const timing *t)
@@ -575,7 +588,7 @@ static void add_json(void *to, const struct comm *comm, const timing *t)
     rk_json_item(writer);
     rk_json_open(writer, "{");
     rk_json_string(writer, "op", rk_collective_names[t->op]);
-    rk_json_string(writer, "algorithm", t->usual ? t->name : t->plan.name);
+    rk_json_string(writer, "algorithm", t->plan.chunks > 0 ? t->plan.name : t->name);
     if (t->plan.chunks > 0) {
         rk_json_count(writer, "chunks", (uint64_t)t->plan.chunks);
     }
@@ -605,7 +618,7 @@ static rk_status write_data(const rk_job *job, const struct comm *comm, rk_error
         return status;
     }
     if (comm->args->csv && comm->args->explain) {
-        struct links links = {.out = out, .err = err};
+        struct listing links = {.out = out, .err = err};
         rk_out_text(out, RK_COMM_LINKS_TITLE);
         for_each(comm, write_links, &links);
         const rk_status closed = rk_out_close(out, links.status ? NULL : err);
