@@ -19,7 +19,6 @@ typedef struct rk_collective_job {
     int32_t ranks;  /* 2 or more */
     double bytes;   /* as rk_collective_seconds counts them */
     int32_t chunks; /* parts that are pipelined, by algorithms that do; 1 or more */
-    int32_t local;  /* ranks of a server, for algorithms that know servers; else 0 */
 } rk_collective_job;
 
 /*

@@ -2,7 +2,6 @@
 #include "system/collective_whole.h"
 
 #include "base/extremes.h"
-#include "collective/concurrent.h"
 
 #include <math.h>
 
@@ -67,6 +66,17 @@ rk_flat_ring rk_price_flat_ring(const rk_collective_query *q)
     return ring;
 }
 
+/*
+ * In every round a rank passes one chunk to the next server, and hands the one that came in the
+ * round before to the ranks of its own server over the links of the mesh: of p ranks in p_e
+ * servers, with B_e of a NIC and B_i of one link of the mesh,
+ *
+ *     all-gather, reduce-scatter
+ *         t = (p_e - 1) max(alpha_e + S/(p B_e), alpha_i + S/(p B_i)) + alpha_i + S/(p B_i)
+ *     all-reduce  twice that
+ *
+ * and the ramp of both.  Source: HCCL, introduction to collective algorithms (Pipeline).
+ */
 double rk_concurrent_ring_seconds(const rk_collective_query *q)
 {
     const rk_group *group = q->group;
@@ -76,17 +86,17 @@ double rk_concurrent_ring_seconds(const rk_collective_query *q)
         !is_ring(q->op)) {
         return HUGE_VAL;
     }
-    const rk_link nic = {between->bandwidth * between->efficiency, between->step_latency};
-    const rk_link pair = {inside->bandwidth * inside->efficiency / ((double)inside->size - 1),
-                          inside->step_latency};
-    const int32_t servers = (int32_t)((group->size + local - 1) / local);
-    const int64_t fewest = rk_group_fewest(group, 0); /* whose NICs carry most */
-    const double passes = passes_of(q->op), n = (double)servers * (double)fewest;
-    const double sent = passes * ((double)servers - 1) * q->bytes / n; /* by a NIC */
-    const double ramp = sqrt(between->half_bytes * sent) / nic.bandwidth +
+    const double nic = between->bandwidth * between->efficiency;
+    const double pair = inside->bandwidth * inside->efficiency / ((double)inside->size - 1);
+    const double servers = (double)((group->size + local - 1) / local);
+    /* the server with fewest ranks, whose NICs carry most */
+    const double passes = passes_of(q->op), n = servers * (double)rk_group_fewest(group, 0);
+    const double outside_s = between->step_latency + q->bytes / n / nic;
+    const double inside_s = inside->step_latency + q->bytes / n / pair;
+    const double ramp = sqrt(between->half_bytes * (passes * (servers - 1) * q->bytes / n)) / nic +
                         sqrt(inside->half_bytes * passes * q->bytes) / inside->bandwidth;
     return between->latency + ramp +
-           rk_concurrent_seconds(q->op, q->bytes, servers, (int32_t)fewest, &nic, &pair);
+           passes * ((servers - 1) * rk_max(outside_s, inside_s) + inside_s);
 }
 
 /*

@@ -201,6 +201,73 @@ static void test_all_tiers_at_once(void **state)
     }
 }
 
+/*
+ * The messages of HCCL's pipeline in servers of LOCAL ranks: every round a rank passes a chunk to
+ * the next server, and hands the one that came in the round before to the ranks of its own.
+ */
+#define LOCAL 8
+
+static void concurrent_send(const rk_collective_job *job, rk_message_visitor *visit, void *user)
+{
+    const int32_t n = job->ranks, servers = n / LOCAL;
+    for (int32_t round = 0; round < servers; round++) {
+        for (int32_t rank = 0; rank < n; rank++) {
+            const int32_t server = rank / LOCAL;
+            /* the chunk that reached this server in the round before; in the first, the own one */
+            const int32_t origin = (server - round + servers) % servers * LOCAL + rank % LOCAL;
+            rk_collective_message m = {
+                .round = round,
+                .source = rank,
+                .target = (rank + LOCAL) % n,
+                .first_block = origin,
+                .blocks = 1,
+                .bytes = job->bytes / (double)n,
+            };
+            if (round < servers - 1) {
+                visit(user, &m);
+            }
+            for (int32_t peer = 0; peer < LOCAL; peer++) {
+                m.target = server * LOCAL + peer;
+                if (m.target != rank) {
+                    visit(user, &m);
+                }
+            }
+        }
+    }
+}
+
+static void test_concurrent(void **state)
+{
+    const rk_algorithm algorithm = {.send = concurrent_send};
+    uint64_t seed = 36;
+    (void)state;
+    for (int trial = 0; trial < 100; trial++) {
+        rk_system s =
+            servers(RK_TIER_MESH, LOCAL, draw(&seed, 50, 900) * 1e9, draw(&seed, 5, 100) * 1e9);
+        const rk_collective_job job = {.op = RK_COLL_ALL_GATHER,
+                                       .ranks = LOCAL * draw(&seed, 2, 8),
+                                       .bytes = draw(&seed, 1, 1000) * 1e6};
+        s.tiers[0].step_latency = draw(&seed, 1, 9) * 1e-6;
+        s.tiers[1].step_latency = draw(&seed, 1, 20) * 1e-6;
+        const rk_topology joined = {.kind = RK_TOPOLOGY_SERVERS,
+                                    .ranks = job.ranks,
+                                    .bandwidth = s.tiers[1].bandwidth,
+                                    .latency = s.tiers[1].step_latency,
+                                    .local = LOCAL,
+                                    .local_mesh = true,
+                                    .local_bandwidth = s.tiers[0].bandwidth / (LOCAL - 1),
+                                    .local_latency = s.tiers[0].step_latency};
+        rk_replay replay;
+        rk_error err;
+        assert_int_equal(rk_algorithm_replay(&algorithm, &job, &joined, 0, NULL, &replay, &err),
+                         RK_OK);
+        assert_close(seconds_of(&s, job.ranks, RK_COLL_ALL_GATHER, job.bytes, "concurrent"),
+                     replay.seconds, 1e-12);
+        assert_close(seconds_of(&s, job.ranks, RK_COLL_ALL_REDUCE, job.bytes, "concurrent"),
+                     2 * replay.seconds, 1e-12);
+    }
+}
+
 /* ---- published cases ----------------------------------------------------------------------- */
 
 /* UT-34 and UT-36 through a system. */
@@ -633,6 +700,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_phases),
         cmocka_unit_test(test_all_tiers_at_once),
+        cmocka_unit_test(test_concurrent),
         cmocka_unit_test(test_known),
         cmocka_unit_test(test_best),
         cmocka_unit_test(test_tiers_left_out),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links, routes and what collectives take on topologies, against the textbook. */
-#include "collective/concurrent.h"
+#include "collective/topology.h"
 
 #include "check.h"
 
@@ -9,8 +9,7 @@
 static rk_replay replay_on(const rk_algorithm *algorithm, rk_collective op, double bytes,
                            const rk_topology *topology)
 {
-    const rk_collective_job job = {
-        .op = op, .ranks = topology->ranks, .bytes = bytes, .chunks = 1, .local = topology->local};
+    const rk_collective_job job = {.op = op, .ranks = topology->ranks, .bytes = bytes, .chunks = 1};
     double *loads = calloc((size_t)rk_topology_links(topology), sizeof(*loads));
     rk_replay replay = {.seconds = 0};
     rk_error err;
@@ -241,45 +240,6 @@ static void test_torus(void **state)
     assert_true(plane < line / 2);
 }
 
-/* ---- servers ------------------------------------------------------------------------------- */
-
-/* UT-36: 1 GiB over 4 servers of 8; NICs 50 GB/s after 10 us, mesh links 56 GB/s after 5 us. */
-static void test_concurrent(void **state)
-{
-    const rk_link nic = {50e9, 10e-6}, pair = {56e9, 5e-6};
-    const double S = 0x1p30;
-    const rk_topology w = {.kind = RK_TOPOLOGY_SERVERS,
-                           .ranks = 32,
-                           .bandwidth = nic.bandwidth,
-                           .latency = nic.latency,
-                           .local = 8,
-                           .local_mesh = true,
-                           .local_bandwidth = pair.bandwidth,
-                           .local_latency = pair.latency};
-    (void)state;
-    const double concurrent = rk_concurrent_seconds(RK_COLL_ALL_GATHER, S, 4, 8, &nic, &pair);
-    assert_close(concurrent, 2.647e-3, 5e-3);
-    assert_close(replay_on(&rk_algorithm_concurrent_gather, RK_COLL_ALL_GATHER, S, &w).seconds,
-                 concurrent, 1e-12);
-    assert_close(rk_concurrent_seconds(RK_COLL_ALL_REDUCE, S, 4, 8, &nic, &pair), 2 * concurrent,
-                 1e-12);
-}
-
-/* Of a flat all-to-all each message takes the links of its tier, and nothing is shared. */
-static void test_exchange(void **state)
-{
-    const rk_topology w = {.kind = RK_TOPOLOGY_SERVERS,
-                           .ranks = 32,
-                           .bandwidth = 50e9,
-                           .latency = 8e-6,
-                           .local = 8,
-                           .local_bandwidth = 450e9,
-                           .local_latency = 2e-6};
-    (void)state;
-    assert_close(replay_on(&rk_algorithm_direct, RK_COLL_ALL_TO_ALL, 1e9, &w).seconds,
-                 8e-6 + fmax(1e9 * 7 / 32 / 450e9, 1e9 * 24 / 32 / 50e9), 1e-12);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,7 +247,6 @@ int main(void)
         cmocka_unit_test(test_cube_mesh),    cmocka_unit_test(test_fat_tree),
         cmocka_unit_test(test_near_and_far), cmocka_unit_test(test_rails),
         cmocka_unit_test(test_dragonfly),    cmocka_unit_test(test_torus),
-        cmocka_unit_test(test_concurrent),   cmocka_unit_test(test_exchange),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
