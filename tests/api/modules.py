@@ -110,7 +110,7 @@ def check_arrows(order, arrows, most):
     between = {(module, other) for module, other in arrows if module != other}
     if len(between) <= most:
         return
-    yield f"{len(between)} modules use another, {most} at most: give a module fewer to use"
+    yield f"{len(between)} arrows between modules, {most} at most: let a module use fewer others"
     for module in order:
         used = [other for other in order if (module, other) in between]
         yield f"  {module} uses {len(used)}: {' '.join(used)}"
