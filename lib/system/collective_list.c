@@ -19,12 +19,9 @@
  */
 static rk_tier_span span_at(const rk_collective_query *q, int i)
 {
-    const rk_tier *tier = &q->system->tiers[i];
-    const int64_t below = i > 0 ? q->group->within[i - 1] : 1;
-    const int64_t domain = i > 0 ? q->system->tiers[i - 1].size : 1;
-    const double units = (double)((q->group->within[i] + below - 1) / below);
-    return (rk_tier_span){
-        .tier = tier, .units = units, .links = (double)(tier->size / domain), .ranks = units};
+    rk_tier_span span = rk_tier_span_of(q->system, q->group, i);
+    span.ranks = span.units = ceil(span.units);
+    return span;
 }
 
 static int outermost(const rk_collective_query *q)
@@ -104,8 +101,8 @@ static void add_inner(const rk_collective_query *q, rk_collective_plan *plan, rk
     for (int k = 0; k < outer; k++) {
         const int i = outwards ? k : outer - 1 - k;
         const double share = op == RK_COLL_ALL_TO_ALL ? 1 : share_of(q, i);
-        const rk_tier_span span = span_at(q, i);
-        if (span.units > 1) {
+        if (rk_group_spans(q->group, i)) {
+            const rk_tier_span span = span_at(q, i);
             price_cheapest(&span, op, q->bytes * share, rk_plan_add_phase(plan));
         }
     }

@@ -6,6 +6,18 @@
 #include <math.h>
 #include <stdlib.h>
 
+rk_tier_span rk_tier_span_of(const rk_system *system, const rk_group *group, int i)
+{
+    const int64_t below = i > 0 ? group->within[i - 1] : 1;
+    const int64_t domain = i > 0 ? system->tiers[i - 1].size : 1;
+    return (rk_tier_span){
+        .tier = &system->tiers[i],
+        .units = (double)group->within[i] / (double)below,
+        .links = (double)(system->tiers[i].size / domain),
+        .ranks = (double)group->within[i],
+    };
+}
+
 void rk_price_phase(const rk_tier_span *span, const rk_algorithm *algorithm, rk_collective op,
                     double bytes, rk_collective_phase *phase)
 {
@@ -44,11 +56,6 @@ double rk_phase_busy_seconds(const rk_collective_phase *phase)
     return t->bytes / (t->bandwidth * phase->tier->efficiency);
 }
 
-double rk_phase_fixed_seconds(const rk_collective_phase *phase)
-{
-    return phase->tier->latency + phase->traffic.start_s;
-}
-
 /* ---- messages ------------------------------------------------------------------------------ */
 
 rk_topology rk_phase_topology(const rk_collective_phase *phase)
@@ -83,7 +90,7 @@ rk_status rk_phase_replay(const rk_collective_phase *phase, double *loads, rk_re
     }
     const rk_status status = rk_algorithm_replay(phase->algorithm, &phase->job, &topology, 0,
                                                  loads ? loads : own, replay, err);
-    replay->seconds += status ? 0 : rk_phase_fixed_seconds(phase);
+    replay->seconds += status ? 0 : phase->tier->latency + phase->traffic.start_s;
     free(own);
     return status;
 }

@@ -16,6 +16,15 @@ typedef struct rk_tier_span {
     double ranks; /* that the steps of a ring go through one by one */
 } rk_tier_span;
 
+/* Whether a group uses links of tier i. */
+static inline bool rk_group_spans(const rk_group *group, int i)
+{
+    return group->within[i] > (i > 0 ? group->within[i - 1] : 1);
+}
+
+/* The part in tier i.  Where domains differ, `units` is no whole number. */
+rk_tier_span rk_tier_span_of(const rk_system *system, const rk_group *group, int i);
+
 typedef struct rk_collective_phase {
     const rk_tier *tier;           /* borrowed from the system */
     const rk_algorithm *algorithm; /* NULL: rings along the axes of a torus */
@@ -35,9 +44,8 @@ const char *rk_phase_name(const rk_collective_phase *phase);
 /* A port of a unit or, of mesh algorithms, the link of a pair; of a torus one link one way. */
 rk_link rk_phase_link(const rk_collective_phase *phase);
 
-/* Seconds in which its bytes fill the links, and those before its first round. */
+/* Seconds in which its bytes fill the links. */
 double rk_phase_busy_seconds(const rk_collective_phase *phase);
-double rk_phase_fixed_seconds(const rk_collective_phase *phase);
 
 /* ---- messages ------------------------------------------------------------------------------ */
 

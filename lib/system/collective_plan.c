@@ -166,30 +166,21 @@ static void plan_levels(const rk_collective_query *q, rk_collective_plan *plan)
     const rk_group *group = q->group;
     const bool exchange = q->op == RK_COLL_ALL_TO_ALL;
     double serial = 0;
-    int64_t below = 1, domain = 1;
     for (int i = 0; i < q->system->tier_count; i++) {
-        const rk_tier *tier = &q->system->tiers[i];
-        const int64_t within = group->within[i];
-        if (within > below) {
-            const double share = exchange ? (double)within / (double)group->size
-                                          : 1 / (double)rk_group_fewest(group, i - 1);
-            const double lack = within == group->size ? rk_group_lack(group, i - 1, q->op) : 1;
-            const double bytes = q->bytes * share * lack;
-            const rk_tier_span span = {
-                .tier = tier,
-                .units = (double)within / (double)below,
-                .links = (double)(tier->size / domain),
-                .ranks = (double)within,
-            };
-            /* side links may be what carries data to the next tier: they help within one only */
-            const bool sides = tier->side_count > 0 && within == group->size && below == 1;
-            rk_collective_phase *phase = rk_plan_add_phase(plan);
-            (sides && bytes > 0 ? price_with_sides : price_usual)(&span, q->op, bytes, phase);
-            plan->name = rk_phase_name(phase);
-            serial = exchange ? 0 : tier->serial;
+        if (!rk_group_spans(group, i)) {
+            continue;
         }
-        below = within;
-        domain = tier->size;
+        const rk_tier_span span = rk_tier_span_of(q->system, group, i);
+        const bool whole = group->within[i] == group->size;
+        const double share =
+            exchange ? span.ranks / (double)group->size : 1 / (double)rk_group_fewest(group, i - 1);
+        const double bytes = q->bytes * share * (whole ? rk_group_lack(group, i - 1, q->op) : 1);
+        /* side links may be what carries data to the next tier: they help within one only */
+        const bool sides = span.tier->side_count > 0 && whole && span.units == span.ranks;
+        rk_collective_phase *phase = rk_plan_add_phase(plan);
+        (sides && bytes > 0 ? price_with_sides : price_usual)(&span, q->op, bytes, phase);
+        plan->name = rk_phase_name(phase);
+        serial = exchange ? 0 : span.tier->serial;
     }
     plan->seconds = rk_plan_overlapped(plan, serial);
 }

@@ -35,7 +35,7 @@ typedef struct rk_collective_query {
 typedef struct rk_collective_plan {
     const char *name;     /* of the algorithm between the outermost domains, or as below */
     const char *protocol; /* of NCCL's tuner; NULL where it was not asked */
-    double seconds;       /* of all phases, which may overlap */
+    double seconds;       /* of all phases, which may overlap; of the usual plan as corrected */
     int32_t chunks;  /* of the tensor, whose phases overlap; 0: they overlap as the tier says */
     int phase_count; /* 0: it uses all tiers at once */
     rk_collective_phase phases[RK_COLLECTIVE_PHASE_MAX]; /* in order of time; of one chunk */

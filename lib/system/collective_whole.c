@@ -5,19 +5,6 @@
 
 #include <math.h>
 
-/* Ranks of the group in a domain of the tier below tier i. */
-static int64_t ranks_below(const rk_collective_query *q, int i)
-{
-    return i > 0 ? q->group->within[i - 1] : 1;
-}
-
-/* Domains of the tier below, or accelerators, of a domain of tier i. */
-static double links_of(const rk_system *system, int i)
-{
-    const int64_t domain = i > 0 ? system->tiers[i - 1].size : 1;
-    return (double)(system->tiers[i].size / domain);
-}
-
 static bool is_ring(rk_collective op)
 {
     return rk_algorithm_runs(&rk_algorithm_ring, op, 2);
@@ -42,26 +29,26 @@ rk_flat_ring rk_price_flat_ring(const rk_collective_query *q)
     const rk_group *group = q->group;
     const double n = (double)group->size, passes = passes_of(q->op);
     rk_flat_ring ring = {0};
-    int64_t below = 1;
     if (!is_ring(q->op)) {
         return none;
     }
     for (int i = 0; i < q->system->tier_count; i++) {
         const rk_tier *tier = &q->system->tiers[i];
-        if (group->within[i] > below) {
-            if (tier->kind == RK_TIER_MESH || tier->kind == RK_TIER_TORUS) {
-                return none;
-            }
-            const double u = ceil((double)group->within[i] / (double)below);
-            const bool leaves = group->within[i] < group->size && !rk_tier_is_fabric(tier);
-            const double inside = leaves ? (u - 1) / u : 1;
-            const double links = (double)rk_group_fewest(group, i - 1); /* out of a domain below */
-            const double moved = inside * passes * (n - 1) / n * q->bytes / links;
-            const double port = rk_tier_port(tier, false, u, links_of(q->system, i));
-            ring.transfer = rk_max(ring.transfer, rk_transfer_seconds(tier, moved, port, 1));
-            ring.latency = tier->latency + passes * (n - 1) * tier->step_latency;
+        if (!rk_group_spans(group, i)) {
+            continue;
         }
-        below = group->within[i];
+        if (tier->kind == RK_TIER_MESH || tier->kind == RK_TIER_TORUS) {
+            return none;
+        }
+        const rk_tier_span span = rk_tier_span_of(q->system, group, i);
+        const double u = ceil(span.units);
+        const bool leaves = group->within[i] < group->size && !rk_tier_is_fabric(tier);
+        const double inside = leaves ? (u - 1) / u : 1;
+        const double links = (double)rk_group_fewest(group, i - 1); /* out of a domain below */
+        const double moved = inside * passes * (n - 1) / n * q->bytes / links;
+        const double port = rk_tier_port(tier, false, u, span.links);
+        ring.transfer = rk_max(ring.transfer, rk_transfer_seconds(tier, moved, port, 1));
+        ring.latency = tier->latency + passes * (n - 1) * tier->step_latency;
     }
     return ring;
 }
@@ -114,20 +101,19 @@ double rk_flat_exchange_seconds(const rk_collective_query *q)
         return HUGE_VAL;
     }
     for (int i = 0; i <= outermost; i++) {
-        const rk_tier *tier = &q->system->tiers[i];
-        const int64_t below = ranks_below(q, i);
-        const double units = ceil((double)group->within[i] / (double)below);
-        const double added =
-            (double)(group->within[i] - (i == outermost ? rk_group_fewest(group, i - 1) : below));
-        double bandwidth = rk_tier_port(tier, true, units, links_of(q->system, i));
-        if (tier->kind == RK_TIER_TORUS) {
+        const rk_tier_span span = rk_tier_span_of(q->system, group, i);
+        const double units = ceil(span.units);
+        const double below = i > 0 ? (double)group->within[i - 1] : 1;
+        const double least = i < outermost ? below : (double)rk_group_fewest(group, i - 1);
+        double bandwidth = rk_tier_port(span.tier, true, units, span.links) * span.tier->efficiency;
+        if (span.tier->kind == RK_TIER_TORUS) {
             return HUGE_VAL;
         }
-        if (tier->kind == RK_TIER_MESH) { /* a link to each of the units */
+        if (span.tier->kind == RK_TIER_MESH) { /* a link to each of the units */
             bandwidth *= units - 1;
         }
         /* NaN: one unit of a mesh */
-        longest = rk_max(q->bytes * added / n / (bandwidth * tier->efficiency), longest);
+        longest = rk_max(q->bytes * (span.ranks - least) / n / bandwidth, longest);
     }
     return outer->latency + outer->step_latency + (n - 1) * RK_MESSAGE_SECONDS + longest;
 }
@@ -136,8 +122,9 @@ double rk_flat_exchange_seconds(const rk_collective_query *q)
 double rk_neighbour_seconds(const rk_collective_query *q)
 {
     const int outer = rk_group_outermost(q->system, q->group);
-    const rk_tier *tier = &q->system->tiers[outer];
-    const double port = rk_tier_port(tier, false, 2, links_of(q->system, outer));
+    const rk_tier_span span = rk_tier_span_of(q->system, q->group, outer);
+    const rk_tier *tier = span.tier;
+    const double port = rk_tier_port(tier, false, 2, span.links);
     const double plane = port / (double)(tier->planes > 1 ? tier->planes : 1);
     return tier->latency + tier->step_latency + rk_transfer_seconds(tier, q->bytes, plane, 1);
 }

@@ -33,11 +33,13 @@ static double cube_mesh_reach(bool exchange, double units)
 }
 
 /*
- * A group of a dragonfly reaches u - 1 of the others straight; over a third group, packets take two
- * global links, so half of the bandwidth leads anywhere (Kim, Dally, Scott and Abts, "Technology-
- * driven, highly-scalable dragonfly topology", ISCA 2008: minimal and Valiant routing).
+ * Share of a tier's bandwidth that `units` of its `links` units reach: 1 but in a cube mesh and a
+ * dragonfly.  A group of a dragonfly reaches u - 1 of the others straight; over a third group,
+ * packets take two global links, so half of the bandwidth leads anywhere (Kim, Dally, Scott and
+ * Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008: minimal and Valiant
+ * routing).
  */
-double rk_tier_reach(const rk_tier *tier, bool exchange, double units, double links)
+static double reach_of(const rk_tier *tier, bool exchange, double units, double links)
 {
     const double detour = 0.5;
     switch (tier->kind) {
@@ -58,7 +60,7 @@ double rk_tier_port(const rk_tier *tier, bool exchange, double units, double lin
     case RK_TIER_TORUS:
         return tier->bandwidth / (2 * (double)tier->axes);
     default:
-        return tier->bandwidth * rk_tier_reach(tier, exchange, units, links);
+        return tier->bandwidth * reach_of(tier, exchange, units, links);
     }
 }
 

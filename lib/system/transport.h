@@ -49,12 +49,6 @@ rk_traffic rk_traffic_of(const rk_tier *tier, const rk_algorithm *algorithm,
  */
 double rk_tier_port(const rk_tier *tier, bool exchange, double units, double links);
 
-/*
- * Share of a tier's bandwidth that `units` of its `links` units reach: 1 but in a cube mesh and a
- * dragonfly.
- */
-double rk_tier_reach(const rk_tier *tier, bool exchange, double units, double links);
-
 /* Whether small messages carry flags and large ones wait for chunks: links without NICs. */
 bool rk_tier_is_switch(const rk_tier *tier);
 

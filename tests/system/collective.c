@@ -196,7 +196,7 @@ static void test_cube_mesh(void **state)
     (void)state;
     for (int32_t n = 2; n <= 8; n++) {
         const rk_collective_job job = {.op = RK_COLL_ALL_TO_ALL, .ranks = n, .bytes = 1e9};
-        const double share = rk_tier_reach(&dgx.tiers[0], true, n, 8);
+        const double share = rk_tier_port(&dgx.tiers[0], true, n, 8) / dgx.tiers[0].bandwidth;
         rk_replay replay;
         rk_error err;
         assert_int_equal(
