@@ -13,8 +13,8 @@ TENSOR = {"none": "RK_TENSOR_NONE", "in a node": "RK_TENSOR_INSIDE",
           "across nodes": "RK_TENSOR_ACROSS"}
 FLAGS = {"moe": "moe", "several_nodes": "several", "low_precision": "low",
          "adapters": "frozen", "assumed": "assumed", "uncertain": "uncertain"}
-TEXTS = {"source": "source", "model": "model", "stack": "kin.stack", "family": "kin.family",
-         "product": "kin.product", "line": "kin.line"}
+TEXTS = {"source": "source", "model": "model", "stack": "key.stack", "family": "key.family",
+         "product": "key.product", "line": "key.line"}
 
 
 def member(cell, key):
@@ -22,9 +22,9 @@ def member(cell, key):
     if key in TEXTS:
         return f".{TEXTS[key]} = {json.dumps(cell[key])}"
     if key in FLAGS:
-        return f".kin.{FLAGS[key]} = {str(cell[key]).lower()}"
+        return f".key.{FLAGS[key]} = {str(cell[key]).lower()}"
     if key == "tensor":
-        return f".kin.tensor = {TENSOR[cell[key]]}"
+        return f".key.tensor = {TENSOR[cell[key]]}"
     sys.exit(f"residual_table.py: cells have no member '{key}'")
 
 

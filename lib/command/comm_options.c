@@ -232,7 +232,7 @@ static rk_status check_with(const rk_comm_args *args, rk_error *err)
     return RK_OK;
 }
 
-/* What goes with plans of one's choice only, and with an even group. */
+/* Options that need a named plan, or an even group. */
 static rk_status check_plans(const rk_comm_args *args, rk_error *err)
 {
     if (args->side_links && (args->algorithm || args->explain || args->chunks >= 0)) {

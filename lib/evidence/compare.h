@@ -29,7 +29,7 @@ typedef struct rk_compared {
     double need, usable; /* bytes of the rank that needs most, and those it may use */
     bool fits, thrashes;
     bool unsure; /* does not fit because of an assumed value: unknown */
-    rk_kin kin;
+    rk_similarity_key key;
     double low, high; /* 10th to 90th percentile of the step; 0: nothing is comparable */
     double null_step; /* of the null model; 0: no run of this accelerator to fit it on */
     /* Measured; 0: not printed. */
