@@ -20,7 +20,7 @@ import tempfile
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 TABLE = os.path.join(ROOT, "data", "measured", "layers", "published.csv")
 GOAL = 15
-INTERVALS = os.path.join(ROOT, "lib", "evidence", "interval.c")
+INTERVALS = os.path.join(ROOT, "lib", "residual", "interval.c")
 
 KERNELS = """## Kernels
 
@@ -112,7 +112,7 @@ def error_of(reckon, row, *more):
 
 
 def percentile(errors, share):
-    """Each error in the middle of its weight, between them by a line, as in lib/evidence/interval.c."""
+    """Each error in the middle of its weight, between them by a line, as in lib/residual/interval.c."""
     ordered = sorted(abs(math.log1p(error)) for error in errors)
     place = share * len(ordered) - 0.5
     low = math.floor(place)
@@ -169,7 +169,7 @@ these rows.
     if "--check" in sys.argv and max(medians) > GOAL:
         sys.exit("new_layers.py: a median error is over the goal of %d %%" % GOAL)
     if "--check" in sys.argv and away > 0.02:
-        sys.exit("new_layers.py: set untimed_error of lib/evidence/interval.c to the error of the rows L above")
+        sys.exit("new_layers.py: set untimed_error of lib/residual/interval.c to the error of the rows L above")
 
 
 main()

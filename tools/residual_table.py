@@ -4,7 +4,7 @@
 
     residual_table.py DOCUMENT OUTPUT
 
-defines rk_residuals_built_in (lib/evidence/interval.h), which equals what rk_residuals_load reads.
+defines rk_residuals_built_in (lib/residual/interval.h), which equals what rk_residuals_load reads.
 """
 import json
 import sys
@@ -13,8 +13,8 @@ TENSOR = {"none": "RK_TENSOR_NONE", "in a node": "RK_TENSOR_INSIDE",
           "across nodes": "RK_TENSOR_ACROSS"}
 FLAGS = {"moe": "moe", "several_nodes": "several", "low_precision": "low",
          "adapters": "frozen", "assumed": "assumed", "uncertain": "uncertain"}
-TEXTS = {"source": "source", "model": "model", "stack": "kin.stack", "family": "kin.family",
-         "product": "kin.product", "line": "kin.line"}
+TEXTS = {"source": "source", "model": "model", "stack": "key.stack", "family": "key.family",
+         "product": "key.product", "line": "key.line"}
 
 
 def member(cell, key):
@@ -22,9 +22,9 @@ def member(cell, key):
     if key in TEXTS:
         return f".{TEXTS[key]} = {json.dumps(cell[key])}"
     if key in FLAGS:
-        return f".kin.{FLAGS[key]} = {str(cell[key]).lower()}"
+        return f".key.{FLAGS[key]} = {str(cell[key]).lower()}"
     if key == "tensor":
-        return f".kin.tensor = {TENSOR[cell[key]]}"
+        return f".key.tensor = {TENSOR[cell[key]]}"
     sys.exit(f"residual_table.py: cells have no member '{key}'")
 
 
@@ -44,7 +44,7 @@ def main(document, output):
     cells = residuals["cells"]
     ratios = [ratio for cell in cells for ratio in cell["ratios"]]
     with open(output, "w", encoding="utf-8") as out:
-        out.write('#include "evidence/interval.h"\n\nstatic const rk_residual_cell cells[] = {\n')
+        out.write('#include "residual/interval.h"\n\nstatic const rk_residual_cell cells[] = {\n')
         out.writelines(rows_of(cells))
         out.write("};\n\nstatic const double ratios[] = {\n")
         out.writelines(f"    {ratio!r},\n" for ratio in map(float, ratios))

@@ -5,7 +5,6 @@
 #include "api/hand_out.h"
 #include "api/struct_tables.h"
 #include "base/error.h"
-#include "work/parallel.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,8 +23,7 @@ rk_status rk_calibrate_constants(const char *recipe, const rk_calibration_choice
     if (!created) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a calibration");
     }
-    const rk_calibrate_options options = {
-        .threads = own.threads > 0 ? (int)own.threads : rk_core_count(), .quick = own.quick};
+    const rk_calibrate_options options = {.threads = (int)own.threads, .quick = own.quick};
     status = rk_calibrate(recipe, &options, created, err);
     if (status) {
         rk_calibration_free(created);

@@ -14,7 +14,6 @@ extern const char *const rk_attention_names[];
 extern const char *const rk_recompute_names[];
 extern const char *const rk_tp_comm_names[];
 extern const char *const rk_tp_overlap_names[];
-extern const char *const rk_net_op_names[]; /* p2p, reduce_scatter, all_gather, all_reduce */
 
 /* The 23 fields of an execution document in the published order (also CSV columns). */
 #define RK_CALCULON_EXE_FIELD_COUNT 23

@@ -13,8 +13,6 @@
 #define RATE_MOST  1e12 /* GB/s, TFLOP/s; zero is refused where it is used */
 #define OTHER_MOST 1e18 /* thresholds, capacities, factors */
 
-const char *const rk_net_op_names[] = {"p2p", "reduce_scatter", "all_gather", "all_reduce", NULL};
-
 /* ---- lists of pairs ---------------------------------------------------------------------- */
 
 typedef struct pair {

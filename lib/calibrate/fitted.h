@@ -48,8 +48,8 @@ struct rk_calibration {
 };
 
 typedef struct rk_calibrate_options {
-    int threads;
-    bool quick; /* no refits without a group: no deviations */
+    int threads; /* 0: one per core */
+    bool quick;  /* no refits without a group: no deviations */
 } rk_calibrate_options;
 
 /*

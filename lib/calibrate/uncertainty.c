@@ -172,6 +172,7 @@ static rk_status list_groups(rk_calibration *c, rk_error *err)
 
 static rk_status leave_out_groups(rk_calibration *c, int threads, rk_error *err)
 {
+    threads = threads > 0 ? threads : rk_core_count();
     threads = threads < (int)c->group_count ? threads : (int)c->group_count;
     refits r = {
         .c = c,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collective/algorithm.h"
 
-#include <string.h>
-
 const char *const rk_collective_names[] = {
     "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast",
     "send",       "scatter",        "gather",     "reduce",     NULL};
@@ -11,26 +9,8 @@ const char *const rk_collective_names[] = {
 const rk_algorithm *const rk_algorithms[RK_ALGORITHM_COUNT + 1] = {
     RK_ALGORITHM_LIST(RK_ALGORITHM_ENTRY) NULL};
 
-const rk_algorithm *rk_algorithm_find(const char *name)
-{
-    for (size_t i = 0; rk_algorithms[i]; i++) {
-        if (strcmp(rk_algorithms[i]->name, name) == 0) {
-            return rk_algorithms[i];
-        }
-    }
-    return NULL;
-}
-
 bool rk_algorithm_runs(const rk_algorithm *algorithm, rk_collective op, int32_t ranks)
 {
     const bool any = !algorithm->powers_of_two || algorithm->any_ranks >> op & 1;
     return ranks >= 2 && (algorithm->ops >> op & 1) && (any || (ranks & (ranks - 1)) == 0);
-}
-
-double rk_algorithm_seconds(const rk_algorithm *algorithm, const rk_collective_job *job,
-                            const rk_link *link, double reduce_seconds_per_byte)
-{
-    const rk_collective_cost cost = algorithm->cost(job);
-    return cost.rounds * link->latency + cost.bytes / link->bandwidth +
-           cost.reduced * reduce_seconds_per_byte;
 }

@@ -11,7 +11,7 @@
 #define RK_COLLECTIVE_ALGORITHM_H
 
 #include "collective/operation.h"
-#include "collective/wiring.h"
+#include "collective/topology.h"
 
 /* What is asked of an algorithm. */
 typedef struct rk_collective_job {
@@ -19,7 +19,6 @@ typedef struct rk_collective_job {
     int32_t ranks;  /* 2 or more */
     double bytes;   /* as rk_collective_seconds counts them */
     int32_t chunks; /* parts that are pipelined, by algorithms that do; 1 or more */
-    int32_t local;  /* ranks of a server, for algorithms that know servers; else 0 */
 } rk_collective_job;
 
 /*
@@ -86,15 +85,8 @@ int32_t rk_chain_chunks(int32_t ranks, double bytes, const rk_link *link);
 /* All of them; NULL-terminated. */
 extern const rk_algorithm *const rk_algorithms[RK_ALGORITHM_COUNT + 1];
 
-/* The algorithm of a name; NULL: none. */
-const rk_algorithm *rk_algorithm_find(const char *name);
-
 /* Whether it runs a collective on a number of ranks. */
 bool rk_algorithm_runs(const rk_algorithm *algorithm, rk_collective op, int32_t ranks);
-
-/* One link class: seconds of a job by the closed form. */
-double rk_algorithm_seconds(const rk_algorithm *algorithm, const rk_collective_job *job,
-                            const rk_link *link, double reduce_seconds_per_byte);
 
 /* ---- replay -------------------------------------------------------------------------------- */
 
@@ -109,10 +101,10 @@ typedef struct rk_replay {
  * Sends the messages over links.  A round takes as long as its slowest link: its latency, and all
  * bytes that are routed over it; then the slowest rank adds up what it received.  Algorithms that
  * stream take the latency of every round and the busiest link's bytes of all rounds.  `loads` (may
- * be NULL) has an entry per link and gets its bytes.  wiring->ranks is at least job->ranks.
+ * be NULL) has an entry per link and gets its bytes.  topology->ranks is at least job->ranks.
  */
 rk_status rk_algorithm_replay(const rk_algorithm *algorithm, const rk_collective_job *job,
-                              const rk_wiring *wiring, double reduce_seconds_per_byte,
+                              const rk_topology *topology, double reduce_seconds_per_byte,
                               double *loads, rk_replay *replay, rk_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The messages of an algorithm on the links of a wiring: round by round, load by load. */
+/* The messages of an algorithm on the links of a topology: round by round, load by load. */
 #include "collective/algorithm.h"
 
 #include "base/error.h"
@@ -10,7 +10,7 @@
 
 struct state {
     const rk_algorithm *algorithm;
-    const rk_wiring *wiring;
+    const rk_topology *topology;
     double reduce_seconds_per_byte;
     int32_t ranks, round;
     double *loads;   /* owned; of the round by link, or of all rounds if the algorithm streams */
@@ -27,7 +27,7 @@ static void end_round(struct state *s)
     double slowest = 0, most = 0;
     for (int64_t i = 0; i < s->touched_count; i++) {
         const int64_t link = s->touched[i];
-        const rk_wire wire = rk_wiring_wire(s->wiring, link);
+        const rk_topology_link wire = rk_topology_link_at(s->topology, link);
         const double latency = s->algorithm->streams ? 0 : wire.latency;
         slowest = rk_max(slowest, latency + s->loads[link] / wire.bandwidth);
         s->loads[link] = 0;
@@ -69,7 +69,7 @@ static void visit(void *user, const rk_collective_message *m)
         load_link(s, 2 * (int64_t)rank + !sends, m->bytes);
         return;
     }
-    const int count = rk_wiring_route(s->wiring, m->source, m->target, links);
+    const int count = rk_topology_route(s->topology, m->source, m->target, links);
     for (int i = 0; i < count; i++) {
         load_link(s, links[i], m->bytes);
     }
@@ -78,11 +78,11 @@ static void visit(void *user, const rk_collective_message *m)
     }
 }
 
-static void find_busiest(const rk_wiring *wiring, const double *totals, rk_replay *replay)
+static void find_busiest(const rk_topology *topology, const double *totals, rk_replay *replay)
 {
     double longest = 0;
-    for (int64_t link = 0; link < rk_wiring_links(wiring); link++) {
-        const double seconds = totals[link] / rk_wiring_wire(wiring, link).bandwidth;
+    for (int64_t link = 0; link < rk_topology_links(topology); link++) {
+        const double seconds = totals[link] / rk_topology_link_at(topology, link).bandwidth;
         if (seconds > longest) {
             longest = seconds;
             replay->busiest = link;
@@ -92,13 +92,13 @@ static void find_busiest(const rk_wiring *wiring, const double *totals, rk_repla
 }
 
 rk_status rk_algorithm_replay(const rk_algorithm *algorithm, const rk_collective_job *job,
-                              const rk_wiring *wiring, double reduce_seconds_per_byte,
+                              const rk_topology *topology, double reduce_seconds_per_byte,
                               double *loads, rk_replay *replay, rk_error *err)
 {
-    const size_t links = (size_t)rk_wiring_links(wiring);
+    const size_t links = (size_t)rk_topology_links(topology);
     struct state s = {
         .algorithm = algorithm,
-        .wiring = wiring,
+        .topology = topology,
         .reduce_seconds_per_byte = reduce_seconds_per_byte,
         .ranks = job->ranks,
         .loads = calloc(links, sizeof(double)),
@@ -116,11 +116,11 @@ rk_status rk_algorithm_replay(const rk_algorithm *algorithm, const rk_collective
         }
         algorithm->send(job, visit, &s);
         end_round(&s);
-        const double latency = rk_wiring_wire(wiring, 0).latency;
+        const double latency = rk_topology_link_at(topology, 0).latency;
         s.seconds += algorithm->streams ? (double)s.rounds * latency : 0;
         *replay = (rk_replay){.seconds = s.seconds, .messages = s.messages};
         if (loads) {
-            find_busiest(wiring, loads, replay);
+            find_busiest(topology, loads, replay);
         }
     }
     free(s.loads);

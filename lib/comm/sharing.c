@@ -2,10 +2,8 @@
 #include "comm/sharing.h"
 
 #include "base/extremes.h"
-#include "system/transport.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- one collective ------------------------------------------------------------------------ */
 
@@ -44,41 +42,33 @@ static bool is_crossed(const rk_group *group, int tiers, int tier, rk_collective
     return group->within[tier] > below && !(op == RK_COLL_SEND && further);
 }
 
-static void fill_whole(const rk_system *system, const rk_group *group, rk_collective op,
-                       double bytes, rk_comm_flow *flow)
+static void fill_whole(const rk_collective_query *q, rk_comm_flow *flow)
 {
-    for (int i = 0; i < system->tier_count; i++) {
-        const rk_tier *tier = &system->tiers[i];
-        if (is_crossed(group, system->tier_count, i, op)) {
-            const double moved = op == RK_COLL_SEND ? bytes : least_bytes(group, i, op, bytes);
+    for (int i = 0; i < q->system->tier_count; i++) {
+        const rk_tier *tier = &q->system->tiers[i];
+        if (is_crossed(q->group, q->system->tier_count, i, q->op)) {
+            const double moved =
+                q->op == RK_COLL_SEND ? q->bytes : least_bytes(q->group, i, q->op, q->bytes);
             flow->busy_s[i] = moved / (tier->bandwidth * tier->efficiency);
         }
     }
 }
 
-static void fill_phases(const rk_system *system, const rk_way *way, rk_comm_flow *flow)
+rk_comm_flow rk_comm_flow_of(const rk_collective_query *query, const char *name, double seconds)
 {
-    for (int i = 0; i < way->phase_count; i++) {
-        flow->busy_s[way->phases[i].tier - system->tiers] += way->phases[i].busy_s;
+    rk_collective_plan plan;
+    if (!rk_find_collective_plan(query, name, &plan)) {
+        (void)rk_find_collective_plan(query, NULL, &plan);
     }
-}
-
-rk_comm_flow rk_comm_flow_of(const rk_system *system, const rk_group *group, rk_collective op,
-                             double bytes, const char *name, double seconds)
-{
-    rk_way ways[RK_WAY_MAX];
-    const int count = rk_ways_find(system, group, op, bytes, ways);
-    const rk_way *way = &ways[0];
-    for (int i = count - 1; i >= 0; i--) {
-        way = strcmp(ways[i].name, name) == 0 ? &ways[i] : way;
+    rk_comm_flow flow = {.name = plan.name, .seconds = seconds};
+    if (plan.phase_count == 0) {
+        fill_whole(query, &flow);
     }
-    rk_comm_flow flow = {.name = way->name, .seconds = seconds};
-    if (way->phase_count > 0) {
-        fill_phases(system, way, &flow);
-    } else {
-        fill_whole(system, group, op, bytes, &flow);
+    for (int i = 0; i < plan.phase_count; i++) {
+        flow.busy_s[plan.phases[i].tier - query->system->tiers] +=
+            rk_phase_busy_seconds(&plan.phases[i]);
     }
-    for (int i = 0; i < system->tier_count; i++) {
+    for (int i = 0; i < query->system->tier_count; i++) {
         flow.busy_s[i] = rk_min(flow.busy_s[i], flow.seconds);
     }
     return flow;

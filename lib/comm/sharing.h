@@ -6,22 +6,21 @@
 #ifndef RK_COMM_SHARING_H
 #define RK_COMM_SHARING_H
 
-#include "comm/way.h"
+#include "system/collective_plan.h"
 
 /* One of them. */
 typedef struct rk_comm_flow {
-    const char *name;           /* of its way */
+    const char *name;           /* of its plan */
     double seconds;             /* alone */
     double busy_s[RK_TIER_MAX]; /* of them, those in which it fills the links of a rank in a tier */
 } rk_comm_flow;
 
 /*
- * A collective that takes `seconds` by the way that is called `name`, else by the cheapest.  A way
- * that uses all tiers at once fills the links of a tier with the least bytes that leave a domain of
- * the tier below.
+ * A collective that takes `seconds` by the plan of a name, or by the fastest where none has it.  A
+ * plan that uses all tiers at once fills the links of a tier with the least bytes that leave a
+ * domain of the tier below.
  */
-rk_comm_flow rk_comm_flow_of(const rk_system *system, const rk_group *group, rk_collective op,
-                             double bytes, const char *name, double seconds);
+rk_comm_flow rk_comm_flow_of(const rk_collective_query *query, const char *name, double seconds);
 
 typedef struct rk_comm_pair {
     double seconds[2];          /* until each is done; both start at once */

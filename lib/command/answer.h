@@ -6,11 +6,11 @@
 #ifndef RK_COMMAND_ANSWER_H
 #define RK_COMMAND_ANSWER_H
 
-#include "evidence/interval.h"
 #include "io/json_write.h"
 #include "job/job.h"
 #include "report/estimate_explain.h"
 #include "request/request.h"
+#include "residual/interval.h"
 
 /* One strategy in full. */
 typedef struct rk_answer {

@@ -44,9 +44,9 @@ rk_setting rk_setting_of(const rk_request *request, const rk_inputs *inputs)
 
 static rk_status set_interval(const rk_setting *setting, rk_answer *answer, rk_error *err)
 {
-    const rk_kin kin = rk_kin_of(setting->system, setting->stack, setting->model, &answer->strategy,
-                                 &answer->estimate);
-    return rk_interval_of(&rk_residuals_built_in, &kin, NULL, &answer->interval, err);
+    const rk_similarity_key key = rk_similarity_key_of(
+        setting->system, setting->stack, setting->model, &answer->strategy, &answer->estimate);
+    return rk_interval_of(&rk_residuals_built_in, &key, NULL, &answer->interval, err);
 }
 
 /* The step of the same strategy in bf16, if it uses lower precision and bf16 is legal. */

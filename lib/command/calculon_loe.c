@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "calculon/calculon_write.h"
 #include "command/commands.h"
-#include "search/shared.h"
+#include "method/team_search.h"
 #include "work/share.h"
 
 #include <inttypes.h>

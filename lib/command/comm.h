@@ -3,7 +3,6 @@
 #ifndef RK_COMMAND_COMM_H
 #define RK_COMMAND_COMM_H
 
-#include "comm/way.h"
 #include "job/job.h"
 #include "system/system.h"
 

@@ -3,8 +3,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/time_text.h"
-#include "comm/nccl.h"
-#include "comm/way.h"
 #include "command/comm.h"
 #include "command/comm_fit.h"
 #include "command/comm_links.h"
@@ -15,21 +13,32 @@
 #include "command/commands.h"
 #include "io/json_write.h"
 #include "report/describe.h"
-#include "system/transport.h"
+#include "system/collective_plan.h"
+#include "system/nccl.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* A collective of one size by one plan. */
+typedef struct timing {
+    rk_collective op;
+    double bytes, seconds, algorithm, bus; /* the last two in bytes/s */
+    rk_collective_plan plan;
+    char name[48]; /* of the plan, with its chunks or protocol */
+} timing;
+
 struct comm {
     const rk_comm_args *args;
     const rk_system *system;
     rk_group group;
-    const char *algorithm;  /* a name of lib/comm, "best", "all" or "nccl"; NULL: none asked for */
-    rk_way_options options; /* of ways */
-    int64_t placed;         /* ranks with --placement; 0: those of the group */
-    rk_comm_with with;      /* with.system NULL: nothing beside */
+    const char *algorithm; /* a name of plans, "best", "all" or "nccl"; NULL: none asked for */
+    int32_t chunks;        /* as rk_collective_query has them */
+    int64_t placed;        /* ranks with --placement; 0: those of the group */
+    rk_comm_with with;     /* with.system NULL: nothing beside */
+    timing *timings;       /* owned; for each collective and size those asked for */
+    size_t count, room;
 };
 
 /* Ranks of the group. */
@@ -105,76 +114,100 @@ double rk_comm_bus_factor(rk_collective op, double ranks)
     }
 }
 
-typedef struct timing {
-    rk_collective op;
-    double bytes, seconds, algorithm, bus; /* the last two in bytes/s */
-    const rk_way *way;                     /* NULL: the choice of estimates */
-    char name[48];                         /* of the algorithm */
-} timing;
+/* Of a message size; the busiest rank of an all-to-all may send more. */
+static rk_collective_query query_of(const struct comm *comm, rk_collective op, double bytes)
+{
+    return (rk_collective_query){
+        .system = comm->system,
+        .group = &comm->group,
+        .op = op,
+        .bytes = bytes * (op == RK_COLL_ALL_TO_ALL ? comm->args->imbalance : 1),
+        .chunks = comm->chunks,
+    };
+}
+
+static void name_timing(timing *t)
+{
+    const rk_collective_plan *plan = &t->plan;
+    if (plan->chunks > 0) {
+        (void)snprintf(t->name, sizeof(t->name), "%s, chunks %d", plan->name, (int)plan->chunks);
+    } else {
+        (void)snprintf(t->name, sizeof(t->name), "%s%s%s", plan->name, plan->protocol ? ", " : "",
+                       plan->protocol ? plan->protocol : "");
+    }
+}
+
+static rk_status add_timing(struct comm *comm, rk_collective op, double bytes,
+                            const rk_collective_plan *plan, rk_error *err)
+{
+    if (comm->count == comm->room) {
+        const size_t room = 2 * comm->room + 16;
+        timing *timings = realloc(comm->timings, room * sizeof(*timings));
+        if (!timings) {
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the times of collectives");
+        }
+        comm->timings = timings;
+        comm->room = room;
+    }
+    timing *t = &comm->timings[comm->count++];
+    *t = (timing){.op = op, .bytes = bytes, .seconds = plan->seconds, .plan = *plan};
+    t->algorithm = bytes / plan->seconds;
+    t->bus = t->algorithm * rk_comm_bus_factor(op, (double)ranks_of(comm));
+    name_timing(t);
+    return RK_OK;
+}
+
+static rk_status add_all(struct comm *comm, const rk_collective_query *query, double bytes,
+                         rk_error *err)
+{
+    rk_collective_plans all;
+    rk_status status = rk_list_collective_plans(query, &all, err);
+    for (size_t i = 0; i < all.count && !status; i++) {
+        status = add_timing(comm, query->op, bytes, &all.plans[i], err);
+    }
+    rk_collective_plans_clear(&all);
+    return status;
+}
+
+/* The plans of one size: as in estimates, named, or all. */
+static rk_status add_size(struct comm *comm, rk_collective op, double bytes, rk_error *err)
+{
+    const char *asked = comm->algorithm;
+    const rk_collective_query query = query_of(comm, op, bytes);
+    rk_collective_plan plan;
+    if (!asked || strcmp(asked, "nccl") == 0) {
+        rk_plan_collective(&query, &plan);
+        if (asked) {
+            rk_name_plan_by_nccl(&query, &plan);
+        }
+        return add_timing(comm, op, bytes, &plan, err);
+    }
+    if (strcmp(asked, "all") == 0) {
+        return add_all(comm, &query, bytes, err);
+    }
+    return rk_find_collective_plan(&query, strcmp(asked, "best") == 0 ? NULL : asked, &plan)
+               ? add_timing(comm, op, bytes, &plan, err)
+               : RK_OK;
+}
+
+static rk_status find_timings(struct comm *comm, rk_error *err)
+{
+    const rk_option_counts *sizes = &comm->args->sizes;
+    rk_status status = RK_OK;
+    for (int op = 0; rk_collective_names[op]; op++) {
+        for (int i = 0; comm->args->ops >> op & 1 && i < sizes->count && !status; i++) {
+            status = add_size(comm, (rk_collective)op, (double)sizes->values[i], err);
+        }
+    }
+    return status;
+}
 
 typedef void visit_timing(void *to, const struct comm *comm, const timing *timing);
 
-static void visit_seconds(const struct comm *comm, timing *t, visit_timing *visit, void *to)
-{
-    t->algorithm = t->bytes / t->seconds;
-    t->bus = t->algorithm * rk_comm_bus_factor(t->op, (double)ranks_of(comm));
-    visit(to, comm, t);
-}
-
-/* As in estimates; with --algorithm nccl, next to NCCL's choice. */
-static void visit_model(const struct comm *comm, timing *t, double moved, visit_timing *visit,
-                        void *to)
-{
-    rk_nccl_graph graph;
-    const char *algorithm;
-    t->seconds = rk_collective_choose(comm->system, t->op, moved, &comm->group, &algorithm);
-    (void)snprintf(t->name, sizeof(t->name), "%s", algorithm);
-    if (comm->algorithm && rk_nccl_graph_of(comm->system, &comm->group, &graph) &&
-        (t->op == RK_COLL_ALL_REDUCE || t->op == RK_COLL_REDUCE_SCATTER ||
-         t->op == RK_COLL_ALL_GATHER)) {
-        const rk_nccl_choice choice = rk_nccl_choose(&graph, t->op, moved);
-        (void)snprintf(t->name, sizeof(t->name), "%s, %s",
-                       rk_nccl_algorithm_names[choice.algorithm],
-                       rk_nccl_protocol_names[choice.protocol]);
-    }
-    visit_seconds(comm, t, visit, to);
-}
-
-static void visit_ways(const struct comm *comm, timing *t, double moved, visit_timing *visit,
-                       void *to)
-{
-    rk_way ways[RK_WAY_MAX];
-    const char *asked = comm->algorithm;
-    const bool best = strcmp(asked, "best") == 0, all = strcmp(asked, "all") == 0;
-    const int count =
-        rk_ways_find_with(comm->system, &comm->group, t->op, moved, &comm->options, ways);
-    for (int i = 0; i < count && !(best && i > 0); i++) {
-        if (best || all || strcmp(ways[i].name, asked) == 0) {
-            t->way = &ways[i];
-            t->seconds = ways[i].seconds;
-            (void)snprintf(t->name, sizeof(t->name), ways[i].chunks > 0 ? "%s, chunks %d" : "%s",
-                           ways[i].name, (int)ways[i].chunks);
-            visit_seconds(comm, t, visit, to);
-        }
-    }
-}
-
-/* Bytes that the busiest rank sends, for a message size. */
-static double busiest_bytes(const struct comm *comm, rk_collective op, double bytes)
-{
-    return bytes * (op == RK_COLL_ALL_TO_ALL ? comm->args->imbalance : 1);
-}
-
 static void for_each(const struct comm *comm, visit_timing *visit, void *to)
 {
-    const char *asked = comm->algorithm;
-    for (int op = 0; rk_collective_names[op]; op++) {
-        for (int i = 0; comm->args->ops >> op & 1 && i < comm->args->sizes.count; i++) {
-            timing t = {.op = (rk_collective)op, .bytes = (double)comm->args->sizes.values[i]};
-            const double moved = busiest_bytes(comm, t.op, t.bytes);
-            (asked && strcmp(asked, "nccl") != 0 ? visit_ways : visit_model)(comm, &t, moved, visit,
-                                                                             to);
-        }
+    for (size_t i = 0; i < comm->count; i++) {
+        visit(to, comm, &comm->timings[i]);
     }
 }
 
@@ -190,31 +223,25 @@ static bool is_name(const char *asked, const char *const *names)
     return false;
 }
 
-static void count_timing(void *to, const struct comm *comm, const timing *t)
-{
-    (void)comm;
-    (void)t;
-    ++*(int *)to;
-}
-
 /* Sets the name that is asked for; refuses unknown ones. */
 static rk_status find_algorithm(struct comm *comm, rk_error *err)
 {
     static const char *const choices[] = {"best", "all", "nccl", NULL};
-    const bool ways = comm->args->explain || comm->args->chunks >= 0;
-    const char *asked = comm->args->algorithm ? comm->args->algorithm : ways ? "best" : NULL;
-    char names[RK_WAY_MAX * 32];
+    const bool plans = comm->args->explain || comm->args->chunks >= 0;
+    const char *asked = comm->args->algorithm ? comm->args->algorithm : plans ? "best" : NULL;
+    char names[(RK_ALGORITHM_COUNT + RK_PLAN_NAME_COUNT) * 32];
     size_t length = 0;
     if (!asked) {
         return RK_OK;
     }
-    comm->algorithm = is_name(asked, choices) ? asked : rk_way_name_of(asked);
+    comm->algorithm = is_name(asked, choices) ? asked : rk_collective_plan_name(asked);
     if (comm->algorithm) {
         return RK_OK;
     }
-    for (int i = 0; i < RK_WAY_MAX; i++) {
-        const char *name =
-            i < RK_ALGORITHM_COUNT ? rk_algorithms[i]->name : rk_way_names[i - RK_ALGORITHM_COUNT];
+    for (int i = 0; i < RK_ALGORITHM_COUNT + RK_PLAN_NAME_COUNT; i++) {
+        const char *name = i < RK_ALGORITHM_COUNT
+                               ? rk_algorithms[i]->name
+                               : rk_collective_plan_names[i - RK_ALGORITHM_COUNT];
         length += (size_t)snprintf(names + length, sizeof(names) - length, "%.29s, ", name);
     }
     return rk_fail(err, RK_ERR_INVALID, "--algorithm must be %sbest, all or nccl, not '%s'", names,
@@ -224,18 +251,13 @@ static rk_status find_algorithm(struct comm *comm, rk_error *err)
 /* The outermost tier that the group spans. */
 static const rk_tier *outermost(const struct comm *comm)
 {
-    int outer = 0;
-    for (int i = 1; i < comm->system->tier_count; i++) {
-        outer = comm->group.within[i] > comm->group.within[i - 1] ? i : outer;
-    }
-    return &comm->system->tiers[outer];
+    return &comm->system->tiers[rk_group_outermost(comm->system, &comm->group)];
 }
 
 /* Refuses algorithms that this group cannot use for any of the collectives. */
 static rk_status check_algorithm(const struct comm *comm, rk_error *err)
 {
     const char *asked = comm->args->algorithm ? comm->args->algorithm : comm->algorithm;
-    int count = 0;
     rk_nccl_graph graph;
     if (!comm->algorithm) {
         return RK_OK;
@@ -246,27 +268,27 @@ static rk_status check_algorithm(const struct comm *comm, rk_error *err)
                        "NCCL's choice is known for even groups on NVIDIA's accelerators only; "
                        "--algorithm best takes the fastest");
     }
-    for_each(comm, count_timing, &count);
-    if (count == 0 && comm->args->chunks >= 0 && is_name(comm->algorithm, rk_way_names) &&
-        strcmp(comm->algorithm, rk_axes_name) != 0) {
+    if (comm->count > 0) {
+        return RK_OK;
+    }
+    if (comm->args->chunks >= 0 && is_name(comm->algorithm, rk_collective_plan_names) &&
+        strcmp(comm->algorithm, RK_AXES_NAME) != 0) {
         return rk_fail(err, RK_ERR_INVALID,
                        "'%s' uses all tiers at once and has no chunks; leave out --chunks, or name "
                        "an algorithm that runs tier by tier, such as ring",
                        asked);
     }
-    if (count == 0 && strcmp(comm->algorithm, "in-network") == 0 &&
-        !outermost(comm)->in_network_reduce) {
+    if (strcmp(comm->algorithm, "in-network") == 0 && !outermost(comm)->in_network_reduce) {
         return rk_fail(
             err, RK_ERR_INVALID,
             "'%s' between the domains of this group needs switches that reduce "
             "(\"in_network_reduce\"), and %s has none; NVLS inside a node needs no option",
             comm->args->algorithm, outermost(comm)->name);
     }
-    return count > 0 ? RK_OK
-                     : rk_fail(err, RK_ERR_INVALID,
-                               "'%s' runs none of these collectives on %" PRId64
-                               " ranks in %s; --algorithm all lists what does",
-                               asked, ranks_of(comm), outermost(comm)->name);
+    return rk_fail(err, RK_ERR_INVALID,
+                   "'%s' runs none of these collectives on %" PRId64
+                   " ranks in %s; --algorithm all lists what does",
+                   asked, ranks_of(comm), outermost(comm)->name);
 }
 
 /* ---- what is written ------------------------------------------------------------------------- */
@@ -320,7 +342,7 @@ static void write_group(FILE *to, const struct comm *comm)
     (void)fprintf(to, "\nchoice    %s\n\n", describe_choice(comm, (char[CHOICE_SIZE]){0}));
 }
 
-/* A way that uses all tiers at once. */
+/* A plan that uses all tiers at once. */
 static void add_whole(rk_table *table, const struct comm *comm, const timing *t)
 {
     char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE];
@@ -337,65 +359,87 @@ static void add_whole(rk_table *table, const struct comm *comm, const timing *t)
     }
 }
 
-/* The phases of an algorithm: what each sends over which links. */
-static void add_phases(void *to, const struct comm *comm, const timing *t)
-{
-    rk_table *table = to;
-    if (t->way && t->way->phase_count == 0) {
-        add_whole(table, comm, t);
-    }
-    for (int i = 0; t->way && i < t->way->phase_count; i++) {
-        const rk_way_phase *p = &t->way->phases[i];
-        const rk_wiring wiring = rk_way_wiring(p);
-        char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE], link[RK_LINK_NAME_SIZE];
-        rk_replay replay;
-        rk_error err;
-        rk_table_cell(table, "%s", i > 0 ? "" : rk_collective_names[t->op]);
-        rk_table_cell(table, "%s", i > 0 ? "" : rk_with_commas((uint64_t)t->bytes, size));
-        rk_table_cell(table, "%s", i > 0 ? "" : t->name);
-        rk_table_cell(table, "%s", p->tier->name);
-        rk_table_cell(table, "%s", rk_collective_names[p->job.op]);
-        rk_table_cell(table, "%s", p->algorithm ? p->algorithm->name : "axes");
-        rk_table_cell(table, "%d", (int)p->job.ranks);
-        rk_table_cell(table, "%s", rk_time_text(p->seconds, time));
-        if (rk_way_replay(p, NULL, &replay, &err)) {
-            const double moved = p->busy_s * p->link.bandwidth; /* over one link of a torus */
-            rk_table_cell(table, "%s", "");
-            rk_table_cell(table, "%s",
-                          p->algorithm ? "" : rk_with_commas((uint64_t)(moved + 0.5), size));
-            rk_table_cell(table, "%s", p->algorithm ? "" : "each way along an axis");
-            continue;
-        }
-        rk_table_cell(table, "%s", rk_with_commas((uint64_t)replay.messages, size));
-        rk_table_cell(table, "%s", rk_with_commas((uint64_t)(replay.busiest_bytes + 0.5), size));
-        rk_table_cell(table, "%s", rk_wiring_name(&wiring, replay.busiest, link));
-    }
-}
-
-/* The loads of all links, until an error occurs. */
-struct links {
+/* What is listed of plans, until an error occurs. */
+struct listing {
     rk_table table;
     rk_out *out;
     rk_status status;
     rk_error *err;
 };
 
+/* What a phase sends; of a torus the bytes alone, of very many units nothing. */
+static void add_messages(struct listing *listing, const rk_collective_phase *p)
+{
+    const rk_topology topology = rk_phase_topology(p);
+    rk_table *table = &listing->table;
+    char size[RK_COMMAS_SIZE], link[RK_LINK_NAME_SIZE];
+    rk_replay replay;
+    const rk_status status = rk_phase_replay(p, NULL, &replay, listing->err);
+    if (status == RK_OK) {
+        rk_table_cell(table, "%s", rk_with_commas((uint64_t)replay.messages, size));
+        rk_table_cell(table, "%s", rk_with_commas((uint64_t)(replay.busiest_bytes + 0.5), size));
+        rk_table_cell(table, "%s", rk_topology_link_name(&topology, replay.busiest, link));
+        return;
+    }
+    const double moved = /* over one link of a torus */
+        rk_phase_busy_seconds(p) * rk_phase_link(p).bandwidth;
+    rk_table_cell(table, "%s", "");
+    rk_table_cell(table, "%s", p->algorithm ? "" : rk_with_commas((uint64_t)(moved + 0.5), size));
+    rk_table_cell(table, "%s", p->algorithm ? "" : "each way along an axis");
+    listing->status = status == RK_ERR_MEMORY ? status : RK_OK;
+}
+
+/* The phases of a plan: what each sends over which links. */
+static void add_phases(void *to, const struct comm *comm, const timing *t)
+{
+    struct listing *listing = to;
+    rk_table *table = &listing->table;
+    if (t->plan.phase_count == 0) {
+        add_whole(table, comm, t);
+    }
+    for (int i = 0; i < t->plan.phase_count && !listing->status; i++) {
+        const rk_collective_phase *p = &t->plan.phases[i];
+        char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE];
+        rk_table_cell(table, "%s", i > 0 ? "" : rk_collective_names[t->op]);
+        rk_table_cell(table, "%s", i > 0 ? "" : rk_with_commas((uint64_t)t->bytes, size));
+        rk_table_cell(table, "%s", i > 0 ? "" : t->name);
+        rk_table_cell(table, "%s", p->tier->name);
+        rk_table_cell(table, "%s", rk_collective_names[p->job.op]);
+        rk_table_cell(table, "%s", rk_phase_name(p));
+        rk_table_cell(table, "%d", (int)p->job.ranks);
+        rk_table_cell(table, "%s", rk_time_text(p->seconds, time));
+        add_messages(listing, p);
+    }
+}
+
 static void add_links(void *to, const struct comm *comm, const timing *t)
 {
-    struct links *links = to;
+    struct listing *listing = to;
     (void)comm;
-    if (t->way && !links->status) {
-        links->status = rk_comm_links_add(&links->table, t->way, links->err);
+    if (!listing->status) {
+        listing->status = rk_comm_links_add(&listing->table, &t->plan, listing->err);
     }
 }
 
 static void write_links(void *to, const struct comm *comm, const timing *t)
 {
-    struct links *links = to;
+    struct listing *listing = to;
     (void)comm;
-    if (t->way && !links->status) {
-        links->status = rk_comm_links_write(links->out, t->op, t->bytes, t->way, links->err);
+    if (!listing->status) {
+        listing->status =
+            rk_comm_links_write(listing->out, t->op, t->bytes, &t->plan, listing->err);
     }
+}
+
+/* Nothing of an empty table. */
+static rk_status write_listing(FILE *to, struct listing *listing, rk_table_style style,
+                               rk_error *err)
+{
+    if (listing->status || (listing->table.cell_count == 0 && !listing->table.failed)) {
+        rk_table_clear(&listing->table);
+        return listing->status;
+    }
+    return rk_write_table(to, &listing->table, style, err);
 }
 
 static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style, rk_error *err)
@@ -414,30 +458,29 @@ static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style
         {"mean bytes", RK_ALIGN_RIGHT}, {"most bytes", RK_ALIGN_RIGHT},
         {"busy", RK_ALIGN_RIGHT},
     };
-    struct links all = {.err = err};
-    rk_table table;
+    struct listing phases = {.err = err}, all = {.err = err};
     (void)fputs("\n", to);
-    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    for_each(comm, add_phases, &table);
-    rk_status status = rk_write_table(to, &table, style, err);
-    rk_table_init(&all.table, links, sizeof(links) / sizeof(links[0]));
-    for_each(comm, add_links, &all);
-    status = status ? status : all.status;
-    if (status || all.table.cell_count == 0) { /* nothing is sent message by message */
-        rk_table_clear(&all.table);
+    rk_table_init(&phases.table, columns, sizeof(columns) / sizeof(columns[0]));
+    for_each(comm, add_phases, &phases);
+    rk_status status = write_listing(to, &phases, style, err);
+    if (status) {
         return status;
     }
-    (void)fputs("\n", to);
-    return rk_write_table(to, &all.table, style, err);
+    rk_table_init(&all.table, links, sizeof(links) / sizeof(links[0]));
+    for_each(comm, add_links, &all);
+    if (all.table.cell_count > 0) { /* else nothing is sent message by message */
+        (void)fputs("\n", to);
+    }
+    return write_listing(to, &all, style, err);
 }
 
 static rk_comm_beside beside_of(const struct comm *comm, const timing *t)
 {
+    const rk_collective_query query = query_of(comm, t->op, t->bytes);
     const double other = comm->with.bytes > 0 ? comm->with.bytes : t->bytes;
     rk_comm_with with = comm->with;
-    with.bytes = busiest_bytes(comm, with.op, other);
-    return rk_comm_beside_of(&with, &comm->group, t->op, busiest_bytes(comm, t->op, t->bytes),
-                             t->seconds, t->name);
+    with.bytes = query_of(comm, with.op, other).bytes;
+    return rk_comm_beside_of(&with, &query, t->seconds, t->name);
 }
 
 static void add_beside(void *to, const struct comm *comm, const timing *t)
@@ -470,7 +513,7 @@ static void add_point(void *to, const struct comm *comm, const timing *t)
 {
     char name[RK_COMM_LINE_NAME_SIZE];
     const bool all = comm->algorithm && strcmp(comm->algorithm, "all") == 0;
-    const char *algorithm = all ? t->way->name : NULL;
+    const char *algorithm = all ? t->plan.name : NULL;
     (void)snprintf(name, sizeof(name), "%s%s%s", rk_collective_names[t->op], algorithm ? ", " : "",
                    algorithm ? algorithm : "");
     rk_comm_lines_add(to, name, t->bytes, t->bus);
@@ -545,9 +588,9 @@ static void add_json(void *to, const struct comm *comm, const timing *t)
     rk_json_item(writer);
     rk_json_open(writer, "{");
     rk_json_string(writer, "op", rk_collective_names[t->op]);
-    rk_json_string(writer, "algorithm", t->way ? t->way->name : t->name);
-    if (t->way && t->way->chunks > 0) {
-        rk_json_count(writer, "chunks", (uint64_t)t->way->chunks);
+    rk_json_string(writer, "algorithm", t->plan.chunks > 0 ? t->plan.name : t->name);
+    if (t->plan.chunks > 0) {
+        rk_json_count(writer, "chunks", (uint64_t)t->plan.chunks);
     }
     rk_json_real(writer, "bytes", t->bytes);
     rk_json_real(writer, "seconds", t->seconds);
@@ -575,7 +618,7 @@ static rk_status write_data(const rk_job *job, const struct comm *comm, rk_error
         return status;
     }
     if (comm->args->csv && comm->args->explain) {
-        struct links links = {.out = out, .err = err};
+        struct listing links = {.out = out, .err = err};
         rk_out_text(out, RK_COMM_LINKS_TITLE);
         for_each(comm, write_links, &links);
         const rk_status closed = rk_out_close(out, links.status ? NULL : err);
@@ -629,14 +672,14 @@ static rk_status place_with(struct comm *comm, rk_error *err)
                          &comm->with.group, err);
 }
 
-/* The group, and what the ways need to know of it. */
+/* The group, and what plans need to know of it. */
 static rk_status place(struct comm *comm, rk_system *system, rk_error *err)
 {
     const rk_comm_args *args = comm->args;
     int64_t ranks = args->ranks;
-    comm->options.chunks = args->chunks < 0    ? RK_WAY_AS_MEASURED
-                           : args->chunks == 0 ? RK_WAY_BEST_CHUNKS
-                                               : (int32_t)args->chunks;
+    comm->chunks = args->chunks < 0    ? RK_CHUNKS_AS_MEASURED
+                   : args->chunks == 0 ? RK_CHUNKS_BEST
+                                       : (int32_t)args->chunks;
     if (args->placement.count > 0) {
         return rk_comm_place_unevenly(system, &args->placement, &comm->group, &comm->placed, err);
     }
@@ -678,11 +721,13 @@ static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
                          "--side-links needs a tier with \"side_links\"; %s has none", system.name);
     }
     status = status ? status : place(&comm, &system, err);
+    status = status ? status : find_timings(&comm, err);
     status = status ? status : check_algorithm(&comm, err);
     if (!status && args->with != RK_COLL_COUNT) {
         status = place_with(&comm, err);
     }
     status = status ? status : answer(job, &comm, err);
+    free(comm.timings);
     rk_system_clear(&system);
     rk_job_set_found(job, true);
     return status;

@@ -13,36 +13,36 @@
 
 /* The links of a phase and their loads. */
 struct links {
-    rk_wiring wiring;
+    rk_topology topology;
     int64_t count;
     double *loads; /* owned; bytes */
 };
 
 /* Refuses phases that cannot be replayed. */
-static rk_status get_links(const rk_way_phase *phase, struct links *links, rk_error *err)
+static rk_status get_links(const rk_collective_phase *phase, struct links *links, rk_error *err)
 {
     rk_replay replay;
-    *links = (struct links){.wiring = rk_way_wiring(phase)};
-    links->count = rk_wiring_links(&links->wiring);
-    links->loads = phase->job.ranks > RK_WAY_REPLAY_UNITS
+    *links = (struct links){.topology = rk_phase_topology(phase)};
+    links->count = rk_topology_links(&links->topology);
+    links->loads = phase->job.ranks > RK_PHASE_REPLAY_UNITS
                        ? NULL
                        : calloc((size_t)links->count, sizeof(*links->loads));
-    if (!links->loads && phase->job.ranks <= RK_WAY_REPLAY_UNITS) {
+    if (!links->loads && phase->job.ranks <= RK_PHASE_REPLAY_UNITS) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the loads of links");
     }
-    return rk_way_replay(phase, links->loads, &replay, err);
+    return rk_phase_replay(phase, links->loads, &replay, err);
 }
 
 static double busy_seconds(const struct links *links, int64_t link)
 {
-    return links->loads[link] / rk_wiring_wire(&links->wiring, link).bandwidth;
+    return links->loads[link] / rk_topology_link_at(&links->topology, link).bandwidth;
 }
 
 /* The name of a link without its numbers: links of a kind share it. */
 static void name_kind(const struct links *links, int64_t link, char text[RK_LINK_NAME_SIZE])
 {
     char *to = text;
-    rk_wiring_name(&links->wiring, link, text);
+    rk_topology_link_name(&links->topology, link, text);
     for (const char *from = text; *from; from++) {
         if (!isdigit((unsigned char)*from)) {
             *to++ = *from;
@@ -78,11 +78,11 @@ static struct kind *kind_of(struct kind *kinds, size_t *count, const char *name)
 /* A mesh has no link from a rank to itself. */
 static bool exists(const struct links *links, int64_t link)
 {
-    return links->wiring.kind != RK_WIRING_MESH ||
-           link / links->wiring.ranks != link % links->wiring.ranks;
+    return links->topology.kind != RK_TOPOLOGY_MESH ||
+           link / links->topology.ranks != link % links->topology.ranks;
 }
 
-static void add_kinds(rk_table *table, const rk_way_phase *phase, const struct links *links)
+static void add_kinds(rk_table *table, const rk_collective_phase *phase, const struct links *links)
 {
     struct kind kinds[KIND_MAX];
     char name[RK_LINK_NAME_SIZE];
@@ -110,13 +110,13 @@ static void add_kinds(rk_table *table, const rk_way_phase *phase, const struct l
     }
 }
 
-rk_status rk_comm_links_add(rk_table *table, const rk_way *way, rk_error *err)
+rk_status rk_comm_links_add(rk_table *table, const rk_collective_plan *plan, rk_error *err)
 {
-    for (int i = 0; i < way->phase_count; i++) {
+    for (int i = 0; i < plan->phase_count; i++) {
         struct links links;
-        const rk_status status = get_links(&way->phases[i], &links, err);
+        const rk_status status = get_links(&plan->phases[i], &links, err);
         if (status == RK_OK) {
-            add_kinds(table, &way->phases[i], &links);
+            add_kinds(table, &plan->phases[i], &links);
         }
         free(links.loads);
         if (status == RK_ERR_MEMORY) {
@@ -126,22 +126,22 @@ rk_status rk_comm_links_add(rk_table *table, const rk_way *way, rk_error *err)
     return RK_OK;
 }
 
-rk_status rk_comm_links_write(rk_out *out, rk_collective op, double bytes, const rk_way *way,
-                              rk_error *err)
+rk_status rk_comm_links_write(rk_out *out, rk_collective op, double bytes,
+                              const rk_collective_plan *plan, rk_error *err)
 {
     rk_status status = RK_OK;
-    for (int i = 0; i < way->phase_count && !status; i++) {
-        const rk_way_phase *phase = &way->phases[i];
+    for (int i = 0; i < plan->phase_count && !status; i++) {
+        const rk_collective_phase *phase = &plan->phases[i];
         struct links links;
         char name[RK_LINK_NAME_SIZE];
         status = get_links(phase, &links, err);
         for (int64_t k = 0; k < links.count && !status; k++) {
             if (exists(&links, k)) {
-                rk_out_printf(out, "%s,%.0f,%s,%s,", rk_collective_names[op], bytes, way->name,
+                rk_out_printf(out, "%s,%.0f,%s,%s,", rk_collective_names[op], bytes, plan->name,
                               rk_collective_names[phase->job.op]);
                 rk_csv_cell(out, phase->tier->name);
                 rk_out_text(out, ",");
-                rk_csv_cell(out, rk_wiring_name(&links.wiring, k, name));
+                rk_csv_cell(out, rk_topology_link_name(&links.topology, k, name));
                 rk_out_printf(out, ",%.17g,%.6g\n", links.loads[k],
                               busy_seconds(&links, k) / phase->seconds);
             }

@@ -2,8 +2,8 @@
 #include "command/comm_options.h"
 
 #include "base/error.h"
-#include "comm/way.h"
 #include "job/output_form.h"
+#include "system/collective_plan.h"
 
 #include <string.h>
 
@@ -78,7 +78,7 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
     {.name = "chunks",
      .type = RK_OPTION_COUNT,
      .offset = PLACE(chunks),
-     .max = RK_WAY_CHUNKS_MAX,
+     .max = RK_CHUNKS_MAX,
      .value = "N",
      .help = "pipeline the phases of the tiers in N chunks; 1: one phase after the other; 0: the "
              "fastest number; default: overlap as measured"},
@@ -232,8 +232,8 @@ static rk_status check_with(const rk_comm_args *args, rk_error *err)
     return RK_OK;
 }
 
-/* What goes with ways only, and with an even group. */
-static rk_status check_ways(const rk_comm_args *args, rk_error *err)
+/* Options that need a named plan, or an even group. */
+static rk_status check_plans(const rk_comm_args *args, rk_error *err)
 {
     if (args->side_links && (args->algorithm || args->explain || args->chunks >= 0)) {
         return rk_fail(err, RK_ERR_INVALID,
@@ -294,6 +294,6 @@ rk_status rk_comm_check(rk_comm_args *args, rk_error *err)
     if (!args->system) {
         return rk_fail(err, RK_ERR_INVALID, "--system is required, or --fit with a file");
     }
-    const rk_status status = check_ways(args, err);
+    const rk_status status = check_plans(args, err);
     return status ? status : check_with(args, err);
 }

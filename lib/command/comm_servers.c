@@ -104,11 +104,8 @@ rk_status rk_comm_servers_write(FILE *to, const rk_comm_servers *asked, const rk
         {"time", RK_ALIGN_RIGHT},       {"updates/s", RK_ALIGN_RIGHT},
         {"staleness", RK_ALIGN_RIGHT},  {"effective, updates/s", RK_ALIGN_RIGHT},
     };
-    int outer = 0;
+    const int outer = rk_group_outermost(system, group);
     rk_table table;
-    while (outer + 1 < system->tier_count && group->within[outer] < group->size) {
-        outer++;
-    }
     const double local = outer > 0 ? (double)group->within[outer - 1] : 1;
     const rk_tier *tier = &system->tiers[outer];
     const struct page page = {

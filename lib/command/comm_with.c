@@ -4,16 +4,16 @@
 #include "base/time_text.h"
 #include "report/describe.h"
 
-rk_comm_beside rk_comm_beside_of(const rk_comm_with *with, const rk_group *group, rk_collective op,
-                                 double bytes, double seconds, const char *name)
+rk_comm_beside rk_comm_beside_of(const rk_comm_with *with, const rk_collective_query *query,
+                                 double seconds, const char *name)
 {
-    const char *cheapest;
-    const double other_seconds =
-        rk_collective_choose(with->system, with->op, with->bytes, &with->group, &cheapest);
+    const rk_collective_query other = {
+        .system = with->system, .group = &with->group, .op = with->op, .bytes = with->bytes};
+    rk_collective_plan plan;
+    rk_plan_collective(&other, &plan);
     rk_comm_beside beside = {
-        .one = rk_comm_flow_of(with->system, group, op, bytes, name, seconds),
-        .other = rk_comm_flow_of(with->system, &with->group, with->op, with->bytes, cheapest,
-                                 other_seconds),
+        .one = rk_comm_flow_of(query, name, seconds),
+        .other = rk_comm_flow_of(&other, plan.name, plan.seconds),
     };
     beside.pair = rk_comm_pair_of(&beside.one, &beside.other, with->system->tier_count);
     return beside;

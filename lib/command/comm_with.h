@@ -20,9 +20,9 @@ typedef struct rk_comm_beside {
     rk_comm_pair pair;
 } rk_comm_beside;
 
-/* A collective of `group` that takes `seconds` by the way `name`, beside the other. */
-rk_comm_beside rk_comm_beside_of(const rk_comm_with *with, const rk_group *group, rk_collective op,
-                                 double bytes, double seconds, const char *name);
+/* A collective that takes `seconds` by the plan of a name, beside the other. */
+rk_comm_beside rk_comm_beside_of(const rk_comm_with *with, const rk_collective_query *query,
+                                 double seconds, const char *name);
 
 /* The name of the tier that both share most, or "none". */
 const char *rk_comm_shared_tier(const rk_comm_with *with, const rk_comm_pair *pair);

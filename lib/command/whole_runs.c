@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/whole_runs.h"
 
-#include "run/published.h"
+#include "evidence/published.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
 #include "command/validate.h"
 
 /*
- * Writes the runs of a table (run/published.h) as tables of Markdown.  *found: a run was
+ * Writes the runs of a table (evidence/published.h) as tables of Markdown.  *found: a run was
  * predicted.
  */
 rk_status rk_whole_runs_write(const rk_job *job, const rk_validate_request *request, bool *found,

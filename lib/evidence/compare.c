@@ -62,8 +62,8 @@ static void set_prediction(const rk_run_case *run, const rk_run_prediction *p, r
     const double peak = c->system->accelerator.gemm[RK_BF16].peak;
     rk_system system;
     rk_run_system(run, c->system, &system);
-    c->kin = rk_kin_of(&system, c->stack, &run->model, &run->strategy, e);
-    c->kin.assumed = run->filled;
+    c->key = rk_similarity_key_of(&system, c->stack, &run->model, &run->strategy, e);
+    c->key.assumed = run->filled;
     c->predicted = true;
     c->step = e->step;
     c->times = e->times;
@@ -177,7 +177,7 @@ rk_status rk_compare_intervals(rk_comparison *comparison, const rk_residuals *re
                                  .model = rk_run_cell(c->table, c->row, RK_RUN_MODEL)};
         const bool known = strcmp(rk_run_cell(c->table, c->row, RK_RUN_SPLIT), "fit") == 0;
         const rk_status status =
-            rk_interval_of(residuals, &c->kin, known ? &own : NULL, &interval, err);
+            rk_interval_of(residuals, &c->key, known ? &own : NULL, &interval, err);
         if (status) {
             return status;
         }
@@ -194,7 +194,7 @@ rk_status rk_compare_residuals(const rk_comparison *comparison, rk_residuals *ou
     for (size_t i = 0; !status && i < comparison->count; i++) {
         const rk_compared *c = &comparison->rows[i];
         if (rk_compared_has_time(c)) {
-            status = rk_residuals_add(out, &c->kin, rk_run_cell(c->table, c->row, RK_RUN_PART),
+            status = rk_residuals_add(out, &c->key, rk_run_cell(c->table, c->row, RK_RUN_PART),
                                       rk_run_cell(c->table, c->row, RK_RUN_MODEL),
                                       c->step_measured / c->step, err);
         }

@@ -3,8 +3,8 @@
 #ifndef RK_EVIDENCE_COMPARE_H
 #define RK_EVIDENCE_COMPARE_H
 
-#include "evidence/interval.h"
 #include "evidence/runs.h"
+#include "residual/interval.h"
 
 enum { RK_COMPARED_TEXT = 256, RK_LABEL_TEXT = 64 };
 
@@ -29,7 +29,7 @@ typedef struct rk_compared {
     double need, usable; /* bytes of the rank that needs most, and those it may use */
     bool fits, thrashes;
     bool unsure; /* does not fit because of an assumed value: unknown */
-    rk_kin kin;
+    rk_similarity_key key;
     double low, high; /* 10th to 90th percentile of the step; 0: nothing is comparable */
     double null_step; /* of the null model; 0: no run of this accelerator to fit it on */
     /* Measured; 0: not printed. */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Columns of tables of whole runs, which run/published.c reads, and remarks. */
+/* Columns of tables of whole runs, which evidence/published.c reads, and remarks. */
 static const char *const others[] = {"tokens_T",    "target",    "days",    "accel_hours",
                                      "goodput_pct", "confirmed", "assumed", "recalled",
                                      "note",        "url",       "link",    "comment"};

@@ -44,7 +44,4 @@ typedef struct rk_expression_fault {
 rk_value rk_expression_value(const rk_expression *expression, const rk_value *names,
                              rk_expression_fault *fault);
 
-/* Whether the value is true: what a constraint asks. */
-bool rk_expression_holds(const rk_expression *expression, const rk_value *names);
-
 #endif

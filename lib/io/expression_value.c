@@ -250,9 +250,3 @@ rk_value rk_expression_value(const rk_expression *expression, const rk_value *na
     }
     return stack[0];
 }
-
-bool rk_expression_holds(const rk_expression *expression, const rk_value *names)
-{
-    const rk_value value = rk_expression_value(expression, names, NULL);
-    return value.type == RK_VALUE_BOOL && value.boolean;
-}

@@ -7,7 +7,7 @@
 #include "method/calculon_request.h"
 #include "method/calculon_shortage.h"
 #include "method/rows.h"
-#include "search/shared.h"
+#include "method/team_search.h"
 #include "work/share.h"
 
 #include <assert.h>

@@ -33,6 +33,15 @@ static int64_t held(const rk_system *system, int tier, int64_t count, int64_t st
     return divisor_up_to(count, fit > 1 ? fit : 1);
 }
 
+int rk_group_outermost(const rk_system *system, const rk_group *group)
+{
+    int outer = 0;
+    for (int i = 1; i < system->tier_count; i++) {
+        outer = group->within[i] > group->within[i - 1] ? i : outer;
+    }
+    return outer;
+}
+
 int64_t rk_group_fewest(const rk_group *group, int tier)
 {
     return tier < 0 ? 1 : (group->size - 1) % group->within[tier] + 1;

@@ -174,14 +174,14 @@ typedef struct rk_tier {
     double latency;      /* s, fixed per collective */
     double step_latency; /* s per rank of a group (ring steps) */
     double half_bytes;   /* bytes: message size scale of the ramp W + sqrt(half W) */
-    double exchange_share;  /* bandwidth of all-to-all over that of rings */
-    double serial;          /* 0..1: how far faster tiers wait for this one; see collective.c */
-    bool in_network_reduce; /* all-reduce in the switch (NVLS, SHARP) */
-    double reduce_share;    /* bandwidth of that over that of rings; 0 without */
-    int64_t planes;         /* that a NIC is split over, a message on one; 0 as 1 */
-    double flow_share;      /* that colliding flows leave, in `efficiency` once it is read */
-    int64_t axes;           /* of a torus; else 0 */
-    int64_t ring;           /* of a torus: units along an axis whose ends are joined */
+    double exchange_share; /* bandwidth of all-to-all over that of rings */
+    double serial;         /* 0..1: how far faster tiers wait for this one; see collective_plan.h */
+    bool in_network_reduce;       /* all-reduce in the switch (NVLS, SHARP) */
+    double reduce_share;          /* bandwidth of that over that of rings; 0 without */
+    int64_t planes;               /* that a NIC is split over, a message on one; 0 as 1 */
+    double flow_share;            /* that colliding flows leave, in `efficiency` once it is read */
+    int64_t axes;                 /* of a torus; else 0 */
+    int64_t ring;                 /* of a torus: units along an axis whose ends are joined */
     int64_t slice[RK_TORUS_AXES]; /* of a torus: units of a group along each axis, which groups of
                                      this size take; no field of documents; all 0: as many axes as
                                      the size allows */
@@ -249,6 +249,9 @@ rk_group rk_group_of(const rk_system *system, int64_t size, int64_t stride);
  */
 rk_group rk_group_packed(const rk_system *system, int64_t size, int64_t stride);
 
+/* The outermost tier whose domains hold more ranks of the group than those of the tier below. */
+int rk_group_outermost(const rk_system *system, const rk_group *group);
+
 /* Ranks in the domain of a tier that holds fewest, the last; tier -1: 1. */
 int64_t rk_group_fewest(const rk_group *group, int tier);
 
@@ -308,30 +311,6 @@ double rk_stream_seconds(const rk_accelerator *a, double bytes);
  */
 double rk_collective_seconds(const rk_system *system, rk_collective op, double bytes,
                              const rk_group *group);
-
-/* The same with the algorithm that is taken between the outermost domains; 2 ranks and more. */
-double rk_collective_choose(const rk_system *system, rk_collective op, double bytes,
-                            const rk_group *group, const char **algorithm);
-
-/*
- * All-reduce, reduce-scatter and all-gather by one ring through all ranks; infinite where a mesh or
- * a torus joins them.
- */
-double rk_flat_ring_seconds(const rk_system *system, rk_collective op, double bytes,
-                            const rk_group *group);
-
-/*
- * The same over links inside and between servers at once, where servers are meshes that one tier
- * joins (HCCL's pipeline; RCCL on MI300X); else infinite.
- */
-double rk_concurrent_ring_seconds(const rk_system *system, rk_collective op, double bytes,
-                                  const rk_group *group);
-
-/*
- * What is not an algorithm of lib/collective: "axes" of a torus, "flat-ring", "concurrent", a "fit"
- * of a tier.
- */
-extern const char rk_axes_name[], rk_flat_ring_name[], rk_concurrent_name[], rk_fit_name[];
 
 /*
  * Bytes that a rank sends in it, the one that sends most; `bytes` as above.  Rings and exchanges

@@ -20,7 +20,7 @@ bool rk_tier_is_fabric(const rk_tier *tier)
 /*
  * Of six links of a unit of a cube mesh, by the units that take part: edge-disjoint rings among
  * them (five have none without a detour, and take two), and links that an all-to-all keeps busy
- * whose messages go straight or over the partner (wiring.h; the tests count both).  NCCL reaches
+ * whose messages go straight or over the partner (topology.h; the tests count both).  NCCL reaches
  * 0.9 of the rings: 23, 45, 86, 37, 46, 88 and 137 of 25, 50, 100, 50, 50, 100 and 150 GB/s
  * (vTrain).
  */
@@ -33,11 +33,13 @@ static double cube_mesh_reach(bool exchange, double units)
 }
 
 /*
- * A group of a dragonfly reaches u - 1 of the others straight; over a third group, packets take two
- * global links, so half of the bandwidth leads anywhere (Kim, Dally, Scott and Abts, "Technology-
- * driven, highly-scalable dragonfly topology", ISCA 2008: minimal and Valiant routing).
+ * Share of a tier's bandwidth that `units` of its `links` units reach: 1 but in a cube mesh and a
+ * dragonfly.  A group of a dragonfly reaches u - 1 of the others straight; over a third group,
+ * packets take two global links, so half of the bandwidth leads anywhere (Kim, Dally, Scott and
+ * Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008: minimal and Valiant
+ * routing).
  */
-double rk_tier_reach(const rk_tier *tier, bool exchange, double units, double links)
+static double reach_of(const rk_tier *tier, bool exchange, double units, double links)
 {
     const double detour = 0.5;
     switch (tier->kind) {
@@ -47,6 +49,18 @@ double rk_tier_reach(const rk_tier *tier, bool exchange, double units, double li
         return rk_max(exchange ? (units - 1) / (links - 1) : 0, detour);
     default:
         return 1;
+    }
+}
+
+double rk_tier_port(const rk_tier *tier, bool exchange, double units, double links)
+{
+    switch (tier->kind) {
+    case RK_TIER_MESH:
+        return tier->bandwidth / (links - 1);
+    case RK_TIER_TORUS:
+        return tier->bandwidth / (2 * (double)tier->axes);
+    default:
+        return tier->bandwidth * reach_of(tier, exchange, units, links);
     }
 }
 
@@ -152,16 +166,14 @@ static void make_tree(const rk_tier *tier, const rk_collective_job *job, rk_traf
 }
 
 /*
- * Messages to all peers are under way together.  One takes 1 us to start where accelerators ring
- * the NIC themselves (IBGDA, DeepEP: 1 to 3 us); of measured all-to-alls the start grows with the
+ * Messages to all peers are under way together; of measured all-to-alls the start grows with the
  * doublings of peers.
  */
 static void make_direct(const rk_tier *tier, rk_collective op, double messages, double ranks,
                         rk_traffic *t)
 {
-    static const double message_seconds = 1e-6;
     if (op != RK_COLL_ALL_TO_ALL) {
-        t->start_s = message_seconds * messages;
+        t->start_s = RK_MESSAGE_SECONDS * messages;
         return;
     }
     const double fill = rk_tier_is_switch(tier) ? ring_fill(messages) : 1;
@@ -173,15 +185,12 @@ rk_traffic rk_traffic_of(const rk_tier *tier, const rk_algorithm *algorithm,
                          const rk_collective_job *job, double links, double ranks)
 {
     const rk_collective_cost cost = algorithm->cost(job);
-    const double pair = tier->bandwidth / (links - 1);
+    const bool exchange = job->op == RK_COLL_ALL_TO_ALL;
     rk_traffic t = {
         .rounds = cost.rounds,
         .small_rounds = cost.rounds,
         .bytes = cost.bytes,
-        .bandwidth = tier->kind == RK_TIER_MESH
-                         ? pair
-                         : tier->bandwidth * rk_tier_reach(tier, job->op == RK_COLL_ALL_TO_ALL,
-                                                           (double)job->ranks, links),
+        .bandwidth = rk_tier_port(tier, exchange, (double)job->ranks, links),
         .ramp = 1,
     };
     if (algorithm == &rk_algorithm_mesh) { /* the ramp depends on all bytes of a rank */
@@ -252,7 +261,7 @@ rk_traffic rk_traffic_on_axes(const rk_tier *tier, rk_collective op, double unit
         middle = rk_max(middle, along[i] * (closed ? 1 : 2) / 8);
     }
     const double lacks = links > axes ? 1 : (units - 1) / units;
-    const double link = tier->bandwidth / (2 * (double)tier->axes); /* one way */
+    const double link = rk_tier_port(tier, false, units, units); /* one way */
     const double passes = passes_of(op);
     rk_traffic t = {
         .rounds = passes * hops,

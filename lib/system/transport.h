@@ -10,6 +10,8 @@
 #include "collective/algorithm.h"
 #include "system/system.h"
 
+#define RK_AXES_NAME "axes" /* rings along all axes of a torus at once */
+
 /* What an algorithm asks of a tier. */
 typedef struct rk_traffic {
     double start_s;      /* to start messages that are under way at once */
@@ -35,10 +37,17 @@ rk_traffic rk_traffic_of(const rk_tier *tier, const rk_algorithm *algorithm,
                          const rk_collective_job *job, double links, double ranks);
 
 /*
- * Share of a tier's bandwidth that `units` of its `links` units reach: 1 but in a cube mesh and a
- * dragonfly.
+ * To start one of many messages that are under way at once: 1 to 3 us a peer where accelerators
+ * ring the NIC themselves (IBGDA, DeepEP's small messages).
  */
-double rk_tier_reach(const rk_tier *tier, bool exchange, double units, double links);
+#define RK_MESSAGE_SECONDS 1e-6
+
+/*
+ * Bytes/s, before the efficiency of the tier, of what one of `units` sends through: its port in a
+ * switch or a fabric, its link to another unit in a mesh, a link one way in a torus.  `links` are
+ * the units of a whole domain.
+ */
+double rk_tier_port(const rk_tier *tier, bool exchange, double units, double links);
 
 /* Whether small messages carry flags and large ones wait for chunks: links without NICs. */
 bool rk_tier_is_switch(const rk_tier *tier);

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the modules of the library depend on those below them only.
 
-    modules.py [--nm NM --archive LIBRARY]
+    modules.py [--nm NM --archive LIBRARY] [--arrows MOST]
 
 The order of the modules is that of lib/meson.build, lowest first.  A file may include headers of
 its own module, of those below it, and of include/.  Two files of lib/, or two of cli/, never have
 the same name.  With --archive, the objects of the static library are asked as well: none uses a
 symbol that a module above it defines, whatever header declares it.
+
+An arrow goes from a module to another that it uses, by a header or a symbol.  None goes upwards,
+and there are at most ARROWS_MAX.
 """
 
 import argparse
@@ -16,6 +19,7 @@ import re
 import subprocess
 import sys
 
+ARROWS_MAX = 190
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
 # What nm -A prints: "libreckon.a:io_json.c.o:0000000000000000 T rk_json_load".
@@ -41,7 +45,7 @@ def check_names(root):
                 yield f"{path.relative_to(root)} has the name of {other.relative_to(root)}"
 
 
-def check_includes(root, order):
+def check_includes(root, order, arrows):
     level = {module: i for i, module in enumerate(order)}
     for path in sources(root / "lib"):
         where = path.relative_to(root)
@@ -58,13 +62,15 @@ def check_includes(root, order):
                 continue
             if other not in level:
                 yield f"{where}:{number}: {match[1]} is a header of no module"
-            elif level[other] > level[module]:
+                continue
+            arrows.add((module, other))
+            if level[other] > level[module]:
                 yield f"{where}:{number}: {match[1]} belongs to a module above {module}"
 
 
 def modules_of_objects(root, order):
     """Object names begin with the module (io_json.c.o), but for those of a library of their own."""
-    found = {"catalogue.c.o": "io", "evidence_residual_table.c.o": "evidence",
+    found = {"catalogue.c.o": "io", "residual_residual_table.c.o": "residual",
              "system_flash_table.c.o": "system"}
     for path in (root / "lib").glob("*/*.c"):
         module = path.parent.name
@@ -74,7 +80,7 @@ def modules_of_objects(root, order):
     return found
 
 
-def check_symbols(root, order, nm, archive):
+def check_symbols(root, order, nm, archive, arrows):
     level = {module: i for i, module in enumerate(order)}
     modules = modules_of_objects(root, order)
     defined, used = {}, []
@@ -95,8 +101,19 @@ def check_symbols(root, order, nm, archive):
         yield f"{archive}: no object uses another"
     for module, name, symbol in used:
         other = defined.get(symbol, module)
+        arrows.add((module, other))
         if level[other] > level[module]:
             yield f"{name}: uses {symbol} of {other}, which is above {module}"
+
+
+def check_arrows(order, arrows, most):
+    between = {(module, other) for module, other in arrows if module != other}
+    if len(between) <= most:
+        return
+    yield f"{len(between)} arrows between modules, {most} at most: let a module use fewer others"
+    for module in order:
+        used = [other for other in order if (module, other) in between]
+        yield f"  {module} uses {len(used)}: {' '.join(used)}"
 
 
 def main():
@@ -104,14 +121,17 @@ def main():
     parser.add_argument("--root", type=pathlib.Path, default=ROOT)
     parser.add_argument("--nm")
     parser.add_argument("--archive")
+    parser.add_argument("--arrows", type=int, default=ARROWS_MAX, help="most that are allowed")
     arguments = parser.parse_args()
     order = read_order(arguments.root)
     if "base" not in order:
         sys.exit("modules.py: lib/meson.build lists no modules")
-    faults = [*check_names(arguments.root), *check_includes(arguments.root, order)]
+    arrows = set()
+    faults = [*check_names(arguments.root), *check_includes(arguments.root, order, arrows)]
     if arguments.archive:
-        faults += check_symbols(arguments.root, order, arguments.nm, arguments.archive)
-    for fault in sorted(set(faults)):
+        faults += check_symbols(arguments.root, order, arguments.nm, arguments.archive, arrows)
+    faults += check_arrows(order, arrows, arguments.arrows)
+    for fault in dict.fromkeys(faults):
         print(fault)
     sys.exit(1 if faults else 0)
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of ways grows with that of the algorithms: built with twenty more of them, all of which
+ * The list of plans grows with that of the algorithms: built with twenty more of them, all of which
  * run everywhere that a ring does (algorithm.h of the build folder, made by meson.build).
  */
-#include "comm/way.h"
+#include "system/collective_plan.h"
 
 #include "check.h"
 
@@ -11,13 +11,9 @@
 
 static void test_many(void **state)
 {
-    enum { FENCE = 64 };
-    struct {
-        rk_way ways[RK_WAY_MAX];
-        unsigned char fence[FENCE];
-    } room;
-    unsigned char fence[FENCE];
     rk_system system = {.tier_count = 2};
+    rk_collective_plans plans;
+    rk_error err;
     (void)state;
     for (int i = 0; i < 2; i++) {
         system.tiers[i] = (rk_tier){.kind = i ? RK_TIER_FABRIC : RK_TIER_SWITCH,
@@ -27,16 +23,17 @@ static void test_many(void **state)
                                     .exchange_share = 1};
     }
     const rk_group group = rk_group_packed(&system, 64, 1);
-    memset(fence, 0xa5, sizeof(fence));
-    memset(room.fence, 0xa5, sizeof(room.fence));
-    const int count = rk_ways_find(&system, &group, RK_COLL_ALL_REDUCE, 1e9, room.ways);
+    const rk_collective_query query = {&system, &group, RK_COLL_ALL_REDUCE, 1e9,
+                                       RK_CHUNKS_AS_MEASURED};
+    assert_int_equal(rk_list_collective_plans(&query, &plans, &err), RK_OK);
     int rings = 0;
-    for (int i = 0; i < count; i++) {
-        rings += strcmp(room.ways[i].name, "ring") == 0;
+    for (size_t i = 0; i < plans.count; i++) {
+        rings += strcmp(plans.plans[i].name, "ring") == 0;
+        assert_true(i == 0 || plans.plans[i - 1].seconds <= plans.plans[i].seconds);
     }
     assert_int_equal(rings, 21);
-    assert_true(count > 21 && count <= RK_WAY_MAX);
-    assert_memory_equal(room.fence, fence, sizeof(fence));
+    assert_true(plans.count > 21);
+    rk_collective_plans_clear(&plans);
 }
 
 int main(void)

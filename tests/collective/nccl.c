@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NCCL's cost model: latencies of the model specification (UT-35), and choices that are known. */
-#include "comm/nccl.h"
+#include "system/nccl.h"
 
 #include "check.h"
 

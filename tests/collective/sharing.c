@@ -157,7 +157,8 @@ static rk_system machine(void)
 
 static rk_comm_flow ring_flow(const rk_system *s, const rk_group *group, rk_collective op)
 {
-    return rk_comm_flow_of(s, group, op, 4e9, "ring", rk_collective_seconds(s, op, 4e9, group));
+    const rk_collective_query query = {s, group, op, 4e9, RK_CHUNKS_AS_MEASURED};
+    return rk_comm_flow_of(&query, "ring", rk_collective_seconds(s, op, 4e9, group));
 }
 
 /* Rings of large tensors between nodes fill the NIC; those inside a node do not touch it. */
@@ -193,9 +194,10 @@ static void test_limits(void **state)
         for (int k = 0; k < 2; k++) {
             const rk_group group =
                 rk_group_packed(&s, (int64_t)draw(&seed, 2, 65), (int64_t)draw(&seed, 1, 8));
-            const double bytes = exp(draw(&seed, 7, 22));
-            of[k] = rk_comm_flow_of(&s, &group, ops[k], bytes, "",
-                                    rk_collective_seconds(&s, ops[k], bytes, &group));
+            const rk_collective_query query = {&s, &group, ops[k], exp(draw(&seed, 7, 22)),
+                                               RK_CHUNKS_AS_MEASURED};
+            of[k] =
+                rk_comm_flow_of(&query, "", rk_collective_seconds(&s, ops[k], query.bytes, &group));
             for (int t = 0; t < s.tier_count; t++) {
                 assert_true(of[k].busy_s[t] >= 0 && of[k].busy_s[t] <= of[k].seconds);
             }

@@ -130,8 +130,8 @@ static void test_names(void **state)
     expression = parse("fused && hidden > 3");
     const rk_value values[] = {rk_value_bool(true), rk_value_int(4)};
     const rk_value others[] = {rk_value_bool(true), {0}};
-    assert_true(rk_expression_holds(expression, values));
-    assert_false(rk_expression_holds(expression, others));
+    assert_true(rk_expression_value(expression, values, NULL).boolean);
+    assert_int_not_equal(rk_expression_value(expression, others, NULL).type, RK_VALUE_BOOL);
     rk_expression_free(expression);
     rk_expression_free(NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/published.h"
+#include "evidence/published.h"
 
 #include "base/error.h"
 #include "base/units.h"

@@ -3,10 +3,10 @@
  * All constants of this file: NCCL, src/graph/tuning.cc, 2026-06.  Times in us, rates in GB/s, as
  * there.
  */
-#include "comm/nccl.h"
+#include "system/nccl.h"
 
 #include "base/extremes.h"
-#include "system/transport.h"
+#include "system/collective_plan.h"
 
 #include <math.h>
 
@@ -275,4 +275,15 @@ rk_nccl_choice rk_nccl_choose(const rk_nccl_graph *g, rk_collective op, double b
         }
     }
     return best;
+}
+
+void rk_name_plan_by_nccl(const rk_collective_query *query, rk_collective_plan *plan)
+{
+    rk_nccl_graph graph;
+    if (rk_algorithm_runs(&rk_algorithm_ring, query->op, 2) &&
+        rk_nccl_graph_of(query->system, query->group, &graph)) {
+        const rk_nccl_choice choice = rk_nccl_choose(&graph, query->op, query->bytes);
+        plan->name = rk_nccl_algorithm_names[choice.algorithm];
+        plan->protocol = rk_nccl_protocol_names[choice.protocol];
+    }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "search/shared.h"
+#include "method/team_search.h"
 
 #include "base/error.h"
 #include "base/top.h"

@@ -2,48 +2,49 @@
 /* Intervals from small sets of residuals whose answers are known. */
 #include "../evidence/runs_test.h"
 
-#include "evidence/interval.h"
+#include "residual/interval.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-static const rk_kin dense = {.stack = "megatron-2025-hopper",
-                             .family = "megatron",
-                             .product = "h100-sxm",
-                             .line = "h100",
-                             .stack_name = "megatron-2025",
-                             .accelerator_name = "h100-sxm",
-                             .tensor = RK_TENSOR_INSIDE};
+static const rk_similarity_key dense = {.stack = "megatron-2025-hopper",
+                                        .family = "megatron",
+                                        .product = "h100-sxm",
+                                        .line = "h100",
+                                        .stack_name = "megatron-2025",
+                                        .accelerator_name = "h100-sxm",
+                                        .tensor = RK_TENSOR_INSIDE};
 
-static void set_stack(rk_kin *kin, const char *name, const char *family)
+static void set_stack(rk_similarity_key *key, const char *name, const char *family)
 {
-    snprintf(kin->stack, sizeof(kin->stack), "%s", name);
-    snprintf(kin->family, sizeof(kin->family), "%s", family);
-    snprintf(kin->stack_name, sizeof(kin->stack_name), "%s", name);
+    snprintf(key->stack, sizeof(key->stack), "%s", name);
+    snprintf(key->family, sizeof(key->family), "%s", family);
+    snprintf(key->stack_name, sizeof(key->stack_name), "%s", name);
 }
 
-static void set_accelerator(rk_kin *kin, const char *product, const char *line)
+static void set_accelerator(rk_similarity_key *key, const char *product, const char *line)
 {
-    snprintf(kin->product, sizeof(kin->product), "%s", product);
-    snprintf(kin->line, sizeof(kin->line), "%s", line);
-    snprintf(kin->accelerator_name, sizeof(kin->accelerator_name), "%s", product);
+    snprintf(key->product, sizeof(key->product), "%s", product);
+    snprintf(key->line, sizeof(key->line), "%s", line);
+    snprintf(key->accelerator_name, sizeof(key->accelerator_name), "%s", product);
 }
 
-static void add(rk_residuals *r, const rk_kin *kin, const char *model, double ratio, int times)
+static void add(rk_residuals *r, const rk_similarity_key *key, const char *model, double ratio,
+                int times)
 {
     rk_error err;
     for (int i = 0; i < times; i++) {
-        assert_int_equal(rk_residuals_add(r, kin, model, model, ratio, &err), RK_OK);
+        assert_int_equal(rk_residuals_add(r, key, model, model, ratio, &err), RK_OK);
     }
 }
 
 /* Twelve runs of three groups that weigh the same: thirds of 0.8, 1 and 1.25. */
-static void add_thirds(rk_residuals *r, const rk_kin *kin)
+static void add_thirds(rk_residuals *r, const rk_similarity_key *key)
 {
-    add(r, kin, "a", 1, 10);
-    add(r, kin, "b", 1.25, 1);
-    add(r, kin, "c", 0.8, 1);
+    add(r, key, "a", 1, 10);
+    add(r, key, "b", 1.25, 1);
+    add(r, key, "c", 0.8, 1);
 }
 
 static void test_percentiles(void **state)
@@ -74,10 +75,10 @@ static void test_kernel(void **state)
     rk_residuals r = {.cells = NULL};
     rk_interval i;
     rk_error err;
-    rk_kin kin = dense;
+    rk_similarity_key key = dense;
     add_thirds(&r, &dense);
-    kin.kernel = sqrt(3) * log(1.25);
-    assert_int_equal(rk_interval_of(&r, &kin, NULL, &i, &err), RK_OK);
+    key.kernel = sqrt(3) * log(1.25);
+    assert_int_equal(rk_interval_of(&r, &key, NULL, &i, &err), RK_OK);
     assert_near(i.low, 0.8 * 0.8, 1e-12);
     assert_near(i.high, 1.25 * 1.25, 1e-12);
     assert_non_null(strstr(i.basis, "; rates of the attention kernel assumed"));
@@ -91,7 +92,7 @@ static void test_ladder(void **state)
     rk_residuals r = {.cells = NULL};
     rk_interval i;
     rk_error err;
-    rk_kin moe = dense, nemo = dense, other = dense;
+    rk_similarity_key moe = dense, nemo = dense, other = dense;
     moe.moe = true;
     set_stack(&nemo, "nemo-2024", "megatron");
     set_accelerator(&nemo, "h100-pcie", "h100");
@@ -128,7 +129,7 @@ static void test_doubts(void **state)
     rk_residuals r = {.cells = NULL};
     rk_interval i;
     rk_error err;
-    rk_kin guessed = dense, chip = dense, other = dense;
+    rk_similarity_key guessed = dense, chip = dense, other = dense;
     guessed.assumed = true;
     chip.uncertain = true;
     set_accelerator(&chip, "tpu-v5p", "tpu");
@@ -140,11 +141,11 @@ static void test_doubts(void **state)
     add(&r, &guessed, "b", 1.3, 12);
     add(&r, &chip, "c", 1.5, 12);
     const struct {
-        const rk_kin *kin;
+        const rk_similarity_key *key;
         double high;
     } wanted[] = {{&dense, 1.1}, {&guessed, 1.3}, {&other, 1.5}};
     for (size_t j = 0; j < sizeof(wanted) / sizeof(wanted[0]); j++) {
-        assert_int_equal(rk_interval_of(&r, wanted[j].kin, NULL, &i, &err), RK_OK);
+        assert_int_equal(rk_interval_of(&r, wanted[j].key, NULL, &i, &err), RK_OK);
         assert_near(i.high, wanted[j].high, 1e-12);
     }
     assert_non_null(strstr(i.basis, "rates assumed; too few of neuronx on trainium2"));
@@ -158,7 +159,7 @@ static void test_adapters(void **state)
     rk_residuals r = {.cells = NULL};
     rk_interval i;
     rk_error err;
-    rk_kin lora = dense;
+    rk_similarity_key lora = dense;
     lora.frozen = true;
     add(&r, &dense, "a", 1.1, 12);
     assert_int_equal(rk_interval_of(&r, &lora, NULL, &i, &err), RK_OK);
@@ -180,7 +181,7 @@ static void test_untimed_layers(void **state)
     rk_residuals r = {.cells = NULL};
     rk_interval i, same;
     rk_error err;
-    rk_kin hybrid = dense;
+    rk_similarity_key hybrid = dense;
     hybrid.untimed = true;
     add(&r, &dense, "a", 1.02, 12);
     assert_int_equal(rk_interval_of(&r, &dense, NULL, &i, &err), RK_OK);
@@ -261,14 +262,14 @@ static void test_built_in(void **state)
         const rk_residual_cell *x = &b->cells[i], *y = &r.cells[i];
         assert_string_equal(x->source, y->source);
         assert_string_equal(x->model, y->model);
-        assert_string_equal(x->kin.stack, y->kin.stack);
-        assert_string_equal(x->kin.family, y->kin.family);
-        assert_string_equal(x->kin.product, y->kin.product);
-        assert_string_equal(x->kin.line, y->kin.line);
-        assert_true(x->kin.moe == y->kin.moe && x->kin.several == y->kin.several &&
-                    x->kin.low == y->kin.low && x->kin.frozen == y->kin.frozen &&
-                    x->kin.tensor == y->kin.tensor && x->kin.assumed == y->kin.assumed &&
-                    x->kin.uncertain == y->kin.uncertain);
+        assert_string_equal(x->key.stack, y->key.stack);
+        assert_string_equal(x->key.family, y->key.family);
+        assert_string_equal(x->key.product, y->key.product);
+        assert_string_equal(x->key.line, y->key.line);
+        assert_true(x->key.moe == y->key.moe && x->key.several == y->key.several &&
+                    x->key.low == y->key.low && x->key.frozen == y->key.frozen &&
+                    x->key.tensor == y->key.tensor && x->key.assumed == y->key.assumed &&
+                    x->key.uncertain == y->key.uncertain);
         assert_true(x->peer == y->peer && x->first == y->first && x->count == y->count);
     }
     rk_residuals_clear(&r);

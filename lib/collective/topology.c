@@ -4,7 +4,7 @@
  * switch follow those of the NICs, or the links of each server's mesh.  Leaf switches have an
  * uplink and a downlink each, rails one pair per leaf of a rail.
  */
-#include "collective/wiring.h"
+#include "collective/topology.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -25,16 +25,16 @@ static int64_t into(int32_t rank)
 /* The link out of `rank` along an axis; `back` turns against the count of coordinates. */
 static int64_t torus_link(int32_t rank, int axis, bool back)
 {
-    return ((int64_t)rank * RK_WIRING_AXES + axis) * 2 + back;
+    return ((int64_t)rank * RK_TOPOLOGY_AXES + axis) * 2 + back;
 }
 
 /* Axis by axis, each the shorter way round; of two equal ways the one that counts up. */
-static int torus_route(const rk_wiring *w, int32_t source, int32_t target,
+static int torus_route(const rk_topology *w, int32_t source, int32_t target,
                        int64_t links[RK_ROUTE_MAX])
 {
     int count = 0;
     int32_t stride = 1, at = source;
-    for (int axis = 0; axis < RK_WIRING_AXES; axis++) {
+    for (int axis = 0; axis < RK_TOPOLOGY_AXES; axis++) {
         const int32_t size = w->axis[axis];
         int32_t from = at / stride % size;
         const int32_t to = target / stride % size;
@@ -81,24 +81,24 @@ static int cube_route(int32_t source, int32_t target, int64_t links[RK_ROUTE_MAX
 
 /* ---- servers, leaves, groups --------------------------------------------------------------- */
 
-static int64_t servers_of(const rk_wiring *w)
+static int64_t servers_of(const rk_topology *w)
 {
     return w->ranks / w->local;
 }
 
 /* First link behind the NIC ports. */
-static int64_t behind_ports(const rk_wiring *w)
+static int64_t behind_ports(const rk_topology *w)
 {
     return 2 * (int64_t)w->ranks;
 }
 
-static int64_t local_links(const rk_wiring *w)
+static int64_t local_links(const rk_topology *w)
 {
     return w->local_mesh ? (int64_t)w->ranks * w->local : 2 * (int64_t)w->ranks;
 }
 
 /* Inside a server. */
-static int local_route(const rk_wiring *w, int32_t source, int32_t target,
+static int local_route(const rk_topology *w, int32_t source, int32_t target,
                        int64_t links[RK_ROUTE_MAX])
 {
     const int64_t first = behind_ports(w);
@@ -111,7 +111,7 @@ static int local_route(const rk_wiring *w, int32_t source, int32_t target,
     return 2;
 }
 
-static int server_route(const rk_wiring *w, int32_t source, int32_t target,
+static int server_route(const rk_topology *w, int32_t source, int32_t target,
                         int64_t links[RK_ROUTE_MAX])
 {
     if (source / w->local == target / w->local) {
@@ -122,7 +122,7 @@ static int server_route(const rk_wiring *w, int32_t source, int32_t target,
     return 2;
 }
 
-static int leaf_route(const rk_wiring *w, int32_t source, int32_t target,
+static int leaf_route(const rk_topology *w, int32_t source, int32_t target,
                       int64_t links[RK_ROUTE_MAX])
 {
     const int32_t from = source / w->local, to = target / w->local;
@@ -140,7 +140,7 @@ static int leaf_route(const rk_wiring *w, int32_t source, int32_t target,
  * A message to another rail first goes to the rank of its own server that stands on that rail
  * (NCCL: PXN), so that it never changes rails on the way.
  */
-static int rail_route(const rk_wiring *w, int32_t source, int32_t target,
+static int rail_route(const rk_topology *w, int32_t source, int32_t target,
                       int64_t links[RK_ROUTE_MAX])
 {
     const int32_t server = source / w->local, other = target / w->local, rail = target % w->local;
@@ -161,7 +161,7 @@ static int rail_route(const rk_wiring *w, int32_t source, int32_t target,
 }
 
 /* Minimal routing: over the links that join the two groups. */
-static int dragonfly_route(const rk_wiring *w, int32_t source, int32_t target,
+static int dragonfly_route(const rk_topology *w, int32_t source, int32_t target,
                            int64_t links[RK_ROUTE_MAX])
 {
     const int64_t from = source / w->local, to = target / w->local;
@@ -176,80 +176,84 @@ static int dragonfly_route(const rk_wiring *w, int32_t source, int32_t target,
 
 /* ---- all kinds ----------------------------------------------------------------------------- */
 
-int64_t rk_wiring_links(const rk_wiring *w)
+int64_t rk_topology_links(const rk_topology *w)
 {
     switch (w->kind) {
-    case RK_WIRING_SWITCH:
+    case RK_TOPOLOGY_SWITCH:
         return 2 * (int64_t)w->ranks;
-    case RK_WIRING_MESH:
+    case RK_TOPOLOGY_MESH:
         return (int64_t)w->ranks * w->ranks;
-    case RK_WIRING_TORUS:
-        return (int64_t)w->ranks * RK_WIRING_AXES * 2;
-    case RK_WIRING_SERVERS:
+    case RK_TOPOLOGY_TORUS:
+        return (int64_t)w->ranks * RK_TOPOLOGY_AXES * 2;
+    case RK_TOPOLOGY_SERVERS:
         return behind_ports(w) + local_links(w);
-    case RK_WIRING_FAT_TREE:
+    case RK_TOPOLOGY_FAT_TREE:
         return behind_ports(w) + 2 * servers_of(w);
-    case RK_WIRING_RAILS:
+    case RK_TOPOLOGY_RAILS:
         return behind_ports(w) + local_links(w) +
                2 * ((servers_of(w) + w->leaf_servers - 1) / w->leaf_servers) * w->local;
-    case RK_WIRING_CUBE_MESH:
+    case RK_TOPOLOGY_CUBE_MESH:
         return CUBE * CUBE;
-    case RK_WIRING_DRAGONFLY:
+    case RK_TOPOLOGY_DRAGONFLY:
         return behind_ports(w) + servers_of(w) * servers_of(w);
     }
     return 0;
 }
 
-int rk_wiring_route(const rk_wiring *w, int32_t source, int32_t target, int64_t links[RK_ROUTE_MAX])
+int rk_topology_route(const rk_topology *w, int32_t source, int32_t target,
+                      int64_t links[RK_ROUTE_MAX])
 {
     switch (w->kind) {
-    case RK_WIRING_SWITCH:
+    case RK_TOPOLOGY_SWITCH:
         links[0] = out_of(source);
         links[1] = into(target);
         return 2;
-    case RK_WIRING_MESH:
+    case RK_TOPOLOGY_MESH:
         links[0] = (int64_t)source * w->ranks + target;
         return 1;
-    case RK_WIRING_TORUS:
+    case RK_TOPOLOGY_TORUS:
         return torus_route(w, source, target, links);
-    case RK_WIRING_SERVERS:
+    case RK_TOPOLOGY_SERVERS:
         return server_route(w, source, target, links);
-    case RK_WIRING_FAT_TREE:
+    case RK_TOPOLOGY_FAT_TREE:
         return leaf_route(w, source, target, links);
-    case RK_WIRING_RAILS:
+    case RK_TOPOLOGY_RAILS:
         return rail_route(w, source, target, links);
-    case RK_WIRING_CUBE_MESH:
+    case RK_TOPOLOGY_CUBE_MESH:
         return cube_route(source, target, links);
-    case RK_WIRING_DRAGONFLY:
+    case RK_TOPOLOGY_DRAGONFLY:
         return dragonfly_route(w, source, target, links);
     }
     return 0;
 }
 
-rk_wire rk_wiring_wire(const rk_wiring *w, int64_t link)
+rk_topology_link rk_topology_link_at(const rk_topology *w, int64_t link)
 {
-    const rk_wire port = {w->bandwidth, w->latency};
+    const rk_topology_link port = {w->bandwidth, w->latency};
     const bool is_port = link < behind_ports(w);
     switch (w->kind) {
-    case RK_WIRING_SWITCH:
-    case RK_WIRING_MESH:
-    case RK_WIRING_TORUS:
+    case RK_TOPOLOGY_SWITCH:
+    case RK_TOPOLOGY_MESH:
+    case RK_TOPOLOGY_TORUS:
         return port;
-    case RK_WIRING_SERVERS:
-        return is_port ? port : (rk_wire){w->local_bandwidth, w->local_latency};
-    case RK_WIRING_FAT_TREE:
-        return is_port ? port : (rk_wire){w->bandwidth * (double)w->local / w->oversubscription, 0};
-    case RK_WIRING_RAILS:
+    case RK_TOPOLOGY_SERVERS:
+        return is_port ? port : (rk_topology_link){w->local_bandwidth, w->local_latency};
+    case RK_TOPOLOGY_FAT_TREE:
+        return is_port
+                   ? port
+                   : (rk_topology_link){w->bandwidth * (double)w->local / w->oversubscription, 0};
+    case RK_TOPOLOGY_RAILS:
         if (is_port) {
             return port;
         }
         return link < behind_ports(w) + local_links(w)
-                   ? (rk_wire){w->local_bandwidth, w->local_latency}
-                   : (rk_wire){w->bandwidth * (double)w->leaf_servers / w->oversubscription, 0};
-    case RK_WIRING_CUBE_MESH:
-        return (rk_wire){w->bandwidth * cube_links[link / CUBE][link % CUBE], w->latency};
-    case RK_WIRING_DRAGONFLY:
-        return is_port ? port : (rk_wire){w->global_bandwidth, w->global_latency};
+                   ? (rk_topology_link){w->local_bandwidth, w->local_latency}
+                   : (rk_topology_link){
+                         w->bandwidth * (double)w->leaf_servers / w->oversubscription, 0};
+    case RK_TOPOLOGY_CUBE_MESH:
+        return (rk_topology_link){w->bandwidth * cube_links[link / CUBE][link % CUBE], w->latency};
+    case RK_TOPOLOGY_DRAGONFLY:
+        return is_port ? port : (rk_topology_link){w->global_bandwidth, w->global_latency};
     }
     return port;
 }
@@ -261,7 +265,7 @@ static void name_port(const char *what, int64_t link, char text[RK_LINK_NAME_SIZ
                    link % 2 ? "in" : "out");
 }
 
-static void name_local(const rk_wiring *w, int64_t link, char text[RK_LINK_NAME_SIZE])
+static void name_local(const rk_topology *w, int64_t link, char text[RK_LINK_NAME_SIZE])
 {
     if (w->local_mesh) {
         const int64_t source = link / w->local;
@@ -272,18 +276,18 @@ static void name_local(const rk_wiring *w, int64_t link, char text[RK_LINK_NAME_
     }
 }
 
-const char *rk_wiring_name(const rk_wiring *w, int64_t link, char text[RK_LINK_NAME_SIZE])
+const char *rk_topology_link_name(const rk_topology *w, int64_t link, char text[RK_LINK_NAME_SIZE])
 {
     const int64_t behind = link - behind_ports(w);
     switch (w->kind) {
-    case RK_WIRING_MESH:
-    case RK_WIRING_CUBE_MESH:
+    case RK_TOPOLOGY_MESH:
+    case RK_TOPOLOGY_CUBE_MESH:
         (void)snprintf(text, RK_LINK_NAME_SIZE, "%" PRId64 " to %" PRId64, link / w->ranks,
                        link % w->ranks);
         return text;
-    case RK_WIRING_TORUS:
+    case RK_TOPOLOGY_TORUS:
         (void)snprintf(text, RK_LINK_NAME_SIZE, "%" PRId64 " along axis %d, %s",
-                       link / (2 * RK_WIRING_AXES), (int)(link / 2 % RK_WIRING_AXES),
+                       link / (2 * RK_TOPOLOGY_AXES), (int)(link / 2 % RK_TOPOLOGY_AXES),
                        link % 2 ? "back" : "ahead");
         return text;
     default:
@@ -291,10 +295,10 @@ const char *rk_wiring_name(const rk_wiring *w, int64_t link, char text[RK_LINK_N
     }
     if (behind < 0) {
         name_port("port", link, text);
-    } else if (w->kind == RK_WIRING_DRAGONFLY) {
+    } else if (w->kind == RK_TOPOLOGY_DRAGONFLY) {
         (void)snprintf(text, RK_LINK_NAME_SIZE, "group %" PRId64 " to group %" PRId64,
                        behind / servers_of(w), behind % servers_of(w));
-    } else if (w->kind == RK_WIRING_FAT_TREE) {
+    } else if (w->kind == RK_TOPOLOGY_FAT_TREE) {
         name_port("uplinks of leaf", behind, text);
     } else if (behind < local_links(w)) {
         name_local(w, behind, text);

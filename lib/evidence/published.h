@@ -15,8 +15,8 @@
  *                    in memory, and otherwise the fastest of the usual ways that does
  *     note           what else is to be said
  */
-#ifndef RK_RUN_PUBLISHED_H
-#define RK_RUN_PUBLISHED_H
+#ifndef RK_EVIDENCE_PUBLISHED_H
+#define RK_EVIDENCE_PUBLISHED_H
 
 #include "evidence/compare.h"
 #include "io/csv_in.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Published whole runs: enough of them, predicted from their layouts, most within bounds. */
-#include "run/published.h"
+#include "evidence/published.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,8 +3,8 @@
  * One search shared by the ranks of a team.  Every rank calls with the same arguments; rank 0 gets
  * what the search by one process gives, bit for bit.  The others get nothing: RK_OK, and 0 found.
  */
-#ifndef RK_SEARCH_SHARED_H
-#define RK_SEARCH_SHARED_H
+#ifndef RK_METHOD_TEAM_SEARCH_H
+#define RK_METHOD_TEAM_SEARCH_H
 
 #include "reckon/team.h"
 #include "search/plan.h"

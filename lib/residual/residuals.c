@@ -2,23 +2,23 @@
 /* The document of residuals: data/runs/residuals.json, made by `reckon validate --residuals`. */
 #include "base/error.h"
 #include "base/units.h"
-#include "evidence/interval.h"
 #include "io/fields.h"
 #include "io/json_write.h"
+#include "residual/interval.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* A cell as it is read; its ratios go straight into the residuals. */
 typedef struct cell_document {
-    rk_kin kin;
-    char source[RK_KIN_NAME], model[RK_KIN_NAME];
+    rk_similarity_key key;
+    char source[RK_KEY_TEXT], model[RK_KEY_TEXT];
     const json_t *ratios;
 } cell_document;
 
 static rk_status read_name(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return rk_field_text_or_empty(value, path, out, RK_KIN_NAME, err);
+    return rk_field_text_or_empty(value, path, out, RK_KEY_TEXT, err);
 }
 
 static rk_status read_ratios(const json_t *value, const char *path, void *out, rk_error *err)
@@ -35,33 +35,33 @@ static rk_status read_ratios(const json_t *value, const char *path, void *out, r
                              rk_json_describe(value, found));
 }
 
-#define TEXT(key, place, reader)                                                                   \
+#define TEXT(member, place, reader)                                                                \
     {                                                                                              \
-        .name = key, .type = RK_FIELD_CUSTOM, .offset = offsetof(cell_document, place),            \
+        .name = member, .type = RK_FIELD_CUSTOM, .offset = offsetof(cell_document, place),         \
         .read = reader, .help = "a text"                                                           \
     }
-#define FLAG(key, place)                                                                           \
+#define FLAG(member, place)                                                                        \
     {                                                                                              \
-        .name = key, .type = RK_FIELD_BOOL, .offset = offsetof(cell_document, place)               \
+        .name = member, .type = RK_FIELD_BOOL, .offset = offsetof(cell_document, place)            \
     }
 
 static const rk_field cell_fields[] = {
     TEXT("source", source, read_name),
     TEXT("model", model, read_name),
-    TEXT("stack", kin.stack, read_name),
-    TEXT("family", kin.family, read_name),
-    TEXT("product", kin.product, read_name),
-    TEXT("line", kin.line, read_name),
-    FLAG("moe", kin.moe),
+    TEXT("stack", key.stack, read_name),
+    TEXT("family", key.family, read_name),
+    TEXT("product", key.product, read_name),
+    TEXT("line", key.line, read_name),
+    FLAG("moe", key.moe),
     {.name = "tensor",
      .type = RK_FIELD_ENUM,
-     .offset = offsetof(cell_document, kin.tensor),
+     .offset = offsetof(cell_document, key.tensor),
      .names = rk_tensor_place_names},
-    FLAG("several_nodes", kin.several),
-    FLAG("low_precision", kin.low),
-    FLAG("adapters", kin.frozen),
-    FLAG("assumed", kin.assumed),
-    FLAG("uncertain", kin.uncertain),
+    FLAG("several_nodes", key.several),
+    FLAG("low_precision", key.low),
+    FLAG("adapters", key.frozen),
+    FLAG("assumed", key.assumed),
+    FLAG("uncertain", key.uncertain),
     {.name = "ratios",
      .type = RK_FIELD_CUSTOM,
      .offset = offsetof(cell_document, ratios),
@@ -76,7 +76,7 @@ static rk_status read_cell(const json_t *object, const char *path, rk_residuals 
     rk_status status =
         rk_fields_read(object, path, cell_fields, COUNT(cell_fields), RK_UNKNOWN_NEVER, &cell, err);
     for (size_t i = 0; !status && i < json_array_size(cell.ratios); i++) {
-        status = rk_residuals_add(residuals, &cell.kin, cell.source, cell.model,
+        status = rk_residuals_add(residuals, &cell.key, cell.source, cell.model,
                                   json_number_value(json_array_get(cell.ratios, i)), err);
     }
     return status;
@@ -128,17 +128,17 @@ static void write_cell(rk_out *out, const rk_residuals *residuals, const rk_resi
     rk_json_open(&w, "{");
     rk_json_string(&w, "source", cell->source);
     rk_json_string(&w, "model", cell->model);
-    rk_json_string(&w, "stack", cell->kin.stack);
-    rk_json_string(&w, "family", cell->kin.family);
-    rk_json_string(&w, "product", cell->kin.product);
-    rk_json_string(&w, "line", cell->kin.line);
-    rk_json_flag(&w, "moe", cell->kin.moe);
-    rk_json_string(&w, "tensor", rk_tensor_place_names[cell->kin.tensor]);
-    rk_json_flag(&w, "several_nodes", cell->kin.several);
-    rk_json_flag(&w, "low_precision", cell->kin.low);
-    rk_json_flag(&w, "adapters", cell->kin.frozen);
-    rk_json_flag(&w, "assumed", cell->kin.assumed);
-    rk_json_flag(&w, "uncertain", cell->kin.uncertain);
+    rk_json_string(&w, "stack", cell->key.stack);
+    rk_json_string(&w, "family", cell->key.family);
+    rk_json_string(&w, "product", cell->key.product);
+    rk_json_string(&w, "line", cell->key.line);
+    rk_json_flag(&w, "moe", cell->key.moe);
+    rk_json_string(&w, "tensor", rk_tensor_place_names[cell->key.tensor]);
+    rk_json_flag(&w, "several_nodes", cell->key.several);
+    rk_json_flag(&w, "low_precision", cell->key.low);
+    rk_json_flag(&w, "adapters", cell->key.frozen);
+    rk_json_flag(&w, "assumed", cell->key.assumed);
+    rk_json_flag(&w, "uncertain", cell->key.uncertain);
     rk_json_open_member(&w, "ratios", "[");
     for (size_t i = 0; i < cell->count; i++) {
         char number[32];

@@ -18,12 +18,12 @@
  * the attention kernel of the run, the error of the rates that are taken instead adds its variance,
  * by the share of attention in the step.
  */
-#ifndef RK_EVIDENCE_INTERVAL_H
-#define RK_EVIDENCE_INTERVAL_H
+#ifndef RK_RESIDUAL_INTERVAL_H
+#define RK_RESIDUAL_INTERVAL_H
 
 #include "estimate/estimate.h"
 
-enum { RK_INTERVAL_RUNS = 12, RK_KIN_NAME = 64, RK_BASIS_TEXT = 256 };
+enum { RK_INTERVAL_RUNS = 12, RK_KEY_TEXT = 64, RK_BASIS_TEXT = 256 };
 
 typedef enum rk_tensor_place {
     RK_TENSOR_NONE,
@@ -34,15 +34,15 @@ typedef enum rk_tensor_place {
 extern const char *const rk_tensor_place_names[]; /* NULL-terminated, in enum order */
 
 /* What comparable runs agree in. */
-typedef struct rk_kin {
+typedef struct rk_similarity_key {
     /*
      * Facts of the documents, never their names: releases and generations of the stack
      * ("megatron-2025-hopper") and the family that it builds on, the accelerator as it is sold and
      * the line of products that it belongs to.  "": unknown, and like no other.
      */
-    char stack[RK_KIN_NAME], family[RK_KIN_NAME];
-    char product[RK_KIN_NAME], line[RK_KIN_NAME];
-    char stack_name[RK_KIN_NAME], accelerator_name[RK_KIN_NAME]; /* of the documents, for people */
+    char stack[RK_KEY_TEXT], family[RK_KEY_TEXT];
+    char product[RK_KEY_TEXT], line[RK_KEY_TEXT];
+    char stack_name[RK_KEY_TEXT], accelerator_name[RK_KEY_TEXT]; /* of documents, for people */
     bool assumed;                                                /* facts of the run are */
     bool uncertain;         /* nobody measured what the matrix engine reaches */
     bool moe, several, low; /* several nodes; formats of 8 bits and less */
@@ -51,16 +51,17 @@ typedef struct rk_kin {
     double kernel;          /* how far the step may be off, as a logarithm, because the rates of its
                                attention kernel are those of another accelerator; 0: they are not */
     rk_tensor_place tensor;
-} rk_kin;
+} rk_similarity_key;
 
 /* `estimate` is that of the strategy. */
-rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model *model,
-                 const rk_strategy *strategy, const rk_estimate *estimate);
+rk_similarity_key rk_similarity_key_of(const rk_system *system, const rk_stack *stack,
+                                       const rk_model *model, const rk_strategy *strategy,
+                                       const rk_estimate *estimate);
 
 /* Runs that agree in everything and err together. */
 typedef struct rk_residual_cell {
-    rk_kin kin;
-    char source[RK_KIN_NAME], model[RK_KIN_NAME];
+    rk_similarity_key key;
+    char source[RK_KEY_TEXT], model[RK_KEY_TEXT];
     size_t peer;         /* the first cell of the same group */
     size_t first, count; /* in ratios */
 } rk_residual_cell;
@@ -92,17 +93,17 @@ typedef struct rk_left_out {
 } rk_left_out;
 
 /*
- * The interval of runs like `kin`, leaving out some runs (NULL: none). The only failure is
+ * The interval of runs like `key`, leaving out some runs (NULL: none). The only failure is
  * RK_ERR_MEMORY.
  */
-rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,
+rk_status rk_interval_of(const rk_residuals *residuals, const rk_similarity_key *key,
                          const rk_left_out *except, rk_interval *out, rk_error *err);
 
 /* ---- making and keeping residuals ------------------------------------------------------------ */
 
 /* Adds a run.  All zero is an empty set; released with rk_residuals_clear. */
-rk_status rk_residuals_add(rk_residuals *residuals, const rk_kin *kin, const char *source,
-                           const char *model, double ratio, rk_error *err);
+rk_status rk_residuals_add(rk_residuals *residuals, const rk_similarity_key *key,
+                           const char *source, const char *model, double ratio, rk_error *err);
 void rk_residuals_clear(rk_residuals *residuals);
 
 /*

@@ -3,8 +3,8 @@
  * How NCCL chooses an algorithm and a protocol: the cost model of its tuner.  NCCL uses the numbers
  * to compare, not to predict; so does this.
  */
-#ifndef RK_COMM_NCCL_H
-#define RK_COMM_NCCL_H
+#ifndef RK_SYSTEM_NCCL_H
+#define RK_SYSTEM_NCCL_H
 
 #include "system/system.h"
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of ways, and what NCCL and HCCL call the same. */
-#include "comm/way.h"
+/* Names of plans, and what NCCL and HCCL call the same. */
+#include "system/collective_plan.h"
 
 #include <string.h>
 #include <strings.h>
+
+const char *const rk_collective_plan_names[RK_PLAN_NAME_COUNT + 1] = {
+    RK_FLAT_RING_NAME, RK_FLAT_EXCHANGE_NAME, RK_CONCURRENT_NAME, RK_AXES_NAME, RK_AHC_NAME, NULL};
 
 static const struct {
     const char *theirs, *ours;
@@ -13,16 +16,16 @@ static const struct {
     {"pipeline", "concurrent"},     {"fullmesh", "mesh"},
 };
 
-const char *rk_way_name_of(const char *asked)
+const char *rk_collective_plan_name(const char *asked)
 {
     for (size_t i = 0; rk_algorithms[i]; i++) {
         if (strcasecmp(asked, rk_algorithms[i]->name) == 0) {
             return rk_algorithms[i]->name;
         }
     }
-    for (size_t i = 0; rk_way_names[i]; i++) {
-        if (strcasecmp(asked, rk_way_names[i]) == 0) {
-            return rk_way_names[i];
+    for (size_t i = 0; rk_collective_plan_names[i]; i++) {
+        if (strcasecmp(asked, rk_collective_plan_names[i]) == 0) {
+            return rk_collective_plan_names[i];
         }
     }
     for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {

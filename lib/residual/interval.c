@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "evidence/interval.h"
+#include "residual/interval.h"
 
 #include "base/error.h"
 #include "base/extremes.h"
@@ -41,29 +41,30 @@ static double kernel_error(const rk_system *system, const rk_stack *stack,
 }
 
 /* "megatron-2025-hopper", of the family megatron: releases of a year for some accelerators. */
-static void name_software(const rk_stack *stack, rk_kin *kin)
+static void name_software(const rk_stack *stack, rk_similarity_key *key)
 {
-    (void)snprintf(kin->stack_name, sizeof(kin->stack_name), "%s", stack->name);
+    (void)snprintf(key->stack_name, sizeof(key->stack_name), "%s", stack->name);
     if (!stack->family[0]) {
         return;
     }
     size_t used =
-        (size_t)snprintf(kin->stack, sizeof(kin->stack), "%s-%" PRId64, stack->family, stack->year);
-    for (int i = 0; rk_generation_names[i] && used < sizeof(kin->stack); i++) {
+        (size_t)snprintf(key->stack, sizeof(key->stack), "%s-%" PRId64, stack->family, stack->year);
+    for (int i = 0; rk_generation_names[i] && used < sizeof(key->stack); i++) {
         if (stack->generations >> i & 1U) {
-            used += (size_t)snprintf(kin->stack + used, sizeof(kin->stack) - used, "-%s",
+            used += (size_t)snprintf(key->stack + used, sizeof(key->stack) - used, "-%s",
                                      rk_generation_names[i]);
         }
     }
-    (void)snprintf(kin->family, sizeof(kin->family), "%s",
+    (void)snprintf(key->family, sizeof(key->family), "%s",
                    stack->base[0] ? stack->base : stack->family);
 }
 
-rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model *model,
-                 const rk_strategy *strategy, const rk_estimate *estimate)
+rk_similarity_key rk_similarity_key_of(const rk_system *system, const rk_stack *stack,
+                                       const rk_model *model, const rk_strategy *strategy,
+                                       const rk_estimate *estimate)
 {
     const int64_t node = system->tiers[0].size;
-    rk_kin kin = {
+    rk_similarity_key key = {
         .several = rk_strategy_ranks(strategy) > node,
         .low = rk_is_low(strategy->precision),
         .frozen = strategy->adapter_rank > 0,
@@ -74,15 +75,15 @@ rk_kin rk_kin_of(const rk_system *system, const rk_stack *stack, const rk_model 
                                          : RK_TENSOR_ACROSS,
     };
     for (int i = 0; i < model->type_count; i++) {
-        kin.moe |= rk_layer_is_moe(&model->types[i]);
-        kin.untimed |= !model->types[i].mixer->timed;
+        key.moe |= rk_layer_is_moe(&model->types[i]);
+        key.untimed |= !model->types[i].mixer->timed;
     }
-    name_software(stack, &kin);
-    (void)snprintf(kin.product, sizeof(kin.product), "%s", system->accelerator.product);
-    (void)snprintf(kin.line, sizeof(kin.line), "%s", system->accelerator.line);
-    (void)snprintf(kin.accelerator_name, sizeof(kin.accelerator_name), "%s",
+    name_software(stack, &key);
+    (void)snprintf(key.product, sizeof(key.product), "%s", system->accelerator.product);
+    (void)snprintf(key.line, sizeof(key.line), "%s", system->accelerator.line);
+    (void)snprintf(key.accelerator_name, sizeof(key.accelerator_name), "%s",
                    system->accelerator.name);
-    return kin;
+    return key;
 }
 
 /* ---- what is comparable --------------------------------------------------------------------- */
@@ -124,7 +125,7 @@ static bool is_same(const char *a, const char *b)
     return a[0] && strcmp(a, b) == 0;
 }
 
-static unsigned agreement(const rk_kin *a, const rk_kin *b)
+static unsigned agreement(const rk_similarity_key *a, const rk_similarity_key *b)
 {
     unsigned same = 0;
     same |= is_same(a->stack, b->stack) ? SAME_STACK : 0;
@@ -141,44 +142,44 @@ static unsigned agreement(const rk_kin *a, const rk_kin *b)
     return same;
 }
 
-/* Finds the runs that agree with `kin` in everything that a rung requires. */
-static void describe(const rk_kin *kin, unsigned rung, char out[RK_BASIS_TEXT])
+/* Finds the runs that agree with `key` in everything that a rung requires. */
+static void describe(const rk_similarity_key *key, unsigned rung, char out[RK_BASIS_TEXT])
 {
     const unsigned same = SAME_STACK | SAME_ACCELERATOR;
-    const char *software = rung & SAME_STACK    ? kin->stack_name
-                           : rung & SAME_FAMILY ? kin->family
+    const char *software = rung & SAME_STACK    ? key->stack_name
+                           : rung & SAME_FAMILY ? key->family
                                                 : "any stack";
-    const char *machine = rung & SAME_ACCELERATOR ? kin->accelerator_name
-                          : rung & SAME_LINE      ? kin->line
+    const char *machine = rung & SAME_ACCELERATOR ? key->accelerator_name
+                          : rung & SAME_LINE      ? key->line
                                                   : "any accelerator";
     (void)snprintf(out, RK_BASIS_TEXT, "%s on %s%s%s%s%s%s%s%s%s", software, machine,
                    !(rung & SAME_KIND) ? ""
-                   : kin->moe          ? ", MoE"
+                   : key->moe          ? ", MoE"
                                        : ", dense",
-                   kin->frozen ? ", adapters" : "", rung & SAME_TENSOR ? ", TP " : "",
-                   rung & SAME_TENSOR ? rk_tensor_place_names[kin->tensor] : "",
+                   key->frozen ? ", adapters" : "", rung & SAME_TENSOR ? ", TP " : "",
+                   rung & SAME_TENSOR ? rk_tensor_place_names[key->tensor] : "",
                    !(rung & SAME_NODES) ? ""
-                   : kin->several       ? ", several nodes"
+                   : key->several       ? ", several nodes"
                                         : ", one node",
                    !(rung & SAME_WIDTH) ? ""
-                   : kin->low           ? ", 8 bits or less"
+                   : key->low           ? ", 8 bits or less"
                                         : ", 16 bits",
                    !(rung & SAME_FACTS) ? ""
-                   : kin->assumed       ? ", facts assumed"
+                   : key->assumed       ? ", facts assumed"
                                         : ", facts stated",
-                   rung & SAME_RATES && kin->uncertain ? ", rates assumed" : "");
+                   rung & SAME_RATES && key->uncertain ? ", rates assumed" : "");
     size_t length = strlen(out);
     if ((rung & same) != same) {
         (void)snprintf(out + length, RK_BASIS_TEXT - length, "; too few of %s on %s",
-                       kin->stack_name, kin->accelerator_name);
+                       key->stack_name, key->accelerator_name);
         length = strlen(out);
     }
-    if (kin->kernel > 0) {
+    if (key->kernel > 0) {
         (void)snprintf(out + length, RK_BASIS_TEXT - length,
                        "; rates of the attention kernel assumed");
         length = strlen(out);
     }
-    if (kin->untimed) {
+    if (key->untimed) {
         (void)snprintf(out + length, RK_BASIS_TEXT - length,
                        "; none has its kinds of layers, so at least %.0f %% either way",
                        100 * expm1(untimed_error));
@@ -216,37 +217,39 @@ static double percentile(const weighted *list, size_t count, double total, doubl
 }
 
 /* Whether runs are of one line of accelerators; documents that say no line are of their own. */
-static bool same_line(const rk_kin *a, const rk_kin *b)
+static bool same_line(const rk_similarity_key *a, const rk_similarity_key *b)
 {
     return a->line[0] || b->line[0] ? strcmp(a->line, b->line) == 0
                                     : strcmp(a->accelerator_name, b->accelerator_name) == 0;
 }
 
-static bool is_left_out(const rk_residual_cell *cell, const rk_kin *kin, const rk_left_out *except)
+static bool is_left_out(const rk_residual_cell *cell, const rk_similarity_key *key,
+                        const rk_left_out *except)
 {
     return strcmp(cell->source, except->source) == 0 &&
            (!except->model ||
-            (strcmp(cell->model, except->model) == 0 && same_line(&cell->kin, kin)));
+            (strcmp(cell->model, except->model) == 0 && same_line(&cell->key, key)));
 }
 
 /*
  * Runs and groups at a rung.  sizes[] gets the runs that count of each group, at its first cell;
  * counted[] which cells count.
  */
-static void count_runs(const rk_residuals *r, const rk_kin *kin, const rk_left_out *except,
-                       unsigned rung, bool *counted, size_t *sizes, rk_interval *out)
+static void count_runs(const rk_residuals *r, const rk_similarity_key *key,
+                       const rk_left_out *except, unsigned rung, bool *counted, size_t *sizes,
+                       rk_interval *out)
 {
     /*
      * Runs with adapters use fewer of the kernels of full training: they are evidence for full
      * training, but not the other way round.
      */
-    const unsigned wanted = rung | (kin->frozen ? SAME_LEARNING : 0);
+    const unsigned wanted = rung | (key->frozen ? SAME_LEARNING : 0);
     out->runs = out->groups = 0;
     memset(sizes, 0, r->cell_count * sizeof(*sizes));
     for (size_t i = 0; i < r->cell_count; i++) {
         const rk_residual_cell *cell = &r->cells[i];
-        counted[i] = (agreement(&cell->kin, kin) & wanted) == wanted &&
-                     !(except && is_left_out(cell, kin, except));
+        counted[i] = (agreement(&cell->key, key) & wanted) == wanted &&
+                     !(except && is_left_out(cell, key, except));
         if (counted[i]) {
             out->groups += sizes[cell->peer] == 0;
             out->runs += cell->count;
@@ -255,8 +258,9 @@ static void count_runs(const rk_residuals *r, const rk_kin *kin, const rk_left_o
     }
 }
 
-static void set_percentiles(const rk_residuals *r, const rk_kin *kin, const bool *counted,
-                            const size_t *sizes, weighted *list, rk_interval *out)
+static void set_percentiles(const rk_residuals *r, const rk_similarity_key *key,
+                            const bool *counted, const size_t *sizes, weighted *list,
+                            rk_interval *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < r->cell_count; i++) {
@@ -269,13 +273,13 @@ static void set_percentiles(const rk_residuals *r, const rk_kin *kin, const bool
     const double total = (double)out->groups;
     /* Covers four in five of the runs and their mirror images. */
     const double known =
-        hypot(hypot(percentile(list, count, total, 0.8), r->source_error), kin->kernel);
-    const double far = kin->untimed ? rk_max(known, untimed_error) : known;
+        hypot(hypot(percentile(list, count, total, 0.8), r->source_error), key->kernel);
+    const double far = key->untimed ? rk_max(known, untimed_error) : known;
     out->low = exp(-far);
     out->high = exp(far);
 }
 
-rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,
+rk_status rk_interval_of(const rk_residuals *residuals, const rk_similarity_key *key,
                          const rk_left_out *except, rk_interval *out, rk_error *err)
 {
     size_t *sizes = calloc(residuals->cell_count + 1, sizeof(*sizes));
@@ -287,10 +291,10 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,
         status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for an interval");
     }
     for (size_t i = 0; !status && i < RUNGS; i++) {
-        count_runs(residuals, kin, except, rungs[i], counted, sizes, out);
+        count_runs(residuals, key, except, rungs[i], counted, sizes, out);
         if (out->runs >= RK_INTERVAL_RUNS || (i + 1 == RUNGS && out->runs > 0)) {
-            set_percentiles(residuals, kin, counted, sizes, list, out);
-            describe(kin, rungs[i], out->basis);
+            set_percentiles(residuals, key, counted, sizes, list, out);
+            describe(key, rungs[i], out->basis);
             break;
         }
     }
@@ -302,7 +306,7 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_kin *kin,
 
 /* ---- gathering ------------------------------------------------------------------------------ */
 
-static bool same_kin(const rk_kin *a, const rk_kin *b)
+static bool same_kin(const rk_similarity_key *a, const rk_similarity_key *b)
 {
     return strcmp(a->stack, b->stack) == 0 && strcmp(a->product, b->product) == 0 &&
            same_line(a, b) && a->moe == b->moe && a->several == b->several && a->low == b->low &&
@@ -327,20 +331,20 @@ static rk_status fail_memory(rk_error *err)
 }
 
 /* Whether a run of the cell errs together with one of source, model and accelerator. */
-static bool same_group(const rk_residual_cell *cell, const rk_kin *kin, const char *source,
-                       const char *model)
+static bool same_group(const rk_residual_cell *cell, const rk_similarity_key *key,
+                       const char *source, const char *model)
 {
-    return is_left_out(cell, kin, &(rk_left_out){.source = source, .model = model});
+    return is_left_out(cell, key, &(rk_left_out){.source = source, .model = model});
 }
 
-rk_status rk_residuals_add(rk_residuals *residuals, const rk_kin *kin, const char *source,
-                           const char *model, double ratio, rk_error *err)
+rk_status rk_residuals_add(rk_residuals *residuals, const rk_similarity_key *key,
+                           const char *source, const char *model, double ratio, rk_error *err)
 {
     size_t i = 0, peer = residuals->cell_count;
     for (; i < residuals->cell_count; i++) {
-        const bool same = same_group(&residuals->cells[i], kin, source, model);
+        const bool same = same_group(&residuals->cells[i], key, source, model);
         peer = same && peer == residuals->cell_count ? i : peer;
-        if (same && same_kin(&residuals->cells[i].kin, kin)) {
+        if (same && same_kin(&residuals->cells[i].key, key)) {
             break;
         }
     }
@@ -354,7 +358,7 @@ rk_status rk_residuals_add(rk_residuals *residuals, const rk_kin *kin, const cha
     }
     rk_residual_cell *cell = &cells[i];
     if (i == residuals->cell_count) {
-        *cell = (rk_residual_cell){.kin = *kin, .peer = peer, .first = residuals->ratio_count};
+        *cell = (rk_residual_cell){.key = *key, .peer = peer, .first = residuals->ratio_count};
         (void)snprintf(cell->source, sizeof(cell->source), "%s", source);
         (void)snprintf(cell->model, sizeof(cell->model), "%s", model);
         residuals->cell_count++;
@@ -399,7 +403,7 @@ static rk_status hold_out(const rk_residuals *r, weighted *list, size_t *count, 
         const rk_residual_cell *cell = &r->cells[i];
         const rk_left_out source = {.source = cell->source};
         rk_interval interval;
-        const rk_status status = rk_interval_of(r, &cell->kin, &source, &interval, err);
+        const rk_status status = rk_interval_of(r, &cell->key, &source, &interval, err);
         if (status) {
             return status;
         }
