@@ -33,7 +33,7 @@ static bool changes_system(const rk_run_case *run)
            run->memory_bandwidth > 0 || run->memory_usable > 0;
 }
 
-static void changed_stack(const rk_run_case *run, const rk_stack *stack, rk_stack *out)
+void rk_run_stack(const rk_run_case *run, const rk_stack *stack, rk_stack *out)
 {
     *out = *stack;
     for (int i = 0; i < run->change_count; i++) {
@@ -66,7 +66,7 @@ static void choose(const rk_run_sources *sources, const rk_run_case *run, const 
         d->system = &d->own_system;
     }
     if (run->change_count > 0) {
-        changed_stack(run, d->stack, &d->own_stack);
+        rk_run_stack(run, d->stack, &d->own_stack);
         d->stack = &d->own_stack;
     }
 }

@@ -11,6 +11,7 @@
 #ifndef RK_EVIDENCE_RUNS_H
 #define RK_EVIDENCE_RUNS_H
 
+#include "completion/known.h"
 #include "estimate/estimate.h"
 #include "evidence/run_table.h"
 
@@ -53,7 +54,7 @@ typedef struct rk_run_change {
     double value;
 } rk_run_change;
 
-enum { RK_RUN_STAGE_MAX = 256, RK_RUN_CHANGE_MAX = 8, RK_RUN_NOTE_SIZE = 160 };
+enum { RK_RUN_CHANGE_MAX = 9, RK_RUN_NOTE_SIZE = 160 };
 
 typedef struct rk_run_case {
     char group[64]; /* name under which its errors are reported: the source, or a part of it */
@@ -69,11 +70,11 @@ typedef struct rk_run_case {
     double step_seconds;                      /* measured; 0: not printed */
     double memory;                            /* measured peak, bytes; 0: not printed */
     rk_run_memory memory_kind;
-    int16_t layout[RK_RUN_STAGE_MAX]; /* of the strategy, where it has one */
-    bool first_stage;                 /* the memory is that of pipeline rank 0, not of the worst */
-    bool out_of_memory;               /* measured: the run ended so */
-    rk_flop_convention convention;    /* that the source counts utilisation by */
-    char assumed[RK_RUN_NOTE_SIZE];   /* columns that were empty and got a default: "vpp, mbs" */
+    int16_t layout[RK_KNOWN_STAGES_MAX]; /* of the strategy, where it has one */
+    bool first_stage;               /* the memory is that of pipeline rank 0, not of the worst */
+    bool out_of_memory;             /* measured: the run ended so */
+    rk_flop_convention convention;  /* that the source counts utilisation by */
+    char assumed[RK_RUN_NOTE_SIZE]; /* columns that were empty and got a default: "vpp, mbs" */
     bool uncounted; /* printed as utilisation alone, and nothing says how that counts */
     bool settled;   /* open recomputation is not the assumed one, which does not fit */
     bool filled;    /* columns that decide the step were filled in */
@@ -89,6 +90,9 @@ rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *ta
 
 /* The system as the run had it: its nodes, network, power and memory. */
 void rk_run_system(const rk_run_case *run, const rk_system *documented, rk_system *out);
+
+/* The stack as the run had it. */
+void rk_run_stack(const rk_run_case *run, const rk_stack *documented, rk_stack *out);
 
 /* ---- predictions ---------------------------------------------------------------------------- */
 

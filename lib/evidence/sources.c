@@ -361,7 +361,7 @@ rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *tab
         if (status) {
             return status;
         }
-        if (out->change_count + rule->change_count > RK_RUN_CHANGE_MAX) {
+        if (out->change_count + rule->change_count >= RK_RUN_CHANGE_MAX) {
             return rk_fail(err, RK_ERR_LIMIT, "too many rules change the stack of one row");
         }
         for (int change = 0; change < rule->change_count; change++) {
