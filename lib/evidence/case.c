@@ -87,10 +87,7 @@ static rk_status set_documents(const rk_run_sources *sources, const rk_run_facts
 {
     out->stack = rk_run_place(sources->stack_names, sources->stack_count, facts->stack);
     out->system = rk_run_place(sources->system_names, sources->system_count, facts->system);
-    out->network_bandwidth = 1e9 * facts->network_bandwidth;
-    out->power = facts->power;
-    out->memory_bandwidth = 1e9 * facts->memory_bandwidth;
-    out->memory_usable = GIB * facts->memory_usable;
+    rk_run_machine_of(facts, &out->machine);
     if (out->system < 0) {
         return rk_fail(err, RK_ERR_INVALID,
                        "accelerator without a document; name one in the column system");
@@ -103,7 +100,7 @@ static rk_status read_node(const rk_run_table *table, size_t row, rk_run_case *o
 {
     double node = 0;
     const rk_status status = rk_run_number(table, row, RK_RUN_PER_NODE, &node, err);
-    out->node = node >= 1 && node <= RK_DEGREE_MOST ? (int64_t)node : 0;
+    out->machine.node = node >= 1 && node <= RK_DEGREE_MOST ? (int64_t)node : 0;
     return status;
 }
 
@@ -277,7 +274,8 @@ static rk_status infer(const rk_run_sources *sources, filling *f, bool *no_memor
     rk_run_case *run = f->run;
     rk_inference *i = &f->inference;
     rk_run_system(run, &sources->systems[run->system], &f->system);
-    rk_run_stack(run, &sources->stacks[run->stack], &f->stack);
+    f->stack = sources->stacks[run->stack];
+    rk_run_changes_apply(&run->changes, &f->stack);
     *i = (rk_inference){.model = &run->model,
                         .system = &f->system,
                         .stack = &f->stack,
@@ -295,7 +293,7 @@ static rk_status infer(const rk_run_sources *sources, filling *f, bool *no_memor
     }
     if (i->transposes_again) {
         f->stack.transposes_again = true;
-        run->changes[run->change_count++] = (rk_run_change){
+        run->changes.list[run->changes.count++] = (rk_run_change){
             .offset = offsetof(rk_stack, transposes_again), .boolean = true, .value = 1};
     }
     run->strategy = i->strategy;
@@ -321,7 +319,8 @@ static rk_status fill(const rk_run_sources *sources, const rk_run_table *table, 
 {
     bool no_memory = false;
     rk_run_case *out = f->run;
-    rk_status status = rk_run_facts_of(sources, table, row, &f->facts, out, &f->assumed, err);
+    rk_status status = rk_run_facts_of(sources, RK_RUN_RULES_ALL, table, row, &f->facts,
+                                       &out->changes, &f->assumed, err);
     status = status ? status : rk_run_facts_named(table, row, &f->facts, err);
     set_group(table, row, &f->facts, out);
     if (!status && f->facts.unsupported[0]) {

@@ -206,6 +206,14 @@ const rk_field rk_run_fact_fields[] = {
 };
 const size_t rk_run_fact_count = COUNT(rk_run_fact_fields);
 
+void rk_run_machine_of(const rk_run_facts *facts, rk_run_machine *machine)
+{
+    machine->network_bandwidth = 1e9 * facts->network_bandwidth;
+    machine->power = facts->power;
+    machine->memory_bandwidth = 1e9 * facts->memory_bandwidth;
+    machine->memory_usable = GIB * facts->memory_usable;
+}
+
 rk_run_column rk_run_fact_column(size_t index)
 {
     for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {

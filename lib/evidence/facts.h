@@ -52,19 +52,27 @@ const char *rk_run_framework(const char *cell);
 /* A rule of the document. */
 struct rk_run_rule {
     const json_t *match, *set, *assume; /* in the document; NULL: none */
-    rk_run_change changes[RK_RUN_CHANGE_MAX];
-    int change_count;
+    rk_run_changes changes;
 };
 
 /* Whether a rule applies to a row. */
 bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, size_t row);
 
 /*
- * Applies all rules to a row; the changes of its stack go into the case. *assumed gets a bit (1 <<
- * rk_run_column) for each column that was filled in.
+ * Applies all rules to a row, or only those that read a cell that it has besides those of what ran
+ * (model, accelerator, framework and its date).  *assumed gets a bit (1 << rk_run_column) for each
+ * column that was filled in.
  */
-rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
-                          rk_run_facts *facts, rk_run_case *out, uint64_t *assumed, rk_error *err);
+typedef enum rk_run_rules { RK_RUN_RULES_ALL, RK_RUN_RULES_OF_CELLS } rk_run_rules;
+rk_status rk_run_facts_of(const rk_run_sources *sources, rk_run_rules which,
+                          const rk_run_table *table, size_t row, rk_run_facts *facts,
+                          rk_run_changes *changes, uint64_t *assumed, rk_error *err);
+
+/* Reads the rules alone, without the documents that they name. */
+rk_status rk_run_rules_load(rk_run_sources *sources, rk_error *err);
+
+/* The machine that facts describe; its node is not one of them, and kept. */
+void rk_run_machine_of(const rk_run_facts *facts, rk_run_machine *machine);
 
 /* Fills the architecture of a row; *assumed gets a bit for each column that was filled in. */
 rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
