@@ -31,6 +31,7 @@ static const rk_option estimate_options[] = {
      .help = "list the operators of one micro-batch: sizes, FLOPs, bytes, messages, time"},
     RK_OPTIONS_OF_SYNC,
     RK_OPTION_EMIT,
+    RK_OPTION_COMPLETE,
 };
 
 /* The question and the answer. */

@@ -40,7 +40,8 @@ static rk_status search_strategy(rk_job *job, const rk_request *request, const r
 rk_status rk_found_fill(rk_job *job, const rk_request *request, const rk_inputs *inputs,
                         rk_found *found, rk_error *err)
 {
-    *found = (rk_found){.searched = !rk_request_is_strategy(request, &inputs->model)};
+    *found = (rk_found){.searched = !inputs->completed.done &&
+                                    !rk_request_is_strategy(request, &inputs->model)};
     if (found->searched) {
         return search_strategy(job, request, inputs, &found->plan, err);
     }

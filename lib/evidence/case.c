@@ -251,15 +251,13 @@ static bool rests_on_framework(filling *f)
     return fits;
 }
 
-/* What the row says of the strategy, of which the rules assumed some. */
-static rk_status read_known(const rk_run_table *table, size_t row, filling *f, rk_error *err)
+rk_status rk_run_known_of(const rk_run_table *table, size_t row, uint64_t assumed, rk_known *known,
+                          rk_error *err)
 {
-    rk_known *known = &f->facts.known;
-    known->guesses_recompute = f->assumed & rk_run_column_bit(RK_RUN_RECOMPUTE);
-    known->guesses_sharding = f->assumed & rk_run_column_bit(RK_RUN_SHARDING);
+    known->guesses_recompute = assumed & rk_run_column_bit(RK_RUN_RECOMPUTE);
+    known->guesses_sharding = assumed & rk_run_column_bit(RK_RUN_SHARDING);
     known->states_activations = states(table, row, "low_activations");
-    rk_status status = read_degrees(table, row, known, err);
-    status = status ? status : read_node(table, row, f->run, err);
+    const rk_status status = read_degrees(table, row, known, err);
     return status ? status : read_stages(table, row, known, err);
 }
 
@@ -297,6 +295,8 @@ static rk_status infer(const rk_run_sources *sources, filling *f, bool *no_memor
             .offset = offsetof(rk_stack, transposes_again), .boolean = true, .value = 1};
     }
     run->strategy = i->strategy;
+    run->whole_states = i->known.states;
+    run->whole_states.gradient += i->strategy.dp > 1 ? i->known.bucket_bytes : 0;
     memcpy(run->layout, i->layout, sizeof(run->layout));
     run->strategy.layout = run->strategy.layout_count > 0 ? run->layout : NULL;
     run->settled = i->recompute_inferred;
@@ -326,7 +326,8 @@ static rk_status fill(const rk_run_sources *sources, const rk_run_table *table, 
     if (!status && f->facts.unsupported[0]) {
         status = rk_fail(err, RK_ERR_INVALID, "%s", f->facts.unsupported);
     }
-    status = status ? status : read_known(table, row, f, err);
+    status = status ? status : rk_run_known_of(table, row, f->assumed, &f->facts.known, err);
+    status = status ? status : read_node(table, row, out, err);
     status = status
                  ? status
                  : rk_run_model_of(sources, table, row, &f->facts, &out->model, &f->assumed, err);

@@ -74,6 +74,13 @@ rk_status rk_run_rules_load(rk_run_sources *sources, rk_error *err);
 /* The machine that facts describe; its node is not one of them, and kept. */
 void rk_run_machine_of(const rk_run_facts *facts, rk_run_machine *machine);
 
+/*
+ * What a row says of the strategy besides facts: degrees, batch, stages, and what the rules only
+ * assumed of it.
+ */
+rk_status rk_run_known_of(const rk_run_table *table, size_t row, uint64_t assumed, rk_known *known,
+                          rk_error *err);
+
 /* Fills the architecture of a row; *assumed gets a bit for each column that was filled in. */
 rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
                           const rk_run_facts *facts, rk_model *model, uint64_t *assumed,

@@ -75,9 +75,10 @@ void rk_run_changes_apply(const rk_run_changes *changes, rk_stack *stack);
 typedef struct rk_run_case {
     char group[64]; /* name under which its errors are reported: the source, or a part of it */
     rk_model model;
-    rk_strategy strategy;   /* its layout stands below */
-    int stack, system;      /* into the lists of rk_run_sources */
-    rk_run_changes changes; /* of the stack */
+    rk_strategy strategy;         /* its layout stands below */
+    rk_state_recipe whole_states; /* bytes of its states, were no weight frozen */
+    int stack, system;            /* into the lists of rk_run_sources */
+    rk_run_changes changes;       /* of the stack */
     rk_run_machine machine;
     double step_seconds; /* measured; 0: not printed */
     double memory;       /* measured peak, bytes; 0: not printed */

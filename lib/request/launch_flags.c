@@ -304,7 +304,7 @@ static void settle_sharding(rk_request *r)
 rk_status rk_request_settle_launch(rk_request *r, rk_error *err)
 {
     rk_launch_line *line = &r->line;
-    line->complete = is_complete(r);
+    line->complete = r->policy == RK_NOT_GIVEN ? is_complete(r) : r->policy == RK_POLICY_LAUNCH;
     line->uniform = line->uniform && !(line->complete && r->recomputes == 0);
     if (line->uniform) {
         if (r->recomputes && !(r->recomputes >> RK_REC_FULL & 1U)) {

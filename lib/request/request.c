@@ -6,6 +6,7 @@
 #include "request/launch_flags.h"
 #include "request/option_values.h"
 #include "request/request_check.h"
+#include "request/run_row.h"
 #include "request/sizes.h"
 
 #include <ctype.h>
@@ -62,6 +63,15 @@ static rk_status choose_framework(rk_request *request, rk_error *err)
     }
     request->framework = (int)usual;
     return RK_OK;
+}
+
+const char *const rk_policy_names[] = {"search", "launch", "observed", NULL};
+
+rk_policy rk_request_policy(const rk_request *request)
+{
+    return request->line.complete                  ? RK_POLICY_LAUNCH
+           : request->policy == RK_POLICY_OBSERVED ? RK_POLICY_OBSERVED
+                                                   : RK_POLICY_SEARCH;
 }
 
 rk_status rk_request_complete(rk_request *request, rk_error *err)
@@ -162,7 +172,7 @@ rk_status rk_request_apply(const rk_request *request, bool stack_given, rk_input
                            rk_error *err)
 {
     rk_status status = rk_request_settle(request, stack_given, inputs, err);
-    status = status ? status : rk_request_limit(request, &inputs->system, err);
+    status = status ? status : rk_request_settle_facts(request, inputs, err);
     if (!status && request->emit >= 0) {
         status = rk_launch_check(rk_launch_kinds[request->emit].framework, &inputs->model,
                                  &inputs->system, err);

@@ -7,6 +7,7 @@
 #include "request/launch_job.h"
 #include "request/needs.h"
 #include "request/option_values.h"
+#include "request/run_row.h"
 #include "strategy/optimizer.h"
 
 #include <inttypes.h>
@@ -67,6 +68,7 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
     s->mtp_before_head = r->mtp_before_head;
     s->capacity_factor = r->capacity_factor;
     s->imbalance = r->imbalance;
+    rk_request_set_strategy(r, &inputs->settings, s);
     freeze(r, &inputs->model, s);
     if (r->overlaps) {
         rk_strategy_set_overlaps(s, r->overlaps >> 1); /* behind "none" */
@@ -251,6 +253,20 @@ static rk_status check_needs(const rk_request *r, const rk_strategy *s, rk_error
                                   err);
 }
 
+/* A run that ran had one batch. */
+static rk_status take_completed(const rk_request *r, const rk_inputs *inputs, rk_strategy *strategy,
+                                rk_error *err)
+{
+    *strategy = inputs->completed.strategy;
+    strategy->layout = strategy->layout_count ? inputs->completed.layout : NULL;
+    const bool same =
+        strategy->global_batch == r->global_batch && (!r->seq || strategy->seq == r->seq);
+    return same ? RK_OK
+                : rk_fail(err, RK_ERR_INVALID,
+                          "--complete observed completes one batch and one sequence length; leave "
+                          "out --phases and --batch-ramp");
+}
+
 rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs,
                               rk_strategy *strategy, rk_error *err)
 {
@@ -258,6 +274,9 @@ rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs
     const rk_framework_traits *f = rk_framework_of(inputs->software.framework);
     *strategy = rk_strategy_defaults(&inputs->model);
     rk_status status = check_single(r, err);
+    if (inputs->completed.done) {
+        return status ? status : take_completed(r, inputs, strategy, err);
+    }
     if (!status) {
         status = apply_degrees(r, &inputs->model, strategy, err);
     }
@@ -267,7 +286,10 @@ rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs
     apply_base(r, inputs, strategy);
     apply_schedule(r, inputs, strategy);
     strategy->sp = rk_strategy_splits_sequence(strategy->tp, f->sp && !r->no_sp);
-    strategy->tp_overlap = r->overlaps ? strategy->tp_overlap : strategy->sp;
+    if (!r->overlaps && !rk_settings_say(&inputs->settings, offsetof(rk_known, tp_overlap))) {
+        strategy->tp_overlap = strategy->sp;
+    }
+    rk_request_stop_overlaps(r, &inputs->software.stack, strategy);
     strategy->layout = r->layout;
     strategy->layout_count = r->layout_count;
     strategy->cp_kind = (rk_cp_kind)only_bit(r->cp_kinds, f->cp_kind);
@@ -399,6 +421,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     space->sp = r->sp;
     space->no_sp = r->no_sp;
     space->base.tp_overlap = space->base.tp_overlap && (r->overlaps || !r->no_sp);
+    rk_request_stop_overlaps(r, &inputs->software.stack, &space->base);
     space->orders = rk_request_orders(r) ? rk_request_orders(r) : space->orders;
     space->cp_kinds = r->cp_kinds ? r->cp_kinds : space->cp_kinds;
     if (rk_optimizers[r->optimizer].orthogonalizes) {
