@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const rk_case_extent_names[] = {"whole", "stated", NULL};
+
 /* ---- words ----------------------------------------------------------------------------------- */
 
 static void add(rk_case_options *out, const char *name, const char *value)

@@ -17,6 +17,7 @@ typedef enum rk_case_extent {
     RK_CASE_WHOLE,  /* all of it, inferred or not: nothing is left open */
     RK_CASE_STATED, /* what the row states; --complete observed infers the rest */
 } rk_case_extent;
+extern const char *const rk_case_extent_names[];
 
 /* Writes the options of a case, which rk_run_case_fill made of the row.  Cleared with
  * rk_bytes_clear(&out->words), also after a failure. */
