@@ -112,6 +112,15 @@ void rk_answer_write_json(rk_json_writer *writer, const rk_answer *answer)
     rk_stages_write_json(writer, answer->stages, answer->strategy.pp, answer->estimate.usable);
 }
 
+void rk_origins_write_json(rk_json_writer *writer, const rk_origins *origins)
+{
+    rk_json_open_member(writer, "provenance", "{");
+    for (size_t i = 0; i < RK_STRATEGY_FIELD_COUNT; i++) {
+        rk_json_string(writer, rk_strategy_key(i), rk_origin_names[origins->of[i]]);
+    }
+    rk_json_close(writer, "}");
+}
+
 void rk_explanation_write_json(rk_json_writer *writer, const rk_answer *answer,
                                const rk_sensitivities *sensitivities)
 {

@@ -104,6 +104,9 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         return RK_OK;
     }
     rk_write_strategy(to, &answer->strategy);
+    if (e->request->explain) {
+        rk_write_origins(to, &e->found.origins);
+    }
     (void)fputc('\n', to);
     rk_write_summary(to, e->inputs, answer);
     (void)fputc('\n', to);

@@ -297,6 +297,7 @@ static void settle_sharding(rk_request *r)
         r->zero = (rk_option_counts){.values = {fsdp}, .count = 1};
     } else if (line->complete && !r->distributed_optimizer) {
         line->plain_states = true;
+        rk_request_note_filled(r, "zero");
         r->zero = (rk_option_counts){.values = {RK_SHARD_NONE}, .count = 1};
     }
 }

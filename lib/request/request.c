@@ -67,6 +67,11 @@ static rk_status choose_framework(rk_request *request, rk_error *err)
 
 const char *const rk_policy_names[] = {"search", "launch", "observed", NULL};
 
+void rk_request_note_filled(rk_request *request, const char *field)
+{
+    request->filled |= UINT64_C(1) << rk_find_strategy_field(field);
+}
+
 rk_policy rk_request_policy(const rk_request *request)
 {
     return request->line.complete                  ? RK_POLICY_LAUNCH
@@ -81,9 +86,6 @@ rk_status rk_request_complete(rk_request *request, rk_error *err)
     if (status) {
         return status;
     }
-    if (request->optimizer == RK_OPTIMIZER_COUNT) {
-        request->optimizer = RK_OPTIMIZER_ADAMW;
-    }
     if (request->fsdp) {
         request->zero.values[0] = RK_SHARD_ALL;
         request->zero.count = 1;
@@ -93,7 +95,7 @@ rk_status rk_request_complete(rk_request *request, rk_error *err)
          (rk_request_is_mxfp8(request) && request->fp8_recipe != RK_FP8_MX))) {
         return rk_fail(err, RK_ERR_INVALID, "--fp8-recipe %s needs --precision fp8, not %s",
                        rk_fp8_recipe_names[request->fp8_recipe],
-                       rk_precision_choices[request->precision]);
+                       rk_precision_choices[request->precision < 0 ? 0 : request->precision]);
     }
     if (request->layout_text && !read_layout(request->layout_text, request)) {
         return rk_fail(err, RK_ERR_INVALID,

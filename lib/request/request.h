@@ -62,6 +62,7 @@ typedef struct rk_request {
     int method;                             /* of plan */
     int emit;                               /* index in rk_launch_names; below 0: nothing */
     int policy;                             /* an rk_policy; below 0: by what is asked */
+    uint64_t filled; /* strategy fields, a bit each, that are the framework's defaults */
 } rk_request;
 
 #define RK_OPTION_EMIT                                                                             \
@@ -88,6 +89,9 @@ void rk_request_init(void *request);
 
 #define RK_STRATEGY_OPTION_COUNT 65
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
+
+/* Notes that the value of a strategy field, by its key, is the framework's default. */
+void rk_request_note_filled(rk_request *request, const char *field);
 
 /* How what the request leaves open is completed. */
 rk_policy rk_request_policy(const rk_request *request);
@@ -157,9 +161,13 @@ const char *rk_stack_reason(const rk_request *request, const rk_inputs *inputs,
 rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs,
                               rk_strategy *strategy, rk_error *err);
 
+/* The same, and where its fields come from; `origins` may be NULL. */
+rk_status rk_request_complete_strategy(const rk_request *request, const rk_inputs *inputs,
+                                       rk_strategy *strategy, rk_origins *origins, rk_error *err);
+
 /*
- * The strategies that a command line leaves open.  Refuses what a search does not take, and degrees
- * that the accelerators are not a multiple of.
+ * The strategies that a command line leaves open, and where their fields come from.  Refuses what a
+ * search does not take, and degrees that the accelerators are not a multiple of.
  */
 rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, rk_plan_space *space,
                            rk_error *err);

@@ -23,7 +23,7 @@ static rk_state_recipe state_recipe(const rk_request *r, rk_framework framework)
 /* The only sharding that an optimizer on whole matrices has; `usual` of the others. */
 static rk_sharding sharding_of(const rk_request *r, rk_sharding usual)
 {
-    const rk_optimizer_traits *traits = &rk_optimizers[r->optimizer];
+    const rk_optimizer_traits *traits = &rk_optimizers[rk_request_optimizer(r)];
     return !traits->orthogonalizes  ? usual
            : traits->deals_matrices ? RK_SHARD_OPTIMIZER
                                     : RK_SHARD_NONE;
@@ -44,8 +44,93 @@ static void freeze(const rk_request *r, const rk_model *model, rk_strategy *s)
     }
 }
 
+/*
+ * Notes where a field comes from: the request, if it states it itself, or `otherwise`.  Nobody
+ * asks without `origins`.
+ */
+static void note(const rk_request *r, rk_origins *origins, const char *key, bool stated,
+                 rk_origin otherwise)
+{
+    if (origins) {
+        const size_t field = rk_find_strategy_field(key);
+        const bool filled = r->filled >> field & 1U;
+        origins->of[field] = (uint8_t)(filled   ? RK_ORIGIN_DEFAULT
+                                       : stated ? RK_ORIGIN_STATED
+                                                : otherwise);
+    }
+}
+
+/* Notes fields that are stated or the framework's default. */
+static void note_base(const rk_request *r, const rk_strategy *s, rk_origins *origins)
+{
+    const struct {
+        const char *key;
+        bool stated;
+        rk_origin otherwise;
+    } fields[] = {
+        {"accelerators", r->accelerators > 0, RK_ORIGIN_DERIVED},
+        {"dp", r->dp > 0, RK_ORIGIN_DERIVED},
+        {"microbatches", false, RK_ORIGIN_DERIVED},
+        {"global_batch", r->global_batch && !r->assumed_batch && !r->accumulation,
+         r->assumed_batch ? RK_ORIGIN_ASSUMED : RK_ORIGIN_DERIVED},
+        {"seq_tokens", r->seq > 0, RK_ORIGIN_ASSUMED},
+        {"document_tokens", r->document > 0, RK_ORIGIN_ASSUMED},
+        {"precision", r->precision >= 0, RK_ORIGIN_DEFAULT},
+        {"recipe", r->fp8_recipe >= 0 || rk_request_is_mxfp8(r),
+         rk_is_low(s->precision) ? RK_ORIGIN_DEFAULT : RK_ORIGIN_DERIVED},
+        {"low_precision_weights", r->low_weights,
+         r->nf4_weights ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT},
+        {"nf4_weights", r->nf4_weights, RK_ORIGIN_DEFAULT},
+        {"fp8_activation_input", r->low_activations, RK_ORIGIN_DEFAULT},
+        {"attention", r->attention >= 0, RK_ORIGIN_DEFAULT},
+        {"hsdp_replicas", r->replicas > 0, RK_ORIGIN_DEFAULT},
+        {"graph_capture", r->graph_capture, RK_ORIGIN_DEFAULT},
+        {"graph_step", r->graph_step, RK_ORIGIN_DEFAULT},
+        {"first_stage_layers", r->first_stage_layers > 0, RK_ORIGIN_DEFAULT},
+        {"last_stage_layers", r->last_stage_layers > 0, RK_ORIGIN_DEFAULT},
+        {"count_embedding", r->count_embedding, RK_ORIGIN_DEFAULT},
+        {"count_head", r->count_head, RK_ORIGIN_DEFAULT},
+        {"mtp_before_head", r->mtp_before_head, RK_ORIGIN_DEFAULT},
+        {"layout", r->layout_count > 0, RK_ORIGIN_DEFAULT},
+        {"capacity_factor", r->capacity_factor > 0, RK_ORIGIN_DEFAULT},
+        {"imbalance", r->imbalance > 1, RK_ORIGIN_ASSUMED},
+        {"adapter_rank", r->lora_rank > 0, RK_ORIGIN_DEFAULT},
+        {"adapter_modules", r->lora_modules != 0, RK_ORIGIN_DEFAULT},
+        {"optimizer", r->optimizer >= 0, RK_ORIGIN_DEFAULT},
+        {"offload", r->offloads != 0, RK_ORIGIN_DEFAULT},
+        {"overlap", r->overlaps != 0, RK_ORIGIN_ASSUMED},
+    };
+    for (size_t i = 0; i < COUNT(fields); i++) {
+        note(r, origins, fields[i].key, fields[i].stated, fields[i].otherwise);
+    }
+}
+
+/* Notes the bytes of states, which follow from other fields where those are stated. */
+static void note_states(const rk_request *r, const rk_settings *said, rk_origins *origins)
+{
+    const bool tuned = r->lora_rank > 0;
+    const struct {
+        const char *key;
+        size_t offset; /* in rk_known */
+        bool follows;
+    } states[] = {
+        {"weight_bytes_per_parameter", offsetof(rk_known, states.weight), tuned},
+        {"gradient_bytes_per_parameter", offsetof(rk_known, states.gradient),
+         tuned || r->gradients >= 0},
+        {"optimizer_bytes_per_parameter", offsetof(rk_known, states.optimizer),
+         tuned || r->moments >= 0 || r->optimizer >= 0},
+        {"gather_bytes_per_parameter", offsetof(rk_known, states.gather), r->precision >= 0},
+        {"reduce_bytes_per_parameter", offsetof(rk_known, states.reduce), r->gradients >= 0},
+    };
+    for (size_t i = 0; i < COUNT(states); i++) {
+        note(r, origins, states[i].key, rk_settings_say(said, states[i].offset),
+             states[i].follows ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
+    }
+}
+
 /* What does not depend on the degrees, and is the same in all strategies of a space. */
-static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy *s)
+static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy *s,
+                       rk_origins *origins)
 {
     s->seq = r->seq ? r->seq : s->seq;
     s->document = r->document;
@@ -57,7 +142,7 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
     s->flash_attention = rk_request_is_flash(r);
     s->attention_kernel = rk_request_kernel(r);
     s->states = state_recipe(r, inputs->software.framework);
-    rk_optimizer_set((rk_optimizer)r->optimizer, s);
+    rk_optimizer_set(rk_request_optimizer(r), s);
     s->replicas = r->replicas ? r->replicas : 1;
     s->graph_capture = r->graph_capture;
     s->graph_step = r->graph_step;
@@ -72,6 +157,10 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
     freeze(r, &inputs->model, s);
     if (r->overlaps) {
         rk_strategy_set_overlaps(s, r->overlaps >> 1); /* behind "none" */
+    }
+    if (origins) {
+        note_base(r, s, origins);
+        note_states(r, &inputs->settings, origins);
     }
 }
 
@@ -153,8 +242,18 @@ static rk_status check_degrees(const rk_request *r, int64_t tp, int64_t cp, int6
 
 /* Degrees that multiply up to the accelerators; what is not given is the rest, or 1. */
 static rk_status apply_degrees(const rk_request *r, const rk_model *model, rk_strategy *s,
-                               rk_error *err)
+                               rk_origins *origins, rk_error *err)
 {
+    const struct {
+        const char *key;
+        const rk_option_counts *given;
+    } degrees[] = {{"tp", &r->tp},
+                   {"cp", &r->cp},
+                   {"pp", &r->pp},
+                   {"vp", &r->vp},
+                   {"ep", &r->ep},
+                   {"etp", &r->etp},
+                   {"micro_batch", &r->micro_batch}};
     const int64_t etp = rk_launch_expert_tensor(r, model, only_value(&r->tp, 1));
     s->tp = only_value(&r->tp, 1);
     s->cp = only_value(&r->cp, 1);
@@ -163,6 +262,10 @@ static rk_status apply_degrees(const rk_request *r, const rk_model *model, rk_st
     s->ep = only_value(&r->ep, 1);
     s->etp = only_value(&r->etp, etp > 0 ? etp : 1);
     s->dp = r->dp ? r->dp : 1;
+    for (size_t i = 0; i < COUNT(degrees); i++) { /* of 1 where no accelerators are left for more */
+        note(r, origins, degrees[i].key, degrees[i].given->count > 0,
+             r->accelerators ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
+    }
     if (r->accelerators == 0) {
         return RK_OK;
     }
@@ -173,7 +276,8 @@ static rk_status apply_degrees(const rk_request *r, const rk_model *model, rk_st
     return status;
 }
 
-static void apply_schedule(const rk_request *r, const rk_inputs *inputs, rk_strategy *s)
+static void apply_schedule(const rk_request *r, const rk_inputs *inputs, rk_strategy *s,
+                           rk_origins *origins)
 {
     const rk_framework_traits *f = rk_framework_of(inputs->software.framework);
     const rk_schedule_kind usual = s->pp > 1 && s->vp == 1 ? f->schedule : rk_schedule_usual(s->vp);
@@ -187,6 +291,14 @@ static void apply_schedule(const rk_request *r, const rk_inputs *inputs, rk_stra
                                                           &inputs->model, s->flash_attention);
     }
     s->recompute_layers = r->recompute_layers;
+    note(r, origins, "schedule", r->schedules != 0,
+         s->pp > 1 ? RK_ORIGIN_DEFAULT : RK_ORIGIN_DERIVED);
+    note(r, origins, "recompute", r->recomputes != 0,
+         r->modules || r->recompute_layers ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
+    note(r, origins, "recompute_modules", r->modules != 0,
+         s->recompute == RK_REC_SELECTIVE ? RK_ORIGIN_DEFAULT : RK_ORIGIN_DERIVED);
+    note(r, origins, "recompute_layers", r->recompute_layers != 0,
+         s->recompute == RK_REC_FULL ? RK_ORIGIN_DEFAULT : RK_ORIGIN_DERIVED);
 }
 
 /* Refuses what later releases of the framework brought. */
@@ -253,10 +365,25 @@ static rk_status check_needs(const rk_request *r, const rk_strategy *s, rk_error
                                   err);
 }
 
+/* Notes kinds of parallelism and of sharding. */
+static void note_kinds(const rk_request *r, const rk_strategy *s, rk_origins *origins)
+{
+    note(r, origins, "sp", r->sp || r->no_sp, s->tp > 1 ? RK_ORIGIN_DEFAULT : RK_ORIGIN_DERIVED);
+    note(r, origins, "cp_kind", r->cp_kinds != 0,
+         s->cp > 1 ? RK_ORIGIN_DEFAULT : RK_ORIGIN_DERIVED);
+    note(r, origins, "rank_order", rk_request_orders(r) != 0, RK_ORIGIN_DEFAULT);
+    note(r, origins, "zero", r->zero.count > 0 || r->distributed_optimizer,
+         rk_optimizers[rk_request_optimizer(r)].orthogonalizes ? RK_ORIGIN_DERIVED
+                                                               : RK_ORIGIN_DEFAULT);
+}
+
 /* A run that ran had one batch. */
 static rk_status take_completed(const rk_request *r, const rk_inputs *inputs, rk_strategy *strategy,
-                                rk_error *err)
+                                rk_origins *origins, rk_error *err)
 {
+    if (origins) {
+        *origins = inputs->completed.origins;
+    }
     *strategy = inputs->completed.strategy;
     strategy->layout = strategy->layout_count ? inputs->completed.layout : NULL;
     const bool same =
@@ -270,21 +397,28 @@ static rk_status take_completed(const rk_request *r, const rk_inputs *inputs, rk
 rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs,
                               rk_strategy *strategy, rk_error *err)
 {
+    return rk_request_complete_strategy(request, inputs, strategy, NULL, err);
+}
+
+rk_status rk_request_complete_strategy(const rk_request *request, const rk_inputs *inputs,
+                                       rk_strategy *strategy, rk_origins *origins, rk_error *err)
+{
     const rk_request *r = request;
     const rk_framework_traits *f = rk_framework_of(inputs->software.framework);
     *strategy = rk_strategy_defaults(&inputs->model);
     rk_status status = check_single(r, err);
     if (inputs->completed.done) {
-        return status ? status : take_completed(r, inputs, strategy, err);
+        return status ? status : take_completed(r, inputs, strategy, origins, err);
     }
     if (!status) {
-        status = apply_degrees(r, &inputs->model, strategy, err);
+        status = apply_degrees(r, &inputs->model, strategy, origins, err);
     }
     if (status) {
         return status;
     }
-    apply_base(r, inputs, strategy);
-    apply_schedule(r, inputs, strategy);
+    apply_base(r, inputs, strategy, origins);
+    apply_schedule(r, inputs, strategy, origins);
+    note_kinds(r, strategy, origins);
     strategy->sp = rk_strategy_splits_sequence(strategy->tp, f->sp && !r->no_sp);
     if (!r->overlaps && !rk_settings_say(&inputs->settings, offsetof(rk_known, tp_overlap))) {
         strategy->tp_overlap = strategy->sp;
@@ -382,6 +516,62 @@ static rk_status limit_to_year(const rk_inputs *inputs, rk_plan_space *space, rk
     return check_year(inputs, &strategy, err);
 }
 
+/* Fields that the recipes of a space vary. */
+static const char *const state_keys[] = {
+    "weight_bytes_per_parameter", "gradient_bytes_per_parameter", "optimizer_bytes_per_parameter",
+    "gather_bytes_per_parameter", "reduce_bytes_per_parameter"};
+
+static bool is_several(unsigned set)
+{
+    return (set & (set - 1)) != 0;
+}
+
+/* Notes what is searched: that of which a space has several. */
+static void note_space(const rk_request *r, const rk_model *model, rk_plan_space *space)
+{
+    const bool pipes = space->pp.count != 1 || space->pp.values[0] > 1;
+    const bool selects = space->recomputes >> RK_REC_SELECTIVE & 1U && !r->modules;
+    const bool experts = rk_model_has_experts(model);
+    const bool free = !r->layout_count && !r->first_stage_layers && !r->last_stage_layers;
+    const struct {
+        const char *key;
+        bool searched, stated;
+        rk_origin otherwise;
+    } fields[] = {
+        {"tp", space->tp.count != 1, r->tp.count > 0, RK_ORIGIN_DERIVED},
+        {"cp", space->cp.count != 1, r->cp.count > 0, RK_ORIGIN_DERIVED},
+        {"pp", space->pp.count != 1, r->pp.count > 0, RK_ORIGIN_DERIVED},
+        {"vp", space->vp.count != 1 && pipes, r->vp.count > 0, RK_ORIGIN_DERIVED},
+        {"ep", experts && space->ep.count != 1, r->ep.count > 0, RK_ORIGIN_DERIVED},
+        {"etp", experts && space->etp.count != 1, r->etp.count > 0, RK_ORIGIN_DERIVED},
+        {"micro_batch", space->micro_batch.count != 1, r->micro_batch.count > 0, RK_ORIGIN_DERIVED},
+        {"sp", space->recipe_count > 1 && !space->sp && !space->no_sp, r->sp || r->no_sp,
+         RK_ORIGIN_DEFAULT},
+        {"cp_kind", is_several(space->cp_kinds), r->cp_kinds != 0, RK_ORIGIN_DEFAULT},
+        {"rank_order", is_several(space->orders), rk_request_orders(r) != 0, RK_ORIGIN_DEFAULT},
+        {"zero", is_several(space->shardings), r->zero.count > 0 || r->distributed_optimizer,
+         RK_ORIGIN_DEFAULT},
+        {"hsdp_replicas", space->hybrid && !r->replicas, r->replicas > 0, RK_ORIGIN_DEFAULT},
+        {"schedule", is_several(space->schedules) && pipes, r->schedules != 0, RK_ORIGIN_DERIVED},
+        {"recompute", is_several(space->recomputes), r->recomputes != 0, RK_ORIGIN_DERIVED},
+        {"recompute_modules", selects, r->modules != 0, RK_ORIGIN_DERIVED},
+        {"recompute_layers", space->recompute_layers<0, r->recompute_layers> 0, RK_ORIGIN_DERIVED},
+        {"offload", is_several(space->offloads), r->offloads != 0, RK_ORIGIN_DEFAULT},
+        {"first_stage_layers", free && pipes, r->first_stage_layers > 0, RK_ORIGIN_DEFAULT},
+        {"last_stage_layers", free && pipes, r->last_stage_layers > 0, RK_ORIGIN_DEFAULT},
+        {"count_embedding", free && pipes && !r->count_embedding, r->count_embedding,
+         RK_ORIGIN_DEFAULT},
+        {"count_head", free && pipes && !r->count_head, r->count_head, RK_ORIGIN_DEFAULT},
+    };
+    for (size_t i = 0; i < COUNT(fields); i++) {
+        note(r, &space->origins, fields[i].key, fields[i].stated && !fields[i].searched,
+             fields[i].searched ? RK_ORIGIN_SEARCHED : fields[i].otherwise);
+    }
+    for (size_t i = 0; i < COUNT(state_keys) && space->recipe_count > 1; i++) {
+        note(r, &space->origins, state_keys[i], false, RK_ORIGIN_SEARCHED);
+    }
+}
+
 rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, rk_plan_space *space,
                            rk_error *err)
 {
@@ -395,7 +585,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
         rk_plan_space_defaults(&inputs->model, &inputs->system, r->accelerators, r->global_batch);
     space->framework = inputs->software.framework;
     space->convention = inputs->software.convention;
-    apply_base(r, inputs, &space->base);
+    apply_base(r, inputs, &space->base, &space->origins);
     space->base.layout = r->layout;
     space->base.layout_count = r->layout_count;
     restrict_choices(&r->tp, &space->tp);
@@ -424,7 +614,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     rk_request_stop_overlaps(r, &inputs->software.stack, &space->base);
     space->orders = rk_request_orders(r) ? rk_request_orders(r) : space->orders;
     space->cp_kinds = r->cp_kinds ? r->cp_kinds : space->cp_kinds;
-    if (rk_optimizers[r->optimizer].orthogonalizes) {
+    if (rk_optimizers[rk_request_optimizer(r)].orthogonalizes) {
         space->shardings = 1U << sharding_of(r, RK_SHARD_NONE);
     }
     if (r->distributed_optimizer) {
@@ -440,5 +630,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     /* asked for only: what it costs the host is not seen */
     space->offloads =
         rk_request_searches_offload(r) ? RK_PLAN_ALL_OFFLOADS : 1U << rk_request_offloads(r);
-    return limit_to_year(inputs, space, err);
+    status = limit_to_year(inputs, space, err);
+    note_space(r, &inputs->model, space);
+    return status;
 }

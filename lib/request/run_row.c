@@ -317,13 +317,13 @@ static void add_kinds(row_text *row, const rk_request *r)
 
 static void add_precision(row_text *row, const rk_request *r)
 {
-    if (r->precision) {
+    if (r->precision >= 0) {
         add_cell(row, "precision", rk_precision_choices[r->precision]);
     }
     if (r->fp8_recipe >= 0) {
         add_cell(row, "fp8_recipe", rk_fp8_recipe_names[r->fp8_recipe]);
     }
-    if (r->attention) {
+    if (r->attention >= 0) {
         add_truth(row, "flash_attention", rk_request_is_flash(r));
     }
     if (rk_request_kernel(r) != RK_KERNEL_OF_STACK) {
@@ -426,7 +426,7 @@ static rk_status check_observed(const rk_request *r, rk_error *err)
         {"count-embedding", r->count_embedding},
         {"count-head", r->count_head},
         {"mtp-before-head", r->mtp_before_head},
-        {"optimizer", r->optimizer != RK_OPTIMIZER_ADAMW},
+        {"optimizer", rk_request_optimizer(r) != RK_OPTIMIZER_ADAMW},
         {"gradients", r->gradients >= 0},
         {"moments", r->moments >= 0},
         {"imbalance", r->imbalance > 1},
@@ -509,6 +509,7 @@ static void set_origins(const rk_run_table *table, const rk_request *r, uint64_t
             }
         }
     }
+    rk_origin_set(origins, "accelerators", RK_ORIGIN_STATED);
     rk_origin_set(origins, "global_batch", r->assumed_batch ? RK_ORIGIN_ASSUMED : RK_ORIGIN_STATED);
     rk_origin_set(origins, "seq_tokens", r->seq ? RK_ORIGIN_STATED : RK_ORIGIN_ASSUMED);
 }

@@ -239,6 +239,9 @@ rk_request rk_request_defaults(void)
 {
     return (rk_request){
         .imbalance = 1,
+        .precision = RK_NOT_GIVEN,
+        .attention = RK_NOT_GIVEN,
+        .optimizer = RK_NOT_GIVEN,
         .framework = RK_NOT_GIVEN,
         .convention = RK_NOT_GIVEN,
         .gradients = RK_NOT_GIVEN,
