@@ -141,15 +141,16 @@ static rk_status fail_name(const char *name, rk_error *err)
         names[i] = settable[i].name;
     }
     const char *nearest = rk_nearest_name(name, names, COUNT(settable));
-    if (nearest) {
-        return rk_fail(err, RK_ERR_INVALID, "--set %.60s: no such fact; did you mean %s?", name,
-                       nearest);
+    if (is_column(name)) {
+        return rk_fail(
+            err, RK_ERR_INVALID,
+            "--set %.60s: strategies have options for it ('reckon estimate --help'); as a "
+            "fact of a run it needs --complete observed",
+            name);
     }
-    return is_column(name)
-               ? rk_fail(err, RK_ERR_INVALID,
-                         "--set %.60s: strategies have options for it ('reckon estimate --help'); "
-                         "as a fact of a run it needs --complete observed",
-                         name)
+    return nearest
+               ? rk_fail(err, RK_ERR_INVALID, "--set %.60s: no such fact; did you mean %s?", name,
+                         nearest)
                : rk_fail(err, RK_ERR_INVALID,
                          "--set %.60s: no such fact; docs/completion.md lists them, and numbers of "
                          "the stack are named as in its document: traffic.activation_passes",
