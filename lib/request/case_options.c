@@ -7,7 +7,7 @@
 #include "evidence/facts.h"
 #include "layer/all_kinds.h"
 #include "model/model_doc.h"
-#include "request/option_values.h"
+#include "request/field_options.h"
 #include "stack/stack_doc.h"
 #include "strategy/strategy_fields.h"
 
@@ -32,27 +32,6 @@ static void add_count(rk_case_options *out, const char *name, int64_t value)
 {
     char text[24];
     (void)snprintf(text, sizeof(text), "%" PRId64, value);
-    add(out, name, text);
-}
-
-static void add_flag(rk_case_options *out, const char *name, bool given)
-{
-    if (given) {
-        add(out, name, "");
-    }
-}
-
-/* Names of the bits of a set between commas; "none" of an empty one. */
-static void add_set(rk_case_options *out, const char *name, unsigned set, const char *const *names)
-{
-    char text[256] = "none";
-    size_t used = 0;
-    for (int i = 0; names[i] && used < sizeof(text); i++) {
-        if (set >> i & 1U) {
-            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? "," : "",
-                                     names[i]);
-        }
-    }
     add(out, name, text);
 }
 
@@ -190,86 +169,45 @@ static void add_machine(const rk_run_machine *m, const rk_system *system, int64_
 
 /* ---- a whole strategy ------------------------------------------------------------------------ */
 
-static void add_degrees(const rk_strategy *s, rk_case_options *out)
+/* Whether a field has a meaning in the strategy, and its option does not follow from others. */
+static bool is_needed(const rk_strategy *s, const rk_field_option *field, const char *text)
 {
-    const struct {
-        const char *name;
-        int64_t value;
-    } counts[] = {
-        {"accelerators", rk_strategy_ranks(s)},
-        {"global-batch", s->global_batch},
-        {"micro-batch", s->micro_batch},
-        {"seq", s->seq},
-        {"tp", s->tp},
-        {"pp", s->pp},
-        {"vp", s->vp},
-        {"cp", s->cp},
-        {"ep", s->ep},
-        {"etp", s->etp},
-        {"zero", (int64_t)s->sharding},
-    };
-    for (size_t i = 0; i < COUNT(counts); i++) {
-        add_count(out, counts[i].name, counts[i].value);
+    static const char *const without_none[] = {"cp_kind", "recompute_modules", "layout", "recipe"};
+    const char *key = field->key;
+    const bool alias = field->column && !field->column[0] && field->type == RK_OPTION_FLAG;
+    bool needed = !alias && strcmp(text, "0") != 0 && strcmp(text, "no") != 0;
+    for (size_t i = 0; i < COUNT(without_none); i++) {
+        needed = needed && !(strcmp(key, without_none[i]) == 0 && strcmp(text, "none") == 0);
     }
-    if (s->replicas > 1 && s->sharding != RK_SHARD_NONE) {
-        add_count(out, "hsdp", s->replicas);
-    }
-    add_flag(out, "no-sp", !s->sp);
-    if (s->cp > 1) {
-        add(out, "cp-kind", rk_cp_kind_names[s->cp_kind]);
-    }
-    add(out, "order", rk_rank_order_names[s->order]);
+    return strcmp(key, "zero") == 0                ? !alias
+           : strcmp(key, "hsdp_replicas") == 0     ? s->replicas > 1 && s->sharding != RK_SHARD_NONE
+           : strcmp(key, "schedule") == 0          ? s->pp > 1
+           : strcmp(key, "recipe") == 0            ? s->precision == RK_FP8
+           : strcmp(key, "adapter_modules") == 0   ? s->adapter_rank > 0
+           : strcmp(field->option, "dp") == 0      ? false
+           : strstr(key, "_per_parameter") != NULL ? false
+                                                   : needed;
 }
 
-static void add_pipeline(const rk_strategy *s, const int16_t *layout, rk_case_options *out)
+/* All of the strategy but the bytes of its states. */
+static void add_strategy(const rk_run_case *run, rk_case_options *out)
 {
     char text[RK_STRATEGY_TEXT_SIZE];
-    rk_strategy own = *s;
-    own.layout = layout;
-    if (s->pp > 1) {
-        add(out, "schedule", rk_schedule_names[s->schedule]);
+    rk_strategy s = run->strategy;
+    s.layout = run->layout;
+    for (size_t i = 0; i < RK_FIELD_OPTION_COUNT; i++) {
+        const rk_field_option *field = &rk_field_options[i];
+        const char *value = rk_strategy_text(&s, rk_find_strategy_field(field->key), text);
+        if (!is_needed(&s, field, value)) {
+            continue;
+        }
+        for (char *c = text; field->type == RK_OPTION_SET && value == text && *c; c++) {
+            *c = *c == '+' ? ',' : *c;
+        }
+        add(out, field->option, field->type == RK_OPTION_FLAG ? "" : value);
     }
-    if (s->layout_count > 0) {
-        add(out, "layout", rk_strategy_text(&own, rk_find_strategy_field("layout"), text));
-    }
-    add_flag(out, "count-embedding", s->count_embedding);
-    add_flag(out, "count-head", s->count_head);
-    add_flag(out, "mtp-before-head", s->mtp_before_head);
-}
-
-static void add_memory(const rk_strategy *s, rk_case_options *out)
-{
-    static const char *const offloads[] = {RK_OFFLOAD_NAMES, NULL};
-    add(out, "recompute", rk_recompute_kind_names[s->recompute]);
-    if (s->recompute == RK_REC_SELECTIVE && s->recompute_modules) {
-        add_set(out, "recompute-modules", s->recompute_modules, rk_module_names);
-    }
-    if (s->recompute_layers > 0) {
-        add_count(out, "recompute-layers", s->recompute_layers);
-    }
-    add_set(out, "offload", rk_strategy_offloads(s), offloads);
-}
-
-static void add_precision(const rk_strategy *s, rk_case_options *out)
-{
-    static const char *const overlaps[] = {RK_OVERLAP_NAMES, NULL};
-    char text[RK_STRATEGY_TEXT_SIZE];
-    add(out, "precision", rk_precision_names[s->precision]);
-    if (s->precision == RK_FP8) {
-        add(out, "fp8-recipe", rk_fp8_recipe_names[s->fp8_recipe]);
-    }
-    add_flag(out, "fp8-param-gather", s->low_weights);
-    add_flag(out, "fp8-activation-input", s->low_activations);
-    add(out, "attention", rk_strategy_text(s, rk_find_strategy_field("attention"), text));
-    add_set(out, "overlap", rk_strategy_overlaps(s), overlaps);
-    add_flag(out, "graph-capture", s->graph_capture);
-    add_flag(out, "graph-step", s->graph_step);
-    if (s->capacity_factor > 0) {
-        add(out, "capacity-factor", rk_double_text(s->capacity_factor, text));
-    }
-    if (s->adapter_rank > 0) {
-        add_count(out, "lora-rank", s->adapter_rank);
-        add_set(out, "lora-modules", s->adapter_modules, rk_adapted_names);
+    if (!s.sp) {
+        add(out, "no-sp", "");
     }
 }
 
@@ -289,31 +227,19 @@ static void add_states(const rk_run_case *run, rk_bytes *set)
 
 /* ---- what a row states ----------------------------------------------------------------------- */
 
-/* The option that stands for a column; NULL: none. */
+/* The option of a number that stands for a column; NULL: none. */
 static const char *option_of(rk_run_column column)
 {
-    static const struct {
-        rk_run_column column;
-        const char *option;
-    } options[] = {
-        {RK_RUN_ACCELERATORS, "accelerators"},
-        {RK_RUN_GLOBAL_BATCH, "global-batch"},
-        {RK_RUN_MICRO_BATCH, "micro-batch"},
-        {RK_RUN_SEQ, "seq"},
-        {RK_RUN_TP, "tp"},
-        {RK_RUN_PP, "pp"},
-        {RK_RUN_VP, "vp"},
-        {RK_RUN_CP, "cp"},
-        {RK_RUN_EP, "ep"},
-        {RK_RUN_ETP, "etp"},
-        {RK_RUN_DP, "dp"},
-    };
-    for (size_t i = 0; i < COUNT(options); i++) {
-        if (options[i].column == column) {
-            return options[i].option;
+    const char *option = NULL;
+    for (size_t i = 0; i < RK_FIELD_OPTION_COUNT; i++) {
+        const rk_field_option *field = &rk_field_options[i];
+        const bool number = field->type == RK_OPTION_COUNT || field->type == RK_OPTION_COUNTS;
+        if (number && field->column && strcmp(field->column, rk_run_column_names[column]) == 0 &&
+            strcmp(field->option, "zero") != 0) {
+            option = field->option;
         }
     }
-    return NULL;
+    return option;
 }
 
 /* Columns that the options of the model and of the system say, and what is no fact of a job. */
@@ -399,10 +325,7 @@ rk_status rk_case_options_of(const rk_run_sources *sources, const rk_run_table *
         add_machine(&run->machine, &sources->systems[run->system],
                     rk_strategy_ranks(&run->strategy), &set);
         status = add_stack(sources, run, &set, out, err);
-        add_degrees(&run->strategy, out);
-        add_pipeline(&run->strategy, run->layout, out);
-        add_memory(&run->strategy, out);
-        add_precision(&run->strategy, out);
+        add_strategy(run, out);
         add_changes(sources, run, &set);
         add_states(run, &set);
     }

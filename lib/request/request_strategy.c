@@ -3,7 +3,9 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "base/units.h"
+#include "layer/precision.h"
 #include "report/estimate_fields.h"
+#include "request/field_options.h"
 #include "request/launch_job.h"
 #include "request/needs.h"
 #include "request/option_values.h"
@@ -44,87 +46,58 @@ static void freeze(const rk_request *r, const rk_model *model, rk_strategy *s)
     }
 }
 
+/* Bytes of states, in the order of rk_state_recipe. */
+static const char *const state_keys[] = {
+    "weight_bytes_per_parameter", "gradient_bytes_per_parameter", "optimizer_bytes_per_parameter",
+    "gather_bytes_per_parameter", "reduce_bytes_per_parameter"};
+
 /*
  * Notes where a field comes from: the request, if it states it itself, or `otherwise`.  Nobody
  * asks without `origins`.
  */
-static void note(const rk_request *r, rk_origins *origins, const char *key, bool stated,
-                 rk_origin otherwise)
+static void note(const rk_request *r, rk_origins *origins, const char *key, rk_origin otherwise)
 {
     if (origins) {
         const size_t field = rk_find_strategy_field(key);
         const bool filled = r->filled >> field & 1U;
-        origins->of[field] = (uint8_t)(filled   ? RK_ORIGIN_DEFAULT
-                                       : stated ? RK_ORIGIN_STATED
-                                                : otherwise);
+        origins->of[field] = (uint8_t)(filled                      ? RK_ORIGIN_DEFAULT
+                                       : rk_request_states(r, key) ? RK_ORIGIN_STATED
+                                                                   : otherwise);
     }
 }
 
-/* Notes fields that are stated or the framework's default. */
-static void note_base(const rk_request *r, const rk_strategy *s, rk_origins *origins)
+/* Notes the fields that all strategies of a space share: stated, or the framework's default. */
+static void note_base(const rk_request *r, const rk_inputs *inputs, const rk_strategy *s,
+                      rk_origins *origins)
 {
-    const struct {
-        const char *key;
-        bool stated;
-        rk_origin otherwise;
-    } fields[] = {
-        {"accelerators", r->accelerators > 0, RK_ORIGIN_DERIVED},
-        {"dp", r->dp > 0, RK_ORIGIN_DERIVED},
-        {"microbatches", false, RK_ORIGIN_DERIVED},
-        {"global_batch", r->global_batch && !r->assumed_batch && !r->accumulation,
-         r->assumed_batch ? RK_ORIGIN_ASSUMED : RK_ORIGIN_DERIVED},
-        {"seq_tokens", r->seq > 0, RK_ORIGIN_ASSUMED},
-        {"document_tokens", r->document > 0, RK_ORIGIN_ASSUMED},
-        {"precision", r->precision >= 0, RK_ORIGIN_DEFAULT},
-        {"recipe", r->fp8_recipe >= 0 || rk_request_is_mxfp8(r),
-         rk_is_low(s->precision) ? RK_ORIGIN_DEFAULT : RK_ORIGIN_DERIVED},
-        {"low_precision_weights", r->low_weights,
-         r->nf4_weights ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT},
-        {"nf4_weights", r->nf4_weights, RK_ORIGIN_DEFAULT},
-        {"fp8_activation_input", r->low_activations, RK_ORIGIN_DEFAULT},
-        {"attention", r->attention >= 0, RK_ORIGIN_DEFAULT},
-        {"hsdp_replicas", r->replicas > 0, RK_ORIGIN_DEFAULT},
-        {"graph_capture", r->graph_capture, RK_ORIGIN_DEFAULT},
-        {"graph_step", r->graph_step, RK_ORIGIN_DEFAULT},
-        {"first_stage_layers", r->first_stage_layers > 0, RK_ORIGIN_DEFAULT},
-        {"last_stage_layers", r->last_stage_layers > 0, RK_ORIGIN_DEFAULT},
-        {"count_embedding", r->count_embedding, RK_ORIGIN_DEFAULT},
-        {"count_head", r->count_head, RK_ORIGIN_DEFAULT},
-        {"mtp_before_head", r->mtp_before_head, RK_ORIGIN_DEFAULT},
-        {"layout", r->layout_count > 0, RK_ORIGIN_DEFAULT},
-        {"capacity_factor", r->capacity_factor > 0, RK_ORIGIN_DEFAULT},
-        {"imbalance", r->imbalance > 1, RK_ORIGIN_ASSUMED},
-        {"adapter_rank", r->lora_rank > 0, RK_ORIGIN_DEFAULT},
-        {"adapter_modules", r->lora_modules != 0, RK_ORIGIN_DEFAULT},
-        {"optimizer", r->optimizer >= 0, RK_ORIGIN_DEFAULT},
-        {"offload", r->offloads != 0, RK_ORIGIN_DEFAULT},
-        {"overlap", r->overlaps != 0, RK_ORIGIN_ASSUMED},
-    };
-    for (size_t i = 0; i < COUNT(fields); i++) {
-        note(r, origins, fields[i].key, fields[i].stated, fields[i].otherwise);
+    static const char *const assumed[] = {"seq_tokens", "document_tokens", "overlap", "imbalance"};
+    static const size_t states[] = {
+        offsetof(rk_known, states.weight), offsetof(rk_known, states.gradient),
+        offsetof(rk_known, states.optimizer), offsetof(rk_known, states.gather),
+        offsetof(rk_known, states.reduce)};
+    const bool follows[COUNT(states)] = {r->lora_rank > 0, r->lora_rank > 0,
+                                         r->lora_rank > 0 || r->optimizer >= 0, r->precision >= 0,
+                                         r->gradients >= 0};
+    for (size_t i = 0; i < RK_STRATEGY_FIELD_COUNT; i++) {
+        note(r, origins, rk_strategy_key(i), RK_ORIGIN_DEFAULT);
     }
-}
-
-/* Notes the bytes of states, which follow from other fields where those are stated. */
-static void note_states(const rk_request *r, const rk_settings *said, rk_origins *origins)
-{
-    const bool tuned = r->lora_rank > 0;
-    const struct {
-        const char *key;
-        size_t offset; /* in rk_known */
-        bool follows;
-    } states[] = {
-        {"weight_bytes_per_parameter", offsetof(rk_known, states.weight), tuned},
-        {"gradient_bytes_per_parameter", offsetof(rk_known, states.gradient),
-         tuned || r->gradients >= 0},
-        {"optimizer_bytes_per_parameter", offsetof(rk_known, states.optimizer),
-         tuned || r->moments >= 0 || r->optimizer >= 0},
-        {"gather_bytes_per_parameter", offsetof(rk_known, states.gather), r->precision >= 0},
-        {"reduce_bytes_per_parameter", offsetof(rk_known, states.reduce), r->gradients >= 0},
-    };
+    for (size_t i = 0; i < COUNT(assumed); i++) {
+        note(r, origins, assumed[i], RK_ORIGIN_ASSUMED);
+    }
     for (size_t i = 0; i < COUNT(states); i++) {
-        note(r, origins, states[i].key, rk_settings_say(said, states[i].offset),
-             states[i].follows ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
+        note(r, origins, state_keys[i], follows[i] ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
+        if (rk_settings_say(&inputs->settings, states[i])) {
+            rk_origin_set(origins, state_keys[i], RK_ORIGIN_STATED);
+        }
+    }
+    note(r, origins, "accelerators", RK_ORIGIN_DERIVED);
+    note(r, origins, "dp", RK_ORIGIN_DERIVED);
+    note(r, origins, "microbatches", RK_ORIGIN_DERIVED);
+    note(r, origins, "recipe", rk_is_low(s->precision) ? RK_ORIGIN_DEFAULT : RK_ORIGIN_DERIVED);
+    note(r, origins, "global_batch", RK_ORIGIN_DERIVED);
+    if (r->assumed_batch || r->accumulation) {
+        rk_origin_set(origins, "global_batch",
+                      r->assumed_batch ? RK_ORIGIN_ASSUMED : RK_ORIGIN_DERIVED);
     }
 }
 
@@ -159,8 +132,7 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
         rk_strategy_set_overlaps(s, r->overlaps >> 1); /* behind "none" */
     }
     if (origins) {
-        note_base(r, s, origins);
-        note_states(r, &inputs->settings, origins);
+        note_base(r, inputs, s, origins);
     }
 }
 
@@ -183,30 +155,12 @@ static unsigned only_bit(unsigned set, unsigned usual)
 /* Refuses an option that was given several values. */
 static rk_status check_single(const rk_request *r, rk_error *err)
 {
-    const struct {
-        const char *name;
-        bool several;
-    } options[] = {
-        {"tp", r->tp.count > 1},
-        {"cp", r->cp.count > 1},
-        {"pp", r->pp.count > 1},
-        {"vp", r->vp.count > 1},
-        {"ep", r->ep.count > 1},
-        {"etp", r->etp.count > 1},
-        {"micro-batch", r->micro_batch.count > 1},
-        {"zero", r->zero.count > 1},
-        {"schedule", (r->schedules & (r->schedules - 1)) != 0},
-        {"recompute", (r->recomputes & (r->recomputes - 1)) != 0},
-        {"cp-kind", (r->cp_kinds & (r->cp_kinds - 1)) != 0},
-        {"order", (rk_request_orders(r) & (rk_request_orders(r) - 1)) != 0},
-        {"offload", rk_request_searches_offload(r)},
-    };
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        if (options[i].several) {
+    for (size_t i = 0; i < RK_FIELD_OPTION_COUNT; i++) {
+        if (rk_field_has_several(&rk_field_options[i], r)) {
             return rk_fail(err, RK_ERR_INVALID,
                            "--%s has several values, and one strategy has one; 'reckon plan' "
                            "searches them",
-                           options[i].name);
+                           rk_field_options[i].option);
         }
     }
     return RK_OK;
@@ -242,18 +196,8 @@ static rk_status check_degrees(const rk_request *r, int64_t tp, int64_t cp, int6
 
 /* Degrees that multiply up to the accelerators; what is not given is the rest, or 1. */
 static rk_status apply_degrees(const rk_request *r, const rk_model *model, rk_strategy *s,
-                               rk_origins *origins, rk_error *err)
+                               rk_error *err)
 {
-    const struct {
-        const char *key;
-        const rk_option_counts *given;
-    } degrees[] = {{"tp", &r->tp},
-                   {"cp", &r->cp},
-                   {"pp", &r->pp},
-                   {"vp", &r->vp},
-                   {"ep", &r->ep},
-                   {"etp", &r->etp},
-                   {"micro_batch", &r->micro_batch}};
     const int64_t etp = rk_launch_expert_tensor(r, model, only_value(&r->tp, 1));
     s->tp = only_value(&r->tp, 1);
     s->cp = only_value(&r->cp, 1);
@@ -262,10 +206,6 @@ static rk_status apply_degrees(const rk_request *r, const rk_model *model, rk_st
     s->ep = only_value(&r->ep, 1);
     s->etp = only_value(&r->etp, etp > 0 ? etp : 1);
     s->dp = r->dp ? r->dp : 1;
-    for (size_t i = 0; i < COUNT(degrees); i++) { /* of 1 where no accelerators are left for more */
-        note(r, origins, degrees[i].key, degrees[i].given->count > 0,
-             r->accelerators ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
-    }
     if (r->accelerators == 0) {
         return RK_OK;
     }
@@ -276,8 +216,7 @@ static rk_status apply_degrees(const rk_request *r, const rk_model *model, rk_st
     return status;
 }
 
-static void apply_schedule(const rk_request *r, const rk_inputs *inputs, rk_strategy *s,
-                           rk_origins *origins)
+static void apply_schedule(const rk_request *r, const rk_inputs *inputs, rk_strategy *s)
 {
     const rk_framework_traits *f = rk_framework_of(inputs->software.framework);
     const rk_schedule_kind usual = s->pp > 1 && s->vp == 1 ? f->schedule : rk_schedule_usual(s->vp);
@@ -291,14 +230,6 @@ static void apply_schedule(const rk_request *r, const rk_inputs *inputs, rk_stra
                                                           &inputs->model, s->flash_attention);
     }
     s->recompute_layers = r->recompute_layers;
-    note(r, origins, "schedule", r->schedules != 0,
-         s->pp > 1 ? RK_ORIGIN_DEFAULT : RK_ORIGIN_DERIVED);
-    note(r, origins, "recompute", r->recomputes != 0,
-         r->modules || r->recompute_layers ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
-    note(r, origins, "recompute_modules", r->modules != 0,
-         s->recompute == RK_REC_SELECTIVE ? RK_ORIGIN_DEFAULT : RK_ORIGIN_DERIVED);
-    note(r, origins, "recompute_layers", r->recompute_layers != 0,
-         s->recompute == RK_REC_FULL ? RK_ORIGIN_DEFAULT : RK_ORIGIN_DERIVED);
 }
 
 /* Refuses what later releases of the framework brought. */
@@ -365,16 +296,28 @@ static rk_status check_needs(const rk_request *r, const rk_strategy *s, rk_error
                                   err);
 }
 
-/* Notes kinds of parallelism and of sharding. */
-static void note_kinds(const rk_request *r, const rk_strategy *s, rk_origins *origins)
+/* Notes what depends on the degrees of a strategy. */
+static void note_strategy(const rk_request *r, const rk_strategy *s, rk_origins *origins)
 {
-    note(r, origins, "sp", r->sp || r->no_sp, s->tp > 1 ? RK_ORIGIN_DEFAULT : RK_ORIGIN_DERIVED);
-    note(r, origins, "cp_kind", r->cp_kinds != 0,
-         s->cp > 1 ? RK_ORIGIN_DEFAULT : RK_ORIGIN_DERIVED);
-    note(r, origins, "rank_order", rk_request_orders(r) != 0, RK_ORIGIN_DEFAULT);
-    note(r, origins, "zero", r->zero.count > 0 || r->distributed_optimizer,
-         rk_optimizers[rk_request_optimizer(r)].orthogonalizes ? RK_ORIGIN_DERIVED
-                                                               : RK_ORIGIN_DEFAULT);
+    static const char *const degrees[] = {"tp", "cp", "pp", "vp", "ep", "etp", "micro_batch"};
+    const struct {
+        const char *key;
+        bool derived;
+    } fields[] = {
+        {"sp", s->tp == 1},
+        {"cp_kind", s->cp == 1},
+        {"zero", rk_optimizers[rk_request_optimizer(r)].orthogonalizes},
+        {"schedule", s->pp == 1},
+        {"recompute", r->modules || r->recompute_layers},
+        {"recompute_modules", s->recompute != RK_REC_SELECTIVE},
+        {"recompute_layers", s->recompute != RK_REC_FULL},
+    };
+    for (size_t i = 0; i < COUNT(degrees); i++) { /* 1 where no accelerators are left for more */
+        note(r, origins, degrees[i], r->accelerators ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
+    }
+    for (size_t i = 0; i < COUNT(fields); i++) {
+        note(r, origins, fields[i].key, fields[i].derived ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
+    }
 }
 
 /* A run that ran had one batch. */
@@ -411,14 +354,14 @@ rk_status rk_request_complete_strategy(const rk_request *request, const rk_input
         return status ? status : take_completed(r, inputs, strategy, origins, err);
     }
     if (!status) {
-        status = apply_degrees(r, &inputs->model, strategy, origins, err);
+        status = apply_degrees(r, &inputs->model, strategy, err);
     }
     if (status) {
         return status;
     }
     apply_base(r, inputs, strategy, origins);
-    apply_schedule(r, inputs, strategy, origins);
-    note_kinds(r, strategy, origins);
+    apply_schedule(r, inputs, strategy);
+    note_strategy(r, strategy, origins);
     strategy->sp = rk_strategy_splits_sequence(strategy->tp, f->sp && !r->no_sp);
     if (!r->overlaps && !rk_settings_say(&inputs->settings, offsetof(rk_known, tp_overlap))) {
         strategy->tp_overlap = strategy->sp;
@@ -516,11 +459,6 @@ static rk_status limit_to_year(const rk_inputs *inputs, rk_plan_space *space, rk
     return check_year(inputs, &strategy, err);
 }
 
-/* Fields that the recipes of a space vary. */
-static const char *const state_keys[] = {
-    "weight_bytes_per_parameter", "gradient_bytes_per_parameter", "optimizer_bytes_per_parameter",
-    "gather_bytes_per_parameter", "reduce_bytes_per_parameter"};
-
 static bool is_several(unsigned set)
 {
     return (set & (set - 1)) != 0;
@@ -529,46 +467,47 @@ static bool is_several(unsigned set)
 /* Notes what is searched: that of which a space has several. */
 static void note_space(const rk_request *r, const rk_model *model, rk_plan_space *space)
 {
+    const bool experts = rk_model_has_experts(model);
     const bool pipes = space->pp.count != 1 || space->pp.values[0] > 1;
     const bool selects = space->recomputes >> RK_REC_SELECTIVE & 1U && !r->modules;
-    const bool experts = rk_model_has_experts(model);
-    const bool free = !r->layout_count && !r->first_stage_layers && !r->last_stage_layers;
+    const bool split = pipes && !r->layout_count && !r->first_stage_layers &&
+                       !r->last_stage_layers && !r->count_embedding && !r->count_head;
     const struct {
         const char *key;
-        bool searched, stated;
+        bool searched;
         rk_origin otherwise;
     } fields[] = {
-        {"tp", space->tp.count != 1, r->tp.count > 0, RK_ORIGIN_DERIVED},
-        {"cp", space->cp.count != 1, r->cp.count > 0, RK_ORIGIN_DERIVED},
-        {"pp", space->pp.count != 1, r->pp.count > 0, RK_ORIGIN_DERIVED},
-        {"vp", space->vp.count != 1 && pipes, r->vp.count > 0, RK_ORIGIN_DERIVED},
-        {"ep", experts && space->ep.count != 1, r->ep.count > 0, RK_ORIGIN_DERIVED},
-        {"etp", experts && space->etp.count != 1, r->etp.count > 0, RK_ORIGIN_DERIVED},
-        {"micro_batch", space->micro_batch.count != 1, r->micro_batch.count > 0, RK_ORIGIN_DERIVED},
-        {"sp", space->recipe_count > 1 && !space->sp && !space->no_sp, r->sp || r->no_sp,
-         RK_ORIGIN_DEFAULT},
-        {"cp_kind", is_several(space->cp_kinds), r->cp_kinds != 0, RK_ORIGIN_DEFAULT},
-        {"rank_order", is_several(space->orders), rk_request_orders(r) != 0, RK_ORIGIN_DEFAULT},
-        {"zero", is_several(space->shardings), r->zero.count > 0 || r->distributed_optimizer,
-         RK_ORIGIN_DEFAULT},
-        {"hsdp_replicas", space->hybrid && !r->replicas, r->replicas > 0, RK_ORIGIN_DEFAULT},
-        {"schedule", is_several(space->schedules) && pipes, r->schedules != 0, RK_ORIGIN_DERIVED},
-        {"recompute", is_several(space->recomputes), r->recomputes != 0, RK_ORIGIN_DERIVED},
-        {"recompute_modules", selects, r->modules != 0, RK_ORIGIN_DERIVED},
-        {"recompute_layers", space->recompute_layers<0, r->recompute_layers> 0, RK_ORIGIN_DERIVED},
-        {"offload", is_several(space->offloads), r->offloads != 0, RK_ORIGIN_DEFAULT},
-        {"first_stage_layers", free && pipes, r->first_stage_layers > 0, RK_ORIGIN_DEFAULT},
-        {"last_stage_layers", free && pipes, r->last_stage_layers > 0, RK_ORIGIN_DEFAULT},
-        {"count_embedding", free && pipes && !r->count_embedding, r->count_embedding,
-         RK_ORIGIN_DEFAULT},
-        {"count_head", free && pipes && !r->count_head, r->count_head, RK_ORIGIN_DEFAULT},
+        {"tp", space->tp.count != 1, RK_ORIGIN_DERIVED},
+        {"cp", space->cp.count != 1, RK_ORIGIN_DERIVED},
+        {"pp", space->pp.count != 1, RK_ORIGIN_DERIVED},
+        {"vp", space->vp.count != 1 && pipes, RK_ORIGIN_DERIVED},
+        {"ep", experts && space->ep.count != 1, RK_ORIGIN_DERIVED},
+        {"etp", experts && space->etp.count != 1, RK_ORIGIN_DERIVED},
+        {"micro_batch", space->micro_batch.count != 1, RK_ORIGIN_DERIVED},
+        {"sp", space->recipe_count > 1 && !space->sp && !space->no_sp, RK_ORIGIN_DEFAULT},
+        {"cp_kind", is_several(space->cp_kinds), RK_ORIGIN_DEFAULT},
+        {"rank_order", is_several(space->orders), RK_ORIGIN_DEFAULT},
+        {"zero", is_several(space->shardings), RK_ORIGIN_DEFAULT},
+        {"hsdp_replicas", space->hybrid && !r->replicas, RK_ORIGIN_DEFAULT},
+        {"schedule", is_several(space->schedules) && pipes, RK_ORIGIN_DERIVED},
+        {"recompute", is_several(space->recomputes), RK_ORIGIN_DERIVED},
+        {"recompute_modules", selects, RK_ORIGIN_DERIVED},
+        {"recompute_layers", space->recompute_layers < 0, RK_ORIGIN_DERIVED},
+        {"offload", is_several(space->offloads), RK_ORIGIN_DEFAULT},
+        {"first_stage_layers", split, RK_ORIGIN_DEFAULT},
+        {"last_stage_layers", split, RK_ORIGIN_DEFAULT},
+        {"count_embedding", split, RK_ORIGIN_DEFAULT},
+        {"count_head", split, RK_ORIGIN_DEFAULT},
     };
     for (size_t i = 0; i < COUNT(fields); i++) {
-        note(r, &space->origins, fields[i].key, fields[i].stated && !fields[i].searched,
-             fields[i].searched ? RK_ORIGIN_SEARCHED : fields[i].otherwise);
+        if (fields[i].searched) {
+            rk_origin_set(&space->origins, fields[i].key, RK_ORIGIN_SEARCHED);
+        } else {
+            note(r, &space->origins, fields[i].key, fields[i].otherwise);
+        }
     }
     for (size_t i = 0; i < COUNT(state_keys) && space->recipe_count > 1; i++) {
-        note(r, &space->origins, state_keys[i], false, RK_ORIGIN_SEARCHED);
+        rk_origin_set(&space->origins, state_keys[i], RK_ORIGIN_SEARCHED);
     }
 }
 

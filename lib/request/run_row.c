@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "completion/infer.h"
+#include "request/field_options.h"
 #include "request/option_values.h"
 #include "request/sizes.h"
 #include "stack/stack_doc.h"
@@ -18,6 +19,8 @@
 /* ---- the text of --set ----------------------------------------------------------------------- */
 
 enum { ITEM_MAX = 96 };
+
+#define OFFLOAD_ACTIVATIONS 2U /* of rk_request_offloads */
 
 typedef struct items {
     char *text; /* owned; cut into the parts below */
@@ -222,55 +225,9 @@ static void add_cell(row_text *row, const char *name, const char *value)
     rk_bytes_add(&row->cells, "\"", 1);
 }
 
-static void add_count(row_text *row, const char *name, int64_t value)
-{
-    char text[24];
-    (void)snprintf(text, sizeof(text), "%" PRId64, value);
-    if (value > 0) {
-        add_cell(row, name, text);
-    }
-}
-
-/* Names of the bits of a set, joined by '+'. */
-static void add_names(row_text *row, const char *name, unsigned set, const char *const *names)
-{
-    char text[256];
-    size_t used = 0;
-    for (int i = 0; names[i] && used < sizeof(text); i++) {
-        if (set >> i & 1U) {
-            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? "+" : "",
-                                     names[i]);
-        }
-    }
-    if (used) {
-        add_cell(row, name, text);
-    }
-}
-
 static void add_truth(row_text *row, const char *name, bool value)
 {
     add_cell(row, name, value ? "true" : "false");
-}
-
-static void add_degrees(row_text *row, const rk_request *r)
-{
-    const struct {
-        const char *name;
-        const rk_option_counts *counts;
-    } lists[] = {{"tp", &r->tp}, {"pp", &r->pp},   {"vpp", &r->vp},         {"cp", &r->cp},
-                 {"ep", &r->ep}, {"etp", &r->etp}, {"mbs", &r->micro_batch}};
-    for (size_t i = 0; i < COUNT(lists); i++) {
-        add_count(row, lists[i].name, lists[i].counts->count ? lists[i].counts->values[0] : 0);
-    }
-    add_count(row, "dp", r->dp);
-    add_count(row, "n_accel", r->accelerators);
-    add_count(row, "gbs", r->global_batch);
-    if (r->zero.count || r->distributed_optimizer) {
-        static const char *const names[] = {"none", "optimizer", "gradients", "all"};
-        add_cell(row, "sharding",
-                 names[r->zero.count ? r->zero.values[0] : (int64_t)RK_SHARD_OPTIMIZER]);
-    }
-    add_count(row, "replicas", r->replicas);
 }
 
 /* Layers of stages as "6+9+9+8". */
@@ -287,42 +244,31 @@ static void add_stages(row_text *row, const rk_request *r)
     }
 }
 
-static void add_kinds(row_text *row, const rk_request *r)
+/* Options that several columns say, or one in another form. */
+static void add_others(row_text *row, const rk_request *r)
 {
-    static const char *const modules[] = {
-        "core_attention", "norm", "activation", "mla_up", "mlp", "moe",
-        "operators",      "mhc",  "attn_proj",  NULL};
-    static const char *const cp_kinds[] = {"ring", "all_gather", "ulysses", NULL};
-    if (r->sp || r->no_sp) {
-        add_truth(row, "seq_parallel", r->sp);
-    }
-    add_names(row, "recompute",
-              r->recomputes ? r->recomputes : (r->modules ? 1U << RK_REC_SELECTIVE : 0),
-              rk_recompute_kind_names);
-    add_names(row, "recompute_modules", rk_request_modules(r), modules);
-    add_names(row, "cp_kind", r->cp_kinds, cp_kinds);
-    add_names(row, "rank_order", rk_request_orders(r), rk_rank_order_names);
-    add_names(row, "schedule", r->schedules, rk_schedule_names);
+    static const char *const overlaps[] = {"tp_overlap", "grad_overlap", "param_overlap", NULL,
+                                           "moe_overlap"};
     add_stages(row, r);
-    if (r->overlaps) {
-        static const char *const names[] = {"tp_overlap", "grad_overlap", "param_overlap"};
-        for (unsigned i = 0; i < COUNT(names); i++) {
-            add_truth(row, names[i], r->overlaps >> (1 + i) & 1U);
+    if (r->no_sp) {
+        add_truth(row, "seq_parallel", false);
+    }
+    if (r->zero.count == 0 && r->distributed_optimizer) {
+        add_cell(row, "sharding", "optimizer");
+    }
+    if (!r->orders && r->pipeline_first) {
+        add_cell(row, "rank_order", rk_rank_order_names[RK_ORDER_PIPELINE_DATA]);
+    }
+    if (!r->recomputes && r->modules) {
+        add_cell(row, "recompute", rk_recompute_kind_names[RK_REC_SELECTIVE]);
+    }
+    for (unsigned i = 0; i < COUNT(overlaps) && r->overlaps; i++) {
+        if (overlaps[i]) {
+            add_truth(row, overlaps[i], r->overlaps >> (1 + i) & 1U);
         }
-        add_truth(row, "moe_overlap", r->overlaps >> 5 & 1U);
     }
     if (r->offloads) {
-        add_truth(row, "offload_activations", rk_request_offloads(r) & 2U);
-    }
-}
-
-static void add_precision(row_text *row, const rk_request *r)
-{
-    if (r->precision >= 0) {
-        add_cell(row, "precision", rk_precision_choices[r->precision]);
-    }
-    if (r->fp8_recipe >= 0) {
-        add_cell(row, "fp8_recipe", rk_fp8_recipe_names[r->fp8_recipe]);
+        add_truth(row, "offload_activations", rk_request_offloads(r) & OFFLOAD_ACTIVATIONS);
     }
     if (r->attention >= 0) {
         add_truth(row, "flash_attention", rk_request_is_flash(r));
@@ -330,27 +276,22 @@ static void add_precision(row_text *row, const rk_request *r)
     if (rk_request_kernel(r) != RK_KERNEL_OF_STACK) {
         add_cell(row, "attention_kernel", rk_attention_choices[r->attention]);
     }
-    const struct {
-        const char *name;
-        bool set;
-    } flags[] = {{"low_weights", r->low_weights},
-                 {"low_activations", r->low_activations},
-                 {"graph_capture", r->graph_capture},
-                 {"graph_step", r->graph_step}};
-    for (size_t i = 0; i < COUNT(flags); i++) {
-        if (flags[i].set) {
-            add_truth(row, flags[i].name, true);
-        }
-    }
-    if (r->capacity_factor > 0) {
-        char text[RK_NUMBER_TEXT_SIZE];
-        add_cell(row, "capacity_factor", rk_double_text(r->capacity_factor, text));
-    }
     if (r->lora_rank > 0) {
         add_cell(row, "task", "lora");
-        add_count(row, "lora_rank", r->lora_rank);
-        add_names(row, "lora_modules", r->lora_modules, rk_adapted_names);
     }
+}
+
+/* The cells of the options. */
+static void add_options(row_text *row, const rk_request *r)
+{
+    char cell[RK_FIELD_CELL_SIZE];
+    for (size_t i = 0; i < RK_FIELD_OPTION_COUNT; i++) {
+        const rk_field_option *field = &rk_field_options[i];
+        if (field->column && field->column[0] && rk_field_cell(field, r, cell)[0]) {
+            add_cell(row, field->column, cell);
+        }
+    }
+    add_others(row, r);
 }
 
 static const char *value_of(const items *said, const char *name)
@@ -389,9 +330,7 @@ static rk_status make_table(const rk_request *r, const rk_inputs *inputs, const 
     row_text row = {0};
     add_identity(&row, inputs, said);
     if (observed) {
-        add_degrees(&row, r);
-        add_kinds(&row, r);
-        add_precision(&row, r);
+        add_options(&row, r);
     }
     for (int i = 0; i < said->count; i++) {
         if (!strchr(said->names[i], '.')) {
@@ -416,103 +355,77 @@ static rk_status make_table(const rk_request *r, const rk_inputs *inputs, const 
 /* Refuses what no row can say. */
 static rk_status check_observed(const rk_request *r, rk_error *err)
 {
-    const struct {
-        const char *option;
-        bool given;
-    } options[] = {
-        {"document-tokens", r->document > 0},
-        {"recompute-layers", r->recompute_layers > 0},
-        {"first-stage-layers", r->first_stage_layers > 0},
-        {"last-stage-layers", r->last_stage_layers > 0},
-        {"count-embedding", r->count_embedding},
-        {"count-head", r->count_head},
-        {"mtp-before-head", r->mtp_before_head},
-        {"optimizer", rk_request_optimizer(r) != RK_OPTIMIZER_ADAMW},
-        {"gradients", r->gradients >= 0},
-        {"moments", r->moments >= 0},
-        {"imbalance", r->imbalance > 1},
-        {"qlora", r->nf4_weights},
-        {"offload", r->offloads && (rk_request_offloads(r) & ~2U)},
-    };
-    for (size_t i = 0; i < COUNT(options); i++) {
-        if (options[i].given) {
-            return rk_fail(err, RK_ERR_INVALID,
-                           "--complete observed does not take --%s; leave one of the two out",
-                           options[i].option);
-        }
+    const bool offloads = r->offloads && (rk_request_offloads(r) & ~OFFLOAD_ACTIVATIONS);
+    const char *refused = offloads ? "offload" : NULL;
+    for (size_t i = 0; i < RK_FIELD_OPTION_COUNT && !refused; i++) {
+        const rk_field_option *field = &rk_field_options[i];
+        refused = !field->column && rk_field_given(field, r) ? field->option : NULL;
     }
-    if (r->accelerators == 0) {
+    if (refused) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "--accelerators is missing: --complete observed needs it, as in 64xh100");
+                       "--complete observed does not take --%s; leave one of the two out", refused);
     }
-    return RK_OK;
+    return r->accelerators ? RK_OK
+                           : rk_fail(err, RK_ERR_INVALID,
+                                     "--accelerators is missing: --complete observed "
+                                     "needs it, as in 64xh100");
 }
 
-/* Where the fields come from that cells of rows say. */
-static void set_origins(const rk_run_table *table, const rk_request *r, uint64_t assumed,
-                        rk_origins *origins)
+/* The strategy's field that a column says; NULL: none. */
+static const char *field_of(const char *column)
 {
     static const struct {
-        const char *cell, *field;
-    } fields[] = {
-        {"tp", "tp"},
-        {"pp", "pp"},
-        {"vpp", "vp"},
-        {"cp", "cp"},
-        {"ep", "ep"},
-        {"etp", "etp"},
-        {"dp", "dp"},
-        {"mbs", "micro_batch"},
-        {"seq_parallel", "sp"},
-        {"recompute", "recompute"},
-        {"recompute_modules", "recompute_modules"},
+        const char *column, *field;
+    } others[] = {
         {"recompute_every", "recompute_layers"},
-        {"sharding", "zero"},
-        {"replicas", "hsdp_replicas"},
         {"shard_ranks", "hsdp_replicas"},
-        {"precision", "precision"},
-        {"fp8_recipe", "recipe"},
-        {"low_weights", "low_precision_weights"},
-        {"low_activations", "fp8_activation_input"},
         {"flash_attention", "attention"},
         {"attention_kernel", "attention"},
-        {"cp_kind", "cp_kind"},
-        {"rank_order", "rank_order"},
-        {"schedule", "schedule"},
-        {"stage_layers", "layout"},
         {"tp_overlap", "overlap"},
         {"grad_overlap", "overlap"},
         {"param_overlap", "overlap"},
         {"moe_overlap", "overlap"},
         {"offload_activations", "offload"},
-        {"graph_capture", "graph_capture"},
-        {"graph_step", "graph_step"},
-        {"capacity_factor", "capacity_factor"},
-        {"lora_rank", "adapter_rank"},
-        {"lora_modules", "adapter_modules"},
         {"weight_bytes", "weight_bytes_per_parameter"},
         {"gradient_bytes", "gradient_bytes_per_parameter"},
         {"optimizer_bytes", "optimizer_bytes_per_parameter"},
         {"gather_bytes", "gather_bytes_per_parameter"},
         {"reduce_bytes", "reduce_bytes_per_parameter"},
     };
+    const char *field = NULL;
+    for (size_t i = 0; i < COUNT(others); i++) {
+        field = strcmp(others[i].column, column) == 0 ? others[i].field : field;
+    }
+    for (size_t i = 0; i < RK_FIELD_OPTION_COUNT; i++) {
+        const char *own = rk_field_options[i].column;
+        field = own && own[0] && strcmp(own, column) == 0 ? rk_field_options[i].key : field;
+    }
+    return field;
+}
+
+/* Where the fields come from that cells of rows say. */
+static void set_origins(const rk_run_table *table, const rk_request *r, uint64_t assumed,
+                        rk_origins *origins)
+{
     *origins = rk_origins_default();
-    for (size_t i = 0; i < COUNT(fields); i++) {
-        for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
-            if (strcmp(rk_run_column_names[column], fields[i].cell) == 0 &&
-                (assumed & rk_run_column_bit(column))) {
-                rk_origin_set(origins, fields[i].field, RK_ORIGIN_ASSUMED);
-            }
-        }
-        for (size_t at = 0; at < table->columns; at++) {
-            if (strcmp(table->cells[at], fields[i].cell) == 0) {
-                rk_origin_set(origins, fields[i].field, RK_ORIGIN_STATED);
-            }
+    for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
+        const char *field = field_of(rk_run_column_names[column]);
+        if (field && assumed & rk_run_column_bit(column)) {
+            rk_origin_set(origins, field, RK_ORIGIN_ASSUMED);
         }
     }
-    rk_origin_set(origins, "accelerators", RK_ORIGIN_STATED);
-    rk_origin_set(origins, "global_batch", r->assumed_batch ? RK_ORIGIN_ASSUMED : RK_ORIGIN_STATED);
-    rk_origin_set(origins, "seq_tokens", r->seq ? RK_ORIGIN_STATED : RK_ORIGIN_ASSUMED);
+    for (size_t at = 0; at < table->columns; at++) {
+        const char *field = field_of(table->cells[at]);
+        if (field) {
+            rk_origin_set(origins, field, RK_ORIGIN_STATED);
+        }
+    }
+    if (r->assumed_batch) {
+        rk_origin_set(origins, "global_batch", RK_ORIGIN_ASSUMED);
+    }
+    if (!r->seq) {
+        rk_origin_set(origins, "seq_tokens", RK_ORIGIN_ASSUMED);
+    }
 }
 
 static rk_status infer(const rk_request *r, const rk_run_table *table, uint64_t assumed,
