@@ -468,6 +468,7 @@ static bool is_several(unsigned set)
 static void note_space(const rk_request *r, const rk_model *model, rk_plan_space *space)
 {
     const bool experts = rk_model_has_experts(model);
+    const bool hybrid = space->hybrid && space->shardings >> RK_SHARD_ALL & 1U && !r->replicas;
     const bool pipes = space->pp.count != 1 || space->pp.values[0] > 1;
     const bool selects = space->recomputes >> RK_REC_SELECTIVE & 1U && !r->modules;
     const bool split = pipes && !r->layout_count && !r->first_stage_layers &&
@@ -488,7 +489,7 @@ static void note_space(const rk_request *r, const rk_model *model, rk_plan_space
         {"cp_kind", is_several(space->cp_kinds), RK_ORIGIN_DEFAULT},
         {"rank_order", is_several(space->orders), RK_ORIGIN_DEFAULT},
         {"zero", is_several(space->shardings), RK_ORIGIN_DEFAULT},
-        {"hsdp_replicas", space->hybrid && !r->replicas, RK_ORIGIN_DEFAULT},
+        {"hsdp_replicas", hybrid, RK_ORIGIN_DEFAULT},
         {"schedule", is_several(space->schedules) && pipes, RK_ORIGIN_DERIVED},
         {"recompute", is_several(space->recomputes), RK_ORIGIN_DERIVED},
         {"recompute_modules", selects, RK_ORIGIN_DERIVED},

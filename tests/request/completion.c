@@ -109,12 +109,14 @@ static void test_facts(void **state)
                  blocked->strategy.param_overlap);
 
     const question *machine = asked(WHOLE " set=network_GBps=25,power_W=400,memory_GBps=2400,"
-                                          "memory_GiB=60,traffic.loss_bytes=20");
+                                          "memory_GiB=60,traffic.loss_bytes=20,"
+                                          "memory.workspace_GiB=0.5");
     const rk_system *system = &machine->inputs.system;
     assert_true(system->tiers[system->tier_count - 1].bandwidth == 25e9);
     assert_true(system->accelerator.memory_bandwidth == 2400e9);
     assert_true(system->accelerator.memory_usable == 60 * 0x1p30);
     assert_true(machine->inputs.software.stack.loss_bytes == 20);
+    assert_true(machine->inputs.software.stack.workspace_bytes == 0x1p29);
     assert_true(machine->estimate.step > usual->estimate.step);
 
     const question *states = asked(WHOLE " set=weight_bytes=4,gradient_bytes=2,optimizer_bytes=8,"
