@@ -185,6 +185,10 @@ static void write_launch(FILE *to, const rk_request *request)
                     to);
         label = "";
     }
+    if (rk_request_policy(request) == RK_POLICY_OBSERVED) {
+        rk_write_label(to, "observed");
+        (void)fputs("what is left open is inferred, as of a run that ran\n", to);
+    }
     if (line->plain_states) {
         rk_write_label(to, label);
         (void)fputs("ZeRO-0, as the line has no --use-distributed-optimizer\n", to);

@@ -17,7 +17,7 @@ typedef struct rk_inference {
     const rk_model *model;
     const rk_system *system;
     const rk_stack *stack;
-    rk_framework framework; /* whose rules bind */
+    rk_framework framework; /* its constraints apply */
     rk_known known;
     bool *no_memory; /* the caller's: set when an estimate had no memory, whatever follows */
 

@@ -108,14 +108,17 @@ bool rk_field_has_several(const rk_field_option *field, const rk_request *reques
     return (set & (set - 1)) != 0;
 }
 
-bool rk_request_states(const rk_request *request, const char *key)
+rk_origins rk_request_stated(const rk_request *request)
 {
-    bool states = false;
+    rk_origins origins = {{RK_ORIGIN_DEFAULT}};
     for (size_t i = 0; i < RK_FIELD_OPTION_COUNT; i++) {
-        states = states || (strcmp(rk_field_options[i].key, key) == 0 &&
-                            rk_field_given(&rk_field_options[i], request));
+        if (rk_field_given(&rk_field_options[i], request)) {
+            const size_t field = rk_find_strategy_field(rk_field_options[i].key);
+            const bool filled = request->filled >> field & 1U;
+            origins.of[field] = filled ? RK_ORIGIN_DEFAULT : RK_ORIGIN_STATED;
+        }
     }
-    return states;
+    return origins;
 }
 
 /* The choices of an option. */

@@ -28,8 +28,8 @@ extern const rk_field_option rk_field_options[RK_FIELD_OPTION_COUNT];
 bool rk_field_given(const rk_field_option *field, const rk_request *request);
 bool rk_field_has_several(const rk_field_option *field, const rk_request *request);
 
-/* Whether a request states the field of a key by any option. */
-bool rk_request_states(const rk_request *request, const char *key);
+/* The fields that a request states itself; of the others, the framework's defaults. */
+rk_origins rk_request_stated(const rk_request *request);
 
 /* The option of a field as a cell of a run: "8", "true", "norm+mlp"; "": not given. */
 #define RK_FIELD_CELL_SIZE 256

@@ -51,18 +51,12 @@ static const char *const state_keys[] = {
     "weight_bytes_per_parameter", "gradient_bytes_per_parameter", "optimizer_bytes_per_parameter",
     "gather_bytes_per_parameter", "reduce_bytes_per_parameter"};
 
-/*
- * Notes where a field comes from: the request, if it states it itself, or `otherwise`.  Nobody
- * asks without `origins`.
- */
-static void note(const rk_request *r, rk_origins *origins, const char *key, rk_origin otherwise)
+/* Notes where a field comes from that the request does not state and a launch does not fill. */
+static void note(const rk_request *r, rk_origins *origins, const char *key, rk_origin origin)
 {
-    if (origins) {
-        const size_t field = rk_find_strategy_field(key);
-        const bool filled = r->filled >> field & 1U;
-        origins->of[field] = (uint8_t)(filled                      ? RK_ORIGIN_DEFAULT
-                                       : rk_request_states(r, key) ? RK_ORIGIN_STATED
-                                                                   : otherwise);
+    const size_t field = rk_find_strategy_field(key);
+    if (origins->of[field] != RK_ORIGIN_STATED && !(r->filled >> field & 1U)) {
+        origins->of[field] = (uint8_t)origin;
     }
 }
 
@@ -78,15 +72,13 @@ static void note_base(const rk_request *r, const rk_inputs *inputs, const rk_str
     const bool follows[COUNT(states)] = {r->lora_rank > 0, r->lora_rank > 0,
                                          r->lora_rank > 0 || r->optimizer >= 0, r->precision >= 0,
                                          r->gradients >= 0};
-    for (size_t i = 0; i < RK_STRATEGY_FIELD_COUNT; i++) {
-        note(r, origins, rk_strategy_key(i), RK_ORIGIN_DEFAULT);
-    }
+    *origins = rk_request_stated(r);
     for (size_t i = 0; i < COUNT(assumed); i++) {
         note(r, origins, assumed[i], RK_ORIGIN_ASSUMED);
     }
     for (size_t i = 0; i < COUNT(states); i++) {
         note(r, origins, state_keys[i], follows[i] ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
-        if (rk_settings_say(&inputs->settings, states[i])) {
+        if (r->settings && rk_settings_say(&inputs->settings, states[i])) {
             rk_origin_set(origins, state_keys[i], RK_ORIGIN_STATED);
         }
     }
@@ -361,7 +353,9 @@ rk_status rk_request_complete_strategy(const rk_request *request, const rk_input
     }
     apply_base(r, inputs, strategy, origins);
     apply_schedule(r, inputs, strategy);
-    note_strategy(r, strategy, origins);
+    if (origins) {
+        note_strategy(r, strategy, origins);
+    }
     strategy->sp = rk_strategy_splits_sequence(strategy->tp, f->sp && !r->no_sp);
     if (!r->overlaps && !rk_settings_say(&inputs->settings, offsetof(rk_known, tp_overlap))) {
         strategy->tp_overlap = strategy->sp;
