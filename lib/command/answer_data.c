@@ -27,6 +27,9 @@ void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
     }
     const char *kernel =
         rk_describe_kernel(accelerator, &inputs->software.stack, rk_request_kernel(request), words);
+    if (request->settings) {
+        rk_json_string(writer, "set", request->settings);
+    }
     rk_json_string(writer, "completion", rk_policy_names[rk_request_policy(request)]);
     if (request->seq == 0 || request->assumed_batch || request->line.plain_states || kernel) {
         rk_json_open_member(writer, "assumed", "{");

@@ -226,6 +226,11 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
         rk_write_label(to, "");
         (void)fprintf(to, "%s\n", reason);
     }
+    if (request->settings) {
+        char settings[RK_WORDS_SIZE];
+        rk_write_label(to, "set");
+        (void)fprintf(to, "%s\n", rk_json_printable(request->settings, settings, sizeof(settings)));
+    }
     write_assumed(to, request, inputs);
     write_launch(to, request);
 }

@@ -60,25 +60,37 @@ static void note(const rk_request *r, rk_origins *origins, const char *key, rk_o
     }
 }
 
+/* The states of rk_known, in the same order. */
+static const size_t known_states[] = {
+    offsetof(rk_known, states.weight), offsetof(rk_known, states.gradient),
+    offsetof(rk_known, states.optimizer), offsetof(rk_known, states.gather),
+    offsetof(rk_known, states.reduce)};
+
+/* Whether --set gives bytes of states, which no recipe changes then. */
+static bool says_states(const rk_request *r, const rk_settings *settings)
+{
+    bool says = false;
+    for (size_t i = 0; i < COUNT(known_states) && r->settings; i++) {
+        says = says || rk_settings_say(settings, known_states[i]);
+    }
+    return says;
+}
+
 /* Notes the fields that all strategies of a space share: stated, or the framework's default. */
 static void note_base(const rk_request *r, const rk_inputs *inputs, const rk_strategy *s,
                       rk_origins *origins)
 {
     static const char *const assumed[] = {"seq_tokens", "document_tokens", "overlap", "imbalance"};
-    static const size_t states[] = {
-        offsetof(rk_known, states.weight), offsetof(rk_known, states.gradient),
-        offsetof(rk_known, states.optimizer), offsetof(rk_known, states.gather),
-        offsetof(rk_known, states.reduce)};
-    const bool follows[COUNT(states)] = {r->lora_rank > 0, r->lora_rank > 0,
-                                         r->lora_rank > 0 || r->optimizer >= 0, r->precision >= 0,
-                                         r->gradients >= 0};
+    const bool follows[COUNT(state_keys)] = {r->lora_rank > 0, r->lora_rank > 0,
+                                             r->lora_rank > 0 || r->optimizer >= 0,
+                                             r->precision >= 0, r->gradients >= 0};
     *origins = rk_request_stated(r);
     for (size_t i = 0; i < COUNT(assumed); i++) {
         note(r, origins, assumed[i], RK_ORIGIN_ASSUMED);
     }
-    for (size_t i = 0; i < COUNT(states); i++) {
+    for (size_t i = 0; i < COUNT(state_keys); i++) {
         note(r, origins, state_keys[i], follows[i] ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
-        if (r->settings && rk_settings_say(&inputs->settings, states[i])) {
+        if (r->settings && rk_settings_say(&inputs->settings, known_states[i])) {
             rk_origin_set(origins, state_keys[i], RK_ORIGIN_STATED);
         }
     }
@@ -557,7 +569,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     for (int i = 0; i < r->zero.count; i++) {
         space->shardings = (i ? space->shardings : 0) | 1U << r->zero.values[i];
     }
-    if (rk_framework_of(space->framework)->all) {
+    if (rk_framework_of(space->framework)->all && !says_states(r, &inputs->settings)) {
         rk_plan_recipes_of_all(&inputs->model, rk_request_gradient(r), rk_request_moments(r),
                                space);
     }

@@ -126,6 +126,12 @@ static void test_facts(void **state)
                 s->reduce == 2);
     assert_int_equal(rk_origin_of(&states->origins, "weight_bytes_per_parameter"),
                      RK_ORIGIN_STATED);
+    /* and no search over the recipes of all frameworks changes them */
+    const question *any = asked("framework=any set=gradient_bytes=1");
+    assert_true(any->searched && any->strategy.states.gradient == 1);
+    assert_int_equal(rk_origin_of(&any->origins, "gradient_bytes_per_parameter"), RK_ORIGIN_STATED);
+    assert_int_equal(rk_origin_of(&asked("framework=any")->origins, "gradient_bytes_per_parameter"),
+                     RK_ORIGIN_SEARCHED);
     /* a value may have commas: the next item begins with a name */
     assert_non_null(asked(WHOLE " complete=observed set=accelerator=H100,roce,year=2024"));
 }
