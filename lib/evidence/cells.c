@@ -150,6 +150,14 @@ static json_t *value_of(const rk_field *field, const char *cell)
     }
 }
 
+static bool is_ascii(const char *text)
+{
+    while (*text && (unsigned char)*text < 0x80) {
+        text++;
+    }
+    return *text == '\0';
+}
+
 rk_status rk_run_facts_read(const rk_run_table *table, size_t row, rk_run_facts *facts,
                             rk_error *err)
 {
@@ -161,7 +169,9 @@ rk_status rk_run_facts_read(const rk_run_table *table, size_t row, rk_run_facts 
         }
         json_t *value = value_of(field, cell);
         if (!value) {
-            return rk_fail(err, RK_ERR_INVALID, "column %s: not UTF-8", field->name);
+            return is_ascii(cell)
+                       ? rk_fail(err, RK_ERR_MEMORY, "not enough memory to read a row")
+                       : rk_fail(err, RK_ERR_INVALID, "column %s: not UTF-8", field->name);
         }
         rk_error fault;
         const rk_status status = rk_field_read(value, field->name, field, facts, &fault);

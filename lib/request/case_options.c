@@ -92,7 +92,7 @@ static void add_model(const rk_run_sources *sources, const rk_run_table *table, 
         known = rk_model_to_json(&same, &rk_all_kinds);
     }
     char *text = document ? json_dumps(document, JSON_COMPACT) : NULL;
-    out->words.failed |= !text;
+    out->words.failed |= !text || (place >= 0 && !known);
     add(out, "model", known && json_equal(document, known) ? name : text ? text : "");
     free(text);
     json_decref(document);
