@@ -3,6 +3,8 @@
  * A row of a table of runs and the same facts as options of `reckon estimate` have the same step
  * and the same memory, to the last digit: all of them, and those that the row states, of which the
  * rest is inferred.
+ *
+ *     test_request_rows TABLE...
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -134,37 +136,26 @@ static void compare_rows(const char *name, rk_case_extent extent)
     free(run);
 }
 
-static void test_check(void **state)
+static void test_whole(void **state)
 {
-    (void)state;
-    compare_rows("check", RK_CASE_WHOLE);
+    compare_rows(*state, RK_CASE_WHOLE);
 }
 
-static void test_check_2(void **state)
+static void test_stated(void **state)
 {
-    (void)state;
-    compare_rows("check_2", RK_CASE_WHOLE);
+    compare_rows(*state, RK_CASE_STATED);
 }
 
-static void test_check_stated(void **state)
+/* The tables are the arguments. */
+int main(int argc, char **argv)
 {
-    (void)state;
-    compare_rows("check", RK_CASE_STATED);
-}
-
-static void test_check_2_stated(void **state)
-{
-    (void)state;
-    compare_rows("check_2", RK_CASE_STATED);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_check),
-        cmocka_unit_test(test_check_2),
-        cmocka_unit_test(test_check_stated),
-        cmocka_unit_test(test_check_2_stated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = 0;
+    for (int i = 1; i < argc; i++) {
+        const struct CMUnitTest tests[] = {
+            {argv[i], test_whole, NULL, NULL, argv[i]},
+            {argv[i], test_stated, NULL, NULL, argv[i]},
+        };
+        failed += cmocka_run_group_tests(tests, NULL, NULL);
+    }
+    return argc < 2 || failed;
 }
