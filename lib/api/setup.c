@@ -176,6 +176,12 @@ static rk_status check_options(const rk_setup *setup, const rk_request *request,
                        request->gpus_per_node, setup->inputs.system.name,
                        rk_system_node(&setup->inputs.system));
     }
+    if (request->settings || request->policy == RK_POLICY_OBSERVED) {
+        return rk_fail(
+            err, RK_ERR_INVALID,
+            "\"set\" and \"complete\": \"observed\" change documents, which the setup has "
+            "already; rk_answer_request takes them");
+    }
     return request->emit >= 0
                ? rk_fail(err, RK_ERR_INVALID,
                          "\"emit\" writes a file; rk_outcome_write_launch gives its text")

@@ -86,6 +86,12 @@ rk_status rk_write_document(const rk_job *job, const rk_request *request, const 
 /* The members "strategy", "estimate" and "stages". */
 void rk_answer_write_json(rk_json_writer *writer, const rk_answer *answer);
 
+/* The member "provenance": where each field of the strategy comes from. */
+void rk_origins_write_json(rk_json_writer *writer, const rk_origins *origins);
+
+/* Lines that name the fields that are neither derived nor defaults. */
+void rk_write_origins(FILE *to, const rk_origins *origins);
+
 /* The member "explanation": the sensitivities. */
 void rk_explanation_write_json(rk_json_writer *writer, const rk_answer *answer,
                                const rk_sensitivities *sensitivities);

@@ -27,7 +27,10 @@ void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
     }
     const char *kernel =
         rk_describe_kernel(accelerator, &inputs->software.stack, rk_request_kernel(request), words);
-    rk_json_string(writer, "completion", request->line.complete ? "launch" : "search");
+    if (request->settings) {
+        rk_json_string(writer, "set", request->settings);
+    }
+    rk_json_string(writer, "completion", rk_policy_names[rk_request_policy(request)]);
     if (request->seq == 0 || request->assumed_batch || request->line.plain_states || kernel) {
         rk_json_open_member(writer, "assumed", "{");
         if (request->seq == 0) {
@@ -110,6 +113,15 @@ void rk_answer_write_json(rk_json_writer *writer, const rk_answer *answer)
         rk_json_real(writer, "bf16_step_s", answer->bf16_step);
     }
     rk_stages_write_json(writer, answer->stages, answer->strategy.pp, answer->estimate.usable);
+}
+
+void rk_origins_write_json(rk_json_writer *writer, const rk_origins *origins)
+{
+    rk_json_open_member(writer, "provenance", "{");
+    for (size_t i = 0; i < RK_STRATEGY_FIELD_COUNT; i++) {
+        rk_json_string(writer, rk_strategy_key(i), rk_origin_names[origins->of[i]]);
+    }
+    rk_json_close(writer, "}");
 }
 
 void rk_explanation_write_json(rk_json_writer *writer, const rk_answer *answer,

@@ -173,13 +173,21 @@ static void write_assumed(FILE *to, const rk_request *request, const rk_inputs *
 }
 
 /* What a launch line means beyond its words, and what of it is not predicted. */
-static void write_launch(FILE *to, const rk_launch_line *line)
+static void write_launch(FILE *to, const rk_request *request)
 {
+    const rk_launch_line *line = &request->line;
     const char *label = "launch";
     if (line->complete) {
         rk_write_label(to, label);
-        (void)fputs("a whole job: what the line does not say is Megatron-LM's default\n", to);
+        (void)fputs(request->policy < 0
+                        ? "a whole job: what the line does not say is Megatron-LM's default\n"
+                        : "what is left open is the framework's default\n",
+                    to);
         label = "";
+    }
+    if (rk_request_policy(request) == RK_POLICY_OBSERVED) {
+        rk_write_label(to, "observed");
+        (void)fputs("what is left open is inferred, as of a run that ran\n", to);
     }
     if (line->plain_states) {
         rk_write_label(to, label);
@@ -218,8 +226,13 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
         rk_write_label(to, "");
         (void)fprintf(to, "%s\n", reason);
     }
+    if (request->settings) {
+        char settings[RK_WORDS_SIZE];
+        rk_write_label(to, "set");
+        (void)fprintf(to, "%s\n", rk_json_printable(request->settings, settings, sizeof(settings)));
+    }
     write_assumed(to, request, inputs);
-    write_launch(to, &request->line);
+    write_launch(to, request);
 }
 
 /* Writes a field of a strategy behind a comma. */
@@ -228,6 +241,27 @@ static void write_field(FILE *to, const rk_strategy *s, const char *key)
     char text[RK_STRATEGY_TEXT_SIZE];
     const size_t field = rk_find_strategy_field(key);
     (void)fprintf(to, ", %s %s", rk_strategy_label(field), rk_strategy_text(s, field, text));
+}
+
+void rk_write_origins(FILE *to, const rk_origins *origins)
+{
+    static const rk_origin shown[] = {RK_ORIGIN_STATED, RK_ORIGIN_SEARCHED, RK_ORIGIN_INFERRED,
+                                      RK_ORIGIN_ASSUMED};
+    for (size_t i = 0; i < COUNT(shown); i++) {
+        bool any = false;
+        for (size_t field = 0; field < RK_STRATEGY_FIELD_COUNT; field++) {
+            if (origins->of[field] == shown[i]) {
+                if (!any) {
+                    rk_write_label(to, rk_origin_names[shown[i]]);
+                }
+                (void)fprintf(to, "%s%s", any ? ", " : "", rk_strategy_key(field));
+                any = true;
+            }
+        }
+        if (any) {
+            (void)fputc('\n', to);
+        }
+    }
 }
 
 void rk_write_strategy(FILE *to, const rk_strategy *s)

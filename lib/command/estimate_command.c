@@ -31,6 +31,7 @@ static const rk_option estimate_options[] = {
      .help = "list the operators of one micro-batch: sizes, FLOPs, bytes, messages, time"},
     RK_OPTIONS_OF_SYNC,
     RK_OPTION_EMIT,
+    RK_OPTION_COMPLETE,
 };
 
 /* The question and the answer. */
@@ -103,6 +104,9 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         return RK_OK;
     }
     rk_write_strategy(to, &answer->strategy);
+    if (e->request->explain) {
+        rk_write_origins(to, &e->found.origins);
+    }
     (void)fputc('\n', to);
     rk_write_summary(to, e->inputs, answer);
     (void)fputc('\n', to);

@@ -23,6 +23,7 @@ static const rk_option fit_options[] = {
      .max = 4096,
      .value = "N",
      .help = "threads for a search; default: one per core"},
+    RK_OPTION_COMPLETE,
 };
 
 static bool fits(const rk_fit *fit)

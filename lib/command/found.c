@@ -40,13 +40,17 @@ static rk_status search_strategy(rk_job *job, const rk_request *request, const r
 rk_status rk_found_fill(rk_job *job, const rk_request *request, const rk_inputs *inputs,
                         rk_found *found, rk_error *err)
 {
-    *found = (rk_found){.searched = !rk_request_is_strategy(request, &inputs->model)};
+    *found = (rk_found){.searched = !inputs->completed.done &&
+                                    !rk_request_is_strategy(request, &inputs->model)};
     if (found->searched) {
-        return search_strategy(job, request, inputs, &found->plan, err);
+        const rk_status searched = search_strategy(job, request, inputs, &found->plan, err);
+        found->origins = found->plan.space.origins;
+        return searched;
     }
     rk_strategy strategy;
     const rk_setting setting = rk_setting_of(request, inputs);
-    const rk_status status = rk_request_strategy(request, inputs, &strategy, err);
+    const rk_status status =
+        rk_request_complete_strategy(request, inputs, &strategy, &found->origins, err);
     return status ? status : rk_answer_fill(&setting, &strategy, &found->given, err);
 }
 
@@ -131,5 +135,8 @@ void rk_found_write_json(rk_json_writer *writer, const rk_found *found)
         rk_search_write_json(writer, plan);
         write_keys(writer, "given", sets.given);
         write_keys(writer, "searched", sets.open);
+    }
+    if (rk_found_answer(found)) {
+        rk_origins_write_json(writer, &found->origins);
     }
 }

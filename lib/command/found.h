@@ -12,7 +12,8 @@ typedef struct rk_found {
     bool searched; /* the command line leaves choices open; `plan` has the fastest that fits, or
                       what is missing */
     rk_plan_answer plan;
-    rk_answer given; /* of a strategy that was given */
+    rk_answer given;    /* of a strategy that was given */
+    rk_origins origins; /* where the fields of either come from */
 } rk_found;
 
 /*

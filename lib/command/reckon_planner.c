@@ -119,6 +119,9 @@ static void write_best_json(rk_json_writer *writer, const rk_asked *asked)
 static void write_strategies_json(rk_json_writer *writer, const rk_asked *asked)
 {
     const rk_plan_answer *plan = &asked->reckoning;
+    if (plan->answer_count > 0) {
+        rk_origins_write_json(writer, &plan->space.origins);
+    }
     rk_json_open_member(writer, "strategies", "[");
     for (size_t i = 0; i < plan->answer_count; i++) {
         rk_json_item(writer);

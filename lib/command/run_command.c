@@ -36,6 +36,7 @@
     }
 
 static const rk_option run_options[] = {
+    RK_OPTION_COMPLETE,
     ABOVE("tokens", tokens, "N", "tokens to train on, such as 15T", .group = "Length of the run",
           .common = true),
     ABOVE("steps", steps, "N", "steps to train for, in place of --tokens"),

@@ -19,6 +19,7 @@ enum { PICTURE_MAX = 100000 }; /* most operations in a picture: more would be to
 
 static const rk_option timeline_options[] = {
     RK_OPTIONS_OF_SEARCH,
+    RK_OPTION_COMPLETE,
 };
 
 /* The question and the answer. */

@@ -11,6 +11,7 @@ typedef struct rk_validate_request {
     const char *runs, *only, *sources, *output, *plot, *residuals, *intervals, *figures;
     int split;   /* index of the split; -1: all */
     unsigned by; /* rk_dimension, a bit each */
+    int options; /* an rk_case_extent; -1: none */
     bool rows, json, csv, whole;
 } rk_validate_request;
 

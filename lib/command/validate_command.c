@@ -7,6 +7,7 @@
 #include "command/whole_runs.h"
 #include "io/json.h"
 #include "job/output_form.h"
+#include "request/case_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,14 @@ static const rk_option validate_options[] = {
      .type = RK_OPTION_FLAG,
      .offset = PLACE(rows),
      .help = "print every run, with the main parts of its predicted time"},
+    {.name = "options",
+     .type = RK_OPTION_CHOICE,
+     .offset = PLACE(options),
+     .choices = rk_case_extent_names,
+     .value = "NAME",
+     .help =
+         "with --json, list for every run the options with which 'reckon estimate' predicts the "
+         "same step: of the whole strategy, or what its row states"},
     {.name = "whole",
      .type = RK_OPTION_FLAG,
      .offset = PLACE(whole),
@@ -237,6 +246,7 @@ static void init_validate(void *arguments)
 {
     rk_validate_request *request = arguments;
     request->split = -1;
+    request->options = -1;
     request->output = "-";
     request->by = 1u << RK_BY_SOURCE | 1u << RK_BY_KIND;
 }
@@ -271,6 +281,9 @@ static rk_status check_request(void *arguments, rk_error *err)
     const rk_status status = settle_files(request, err);
     if (status) {
         return status;
+    }
+    if (request->options >= 0 && !request->json) {
+        return rk_fail(err, RK_ERR_INVALID, "--options needs --json");
     }
     if (request->figures && (request->split >= 0 || request->only || request->csv)) {
         return rk_fail(err, RK_ERR_INVALID,

@@ -2,8 +2,10 @@
 /* `reckon validate` for programs: JSON, and a table of all runs. */
 #include "command/validate.h"
 
+#include "base/error.h"
 #include "io/csv_out.h"
 #include "io/json_write.h"
+#include "request/case_options.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -342,10 +344,39 @@ static void write_remarks(rk_json_writer *w, const char *key, const rk_remark *r
     rk_json_close(w, "]");
 }
 
-static void write_rows(rk_json_writer *w, const rk_comparison *comparison)
+/* The member "options" of a row: words of a command line. */
+static rk_status write_options(rk_json_writer *w, const rk_validation *v, const rk_compared *row,
+                               rk_run_case *scratch, rk_error *err)
 {
+    rk_case_options options = {.count = 0};
+    rk_status status = rk_run_case_fill(&v->sources, row->table, row->row, scratch, err);
+    status = status ? status
+                    : rk_case_options_of(&v->sources, row->table, row->row, scratch,
+                                         (rk_case_extent)v->request->options, &options, err);
+    const char *word = (const char *)options.words.data;
+    rk_json_open_member(w, "options", "[");
+    for (size_t i = 0; i < 2 * options.count && !status; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "--%.60s", word);
+        if (i % 2 == 0 || word[0]) { /* flags have no value */
+            rk_json_item(w);
+            rk_json_text(w, i % 2 == 0 ? name : word);
+        }
+        word += strlen(word) + 1;
+    }
+    rk_json_close(w, "]");
+    rk_bytes_clear(&options.words);
+    return status;
+}
+
+static rk_status write_rows(rk_json_writer *w, const rk_validation *v, rk_error *err)
+{
+    const rk_comparison *comparison = &v->comparison;
+    rk_run_case *scratch = malloc(sizeof(*scratch));
+    rk_status status =
+        scratch ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the options");
     rk_json_open_member(w, "rows", "[");
-    for (size_t i = 0; i < comparison->count; i++) {
+    for (size_t i = 0; i < comparison->count && !status; i++) {
         const rk_compared *row = &comparison->rows[i];
         if (!row->selected) {
             continue;
@@ -358,9 +389,14 @@ static void write_rows(rk_json_writer *w, const rk_comparison *comparison)
                 write_value(w, rk_compared_columns[field].name, &value);
             }
         }
+        if (row->predicted && v->request->options >= 0) {
+            status = write_options(w, v, row, scratch, err);
+        }
         rk_json_close(w, "}");
     }
     rk_json_close(w, "]");
+    free(scratch);
+    return status;
 }
 
 /* Columns that mean nothing to reckon, and tables that measure nothing. */
@@ -425,7 +461,11 @@ rk_status rk_validation_write_json(const rk_job *job, const rk_validation *v, rk
     }
     write_remarks(&w, "left_out", remarks, rk_validation_left_out(v, remarks));
     write_remarks(&w, "assumed", remarks, rk_validation_assumed(v, remarks));
-    write_rows(&w, &v->comparison);
+    status = write_rows(&w, v, err);
+    if (status) {
+        rk_out_abandon(out);
+        return status;
+    }
     rk_json_close(&w, "}");
     rk_out_text(out, "\n");
     return rk_out_close(out, err);

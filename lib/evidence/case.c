@@ -3,7 +3,8 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "base/units.h"
-#include "evidence/case_parts.h"
+#include "completion/infer.h"
+#include "evidence/facts.h"
 #include "layer/precision.h"
 #include "system/flash_lent.h"
 
@@ -13,15 +14,80 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A run while its row is read. */
+typedef struct filling {
+    rk_run_case *run;
+    rk_run_facts facts;
+    uint64_t assumed; /* bits of columns */
+    rk_system system; /* the run's own */
+    rk_stack stack;
+    rk_inference inference;
+} filling;
+
+/* Degrees and batch, where the row states them. */
+static rk_status read_degrees(const rk_run_table *table, size_t row, rk_known *out, rk_error *err)
+{
+    const struct {
+        rk_run_column column;
+        int64_t *place;
+    } list[] = {
+        {RK_RUN_ACCELERATORS, &out->ranks},
+        {RK_RUN_TP, &out->tp},
+        {RK_RUN_PP, &out->pp},
+        {RK_RUN_VP, &out->vp},
+        {RK_RUN_CP, &out->cp},
+        {RK_RUN_EP, &out->ep},
+        {RK_RUN_ETP, &out->etp},
+        {RK_RUN_DP, &out->dp},
+        {RK_RUN_MICRO_BATCH, &out->micro_batch},
+        {RK_RUN_GLOBAL_BATCH, &out->global_batch},
+    };
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+        double value = (double)*list[i].place; /* by a rule */
+        rk_status status = rk_run_number(table, row, list[i].column, &value, err);
+        if (status) {
+            return status;
+        }
+        if (value > RK_DEGREE_MOST) {
+            return rk_fail(err, RK_ERR_INVALID, "column %s: expected at most %d",
+                           rk_run_column_names[list[i].column], RK_DEGREE_MOST);
+        }
+        *list[i].place = (int64_t)value;
+    }
+    if (out->ranks < 1 || out->global_batch < 1) {
+        return rk_fail(err, RK_ERR_INVALID, "%s not stated",
+                       out->ranks < 1 ? "number of accelerators" : "batch");
+    }
+    return RK_OK;
+}
+
+/* Layers of each stage, where the row states them: "6+9+9+8". */
+static rk_status read_stages(const rk_run_table *table, size_t row, rk_known *f, rk_error *err)
+{
+    const char *cell = rk_run_cell(table, row, RK_RUN_STAGE_LAYERS);
+    f->stage_count = 0;
+    while (*cell) {
+        char *end = NULL;
+        const long layers = strtol(cell, &end, 10);
+        if (end == cell || layers < 0 || layers > RK_LAYER_MAX || (*end && *end != '+') ||
+            (*end && !end[1]) || f->stage_count == RK_KNOWN_STAGES_MAX) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "column stage_layers: expected the layers of up to %d stages such as "
+                           "6+9+9+8, found '%.60s'",
+                           RK_KNOWN_STAGES_MAX, rk_run_cell(table, row, RK_RUN_STAGE_LAYERS));
+        }
+        f->stages[f->stage_count++] = (int16_t)layers;
+        cell = end + (*end == '+');
+    }
+    return RK_OK;
+}
+
 static rk_status set_documents(const rk_run_sources *sources, const rk_run_facts *facts,
                                rk_run_case *out, rk_error *err)
 {
     out->stack = rk_run_place(sources->stack_names, sources->stack_count, facts->stack);
     out->system = rk_run_place(sources->system_names, sources->system_count, facts->system);
-    out->network_bandwidth = 1e9 * facts->network_bandwidth;
-    out->power = facts->power;
-    out->memory_bandwidth = 1e9 * facts->memory_bandwidth;
-    out->memory_usable = GIB * facts->memory_usable;
+    rk_run_machine_of(facts, &out->machine);
     if (out->system < 0) {
         return rk_fail(err, RK_ERR_INVALID,
                        "accelerator without a document; name one in the column system");
@@ -34,7 +100,7 @@ static rk_status read_node(const rk_run_table *table, size_t row, rk_run_case *o
 {
     double node = 0;
     const rk_status status = rk_run_number(table, row, RK_RUN_PER_NODE, &node, err);
-    out->node = node >= 1 && node <= RK_RUN_DEGREE_MOST ? (int64_t)node : 0;
+    out->machine.node = node >= 1 && node <= RK_DEGREE_MOST ? (int64_t)node : 0;
     return status;
 }
 
@@ -76,14 +142,15 @@ static rk_status set_measured(const rk_run_table *table, size_t row, const rk_ru
 static uint64_t guessed_framework(const rk_run_table *table, size_t row)
 {
     const bool known = rk_run_framework(rk_run_cell(table, row, RK_RUN_FRAMEWORK)) != NULL;
-    return known || rk_run_cell(table, row, RK_RUN_STACK)[0] ? 0 : rk_run_bit(RK_RUN_FRAMEWORK);
+    return known || rk_run_cell(table, row, RK_RUN_STACK)[0] ? 0
+                                                             : rk_run_column_bit(RK_RUN_FRAMEWORK);
 }
 
 /* The filled-in columns that matter to the run. */
 static uint64_t that_matter(uint64_t assumed, const rk_strategy *s)
 {
-    return assumed & ~(s->tp > 1 ? 0 : rk_run_bit(RK_RUN_SP)) &
-           ~(s->pp > 1 ? 0 : rk_run_bit(RK_RUN_VP));
+    return assumed & ~(s->tp > 1 ? 0 : rk_run_column_bit(RK_RUN_SP)) &
+           ~(s->pp > 1 ? 0 : rk_run_column_bit(RK_RUN_VP));
 }
 
 static void name_assumed(uint64_t assumed, char out[RK_RUN_NOTE_SIZE])
@@ -111,10 +178,11 @@ static void set_group(const rk_run_table *table, size_t row, const rk_run_facts 
 
 /* Columns that decide how much memory a run needs. */
 #define DECIDE_MEMORY                                                                              \
-    (rk_run_bit(RK_RUN_TP) | rk_run_bit(RK_RUN_PP) | rk_run_bit(RK_RUN_VP) |                       \
-     rk_run_bit(RK_RUN_CP) | rk_run_bit(RK_RUN_EP) | rk_run_bit(RK_RUN_SP) |                       \
-     rk_run_bit(RK_RUN_SHARDING) | rk_run_bit(RK_RUN_MICRO_BATCH) | rk_run_bit(RK_RUN_RECOMPUTE) | \
-     rk_run_bit(RK_RUN_PRECISION) | rk_run_bit(RK_RUN_VOCAB) | rk_run_bit(RK_RUN_HEADS))
+    (rk_run_column_bit(RK_RUN_TP) | rk_run_column_bit(RK_RUN_PP) | rk_run_column_bit(RK_RUN_VP) |  \
+     rk_run_column_bit(RK_RUN_CP) | rk_run_column_bit(RK_RUN_EP) | rk_run_column_bit(RK_RUN_SP) |  \
+     rk_run_column_bit(RK_RUN_SHARDING) | rk_run_column_bit(RK_RUN_MICRO_BATCH) |                  \
+     rk_run_column_bit(RK_RUN_RECOMPUTE) | rk_run_column_bit(RK_RUN_PRECISION) |                   \
+     rk_run_column_bit(RK_RUN_VOCAB) | rk_run_column_bit(RK_RUN_HEADS))
 
 /* Adds a column to those that are assumed, where it is one. */
 static bool note(bool assumed, const char *name, char out[RK_RUN_NOTE_SIZE])
@@ -141,69 +209,17 @@ static bool states(const rk_run_table *table, size_t row, const char *fact)
  * name or that keep single tensors, or where a row only says "selective".  The step is predicted
  * with them.
  */
-static bool guesses_modules(const rk_run_filling *f, const rk_run_table *table, size_t row)
+static bool guesses_modules(const filling *f, const rk_run_table *table, size_t row)
 {
-    const bool open = f->facts.recompute == RK_REC_SELECTIVE && f->facts.modules &&
+    const bool open = f->facts.known.recompute == RK_REC_SELECTIVE && f->facts.known.modules &&
                       states(table, row, "recompute") && !states(table, row, "recompute_modules");
     return open || strstr(rk_run_cell(table, row, RK_RUN_INFERRED), "recompute_modules") != NULL;
 }
 
-/* Estimates the run with settings of 8 bits; the change of its stack is the last one. */
-static rk_estimate estimate_with(const rk_run_filling *f, bool low_activations,
-                                 bool transposes_again)
-{
-    static const rk_run_change again = {
-        .offset = offsetof(rk_stack, transposes_again), .boolean = true, .value = 1};
-    rk_run_case *run = f->run;
-    run->strategy.low_activations = low_activations;
-    if (transposes_again) {
-        run->changes[run->change_count++] = again;
-    }
-    return rk_run_estimate_now(f);
-}
-
-/*
- * Settings of training in 8 bits that decide whether a run fits and of which its row says nothing:
- * inputs of gated activations in 8 bits, and transposed copies of weights that are made in every
- * backward pass instead of kept (Megatron Core: activation_func_fp8_input_store,
- * disable_parameter_transpose_cache).  A run that fits in no other way had them: of the fastest
- * step that fits, or else of the fastest that runs at all.
- */
-static bool take_settings(const rk_run_filling *f, const rk_run_table *table, size_t row,
-                          char out[RK_RUN_NOTE_SIZE])
-{
-    enum { LOW = 1, AGAIN = 2, WAYS = 4 };
-    static const char *const names[WAYS] = {"", "low_activations", "transposed weights",
-                                            "low_activations, transposed weights"};
-    rk_run_case *run = f->run;
-    const bool stated = run->strategy.low_activations;
-    const bool open =
-        !stated && !states(table, row, "low_activations") && run->model.types[0].ffn.gated;
-    const int changes = run->change_count;
-    const rk_estimate usual = estimate_with(f, stated, false);
-    double least[2] = {(double)INFINITY, (double)INFINITY}; /* of those that fit, that run */
-    int best[2] = {0, 0};
-    for (int way = 1; way < WAYS && rk_is_low(run->strategy.precision); way++) {
-        if ((way & LOW && !open) || (way & AGAIN && changes == RK_RUN_CHANGE_MAX)) {
-            continue;
-        }
-        const rk_estimate e = estimate_with(f, way & LOW || stated, way & AGAIN);
-        const int runs = e.fits ? 0 : 1;
-        run->change_count = changes;
-        if ((e.fits || (e.thrashes && !usual.thrashes)) && e.step < least[runs]) {
-            least[runs] = e.step;
-            best[runs] = way;
-        }
-    }
-    const int taken = usual.fits ? 0 : best[0] ? best[0] : best[1];
-    (void)estimate_with(f, taken & LOW || stated, taken & AGAIN);
-    return note(taken > 0, names[taken], out);
-}
-
 /* Whether it fits, or runs short of memory. */
-static bool runs_now(const rk_run_filling *f)
+static bool runs_now(const filling *f)
 {
-    const rk_estimate e = rk_run_estimate_now(f);
+    const rk_estimate e = rk_infer_estimate(&f->inference);
     return e.fits || e.thrashes;
 }
 
@@ -220,55 +236,132 @@ static bool lends_kernel(const rk_run_sources *sources, const rk_run_case *run)
  * Whether a run of unknown software fits with the leanest states that some keep, all in 16 bits,
  * and not with those that are assumed.
  */
-static bool rests_on_framework(const rk_run_filling *f)
+static bool rests_on_framework(filling *f)
 {
-    rk_run_case *run = f->run;
-    const rk_state_recipe assumed = run->strategy.states;
-    const bool unknown = f->assumed & rk_run_bit(RK_RUN_FRAMEWORK);
+    rk_state_recipe *states = &f->inference.strategy.states;
+    const rk_state_recipe assumed = *states;
+    const bool unknown = f->assumed & rk_run_column_bit(RK_RUN_FRAMEWORK);
     if (!unknown || runs_now(f)) {
         return false;
     }
-    run->strategy.states.weight = run->strategy.states.gradient = rk_min(assumed.gradient, 2);
-    run->strategy.states.optimizer = rk_min(assumed.optimizer, 4);
+    states->weight = states->gradient = rk_min(assumed.gradient, 2);
+    states->optimizer = rk_min(assumed.optimizer, 4);
     const bool fits = runs_now(f);
-    run->strategy.states = assumed;
+    *states = assumed;
     return fits;
 }
 
-rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *table, size_t row,
-                           rk_run_case *out, rk_error *err)
+rk_status rk_run_known_of(const rk_run_table *table, size_t row, uint64_t assumed, rk_known *known,
+                          rk_error *err)
+{
+    known->guesses_recompute = assumed & rk_run_column_bit(RK_RUN_RECOMPUTE);
+    known->guesses_sharding = assumed & rk_run_column_bit(RK_RUN_SHARDING);
+    known->states_activations = states(table, row, "low_activations");
+    const rk_status status = read_degrees(table, row, known, err);
+    return status ? status : read_stages(table, row, known, err);
+}
+
+/* Completes the strategy, and notes the columns that were filled in. */
+static rk_status infer(const rk_run_sources *sources, filling *f, bool *no_memory, rk_error *err)
+{
+    static const struct {
+        const char *field;
+        rk_run_column column;
+    } columns[] = {{"tp", RK_RUN_TP}, {"pp", RK_RUN_PP}, {"cp", RK_RUN_CP},
+                   {"ep", RK_RUN_EP}, {"vp", RK_RUN_VP}, {"micro_batch", RK_RUN_MICRO_BATCH}};
+    rk_run_case *run = f->run;
+    rk_inference *i = &f->inference;
+    rk_run_system(run, &sources->systems[run->system], &f->system);
+    f->stack = sources->stacks[run->stack];
+    rk_run_changes_apply(&run->changes, &f->stack);
+    *i = (rk_inference){.model = &run->model,
+                        .system = &f->system,
+                        .stack = &f->stack,
+                        .known = f->facts.known,
+                        .no_memory = no_memory,
+                        .origins = rk_origins_default()};
+    const rk_status status = rk_infer_strategy(i, err);
+    if (status) {
+        return status;
+    }
+    for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
+        const rk_origin origin = rk_origin_of(&i->origins, columns[c].field);
+        const bool filled = origin == RK_ORIGIN_INFERRED || origin == RK_ORIGIN_ASSUMED;
+        f->assumed |= filled ? rk_run_column_bit((int)columns[c].column) : 0;
+    }
+    if (i->transposes_again) {
+        f->stack.transposes_again = true;
+        run->changes.list[run->changes.count++] = (rk_run_change){
+            .offset = offsetof(rk_stack, transposes_again), .boolean = true, .value = 1};
+    }
+    run->strategy = i->strategy;
+    run->whole_states = i->known.states;
+    run->whole_states.gradient += i->strategy.dp > 1 ? i->known.bucket_bytes : 0;
+    memcpy(run->layout, i->layout, sizeof(run->layout));
+    run->strategy.layout = run->strategy.layout_count > 0 ? run->layout : NULL;
+    run->settled = i->recompute_inferred;
+    return RK_OK;
+}
+
+/* Names the settings of 8 bits that were filled in. */
+static bool note_settings(const rk_inference *run, char out[RK_RUN_NOTE_SIZE])
+{
+    const bool low = run->strategy.low_activations && !run->known.low_activations;
+    return note(run->settings_inferred,
+                low ? run->transposes_again ? "low_activations, transposed weights"
+                                            : "low_activations"
+                    : "transposed weights",
+                out);
+}
+
+static rk_status fill(const rk_run_sources *sources, const rk_run_table *table, size_t row,
+                      filling *f, rk_error *err)
 {
     bool no_memory = false;
-    rk_run_filling f = {.sources = sources, .run = out, .no_memory = &no_memory};
-    out->settled = false;
-    rk_status status = rk_run_facts_of(sources, table, row, &f.facts, out, &f.assumed, err);
-    status = status ? status : rk_run_facts_named(table, row, &f.facts, err);
-    set_group(table, row, &f.facts, out);
-    if (!status && f.facts.unsupported[0]) {
-        status = rk_fail(err, RK_ERR_INVALID, "%s", f.facts.unsupported);
+    rk_run_case *out = f->run;
+    rk_status status = rk_run_facts_of(sources, RK_RUN_RULES_ALL, table, row, &f->facts,
+                                       &out->changes, &f->assumed, err);
+    status = status ? status : rk_run_facts_named(table, row, &f->facts, err);
+    set_group(table, row, &f->facts, out);
+    if (!status && f->facts.unsupported[0]) {
+        status = rk_fail(err, RK_ERR_INVALID, "%s", f->facts.unsupported);
     }
-    status = status ? status : rk_run_read_degrees(table, row, &f.d, err);
+    status = status ? status : rk_run_known_of(table, row, f->assumed, &f->facts.known, err);
     status = status ? status : read_node(table, row, out, err);
-    status = status ? status : rk_run_read_stages(table, row, &f, err);
-    status = status ? status
-                    : rk_run_model_of(sources, table, row, &f.facts, &out->model, &f.assumed, err);
-    status = status ? status : set_documents(sources, &f.facts, out, err);
-    f.assumed |= guessed_framework(table, row);
-    status = status ? status : rk_run_fill_strategy(&f, err);
+    status = status
+                 ? status
+                 : rk_run_model_of(sources, table, row, &f->facts, &out->model, &f->assumed, err);
+    status = status ? status : set_documents(sources, &f->facts, out, err);
+    f->assumed |= guessed_framework(table, row);
+    status = status ? status : infer(sources, f, &no_memory, err);
     if (status) {
         return no_memory ? rk_fail(err, RK_ERR_MEMORY, "not enough memory to predict a run")
                          : status;
     }
-    const uint64_t assumed = that_matter(f.assumed, &out->strategy);
+    const uint64_t assumed = that_matter(f->assumed, &out->strategy);
     name_assumed(assumed, out->assumed);
     out->filled = assumed != 0;
-    out->unsure = note(guesses_modules(&f, table, row), "recompute_modules", out->assumed) ||
-                  take_settings(&f, table, row, out->assumed) || (assumed & DECIDE_MEMORY) ||
-                  rests_on_framework(&f);
+    out->unsure = note(guesses_modules(f, table, row), "recompute_modules", out->assumed) ||
+                  note_settings(&f->inference, out->assumed) || (assumed & DECIDE_MEMORY) ||
+                  rests_on_framework(f);
     if (no_memory) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory to predict a run");
     }
     (void)note(lends_kernel(sources, out), "rates of attention_kernel", out->assumed);
     const double peak = sources->systems[out->system].accelerator.gemm[RK_BF16].peak;
-    return set_measured(table, row, &f.facts, peak, out, err);
+    return set_measured(table, row, &f->facts, peak, out, err);
+}
+
+rk_status rk_run_case_fill(const rk_run_sources *sources, const rk_run_table *table, size_t row,
+                           rk_run_case *out, rk_error *err)
+{
+    filling *f = calloc(1, sizeof(*f)); /* too large for the stack of a thread */
+    if (!f) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to predict a run");
+    }
+    f->run = out;
+    out->settled = false;
+    const rk_status status = fill(sources, table, row, f, err);
+    free(f);
+    return status;
 }

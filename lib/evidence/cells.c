@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "evidence/facts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,18 @@ static const struct {
     {"sharding", "fsdp2", "all"},
     {"sharding", "megatronfsdp", "all"},
     {"sharding", "optimgradsparams", "all"},
+    {"sharding", "0", "none"},
+    {"sharding", "1", "optimizer"},
+    {"sharding", "2", "gradients"},
+    {"sharding", "3", "all"},
+    {"recompute_modules", "coreattn", "core_attention"},
+    {"recompute_modules", "layernorm", "norm"},
+    {"recompute_modules", "act", "activation"},
+    {"recompute_modules", "moeact", "activation"},
+    {"recompute_modules", "mlaupproj", "mla_up"},
+    {"cp_kind", "allgather", "all_gather"},
+    {"rank_order", "tpcpepdppp", "tp-cp-dp-pp"},
+    {"rank_order", "tpcpepppdp", "tp-cp-pp-dp"},
     {"recompute", "true", "full"},
     {"recompute", "false", "none"},
     {"precision", "bfloat16", "bf16"},
@@ -103,12 +116,14 @@ static json_t *number_of(const char *cell, bool whole)
 }
 
 /* "norm+mlp" */
-static json_t *list_of(const char *cell)
+static json_t *list_of(const char *column, const char *cell)
 {
+    char name[CELL_MAX];
     json_t *list = json_array();
     while (list && *cell) {
         const size_t length = strcspn(cell, "+");
-        if (json_array_append_new(list, json_stringn(cell, length))) {
+        (void)snprintf(name, sizeof(name), "%.*s", (int)length, cell);
+        if (json_array_append_new(list, name_of(column, name))) {
             json_decref(list);
             return NULL;
         }
@@ -129,9 +144,18 @@ static json_t *value_of(const rk_field *field, const char *cell)
     case RK_FIELD_ENUM:
         return name_of(field->name, cell);
     default:
-        return length > 8 && strcmp(field->name + length - 8, "_modules") == 0 ? list_of(cell)
-                                                                               : json_string(cell);
+        return length > 8 && strcmp(field->name + length - 8, "_modules") == 0
+                   ? list_of(field->name, cell)
+                   : json_string(cell);
     }
+}
+
+static bool is_ascii(const char *text)
+{
+    while (*text && (unsigned char)*text < 0x80) {
+        text++;
+    }
+    return *text == '\0';
 }
 
 rk_status rk_run_facts_read(const rk_run_table *table, size_t row, rk_run_facts *facts,
@@ -145,7 +169,9 @@ rk_status rk_run_facts_read(const rk_run_table *table, size_t row, rk_run_facts 
         }
         json_t *value = value_of(field, cell);
         if (!value) {
-            return rk_fail(err, RK_ERR_INVALID, "column %s: not UTF-8", field->name);
+            return is_ascii(cell)
+                       ? rk_fail(err, RK_ERR_MEMORY, "not enough memory to read a row")
+                       : rk_fail(err, RK_ERR_INVALID, "column %s: not UTF-8", field->name);
         }
         rk_error fault;
         const rk_status status = rk_field_read(value, field->name, field, facts, &fault);

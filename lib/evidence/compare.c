@@ -85,7 +85,9 @@ static void set_prediction(const rk_run_case *run, const rk_run_prediction *p, r
     }
 }
 
-static void compare_row(const rk_run_sources *sources, rk_run_case *scratch, rk_compared *c)
+/* Only want of memory is an error: what cannot be predicted is left out with its reason. */
+static rk_status compare_row(const rk_run_sources *sources, rk_run_case *scratch, rk_compared *c,
+                             rk_error *error)
 {
     rk_run_prediction prediction;
     rk_error err;
@@ -98,12 +100,16 @@ static void compare_row(const rk_run_sources *sources, rk_run_case *scratch, rk_
         set_nodes(c);
         status = rk_run_predict_exact(sources, scratch, NULL, NULL, &prediction, &err);
     }
+    if (status == RK_ERR_MEMORY) {
+        return rk_fail(error, status, "%s", err.message);
+    }
     if (status) {
         (void)snprintf(c->reason, sizeof(c->reason), "%.60s%s%.*s", err.path,
                        err.path[0] ? ": " : "", RK_COMPARED_TEXT - 64, err.message);
     } else {
         set_prediction(scratch, &prediction, c);
     }
+    return RK_OK;
 }
 
 /* Marks the rows of sources that report runs which ran out of memory. */
@@ -144,16 +150,21 @@ rk_status rk_compare_runs(const rk_run_sources *sources, const rk_run_table *tab
         rk_comparison_clear(out);
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the comparison");
     }
+    rk_status status = RK_OK;
     for (size_t i = 0; i < table_count; i++) {
-        for (size_t row = 0; row < tables[i].rows; row++) {
+        for (size_t row = 0; row < tables[i].rows && !status; row++) {
             rk_compared *c = &out->rows[out->count++];
             c->table = &tables[i];
             c->row = row;
-            compare_row(sources, scratch, c);
+            status = compare_row(sources, scratch, c, err);
             c->selected = is_selected(c, selection);
         }
     }
     free(scratch);
+    if (status) {
+        rk_comparison_clear(out);
+        return status;
+    }
     set_labelled(out);
     return rk_null_model(out, err);
 }

@@ -3,6 +3,7 @@
 #ifndef RK_EVIDENCE_FACTS_H
 #define RK_EVIDENCE_FACTS_H
 
+#include "completion/known.h"
 #include "evidence/runs.h"
 #include "io/fields.h"
 
@@ -27,40 +28,8 @@ typedef struct rk_run_facts {
     int64_t vocab;        /* where the row prints none */
     int64_t dense_layers; /* leading dense layers; -1: as in the catalogue, or none */
     bool mtp, hybrid;
-    /* Strategy. */
-    int64_t micro_batch, vp, ep, etp; /* 0: none */
-    bool layer_chunks;                /* of a layer each, where the row states none */
-    int schedule;                     /* 1 + rk_schedule_kind; 0: as vp says */
-    int64_t replicas;                 /* HSDP; 0: none */
-    int64_t slice;           /* accelerators that share states where all are sharded; 0: all */
-    bool keeps_gathered;     /* FSDP2 under pipelines */
-    bool stage_microbatches; /* number of micro-batches equals pipeline ranks, if their size is not
-                                stated */
-    bool no_accumulation;    /* a step is one microbatch, whatever is printed */
-    bool sp;
-    rk_cp_kind cp_kind;
-    rk_rank_order order;
-    rk_sharding sharding;
-    int64_t shard_ranks; /* of a group that shards; 0: all data-parallel ranks */
-    rk_recompute_kind recompute;
-    unsigned modules;
-    int64_t recompute_every; /* of full recompute: one layer in so many; 0: all */
-    rk_precision precision;
-    rk_fp8_recipe fp8_recipe;
-    bool low_weights, low_activations;
-    rk_attention_kernel kernel;
-    bool flash_attention, tp_overlap, grad_overlap, param_overlap, moe_overlap;
-    bool graph_capture, graph_step;
-    bool offload_activations;
-    int64_t offload_layers;
-    bool split_by_weight;  /* stages filled as nanotron does */
-    bool short_last_stage; /* a layout by hand: fewer layers beside the loss */
-    double capacity_factor;
-    int routing;       /* of tokens to experts: uniform, or in turn; rules read it */
-    int64_t lora_rank; /* 0: all weights learn */
-    unsigned lora_modules;
-    rk_state_recipe states;
-    double bucket_bytes; /* per parameter, besides, with data parallelism */
+    rk_known known; /* the strategy */
+    int routing;    /* of tokens to experts: uniform, or in turn; rules read it */
 } rk_run_facts;
 
 /* The values before any rule. */
@@ -83,19 +52,34 @@ const char *rk_run_framework(const char *cell);
 /* A rule of the document. */
 struct rk_run_rule {
     const json_t *match, *set, *assume; /* in the document; NULL: none */
-    rk_run_change changes[RK_RUN_CHANGE_MAX];
-    int change_count;
+    rk_run_changes changes;
 };
 
 /* Whether a rule applies to a row. */
 bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, size_t row);
 
 /*
- * Applies all rules to a row; the changes of its stack go into the case. *assumed gets a bit (1 <<
- * rk_run_column) for each column that was filled in.
+ * Applies all rules to a row, or only those that read a cell that it has besides those of what ran
+ * (model, accelerator, framework and its date).  *assumed gets a bit (1 << rk_run_column) for each
+ * column that was filled in.
  */
-rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
-                          rk_run_facts *facts, rk_run_case *out, uint64_t *assumed, rk_error *err);
+typedef enum rk_run_rules { RK_RUN_RULES_ALL, RK_RUN_RULES_OF_CELLS } rk_run_rules;
+rk_status rk_run_facts_of(const rk_run_sources *sources, rk_run_rules which,
+                          const rk_run_table *table, size_t row, rk_run_facts *facts,
+                          rk_run_changes *changes, uint64_t *assumed, rk_error *err);
+
+/* Reads the rules alone, without the documents that they name. */
+rk_status rk_run_rules_load(rk_run_sources *sources, rk_error *err);
+
+/* The machine that facts describe; its node is not one of them, and kept. */
+void rk_run_machine_of(const rk_run_facts *facts, rk_run_machine *machine);
+
+/*
+ * What a row says of the strategy besides facts: degrees, batch, stages, and what the rules only
+ * assumed of it.
+ */
+rk_status rk_run_known_of(const rk_run_table *table, size_t row, uint64_t assumed, rk_known *known,
+                          rk_error *err);
 
 /* Fills the architecture of a row; *assumed gets a bit for each column that was filled in. */
 rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,

@@ -7,38 +7,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+void rk_run_machine_apply(const rk_run_machine *machine, rk_system *system)
+{
+    if (machine->node > 0) {
+        (void)rk_system_set_node(system, machine->node); /* an impossible size says nothing */
+    }
+    if (machine->network_bandwidth > 0) {
+        system->tiers[system->tier_count - 1].bandwidth = machine->network_bandwidth;
+    }
+    if (machine->power > 0) {
+        system->accelerator = rk_accelerator_at_power(&system->accelerator, machine->power);
+    }
+    if (machine->memory_bandwidth > 0) {
+        system->accelerator.memory_bandwidth = machine->memory_bandwidth;
+    }
+    if (machine->memory_usable > 0) {
+        system->accelerator.memory_usable = machine->memory_usable;
+    }
+}
+
 void rk_run_system(const rk_run_case *run, const rk_system *documented, rk_system *out)
 {
     *out = *documented;
-    if (run->node > 0) {
-        (void)rk_system_set_node(out, run->node); /* a size that it cannot have says nothing */
-    }
-    if (run->network_bandwidth > 0) {
-        out->tiers[out->tier_count - 1].bandwidth = run->network_bandwidth;
-    }
-    if (run->power > 0) {
-        out->accelerator = rk_accelerator_at_power(&out->accelerator, run->power);
-    }
-    if (run->memory_bandwidth > 0) {
-        out->accelerator.memory_bandwidth = run->memory_bandwidth;
-    }
-    if (run->memory_usable > 0) {
-        out->accelerator.memory_usable = run->memory_usable;
-    }
+    rk_run_machine_apply(&run->machine, out);
 }
 
-static bool changes_system(const rk_run_case *run)
+static bool changes_system(const rk_run_machine *m)
 {
-    return run->node > 0 || run->network_bandwidth > 0 || run->power > 0 ||
-           run->memory_bandwidth > 0 || run->memory_usable > 0;
+    return m->node > 0 || m->network_bandwidth > 0 || m->power > 0 || m->memory_bandwidth > 0 ||
+           m->memory_usable > 0;
 }
 
-static void changed_stack(const rk_run_case *run, const rk_stack *stack, rk_stack *out)
+void rk_run_changes_apply(const rk_run_changes *changes, rk_stack *stack)
 {
-    *out = *stack;
-    for (int i = 0; i < run->change_count; i++) {
-        const rk_run_change *change = &run->changes[i];
-        void *place = (char *)out + change->offset;
+    for (int i = 0; i < changes->count; i++) {
+        const rk_run_change *change = &changes->list[i];
+        void *place = (char *)stack + change->offset;
         if (change->boolean) {
             *(bool *)place = change->value > 0;
         } else {
@@ -61,12 +65,13 @@ static void choose(const rk_run_sources *sources, const rk_run_case *run, const 
 {
     d->system = system ? system : &sources->systems[run->system];
     d->stack = stack ? stack : &sources->stacks[run->stack];
-    if (changes_system(run)) {
+    if (changes_system(&run->machine)) {
         rk_run_system(run, d->system, &d->own_system);
         d->system = &d->own_system;
     }
-    if (run->change_count > 0) {
-        changed_stack(run, d->stack, &d->own_stack);
+    if (run->changes.count > 0) {
+        d->own_stack = *d->stack;
+        rk_run_changes_apply(&run->changes, &d->own_stack);
         d->stack = &d->own_stack;
     }
 }

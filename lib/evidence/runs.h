@@ -11,6 +11,7 @@
 #ifndef RK_EVIDENCE_RUNS_H
 #define RK_EVIDENCE_RUNS_H
 
+#include "completion/known.h"
 #include "estimate/estimate.h"
 #include "evidence/run_table.h"
 
@@ -53,27 +54,40 @@ typedef struct rk_run_change {
     double value;
 } rk_run_change;
 
-enum { RK_RUN_STAGE_MAX = 256, RK_RUN_CHANGE_MAX = 8, RK_RUN_NOTE_SIZE = 160 };
+enum { RK_RUN_CHANGE_MAX = 9, RK_RUN_NOTE_SIZE = 160 };
+
+typedef struct rk_run_changes {
+    int count;
+    rk_run_change list[RK_RUN_CHANGE_MAX];
+} rk_run_changes;
+
+/* The machine, where it differs from the document; 0: as documented. */
+typedef struct rk_run_machine {
+    int64_t node;                           /* accelerators of a node */
+    double network_bandwidth;               /* bytes/s of the outermost tier */
+    double power;                           /* W */
+    double memory_bandwidth, memory_usable; /* bytes/s, bytes */
+} rk_run_machine;
+
+void rk_run_machine_apply(const rk_run_machine *machine, rk_system *system);
+void rk_run_changes_apply(const rk_run_changes *changes, rk_stack *stack);
 
 typedef struct rk_run_case {
     char group[64]; /* name under which its errors are reported: the source, or a part of it */
     rk_model model;
-    rk_strategy strategy; /* its layout stands below */
-    int stack, system;    /* into the lists of rk_run_sources */
-    int change_count;
-    rk_run_change changes[RK_RUN_CHANGE_MAX]; /* of the stack */
-    int64_t node;                             /* accelerators of a node; 0: as documented */
-    double network_bandwidth;                 /* bytes/s of the outermost tier; 0: as documented */
-    double power;                             /* W; 0: as documented */
-    double memory_bandwidth, memory_usable;   /* bytes/s, bytes; 0: as documented */
-    double step_seconds;                      /* measured; 0: not printed */
-    double memory;                            /* measured peak, bytes; 0: not printed */
+    rk_strategy strategy;         /* its layout stands below */
+    rk_state_recipe whole_states; /* bytes of its states, were no weight frozen */
+    int stack, system;            /* into the lists of rk_run_sources */
+    rk_run_changes changes;       /* of the stack */
+    rk_run_machine machine;
+    double step_seconds; /* measured; 0: not printed */
+    double memory;       /* measured peak, bytes; 0: not printed */
     rk_run_memory memory_kind;
-    int16_t layout[RK_RUN_STAGE_MAX]; /* of the strategy, where it has one */
-    bool first_stage;                 /* the memory is that of pipeline rank 0, not of the worst */
-    bool out_of_memory;               /* measured: the run ended so */
-    rk_flop_convention convention;    /* that the source counts utilisation by */
-    char assumed[RK_RUN_NOTE_SIZE];   /* columns that were empty and got a default: "vpp, mbs" */
+    int16_t layout[RK_KNOWN_STAGES_MAX]; /* of the strategy, where it has one */
+    bool first_stage;               /* the memory is that of pipeline rank 0, not of the worst */
+    bool out_of_memory;             /* measured: the run ended so */
+    rk_flop_convention convention;  /* that the source counts utilisation by */
+    char assumed[RK_RUN_NOTE_SIZE]; /* columns that were empty and got a default: "vpp, mbs" */
     bool uncounted; /* printed as utilisation alone, and nothing says how that counts */
     bool settled;   /* open recomputation is not the assumed one, which does not fit */
     bool filled;    /* columns that decide the step were filled in */

@@ -154,12 +154,12 @@ static rk_status read_change(const char *key, const json_t *value, const char *p
         return rk_fail_at(err, RK_ERR_INVALID, path, "expected %s, found %s",
                           boolean ? "true or false" : "a number", rk_json_describe(value, found));
     }
-    if (rule->change_count == RK_RUN_CHANGE_MAX) {
+    if (rule->changes.count == RK_RUN_CHANGE_MAX) {
         return rk_fail_at(err, RK_ERR_LIMIT, path, "a rule changes at most %d numbers of a stack",
                           RK_RUN_CHANGE_MAX);
     }
     const double factor = scales ? 1 : rk_stack_unit(field);
-    rule->changes[rule->change_count++] = (rk_run_change){
+    rule->changes.list[rule->changes.count++] = (rk_run_change){
         .offset = (uint32_t)field->offset,
         .scales = scales,
         .boolean = boolean,
@@ -238,7 +238,8 @@ static rk_status read_rule(const json_t *object, const char *path, rk_run_rule *
     return status ? status : read_changes(object, "stack_scale", path, true, rule, err);
 }
 
-static rk_status read_rules(rk_run_sources *s, const json_t *list, const char *name, rk_error *err)
+static rk_status read_rules(rk_run_sources *s, const json_t *list, const char *name, bool documents,
+                            rk_error *err)
 {
     const size_t count = json_array_size(list);
     if (count == 0) {
@@ -260,7 +261,7 @@ static rk_status read_rules(rk_run_sources *s, const json_t *list, const char *n
             rk_error_set_file(err, name);
             return status;
         }
-        status = rk_run_documents_add(s, &named, err);
+        status = documents ? rk_run_documents_add(s, &named, err) : RK_OK;
         if (status) {
             return status;
         }
@@ -268,19 +269,29 @@ static rk_status read_rules(rk_run_sources *s, const json_t *list, const char *n
     return RK_OK;
 }
 
-rk_status rk_run_sources_load(const char *name, rk_run_sources *sources, rk_error *err)
+static rk_status load(const char *name, bool documents, rk_run_sources *sources, rk_error *err)
 {
     rk_json_doc doc;
     memset(sources, 0, sizeof(*sources));
     rk_status status = rk_json_load(name ? name : "defaults", "runs", &doc, err);
     if (!status) {
         sources->document = doc.root;
-        status = read_rules(sources, json_object_get(doc.root, "rules"), doc.name, err);
+        status = read_rules(sources, json_object_get(doc.root, "rules"), doc.name, documents, err);
     }
     if (status) {
         rk_run_sources_clear(sources);
     }
     return status;
+}
+
+rk_status rk_run_sources_load(const char *name, rk_run_sources *sources, rk_error *err)
+{
+    return load(name, true, sources, err);
+}
+
+rk_status rk_run_rules_load(rk_run_sources *sources, rk_error *err)
+{
+    return load(NULL, false, sources, err);
 }
 
 void rk_run_sources_clear(rk_run_sources *sources)
@@ -345,15 +356,35 @@ static void note_inferred(const rk_run_table *table, size_t row, uint64_t *assum
     }
 }
 
-rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
-                          rk_run_facts *facts, rk_run_case *out, uint64_t *assumed, rk_error *err)
+/* Whether a rule reads a cell that the row has, besides those of what ran. */
+static bool reads_cell(const rk_run_rule *rule, const rk_run_table *table, size_t row)
+{
+    static const rk_run_column what_ran[] = {RK_RUN_MODEL, RK_RUN_ACCELERATOR, RK_RUN_YEAR,
+                                             RK_RUN_FRAMEWORK, RK_RUN_FRAMEWORK_VERSION};
+    json_t *match = (json_t *)(uintptr_t)rule->match;
+    bool reads = false;
+    for (void *at = json_object_iter(match); at; at = json_object_iter_next(match, at)) {
+        const char *key = json_object_iter_key(at);
+        bool own = cell_of(key, table, row)[0] != '\0';
+        for (size_t i = 0; i < sizeof(what_ran) / sizeof(what_ran[0]); i++) {
+            own = own && column_of(key) != what_ran[i];
+        }
+        reads = reads || own;
+    }
+    return reads;
+}
+
+rk_status rk_run_facts_of(const rk_run_sources *sources, rk_run_rules which,
+                          const rk_run_table *table, size_t row, rk_run_facts *facts,
+                          rk_run_changes *changes, uint64_t *assumed, rk_error *err)
 {
     *assumed = 0;
     *facts = rk_run_facts_default;
-    out->change_count = 0;
+    changes->count = 0;
     for (size_t i = 0; i < sources->rule_count; i++) {
         const rk_run_rule *rule = &sources->rules[i];
-        if (!rk_run_rule_matches(rule, table, row)) {
+        if (!rk_run_rule_matches(rule, table, row) ||
+            (which == RK_RUN_RULES_OF_CELLS && !reads_cell(rule, table, row))) {
             continue;
         }
         rk_status status = apply_assumed(rule->assume, table, row, facts, assumed, err);
@@ -361,11 +392,11 @@ rk_status rk_run_facts_of(const rk_run_sources *sources, const rk_run_table *tab
         if (status) {
             return status;
         }
-        if (out->change_count + rule->change_count > RK_RUN_CHANGE_MAX) {
+        if (changes->count + rule->changes.count >= RK_RUN_CHANGE_MAX) {
             return rk_fail(err, RK_ERR_LIMIT, "too many rules change the stack of one row");
         }
-        for (int change = 0; change < rule->change_count; change++) {
-            out->changes[out->change_count++] = rule->changes[change];
+        for (int change = 0; change < rule->changes.count; change++) {
+            changes->list[changes->count++] = rule->changes.list[change];
         }
     }
     note_inferred(table, row, assumed);

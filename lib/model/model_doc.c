@@ -428,6 +428,18 @@ static rk_status fill_draft(const json_t *object, rk_field *fields, draft *d, rk
     return status ? status : rk_model_check(&d->model, err);
 }
 
+/* What holds of keys that a document does not have. */
+static void clear_draft(const rk_kinds *kinds, draft *d)
+{
+    *d = (draft){
+        .kinds = kinds,
+        .model = {.final_norm = true},
+        .layer = {.ffn = {.gated = true}, .attention = {.query_heads = HEADS_ABSENT}},
+        .norms_per_layer = 2,
+        .moe_every = 1,
+    };
+}
+
 rk_status rk_model_from_json(const json_t *object, const rk_kinds *kinds, rk_model *model,
                              rk_error *err)
 {
@@ -436,13 +448,7 @@ rk_status rk_model_from_json(const json_t *object, const rk_kinds *kinds, rk_mod
     draft *d = malloc(sizeof(*d));
     rk_status status = RK_OK;
     if (fields && d) {
-        *d = (draft){
-            .kinds = kinds,
-            .model = {.final_norm = true},
-            .layer = {.ffn = {.gated = true}, .attention = {.query_heads = HEADS_ABSENT}},
-            .norms_per_layer = 2,
-            .moe_every = 1,
-        };
+        clear_draft(kinds, d);
         status = fill_draft(object, fields, d, err);
     } else {
         status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for a model");
@@ -455,4 +461,86 @@ rk_status rk_model_from_json(const json_t *object, const rk_kinds *kinds, rk_mod
     free(fields);
     free(d);
     return status;
+}
+
+/* ---- writing ---------------------------------------------------------------------------- */
+
+/* Adds the required fields, and those in which a draft differs from an empty document. */
+static bool write_changed(json_t *object, const rk_field *fields, size_t count, const draft *d,
+                          const draft *empty)
+{
+    json_t *all = rk_fields_write(fields, count, d), *usual = rk_fields_write(fields, count, empty);
+    bool written = all && usual;
+    for (size_t i = 0; i < count && written; i++) {
+        json_t *value = json_object_get(all, fields[i].name);
+        if (value &&
+            !(fields[i].optional && json_equal(value, json_object_get(usual, fields[i].name)))) {
+            written = json_object_set(object, fields[i].name, value) == 0;
+        }
+    }
+    json_decref(all);
+    json_decref(usual);
+    return written;
+}
+
+static json_t *write_indices(const uint8_t *indices, int count)
+{
+    json_t *list = json_array();
+    for (int i = 0; list && i < count; i++) {
+        if (json_array_append_new(list, json_integer(indices[i]))) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* The layers as a list of types; `fields` are those of layers. */
+static bool write_layers(const rk_model *model, const rk_field *fields, size_t count, draft *d,
+                         const draft *empty, json_t *document)
+{
+    json_t *types = json_array();
+    bool written = json_object_set_new(document, "types", types) == 0;
+    for (int i = 0; i < model->type_count && written; i++) {
+        json_t *type = json_object();
+        d->layer = model->types[i];
+        written = json_array_append_new(types, type) == 0 &&
+                  !json_object_set_new(type, "mixer", json_string(d->layer.mixer->part.name)) &&
+                  !json_object_set_new(type, "feed_forward",
+                                       json_string(d->layer.feed_forward->part.name)) &&
+                  write_changed(type, fields, count, d, empty);
+    }
+    const int period = model->type_count > 1 ? model->layers : 1;
+    return written &&
+           !json_object_set_new(document, "pattern", write_indices(model->type_of, period)) &&
+           (model->mtp_each == 0 ||
+            !json_object_set_new(document, "mtp_pattern",
+                                 write_indices(model->mtp_type, model->mtp_each)));
+}
+
+json_t *rk_model_to_json(const rk_model *model, const rk_kinds *kinds)
+{
+    rk_field *fields = malloc(FIELDS_MAX * sizeof(*fields));
+    draft *d = malloc(2 * sizeof(*d));
+    json_t *document = json_object();
+    bool written = fields && d && document;
+    if (written) {
+        clear_draft(kinds, &d[1]);
+        d[0] = d[1];
+        d->model = *model;
+        d->layers = model->layers;
+        d->mtp_layers = model->mtp_layers;
+        d->norms_per_layer = model->norms_per_layer;
+        const size_t count = list_layer_fields(kinds, fields);
+        written = !json_object_set_new(document, "name", json_string(model->name)) &&
+                  write_changed(document, model_fields, COUNT(model_fields), d, &d[1]) &&
+                  write_layers(model, fields, count, d, &d[1], document);
+    }
+    free(fields);
+    free(d);
+    if (!written) {
+        json_decref(document);
+        return NULL;
+    }
+    return document;
 }

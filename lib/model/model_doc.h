@@ -12,4 +12,7 @@
 rk_status rk_model_from_json(const json_t *object, const rk_kinds *kinds, rk_model *model,
                              rk_error *err);
 
+/* A new document that reads as this model, whose layers are of these kinds; NULL: no memory. */
+json_t *rk_model_to_json(const rk_model *model, const rk_kinds *kinds);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "request/choices.h"
 
-#include "request/option_values.h"
+#include "request/field_options.h"
 
 #include <stdio.h>
 
@@ -46,57 +46,21 @@ const char *const rk_choice_keys[RK_CHOICE_COUNT] = {
 
 static unsigned given_choices(const rk_request *r)
 {
-    const bool given[RK_CHOICE_COUNT] = {
-        [RK_CHOICE_TP] = r->tp.count > 0,
-        [RK_CHOICE_CP] = r->cp.count > 0,
-        [RK_CHOICE_PP] = r->pp.count > 0,
-        [RK_CHOICE_VP] = r->vp.count > 0,
-        [RK_CHOICE_EP] = r->ep.count > 0,
-        [RK_CHOICE_ETP] = r->etp.count > 0,
-        [RK_CHOICE_MICRO_BATCH] = r->micro_batch.count > 0,
-        [RK_CHOICE_ZERO] = r->zero.count > 0 || r->distributed_optimizer,
-        [RK_CHOICE_RECOMPUTE] = r->recomputes || r->modules || r->recompute_layers,
-        [RK_CHOICE_DP] = r->dp > 0,
-        [RK_CHOICE_SCHEDULE] = r->schedules != 0,
-        [RK_CHOICE_CP_KIND] = r->cp_kinds != 0,
-        [RK_CHOICE_ORDER] = r->orders || r->pipeline_first,
-        [RK_CHOICE_SPLIT] = r->layout_count || r->first_stage_layers || r->last_stage_layers ||
-                            r->count_embedding || r->count_head,
-        [RK_CHOICE_OFFLOAD] = r->offloads != 0,
-    };
     unsigned set = 0;
-    for (int i = 0; i < RK_CHOICE_COUNT; i++) {
-        set |= given[i] ? BIT(i) : 0;
+    for (size_t i = 0; i < RK_FIELD_OPTION_COUNT; i++) {
+        const rk_field_option *field = &rk_field_options[i];
+        set |= field->choice >= 0 && rk_field_given(field, r) ? BIT(field->choice) : 0;
     }
     return set;
-}
-
-static bool is_several(unsigned set)
-{
-    return (set & (set - 1)) != 0;
 }
 
 /* Options with more than one value, which `plan` chooses from. */
 static unsigned several_choices(const rk_request *r)
 {
-    const bool several[RK_CHOICE_COUNT] = {
-        [RK_CHOICE_TP] = r->tp.count > 1,
-        [RK_CHOICE_CP] = r->cp.count > 1,
-        [RK_CHOICE_PP] = r->pp.count > 1,
-        [RK_CHOICE_VP] = r->vp.count > 1,
-        [RK_CHOICE_EP] = r->ep.count > 1,
-        [RK_CHOICE_ETP] = r->etp.count > 1,
-        [RK_CHOICE_MICRO_BATCH] = r->micro_batch.count > 1,
-        [RK_CHOICE_ZERO] = r->zero.count > 1,
-        [RK_CHOICE_RECOMPUTE] = is_several(r->recomputes),
-        [RK_CHOICE_SCHEDULE] = is_several(r->schedules),
-        [RK_CHOICE_CP_KIND] = is_several(r->cp_kinds),
-        [RK_CHOICE_ORDER] = is_several(r->orders),
-        [RK_CHOICE_OFFLOAD] = rk_request_searches_offload(r),
-    };
     unsigned set = 0;
-    for (int i = 0; i < RK_CHOICE_COUNT; i++) {
-        set |= several[i] ? BIT(i) : 0;
+    for (size_t i = 0; i < RK_FIELD_OPTION_COUNT; i++) {
+        const rk_field_option *field = &rk_field_options[i];
+        set |= field->choice >= 0 && rk_field_has_several(field, r) ? BIT(field->choice) : 0;
     }
     return set;
 }

@@ -313,6 +313,7 @@ static void settle_sharding(rk_request *r)
         r->zero = (rk_option_counts){.values = {fsdp}, .count = 1};
     } else if (line->complete && !r->distributed_optimizer) {
         line->plain_states = true;
+        rk_request_note_filled(r, "zero");
         r->zero = (rk_option_counts){.values = {RK_SHARD_NONE}, .count = 1};
     }
 }
@@ -320,7 +321,7 @@ static void settle_sharding(rk_request *r)
 rk_status rk_request_settle_launch(rk_request *r, rk_error *err)
 {
     rk_launch_line *line = &r->line;
-    line->complete = is_complete(r);
+    line->complete = r->policy == RK_NOT_GIVEN ? is_complete(r) : r->policy == RK_POLICY_LAUNCH;
     line->uniform = line->uniform && !(line->complete && r->recomputes == 0);
     if (line->uniform) {
         if (r->recomputes && !(r->recomputes >> RK_REC_FULL & 1U)) {

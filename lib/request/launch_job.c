@@ -51,10 +51,11 @@ enum { CORE_ATTENTION = 1 };
 
 /* ---- a whole job ----------------------------------------------------------------------------- */
 
-static void set_default(rk_option_counts *counts, int64_t value)
+static void set_default(rk_request *r, const char *field, rk_option_counts *counts, int64_t value)
 {
     if (counts->count == 0) {
         *counts = (rk_option_counts){.values = {value}, .count = 1};
+        rk_request_note_filled(r, field);
     }
 }
 
@@ -73,11 +74,45 @@ void rk_launch_drop_without_effect(rk_request *r)
     }
 }
 
+static bool is_megatron(const rk_request *r)
+{
+    return r->framework < 0 || r->framework == RK_FRAMEWORK_ANY ||
+           r->framework == RK_FRAMEWORK_MEGATRON || r->framework == RK_FRAMEWORK_MINDSPEED ||
+           r->framework == RK_FRAMEWORK_PRIMUS;
+}
+
+/*
+ * Defaults of the other frameworks: their sharding and recomputation, and overlap of what is
+ * sharded, which DeepSpeed has with ZeRO-3 alone and NeuronX never.
+ */
+static void complete_other(rk_request *r)
+{
+    const rk_framework_traits *f = rk_framework_of((rk_framework)r->framework);
+    if (!r->distributed_optimizer && !r->fsdp) {
+        set_default(r, "zero", &r->zero, (int64_t)f->sharding);
+    }
+    if (r->recomputes == 0 && r->modules == 0 && r->recompute_layers == 0) {
+        r->recomputes = 1U << f->recompute;
+        rk_request_note_filled(r, "recompute");
+    }
+    if (r->overlaps == 0) {
+        const bool whole = r->fsdp || (r->zero.count == 1 && r->zero.values[0] == RK_SHARD_ALL);
+        const bool overlaps =
+            r->framework == RK_FRAMEWORK_DEEPSPEED ? whole : r->framework != RK_FRAMEWORK_NEURONX;
+        r->overlaps = (overlaps ? GRADIENTS | PARAMETERS : 0U) | (is_one(&r->vp) ? 0U : PIPELINE);
+        r->overlaps = r->overlaps ? r->overlaps : NONE;
+        rk_request_note_filled(r, "overlap");
+    }
+}
+
 void rk_launch_complete(rk_request *r)
 {
-    rk_option_counts *const degrees[] = {&r->tp, &r->pp, &r->cp, &r->ep};
+    const struct {
+        const char *field;
+        rk_option_counts *counts;
+    } degrees[] = {{"tp", &r->tp}, {"pp", &r->pp}, {"cp", &r->cp}, {"ep", &r->ep}};
     for (size_t i = 0; i < COUNT(degrees); i++) {
-        set_default(degrees[i], 1);
+        set_default(r, degrees[i].field, degrees[i].counts, 1);
     }
     if (r->nodes == 0 && r->accelerators == 0 && r->gpus_per_node > 0) {
         r->nodes = 1; /* torchrun's default */
@@ -86,19 +121,29 @@ void rk_launch_complete(rk_request *r)
         r->accumulation = 1;
     }
     if (r->vp_layers == 0 && r->layout_text == NULL) {
-        set_default(&r->vp, 1);
+        set_default(r, "vp", &r->vp, 1);
+    }
+    if (!is_megatron(r)) {
+        complete_other(r);
+        return;
+    }
+    if (!r->sp && !r->no_sp) {
+        rk_request_note_filled(r, "sp");
     }
     r->no_sp = !r->sp || is_one(&r->tp);
     r->sp = !r->no_sp;
     if (r->recomputes == 0) { /* without a granularity its details have no effect */
+        rk_request_note_filled(r, "recompute");
         r->recomputes = 1U << RK_REC_NONE;
         r->modules = 0;
         r->recompute_layers = 0;
     }
     if (r->recomputes == 1U << RK_REC_SELECTIVE && r->modules == 0) {
+        rk_request_note_filled(r, "recompute_modules");
         r->modules = CORE_ATTENTION;
     }
     if (r->overlaps == 0) {
+        rk_request_note_filled(r, "overlap");
         const bool interleaves = !is_one(&r->vp); /* other schedules wait for their messages */
         r->overlaps = (r->line.overlaps | (interleaves ? PIPELINE : 0U)) & ~r->line.no_overlaps;
         r->overlaps = r->overlaps ? r->overlaps : NONE;

@@ -14,7 +14,8 @@ bool rk_launch_take_overlap(rk_launch_line *line, const char *flag, const char *
 /*
  * Gives the options that a line leaves open their values: degrees of 1, no recomputation, one
  * virtual stage, one micro-batch per step, and no sequence parallelism and no overlap but those
- * that it names.  Source: arguments.py of Megatron-LM.
+ * that it names.  Source: arguments.py of Megatron-LM.  Of another framework, degrees of 1 and its
+ * own sharding, recomputation and overlap.
  */
 void rk_launch_complete(rk_request *request);
 

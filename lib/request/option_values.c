@@ -54,7 +54,7 @@ unsigned rk_request_orders(const rk_request *r)
 
 rk_precision rk_request_precision(const rk_request *r)
 {
-    return precisions[r->precision];
+    return precisions[r->precision < 0 ? 0 : r->precision];
 }
 
 bool rk_request_is_mxfp8(const rk_request *r)
@@ -65,6 +65,12 @@ bool rk_request_is_mxfp8(const rk_request *r)
 bool rk_request_is_flash(const rk_request *r)
 {
     return r->attention != ATTENTION_UNFUSED;
+}
+
+rk_optimizer rk_request_optimizer(const rk_request *r)
+{
+    const bool adamw = r->optimizer < 0 || r->optimizer == RK_OPTIMIZER_COUNT; /* "adam" */
+    return adamw ? RK_OPTIMIZER_ADAMW : (rk_optimizer)r->optimizer;
 }
 
 rk_attention_kernel rk_request_kernel(const rk_request *r)

@@ -24,6 +24,7 @@ bool rk_request_is_mxfp8(const rk_request *request);
 
 /* Whether the attention kernel is fused, and which one it is. */
 bool rk_request_is_flash(const rk_request *request);
+rk_optimizer rk_request_optimizer(const rk_request *request);
 rk_attention_kernel rk_request_kernel(const rk_request *request);
 
 /* Bytes of a gradient, and of both of Adam's moments; 0: not given. */

@@ -6,6 +6,7 @@
 #include "request/launch_flags.h"
 #include "request/option_values.h"
 #include "request/request_check.h"
+#include "request/run_row.h"
 #include "request/sizes.h"
 
 #include <ctype.h>
@@ -64,15 +65,26 @@ static rk_status choose_framework(rk_request *request, rk_error *err)
     return RK_OK;
 }
 
+const char *const rk_policy_names[] = {"search", "launch", "observed", NULL};
+
+void rk_request_note_filled(rk_request *request, const char *field)
+{
+    request->filled |= UINT64_C(1) << rk_find_strategy_field(field);
+}
+
+rk_policy rk_request_policy(const rk_request *request)
+{
+    return request->line.complete                  ? RK_POLICY_LAUNCH
+           : request->policy == RK_POLICY_OBSERVED ? RK_POLICY_OBSERVED
+                                                   : RK_POLICY_SEARCH;
+}
+
 rk_status rk_request_complete(rk_request *request, rk_error *err)
 {
     rk_status status = choose_framework(request, err);
     status = status ? status : rk_request_settle_launch(request, err);
     if (status) {
         return status;
-    }
-    if (request->optimizer == RK_OPTIMIZER_COUNT) {
-        request->optimizer = RK_OPTIMIZER_ADAMW;
     }
     if (request->fsdp) {
         request->zero.values[0] = RK_SHARD_ALL;
@@ -83,7 +95,7 @@ rk_status rk_request_complete(rk_request *request, rk_error *err)
          (rk_request_is_mxfp8(request) && request->fp8_recipe != RK_FP8_MX))) {
         return rk_fail(err, RK_ERR_INVALID, "--fp8-recipe %s needs --precision fp8, not %s",
                        rk_fp8_recipe_names[request->fp8_recipe],
-                       rk_precision_choices[request->precision]);
+                       rk_precision_choices[request->precision < 0 ? 0 : request->precision]);
     }
     if (request->layout_text && !read_layout(request->layout_text, request)) {
         return rk_fail(err, RK_ERR_INVALID,
@@ -162,7 +174,7 @@ rk_status rk_request_apply(const rk_request *request, bool stack_given, rk_input
                            rk_error *err)
 {
     rk_status status = rk_request_settle(request, stack_given, inputs, err);
-    status = status ? status : rk_request_limit(request, &inputs->system, err);
+    status = status ? status : rk_request_settle_facts(request, inputs, err);
     if (!status && request->emit >= 0) {
         status = rk_launch_check(rk_launch_kinds[request->emit].framework, &inputs->model,
                                  &inputs->system, err);

@@ -6,6 +6,8 @@
 #ifndef RK_REQUEST_REQUEST_H
 #define RK_REQUEST_REQUEST_H
 
+#include "completion/origin.h"
+#include "evidence/facts.h"
 #include "framework/choice.h"
 #include "framework/launch.h"
 #include "job/option.h"
@@ -13,6 +15,10 @@
 #include "search/plan.h"
 
 #define RK_LAYOUT_MAX 256 /* stages of --layout */
+
+/* How what is open of a strategy is completed; docs/completion.md. */
+typedef enum rk_policy { RK_POLICY_SEARCH, RK_POLICY_LAUNCH, RK_POLICY_OBSERVED } rk_policy;
+extern const char *const rk_policy_names[];
 
 /* The command lines of the three commands; 0, a count of 0 or NULL: not given. */
 typedef struct rk_request {
@@ -50,10 +56,13 @@ typedef struct rk_request {
     double staleness_price, site_bandwidth; /* the last in GB/s */
     bool ranked;                            /* of plan: the fastest strategies, not alternatives */
     bool pictures;                          /* the command writes SVG too; not an option */
+    const char *settings;                   /* of --set */
     const char *output;                     /* file, or "-" */
     int64_t top, threads;                   /* top 0: alternatives */
     int method;                             /* of plan */
     int emit;                               /* index in rk_launch_names; below 0: nothing */
+    int policy;                             /* an rk_policy; below 0: by what is asked */
+    uint64_t filled; /* strategy fields, a bit each, that are the framework's defaults */
 } rk_request;
 
 #define RK_OPTION_EMIT                                                                             \
@@ -63,6 +72,14 @@ typedef struct rk_request {
         .help = "write a launch file for the strategy"                                             \
     }
 
+#define RK_OPTION_COMPLETE                                                                         \
+    {                                                                                              \
+        .name = "complete", .type = RK_OPTION_CHOICE, .offset = offsetof(rk_request, policy),      \
+        .choices = rk_policy_names, .value = "NAME",                                               \
+        .help = "what is left open: search it, as the framework's launch has it, or as an "        \
+                "observed run must have had it; default: launch for a launch line, else search"    \
+    }
+
 /* Gives a model the modules of multi-token prediction that the request asks for. */
 rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_error *err);
 
@@ -70,8 +87,14 @@ rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_
 rk_request rk_request_defaults(void);
 void rk_request_init(void *request);
 
-#define RK_STRATEGY_OPTION_COUNT 64
+#define RK_STRATEGY_OPTION_COUNT 65
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
+
+/* Notes that the value of a strategy field, by its key, is the framework's default. */
+void rk_request_note_filled(rk_request *request, const char *field);
+
+/* How what the request leaves open is completed. */
+rk_policy rk_request_policy(const rk_request *request);
 
 /* Reads the layout of a request, and refuses options that exclude each other. */
 rk_status rk_request_complete(rk_request *request, rk_error *err);
@@ -79,11 +102,27 @@ rk_status rk_request_complete(rk_request *request, rk_error *err);
 /* The same, and takes the format from the ending of the output; `request` is an rk_request. */
 rk_status rk_request_finish(void *request, rk_error *err);
 
+/* What --set says of a run: the facts, and which of them, in the order of rk_run_fact_fields. */
+typedef struct rk_settings {
+    rk_run_facts facts;
+    bool said[RK_RUN_FACT_MAX];
+} rk_settings;
+
+/* A strategy that is complete before any search: that of the policy "observed". */
+typedef struct rk_completed {
+    bool done;
+    rk_strategy strategy; /* its layout lies below */
+    int16_t layout[RK_LAYOUT_MAX];
+    rk_origins origins;
+} rk_completed;
+
 /* The documents that a request names, and what follows from them where it says nothing. */
 typedef struct rk_inputs {
     rk_model model;
     rk_system system; /* with the request's limit of memory and size of nodes */
     rk_software software;
+    rk_settings settings;
+    rk_completed completed;
 } rk_inputs;
 
 /*
@@ -122,9 +161,13 @@ const char *rk_stack_reason(const rk_request *request, const rk_inputs *inputs,
 rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs,
                               rk_strategy *strategy, rk_error *err);
 
+/* The same, and where its fields come from; `origins` may be NULL. */
+rk_status rk_request_complete_strategy(const rk_request *request, const rk_inputs *inputs,
+                                       rk_strategy *strategy, rk_origins *origins, rk_error *err);
+
 /*
- * The strategies that a command line leaves open.  Refuses what a search does not take, and degrees
- * that the accelerators are not a multiple of.
+ * The strategies that a command line leaves open, and where their fields come from.  Refuses what a
+ * search does not take, and degrees that the accelerators are not a multiple of.
  */
 rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, rk_plan_space *space,
                            rk_error *err);

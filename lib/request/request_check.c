@@ -62,7 +62,7 @@ rk_status rk_request_check(const rk_request *r, rk_error *err)
          "--emit writes a launch file and nothing else; leave out --explain"},
         {r->lora_modules && !r->lora_rank,
          "--lora-modules needs --lora-rank: without adapters all weights learn"},
-        {r->optimizer != RK_OPTIMIZER_ADAMW && r->moments >= 0,
+        {rk_request_optimizer(r) != RK_OPTIMIZER_ADAMW && r->moments >= 0,
          "--moments is of the optimizer adamw; leave it or --optimizer out"},
         {r->no_mtp && r->mtp_layers > 0, "--no-mtp and --mtp-layers exclude each other"},
         {r->sp && r->no_sp, "--sequence-parallel and --no-sp exclude each other"},

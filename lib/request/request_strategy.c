@@ -3,10 +3,13 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "base/units.h"
+#include "layer/precision.h"
 #include "report/estimate_fields.h"
+#include "request/field_options.h"
 #include "request/launch_job.h"
 #include "request/needs.h"
 #include "request/option_values.h"
+#include "request/run_row.h"
 #include "strategy/optimizer.h"
 
 #include <inttypes.h>
@@ -22,7 +25,7 @@ static rk_state_recipe state_recipe(const rk_request *r, rk_framework framework)
 /* The only sharding that an optimizer on whole matrices has; `usual` of the others. */
 static rk_sharding sharding_of(const rk_request *r, rk_sharding usual)
 {
-    const rk_optimizer_traits *traits = &rk_optimizers[r->optimizer];
+    const rk_optimizer_traits *traits = &rk_optimizers[rk_request_optimizer(r)];
     return !traits->orthogonalizes  ? usual
            : traits->deals_matrices ? RK_SHARD_OPTIMIZER
                                     : RK_SHARD_NONE;
@@ -43,8 +46,68 @@ static void freeze(const rk_request *r, const rk_model *model, rk_strategy *s)
     }
 }
 
+/* Bytes of states, in the order of rk_state_recipe. */
+static const char *const state_keys[] = {
+    "weight_bytes_per_parameter", "gradient_bytes_per_parameter", "optimizer_bytes_per_parameter",
+    "gather_bytes_per_parameter", "reduce_bytes_per_parameter"};
+
+/* Notes where a field comes from that the request does not state and a launch does not fill. */
+static void note(const rk_request *r, rk_origins *origins, const char *key, rk_origin origin)
+{
+    const size_t field = rk_find_strategy_field(key);
+    if (origins->of[field] != RK_ORIGIN_STATED && !(r->filled >> field & 1U)) {
+        origins->of[field] = (uint8_t)origin;
+    }
+}
+
+/* The states of rk_known, in the same order. */
+static const size_t known_states[] = {
+    offsetof(rk_known, states.weight), offsetof(rk_known, states.gradient),
+    offsetof(rk_known, states.optimizer), offsetof(rk_known, states.gather),
+    offsetof(rk_known, states.reduce)};
+
+/* Whether --set gives bytes of states, which no recipe changes then. */
+static bool says_states(const rk_request *r, const rk_settings *settings)
+{
+    bool says = false;
+    for (size_t i = 0; i < COUNT(known_states) && r->settings; i++) {
+        says = says || rk_settings_say(settings, known_states[i]);
+    }
+    return says;
+}
+
+/* Notes the fields that all strategies of a space share: stated, or the framework's default. */
+static void note_base(const rk_request *r, const rk_inputs *inputs, const rk_strategy *s,
+                      rk_origins *origins)
+{
+    static const char *const assumed[] = {"seq_tokens", "document_tokens", "overlap", "imbalance"};
+    const bool follows[COUNT(state_keys)] = {r->lora_rank > 0, r->lora_rank > 0,
+                                             r->lora_rank > 0 || r->optimizer >= 0,
+                                             r->precision >= 0, r->gradients >= 0};
+    *origins = rk_request_stated(r);
+    for (size_t i = 0; i < COUNT(assumed); i++) {
+        note(r, origins, assumed[i], RK_ORIGIN_ASSUMED);
+    }
+    for (size_t i = 0; i < COUNT(state_keys); i++) {
+        note(r, origins, state_keys[i], follows[i] ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
+        if (r->settings && rk_settings_say(&inputs->settings, known_states[i])) {
+            rk_origin_set(origins, state_keys[i], RK_ORIGIN_STATED);
+        }
+    }
+    note(r, origins, "accelerators", RK_ORIGIN_DERIVED);
+    note(r, origins, "dp", RK_ORIGIN_DERIVED);
+    note(r, origins, "microbatches", RK_ORIGIN_DERIVED);
+    note(r, origins, "recipe", rk_is_low(s->precision) ? RK_ORIGIN_DEFAULT : RK_ORIGIN_DERIVED);
+    note(r, origins, "global_batch", RK_ORIGIN_DERIVED);
+    if (r->assumed_batch || r->accumulation) {
+        rk_origin_set(origins, "global_batch",
+                      r->assumed_batch ? RK_ORIGIN_ASSUMED : RK_ORIGIN_DERIVED);
+    }
+}
+
 /* What does not depend on the degrees, and is the same in all strategies of a space. */
-static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy *s)
+static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy *s,
+                       rk_origins *origins)
 {
     s->seq = r->seq ? r->seq : s->seq;
     s->document = r->document;
@@ -56,7 +119,7 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
     s->flash_attention = rk_request_is_flash(r);
     s->attention_kernel = rk_request_kernel(r);
     s->states = state_recipe(r, inputs->software.framework);
-    rk_optimizer_set((rk_optimizer)r->optimizer, s);
+    rk_optimizer_set(rk_request_optimizer(r), s);
     s->replicas = r->replicas ? r->replicas : 1;
     s->graph_capture = r->graph_capture;
     s->graph_step = r->graph_step;
@@ -67,9 +130,13 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
     s->mtp_before_head = r->mtp_before_head;
     s->capacity_factor = r->capacity_factor;
     s->imbalance = r->imbalance;
+    rk_request_set_strategy(r, &inputs->settings, s);
     freeze(r, &inputs->model, s);
     if (r->overlaps) {
         rk_strategy_set_overlaps(s, r->overlaps >> 1); /* behind "none" */
+    }
+    if (origins) {
+        note_base(r, inputs, s, origins);
     }
 }
 
@@ -92,30 +159,12 @@ static unsigned only_bit(unsigned set, unsigned usual)
 /* Refuses an option that was given several values. */
 static rk_status check_single(const rk_request *r, rk_error *err)
 {
-    const struct {
-        const char *name;
-        bool several;
-    } options[] = {
-        {"tp", r->tp.count > 1},
-        {"cp", r->cp.count > 1},
-        {"pp", r->pp.count > 1},
-        {"vp", r->vp.count > 1},
-        {"ep", r->ep.count > 1},
-        {"etp", r->etp.count > 1},
-        {"micro-batch", r->micro_batch.count > 1},
-        {"zero", r->zero.count > 1},
-        {"schedule", (r->schedules & (r->schedules - 1)) != 0},
-        {"recompute", (r->recomputes & (r->recomputes - 1)) != 0},
-        {"cp-kind", (r->cp_kinds & (r->cp_kinds - 1)) != 0},
-        {"order", (rk_request_orders(r) & (rk_request_orders(r) - 1)) != 0},
-        {"offload", rk_request_searches_offload(r)},
-    };
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        if (options[i].several) {
+    for (size_t i = 0; i < RK_FIELD_OPTION_COUNT; i++) {
+        if (rk_field_has_several(&rk_field_options[i], r)) {
             return rk_fail(err, RK_ERR_INVALID,
                            "--%s has several values, and one strategy has one; 'reckon plan' "
                            "searches them",
-                           options[i].name);
+                           rk_field_options[i].option);
         }
     }
     return RK_OK;
@@ -251,23 +300,79 @@ static rk_status check_needs(const rk_request *r, const rk_strategy *s, rk_error
                                   err);
 }
 
+/* Notes what depends on the degrees of a strategy. */
+static void note_strategy(const rk_request *r, const rk_strategy *s, rk_origins *origins)
+{
+    static const char *const degrees[] = {"tp", "cp", "pp", "vp", "ep", "etp", "micro_batch"};
+    const struct {
+        const char *key;
+        bool derived;
+    } fields[] = {
+        {"sp", s->tp == 1},
+        {"cp_kind", s->cp == 1},
+        {"zero", rk_optimizers[rk_request_optimizer(r)].orthogonalizes},
+        {"schedule", s->pp == 1},
+        {"recompute", r->modules || r->recompute_layers},
+        {"recompute_modules", s->recompute != RK_REC_SELECTIVE},
+        {"recompute_layers", s->recompute != RK_REC_FULL},
+    };
+    for (size_t i = 0; i < COUNT(degrees); i++) { /* 1 where no accelerators are left for more */
+        note(r, origins, degrees[i], r->accelerators ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
+    }
+    for (size_t i = 0; i < COUNT(fields); i++) {
+        note(r, origins, fields[i].key, fields[i].derived ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
+    }
+}
+
+/* A run that ran had one batch. */
+static rk_status take_completed(const rk_request *r, const rk_inputs *inputs, rk_strategy *strategy,
+                                rk_origins *origins, rk_error *err)
+{
+    if (origins) {
+        *origins = inputs->completed.origins;
+    }
+    *strategy = inputs->completed.strategy;
+    strategy->layout = strategy->layout_count ? inputs->completed.layout : NULL;
+    const bool same =
+        strategy->global_batch == r->global_batch && (!r->seq || strategy->seq == r->seq);
+    return same ? RK_OK
+                : rk_fail(err, RK_ERR_INVALID,
+                          "--complete observed completes one batch and one sequence length; leave "
+                          "out --phases and --batch-ramp");
+}
+
 rk_status rk_request_strategy(const rk_request *request, const rk_inputs *inputs,
                               rk_strategy *strategy, rk_error *err)
+{
+    return rk_request_complete_strategy(request, inputs, strategy, NULL, err);
+}
+
+rk_status rk_request_complete_strategy(const rk_request *request, const rk_inputs *inputs,
+                                       rk_strategy *strategy, rk_origins *origins, rk_error *err)
 {
     const rk_request *r = request;
     const rk_framework_traits *f = rk_framework_of(inputs->software.framework);
     *strategy = rk_strategy_defaults(&inputs->model);
     rk_status status = check_single(r, err);
+    if (inputs->completed.done) {
+        return status ? status : take_completed(r, inputs, strategy, origins, err);
+    }
     if (!status) {
         status = apply_degrees(r, &inputs->model, strategy, err);
     }
     if (status) {
         return status;
     }
-    apply_base(r, inputs, strategy);
+    apply_base(r, inputs, strategy, origins);
     apply_schedule(r, inputs, strategy);
+    if (origins) {
+        note_strategy(r, strategy, origins);
+    }
     strategy->sp = rk_strategy_splits_sequence(strategy->tp, f->sp && !r->no_sp);
-    strategy->tp_overlap = r->overlaps ? strategy->tp_overlap : strategy->sp;
+    if (!r->overlaps && !rk_settings_say(&inputs->settings, offsetof(rk_known, tp_overlap))) {
+        strategy->tp_overlap = strategy->sp;
+    }
+    rk_request_stop_overlaps(r, &inputs->software.stack, strategy);
     strategy->layout = r->layout;
     strategy->layout_count = r->layout_count;
     strategy->cp_kind = (rk_cp_kind)only_bit(r->cp_kinds, f->cp_kind);
@@ -360,6 +465,59 @@ static rk_status limit_to_year(const rk_inputs *inputs, rk_plan_space *space, rk
     return check_year(inputs, &strategy, err);
 }
 
+static bool is_several(unsigned set)
+{
+    return (set & (set - 1)) != 0;
+}
+
+/* Notes what is searched: that of which a space has several. */
+static void note_space(const rk_request *r, const rk_model *model, rk_plan_space *space)
+{
+    const bool experts = rk_model_has_experts(model);
+    const bool hybrid = space->hybrid && space->shardings >> RK_SHARD_ALL & 1U && !r->replicas;
+    const bool pipes = space->pp.count != 1 || space->pp.values[0] > 1;
+    const bool selects = space->recomputes >> RK_REC_SELECTIVE & 1U && !r->modules;
+    const bool split = pipes && !r->layout_count && !r->first_stage_layers &&
+                       !r->last_stage_layers && !r->count_embedding && !r->count_head;
+    const struct {
+        const char *key;
+        bool searched;
+        rk_origin otherwise;
+    } fields[] = {
+        {"tp", space->tp.count != 1, RK_ORIGIN_DERIVED},
+        {"cp", space->cp.count != 1, RK_ORIGIN_DERIVED},
+        {"pp", space->pp.count != 1, RK_ORIGIN_DERIVED},
+        {"vp", space->vp.count != 1 && pipes, RK_ORIGIN_DERIVED},
+        {"ep", experts && space->ep.count != 1, RK_ORIGIN_DERIVED},
+        {"etp", experts && space->etp.count != 1, RK_ORIGIN_DERIVED},
+        {"micro_batch", space->micro_batch.count != 1, RK_ORIGIN_DERIVED},
+        {"sp", space->recipe_count > 1 && !space->sp && !space->no_sp, RK_ORIGIN_DEFAULT},
+        {"cp_kind", is_several(space->cp_kinds), RK_ORIGIN_DEFAULT},
+        {"rank_order", is_several(space->orders), RK_ORIGIN_DEFAULT},
+        {"zero", is_several(space->shardings), RK_ORIGIN_DEFAULT},
+        {"hsdp_replicas", hybrid, RK_ORIGIN_DEFAULT},
+        {"schedule", is_several(space->schedules) && pipes, RK_ORIGIN_DERIVED},
+        {"recompute", is_several(space->recomputes), RK_ORIGIN_DERIVED},
+        {"recompute_modules", selects, RK_ORIGIN_DERIVED},
+        {"recompute_layers", space->recompute_layers < 0, RK_ORIGIN_DERIVED},
+        {"offload", is_several(space->offloads), RK_ORIGIN_DEFAULT},
+        {"first_stage_layers", split, RK_ORIGIN_DEFAULT},
+        {"last_stage_layers", split, RK_ORIGIN_DEFAULT},
+        {"count_embedding", split, RK_ORIGIN_DEFAULT},
+        {"count_head", split, RK_ORIGIN_DEFAULT},
+    };
+    for (size_t i = 0; i < COUNT(fields); i++) {
+        if (fields[i].searched) {
+            rk_origin_set(&space->origins, fields[i].key, RK_ORIGIN_SEARCHED);
+        } else {
+            note(r, &space->origins, fields[i].key, fields[i].otherwise);
+        }
+    }
+    for (size_t i = 0; i < COUNT(state_keys) && space->recipe_count > 1; i++) {
+        rk_origin_set(&space->origins, state_keys[i], RK_ORIGIN_SEARCHED);
+    }
+}
+
 rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, rk_plan_space *space,
                            rk_error *err)
 {
@@ -373,7 +531,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
         rk_plan_space_defaults(&inputs->model, &inputs->system, r->accelerators, r->global_batch);
     space->framework = inputs->software.framework;
     space->convention = inputs->software.convention;
-    apply_base(r, inputs, &space->base);
+    apply_base(r, inputs, &space->base, &space->origins);
     space->base.layout = r->layout;
     space->base.layout_count = r->layout_count;
     restrict_choices(&r->tp, &space->tp);
@@ -399,9 +557,10 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     space->sp = r->sp;
     space->no_sp = r->no_sp;
     space->base.tp_overlap = space->base.tp_overlap && (r->overlaps || !r->no_sp);
+    rk_request_stop_overlaps(r, &inputs->software.stack, &space->base);
     space->orders = rk_request_orders(r) ? rk_request_orders(r) : space->orders;
     space->cp_kinds = r->cp_kinds ? r->cp_kinds : space->cp_kinds;
-    if (rk_optimizers[r->optimizer].orthogonalizes) {
+    if (rk_optimizers[rk_request_optimizer(r)].orthogonalizes) {
         space->shardings = 1U << sharding_of(r, RK_SHARD_NONE);
     }
     if (r->distributed_optimizer) {
@@ -410,12 +569,14 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     for (int i = 0; i < r->zero.count; i++) {
         space->shardings = (i ? space->shardings : 0) | 1U << r->zero.values[i];
     }
-    if (rk_framework_of(space->framework)->all) {
+    if (rk_framework_of(space->framework)->all && !says_states(r, &inputs->settings)) {
         rk_plan_recipes_of_all(&inputs->model, rk_request_gradient(r), rk_request_moments(r),
                                space);
     }
     /* asked for only: what it costs the host is not seen */
     space->offloads =
         rk_request_searches_offload(r) ? RK_PLAN_ALL_OFFLOADS : 1U << rk_request_offloads(r);
-    return limit_to_year(inputs, space, err);
+    status = limit_to_year(inputs, space, err);
+    note_space(r, &inputs->model, space);
+    return status;
 }

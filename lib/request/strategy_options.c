@@ -95,6 +95,11 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .value = "NAME|FILE",
      .catalogue = "stacks",
      .help = "training software ('reckon list stacks'); default: the framework's usual one"},
+    {.name = "set",
+     .offset = PLACE(settings),
+     .value = "NAME=VALUE,...",
+     .help = "facts of a run, as in tables of runs (compile=false, power_W=400), or numbers of the "
+             "stack (traffic.activation_passes=2)"},
     {.name = "global-batch",
      .aliases = {"global-batch-size", "batch", "gbs"},
      .letter = 'b',
@@ -234,6 +239,9 @@ rk_request rk_request_defaults(void)
 {
     return (rk_request){
         .imbalance = 1,
+        .precision = RK_NOT_GIVEN,
+        .attention = RK_NOT_GIVEN,
+        .optimizer = RK_NOT_GIVEN,
         .framework = RK_NOT_GIVEN,
         .convention = RK_NOT_GIVEN,
         .gradients = RK_NOT_GIVEN,
@@ -242,6 +250,7 @@ rk_request rk_request_defaults(void)
         .top = 5,
         .method = RK_NOT_GIVEN,
         .emit = RK_NOT_GIVEN,
+        .policy = RK_NOT_GIVEN,
         .fp8_recipe = RK_NOT_GIVEN,
     };
 }

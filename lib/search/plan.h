@@ -6,6 +6,7 @@
 #ifndef RK_SEARCH_PLAN_H
 #define RK_SEARCH_PLAN_H
 
+#include "completion/origin.h"
 #include "estimate/estimate.h"
 #include "framework/framework.h"
 
@@ -63,6 +64,7 @@ typedef struct rk_plan_space {
      * unless the base has a layout of its own.
      */
     rk_strategy base;
+    rk_origins origins; /* where the fields of its strategies come from */
 } rk_plan_space;
 
 /*

@@ -129,7 +129,7 @@ static const rk_field memory_fields[] = {
     FLAG(recompute_stops, "recomputed layers stop with the last tensor that backward needs"),
     FLAG(keeps_gathered, "gathered inputs of linears are kept with sequence parallelism"),
     FLAG(keeps_activation, "a gated activation keeps its intermediate"),
-    SHARE(gathered_share, "of the gathered inputs kept that live at the peak"),
+    EXPOSED(gathered_share, "of the gathered inputs kept that live at the peak"),
     SHARE(activation_share, "of the activations by tensor list that live at the peak"),
     BYTES(wgrad_bytes, "buffers of weight gradients of a layer, per parameter"),
     BYTES(logit_bytes, "per logit, kept or made by the loss"),

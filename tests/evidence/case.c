@@ -457,7 +457,7 @@ static void test_exchange(void **state)
                    "megatron-deepspeed,2.67,6\n",
                    &c, &err),
         RK_OK);
-    assert_near(c.network_bandwidth, 2.67e9, 0);
+    assert_near(c.machine.network_bandwidth, 2.67e9, 0);
     (void)rk_run_predict(&sources, &c, NULL, NULL, &usual, NULL);
     assert_int_equal(rk_run_predict_exact(&sources, &c, NULL, NULL, &played, &err), RK_OK);
     assert_near(played.estimate.step / usual.estimate.step, 1, 0.02);

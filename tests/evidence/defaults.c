@@ -43,7 +43,7 @@ static void test_jax_scores(void **state)
                        rows[i].kernels);
         assert_int_equal(fill_under(OF_SOFTWARE ",flash_attention,kernels", row, &c, &err), RK_OK);
         changed = c;
-        changed.change_count = 0;
+        changed.changes.count = 0;
         rk_stack stack = sources.stacks[c.stack];
         stack.score_forward = rows[i].forward;
         stack.score_backward = rows[i].backward;

@@ -142,7 +142,7 @@ static void test_routing(void **state)
                        "1,mine," SHAPE "8,1,1,,8,1,8,none,all,bf16,1,,,nemo-automodel,%s\n",
                        i ? "in_turn" : "");
         assert_int_equal(fill_under(COLUMNS ",framework,routing", row, &c, &err), RK_OK);
-        changes[i] = c.change_count;
+        changes[i] = c.changes.count;
     }
     assert_int_equal(changes[1], changes[0] + 1);
     assert_int_equal(fill_under(COLUMNS ",framework,routing",
