@@ -50,8 +50,9 @@ static bool is_month(const char *text)
 static size_t strip_ending(const char *name, size_t length)
 {
     static const char *const endings[] = {
-        "-instruct", "-thinking", "-chat", "-base", "-hf",   "-it",   "-1m",  "-fp8",     "-fp16",
-        "-bf16",     "-int8",     "-int4", "-8bit", "-4bit", "-gptq", "-awq", "-unsloth", "-bnb",
+        "-instruct", "-thinking", "-chat", "-base",    "-hf",   "-it",          "-1m",    "-fp8",
+        "-fp16",     "-bf16",     "-int8", "-int4",    "-8bit", "-4bit",        "-nvfp4", "-mxfp4",
+        "-nf4",      "-gptq",     "-awq",  "-unsloth", "-bnb",  "-dequantized",
     };
     if (length > 5 && is_joint(name[length - 5]) && is_month(name + length - 4)) {
         return length - 5;

@@ -132,6 +132,18 @@ void rk_hf_state_recompute(rk_launch *launch, bool on, const char *key)
                     by ? RK_FACT_STATED : RK_FACT_DEFAULT, by);
 }
 
+void rk_hf_ask_sequence(rk_launch *launch, const char *key)
+{
+    const rk_launch_key missing = {
+        .name = key,
+        .use = RK_KEY_NOT_PRICED,
+        .note = "not given, so sequences are as long as those of the data; give --seq",
+    };
+    if (!rk_launch_fact_of(launch, "seq") && !rk_launch_has(launch, key)) {
+        rk_launch_add_key(launch, &missing);
+    }
+}
+
 /* ---- optimizer ------------------------------------------------------------------------------- */
 
 /* Names of transformers, and those of the library; the others stay as they are. */

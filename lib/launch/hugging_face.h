@@ -69,6 +69,9 @@ const char *rk_hf_precision_name(const char *type);
  */
 void rk_hf_state_objective(rk_launch *launch, const char *name);
 
+/* Says which key is missing where the length of sequences is that of the data. */
+void rk_hf_ask_sequence(rk_launch *launch, const char *key);
+
 /* Adds a word of what is offloaded: "optimizer", "weights", "activations". */
 void rk_hf_add_offload(rk_launch *launch, const char *what, rk_fact_origin origin,
                        const rk_launch_key *by);

@@ -79,6 +79,7 @@ static void state_sequence(rk_launch *launch)
         rk_launch_assume_count(launch, "seq", 1024);
         rk_hf_assume_open(launch, "packing", "true");
     }
+    rk_hf_ask_sequence(launch, "max_seq_length");
 }
 
 static rk_status resolve(rk_launch *launch, rk_error *err)

@@ -166,6 +166,16 @@ static void state_attention(rk_launch *launch)
     }
 }
 
+/* Whether the adapters of Megatron-Core train: a switch, USE_MCA=1, or one of their degrees. */
+static bool is_megatron(rk_launch *launch)
+{
+    return rk_launch_is_on(launch, "use_mca", false) ||
+           rk_launch_is_on(launch, "use_megatron_bridge", false) ||
+           rk_hf_environment(launch, "USE_MCA") > 0 ||
+           rk_launch_has(launch, "tensor_model_parallel_size") ||
+           rk_launch_has(launch, "pipeline_model_parallel_size");
+}
+
 static void state_options(rk_launch *launch)
 {
     const bool recompute = !rk_launch_is_on(launch, "disable_gradient_checkpointing", false);
@@ -174,7 +184,7 @@ static void state_options(rk_launch *launch)
         rk_launch_state(launch, "precision", "bf16", RK_FACT_STATED,
                         rk_launch_find(launch, "pure_bf16"));
     }
-    if (!rk_launch_has(launch, "use_mca") && !rk_launch_has(launch, "use_megatron_bridge")) {
+    if (!is_megatron(launch)) {
         rk_hf_state_recompute(launch, recompute, "disable_gradient_checkpointing");
     }
     if (rk_launch_is_on(launch, "use_unsloth_gc", false)) {
@@ -262,8 +272,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     state_options(launch);
     state_optimizer(launch);
     state_attention(launch);
-    const bool megatron = rk_launch_is_on(launch, "use_mca", false) ||
-                          rk_launch_is_on(launch, "use_megatron_bridge", false);
+    const bool megatron = is_megatron(launch);
     if (megatron) {
         state_megatron(launch);
     }

@@ -137,13 +137,14 @@ static void state_batch(rk_launch *launch, bool grouped)
 static void state_sequence(rk_launch *launch)
 {
     if (rk_launch_count_of(launch, "cp") > 1) {
-        rk_launch_assume(launch, "cp_kind", "ulysses (ring where heads do not divide)");
+        rk_launch_assume(launch, "cp_kind", "ulysses"); /* ring where heads do not divide */
     }
     const double packed = rk_launch_number(launch, "packing_length", 0);
     if (packed >= 1 && packed <= INT32_MAX && rk_launch_holds(launch, "packing")) {
         rk_launch_state_count(launch, "seq", (int64_t)packed, RK_FACT_STATED,
                               rk_launch_find(launch, "packing_length"));
     }
+    rk_hf_ask_sequence(launch, "max_length");
 }
 
 static rk_status resolve(rk_launch *launch, rk_error *err)

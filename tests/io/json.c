@@ -270,6 +270,8 @@ static void test_typed_names(void **state)
         {"models", "Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4", "qwen2.5-7b"},
         {"models", "unsloth/Llama-3.2-1B-Instruct-unsloth-bnb-4bit", "llama3.2-1b"},
         {"models", "Qwen/Qwen2.5-14B-Instruct-1M", "qwen2.5-14b"},
+        {"models", "nvidia/Qwen3-30B-A3B-NVFP4", "qwen3-30b-a3b"},
+        {"models", "axolotl-quants/DeepSeek-V2.5-bnb-nf4-bf16", "deepseek-v2"},
         {"models", "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "nemotron-3-nano-30b"},
         {"models", "instruct-7b", NULL},
         {"accelerators", "H100", "h100-sxm"},
