@@ -166,12 +166,12 @@ rk_status rk_write_launch(const rk_job *job, const rk_request *request, const rk
     (void)snprintf(title, sizeof(title), "reckon %s: %s a step, MFU %.1f %%, %.1f of %.1f GiB%s",
                    rk_version(), rk_time_text(e->step, step), 100 * e->mfu, e->memory.total / GIB,
                    e->usable / GIB, e->fits ? "" : ": it does not fit");
-    const rk_launch launch = {.model = &inputs->model,
-                              .system = &inputs->system,
-                              .stack = &inputs->software.stack,
-                              .strategy = &answer->strategy,
-                              .title = title,
-                              .notes = &notes};
+    const rk_launch_file launch = {.model = &inputs->model,
+                                   .system = &inputs->system,
+                                   .stack = &inputs->software.stack,
+                                   .strategy = &answer->strategy,
+                                   .title = title,
+                                   .notes = &notes};
     rk_status status = rk_job_open(job, request->output, &out, err);
     if (status) {
         return status;
