@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "framework/launch.h"
 #include "io/json.h"
+#include "launch/launch.h"
 #include "report/describe.h"
 #include "report/estimate_fields.h"
 #include "request/option_values.h"
@@ -45,6 +46,11 @@ void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
         rk_json_close(writer, "}");
     }
     rk_json_close(writer, "}");
+    if (request->launch) {
+        rk_json_open_member(writer, "launch", "{");
+        rk_launch_write_json(writer, request->launch);
+        rk_json_close(writer, "}");
+    }
     rk_json_open_member(writer, "model", "{");
     rk_json_count(writer, "parameters", (uint64_t)params.total);
     rk_json_count(writer, "active_parameters", (uint64_t)params.active);

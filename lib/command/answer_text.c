@@ -175,13 +175,13 @@ static void write_assumed(FILE *to, const rk_request *request, const rk_inputs *
 /* What a launch line means beyond its words, and what of it is not predicted. */
 static void write_launch(FILE *to, const rk_launch_line *line)
 {
-    const char *label = "launch";
-    if (line->complete) {
+    const char *label = line->file ? "" : "launch";
+    if (line->complete && !line->file) {
         rk_write_label(to, label);
         (void)fputs("a whole job: what the line does not say is Megatron-LM's default\n", to);
         label = "";
     }
-    if (line->plain_states) {
+    if (line->plain_states && !line->file) {
         rk_write_label(to, label);
         (void)fputs("ZeRO-0, as the line has no --use-distributed-optimizer\n", to);
         label = "";
@@ -219,6 +219,9 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
         (void)fprintf(to, "%s\n", reason);
     }
     write_assumed(to, request, inputs);
+    if (request->launch) {
+        rk_launch_write_text(to, request->launch);
+    }
     write_launch(to, &request->line);
 }
 

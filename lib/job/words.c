@@ -120,6 +120,19 @@ static bool is_filler(const char *word)
     return false;
 }
 
+/* Whether a word is a file that a training framework is started with, by its ending. */
+static bool is_launch(const char *word)
+{
+    static const char *const endings[] = {".sh",   ".bash", ".slurm", ".sbatch",
+                                          ".yaml", ".yml",  ".toml"};
+    for (size_t i = 0; i < COUNT(endings); i++) {
+        if (rk_ends_with(word, endings[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Refuses words that are something else than a model or a system, with what to type. */
 static rk_status check_word(const rk_job *job, const char *word, rk_error *err)
 {
@@ -189,6 +202,9 @@ rk_status rk_job_set_word(rk_job *job, const char *word, rk_error *err)
             rk_job_command(job)->note_launch_word(rk_job_arguments(job), word);
         }
         return RK_OK;
+    }
+    if (is_launch(word) && find_taker(rk_job_command(job), RK_WORD_LAUNCH)) {
+        return set(job, RK_WORD_LAUNCH, word, err);
     }
     if (!find_taker(rk_job_command(job), RK_WORD_SYSTEM)) {
         return fail_unexpected(job, word, err);
