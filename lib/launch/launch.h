@@ -63,6 +63,11 @@ typedef struct rk_launch_document {
     json_t *root;     /* owned */
 } rk_launch_document;
 
+/* A file that a script writes for its program. */
+typedef struct rk_launch_text {
+    const char *path, *text;
+} rk_launch_text;
+
 /* A word of the command line; `line` of the script, 1 for a pasted line. */
 typedef struct rk_launch_word {
     const char *text;
@@ -81,6 +86,8 @@ typedef struct rk_launch {
     size_t program; /* the place among the words of the script or module; word_count: none */
     rk_launch_document *documents;
     size_t document_count;
+    rk_launch_text *written; /* files that its script writes */
+    size_t written_count;
     const rk_launch_reader *reader;
     rk_launch_key *keys;
     size_t key_count;
@@ -162,7 +169,7 @@ bool rk_launch_has(const rk_launch *launch, const char *name);
 /* Marks keys that begin with `start` as used, without cost or not priced for a reason. */
 void rk_launch_mark(rk_launch *launch, const char *start, rk_key_use use, const char *note);
 
-/* The words before the program, and whether one of them is there: "torchrun", "deepspeed". */
+/* Whether one of the words up to the program is there: "torchrun", "deepspeed", "swift". */
 bool rk_launch_runs_by(const rk_launch *launch, const char *word);
 
 /* The file name of the program without its folders: "pretrain_gpt.py"; "": none. */

@@ -134,76 +134,6 @@ static rk_status parse_document(const char *text, size_t size, rk_launch_form fo
     return RK_OK;
 }
 
-/* Words between blanks; quotes keep blanks, a backslash keeps the next character or line. */
-static rk_status parse_line(const char *text, size_t size, rk_launch *launch, rk_error *err)
-{
-    char *word = malloc(size + 1);
-    if (!word) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %s", launch->name);
-    }
-    size_t length = 0;
-    char quote = '\0';
-    bool inside = false;
-    int line = 1;
-    for (size_t i = 0; i <= size; i++) {
-        const char c = i < size ? text[i] : '\n';
-        const bool blank = !quote && (c == ' ' || c == '\t' || c == '\n' || c == '\r');
-        if (blank && inside) {
-            word[length] = '\0';
-            rk_launch_add_word(launch, word, line);
-            inside = false;
-            length = 0;
-        } else if (c == quote || (!quote && (c == '"' || c == '\''))) {
-            quote = quote ? '\0' : c;
-            inside = true;
-        } else if (c == '\\' && quote != '\'' && i + 1 < size) {
-            i++;
-            if (text[i] != '\n') {
-                word[length++] = text[i];
-                inside = true;
-            }
-        } else if (!blank) {
-            word[length++] = c;
-            inside = true;
-        }
-        line += c == '\n';
-    }
-    free(word);
-    return RK_OK;
-}
-
-/* Whether a word is a command that trains by itself, whose flags may name Python files. */
-static bool is_command(const char *word)
-{
-    static const char *const commands[] = {"swift", "llamafactory-cli", "lmf", "axolotl", "trl"};
-    const char *slash = strrchr(word, '/');
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-        if (strcmp(slash ? slash + 1 : word, commands[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The first word that is a script or names a module: what stands before it launches it. */
-static void find_program(rk_launch *launch)
-{
-    launch->program = launch->word_count;
-    for (size_t i = 0; i < launch->word_count; i++) {
-        const char *word = launch->words[i].text;
-        if (is_command(word)) {
-            launch->program = i;
-            return;
-        }
-        const bool module = i > 0 && strcmp(launch->words[i - 1].text, "-m") == 0 &&
-                            strncmp(word, "torch.distributed", strlen("torch.distributed")) != 0;
-        if (rk_ends_with(word, ".py") || module) {
-            launch->program = i;
-            return;
-        }
-    }
-}
-
 rk_status rk_launch_parse(const char *text, size_t size, const char *name, rk_launch *launch,
                           rk_error *err)
 {
@@ -222,9 +152,9 @@ rk_status rk_launch_parse(const char *text, size_t size, const char *name, rk_la
                ? rk_launch_form_of_text(text, size)
                : form;
     const rk_status status = form == RK_LAUNCH_WORDS
-                                 ? parse_line(text, size, launch, err)
+                                 ? rk_launch_read_script(launch, text, size, err)
                                  : parse_document(text, size, form, launch, err);
-    find_program(launch);
+    rk_launch_find_program(launch);
     return status;
 }
 
