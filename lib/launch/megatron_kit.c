@@ -195,7 +195,8 @@ static void state_layout(rk_launch *launch, const rk_megatron_kit *kit)
     const rk_launch_key *layout = find_one(launch, kit, "pipeline_model_parallel_layout");
     const bool split = rk_launch_count_of(launch, "tp") > 1;
     const int64_t pp = rk_launch_count_of(launch, "pp");
-    rk_kit_state(launch, "sp", key, is_on(launch, key, false) && split ? "true" : "false", "false");
+    rk_kit_state(launch, "sp", key, is_on(launch, key, false) && split ? "true" : "false",
+                 kit->sequence && split ? "true" : "false");
     if (layout && layout->value && pp > 0) {
         const int64_t stages = count_stages(layout->value);
         rk_launch_state(launch, "model.layout", layout->value, RK_FACT_STATED, layout);

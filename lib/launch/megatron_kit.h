@@ -18,6 +18,7 @@ typedef struct rk_megatron_kit {
     const char *dispatcher;    /* of models with experts */
     bool distributed;          /* the optimizer is sharded */
     bool overlap_grad, overlap_param;
+    bool sequence;      /* sequence parallelism is on */
     bool whole_experts; /* an expert is not split over tensor-parallel ranks */
     bool grouped;       /* the experts of a rank are one grouped GEMM */
 } rk_megatron_kit;

@@ -53,8 +53,9 @@ static int recognise_nemo1(const rk_launch *launch)
     return trainer && model ? 6 : 0;
 }
 
-/* Optimizers shard by their name; fused_adam does not. */
-static void state_nemo_optimizer(rk_launch *launch)
+/* Optimizers shard by their name; fused_adam does not.  One overlaps gradients unless told not to.
+ */
+static void state_nemo_optimizer(rk_launch *launch, rk_megatron_kit *kit)
 {
     const rk_launch_key *key = rk_launch_find(launch, "model.optim.name");
     const char *name = key && key->value ? key->value : "fused_adam";
@@ -65,9 +66,7 @@ static void state_nemo_optimizer(rk_launch *launch)
         rk_kit_state(launch, "zero", key, shards ? "1" : "0", "0");
     }
     rk_kit_state(launch, "optimizer", key, adam ? "adam" : name, "adam");
-    if (own && !rk_launch_has(launch, "model.optim.overlap_grad_sync")) {
-        rk_launch_state(launch, "overlap", "grad", RK_FACT_STATED, NULL);
-    }
+    kit->overlap_grad = own;
 }
 
 static void state_nemo_fsdp(rk_launch *launch)
@@ -119,10 +118,11 @@ static rk_status resolve_nemo1(rk_launch *launch, rk_error *err)
                        "%s: trains an encoder and a decoder, which no model document describes",
                        launch->name);
     }
-    state_machine(launch, &nemo1, "num_nodes", "devices");
-    state_nemo_optimizer(launch);
+    rk_megatron_kit kit = nemo1;
+    state_machine(launch, &kit, "num_nodes", "devices");
+    state_nemo_optimizer(launch, &kit);
     state_nemo_fsdp(launch);
-    rk_kit_resolve(launch, &nemo1);
+    rk_kit_resolve(launch, &kit);
     state_nemo_weights(launch);
     state_nemo_adapters(launch);
     if (!rk_launch_is_on(launch, "model.use_flash_attention", true)) {
@@ -242,6 +242,11 @@ static rk_status resolve_nemo2(rk_launch *launch, rk_error *err)
         rk_kit_state_model(launch, recipe, key);
     }
     state_mixed_precision(launch, rk_launch_find(launch, "trainer.plugins"));
+    const char *strategy = rk_launch_value(launch, "trainer.strategy");
+    if (strategy && strcmp(strategy, "ddp") == 0) { /* PyTorch's, of models of Hugging Face */
+        rk_launch_state(launch, "zero", "0", RK_FACT_STATED,
+                        rk_launch_find(launch, "trainer.strategy"));
+    }
     rk_kit_resolve(launch, &nemo2);
     state_nemo2_adapters(launch);
     state_full_training(launch);
