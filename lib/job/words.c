@@ -120,9 +120,12 @@ static bool is_filler(const char *word)
     return false;
 }
 
-/* Whether a word is a file that a training framework is started with, by its ending. */
-static bool is_launch(const char *word)
+/* Whether a word is a file that a training framework is started with, by its ending; arguments of
+ * a script may follow: "run.sh 70b". */
+static bool is_launch(const char *given)
 {
+    char word[256];
+    (void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(given, " "), given);
     static const char *const endings[] = {".sh",   ".bash", ".slurm", ".sbatch",
                                           ".yaml", ".yml",  ".toml"};
     for (size_t i = 0; i < COUNT(endings); i++) {

@@ -79,6 +79,7 @@ typedef struct rk_launch_reader rk_launch_reader;
 typedef struct rk_launch {
     char *name;            /* of the file, for messages */
     char *folder;          /* from which files that it names are opened; NULL: none is opened */
+    const char *arguments; /* words for its script, between blanks; NULL: none */
     const char *framework; /* a reader, by a record or the person; NULL: recognised */
     const char *release;   /* likewise, e.g. "0.19"; NULL: the newest that is known */
     rk_launch_word *words;
@@ -103,7 +104,8 @@ typedef struct rk_launch {
  * Reads a file, or standard input as "-".  By its ending and its first line it is a shell script or
  * a pasted line, YAML (.yaml, .yml), TOML, or JSON: a DeepSpeed configuration, or a record
  * {"argv": [...], "config": {...}, "framework": "...", "release": "...", "world": {...}}.
- * Refuses Python files by name, and files above 16 MiB.  The caller releases the launch with
+ * Behind the name of a script its arguments may follow: "run.sh 70b 8".  Refuses Python files by
+ * name, and files above 16 MiB.  The caller releases the launch with
  * rk_launch_clear, also after a failure.
  */
 rk_status rk_launch_load(const char *path, rk_launch *launch, rk_error *err);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define FILE_SIZE_MAX (16U << 20)
 
@@ -158,18 +159,28 @@ rk_status rk_launch_parse(const char *text, size_t size, const char *name, rk_la
     return status;
 }
 
+/* "run.sh 70b 8": the length of the file's name, behind which words for its script follow. */
+static size_t name_length(const char *path)
+{
+    const size_t length = strcspn(path, " ");
+    struct stat status;
+    return path[length] == '\0' || stat(path, &status) == 0 ? strlen(path) : length;
+}
+
 rk_status rk_launch_load(const char *path, rk_launch *launch, rk_error *err)
 {
     char *text = NULL;
     size_t size = 0;
-    *launch = (rk_launch){.name = strdup(path)};
+    const size_t length = name_length(path);
+    *launch = (rk_launch){.name = strndup(path, length)};
     if (!launch->name) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %s", path);
     }
-    const char *slash = strrchr(path, '/');
-    launch->folder = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
-    rk_status status = rk_launch_read_file(path, &text, &size, err);
-    status = status ? status : rk_launch_parse(text, size, path, launch, err);
+    launch->arguments = rk_launch_keep(launch, path + length);
+    const char *slash = strrchr(launch->name, '/');
+    launch->folder = slash ? strndup(launch->name, (size_t)(slash - launch->name)) : strdup(".");
+    rk_status status = rk_launch_read_file(launch->name, &text, &size, err);
+    status = status ? status : rk_launch_parse(text, size, launch->name, launch, err);
     free(text);
     return status;
 }

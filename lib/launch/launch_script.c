@@ -35,11 +35,28 @@ static void keep_files(rk_launch *launch, const rk_shell_result *result)
     }
 }
 
+#define ARGUMENTS_MAX 64
+
+/* Words for the script, as its positional arguments. */
+static size_t split_arguments(rk_launch *launch, const char *words[ARGUMENTS_MAX])
+{
+    size_t count = 0;
+    const char *at = launch->arguments ? launch->arguments : "";
+    for (at += strspn(at, " "); *at && count < ARGUMENTS_MAX; at += strspn(at, " ")) {
+        const size_t length = strcspn(at, " ");
+        words[count++] = rk_launch_keep_part(launch, at, length);
+        at += length;
+    }
+    return count;
+}
+
 rk_status rk_launch_read_script(rk_launch *launch, const char *text, size_t size, rk_error *err)
 {
     rk_shell_result result;
+    const char *words[ARGUMENTS_MAX];
+    const size_t count = split_arguments(launch, words);
     rk_status status =
-        rk_shell_read(text, size, launch->name, launch->folder, NULL, 0, &result, err);
+        rk_shell_read(text, size, launch->name, launch->folder, words, count, &result, err);
     const rk_shell_command *command = status ? NULL : rk_shell_find_training(&result);
     if (command) {
         add_words(launch, result.allocation, result.allocation_count);

@@ -491,13 +491,33 @@ void rk_kit_state_model(rk_launch *launch, const char *name, const rk_launch_key
     if (ending && ending[5] == '\0') {
         *ending = '\0';
     }
+    char *context = strrchr(plain, '-'); /* "-16k" is a length of sequences */
+    if (context && strspn(context + 1, "0123456789") == strlen(context + 1) - 1 &&
+        plain[strlen(plain) - 1] == 'k') {
+        *context = '\0';
+    }
     const char *dash = strchr(plain, '-');
     const size_t first = dash ? (size_t)(dash - plain) : strlen(plain);
     const bool release = first > 2 && strspn(plain + first - 2, "0123456789") >= 2;
     const char *spelled =
         release ? rk_launch_format(launch, "%.*s.%s", (int)first - 1, plain, plain + first - 1)
                 : plain;
-    (void)rk_launch_state_named_model(launch, spelled, by);
+    if (rk_launch_state_named_model(launch, spelled, by)) {
+        rk_launch_state(launch, "model.name", spelled, RK_FACT_STATED, by);
+    }
+}
+
+void rk_kit_state_vocabulary(rk_launch *launch, int64_t entries, double multiple,
+                             rk_fact_origin origin)
+{
+    const int64_t tp = rk_launch_count_of(launch, "tp");
+    const int64_t whole = multiple >= 1 && multiple <= 1e6 ? (int64_t)multiple : 128;
+    const int64_t each = whole * (tp > 0 && tp <= 1024 ? tp : 1);
+    if (entries > 0 && entries < INT32_MAX) {
+        rk_launch_state_count(launch, "model.vocab_unpadded", entries, origin, NULL);
+        rk_launch_state_count(launch, "model.vocab", (entries + each - 1) / each * each, origin,
+                              NULL);
+    }
 }
 
 static void state_shape(rk_launch *launch, const rk_megatron_kit *kit)

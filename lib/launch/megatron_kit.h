@@ -43,6 +43,13 @@ void rk_kit_resolve(rk_launch *launch, const rk_megatron_kit *kit);
 /* States the shape of the model that `name` is, "llama3.1_8B.yaml": that of the catalogue. */
 void rk_kit_state_model(rk_launch *launch, const char *name, const rk_launch_key *by);
 
+/*
+ * States the entries of a vocabulary, and its rows: a multiple of `multiple` x tp, 0 for 128.  One
+ * that is stated already stays.
+ */
+void rk_kit_state_vocabulary(rk_launch *launch, int64_t entries, double multiple,
+                             rk_fact_origin origin);
+
 /* Gives keys that begin with a section, "modules.pre_trainer.overrides.", their names in it. */
 void rk_kit_strip(rk_launch *launch, const char *section);
 

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define GPT2_ENTRIES 50257 /* of the vocabulary of GPT-2 */
+
 /* Keys that configurations have by one of two spellings, in the one that the table has. */
 static rk_status prepare(rk_launch *launch, rk_error *err)
 {
@@ -177,6 +179,18 @@ static void state_attention(rk_launch *launch)
     }
 }
 
+/* The tokenizer of GPT-2 unless another is named. */
+static void state_vocabulary(rk_launch *launch)
+{
+    const char *tokenizer = rk_launch_value(launch, "tokenizer_type");
+    state_count(launch, "model.vocab", "padded_vocab_size", 0);
+    if (!tokenizer || strcmp(tokenizer, "GPT2BPETokenizer") == 0) {
+        rk_kit_state_vocabulary(launch, GPT2_ENTRIES,
+                                rk_launch_number(launch, "make_vocab_size_divisible_by", 128),
+                                RK_FACT_DEFAULT);
+    }
+}
+
 static void state_model(rk_launch *launch)
 {
     const char *activation = rk_launch_value(launch, "activation");
@@ -187,7 +201,7 @@ static void state_model(rk_launch *launch)
                 rk_launch_count_of(launch, "model.heads"));
     state_count(launch, "model.ffn", "intermediate_size",
                 4 * rk_launch_count_of(launch, "model.hidden"));
-    state_count(launch, "model.vocab", "padded_vocab_size", 0);
+    state_vocabulary(launch);
     state(launch, "model.gated", "activation",
           activation && (strstr(activation, "glu") != NULL) ? "true" : "false", "false");
     state(launch, "model.tied", "no_weight_tying",

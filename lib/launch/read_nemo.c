@@ -101,6 +101,19 @@ static void state_nemo_weights(rk_launch *launch)
     }
 }
 
+static void state_nemo_vocabulary(rk_launch *launch)
+{
+    const char *type = rk_launch_value(launch, "model.tokenizer.type");
+    const double own = rk_launch_number(launch, "model.override_vocab_size", 0);
+    const double multiple = rk_launch_number(launch, "model.make_vocab_size_divisible_by", 128);
+    const bool gpt2 = type && strcmp(type, "GPT2BPETokenizer") == 0;
+    rk_kit_state_vocabulary(launch,
+                            own >= 1 && own < 1e9 ? (int64_t)own
+                            : gpt2                ? 50257
+                                                  : 0,
+                            multiple, RK_FACT_STATED);
+}
+
 static void state_nemo_adapters(rk_launch *launch)
 {
     const rk_launch_key *key = rk_launch_find(launch, "model.peft.peft_scheme");
@@ -124,6 +137,7 @@ static rk_status resolve_nemo1(rk_launch *launch, rk_error *err)
     state_nemo_fsdp(launch);
     rk_kit_resolve(launch, &kit);
     state_nemo_weights(launch);
+    state_nemo_vocabulary(launch);
     state_nemo_adapters(launch);
     if (!rk_launch_is_on(launch, "model.use_flash_attention", true)) {
         rk_launch_state(launch, "attention", "unfused", RK_FACT_STATED,

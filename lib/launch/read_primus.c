@@ -98,21 +98,6 @@ static void state_schedule(rk_launch *launch)
     }
 }
 
-/* Entries of the vocabulary, padded to a multiple that tensor-parallel ranks divide. */
-static void state_vocabulary(rk_launch *launch)
-{
-    const int64_t entries = rk_launch_count_of(launch, "model.vocab");
-    const double multiple = rk_launch_number(launch, "make_vocab_size_divisible_by", 128);
-    const int64_t tp = rk_launch_count_of(launch, "tp");
-    if (entries <= 0 || tp <= 0 || tp > 1024 || multiple < 1 || multiple > 1e6) {
-        return;
-    }
-    const int64_t each = (int64_t)multiple * tp;
-    rk_launch_state_count(launch, "model.vocab_unpadded", entries, RK_FACT_DERIVED, NULL);
-    rk_launch_state_count(launch, "model.vocab", (entries + each - 1) / each * each,
-                          RK_FACT_DERIVED, NULL);
-}
-
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
     const rk_launch_key *model = rk_launch_find(launch, "model");
@@ -127,7 +112,9 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     rk_kit_state(launch, "micro_batch", NULL, NULL, "2");
     rk_kit_state(launch, "global_batch", NULL, NULL, "16");
     rk_kit_state(launch, "attention", NULL, NULL, "auto");
-    state_vocabulary(launch);
+    rk_kit_state_vocabulary(launch, rk_launch_count_of(launch, "model.vocab"),
+                            rk_launch_number(launch, "make_vocab_size_divisible_by", 128),
+                            RK_FACT_DERIVED);
     if (!rk_launch_has(launch, "untie_embeddings_and_output_weights")) {
         rk_launch_state(launch, "model.tied", "false", RK_FACT_DERIVED, NULL);
     }

@@ -13,10 +13,10 @@
 /* Facts that are members of a document, under its name. */
 static const struct {
     const char *fact, *member;
-} sizes[] = {{"model.hidden", "hidden"},     {"model.heads", "heads"},
-             {"model.kv_heads", "kv_heads"}, {"model.ffn", "ffn"},
-             {"model.experts", "experts"},   {"model.topk", "top_k"},
-             {"model.moe_ffn", "expert_ffn"}};
+} sizes[] = {{"model.hidden", "hidden"},        {"model.heads", "heads"},
+             {"model.kv_heads", "kv_heads"},    {"model.head_size", "head_size"},
+             {"model.experts", "experts"},      {"model.topk", "top_k"},
+             {"model.shared_ffn", "shared_ffn"}};
 
 static void add_count(json_t *document, const char *member, int64_t value)
 {
@@ -67,6 +67,7 @@ const char *rk_launch_model_text(rk_launch *launch)
     const int64_t vocab = first_of(launch, "model.vocab", "model.vocab_unpadded");
     const int64_t dense = rk_launch_count_of(launch, "model.dense_layers_first");
     const int64_t shared = rk_launch_count_of(launch, "model.shared_ffn");
+    const bool experts = rk_launch_count_of(launch, "model.experts") > 0;
     const bool whole = layers > 0 && vocab > 0 && rk_launch_count_of(launch, "model.hidden") > 0 &&
                        rk_launch_count_of(launch, "model.heads") > 0 &&
                        first_of(launch, "model.ffn", "model.moe_ffn") > 0;
@@ -80,13 +81,13 @@ const char *rk_launch_model_text(rk_launch *launch)
     }
     add_count(document, "layers", layers);
     add_count(document, "vocab", vocab);
-    add_count(document, "head_size", rk_launch_count_of(launch, "model.head_size"));
     add_count(document, "seq", rk_launch_count_of(launch, "seq"));
+    add_count(document, "ffn", experts && dense == 0 ? 0 : rk_launch_count_of(launch, "model.ffn"));
+    add_count(document, "expert_ffn", experts ? first_of(launch, "model.moe_ffn", "model.ffn") : 0);
     add_count(document, "shared_experts", shared > 0);
-    add_count(document, "shared_ffn", shared);
     add_flag(document, "tied", launch, "model.tied");
     add_flag(document, "gated", launch, "model.gated");
-    if (dense > 0 && rk_launch_count_of(launch, "model.experts") > 0) {
+    if (dense > 0 && experts) {
         add_pattern(document, layers, dense);
     }
     char *text = json_dumps(document, JSON_COMPACT);

@@ -500,14 +500,29 @@ static bool is_known_model(const taking *t, const char *name)
     return known;
 }
 
+/* The first size that a model needs and the launch lacks. */
+static const char *missing_size(const taking *t)
+{
+    static const char *const sizes[][2] = {{"model.layers", "the number of layers"},
+                                           {"model.hidden", "the width"},
+                                           {"model.heads", "the attention heads"},
+                                           {"model.vocab", "the vocabulary"}};
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        if (!fact(t, sizes[i][0])) {
+            return sizes[i][1];
+        }
+    }
+    return "all parts";
+}
+
 static rk_status fail_model(const taking *t, const char *name, rk_error *err)
 {
     const char *near = name ? rk_catalogue_nearest("models", name) : NULL;
     if (!name) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "%s does not describe the model whole; name it with --model, or give its "
+                       "%s does not say %s of the model; name the model with --model, or give its "
                        "config.json",
-                       t->launch->name);
+                       t->launch->name, missing_size(t));
     }
     return rk_fail(err, RK_ERR_INVALID,
                    "%s trains %.200s, which the catalogue lacks; give --model with its config.json"
