@@ -91,84 +91,6 @@ static void add_values(rk_shell *sh, rk_shell_fields *fields, const rk_shell_fie
     }
 }
 
-/* ---- patterns -------------------------------------------------------------------------------- */
-
-/* The length of "[:digit:]" and the like; *found becomes true if the character is one. */
-static size_t class_length(const char *at, char c, bool *found)
-{
-    static const struct {
-        const char *name;
-        int (*has)(int c);
-    } classes[] = {{"[:digit:]", isdigit}, {"[:space:]", isspace}, {"[:alpha:]", isalpha},
-                   {"[:alnum:]", isalnum}, {"[:upper:]", isupper}, {"[:lower:]", islower}};
-    for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
-        if (strncmp(at, classes[i].name, strlen(classes[i].name)) == 0) {
-            *found |= classes[i].has((unsigned char)c) != 0;
-            return strlen(classes[i].name);
-        }
-    }
-    return 0;
-}
-
-/* Whether a character is in the set "[...]" that begins at *pattern, which moves behind it. */
-static bool is_in_set(const char **pattern, char c)
-{
-    const char *at = *pattern + 1;
-    const bool negated = *at == '!' || *at == '^';
-    bool found = false;
-    at += negated;
-    for (const char *first = at; *at && (*at != ']' || at == first); at++) {
-        const size_t class = class_length(at, c, &found);
-        if (class > 0) {
-            at += class - 1;
-            continue;
-        }
-        if (at[1] == '-' && at[2] && at[2] != ']') {
-            found |= c >= at[0] && c <= at[2];
-            at += 2;
-        } else {
-            found |= c == *at;
-        }
-    }
-    *pattern = *at ? at + 1 : at;
-    return found != negated;
-}
-
-bool rk_shell_matches(const char *pattern, const char *text, size_t length)
-{
-    const char *star = NULL;
-    size_t at = 0, behind_star = 0;
-    for (;;) {
-        const char *next = pattern;
-        bool same = false;
-        if (*pattern == '*') {
-            star = ++pattern;
-            behind_star = at;
-            continue;
-        }
-        if (at < length && *pattern) {
-            if (*pattern == '[') {
-                same = is_in_set(&next, text[at]);
-            } else {
-                next += *pattern == '\\' && pattern[1];
-                same = (*pattern == '?') || *next == text[at];
-                next++;
-            }
-        }
-        if (same) {
-            pattern = next;
-            at++;
-        } else if (at == length && *pattern == '\0') {
-            return true;
-        } else if (star && behind_star < length) {
-            pattern = star;
-            at = ++behind_star;
-        } else {
-            return false;
-        }
-    }
-}
-
 /* ---- parameters ------------------------------------------------------------------------------ */
 
 /* A parameter as it is found: one value, or several. */
@@ -232,9 +154,7 @@ static size_t find_element(rk_shell *sh, parameter *p, const char *text, size_t 
 {
     size_t close = at;
     while (close < end && text[close] != ']') {
-        close = text[close] == '$' || text[close] == '"' || text[close] == '\''
-                    ? rk_shell_word_end(text, close, close + 1 < end ? close + 1 : end)
-                    : close + 1;
+        close = rk_shell_piece_end(text, close, end);
     }
     close = close < end ? close : end;
     p->element = true;
@@ -333,7 +253,10 @@ static bool add_alternative(rk_shell *sh, parameter *p, const char *text, size_t
         const char *value = rk_shell_expand_text(sh, text, at, end, false);
         rk_shell_add_text(fields, value, strlen(value), true);
     } else if (kind != '?') {
+        const bool operand = fields->operand;
+        fields->operand = true;
         rk_shell_expand(sh, text, at, end, fields);
+        fields->operand = operand;
     }
     return true;
 }
@@ -691,6 +614,15 @@ static size_t expand_double(rk_shell *sh, const char *text, size_t at, size_t en
     return behind;
 }
 
+static void add_plain(rk_shell *sh, rk_shell_fields *fields, const char *text, size_t length)
+{
+    if (fields->operand) {
+        add_split(sh, fields, rk_shell_keep(sh, text, length), 0);
+    } else {
+        rk_shell_add_text(fields, text, length, false);
+    }
+}
+
 void rk_shell_expand(rk_shell *sh, const char *text, size_t at, size_t end, rk_shell_fields *fields)
 {
     while (at < end && rk_shell_is_on(sh)) {
@@ -717,7 +649,7 @@ void rk_shell_expand(rk_shell *sh, const char *text, size_t at, size_t end, rk_s
             while (plain < end && !strchr("\\'\"$`", text[plain])) {
                 plain++;
             }
-            rk_shell_add_text(fields, text + at, plain - at, false);
+            add_plain(sh, fields, text + at, plain - at);
             at = plain;
         }
     }
@@ -745,65 +677,4 @@ const char *rk_shell_expand_here(rk_shell *sh, const char *text, size_t at, size
     const char *made = rk_shell_keep(sh, (const char *)fields.word.data, fields.word.size);
     rk_shell_clear_fields(&fields);
     return made;
-}
-
-/* ---- braces ---------------------------------------------------------------------------------- */
-
-/* "1..8": as numbers between blanks */
-static const char *range_of(rk_shell *sh, const char *inside)
-{
-    int64_t from = 0, to = 0;
-    const char *dots = strstr(inside, "..");
-    rk_bytes made = {0};
-    if (!dots ||
-        !rk_shell_calculate(sh, rk_shell_keep(sh, inside, (size_t)(dots - inside)), &from) ||
-        !rk_shell_calculate(sh, dots + 2, &to) || from - to > RK_SHELL_LOOP_MAX ||
-        to - from > RK_SHELL_LOOP_MAX) {
-        return NULL;
-    }
-    const int64_t step = from <= to ? 1 : -1;
-    for (int64_t i = from;; i += step) {
-        char number[32];
-        const int length = snprintf(number, sizeof(number), "%" PRId64 " ", i);
-        rk_bytes_add(&made, number, (size_t)length);
-        if (i == to) {
-            break;
-        }
-    }
-    const char *kept = rk_shell_keep(sh, (const char *)made.data, made.size);
-    rk_bytes_clear(&made);
-    return kept;
-}
-
-const char *rk_shell_braces(rk_shell *sh, const char *text, size_t at, size_t end)
-{
-    size_t open = at, close;
-    while (open < end && text[open] != '{') {
-        if (strchr("$\"'`\\", text[open])) {
-            return NULL;
-        }
-        open++;
-    }
-    for (close = open; close < end && text[close] != '}'; close++) {
-        if (strchr("$\"'`\\", text[close]) || (close > open && text[close] == '{')) {
-            return NULL;
-        }
-    }
-    if (close >= end) {
-        return NULL;
-    }
-    const char *inside = rk_shell_keep(sh, text + open + 1, close - open - 1);
-    const char *list = strchr(inside, ',') ? inside : range_of(sh, inside);
-    rk_bytes made = {0};
-    while (list && *list) {
-        const size_t length = strcspn(list, ", ");
-        rk_bytes_add(&made, text + at, open - at);
-        rk_bytes_add(&made, list, length);
-        rk_bytes_add(&made, text + close + 1, end - close - 1);
-        rk_bytes_add(&made, " ", 1);
-        list += length + (list[length] != '\0');
-    }
-    const char *kept = list ? rk_shell_keep(sh, (const char *)made.data, made.size) : NULL;
-    rk_bytes_clear(&made);
-    return kept;
 }

@@ -44,6 +44,7 @@ typedef struct rk_shell_fields {
     rk_bytes word; /* that is being made */
     bool started;
     bool split;   /* values without quotes become several words */
+    bool operand; /* of "${X:-a b}": plain text is a value, too */
     bool pattern; /* quoted characters are kept from being wildcards */
     int line;     /* of the word that is being made */
 } rk_shell_fields;
@@ -154,6 +155,8 @@ size_t rk_shell_word_end(const char *text, size_t at, size_t end);
 size_t rk_shell_double_end(const char *text, size_t at, size_t end, int depth);
 size_t rk_shell_paren_end(const char *text, size_t at, size_t end, int depth);
 size_t rk_shell_brace_end(const char *text, size_t at, size_t end, bool in_double, int depth);
+size_t rk_shell_piece_end(const char *text, size_t at,
+                          size_t end); /* a character, or all that it begins */
 size_t rk_shell_backtick_end(const char *text, size_t at, size_t end);
 
 /* ---- expansion ------------------------------------------------------------------------------- */

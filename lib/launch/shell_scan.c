@@ -73,6 +73,12 @@ static size_t piece_end(const char *text, size_t at, size_t end, bool in_double,
     }
 }
 
+size_t rk_shell_piece_end(const char *text, size_t at, size_t end)
+{
+    const size_t behind = piece_end(text, at, end, false, 0);
+    return behind < end ? behind : end;
+}
+
 size_t rk_shell_paren_end(const char *text, size_t at, size_t end, int depth)
 {
     int open = 1;
