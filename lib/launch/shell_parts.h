@@ -83,7 +83,9 @@ typedef enum rk_shell_flow {
 
 typedef struct rk_shell {
     rk_arena arena;
-    size_t used; /* bytes of the arena */
+    size_t used; /* bytes of it */
+    char *block; /* of it, for small pieces */
+    size_t block_left;
     const char *name, *folder;
     rk_shell_source source;
     size_t at;

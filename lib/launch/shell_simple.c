@@ -15,7 +15,7 @@ char rk_shell_peek(const rk_shell *sh)
 bool rk_shell_looks_at(const rk_shell *sh, const char *token)
 {
     const size_t length = strlen(token);
-    return sh->source.size - sh->at >= length &&
+    return sh->at <= sh->source.size && sh->source.size - sh->at >= length &&
            memcmp(sh->source.text + sh->at, token, length) == 0;
 }
 

@@ -8,16 +8,32 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* Small pieces are parts of one block: most are words. */
+enum { BLOCK_SIZE = 65536, SMALL_SIZE = 4096 };
+
 void *rk_shell_get(rk_shell *sh, size_t count, size_t size)
 {
     void *memory = NULL;
-    sh->used += count * size;
+    const size_t bytes = (count * size + 15) / 16 * 16;
+    sh->used += bytes;
     sh->stopped |= sh->used > RK_SHELL_MEMORY_MAX;
     if (sh->stopped) {
         sh->flow = FLOW_EXIT;
         return NULL;
     }
-    sh->out_of_memory |= rk_arena_get(&sh->arena, count, size, &memory, NULL) != RK_OK;
+    if (bytes > SMALL_SIZE) {
+        sh->out_of_memory |= rk_arena_get(&sh->arena, bytes, 1, &memory, NULL) != RK_OK;
+        return memory;
+    }
+    if (sh->block_left < bytes) {
+        const rk_status status = rk_arena_get(&sh->arena, BLOCK_SIZE, 1, &sh->block, NULL);
+        sh->out_of_memory |= status != RK_OK;
+        sh->block_left = status ? 0 : BLOCK_SIZE;
+    }
+    if (sh->block_left >= bytes) {
+        memory = sh->block + BLOCK_SIZE - sh->block_left;
+        sh->block_left -= bytes;
+    }
     return memory;
 }
 
@@ -27,7 +43,9 @@ const char *rk_shell_keep(rk_shell *sh, const char *text, size_t length)
     if (!copy) {
         return "";
     }
-    memcpy(copy, text, length);
+    if (length > 0) {
+        memcpy(copy, text, length);
+    }
     return copy;
 }
 

@@ -340,7 +340,7 @@ static bool expression_or(rk_shell *sh, bool live)
 bool rk_shell_test_expression(rk_shell *sh)
 {
     const bool value = expression_or(sh, rk_shell_is_on(sh));
-    while (sh->at < sh->source.size && !take(sh, "]]") && sh->source.text[sh->at] != '\n') {
+    while (!take(sh, "]]") && sh->at < sh->source.size && sh->source.text[sh->at] != '\n') {
         sh->at++;
     }
     return value;
