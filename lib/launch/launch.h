@@ -117,6 +117,10 @@ rk_status rk_launch_parse(const char *text, size_t size, const char *name, rk_la
 /* Names the reader and the release; NULL leaves one as it is. */
 void rk_launch_set_reader(rk_launch *launch, const char *framework, const char *release);
 
+/* The same for a person's choice: a name that no reader has is refused. */
+rk_status rk_launch_name_reader(rk_launch *launch, const char *framework, const char *release,
+                                rk_error *err);
+
 /*
  * Finds the reader, cuts words and documents into keys, states the facts, and classes every key.
  * Errors: RK_ERR_INVALID where it is no launch of a framework that is known, or where what it

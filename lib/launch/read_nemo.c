@@ -67,6 +67,8 @@ static void state_nemo_optimizer(rk_launch *launch, rk_megatron_kit *kit)
     }
     rk_kit_state(launch, "optimizer", key, adam ? "adam" : name, "adam");
     kit->overlap_grad = own;
+    const char *type = rk_launch_value(launch, "model.optim.grad_sync_dtype");
+    kit->gradients = type && strncmp(type, "bf16", 4) == 0 ? "bf16" : kit->gradients;
 }
 
 static void state_nemo_fsdp(rk_launch *launch)
@@ -249,7 +251,11 @@ static rk_status resolve_nemo2(rk_launch *launch, rk_error *err)
 {
     const rk_launch_key *key = NULL;
     const char *recipe = recipe_of(launch, &key);
-    (void)err;
+    if (rk_launch_has(launch, "data.seq_length_dec")) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s: trains an encoder and a decoder, which no model document describes",
+                       launch->name);
+    }
     state_machine(launch, &nemo2, "num_nodes", "num_gpus_per_node");
     state_machine(launch, &nemo2, "num_nodes", "devices");
     if (recipe) {
@@ -262,6 +268,13 @@ static rk_status resolve_nemo2(rk_launch *launch, rk_error *err)
                         rk_launch_find(launch, "trainer.strategy"));
     }
     rk_kit_resolve(launch, &nemo2);
+    const char *callbacks = rk_launch_value(launch, "trainer.callbacks");
+    if (callbacks && strstr(callbacks, "CommOverlap")) {
+        rk_launch_mark(launch, "trainer.callbacks", RK_KEY_NOT_PRICED,
+                       "overlap of tensor-parallel communication is not counted");
+    } else {
+        rk_launch_mark(launch, "trainer.callbacks", RK_KEY_WITHOUT_COST, NULL);
+    }
     state_nemo2_adapters(launch);
     state_full_training(launch);
     return RK_OK;

@@ -572,6 +572,9 @@ rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
     }
     const taking t = {job, launch, request->line.open};
     rk_status status = rk_launch_load(path, launch, err);
+    if (!status && request->reader) {
+        status = rk_launch_name_reader(launch, request->reader, NULL, err);
+    }
     status = status ? status : rk_launch_resolve(launch, err);
     status = status ? status : set_framework(&t, err);
     status = status ? status : set_model(&t, err);
@@ -592,6 +595,9 @@ rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
 rk_status rk_request_prepare(rk_job *job, rk_error *err)
 {
     const rk_request *request = rk_job_arguments(job);
+    if (request->reader && !request->from) {
+        return rk_fail(err, RK_ERR_INVALID, "--reader needs --from, the launch that it reads");
+    }
     return request->from && !request->launch ? rk_request_take_launch(job, request->from, err)
                                              : RK_OK;
 }

@@ -18,7 +18,7 @@ static const char *const outer_names[] = {"accelerators", "global-batch", "seq",
                                           "framework",    "max-memory",   "mfu-convention"};
 static const char *const command_names[] = {"model",         "system",    "stack",        "nodes",
                                             "gpus-per-node", "vp-layers", "accumulation", "json",
-                                            "csv",           "output",    "from"};
+                                            "csv",           "output",    "from",         "reader"};
 
 static bool is_among(const char *name, const char *const *names, size_t count)
 {
