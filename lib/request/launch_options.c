@@ -20,7 +20,8 @@
 typedef struct taking {
     rk_job *job;
     rk_launch *launch;
-    bool search; /* the command chooses a layout */
+    bool search;  /* the command chooses a layout */
+    bool machine; /* and the number of accelerators */
 } taking;
 
 static const char *fact(const taking *t, const char *field)
@@ -158,7 +159,7 @@ static const char *const machine_counts[] = {"accelerators", "nodes",  "gpus-per
 static rk_status set_machine(const taking *t, rk_error *err)
 {
     rk_status status = set(t, "system", fact(t, "system"), "system", err);
-    if (is_any_given(t, machine_counts, COUNT(machine_counts))) {
+    if (t->machine || is_any_given(t, machine_counts, COUNT(machine_counts))) {
         return status; /* the number is that of the person, or searched */
     }
     const int64_t nodes = rk_launch_count_of(t->launch, "nodes");
@@ -183,7 +184,7 @@ static rk_status check_machine(const taking *t, rk_error *err)
                        "%s 64xh100'",
                        t->launch->name, command, t->launch->name);
     }
-    if (!is_any_given(t, machine_counts, COUNT(machine_counts)) && !request->dp) {
+    if (!t->machine && !is_any_given(t, machine_counts, COUNT(machine_counts)) && !request->dp) {
         return rk_fail(err, RK_ERR_INVALID,
                        "%s does not say how many accelerators it runs on; give the number, as in "
                        "'reckon %s --from %s 64x%s'",
@@ -314,6 +315,26 @@ static const struct {
     {"order", "order", "pp", {"use-tp-pp-dp-mapping"}},
 };
 
+/* Frameworks' words for the ways of context parallelism; others are refused by the option. */
+static const char *cp_kind_of(const char *word)
+{
+    static const char *const kinds[][2] = {
+        {"p2p", "ring"},
+        {"megatron_cp_algo", "ring"},
+        {"a2a", "ulysses"},
+        {"ulysses_cp_algo", "ulysses"},
+        {"all_gather", "all-gather"},
+        {"allgather", "all-gather"},
+        {"kvallgather_cp_algo", "all-gather"},
+    };
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        if (strcmp(word, kinds[i][0]) == 0) {
+            return kinds[i][1];
+        }
+    }
+    return word;
+}
+
 /* Whether a degree of the request, the launch's or the person's, is above 1. */
 static bool is_split(const taking *t, const char *degree)
 {
@@ -332,6 +353,7 @@ static rk_status set_degrees(const taking *t, rk_error *err)
         const bool off = value && strcmp(value, "false") == 0;
         if (value && !off && (!same[i].needs || is_split(t, same[i].needs)) &&
             !is_any_given(t, same[i].unless, COUNT(same[i].unless))) {
+            value = strcmp(same[i].field, "cp_kind") == 0 ? cp_kind_of(value) : value;
             status = set(t, same[i].option, value, same[i].field, err);
         }
     }
@@ -570,7 +592,8 @@ rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
         free(launch);
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", path);
     }
-    const taking t = {job, launch, request->line.open};
+    const bool design = strcmp(rk_command_name(rk_job_command(job)), "design") == 0;
+    const taking t = {job, launch, request->line.open || design, design};
     rk_status status = rk_launch_load(path, launch, err);
     if (!status && request->reader) {
         status = rk_launch_name_reader(launch, request->reader, NULL, err);
