@@ -4,6 +4,7 @@
  * DeepSpeed.  Names have '-' or '_' between words.
  */
 #include "base/error.h"
+#include "base/text.h"
 #include "launch/megatron_kit.h"
 
 #include <stdio.h>
@@ -12,10 +13,25 @@
 
 #define GPT2_ENTRIES 50257 /* of the vocabulary of GPT-2 */
 
+/* "deepy.py train.py a.yml b.yml": the files, where the launch does not hold them. */
+static rk_status open_configs(rk_launch *launch, rk_error *err)
+{
+    rk_status status = RK_OK;
+    const bool whole = launch->document_count > 0;
+    for (size_t i = 0; i < launch->word_count && !whole && !status; i++) {
+        const char *word = launch->words[i].text;
+        bool found = false;
+        if (rk_ends_with(word, ".yml") || rk_ends_with(word, ".yaml")) {
+            status = rk_launch_open_named(launch, word, &found, err);
+        }
+    }
+    return status;
+}
+
 /* Keys that configurations have by one of two spellings, in the one that the table has. */
 static rk_status prepare(rk_launch *launch, rk_error *err)
 {
-    (void)err;
+    const rk_status status = open_configs(launch, err);
     for (size_t i = 0; i < launch->key_count; i++) {
         char *name = (char *)(uintptr_t)rk_launch_keep(launch, launch->keys[i].name);
         for (char *c = name; *c; c++) {
@@ -23,7 +39,7 @@ static rk_status prepare(rk_launch *launch, rk_error *err)
         }
         launch->keys[i].name = name;
     }
-    return RK_OK;
+    return status;
 }
 
 static bool has_member(const rk_launch *launch, const char *name)

@@ -47,21 +47,48 @@ static int recognise(const rk_launch *launch)
 {
     const char *module = module_of(launch);
     const char *framework = module ? member_of(launch, module, "framework") : NULL;
-    return framework && strcmp(framework, "megatron") == 0 ? 8 : 0;
+    const bool named = !module && strcmp(rk_launch_program(launch), "primus-cli") == 0;
+    return framework && strcmp(framework, "megatron") == 0 ? 8 : named ? 3 : 0;
+}
+
+/* "primus-cli train pretrain --config FILE": the file, where the launch does not hold it. */
+static rk_status open_config(rk_launch *launch, rk_error *err)
+{
+    bool found = false;
+    for (size_t i = 0; i + 1 < launch->word_count && !module_of(launch); i++) {
+        if (strcmp(launch->words[i].text, "--config") == 0) {
+            const char *path = launch->words[i + 1].text;
+            const rk_status status = rk_launch_open_named(launch, path, &found, err);
+            if (status || !found) {
+                return status ? status
+                              : rk_fail(err, RK_ERR_INVALID,
+                                        "%s: its configuration %.200s is not beside it; give that "
+                                        "file",
+                                        launch->name, path);
+            }
+        }
+    }
+    return RK_OK;
 }
 
 /* The settings of the module have their names in Primus's files. */
 static rk_status prepare(rk_launch *launch, rk_error *err)
 {
     char section[96];
-    (void)err;
+    const rk_status status = open_config(launch, err);
     for (size_t i = 0; modules[i]; i++) {
         (void)snprintf(section, sizeof(section), "modules.%s.overrides.", modules[i]);
         rk_kit_strip(launch, section);
         (void)snprintf(section, sizeof(section), "modules.%s.", modules[i]);
         rk_kit_strip(launch, section);
     }
-    return RK_OK;
+    const char *module = module_of(launch);
+    const char *framework = module ? member_of(launch, module, "framework") : NULL;
+    if (!status && framework && strcmp(framework, "megatron") != 0) {
+        return rk_fail(err, RK_ERR_INVALID, "%s: runs %.40s; name its reader with --reader",
+                       launch->name, framework);
+    }
+    return status;
 }
 
 static void state_adapters(rk_launch *launch)
