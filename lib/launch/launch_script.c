@@ -61,6 +61,7 @@ rk_status rk_launch_read_script(rk_launch *launch, const char *text, size_t size
     if (command) {
         add_words(launch, result.allocation, result.allocation_count);
         add_words(launch, command->before, command->before_count);
+        add_words(launch, command->around, command->around_count);
         add_words(launch, command->words, command->word_count);
         keep_files(launch, &result);
     } else if (!status && size > 0 && text[strspn(text, " \t\r\n")] == '-') {

@@ -186,7 +186,7 @@ static bool is_module(const char *word)
 /* Whether a word is a program's file. */
 static bool is_script(const char *word)
 {
-    return rk_ends_with(word, ".py") && word[0] != '-';
+    return rk_ends_with(word, ".py") && word[0] != '-' && !strchr(word, ' ');
 }
 
 /* The next file of a program; a bare word at `i` is the program where none follows. */

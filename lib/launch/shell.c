@@ -29,7 +29,7 @@ static bool is_among(const char *word, const char *const *words)
 static bool ends_in_py(const char *word)
 {
     const size_t length = strlen(word);
-    return length > 3 && strcmp(word + length - 3, ".py") == 0;
+    return length > 3 && !strpbrk(word, " \n") && strcmp(word + length - 3, ".py") == 0;
 }
 
 /* Programs that start others on several processes, and those that train by themselves. */
@@ -84,7 +84,7 @@ static void add_before(rk_shell *sh, rk_shell_command *command)
 
 void rk_shell_record(rk_shell *sh, const rk_shell_field *words, size_t count)
 {
-    rk_shell_command command = {0};
+    rk_shell_command command = {.around = sh->around, .around_count = sh->around_count};
     size_t room = 0;
     if (!starts_program(words, count)) {
         return;
@@ -122,6 +122,9 @@ static int score(const rk_shell_command *command)
     int program = 0, launcher = 0;
     for (size_t i = 0; i < command->word_count; i++) {
         const char *word = command->words[i].text, *name = base_name(word);
+        if (strcmp(name, "bash") == 0 || strcmp(name, "sh") == 0) {
+            return 0; /* what it runs is a command of its own */
+        }
         const bool module = i > 0 && strcmp(command->words[i - 1].text, "-m") == 0;
         launcher |= is_among(name, launchers) || strstr(word, "torch.distributed") == word;
         if (is_among(name, trainers)) {

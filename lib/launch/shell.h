@@ -13,6 +13,8 @@
 typedef struct rk_shell_command {
     rk_launch_word *before; /* "NPROC_PER_NODE=8" that is exported or stands before it */
     size_t before_count;
+    const rk_launch_word *around; /* "srun -N 2" of the command whose shell starts it */
+    size_t around_count;
     rk_launch_word *words;
     size_t word_count;
 } rk_shell_command;

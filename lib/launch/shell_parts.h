@@ -111,6 +111,8 @@ typedef struct rk_shell {
     size_t here_behind; /* and that behind them */
     bool out_of_memory, stopped;
 
+    const rk_launch_word *around; /* words before the shell that runs this text */
+    size_t around_count;
     rk_shell_command *commands;
     size_t command_count, command_room;
     rk_shell_file *files;

@@ -347,44 +347,72 @@ static void run_function(rk_shell *sh, const rk_shell_function *function,
     sh->argument_count = argument_count;
 }
 
+/* Keeps the words before a shell for the commands that it runs; those around them stay before. */
+static void set_around(rk_shell *sh, const rk_shell_field *words, size_t count)
+{
+    rk_launch_word *around = rk_shell_get(sh, sh->around_count + count + 1, sizeof(*around));
+    if (!around) {
+        return;
+    }
+    if (sh->around_count > 0) {
+        memcpy(around, sh->around, sh->around_count * sizeof(*around));
+    }
+    for (size_t i = 0; i < count; i++) {
+        around[sh->around_count + i] = (rk_launch_word){words[i].text, words[i].line};
+    }
+    sh->around = around;
+    sh->around_count += count;
+}
+
+static bool is_shell(const char *word)
+{
+    const char *slash = strrchr(word, '/');
+    const char *name = slash ? slash + 1 : word;
+    return strcmp(name, "bash") == 0 || strcmp(name, "sh") == 0;
+}
+
+/* "bash -c TEXT" and "bash FILE", which words[0] names. */
+static void run_shell(rk_shell *sh, const rk_shell_field *words, size_t count, int line)
+{
+    size_t next = 1;
+    bool text = false;
+    while (next + 1 < count && words[next].text[0] == '-') {
+        text |= strchr(words[next].text, 'c') != NULL && words[next].text[1] != '-';
+        next++;
+    }
+    if (next < count && text) {
+        rk_shell_run_text(sh, words[next].text, strlen(words[next].text), line);
+    } else if (next < count) {
+        (void)rk_shell_run_file(sh, words[next].text, words + next + 1, count - next - 1);
+    }
+    sh->flow = sh->stopped ? FLOW_EXIT : FLOW_ON;
+}
+
 /* A program that is not started: recorded if it trains, else passed over. */
 static void run_program(rk_shell *sh, const rk_shell_field *words, size_t count, int line)
 {
-    const char *slash = strrchr(words[0].text, '/');
-    const char *name = slash ? slash + 1 : words[0].text;
-    const bool shell = strcmp(name, "bash") == 0 || strcmp(name, "sh") == 0;
+    const rk_launch_word *const around = sh->around;
+    const size_t around_count = sh->around_count, length = strlen(words[0].text);
+    size_t shell = 0;
     sh->unknown |= sh->captured > 0;
     sh->status = sh->conditions > 0;
     if (sh->captured > 0) {
         return;
     }
-    if (!shell) {
+    while (shell < count && !is_shell(words[shell].text)) {
+        shell++;
+    }
+    if (shell > 0) {
         rk_shell_record(sh, words, count);
     }
-    for (size_t i = 0; i + 1 < count; i++) { /* srun bash -c "torchrun ..." */
-        slash = strrchr(words[i].text, '/');
-        name = slash ? slash + 1 : words[i].text;
-        if (strcmp(name, "bash") != 0 && strcmp(name, "sh") != 0) {
-            continue;
-        }
-        size_t next = i + 1;
-        bool text = false;
-        while (next + 1 < count && words[next].text[0] == '-') {
-            text |= strchr(words[next].text, 'c') != NULL && words[next].text[1] != '-';
-            next++;
-        }
-        if (text) {
-            rk_shell_run_text(sh, words[next].text, strlen(words[next].text), line);
-        } else {
-            (void)rk_shell_run_file(sh, words[next].text, words + next + 1, count - next - 1);
-        }
-        sh->flow = sh->stopped ? FLOW_EXIT : FLOW_ON;
-        return;
-    }
-    if (!shell && strlen(words[0].text) > 3 &&
-        strcmp(words[0].text + strlen(words[0].text) - 3, ".sh") == 0) {
+    if (shell + 1 < count) { /* srun bash -c "torchrun ..." */
+        set_around(sh, words, shell);
+        run_shell(sh, words + shell, count - shell, line);
+    } else if (length > 3 && strcmp(words[0].text + length - 3, ".sh") == 0) {
         (void)rk_shell_run_file(sh, words[0].text, words + 1, count - 1);
     }
+    sh->around = around;
+    sh->around_count = around_count;
 }
 
 static void run_words(rk_shell *sh, const rk_shell_field *words, size_t count, int line)
