@@ -68,8 +68,8 @@ rk_status rk_launch_read_script(rk_launch *launch, const char *text, size_t size
         add_plain_words(launch, text);
     } else if (!status) {
         status = rk_fail(err, RK_ERR_INVALID,
-                         "%s: no command in it starts a program that trains: torchrun, deepspeed, "
-                         "accelerate, srun, python and the like; give the script that does",
+                         "%s: not a launch of a framework that is known: no command of it starts "
+                         "a program, as torchrun, deepspeed, accelerate, srun and python do",
                          launch->name);
     }
     rk_shell_clear(&result);

@@ -76,7 +76,7 @@ static void test_nothing_is_started(void **state)
     rk_error err;
     const char text[] = "echo hello\nmkdir -p x\n";
     assert_int_equal(rk_launch_parse(text, strlen(text), "x.sh", &launch, &err), RK_ERR_INVALID);
-    assert_non_null(strstr(err.message, "no command in it starts a program"));
+    assert_non_null(strstr(err.message, "no command of it starts a program"));
     rk_launch_clear(&launch);
 }
 
