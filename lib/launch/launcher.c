@@ -123,6 +123,8 @@ static launcher_kind kind_of(const char *word)
         {"swift", TRAINER},
         {"megatron", TRAINER},
         {"llamafactory-cli", TRAINER},
+        {"lmf", TRAINER},
+        {"trl", TRAINER},
         {"axolotl", TRAINER},
         {"tune", TRAINER},
         {"nemo", TRAINER},

@@ -36,8 +36,9 @@ static bool ends_in_py(const char *word)
 static const char *const launchers[] = {"torchrun", "deepspeed",  "accelerate", "srun",
                                         "sbatch",   "mpirun",     "mpiexec",    "composer",
                                         "ray",      "colossalai", NULL};
-static const char *const trainers[] = {"swift", "megatron", "llamafactory-cli", "axolotl",
-                                       "tune",  "nemo",     "primus-cli",       NULL};
+static const char *const trainers[] = {
+    "swift", "megatron", "llamafactory-cli", "lmf", "trl", "axolotl",
+    "tune",  "nemo",     "primus-cli",       NULL};
 
 static bool is_python(const char *word)
 {
