@@ -61,14 +61,15 @@ static bool is_special(const rk_launch *launch)
             !rk_launch_count_of(launch, "model.dense_layers_first"));
 }
 
-const char *rk_launch_model_text(rk_launch *launch)
+const char *rk_launch_model_text(rk_launch *launch, int64_t seq)
 {
     const int64_t layers = first_of(launch, "model.layers_real", "model.layers");
     const int64_t vocab = first_of(launch, "model.vocab", "model.vocab_unpadded");
     const int64_t dense = rk_launch_count_of(launch, "model.dense_layers_first");
     const int64_t shared = rk_launch_count_of(launch, "model.shared_ffn");
     const bool experts = rk_launch_count_of(launch, "model.experts") > 0;
-    const bool whole = layers > 0 && vocab > 0 && rk_launch_count_of(launch, "model.hidden") > 0 &&
+    const bool whole = layers > 0 && seq > 0 && vocab > 0 &&
+                       rk_launch_count_of(launch, "model.hidden") > 0 &&
                        rk_launch_count_of(launch, "model.heads") > 0 &&
                        first_of(launch, "model.ffn", "model.moe_ffn") > 0;
     json_t *document = whole && !is_special(launch) ? json_object() : NULL;
@@ -81,7 +82,7 @@ const char *rk_launch_model_text(rk_launch *launch)
     }
     add_count(document, "layers", layers);
     add_count(document, "vocab", vocab);
-    add_count(document, "seq", rk_launch_count_of(launch, "seq"));
+    add_count(document, "seq", seq);
     add_count(document, "ffn", experts && dense == 0 ? 0 : rk_launch_count_of(launch, "model.ffn"));
     add_count(document, "expert_ffn", experts ? first_of(launch, "model.moe_ffn", "model.ffn") : 0);
     add_count(document, "shared_experts", shared > 0);

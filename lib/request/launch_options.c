@@ -332,7 +332,15 @@ static const char *cp_kind_of(const char *word)
             return kinds[i][1];
         }
     }
-    return word;
+    return strncmp(word, "ulysses (", strlen("ulysses (")) == 0 ? "ulysses" : word; /* a note */
+}
+
+/* Of Megatron core: an expert is split as the model is, where nothing else is said. */
+static bool splits_experts(const taking *t)
+{
+    const char *framework = t->launch->reader->framework;
+    return !framework || strcmp(framework, "megatron") == 0 ||
+           strcmp(framework, "mindspeed") == 0 || strcmp(framework, "primus") == 0;
 }
 
 /* Whether a degree of the request, the launch's or the person's, is above 1. */
@@ -356,6 +364,9 @@ static rk_status set_degrees(const taking *t, rk_error *err)
             value = strcmp(same[i].field, "cp_kind") == 0 ? cp_kind_of(value) : value;
             status = set(t, same[i].option, value, same[i].field, err);
         }
+    }
+    if (!status && !fact(t, "etp") && !splits_experts(t)) {
+        status = set(t, "etp", "1", "etp", err);
     }
     if (!status && rk_launch_count_of(t->launch, "hsdp") > 1) {
         status = set(t, "hsdp", fact(t, "hsdp"), "hsdp", err);
@@ -528,7 +539,8 @@ static const char *missing_size(const taking *t)
     static const char *const sizes[][2] = {{"model.layers", "the number of layers"},
                                            {"model.hidden", "the width"},
                                            {"model.heads", "the attention heads"},
-                                           {"model.vocab", "the vocabulary"}};
+                                           {"model.vocab", "the vocabulary"},
+                                           {"seq", "the sequence length (--seq)"}};
     for (size_t i = 0; i < COUNT(sizes); i++) {
         if (!fact(t, sizes[i][0])) {
             return sizes[i][1];
@@ -555,7 +567,9 @@ static rk_status fail_model(const taking *t, const char *name, rk_error *err)
 
 static rk_status set_model(const taking *t, rk_error *err)
 {
+    const rk_request *request = rk_job_arguments(t->job);
     const char *name = fact(t, "model.name");
+    const int64_t seq = request->seq ? request->seq : rk_launch_count_of(t->launch, "seq");
     if (is_given(t, "model")) {
         return check_model(t, err);
     }
@@ -563,7 +577,7 @@ static rk_status set_model(const taking *t, rk_error *err)
     if (!text && name && is_known_model(t, name)) {
         text = name;
     }
-    text = text ? text : rk_launch_model_text(t->launch);
+    text = text ? text : rk_launch_model_text(t->launch, seq);
     if (!text) {
         return fail_model(t, name, err);
     }

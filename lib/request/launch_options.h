@@ -24,6 +24,6 @@ rk_status rk_request_prepare(rk_job *job, rk_error *err);
  * The model that the facts of a launch describe, as text in JSON that lives as long as the launch;
  * NULL: they do not describe a whole one.
  */
-const char *rk_launch_model_text(struct rk_launch *launch);
+const char *rk_launch_model_text(struct rk_launch *launch, int64_t seq);
 
 #endif
