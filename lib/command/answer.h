@@ -45,6 +45,9 @@ double rk_round_next(rk_rounding *rounding, double part);
 void rk_write_label(FILE *to, const char *label);
 
 /* The documents with their main figures, and the strategy in words. */
+/* What was read of a launch: how many keys are used, which cost and are not priced, or unknown. */
+void rk_launch_write_text(FILE *to, const struct rk_launch *launch);
+
 void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs);
 void rk_write_strategy(FILE *to, const rk_strategy *strategy);
 

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "framework/launch.h"
 #include "io/json.h"
+#include "launch/launch.h"
 #include "report/describe.h"
 #include "report/estimate_fields.h"
 #include "request/option_values.h"
@@ -48,6 +49,11 @@ void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
         rk_json_close(writer, "}");
     }
     rk_json_close(writer, "}");
+    if (request->launch) {
+        rk_json_open_member(writer, "launch", "{");
+        rk_launch_write_json(writer, request->launch);
+        rk_json_close(writer, "}");
+    }
     rk_json_open_member(writer, "model", "{");
     rk_json_count(writer, "parameters", (uint64_t)params.total);
     rk_json_count(writer, "active_parameters", (uint64_t)params.active);
@@ -178,12 +184,12 @@ rk_status rk_write_launch(const rk_job *job, const rk_request *request, const rk
     (void)snprintf(title, sizeof(title), "reckon %s: %s a step, MFU %.1f %%, %.1f of %.1f GiB%s",
                    rk_version(), rk_time_text(e->step, step), 100 * e->mfu, e->memory.total / GIB,
                    e->usable / GIB, e->fits ? "" : ": it does not fit");
-    const rk_launch launch = {.model = &inputs->model,
-                              .system = &inputs->system,
-                              .stack = &inputs->software.stack,
-                              .strategy = &answer->strategy,
-                              .title = title,
-                              .notes = &notes};
+    const rk_launch_file launch = {.model = &inputs->model,
+                                   .system = &inputs->system,
+                                   .stack = &inputs->software.stack,
+                                   .strategy = &answer->strategy,
+                                   .title = title,
+                                   .notes = &notes};
     rk_status status = rk_job_open(job, request->output, &out, err);
     if (status) {
         return status;

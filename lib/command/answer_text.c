@@ -176,8 +176,8 @@ static void write_assumed(FILE *to, const rk_request *request, const rk_inputs *
 static void write_launch(FILE *to, const rk_request *request)
 {
     const rk_launch_line *line = &request->line;
-    const char *label = "launch";
-    if (line->complete) {
+    const char *label = line->file ? "" : "launch";
+    if (line->complete && !line->file) {
         rk_write_label(to, label);
         (void)fputs(request->policy < 0
                         ? "a whole job: what the line does not say is Megatron-LM's default\n"
@@ -189,7 +189,7 @@ static void write_launch(FILE *to, const rk_request *request)
         rk_write_label(to, "observed");
         (void)fputs("what is left open is inferred, as of a run that ran\n", to);
     }
-    if (line->plain_states) {
+    if (line->plain_states && !line->file) {
         rk_write_label(to, label);
         (void)fputs("ZeRO-0, as the line has no --use-distributed-optimizer\n", to);
         label = "";
@@ -232,6 +232,9 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
         (void)fprintf(to, "%s\n", rk_json_printable(request->settings, settings, sizeof(settings)));
     }
     write_assumed(to, request, inputs);
+    if (request->launch) {
+        rk_launch_write_text(to, request->launch);
+    }
     write_launch(to, request);
 }
 

@@ -136,7 +136,7 @@ static rk_status run_convert(rk_job *job, void *arguments, rk_error *err)
     rk_launch launch = {0};
     rk_status status = rk_launch_load(args->from, &launch, err);
     if (!status && args->framework) {
-        rk_launch_set_reader(&launch, args->framework, args->release);
+        status = rk_launch_name_reader(&launch, args->framework, args->release, err);
     }
     status = status ? status : rk_launch_resolve(&launch, err);
     if (!status) {

@@ -6,6 +6,7 @@
 #include "command/calculon_options.h"
 #include "command/commands.h"
 #include "request/launch_flags.h"
+#include "request/launch_options.h"
 
 #include <stdlib.h>
 
@@ -168,6 +169,7 @@ const rk_command rk_command_design = {
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
     .note_launch_word = rk_request_note_launch_word,
+    .prepare = rk_request_prepare,
     .notes = "Searches the best strategy on every machine within the price list. Without a\n"
              "target, lists the machines that no other beats in both cost and speed.\n"
              "Calculon's documents are judged by Calculon's method; its options:\n"

@@ -10,6 +10,7 @@
 #include "command/sync_answer.h"
 #include "report/gains.h"
 #include "request/launch_flags.h"
+#include "request/launch_options.h"
 
 #include <string.h>
 
@@ -258,6 +259,7 @@ const rk_command rk_command_estimate = {
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
     .note_launch_word = rk_request_note_launch_word,
+    .prepare = rk_request_prepare,
     .notes = RK_NOTES_OF_CHOICES
     "Without --accelerators, degrees that are left open are 1. Exit status: 0 done,\n"
     "1 it does not fit, 2 wrong usage or input, or an illegal strategy.\n"

@@ -6,6 +6,7 @@
 #include "command/calculon_options.h"
 #include "command/commands.h"
 #include "request/launch_flags.h"
+#include "request/launch_options.h"
 
 #include <stdlib.h>
 
@@ -134,6 +135,7 @@ const rk_command rk_command_explain = {
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
     .note_launch_word = rk_request_note_launch_word,
+    .prepare = rk_request_prepare,
     .notes = "Improves one hardware number at a time by --change and searches again; the\n"
              "domain of the fastest network doubles. Calculon's documents are explained by\n"
              "Calculon's method; its options: 'reckon explain --method calculon --help'.\n"

@@ -10,6 +10,7 @@
 #include "report/estimate_fields.h"
 #include "request/choices.h"
 #include "request/launch_flags.h"
+#include "request/launch_options.h"
 #include "search/fewest.h"
 
 #include <inttypes.h>
@@ -256,6 +257,7 @@ const rk_command rk_command_fit = {
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
     .note_launch_word = rk_request_note_launch_word,
+    .prepare = rk_request_prepare,
     .notes = RK_NOTES_OF_CHOICES
     "Exit status: 0 it fits, 1 it does not, 2 wrong usage or input, or an illegal\n"
     "strategy.\n"

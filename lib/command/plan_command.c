@@ -5,6 +5,7 @@
 #include "command/planner.h"
 #include "command/sync_answer.h"
 #include "request/launch_flags.h"
+#include "request/launch_options.h"
 
 #define MOST_RANKED 1000
 
@@ -111,6 +112,7 @@ const rk_command rk_command_plan = {
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
     .note_launch_word = rk_request_note_launch_word,
+    .prepare = rk_request_prepare,
     .notes = "Degrees may be lists: --tp 4,8. Numbers may end in k, M, G, B, T (powers of\n"
              "1000; B is a billion) or Ki, Mi, Gi, Ti (of 1024). Exit status: 0 done, 1 no\n"
              "strategy fits, 2 wrong usage or input.\n"

@@ -8,6 +8,7 @@
 #include "command/commands.h"
 #include "io/json.h"
 #include "request/launch_flags.h"
+#include "request/launch_options.h"
 #include "run/stragglers.h"
 #include "work/parallel.h"
 
@@ -272,6 +273,7 @@ const rk_command rk_command_run = {
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
     .note_launch_word = rk_request_note_launch_word,
+    .prepare = rk_request_prepare,
     .notes = RK_NOTES_OF_CHOICES
     "--deadline, --budget and --max-power search the number of accelerators too,\n"
     "so give none; --system may then list several systems, each with a limit:\n"

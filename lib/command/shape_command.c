@@ -6,6 +6,7 @@
 #include "command/calculon_options.h"
 #include "command/commands.h"
 #include "request/launch_flags.h"
+#include "request/launch_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -277,6 +278,7 @@ const rk_command rk_command_shape = {
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
     .note_launch_word = rk_request_note_launch_word,
+    .prepare = rk_request_prepare,
     .notes = "Varies blocks, heads and hidden size, and searches the best strategy for each\n"
              "shape; everything else is that of --model. --blocks and --heads fix what they\n"
              "name. On systems of Calculon, Calculon's method is used; its options:\n"

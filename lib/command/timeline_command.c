@@ -10,6 +10,7 @@
 #include "command/found.h"
 #include "job/output_form.h"
 #include "request/launch_flags.h"
+#include "request/launch_options.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -278,6 +279,7 @@ const rk_command rk_command_timeline = {
     .shared_count = RK_STRATEGY_OPTION_COUNT,
     .take_launch_flag = rk_request_take_launch_flag,
     .note_launch_word = rk_request_note_launch_word,
+    .prepare = rk_request_prepare,
     .notes = "The ending of the file selects the format: .json a trace for Perfetto, .svg a\n"
              "picture, .csv a table of all operations. Without --output, a sketch in "
              "letters.\n" RK_NOTES_OF_CHOICES

@@ -15,21 +15,21 @@ typedef struct rk_launch_notes {
 } rk_launch_notes;
 
 /* The run to launch; all borrowed. */
-typedef struct rk_launch {
+typedef struct rk_launch_file {
     const rk_model *model;
     const rk_system *system;
     const rk_stack *stack;
     const rk_strategy *strategy;
     const char *title;      /* a line that stands first, as a comment */
     rk_launch_notes *notes; /* filled by the writer, which also writes them as comments */
-} rk_launch;
+} rk_launch_file;
 
 /*
  * Writers fail with RK_ERR_INVALID, before anything is written, where the framework would train
  * another model, or could not run the strategy; the message names the part.  Smaller parts that
  * the framework cannot express become comments and notes.
  */
-typedef rk_status rk_launch_writer(const rk_launch *launch, rk_out *out, rk_error *err);
+typedef rk_status rk_launch_writer(const rk_launch_file *launch, rk_out *out, rk_error *err);
 
 /* What --emit writes: the kind of its framework, the writer rk_launch_<writer>, and its name. */
 #define RK_LAUNCH_LIST(X)                                                                          \

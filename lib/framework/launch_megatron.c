@@ -11,7 +11,7 @@
 /* ---- parallelism ---------------------------------------------------------------------------- */
 
 /* "Et*4|t*4|...|t*3mL": E embedding, t layers, m the MTP modules, L the head; | ends a stage. */
-static void write_layout(rk_out *out, const rk_launch *launch)
+static void write_layout(rk_out *out, const rk_launch_file *launch)
 {
     const rk_strategy *s = launch->strategy;
     const int modules_at = s->layout_count - (s->mtp_before_head ? 2 : 1);
@@ -28,7 +28,7 @@ static void write_layout(rk_out *out, const rk_launch *launch)
     rk_out_text(out, "L\"");
 }
 
-static void write_pipeline(rk_out *out, const rk_launch *launch)
+static void write_pipeline(rk_out *out, const rk_launch_file *launch)
 {
     const rk_strategy *s = launch->strategy;
     rk_megatron_degree(out, "pipeline-model-parallel-size", s->pp);
@@ -96,7 +96,7 @@ static void write_sharding(rk_out *out, const rk_strategy *s)
     write_moments(out, s);
 }
 
-static void write_parallel(rk_out *out, const rk_launch *launch)
+static void write_parallel(rk_out *out, const rk_launch_file *launch)
 {
     static const char *const kinds[] = {"p2p", "allgather", "a2a"};
     const rk_strategy *s = launch->strategy;
@@ -180,7 +180,7 @@ static bool has_experts(const rk_model *model)
 }
 
 /* Graphs hold no routed experts: how many tokens these get is known on the device only. */
-static void write_graphs(rk_out *out, const rk_launch *launch)
+static void write_graphs(rk_out *out, const rk_launch_file *launch)
 {
     const rk_strategy *s = launch->strategy;
     if (s->graph_step) {
@@ -212,7 +212,7 @@ static rk_status check_schedule(const rk_strategy *s, rk_error *err)
 }
 
 /* Blocks of a pattern: the modules of MTP come last, and layers are counted one by one. */
-static rk_status check_pattern(const rk_launch *launch, rk_error *err)
+static rk_status check_pattern(const rk_launch_file *launch, rk_error *err)
 {
     const rk_strategy *s = launch->strategy;
     const rk_model *m = launch->model;
@@ -233,7 +233,7 @@ static rk_status check_pattern(const rk_launch *launch, rk_error *err)
     return check_schedule(s, err);
 }
 
-static rk_status check(const rk_launch *launch, rk_error *err)
+static rk_status check(const rk_launch_file *launch, rk_error *err)
 {
     const rk_strategy *s = launch->strategy;
     const rk_status status =
@@ -261,7 +261,7 @@ static rk_status check(const rk_launch *launch, rk_error *err)
     return check_pattern(launch, err);
 }
 
-static void note_strategy(const rk_launch *launch)
+static void note_strategy(const rk_launch_file *launch)
 {
     const rk_strategy *s = launch->strategy;
     rk_launch_note(launch->notes,
@@ -280,7 +280,7 @@ static void note_strategy(const rk_launch *launch)
 
 /* ---- the script ----------------------------------------------------------------------------- */
 
-static void write_head(rk_out *out, const rk_launch *launch)
+static void write_head(rk_out *out, const rk_launch_file *launch)
 {
     char words[256];
     (void)snprintf(words, sizeof(words),
@@ -296,7 +296,7 @@ static void write_head(rk_out *out, const rk_launch *launch)
     rk_launch_write_notes(out, launch->notes, "this script");
 }
 
-static bool needs_one_connection(const rk_launch *launch)
+static bool needs_one_connection(const rk_launch_file *launch)
 {
     const rk_strategy *s = launch->strategy;
     return launch->system->accelerator.generation < RK_GENERATION_BLACKWELL &&
@@ -304,7 +304,7 @@ static bool needs_one_connection(const rk_launch *launch)
 }
 
 /* The rendezvous address; environment variables take precedence. */
-static void write_rendezvous(rk_out *out, const rk_launch *launch, bool slurm)
+static void write_rendezvous(rk_out *out, const rk_launch_file *launch, bool slurm)
 {
     const int64_t ranks = rk_strategy_ranks(launch->strategy);
     const int64_t node = rk_launch_node(launch->system, ranks);
@@ -337,7 +337,7 @@ static void write_rendezvous(rk_out *out, const rk_launch *launch, bool slurm)
 }
 
 /* Slurm reads directives up to the first command. */
-static void write_job(rk_out *out, const rk_launch *launch)
+static void write_job(rk_out *out, const rk_launch_file *launch)
 {
     const int64_t ranks = rk_strategy_ranks(launch->strategy);
     const int64_t node = rk_launch_node(launch->system, ranks);
@@ -351,7 +351,7 @@ static void write_job(rk_out *out, const rk_launch *launch)
     rk_out_text(out, "#SBATCH --exclusive\n");
 }
 
-static rk_status write_script(const rk_launch *launch, bool slurm, rk_out *out, rk_error *err)
+static rk_status write_script(const rk_launch_file *launch, bool slurm, rk_out *out, rk_error *err)
 {
     const rk_status status = check(launch, err);
     if (status) {
@@ -374,12 +374,12 @@ static rk_status write_script(const rk_launch *launch, bool slurm, rk_out *out, 
     return RK_OK;
 }
 
-rk_status rk_launch_megatron(const rk_launch *launch, rk_out *out, rk_error *err)
+rk_status rk_launch_megatron(const rk_launch_file *launch, rk_out *out, rk_error *err)
 {
     return write_script(launch, false, out, err);
 }
 
-rk_status rk_launch_megatron_slurm(const rk_launch *launch, rk_out *out, rk_error *err)
+rk_status rk_launch_megatron_slurm(const rk_launch_file *launch, rk_out *out, rk_error *err)
 {
     return write_script(launch, true, out, err);
 }

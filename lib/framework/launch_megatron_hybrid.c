@@ -165,7 +165,7 @@ const char *rk_megatron_missing_layer(const rk_model *model)
                : NULL;
 }
 
-void rk_megatron_note_layers(const rk_launch *launch)
+void rk_megatron_note_layers(const rk_launch_file *launch)
 {
     enum { MAMBA_CHUNK = 128 }; /* mamba_mixer.py */
     const rk_layer_type *mamba = type_of(launch->model, "mamba2");
@@ -188,7 +188,7 @@ static void write_letters(rk_out *out, const rk_layer_type *type)
 }
 
 /* Letters of all layers; "|" ends a stage, a slash starts a module of multi-token prediction. */
-static void write_pattern(rk_out *out, const rk_launch *launch)
+static void write_pattern(rk_out *out, const rk_launch_file *launch)
 {
     const rk_model *m = launch->model;
     const rk_strategy *s = launch->strategy;
@@ -275,7 +275,7 @@ static void write_indexer(rk_out *out, const rk_index_shape *index)
     rk_megatron_text(out, "dsa-kernel-backend", "tilelang");
 }
 
-void rk_megatron_write_mixers(rk_out *out, const rk_launch *launch)
+void rk_megatron_write_mixers(rk_out *out, const rk_launch_file *launch)
 {
     const rk_layer_type *mamba = type_of(launch->model, "mamba2");
     const rk_layer_type *delta = type_of(launch->model, "gated_delta");

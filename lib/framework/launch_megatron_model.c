@@ -183,7 +183,7 @@ const char *rk_launch_megatron_missing(const rk_model *model)
     return missing ? missing : missing_of_ffn(model);
 }
 
-void rk_megatron_note_model(const rk_launch *launch)
+void rk_megatron_note_model(const rk_launch_file *launch)
 {
     const rk_model *m = launch->model;
     const rk_model_details *d = &m->details;
@@ -237,7 +237,7 @@ static void write_rotary_scaling(rk_out *out, const rk_model *m)
     rk_megatron_flag_if(out, other || attention_of(m)->index.keys > 0, "no-rope-fusion");
 }
 
-static void write_positions(rk_out *out, const rk_launch *launch)
+static void write_positions(rk_out *out, const rk_launch_file *launch)
 {
     const rk_model *m = launch->model;
     const rk_model_details *d = &m->details;
@@ -324,7 +324,7 @@ static void write_activation(rk_out *out, const rk_model *m)
     }
 }
 
-static void write_router(rk_out *out, const rk_launch *launch, const rk_moe_shape *moe)
+static void write_router(rk_out *out, const rk_launch_file *launch, const rk_moe_shape *moe)
 {
     const rk_model_details *d = &launch->model->details;
     const bool sigmoid = d->router == RK_ROUTER_SIGMOID;
@@ -344,7 +344,7 @@ static void write_router(rk_out *out, const rk_launch *launch, const rk_moe_shap
     }
 }
 
-static void write_experts(rk_out *out, const rk_launch *launch, const rk_moe_shape *moe)
+static void write_experts(rk_out *out, const rk_launch_file *launch, const rk_moe_shape *moe)
 {
     const rk_strategy *s = launch->strategy;
     const rk_generation generation = launch->system->accelerator.generation;
@@ -381,7 +381,7 @@ static void write_experts(rk_out *out, const rk_launch *launch, const rk_moe_sha
     rk_megatron_flag_if(out, s->moe_overlap, "overlap-moe-expert-parallel-comm");
 }
 
-void rk_megatron_write_model(rk_out *out, const rk_launch *launch)
+void rk_megatron_write_model(rk_out *out, const rk_launch_file *launch)
 {
     const rk_model *m = launch->model;
     const rk_layer_type *dense = type_with(m, false), *moe = type_with(m, true);

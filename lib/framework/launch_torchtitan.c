@@ -144,7 +144,7 @@ void rk_titan_write_modules(rk_out *out, const rk_model *model, const rk_strateg
 
 /* ---- what torchtitan cannot run ------------------------------------------------------------- */
 
-static rk_status check_pipeline(const rk_launch *launch, rk_error *err)
+static rk_status check_pipeline(const rk_launch_file *launch, rk_error *err)
 {
     const rk_strategy *s = launch->strategy;
     struct stages stages;
@@ -214,7 +214,7 @@ static rk_status check_memory(const rk_strategy *s, rk_error *err)
     return RK_OK;
 }
 
-rk_status rk_titan_check(const rk_launch *launch, rk_error *err)
+rk_status rk_titan_check(const rk_launch_file *launch, rk_error *err)
 {
     const rk_strategy *s = launch->strategy;
     rk_status status = rk_launch_check(RK_FRAMEWORK_TORCHTITAN, launch->model, launch->system, err);
@@ -243,7 +243,7 @@ rk_status rk_titan_check(const rk_launch *launch, rk_error *err)
     return status ? status : check_memory(s, err);
 }
 
-void rk_titan_note(const rk_launch *launch)
+void rk_titan_note(const rk_launch_file *launch)
 {
     const rk_strategy *s = launch->strategy;
     rk_launch_notes *notes = launch->notes;

@@ -30,7 +30,7 @@ rk_titan_split rk_titan_split_of(const rk_model *model, const rk_strategy *strat
 void rk_titan_write_modules(rk_out *out, const rk_model *model, const rk_strategy *strategy);
 
 /* Refuses what no torchtitan can run; notes what neither configuration expresses. */
-rk_status rk_titan_check(const rk_launch *launch, rk_error *err);
-void rk_titan_note(const rk_launch *launch);
+rk_status rk_titan_check(const rk_launch_file *launch, rk_error *err);
+void rk_titan_note(const rk_launch_file *launch);
 
 #endif

@@ -43,7 +43,7 @@ static void write_training(rk_out *out, const rk_strategy *s)
     truth(out, "training.disable_cuda_graphs", !graphs);
 }
 
-static void write_pipeline(rk_out *out, const rk_launch *launch)
+static void write_pipeline(rk_out *out, const rk_launch_file *launch)
 {
     const rk_strategy *s = launch->strategy;
     number(out, "parallelism.pipeline_parallel_degree", s->pp);
@@ -66,7 +66,7 @@ static void write_pipeline(rk_out *out, const rk_launch *launch)
     number(out, "parallelism.pipeline_parallel_last_stage_less_layers", split.last_less);
 }
 
-static void write_parallelism(rk_out *out, const rk_launch *launch)
+static void write_parallelism(rk_out *out, const rk_launch_file *launch)
 {
     const rk_strategy *s = launch->strategy;
     const int64_t copies = s->sharding == RK_SHARD_NONE ? s->dp : s->replicas;
@@ -92,7 +92,7 @@ static void write_rest(rk_out *out, const rk_strategy *s)
     truth(out, "compile.enable_async_tensor_parallel", s->tp > 1 && s->tp_overlap);
 }
 
-static rk_status check_main(const rk_launch *launch, rk_error *err)
+static rk_status check_main(const rk_launch_file *launch, rk_error *err)
 {
     const rk_strategy *s = launch->strategy;
     const rk_model *m = launch->model;
@@ -131,7 +131,7 @@ static rk_status check_main(const rk_launch *launch, rk_error *err)
     return RK_OK;
 }
 
-static void note_main(const rk_launch *launch)
+static void note_main(const rk_launch_file *launch)
 {
     const rk_strategy *s = launch->strategy;
     rk_launch_note(launch->notes, s->nf4_weights, "weights in NF4 (bitsandbytes)");
@@ -145,7 +145,7 @@ static void note_main(const rk_launch *launch)
 }
 
 /* "llama3_405b_16384": a name of the model and the ranks that Python takes. */
-static void write_name(rk_out *out, const rk_launch *launch)
+static void write_name(rk_out *out, const rk_launch_file *launch)
 {
     rk_out_text(out, "reckon_");
     for (const char *c = launch->model->name; *c; c++) {
@@ -154,7 +154,7 @@ static void write_name(rk_out *out, const rk_launch *launch)
     rk_out_printf(out, "_%" PRId64, rk_strategy_ranks(launch->strategy));
 }
 
-static void write_head(rk_out *out, const rk_launch *launch)
+static void write_head(rk_out *out, const rk_launch_file *launch)
 {
     const rk_titan_flavor *flavor = rk_titan_flavor_of(launch->model);
     const char *name = flavor ? flavor->name : "MODEL";
@@ -174,7 +174,7 @@ static void write_head(rk_out *out, const rk_launch *launch)
     rk_launch_write_notes(out, launch->notes, "this file");
 }
 
-rk_status rk_launch_torchtitan_python(const rk_launch *launch, rk_out *out, rk_error *err)
+rk_status rk_launch_torchtitan_python(const rk_launch_file *launch, rk_out *out, rk_error *err)
 {
     const rk_titan_flavor *flavor = rk_titan_flavor_of(launch->model);
     rk_status status = rk_titan_check(launch, err);

@@ -36,7 +36,7 @@ static const char *converter_of(const rk_strategy *s)
                                         : "quantize.linear.float8";
 }
 
-static void write_model(rk_out *out, const rk_launch *launch)
+static void write_model(rk_out *out, const rk_launch_file *launch)
 {
     const rk_titan_flavor *flavor = rk_titan_flavor_of(launch->model);
     const char *converter = converter_of(launch->strategy);
@@ -66,7 +66,7 @@ static void write_training(rk_out *out, const rk_strategy *s)
     truth(out, "enable_cpu_offload", s->offload_optimizer);
 }
 
-static void write_pipeline(rk_out *out, const rk_launch *launch)
+static void write_pipeline(rk_out *out, const rk_launch_file *launch)
 {
     const rk_strategy *s = launch->strategy;
     number(out, "pipeline_parallel_degree", s->pp);
@@ -88,7 +88,7 @@ static void write_pipeline(rk_out *out, const rk_launch *launch)
     number(out, "pipeline_parallel_last_stage_less_layers", split.last_less);
 }
 
-static void write_parallelism(rk_out *out, const rk_launch *launch)
+static void write_parallelism(rk_out *out, const rk_launch_file *launch)
 {
     const rk_strategy *s = launch->strategy;
     const int64_t copies = s->sharding == RK_SHARD_NONE ? s->dp : s->replicas;
@@ -139,7 +139,7 @@ static void write_rest(rk_out *out, const rk_strategy *s)
 }
 
 /* What this release refuses in addition. */
-static rk_status check_release(const rk_launch *launch, rk_error *err)
+static rk_status check_release(const rk_launch_file *launch, rk_error *err)
 {
     const rk_strategy *s = launch->strategy;
     const rk_titan_flavor *flavor = rk_titan_flavor_of(launch->model);
@@ -172,7 +172,7 @@ static rk_status check_release(const rk_launch *launch, rk_error *err)
     return RK_OK;
 }
 
-rk_status rk_launch_torchtitan(const rk_launch *launch, rk_out *out, rk_error *err)
+rk_status rk_launch_torchtitan(const rk_launch_file *launch, rk_out *out, rk_error *err)
 {
     const rk_strategy *s = launch->strategy;
     char words[256];

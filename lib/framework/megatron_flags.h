@@ -57,16 +57,16 @@ bool rk_megatron_is_hybrid(const rk_model *model);
 int rk_megatron_layers(const rk_model *model);
 
 /* Mixers, and what of them has no argument; notes on what trains the same weights. */
-void rk_megatron_write_mixers(rk_out *out, const rk_launch *launch);
+void rk_megatron_write_mixers(rk_out *out, const rk_launch_file *launch);
 const char *rk_megatron_missing_layer(const rk_model *model);
-void rk_megatron_note_layers(const rk_launch *launch);
+void rk_megatron_note_layers(const rk_launch_file *launch);
 
 /* Writes an argument of a list, 1 where a layer is of a kind: "([0]*3+[1]*58)". */
 void rk_megatron_write_layers(rk_out *out, const rk_model *model, const char *name,
                               bool (*of)(const rk_layer_type *type));
 
 /* The model, and the parts of it that have no argument but train the same weights. */
-void rk_megatron_write_model(rk_out *out, const rk_launch *launch);
-void rk_megatron_note_model(const rk_launch *launch);
+void rk_megatron_write_model(rk_out *out, const rk_launch_file *launch);
+void rk_megatron_note_model(const rk_launch_file *launch);
 
 #endif

@@ -26,6 +26,13 @@ struct text {
     char text[];
 };
 
+/* A thing that a command keeps as long as its job. */
+struct thing {
+    struct thing *next;
+    void *thing;
+    void (*clear)(void *thing);
+};
+
 struct rk_job {
     const rk_command *command;
     rk_job_control control;
@@ -33,6 +40,7 @@ struct rk_job {
     void *write_user;
     void *arguments;
     struct text *texts;               /* owned */
+    struct thing *things;             /* likewise */
     bool seen[RK_OPTION_MAX];         /* options that are set */
     const char *given[RK_OPTION_MAX]; /* their last values */
     bool by_word[RK_OPTION_MAX];      /* set by a word without an option's name */
@@ -74,8 +82,24 @@ void rk_job_free(rk_job *job)
         free(job->texts);
         job->texts = next;
     }
+    while (job->things) {
+        struct thing *next = job->things->next;
+        job->things->clear(job->things->thing);
+        free(job->things);
+        job->things = next;
+    }
     free(job->arguments);
     free(job);
+}
+
+bool rk_job_keep(rk_job *job, void *thing, void (*clear)(void *thing))
+{
+    struct thing *kept = malloc(sizeof(*kept));
+    if (kept) {
+        *kept = (struct thing){.next = job->things, .thing = thing, .clear = clear};
+        job->things = kept;
+    }
+    return kept != NULL;
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -201,7 +225,8 @@ static rk_status fail_twice(const rk_job *job, const rk_option *option, const ch
     char form[RK_OPTION_WORD_SIZE], a[RK_JSON_TEXT_SIZE], b[RK_JSON_TEXT_SIZE];
     (void)rk_json_printable(first, a, sizeof(a));
     (void)rk_json_printable(second, b, sizeof(b));
-    if (option->word == RK_WORD_COUNT || option->word == RK_WORD_NODES) {
+    if (option->word == RK_WORD_COUNT || option->word == RK_WORD_NODES ||
+        option->word == RK_WORD_LAUNCH) {
         return rk_fail(err, RK_ERR_INVALID, "%s is given twice, as %s and as %s; leave one out",
                        rk_option_form(option, form), a, b);
     }
@@ -413,6 +438,9 @@ rk_status rk_job_use(rk_job *job, const rk_job_control *control, rk_out_writer *
     job->write_user = user;
     job->found = false;
     rk_status status = take_control(control, &job->control, err);
+    if (!status && job->command->prepare) {
+        status = job->command->prepare(job, err);
+    }
     status = status ? status : check_required(job, err);
     status = status ? status : check_outputs(job, err);
     if (!status && job->command->complete) {

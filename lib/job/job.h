@@ -25,6 +25,8 @@ struct rk_command {
     void (*init)(void *arguments); /* defaults other than 0; or NULL */
     rk_status (*complete)(void *arguments, rk_error *err); /* checks across options; or NULL */
     rk_status (*run)(rk_job *job, void *arguments, rk_error *err);
+    /* Sets options that follow from others, before the job is checked; or NULL. */
+    rk_status (*prepare)(rk_job *job, rk_error *err);
     /* Takes a flag of a training framework, as rk_job_set_launch_flag does; or NULL. */
     rk_status (*take_launch_flag)(rk_job *job, const char *flag, const char *value,
                                   rk_flag_use *use, rk_error *err);
@@ -74,6 +76,9 @@ rk_status rk_job_set_exactly(rk_job *job, const char *option, const char *value,
 
 /* Whether an option of this name is set. */
 bool rk_job_has(const rk_job *job, const char *option);
+
+/* Keeps a thing as long as the job, and calls `clear` with it then; false: no memory for that. */
+bool rk_job_keep(rk_job *job, void *thing, void (*clear)(void *thing));
 
 /* The struct of the command that the options fill. */
 void *rk_job_arguments(rk_job *job);

@@ -33,6 +33,7 @@ typedef struct rk_synonym {
 typedef enum rk_word {
     RK_WORD_NONE,
     RK_WORD_MODEL,
+    RK_WORD_LAUNCH, /* a script or a configuration of a training framework */
     RK_WORD_SYSTEM,
     RK_WORD_COUNT, /* of accelerators: "64", or that of "64xh100" */
     RK_WORD_NODES, /* of nodes: that of "2xdgx-h100" */

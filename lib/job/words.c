@@ -120,6 +120,22 @@ static bool is_filler(const char *word)
     return false;
 }
 
+/* Whether a word is a file that a training framework is started with, by its ending; arguments of
+ * a script may follow: "run.sh 70b". */
+static bool is_launch(const char *given)
+{
+    char word[256];
+    (void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(given, " "), given);
+    static const char *const endings[] = {".sh",   ".bash", ".slurm", ".sbatch",
+                                          ".yaml", ".yml",  ".toml"};
+    for (size_t i = 0; i < COUNT(endings); i++) {
+        if (rk_ends_with(word, endings[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Refuses words that are something else than a model or a system, with what to type. */
 static rk_status check_word(const rk_job *job, const char *word, rk_error *err)
 {
@@ -189,6 +205,9 @@ rk_status rk_job_set_word(rk_job *job, const char *word, rk_error *err)
             rk_job_command(job)->note_launch_word(rk_job_arguments(job), word);
         }
         return RK_OK;
+    }
+    if (is_launch(word) && find_taker(rk_job_command(job), RK_WORD_LAUNCH)) {
+        return set(job, RK_WORD_LAUNCH, word, err);
     }
     if (!find_taker(rk_job_command(job), RK_WORD_SYSTEM)) {
         return fail_unexpected(job, word, err);

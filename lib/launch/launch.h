@@ -63,6 +63,11 @@ typedef struct rk_launch_document {
     json_t *root;     /* owned */
 } rk_launch_document;
 
+/* A file that a script writes for its program. */
+typedef struct rk_launch_text {
+    const char *path, *text;
+} rk_launch_text;
+
 /* A word of the command line; `line` of the script, 1 for a pasted line. */
 typedef struct rk_launch_word {
     const char *text;
@@ -74,6 +79,7 @@ typedef struct rk_launch_reader rk_launch_reader;
 typedef struct rk_launch {
     char *name;            /* of the file, for messages */
     char *folder;          /* from which files that it names are opened; NULL: none is opened */
+    const char *arguments; /* words for its script, between blanks; NULL: none */
     const char *framework; /* a reader, by a record or the person; NULL: recognised */
     const char *release;   /* likewise, e.g. "0.19"; NULL: the newest that is known */
     rk_launch_word *words;
@@ -81,6 +87,8 @@ typedef struct rk_launch {
     size_t program; /* the place among the words of the script or module; word_count: none */
     rk_launch_document *documents;
     size_t document_count;
+    rk_launch_text *written; /* files that its script writes */
+    size_t written_count;
     const rk_launch_reader *reader;
     rk_launch_key *keys;
     size_t key_count;
@@ -96,7 +104,8 @@ typedef struct rk_launch {
  * Reads a file, or standard input as "-".  By its ending and its first line it is a shell script or
  * a pasted line, YAML (.yaml, .yml), TOML, or JSON: a DeepSpeed configuration, or a record
  * {"argv": [...], "config": {...}, "framework": "...", "release": "...", "world": {...}}.
- * Refuses Python files by name, and files above 16 MiB.  The caller releases the launch with
+ * Behind the name of a script its arguments may follow: "run.sh 70b 8".  Refuses Python files by
+ * name, and files above 16 MiB.  The caller releases the launch with
  * rk_launch_clear, also after a failure.
  */
 rk_status rk_launch_load(const char *path, rk_launch *launch, rk_error *err);
@@ -107,6 +116,10 @@ rk_status rk_launch_parse(const char *text, size_t size, const char *name, rk_la
 
 /* Names the reader and the release; NULL leaves one as it is. */
 void rk_launch_set_reader(rk_launch *launch, const char *framework, const char *release);
+
+/* The same for a person's choice: a name that no reader has is refused. */
+rk_status rk_launch_name_reader(rk_launch *launch, const char *framework, const char *release,
+                                rk_error *err);
 
 /*
  * Finds the reader, cuts words and documents into keys, states the facts, and classes every key.
@@ -162,7 +175,7 @@ bool rk_launch_has(const rk_launch *launch, const char *name);
 /* Marks keys that begin with `start` as used, without cost or not priced for a reason. */
 void rk_launch_mark(rk_launch *launch, const char *start, rk_key_use use, const char *note);
 
-/* The words before the program, and whether one of them is there: "torchrun", "deepspeed". */
+/* Whether one of the words up to the program is there: "torchrun", "deepspeed", "swift". */
 bool rk_launch_runs_by(const rk_launch *launch, const char *word);
 
 /* The file name of the program without its folders: "pretrain_gpt.py"; "": none. */
@@ -227,10 +240,11 @@ struct rk_launch_reader {
     X(axolotl)                                                                                     \
     X(llama_factory)                                                                               \
     X(ms_swift)                                                                                    \
-    X(deepspeed_json) X(deepspeed_examples) X(hf_trainer) X(accelerate) X(llm_foundry) X(maxtext)  \
-        X(nanotron) X(olmo_core) X(primus_torchtitan) X(torchtitan) X(torchtune)                   \
-            X(megatron_deepspeed) X(mindspeed_llm) X(mindspeed) X(pai_megatron_patch) X(slime)     \
-                X(ms_swift_megatron) X(verl)
+    X(deepspeed_json)                                                                              \
+    X(deepspeed_examples) X(hf_trainer) X(accelerate) X(llm_foundry) X(maxtext) X(nanotron)        \
+        X(olmo_core) X(primus_torchtitan) X(torchtitan) X(torchtune) X(gpt_neox)                   \
+            X(megatron_bridge) X(nemo1) X(nemo2) X(primus) X(megatron_deepspeed) X(mindspeed_llm)  \
+                X(mindspeed) X(pai_megatron_patch) X(slime) X(ms_swift_megatron) X(verl)
 
 #define RK_LAUNCH_READER_DECLARE(name) extern const rk_launch_reader rk_launch_reader_##name;
 RK_LAUNCH_READER_LIST(RK_LAUNCH_READER_DECLARE)

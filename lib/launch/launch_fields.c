@@ -76,6 +76,11 @@ const rk_launch_field rk_launch_fields[] = {
     {"permute_fusion", NULL, "permutation of tokens is fused: true, false"},
     {"compile", NULL, "a compiler fuses operators: true, false"},
     {"graphs", NULL, "what CUDA graphs capture; none"},
+    {"turbo.enable_primus_turbo", NULL, "kernels of Primus-Turbo: true, false"},
+    {"turbo.use_turbo_attention", NULL, "its attention: true, false"},
+    {"turbo.use_turbo_grouped_gemm", NULL, "its grouped GEMM: true, false"},
+    {"turbo.use_turbo_deepep", NULL, "its dispatcher: true, false"},
+    {"turbo.turbo_sync_free_moe_stage", NULL, "steps of experts that wait for no host: 0 to 3"},
     {"dropout", NULL, "of the residual stream + of attention: 0.1+0.1; none"},
     /* adapters */
     {"lora", "lora", "rank of adapters; none"},

@@ -54,17 +54,28 @@ static rk_status read_document(rk_launch_form form, const char *place, json_t **
     return status;
 }
 
+/* The document of a path: one that the script of the launch writes, or a file; NULL: neither. */
+static rk_status find_document(rk_launch *launch, const char *path, const char **place,
+                               json_t **root, rk_error *err)
+{
+    const rk_launch_form form = rk_launch_form_of_name(path);
+    const char *written = form != RK_LAUNCH_WORDS ? rk_launch_written(launch, path) : NULL;
+    *root = NULL;
+    *place = written ? path : NULL;
+    if (written) {
+        return rk_launch_parse_document(form, written, strlen(written), path, root, err);
+    }
+    *place = launch->folder && form != RK_LAUNCH_WORDS ? find_file(launch, path) : NULL;
+    return *place ? read_document(form, *place, root, err) : RK_OK;
+}
+
 rk_status rk_launch_open_named(rk_launch *launch, const char *path, bool *found, rk_error *err)
 {
-    *found = false;
-    const rk_launch_form form = rk_launch_form_of_name(path);
-    const char *place = launch->folder && form != RK_LAUNCH_WORDS ? find_file(launch, path) : NULL;
-    if (!place) {
-        return RK_OK;
-    }
     json_t *root = NULL;
-    const rk_status status = read_document(form, place, &root, err);
-    if (status) {
+    const char *place = NULL;
+    *found = false;
+    const rk_status status = find_document(launch, path, &place, &root, err);
+    if (status || !place) {
         return status;
     }
     const size_t document = launch->document_count;

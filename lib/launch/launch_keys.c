@@ -403,7 +403,7 @@ void rk_launch_mark(rk_launch *launch, const char *start, rk_key_use use, const 
 
 bool rk_launch_runs_by(const rk_launch *launch, const char *word)
 {
-    for (size_t i = 0; i < launch->program && i < launch->word_count; i++) {
+    for (size_t i = 0; i <= launch->program && i < launch->word_count; i++) {
         const char *slash = strrchr(launch->words[i].text, '/');
         if (strcmp(slash ? slash + 1 : launch->words[i].text, word) == 0) {
             return true;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define FILE_SIZE_MAX (16U << 20)
 
@@ -134,84 +135,6 @@ static rk_status parse_document(const char *text, size_t size, rk_launch_form fo
     return RK_OK;
 }
 
-/* Words between blanks; quotes keep blanks, a backslash keeps the next character or line. */
-static rk_status parse_line(const char *text, size_t size, rk_launch *launch, rk_error *err)
-{
-    char *word = malloc(size + 1);
-    if (!word) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %s", launch->name);
-    }
-    size_t length = 0;
-    char quote = '\0';
-    bool inside = false;
-    int line = 1;
-    for (size_t i = 0; i <= size; i++) {
-        const char c = i < size ? text[i] : '\n';
-        const bool blank = !quote && (c == ' ' || c == '\t' || c == '\n' || c == '\r');
-        if (blank && inside) {
-            word[length] = '\0';
-            rk_launch_add_word(launch, word, line);
-            inside = false;
-            length = 0;
-        } else if (c == quote || (!quote && (c == '"' || c == '\''))) {
-            quote = quote ? '\0' : c;
-            inside = true;
-        } else if (c == '\\' && quote != '\'' && i + 1 < size) {
-            i++;
-            if (text[i] != '\n') {
-                word[length++] = text[i];
-                inside = true;
-            }
-        } else if (!blank) {
-            word[length++] = c;
-            inside = true;
-        }
-        line += c == '\n';
-    }
-    free(word);
-    return RK_OK;
-}
-
-/* Whether a word is a command that trains by itself, whose flags may name Python files. */
-static bool is_command(const char *word)
-{
-    static const char *const commands[] = {"swift", "llamafactory-cli", "lmf", "axolotl", "trl"};
-    const char *slash = strrchr(word, '/');
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-        if (strcmp(slash ? slash + 1 : word, commands[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether a word is a program that takes its task behind it: "megatron sft", "swift rlhf". */
-static bool takes_task(const char *word, const char *task)
-{
-    return (strcmp(word, "megatron") == 0 || strcmp(word, "swift") == 0) &&
-           (strcmp(task, "sft") == 0 || strcmp(task, "pt") == 0 || strcmp(task, "rlhf") == 0);
-}
-
-/* The first word that is a script or names a module: what stands before it launches it. */
-static void find_program(rk_launch *launch)
-{
-    launch->program = launch->word_count;
-    for (size_t i = 0; i < launch->word_count; i++) {
-        const char *word = launch->words[i].text;
-        if (is_command(word)) {
-            launch->program = i;
-            return;
-        }
-        const bool module = i > 0 && strcmp(launch->words[i - 1].text, "-m") == 0 &&
-                            strncmp(word, "torch.distributed", strlen("torch.distributed")) != 0;
-        const bool task = i + 1 < launch->word_count && takes_task(word, launch->words[i + 1].text);
-        if (rk_ends_with(word, ".py") || module || task) {
-            launch->program = i;
-            return;
-        }
-    }
-}
-
 rk_status rk_launch_parse(const char *text, size_t size, const char *name, rk_launch *launch,
                           rk_error *err)
 {
@@ -230,24 +153,34 @@ rk_status rk_launch_parse(const char *text, size_t size, const char *name, rk_la
                ? rk_launch_form_of_text(text, size)
                : form;
     const rk_status status = form == RK_LAUNCH_WORDS
-                                 ? parse_line(text, size, launch, err)
+                                 ? rk_launch_read_script(launch, text, size, err)
                                  : parse_document(text, size, form, launch, err);
-    find_program(launch);
+    rk_launch_find_program(launch);
     return status;
+}
+
+/* "run.sh 70b 8": the length of the file's name, behind which words for its script follow. */
+static size_t name_length(const char *path)
+{
+    const size_t length = strcspn(path, " ");
+    struct stat status;
+    return path[length] == '\0' || stat(path, &status) == 0 ? strlen(path) : length;
 }
 
 rk_status rk_launch_load(const char *path, rk_launch *launch, rk_error *err)
 {
     char *text = NULL;
     size_t size = 0;
-    *launch = (rk_launch){.name = strdup(path)};
+    const size_t length = name_length(path);
+    *launch = (rk_launch){.name = strndup(path, length)};
     if (!launch->name) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %s", path);
     }
-    const char *slash = strrchr(path, '/');
-    launch->folder = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
-    rk_status status = rk_launch_read_file(path, &text, &size, err);
-    status = status ? status : rk_launch_parse(text, size, path, launch, err);
+    launch->arguments = rk_launch_keep(launch, path + length);
+    const char *slash = strrchr(launch->name, '/');
+    launch->folder = slash ? strndup(launch->name, (size_t)(slash - launch->name)) : strdup(".");
+    rk_status status = rk_launch_read_file(launch->name, &text, &size, err);
+    status = status ? status : rk_launch_parse(text, size, launch->name, launch, err);
     free(text);
     return status;
 }

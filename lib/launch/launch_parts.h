@@ -74,4 +74,14 @@ bool rk_launch_read_number(const char *text, double *value);
 /* "true" and "false", however they are written ("True", "1", "yes", "on"); else NULL. */
 const char *rk_launch_truth_text(const char *text);
 
+/* The words of the command of a script that trains, and the files that the script writes. */
+rk_status rk_launch_read_script(rk_launch *launch, const char *text, size_t size, rk_error *err);
+
+/* Finds the program among the words, and states the machine of the launchers before it. */
+void rk_launch_find_program(rk_launch *launch);
+
+/* A file that the script writes; its text, NULL: it writes none of this name. */
+void rk_launch_add_written(rk_launch *launch, const char *path, const char *text);
+const char *rk_launch_written(const rk_launch *launch, const char *path);
+
 #endif

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "launch/launch_parts.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { KEYS_MAX = 8192 };
@@ -164,6 +165,32 @@ void rk_launch_derive(rk_launch *launch)
     }
 }
 
+/* Names of the readers, for messages. */
+static const char *list_readers(char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; rk_launch_readers[i] && used < size; i++) {
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "",
+                                 rk_launch_readers[i]->name);
+    }
+    return out;
+}
+
+rk_status rk_launch_name_reader(rk_launch *launch, const char *framework, const char *release,
+                                rk_error *err)
+{
+    char names[512];
+    for (size_t i = 0; rk_launch_readers[i]; i++) {
+        if (strcmp(rk_launch_readers[i]->name, framework) == 0) {
+            rk_launch_set_reader(launch, framework, release);
+            return RK_OK;
+        }
+    }
+    return rk_fail(err, RK_ERR_INVALID, "--reader %.60s: there are %s", framework,
+                   list_readers(names, sizeof(names)));
+}
+
 rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
 {
     launch->reader = find_reader(launch);
@@ -171,10 +198,11 @@ rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", launch->name);
     }
     if (!launch->reader) {
+        char names[512];
         return rk_fail(err, RK_ERR_INVALID,
                        "%s: not a launch of a framework that is known; name the framework with "
-                       "--framework, or give the strategy as options",
-                       launch->name);
+                       "--reader (%s), or give the strategy as options",
+                       launch->name, list_readers(names, sizeof(names)));
     }
     rk_flag_table table;
     rk_status status = rk_flag_table_load(launch->reader, &table, err);

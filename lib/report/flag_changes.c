@@ -45,12 +45,12 @@ static bool write_file(const rk_setting *setting, const rk_strategy *strategy, l
     rk_error ignored; /* what the writer refuses is said in other words */
     rk_out *out = NULL;
     rk_launch_notes notes = {.count = 0};
-    const rk_launch launch = {.model = setting->model,
-                              .system = setting->system,
-                              .stack = setting->stack,
-                              .strategy = strategy,
-                              .title = "",
-                              .notes = &notes};
+    const rk_launch_file launch = {.model = setting->model,
+                                   .system = setting->system,
+                                   .stack = setting->stack,
+                                   .strategy = strategy,
+                                   .title = "",
+                                   .notes = &notes};
     rk_launch_writer *write = find_writer(setting->framework);
     if (!write || rk_out_open_writer(append, file, &out, &ignored)) {
         return false;

@@ -297,6 +297,9 @@ static bool is_complete(const rk_request *r)
     const rk_launch_line *line = &r->line;
     const bool framework = r->framework == RK_NOT_GIVEN || r->framework == RK_FRAMEWORK_MEGATRON ||
                            r->framework == RK_FRAMEWORK_MINDSPEED;
+    if (line->file) {
+        return !line->open;
+    }
     const bool whole = line->script || (line->model && r->model == line->model);
     return is_megatron(line) && !line->open && framework && whole;
 }
@@ -337,7 +340,7 @@ rk_status rk_request_settle_launch(rk_request *r, rk_error *err)
     } else {
         rk_launch_settle_overlaps(r);
     }
-    if (is_megatron(line)) {
+    if (is_megatron(line) || line->complete) {
         rk_launch_drop_without_effect(r);
     }
     settle_sharding(r);

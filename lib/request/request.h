@@ -23,6 +23,8 @@ extern const char *const rk_policy_names[];
 /* The command lines of the three commands; 0, a count of 0 or NULL: not given. */
 typedef struct rk_request {
     const char *model, *system, *stack; /* catalogue names or files */
+    const char *from, *reader;          /* a launch and its framework; NULL: none, recognised */
+    const struct rk_launch *launch;     /* read from it; owned by the job, no option */
     int64_t accelerators, global_batch, seq;
     int64_t nodes, gpus_per_node;
     int64_t accumulation; /* micro-batches of a rank, in place of global_batch */
@@ -87,7 +89,7 @@ rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_
 rk_request rk_request_defaults(void);
 void rk_request_init(void *request);
 
-#define RK_STRATEGY_OPTION_COUNT 65
+#define RK_STRATEGY_OPTION_COUNT 67
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 
 /* Notes that the value of a strategy field, by its key, is the framework's default. */

@@ -27,7 +27,7 @@ static rk_status launch_by(rk_launch_writer *write, const rk_model *model, const
     char path[] = "/tmp/reckon-launch-XXXXXX";
     const rk_stack stack = stack_of("megatron-2025");
     rk_system system = system_of(machine);
-    const rk_launch what = {model, &system, &stack, s, "a title", &notes};
+    const rk_launch_file what = {model, &system, &stack, s, "a title", &notes};
     rk_out *out;
     const int file = mkstemp(path);
     notes.count = 0;

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands of a shell script: read, and followed where a text decides what they do. */
+#include "launch/shell_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- between words --------------------------------------------------------------------------- */
+
+/* All that separates commands, but ";;" of a case. */
+static void skip_separators(rk_shell *sh)
+{
+    for (;;) {
+        rk_shell_skip_blanks(sh);
+        const char c = rk_shell_peek(sh);
+        if (c == '\n') {
+            rk_shell_skip_line_end(sh);
+        } else if ((c == ';' && !rk_shell_looks_at(sh, ";;")) || c == '&') {
+            sh->at++;
+        } else {
+            return;
+        }
+    }
+}
+
+/* Whether the next word, without quotes, is this one. */
+static bool is_word(const rk_shell *sh, const char *word)
+{
+    const size_t length = strlen(word);
+    const size_t behind = sh->at + length;
+    return rk_shell_looks_at(sh, word) &&
+           (behind >= sh->source.size || strchr(" \t\r\n;&|<>()", sh->source.text[behind]));
+}
+
+static bool take_word(rk_shell *sh, const char *word)
+{
+    if (!is_word(sh, word)) {
+        return false;
+    }
+    sh->at += strlen(word);
+    return true;
+}
+
+static bool is_stop(const rk_shell *sh, const char *const *stops)
+{
+    for (size_t i = 0; stops && stops[i]; i++) {
+        if (is_word(sh, stops[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- compound commands ----------------------------------------------------------------------- */
+
+static void run_condition(rk_shell *sh, const char *const *stops)
+{
+    sh->conditions++;
+    rk_shell_run_list(sh, stops);
+    sh->conditions--;
+}
+
+static void run_part(rk_shell *sh, bool live, const char *const *stops)
+{
+    sh->skipping += !live;
+    rk_shell_run_list(sh, stops);
+    sh->skipping -= !live;
+}
+
+static void run_if(rk_shell *sh)
+{
+    static const char *const then[] = {"then", NULL};
+    static const char *const ends[] = {"elif", "else", "fi", NULL};
+    static const char *const end[] = {"fi", NULL};
+    bool done = false;
+    do {
+        sh->skipping += done;
+        run_condition(sh, then);
+        (void)take_word(sh, "then");
+        const bool live = sh->status == 0;
+        sh->skipping -= done;
+        run_part(sh, !done && live, ends);
+        done = done || live;
+    } while (take_word(sh, "elif"));
+    if (take_word(sh, "else")) {
+        run_part(sh, !done, end);
+    }
+    (void)take_word(sh, "fi");
+}
+
+/* What a loop makes of break and continue in its body; false: it ends. */
+static bool goes_on(rk_shell *sh)
+{
+    if (sh->flow == FLOW_BREAK || sh->flow == FLOW_CONTINUE) {
+        const bool own = --sh->turns <= 0;
+        const bool on = sh->flow == FLOW_CONTINUE && own;
+        sh->flow = own ? FLOW_ON : sh->flow;
+        return on;
+    }
+    return sh->flow == FLOW_ON;
+}
+
+static const char *const done_word[] = {"done", NULL};
+
+/* The body of a loop, once; it is read without being followed where the loop has ended. */
+static bool run_body(rk_shell *sh, size_t body, bool live)
+{
+    sh->at = body;
+    sh->here_line = 0;
+    run_part(sh, live, done_word);
+    return live && rk_shell_is_on(sh) ? true : live && goes_on(sh);
+}
+
+static void run_while(rk_shell *sh, bool until)
+{
+    static const char *const do_word[] = {"do", NULL};
+    const size_t condition = sh->at;
+    bool on = rk_shell_is_on(sh);
+    for (int turns = 0;; turns++) {
+        sh->at = condition;
+        sh->here_line = 0;
+        sh->skipping += !on;
+        run_condition(sh, do_word);
+        (void)take_word(sh, "do");
+        sh->skipping -= !on;
+        on = on && rk_shell_is_on(sh) && (sh->status == 0) != until && turns < RK_SHELL_LOOP_MAX;
+        const bool again = run_body(sh, sh->at, on);
+        if (!on) {
+            break;
+        }
+        on = again;
+    }
+    (void)take_word(sh, "done");
+}
+
+/* for ((a; b; c)) */
+static void run_counted(rk_shell *sh)
+{
+    int64_t value = 0;
+    const size_t from = sh->at + 2;
+    sh->at = rk_shell_paren_end(sh->source.text, sh->at + 1, sh->source.size, 0);
+    const size_t end = sh->at > from + 2 ? sh->at - 2 : from;
+    const bool live = rk_shell_is_on(sh);
+    const char *all = live ? rk_shell_expand_text(sh, sh->source.text, from, end, false) : ";;";
+    const char *second = strchr(all, ';'), *third = second ? strchr(second + 1, ';') : NULL;
+    skip_separators(sh);
+    (void)(take_word(sh, "do") || take_word(sh, "{"));
+    const size_t body = sh->at;
+    bool on = live && third;
+    const char *test = third ? rk_shell_keep(sh, second + 1, (size_t)(third - second - 1)) : "";
+    if (on) {
+        (void)rk_shell_calculate(sh, rk_shell_keep(sh, all, (size_t)(second - all)), &value);
+    }
+    for (int turns = 0;; turns++) {
+        on = on && turns < RK_SHELL_LOOP_MAX && rk_shell_calculate(sh, test, &value) && value != 0;
+        const bool again = run_body(sh, body, on);
+        if (!on) {
+            break;
+        }
+        on = again;
+        if (on) {
+            (void)rk_shell_calculate(sh, third + 1, &value);
+        }
+    }
+    (void)take_word(sh, "done");
+}
+
+static void run_for(rk_shell *sh)
+{
+    rk_shell_fields fields = {.split = true};
+    rk_shell_skip_blanks(sh);
+    if (rk_shell_looks_at(sh, "((")) {
+        run_counted(sh);
+        return;
+    }
+    const size_t from = sh->at;
+    sh->at = rk_shell_word_end(sh->source.text, from, sh->source.size);
+    const char *name = rk_shell_keep(sh, sh->source.text + from, sh->at - from);
+    rk_shell_skip_blanks(sh);
+    const bool live = rk_shell_is_on(sh);
+    if (take_word(sh, "in")) {
+        rk_shell_redirection unused = {0};
+        rk_shell_prefix none[1];
+        size_t count = RK_SHELL_PREFIXES_MAX;
+        rk_shell_add_text(&fields, "in", 2, true);
+        rk_shell_end_field(sh, &fields);
+        while (rk_shell_read_item(sh, &fields, &unused, none, &count)) {
+        }
+    }
+    const rk_shell_field *values = fields.count > 0 ? fields.items + 1 : sh->arguments;
+    const size_t value_count = fields.count > 0 ? fields.count - 1 : sh->argument_count;
+    skip_separators(sh);
+    (void)take_word(sh, "do");
+    const size_t body = sh->at;
+    bool on = live && rk_shell_is_on(sh);
+    for (size_t i = 0; on && i < value_count && i < RK_SHELL_LOOP_MAX; i++) {
+        rk_shell_set(sh, name, values[i].text, values[i].line);
+        on = run_body(sh, body, true);
+    }
+    if (!live || value_count == 0 || fields.count == 1) {
+        (void)run_body(sh, body, false);
+    }
+    (void)take_word(sh, "done");
+    rk_shell_clear_fields(&fields);
+}
+
+/* "a|b)" of a case; whether a word matches. */
+static bool read_patterns(rk_shell *sh, const char *word, bool live)
+{
+    bool matches = false;
+    skip_separators(sh);
+    sh->at += rk_shell_peek(sh) == '(';
+    while (sh->at < sh->source.size) {
+        rk_shell_skip_blanks(sh);
+        const size_t from = sh->at;
+        sh->at = rk_shell_word_end(sh->source.text, from, sh->source.size);
+        if (live && rk_shell_is_on(sh) && sh->at > from) {
+            const char *pattern = rk_shell_expand_text(sh, sh->source.text, from, sh->at, true);
+            matches = matches || rk_shell_matches(pattern, word, strlen(word));
+        }
+        rk_shell_skip_blanks(sh);
+        if (rk_shell_peek(sh) != '|') {
+            break;
+        }
+        sh->at++;
+    }
+    sh->at += rk_shell_peek(sh) == ')';
+    return matches;
+}
+
+static void run_case(rk_shell *sh)
+{
+    static const char *const end[] = {"esac", NULL};
+    rk_shell_skip_blanks(sh);
+    const size_t from = sh->at;
+    sh->at = rk_shell_word_end(sh->source.text, from, sh->source.size);
+    const char *word =
+        rk_shell_is_on(sh) ? rk_shell_expand_text(sh, sh->source.text, from, sh->at, false) : "";
+    bool done = !rk_shell_is_on(sh);
+    skip_separators(sh);
+    (void)take_word(sh, "in");
+    for (;;) {
+        skip_separators(sh);
+        const size_t before = sh->at;
+        if (sh->at >= sh->source.size || take_word(sh, "esac")) {
+            return;
+        }
+        const bool live = read_patterns(sh, word, !done);
+        run_part(sh, live && !done, end);
+        done = done || live;
+        if (rk_shell_looks_at(sh, ";;")) {
+            sh->at += 2;
+            sh->at += rk_shell_peek(sh) == '&';
+        }
+        sh->at += sh->at == before; /* never stays in place */
+    }
+}
+
+/* "name() body" and "function name body": kept, and passed over. */
+static void define_function(rk_shell *sh, size_t from, size_t end)
+{
+    rk_shell_function *function =
+        rk_shell_is_on(sh) ? rk_shell_get(sh, 1, sizeof(*function)) : NULL;
+    skip_separators(sh);
+    if (function) {
+        *function = (rk_shell_function){
+            .next = sh->functions,
+            .name = rk_shell_keep(sh, sh->source.text + from, end - from),
+            .source = sh->source,
+            .at = sh->at,
+        };
+        sh->functions = function;
+    }
+    sh->skipping++;
+    rk_shell_run_command(sh);
+    sh->skipping--;
+}
+
+/* Whether "name ( )" begins here: a function.  `behind`: behind it. */
+static bool is_function(const rk_shell *sh, size_t *end, size_t *behind)
+{
+    const char *text = sh->source.text;
+    size_t at = rk_shell_word_end(text, sh->at, sh->source.size);
+    *end = at;
+    while (at < sh->source.size && (text[at] == ' ' || text[at] == '\t')) {
+        at++;
+    }
+    if (*end == sh->at || at >= sh->source.size || text[at] != '(' ||
+        memchr(text + sh->at, '=', *end - sh->at)) {
+        return false;
+    }
+    for (at++; at < sh->source.size && (text[at] == ' ' || text[at] == '\t');) {
+        at++;
+    }
+    *behind = at + 1;
+    return at < sh->source.size && text[at] == ')';
+}
+
+static void run_arithmetic(rk_shell *sh)
+{
+    int64_t value = 0;
+    const size_t from = sh->at + 2;
+    sh->at = rk_shell_paren_end(sh->source.text, sh->at + 1, sh->source.size, 0);
+    const size_t end = sh->at > from + 1 ? sh->at - 2 : from;
+    if (rk_shell_is_on(sh)) {
+        const char *text = rk_shell_expand_text(sh, sh->source.text, from, end, false);
+        sh->status = !(rk_shell_calculate(sh, text, &value) && value != 0);
+    }
+}
+
+static void run_group(rk_shell *sh, const char *close)
+{
+    const char *const stops[] = {close, NULL};
+    sh->at++;
+    rk_shell_run_list(sh, stops);
+    skip_separators(sh);
+    sh->at += rk_shell_looks_at(sh, close);
+}
+
+/* A command that holds others; false: none begins here. */
+static bool run_compound(rk_shell *sh)
+{
+    size_t end = 0, behind = 0;
+    if (rk_shell_looks_at(sh, "((")) {
+        run_arithmetic(sh);
+    } else if (rk_shell_peek(sh) == '(') {
+        run_group(sh, ")");
+        sh->flow = sh->flow == FLOW_EXIT && !sh->stopped ? FLOW_ON : sh->flow;
+    } else if (is_word(sh, "{")) {
+        run_group(sh, "}");
+    } else if (take_word(sh, "[[")) {
+        const bool value = rk_shell_test_expression(sh);
+        sh->status = rk_shell_is_on(sh) ? !value : sh->status;
+    } else if (take_word(sh, "if")) {
+        run_if(sh);
+    } else if (is_word(sh, "while") || is_word(sh, "until")) {
+        const bool until = is_word(sh, "until");
+        sh->at += strlen("while");
+        run_while(sh, until);
+    } else if (take_word(sh, "for") || take_word(sh, "select")) {
+        run_for(sh);
+    } else if (take_word(sh, "case")) {
+        run_case(sh);
+    } else if (take_word(sh, "function")) {
+        rk_shell_skip_blanks(sh);
+        const size_t from = sh->at;
+        const bool brackets = is_function(sh, &end, &behind);
+        sh->at = brackets ? behind : end;
+        define_function(sh, from, end);
+    } else if (is_function(sh, &end, &behind)) {
+        const size_t from = sh->at;
+        sh->at = behind;
+        define_function(sh, from, end);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void rk_shell_run_command(rk_shell *sh)
+{
+    rk_shell_skip_blanks(sh);
+    sh->stopped |= rk_shell_is_on(sh) && ++sh->steps > RK_SHELL_STEPS_MAX;
+    if (++sh->depth > RK_SHELL_DEPTH_MAX || sh->stopped) {
+        sh->stopped = true;
+        sh->flow = FLOW_EXIT;
+        sh->at = sh->source.size;
+    } else if (run_compound(sh)) {
+        rk_shell_redirection unused = {0};
+        rk_shell_skip_blanks(sh);
+        while (rk_shell_read_redirection(sh, &unused)) {
+            rk_shell_skip_blanks(sh);
+        }
+    } else {
+        rk_shell_run_simple(sh);
+    }
+    sh->depth--;
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+/* "a | b | c": what one writes the next reads. */
+static void run_pipeline(rk_shell *sh)
+{
+    bool negated = false;
+    rk_shell_skip_blanks(sh);
+    while (take_word(sh, "!")) {
+        negated = !negated;
+        rk_shell_skip_blanks(sh);
+    }
+    rk_bytes *const out = sh->out;
+    const char *const in = sh->in;
+    bool more = true;
+    while (more) {
+        rk_bytes made = {0};
+        const bool unknown = sh->unknown;
+        sh->out = &made;
+        sh->unknown = false;
+        rk_shell_run_command(sh);
+        rk_shell_skip_blanks(sh);
+        more = rk_shell_peek(sh) == '|' && !rk_shell_looks_at(sh, "||");
+        sh->at += more;
+        sh->at += more && rk_shell_peek(sh) == '&';
+        sh->out = out;
+        if (more) { /* a program that reads what is not known writes what is not known */
+            sh->in = sh->unknown ? NULL : rk_shell_keep(sh, (const char *)made.data, made.size);
+            sh->unknown = unknown;
+            while (rk_shell_skip_blanks(sh), rk_shell_peek(sh) == '\n') {
+                rk_shell_skip_line_end(sh);
+            }
+        } else {
+            sh->unknown |= unknown;
+            if (out && made.size > 0 && out->size + made.size <= RK_SHELL_VALUE_MAX) {
+                rk_bytes_add(out, made.data, made.size);
+            }
+        }
+        rk_bytes_clear(&made);
+    }
+    sh->in = in;
+    sh->status = rk_shell_is_on(sh) && negated ? !sh->status : sh->status;
+}
+
+static void run_and_or(rk_shell *sh)
+{
+    run_pipeline(sh);
+    for (;;) {
+        rk_shell_skip_blanks(sh);
+        const bool both = rk_shell_looks_at(sh, "&&");
+        if (!both && !rk_shell_looks_at(sh, "||")) {
+            return;
+        }
+        sh->at += 2;
+        const bool passed = rk_shell_is_on(sh) && (sh->status == 0) != both;
+        while (rk_shell_skip_blanks(sh), rk_shell_peek(sh) == '\n') {
+            rk_shell_skip_line_end(sh);
+        }
+        sh->skipping += passed;
+        run_pipeline(sh);
+        sh->skipping -= passed;
+    }
+}
+
+void rk_shell_run_list(rk_shell *sh, const char *const *stops)
+{
+    while (sh->at < sh->source.size) {
+        skip_separators(sh);
+        if (sh->at >= sh->source.size || is_stop(sh, stops) ||
+            (stops && (rk_shell_peek(sh) == ')' || rk_shell_looks_at(sh, ";;")))) {
+            return;
+        }
+        const size_t before = sh->at;
+        run_and_or(sh);
+        sh->at += sh->at == before; /* a stray word or bracket */
+    }
+}
+
+/* ---- texts and files ------------------------------------------------------------------------- */
+
+static void run_source(rk_shell *sh, const rk_shell_source *source)
+{
+    const rk_shell_source before = sh->source;
+    const size_t at = sh->at, here_line = sh->here_line, here_behind = sh->here_behind;
+    if (++sh->depth <= RK_SHELL_DEPTH_MAX) {
+        sh->source = *source;
+        sh->at = 0;
+        sh->here_line = 0;
+        rk_shell_run_list(sh, NULL);
+    }
+    sh->depth--;
+    sh->source = before;
+    sh->at = at;
+    sh->here_line = here_line;
+    sh->here_behind = here_behind;
+}
+
+void rk_shell_run_text(rk_shell *sh, const char *text, size_t size, int line)
+{
+    const rk_shell_source source = {.text = text, .size = size, .line = line};
+    run_source(sh, &source);
+}
+
+static char *read_small(const char *path, size_t *size)
+{
+    enum { SIZE_MOST = 1 << 20 };
+    struct stat status;
+    FILE *file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "rb") : NULL;
+    char *text = file ? malloc(SIZE_MOST + 1) : NULL;
+    if (text) {
+        *size = fread(text, 1, SIZE_MOST, file);
+        text[*size] = '\0';
+        *size = strlen(text);
+    }
+    if (file) {
+        (void)fclose(file);
+    }
+    return text;
+}
+
+bool rk_shell_run_file(rk_shell *sh, const char *path, const rk_shell_field *arguments,
+                       size_t count)
+{
+    const char *written = rk_shell_file_text(sh, path);
+    char place[4096];
+    size_t size = 0;
+    char *text = NULL;
+    if (!written && sh->folder) {
+        const size_t folder = strlen(sh->folder);
+        const bool inside = strncmp(path, sh->folder, folder) == 0 && path[folder] == '/';
+        const int length = path[0] == '/' || inside
+                               ? snprintf(place, sizeof(place), "%s", path)
+                               : snprintf(place, sizeof(place), "%s/%s", sh->folder, path);
+        text = length > 0 && (size_t)length < sizeof(place) ? read_small(place, &size) : NULL;
+    }
+    if (!written && !text) {
+        return false;
+    }
+    const char *kept = written ? written : rk_shell_keep(sh, text, size);
+    const rk_shell_field *before = sh->arguments;
+    const size_t before_count = sh->argument_count;
+    sh->arguments = arguments;
+    sh->argument_count = count;
+    rk_shell_run_text(sh, kept, strlen(kept), rk_shell_line(sh, sh->at));
+    sh->flow = sh->flow == FLOW_RETURN ? FLOW_ON : sh->flow;
+    sh->arguments = before;
+    sh->argument_count = before_count;
+    free(text);
+    return true;
+}

@@ -1,0 +1,640 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "request/launch_options.h"
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/catalogue.h"
+#include "launch/launch.h"
+#include "layer/model_load.h"
+#include "request/option_values.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define LIST_SIZE 256
+
+typedef struct taking {
+    rk_job *job;
+    rk_launch *launch;
+    bool search;  /* the command chooses a layout */
+    bool machine; /* and the number of accelerators */
+} taking;
+
+static const char *fact(const taking *t, const char *field)
+{
+    return rk_launch_fact_of(t->launch, field);
+}
+
+static bool is_fact(const taking *t, const char *field, const char *value)
+{
+    const char *found = fact(t, field);
+    return found && strcasecmp(found, value) == 0;
+}
+
+static bool is_given(const taking *t, const char *option)
+{
+    return rk_job_has(t->job, option);
+}
+
+static bool is_any_given(const taking *t, const char *const *options, size_t count)
+{
+    for (size_t i = 0; i < count && options[i]; i++) {
+        if (is_given(t, options[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const rk_launch_key *key_of(const taking *t, const char *field)
+{
+    for (size_t i = 0; i < t->launch->fact_count; i++) {
+        if (strcmp(t->launch->facts[i].field, field) == 0) {
+            return t->launch->facts[i].by;
+        }
+    }
+    return NULL;
+}
+
+static rk_fact_origin origin_of(const taking *t, const char *field)
+{
+    for (size_t i = 0; i < t->launch->fact_count; i++) {
+        if (strcmp(t->launch->facts[i].field, field) == 0) {
+            return t->launch->facts[i].origin;
+        }
+    }
+    return RK_FACT_OPEN;
+}
+
+/* ---- setting an option ----------------------------------------------------------------------- */
+
+/* A fact for which there is no such option. */
+static rk_status fail_fact(const taking *t, const char *field, const char *value,
+                           const char *option, const char *reason, rk_error *err)
+{
+    const rk_launch_key *key = key_of(t, field);
+    char place[112] = "";
+    if (key && key->line > 0) {
+        (void)snprintf(place, sizeof(place), " (%.60s, line %d)", key->name, key->line);
+    } else if (key) {
+        (void)snprintf(place, sizeof(place), " (%.60s)", key->name);
+    }
+    return rk_fail(err, RK_ERR_INVALID, "%s: %s %.100s%s%s%.300s; --%s given beside it replaces it",
+                   t->launch->name, field, value, place, reason ? ": " : " is not priced",
+                   reason ? reason : "", option);
+}
+
+/* Sets an option that nobody gave, from the value of a fact. */
+static rk_status set(const taking *t, const char *option, const char *value, const char *field,
+                     rk_error *err)
+{
+    rk_error reason;
+    if (!value || is_given(t, option)) {
+        return RK_OK;
+    }
+    const rk_status status = rk_job_set_implied(t->job, option, value, &reason);
+    return !status                    ? RK_OK
+           : status == RK_ERR_INVALID ? fail_fact(t, field, value, option, reason.message, err)
+                                      : rk_fail(err, status, "%s", reason.message);
+}
+
+static rk_status set_count(const taking *t, const char *option, int64_t value, const char *field,
+                           rk_error *err)
+{
+    char text[32];
+    (void)snprintf(text, sizeof(text), "%" PRId64, value);
+    return value > 0 ? set(t, option, text, field, err) : RK_OK;
+}
+
+/* Sets a switch where a fact says true. */
+static rk_status set_switch(const taking *t, const char *option, const char *field, rk_error *err)
+{
+    return rk_launch_holds(t->launch, field) ? set(t, option, "true", field, err) : RK_OK;
+}
+
+/* A list as options take it, "a,b", of one between commas, blanks or '+', or of JSON. */
+static const char *list_of(const char *value, char out[LIST_SIZE])
+{
+    size_t used = 0;
+    for (const char *c = value; *c && used + 1 < LIST_SIZE; c++) {
+        const bool part = isalnum((unsigned char)*c) || strchr("_-.", *c);
+        if (part) {
+            out[used++] = *c;
+        } else if (used > 0 && out[used - 1] != ',') {
+            out[used++] = ',';
+        }
+    }
+    used -= used > 0 && out[used - 1] == ',';
+    out[used] = '\0';
+    return out;
+}
+
+/* Names of a list that are among those of an option; the others are left out. */
+static const char *choose(const char *value, const char *const *names, char out[LIST_SIZE])
+{
+    char list[LIST_SIZE], *rest = list_of(value, list) ? list : NULL;
+    size_t used = 0;
+    out[0] = '\0';
+    for (char *word; (word = strtok_r(rest, ",", &rest));) {
+        for (size_t i = 0; names[i]; i++) {
+            if (strcmp(names[i], word) == 0 && used + strlen(word) + 2 < LIST_SIZE) {
+                used +=
+                    (size_t)snprintf(out + used, LIST_SIZE - used, "%s%s", used ? "," : "", word);
+            }
+        }
+    }
+    return out;
+}
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+/* Options of the number of accelerators, or of a search for it. */
+static const char *const machine_counts[] = {"accelerators", "nodes",  "gpus-per-node",
+                                             "deadline",     "budget", "max-power"};
+
+static rk_status set_machine(const taking *t, rk_error *err)
+{
+    rk_status status = set(t, "system", fact(t, "system"), "system", err);
+    if (t->machine || is_any_given(t, machine_counts, COUNT(machine_counts))) {
+        return status; /* the number is that of the person, or searched */
+    }
+    const int64_t nodes = rk_launch_count_of(t->launch, "nodes");
+    const int64_t node = rk_launch_count_of(t->launch, "gpus_per_node");
+    const int64_t all = rk_launch_count_of(t->launch, "processes");
+    const bool whole = nodes > 0 && node > 0;
+    status = status ? status : set_count(t, "gpus-per-node", node, "gpus_per_node", err);
+    if (!status && whole) {
+        return set_count(t, "nodes", nodes, "nodes", err);
+    }
+    return status ? status : set_count(t, "accelerators", all, "processes", err);
+}
+
+/* What of the machine neither the launch nor the person says. */
+static rk_status check_machine(const taking *t, rk_error *err)
+{
+    const char *command = rk_command_name(rk_job_command(t->job));
+    const rk_request *request = rk_job_arguments(t->job);
+    if (!request->system) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s does not say which machine it is for; name it, as in 'reckon %s --from "
+                       "%s 64xh100'",
+                       t->launch->name, command, t->launch->name);
+    }
+    if (!t->machine && !is_any_given(t, machine_counts, COUNT(machine_counts)) && !request->dp) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s does not say how many accelerators it runs on; give the number, as in "
+                       "'reckon %s --from %s 64x%s'",
+                       t->launch->name, command, t->launch->name, request->system);
+    }
+    return RK_OK;
+}
+
+/* ---- batch ----------------------------------------------------------------------------------- */
+
+static rk_status set_batch(const taking *t, rk_error *err)
+{
+    const bool given = is_given(t, "global-batch") || is_given(t, "accumulation");
+    const int64_t global = rk_launch_count_of(t->launch, "global_batch");
+    const bool own = origin_of(t, "global_batch") != RK_FACT_DERIVED;
+    const bool steps = rk_launch_count_of(t->launch, "accumulation") > 0 && !t->search;
+    rk_status status = set(t, "seq", fact(t, "seq"), "seq", err);
+    if (!status && !t->search) {
+        status = set(t, "micro-batch", fact(t, "micro_batch"), "micro_batch", err);
+    }
+    if (status || given) {
+        return status;
+    }
+    return global > 0 && (own || !steps) ? set_count(t, "global-batch", global, "global_batch", err)
+           : steps ? set(t, "accumulation", fact(t, "accumulation"), "accumulation", err)
+                   : RK_OK;
+}
+
+/* ---- precision and states -------------------------------------------------------------------- */
+
+static rk_status set_precision(const taking *t, rk_error *err)
+{
+    const char *recipe = fact(t, "fp8.recipe"), *fp4 = fact(t, "fp4.recipe");
+    const bool fp8 = fact(t, "fp8.format") && !is_fact(t, "fp8.format", "none");
+    const bool mx = fp8 && recipe && strcasecmp(recipe, "mxfp8") == 0;
+    if (is_given(t, "precision")) {
+        return RK_OK;
+    }
+    if (fp4 && strcasecmp(fp4, "none") != 0) {
+        return set(t, "precision", strcasecmp(fp4, "nvfp4") == 0 ? "nvfp4" : "fp4", "fp4.recipe",
+                   err);
+    }
+    if (!fp8) {
+        return set(t, "precision", fact(t, "precision"), "precision", err);
+    }
+    rk_status status = set(t, "precision", mx ? "mxfp8" : "fp8", "fp8.format", err);
+    if (!status && recipe && !mx) {
+        status = set(t, "fp8-recipe", recipe, "fp8.recipe", err);
+    }
+    return status ? status : set_switch(t, "fp8-param-gather", "fp8.param_gather", err);
+}
+
+/* Optimizers of frameworks as --optimizer has them; NULL: as the fact has it. */
+static const char *optimizer_of(const taking *t)
+{
+    const char *name = fact(t, "optimizer"), *loaded = fact(t, "weights_loaded_as");
+    if (!name) {
+        return NULL;
+    }
+    const bool adam = strstr(name, "adam") != NULL;
+    if (adam && (strstr(name, "8bit") || strstr(name, "8-bit") || strstr(name, "bnb"))) {
+        return "adam-8bit";
+    }
+    const bool low = loaded && (strcmp(loaded, "bf16") == 0 || strcmp(loaded, "bfloat16") == 0);
+    return adam && strncmp(name, "adamw-", 6) != 0 ? low ? "adamw-bf16" : "adamw" : name;
+}
+
+static rk_status set_moments(const taking *t, rk_error *err)
+{
+    const rk_request *request = rk_job_arguments(t->job);
+    const char *first = fact(t, "states.exp_avg"), *second = fact(t, "states.exp_avg_sq");
+    const bool same = first && second && strcmp(first, second) == 0;
+    if (request->optimizer != RK_OPTIMIZER_ADAMW || !same || is_fact(t, "states.exp_avg", "fp32")) {
+        return RK_OK;
+    }
+    return set(t, "moments", first, "states.exp_avg", err);
+}
+
+static rk_status set_states(const taking *t, rk_error *err)
+{
+    /* sums in fp16 are as wide as those in bf16 */
+    const char *gradients = is_fact(t, "gradients", "fp16") ? "bf16" : fact(t, "gradients");
+    rk_status status = set(t, "gradients", gradients, "gradients", err);
+    status = status ? status : set(t, "optimizer", optimizer_of(t), "optimizer", err);
+    return status ? status : set_moments(t, err);
+}
+
+/* Adapters, which belong to the model as much as to the strategy. */
+static rk_status set_adapters(const taking *t, rk_error *err)
+{
+    char list[LIST_SIZE];
+    const char *modules = fact(t, "lora_modules");
+    const int64_t rank = rk_launch_count_of(t->launch, "lora");
+    if (rank <= 0) {
+        return RK_OK;
+    }
+    rk_status status = set_count(t, "lora-rank", rank, "lora", err);
+    if (!status && modules) {
+        status = set(t, "lora-modules", list_of(modules, list), "lora_modules", err);
+    }
+    return status ? status : set_switch(t, "qlora", "qlora", err);
+}
+
+/* ---- layout ---------------------------------------------------------------------------------- */
+
+/*
+ * Facts that are options as they are, where the degree of `needs` is above 1 (NULL: always) and
+ * none of the options `unless` is given.
+ */
+static const struct {
+    const char *field, *option, *needs;
+    const char *unless[3];
+} same[] = {
+    {"tp", "tp", NULL, {NULL}},
+    {"pp", "pp", NULL, {NULL}},
+    {"cp", "cp", NULL, {NULL}},
+    {"ep", "ep", NULL, {NULL}},
+    {"etp", "etp", NULL, {NULL}},
+    {"zero", "zero", NULL, {"fsdp", "use-distributed-optimizer"}},
+    {"vp", "vp", "pp", {"vp-layers"}},
+    {"cp_kind", "cp-kind", "cp", {NULL}},
+    {"schedule", "schedule", "pp", {NULL}},
+    {"layout", "layout", "pp", {"pp", "vp", "vp-layers"}},
+    {"first_stage_layers", "first-stage-layers", "pp", {"pp", "layout"}},
+    {"last_stage_layers", "last-stage-layers", "pp", {"pp", "layout"}},
+    {"count_embedding", "count-embedding", "pp", {"layout"}},
+    {"count_head", "count-head", "pp", {"layout"}},
+    {"order", "order", "pp", {"use-tp-pp-dp-mapping"}},
+};
+
+/* Frameworks' words for the ways of context parallelism; others are refused by the option. */
+static const char *cp_kind_of(const char *word)
+{
+    static const char *const kinds[][2] = {
+        {"p2p", "ring"},
+        {"megatron_cp_algo", "ring"},
+        {"a2a", "ulysses"},
+        {"ulysses_cp_algo", "ulysses"},
+        {"all_gather", "all-gather"},
+        {"allgather", "all-gather"},
+        {"kvallgather_cp_algo", "all-gather"},
+    };
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        if (strcmp(word, kinds[i][0]) == 0) {
+            return kinds[i][1];
+        }
+    }
+    return strncmp(word, "ulysses (", strlen("ulysses (")) == 0 ? "ulysses" : word; /* a note */
+}
+
+/* Of Megatron core: an expert is split as the model is, where nothing else is said. */
+static bool splits_experts(const taking *t)
+{
+    const char *framework = t->launch->reader->framework;
+    return !framework || strcmp(framework, "megatron") == 0 ||
+           strcmp(framework, "mindspeed") == 0 || strcmp(framework, "primus") == 0;
+}
+
+/* Whether a degree of the request, the launch's or the person's, is above 1. */
+static bool is_split(const taking *t, const char *degree)
+{
+    const rk_request *r = rk_job_arguments(t->job);
+    const rk_option_counts *counts = strcmp(degree, "pp") == 0   ? &r->pp
+                                     : strcmp(degree, "cp") == 0 ? &r->cp
+                                                                 : &r->tp;
+    return counts->count > 1 || (counts->count == 1 && counts->values[0] > 1);
+}
+
+static rk_status set_degrees(const taking *t, rk_error *err)
+{
+    rk_status status = RK_OK;
+    for (size_t i = 0; i < COUNT(same) && !status; i++) {
+        const char *value = fact(t, same[i].field);
+        const bool off = value && strcmp(value, "false") == 0;
+        if (value && !off && (!same[i].needs || is_split(t, same[i].needs)) &&
+            !is_any_given(t, same[i].unless, COUNT(same[i].unless))) {
+            value = strcmp(same[i].field, "cp_kind") == 0 ? cp_kind_of(value) : value;
+            status = set(t, same[i].option, value, same[i].field, err);
+        }
+    }
+    if (!status && !fact(t, "etp") && !splits_experts(t)) {
+        status = set(t, "etp", "1", "etp", err);
+    }
+    if (!status && rk_launch_count_of(t->launch, "hsdp") > 1) {
+        status = set(t, "hsdp", fact(t, "hsdp"), "hsdp", err);
+    }
+    if (status || !fact(t, "sp") || is_given(t, "sequence-parallel") || is_given(t, "no-sp")) {
+        return status;
+    }
+    const bool sequence = rk_launch_holds(t->launch, "sp") && is_split(t, "tp");
+    return set(t, sequence ? "sequence-parallel" : "no-sp", "true", "sp", err);
+}
+
+/* ---- activations, overlap, kernels ----------------------------------------------------------- */
+
+/* "2" of torchtitan's selective recomputation: every second layer in full. */
+static rk_status set_every_layer(const taking *t, int64_t every, rk_error *err)
+{
+    const int64_t layers = rk_launch_count_of(t->launch, "model.layers");
+    const int64_t pp = rk_launch_count_of(t->launch, "pp");
+    const int64_t vp = rk_launch_count_of(t->launch, "vp");
+    const int64_t stage = layers / ((pp > 0 ? pp : 1) * (vp > 0 ? vp : 1));
+    const rk_status status = set(t, "recompute", "full", "recompute.granularity", err);
+    return status || every == 1
+               ? status
+               : set_count(t, "recompute-layers", stage / every > 0 ? stage / every : 1,
+                           "recompute.option", err);
+}
+
+static rk_status set_selective(const taking *t, rk_error *err)
+{
+    char list[LIST_SIZE];
+    const char *option = fact(t, "recompute.option"), *modules = fact(t, "recompute.modules");
+    const int64_t every = rk_launch_count_of(t->launch, "recompute.option");
+    if (every > 0) {
+        return set_every_layer(t, every, err);
+    }
+    const rk_status status = set(t, "recompute", "selective", "recompute.granularity", err);
+    const char *chosen = modules  ? choose(modules, rk_module_choices, list)
+                         : option ? "operators"
+                                  : "";
+    return status || !chosen[0] ? status
+                                : set(t, "recompute-modules", chosen, "recompute.modules", err);
+}
+
+static rk_status set_recompute(const taking *t, rk_error *err)
+{
+    static const char *const options[] = {"recompute", "recompute-modules", "recompute-layers"};
+    if (is_any_given(t, options, COUNT(options)) || !fact(t, "recompute.granularity")) {
+        return RK_OK;
+    }
+    if (is_fact(t, "recompute.granularity", "selective")) {
+        return set_selective(t, err);
+    }
+    rk_status status =
+        set(t, "recompute", fact(t, "recompute.granularity"), "recompute.granularity", err);
+    if (!status && is_fact(t, "recompute.granularity", "full") &&
+        is_fact(t, "recompute.method", "block")) {
+        status = set(t, "recompute-layers", fact(t, "recompute.layers"), "recompute.layers", err);
+    }
+    return status;
+}
+
+static rk_status set_overlap(const taking *t, rk_error *err)
+{
+    char list[LIST_SIZE];
+    const char *value = fact(t, "overlap");
+    if (!value) {
+        return RK_OK;
+    }
+    (void)choose(value, rk_overlap_choices, list);
+    return set(t, "overlap", list[0] ? list : "none", "overlap", err);
+}
+
+/* A kernel that has a name here; for any other the stack's rates are used. */
+static rk_status set_attention(const taking *t, rk_error *err)
+{
+    const char *value = fact(t, "attention");
+    bool known = false;
+    for (size_t i = 0; value && rk_attention_choices[i]; i++) {
+        known = known || strcmp(rk_attention_choices[i], value) == 0;
+    }
+    for (size_t i = 0; value && rk_attention_synonyms[i].typed; i++) {
+        known = known || strcmp(rk_attention_synonyms[i].typed, value) == 0;
+    }
+    return known ? set(t, "attention", value, "attention", err) : RK_OK;
+}
+
+static rk_status set_offload(const taking *t, rk_error *err)
+{
+    char list[LIST_SIZE];
+    const char *value = fact(t, "offload");
+    if (!value) {
+        return RK_OK;
+    }
+    (void)choose(value, rk_offload_choices, list);
+    return set(t, "offload", list[0] ? list : "none", "offload", err);
+}
+
+static rk_status set_strategy(const taking *t, rk_error *err)
+{
+    const char *graphs = fact(t, "graphs");
+    rk_status status = set_degrees(t, err);
+    status = status ? status : set_recompute(t, err);
+    status = status ? status : set_overlap(t, err);
+    status = status ? status : set_attention(t, err);
+    status = status ? status : set_offload(t, err);
+    if (!status && graphs && strcmp(graphs, "none") != 0 && strcmp(graphs, "false") != 0) {
+        status = set(t, "graph-capture", "true", "graphs", err);
+    }
+    return status;
+}
+
+/* ---- the model ------------------------------------------------------------------------------- */
+
+/* The first fact that a model contradicts; NULL: none. */
+static const char *contradiction(const taking *t, const rk_model *model, int64_t *has)
+{
+    const struct {
+        const char *field;
+        int64_t value;
+    } sizes[] = {
+        {"model.layers_real", model->layers},
+        {"model.layers", fact(t, "model.layers_real") ? 0 : model->layers},
+        {"model.hidden", model->hidden},
+    };
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        const int64_t said = rk_launch_count_of(t->launch, sizes[i].field);
+        if (said > 0 && sizes[i].value > 0 && said != sizes[i].value) {
+            *has = sizes[i].value;
+            return sizes[i].field;
+        }
+    }
+    return NULL;
+}
+
+/* Refuses a model that is not the one of the launch. */
+static rk_status check_model(const taking *t, rk_error *err)
+{
+    const rk_request *request = rk_job_arguments(t->job);
+    int64_t has = 0;
+    rk_model *model = malloc(sizeof(*model));
+    rk_status status = model ? rk_model_load(request->model, model, err)
+                             : rk_fail(err, RK_ERR_MEMORY, "not enough memory for a model");
+    const char *field = status ? NULL : contradiction(t, model, &has);
+    if (field) {
+        status = rk_fail(err, RK_ERR_INVALID,
+                         "--model %.100s contradicts %s: its %s is %" PRId64 ", that of the launch "
+                         "%s; leave out --model, or give the one that the launch trains",
+                         rk_json_title(request->model), t->launch->name, field + strlen("model."),
+                         has, fact(t, field));
+    }
+    free(model);
+    return status;
+}
+
+/* Whether a name is one of the catalogue, or a file, and not another model than the facts say. */
+static bool is_known_model(const taking *t, const char *name)
+{
+    int64_t has = 0;
+    rk_error unused;
+    rk_model *model = malloc(sizeof(*model));
+    const bool known =
+        model && !rk_model_load(name, model, &unused) && contradiction(t, model, &has) == NULL;
+    free(model);
+    return known;
+}
+
+/* The first size that a model needs and the launch lacks. */
+static const char *missing_size(const taking *t)
+{
+    static const char *const sizes[][2] = {{"model.layers", "the number of layers"},
+                                           {"model.hidden", "the width"},
+                                           {"model.heads", "the attention heads"},
+                                           {"model.vocab", "the vocabulary"},
+                                           {"seq", "the sequence length (--seq)"}};
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        if (!fact(t, sizes[i][0])) {
+            return sizes[i][1];
+        }
+    }
+    return "all parts";
+}
+
+static rk_status fail_model(const taking *t, const char *name, rk_error *err)
+{
+    const char *near = name ? rk_catalogue_nearest("models", name) : NULL;
+    if (!name) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s does not say %s of the model; name the model with --model, or give its "
+                       "config.json",
+                       t->launch->name, missing_size(t));
+    }
+    return rk_fail(err, RK_ERR_INVALID,
+                   "%s trains %.200s, which the catalogue lacks; give --model with its config.json"
+                   "%s%s%s",
+                   t->launch->name, name, near ? ", or --model " : "", near ? near : "",
+                   near ? " if that is its shape" : "");
+}
+
+static rk_status set_model(const taking *t, rk_error *err)
+{
+    const rk_request *request = rk_job_arguments(t->job);
+    const char *name = fact(t, "model.name");
+    const int64_t seq = request->seq ? request->seq : rk_launch_count_of(t->launch, "seq");
+    if (is_given(t, "model")) {
+        return check_model(t, err);
+    }
+    const char *text = fact(t, "model.document");
+    if (!text && name && is_known_model(t, name)) {
+        text = name;
+    }
+    text = text ? text : rk_launch_model_text(t->launch, seq);
+    if (!text) {
+        return fail_model(t, name, err);
+    }
+    const rk_status status = rk_job_set_implied(t->job, "model", text, err);
+    return status ? status : check_model(t, err);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static rk_status set_framework(const taking *t, rk_error *err)
+{
+    return set(t, "framework", t->launch->reader->framework, "framework", err);
+}
+
+static void clear_launch(void *launch)
+{
+    rk_launch_clear(launch);
+    free(launch);
+}
+
+rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
+{
+    rk_request *request = rk_job_arguments(job);
+    rk_launch *launch = calloc(1, sizeof(*launch));
+    if (!launch || !rk_job_keep(job, launch, clear_launch)) {
+        free(launch);
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", path);
+    }
+    const bool design = strcmp(rk_command_name(rk_job_command(job)), "design") == 0;
+    const taking t = {job, launch, request->line.open || design, design};
+    rk_status status = rk_launch_load(path, launch, err);
+    if (!status && request->reader) {
+        status = rk_launch_name_reader(launch, request->reader, NULL, err);
+    }
+    status = status ? status : rk_launch_resolve(launch, err);
+    status = status ? status : set_framework(&t, err);
+    status = status ? status : set_model(&t, err);
+    status = status ? status : set_machine(&t, err);
+    status = status ? status : check_machine(&t, err);
+    status = status ? status : set_batch(&t, err);
+    status = status ? status : set_precision(&t, err);
+    status = status ? status : set_states(&t, err);
+    status = status ? status : set_adapters(&t, err);
+    if (!status && !t.search) {
+        status = set_strategy(&t, err);
+    }
+    request->launch = launch;
+    request->line.file = true;
+    return status;
+}
+
+rk_status rk_request_prepare(rk_job *job, rk_error *err)
+{
+    const rk_request *request = rk_job_arguments(job);
+    if (request->reader && !request->from) {
+        return rk_fail(err, RK_ERR_INVALID, "--reader needs --from, the launch that it reads");
+    }
+    return request->from && !request->launch ? rk_request_take_launch(job, request->from, err)
+                                             : RK_OK;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A launch that is read from a file, as the options of a job. */
+#ifndef RK_REQUEST_LAUNCH_OPTIONS_H
+#define RK_REQUEST_LAUNCH_OPTIONS_H
+
+#include "job/job.h"
+#include "request/request.h"
+
+struct rk_launch;
+
+/*
+ * Reads the launch at `path`, "-" for standard input, and sets the options of the job from its
+ * facts.  Options that are set already are orders and stay.  A command that searches a layout takes
+ * only what is no layout: model, machine, batch, sequence, precision, optimizer.  The launch lives
+ * as long as the job, in the request.  Errors: the launch is not read; a fact has no option of that
+ * value; the model that is given contradicts the launch; no machine, or no number of accelerators.
+ */
+rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err);
+
+/* The same for the file of --from, if the job has one: rk_command.prepare. */
+rk_status rk_request_prepare(rk_job *job, rk_error *err);
+
+/*
+ * The model that the facts of a launch describe, as text in JSON that lives as long as the launch;
+ * NULL: they do not describe a whole one.
+ */
+const char *rk_launch_model_text(struct rk_launch *launch, int64_t seq);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program of a launch line, and the machine that its launchers name. */
+#include "launch/launch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct {
+    const char *line, *program;
+    int64_t nodes, node, all; /* 0: open */
+} lines[] = {
+    {"torchrun --nproc_per_node 8 train.py --x 1", "train.py", 1, 8, 0},
+    {"torchrun --nnodes=2 --nproc-per-node=4 --rdzv_id 3 -m pkg.train --y", "pkg.train", 2, 4, 0},
+    {"torchrun --nnodes 1:4 --nproc_per_node 8 --standalone train.py", "train.py", 4, 8, 0},
+    {"torchrun --nnodes $NODES --nproc_per_node 8 train.py", "train.py", 0, 8, 0},
+    {"torchrun --nnodes $(cat n) --nproc_per_node 8 train.py", "train.py", 0, 8, 0},
+    {"torchrun --nproc_per_node gpu train.py", "train.py", 0, 0, 0},
+    {"python -u -m torch.distributed.run --nproc_per_node=8 train.py", "train.py", 1, 8, 0},
+    {"python3 -m torch.distributed.launch --use_env --nproc_per_node 2 a/b.py", "b.py", 1, 2, 0},
+    {"srun -N 4 --ntasks-per-node=1 torchrun --nproc_per_node 8 --nnodes 4 t.py", "t.py", 4, 8, 0},
+    {"srun --nodes 4 --gpus-per-node=8 python t.py", "t.py", 4, 8, 0},
+    {"srun -n 32 --ntasks-per-node 8 python t.py", "t.py", 0, 8, 32},
+    {"srun --gres=gpu:a100:4 -N2 python t.py", "t.py", 0, 4, 0},
+    {"mpirun -np 16 --map-by ppr:8:node -x A=b python t.py", "t.py", 0, 8, 16},
+    {"mpirun -H a:8,b:8 python3 t.py", "t.py", 2, 8, 0},
+    {"deepspeed --num_nodes 2 --num_gpus 8 t.py --deepspeed ds.json", "t.py", 2, 8, 0},
+    {"deepspeed --include localhost:0,1,2 t.py", "t.py", 1, 3, 0},
+    {"deepspeed --num_gpus=4 --master_port 3 --module pkg.train", "pkg.train", 1, 4, 0},
+    {"accelerate launch --num_processes 16 --num_machines 2 t.py", "t.py", 2, 0, 16},
+    {"accelerate launch --multi_gpu --config_file a.yaml -m axolotl.cli.train x.yml",
+     "axolotl.cli.train", 0, 0, 0},
+    {"NPROC_PER_NODE=4 NNODES=2 swift sft --model m", "swift", 2, 4, 0},
+    {"CUDA_VISIBLE_DEVICES=0,1 llamafactory-cli train x.yaml", "llamafactory-cli", 1, 2, 0},
+    {"composer -n 8 train.py x.yaml", "train.py", 0, 8, 0},
+    {"nohup time torchrun --nproc_per_node 8 train.py", "train.py", 1, 8, 0},
+    {"sudo docker run --gpus all image torchrun --nproc_per_node 8 t.py", "t.py", 1, 8, 0},
+    {"python setup.py install && python train.py --num_gpus 3", "train.py", 0, 0, 0},
+    {"python tools/preprocess_data.py --a; torchrun --nproc_per_node 8 pretrain.py", "pretrain.py",
+     1, 8, 0},
+    {"#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nsrun python t.py", "t.py", 2, 8, 0},
+    {"#SBATCH -N 2\nsrun bash -c \"torchrun --nnodes $SLURM_NNODES --nproc_per_node 4 t.py\"",
+     "t.py", 2, 4, 0},
+    {"--tensor-model-parallel-size 2 --bf16", "", 0, 0, 0},
+};
+
+static void test_lines(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        rk_launch launch = {0};
+        rk_error err;
+        if (rk_launch_parse(lines[i].line, strlen(lines[i].line), "line.sh", &launch, &err)) {
+            fail_msg("%s: %s", lines[i].line, err.message);
+        }
+        const int64_t nodes = rk_launch_count_of(&launch, "nodes");
+        const int64_t node = rk_launch_count_of(&launch, "gpus_per_node");
+        const int64_t all = rk_launch_count_of(&launch, "processes");
+        if (strcmp(rk_launch_program(&launch), lines[i].program) != 0 || nodes != lines[i].nodes ||
+            node != lines[i].node || all != lines[i].all) {
+            fail_msg("%s: %s, %d nodes of %d, %d in all", lines[i].line, rk_launch_program(&launch),
+                     (int)nodes, (int)node, (int)all);
+        }
+        rk_launch_clear(&launch);
+    }
+}
+
+static void test_nothing_is_started(void **state)
+{
+    (void)state;
+    rk_launch launch = {0};
+    rk_error err;
+    const char text[] = "echo hello\nmkdir -p x\n";
+    assert_int_equal(rk_launch_parse(text, strlen(text), "x.sh", &launch, &err), RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "no command of it starts a program"));
+    rk_launch_clear(&launch);
+}
+
+/* A configuration that the script writes is the one that its program opens. */
+static void test_written_file(void **state)
+{
+    (void)state;
+    rk_launch launch = {0};
+    rk_error err;
+    bool found = false;
+    const char text[] = "S=3\ncat <<EOF > /tmp/a.json\n{\"stage\": $S}\nEOF\n"
+                        "deepspeed --num_gpus 2 t.py --deepspeed_config /tmp/a.json\n";
+    assert_int_equal(rk_launch_parse(text, strlen(text), "x.sh", &launch, &err), RK_OK);
+    assert_int_equal(rk_launch_open_named(&launch, "/tmp/a.json", &found, &err), RK_OK);
+    assert_true(found);
+    const json_t *root = rk_launch_document_of(&launch, "/tmp/a.json");
+    assert_int_equal(json_integer_value(json_object_get(root, "stage")), 3);
+    assert_int_equal(rk_launch_open_named(&launch, "/tmp/b.json", &found, &err), RK_OK);
+    assert_false(found);
+    rk_launch_clear(&launch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines),
+                                       cmocka_unit_test(test_nothing_is_started),
+                                       cmocka_unit_test(test_written_file)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

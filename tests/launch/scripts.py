@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the commands that reckon reads from shell scripts with those that bash starts.
+
+    scripts.py SHELL_COMMANDS FOLDER...
+
+Beside NAME.sh stands NAME.argv: a JSON list of words per line and command.  A folder that is not
+there is passed over; without any the test is skipped.  Scripts that are too long are to end, too.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def commands_of(program, path, *arguments):
+    done = subprocess.run([program, path, *arguments], capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        sys.exit(f"{path}: exit status {done.returncode}: {done.stderr}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def compare(program, script):
+    wanted = [json.loads(line) for line in script.with_suffix(".argv").read_text().splitlines()]
+    found = commands_of(program, script)
+    for i in range(max(len(wanted), len(found))):
+        a = wanted[i] if i < len(wanted) else None
+        b = found[i] if i < len(found) else None
+        if a != b:
+            print(f"{script}: command {i + 1}:\n  bash   {a}\n  reckon {b}")
+    return wanted == found
+
+
+def long_scripts():
+    """Texts that a careless reader needs minutes or gigabytes for."""
+    line = 'A="$A --flag-{} {}"\n'
+    yield "1 MB of assignments", "".join(f'X{i}="value {i} $X{i - 1:d}"\n'[:40] for i in range(28000))
+    yield "doubling", "X=aaaaaaaaaaaaaaaa\nfor i in {1..100}; do X=$X$X; done\ntorchrun a.py $X\n"
+    yield "endless loop", "while true; do X=1; done\ntorchrun a.py\n"
+    yield "endless recursion", "f() { f; f; }\nf\ntorchrun a.py\n"
+    yield "deep", "(" * 100000 + "\n" + '"${X:-' * 100000
+    yield "deep arithmetic", "A=$((" + "(" * 100000 + "\n"
+    yield "many appends", "".join(line.format(i, i) for i in range(3000)) + "torchrun a.py $A\n"
+    yield "open quote", 'torchrun a.py "' + "x $(" * 1000
+    yield "regex", '[[ ' + "a" * 250 + " =~ " + "a*" * 30 + "b ]] && torchrun a.py\n"
+
+
+def check_long(program):
+    failed = False
+    for name, text in long_scripts():
+        with tempfile.NamedTemporaryFile("w", suffix=".sh") as file:
+            file.write(text)
+            file.flush()
+            start = time.monotonic()
+            commands_of(program, file.name)
+            took = time.monotonic() - start
+        if took > 5:
+            print(f"{name}: {took:.1f} s")
+            failed = True
+    return failed
+
+
+def main():
+    program, folders = sys.argv[1], [pathlib.Path(f) for f in sys.argv[2:]]
+    scripts = [s for f in folders if f.is_dir() for s in sorted(f.glob("*.sh"))]
+    scripts = [s for s in scripts if s.with_suffix(".argv").exists()]
+    if not scripts:
+        sys.exit(77)
+    wrong = [s for s in scripts if not compare(program, s)]
+    failed = check_long(program)
+    print(f"{len(scripts) - len(wrong)} of {len(scripts)} scripts")
+    sys.exit(bool(wrong or failed))
+
+
+if __name__ == "__main__":
+    main()
