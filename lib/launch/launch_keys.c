@@ -354,7 +354,7 @@ bool rk_launch_key_decides(const rk_launch *launch, const rk_launch_key *key)
 const rk_launch_key *rk_launch_find(rk_launch *launch, const char *name)
 {
     rk_launch_key *key = find_key(launch, name);
-    if (key && key->use == RK_KEY_UNREAD) {
+    if (key) {
         key->use = RK_KEY_USED;
     }
     return key;

@@ -113,6 +113,7 @@ static void state_weights(rk_launch *launch)
     const char *precision = rk_launch_fact_of(launch, "precision");
     const char *quantised = rk_launch_fact_of(launch, "base_quantised");
     const char *framework = rk_launch_fact_of(launch, "framework");
+    const char *lora = rk_launch_fact_of(launch, "lora");
     const bool deepspeed =
         framework && strcmp(framework, "deepspeed") == 0 && rk_launch_count_of(launch, "zero") == 3;
     const char *held = precision ? precision : "fp32";
@@ -121,7 +122,7 @@ static void state_weights(rk_launch *launch)
         const size_t length = comma ? (size_t)(comma - quantised) : strlen(quantised);
         held = rk_launch_format(launch, "%.*s base of %s, 16- or 32-bit adapters", (int)length,
                                 quantised, comma ? comma + 2 : "4 bits");
-    } else if (is_lora(launch)) {
+    } else if (lora && strcmp(lora, "none") != 0) {
         held = rk_launch_format(launch, "%s base, fp32 adapters", held);
     } else if (rk_launch_is_on(launch, "pure_bf16", false)) {
         held = "bf16 (pure: no fp32 copy)";
