@@ -152,7 +152,7 @@ rk_status rk_toml_string(rk_toml_reading *r, bool multi_line, char **text)
     const char quote = *r->at;
     const bool three = multi_line && r->at[1] == quote && r->at[2] == quote;
     r->at += three ? 3 : 1;
-    if (three) { /* a line that ends right after the quotes is no part of the text */
+    if (three) { /* the end of a line right after the quotes is left out */
         r->at += *r->at == '\n' ? 1 : *r->at == '\r' && r->at[1] == '\n' ? 2 : 0;
     }
     *text = malloc(text_room(r, quote, three)); /* an escape is longer than what it means */
@@ -180,9 +180,19 @@ static const char *skip_shape(const char *text, const char *shape)
     return text;
 }
 
+/* Whether two digits are a number up to `most`. */
+static bool is_below(const char *digits, int least, int most)
+{
+    const int value = (digits[0] - '0') * 10 + (digits[1] - '0');
+    return value >= least && value <= most;
+}
+
 static const char *skip_time(const char *text)
 {
     const char *c = skip_shape(text, "00:00:00");
+    if (c && !(is_below(text, 0, 23) && is_below(text + 3, 0, 59) && is_below(text + 6, 0, 60))) {
+        return NULL;
+    }
     if (c && *c == '.' && isdigit((unsigned char)c[1])) {
         c += 1 + strspn(c + 1, "0123456789");
     }
@@ -193,6 +203,9 @@ static const char *skip_time(const char *text)
 static const char *skip_moment(const char *text)
 {
     const char *date = skip_shape(text, "0000-00-00");
+    if (date && !(is_below(text + 5, 1, 12) && is_below(text + 8, 1, 31))) {
+        return NULL;
+    }
     if (!date) {
         return skip_time(text);
     }

@@ -195,7 +195,7 @@ static const char *name_of_field(const char *field)
             return rk_launch_fields[i].name;
         }
     }
-    assert(!"a field of rk_launch_fields");
+    assert(0 && "a field of rk_launch_fields");
     return NULL;
 }
 

@@ -180,6 +180,13 @@ static bool is_value(const char *word)
     return word[0] != '-' || isdigit((unsigned char)word[1]) || word[1] == '.' || word[1] == '\0';
 }
 
+/* "training.steps=5": a word of its own in programs whose words are pairs. */
+static bool is_pair(const char *word)
+{
+    const size_t length = strcspn(word, "=");
+    return word[length] == '=' && length > 0 && strcspn(word, " {[\"'") > length;
+}
+
 /* How many words behind a flag are its own, `count` of which are no flags. */
 static size_t own_words(const rk_launch_flag *flag, const char *next, size_t count)
 {
@@ -230,7 +237,8 @@ static size_t cut_flag(rk_launch *launch, const rk_flag_table *table, size_t i)
     const rk_launch_flag *flag = rk_flag_table_find(table, spelled);
     size_t count = 0;
     while (!equals && i + 1 + count < launch->word_count &&
-           is_value(launch->words[i + 1 + count].text)) {
+           is_value(launch->words[i + 1 + count].text) &&
+           !(launch->reader->words_are_pairs && is_pair(launch->words[i + 1 + count].text))) {
         count++;
     }
     count = count > 0 ? own_words(flag, launch->words[i + 1].text, count) : 0;

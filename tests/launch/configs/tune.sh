@@ -1,1 +1,1 @@
-tune run --nproc_per_node 4 lora_finetune_distributed --config ./lora.yaml batch_size=8 model.use_dora=True
+tune run --nproc_per_node 4 lora_finetune_distributed --config ./lora.yaml --made-up batch_size=8 model.use_dora=True
