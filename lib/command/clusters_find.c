@@ -76,7 +76,7 @@ static rk_status find_strategy(rk_job *job, rk_whole_run *run, const rk_strategy
     if (!known) {
         return rk_found_fill(job, &run->args->request, run->inputs, &run->found, err);
     }
-    const rk_setting setting = rk_setting_of(&run->args->request, run->inputs);
+    const rk_setting setting = rk_setting_of(run->inputs);
     run->found = (rk_found){.searched = false};
     return rk_answer_fill(&setting, known, &run->found.given, err);
 }

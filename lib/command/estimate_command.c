@@ -6,8 +6,9 @@
 #include "command/commands.h"
 #include "command/estimate_operators.h"
 #include "command/found.h"
-#include "command/run_rules.h"
-#include "command/sync_answer.h"
+#include "command/option_groups.h"
+#include "predict/data_sync.h"
+#include "predict/rules_of_thumb.h"
 #include "report/gains.h"
 #include "request/launch_flags.h"
 
@@ -220,7 +221,7 @@ static rk_status run_estimate(rk_job *job, void *arguments, rk_error *err)
     *e = (struct estimate){.request = request, .inputs = &all->inputs};
     rk_status status = rk_request_load(request, &all->inputs, err);
     if (!status) {
-        e->setting = rk_setting_of(request, &all->inputs);
+        e->setting = rk_setting_of(&all->inputs);
     }
     status = status ? status : rk_found_fill(job, request, &all->inputs, &e->found, err);
     const rk_answer *answer = status ? NULL : rk_found_answer(&e->found);

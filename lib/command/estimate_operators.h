@@ -3,8 +3,8 @@
 #ifndef RK_COMMAND_ESTIMATE_OPERATORS_H
 #define RK_COMMAND_ESTIMATE_OPERATORS_H
 
-#include "command/answer.h"
 #include "layer/operator_list.h"
+#include "predict/answer.h"
 
 /* The operators of one block, and the number of such blocks. */
 typedef struct rk_block_operators {

@@ -48,7 +48,7 @@ rk_status rk_found_fill(rk_job *job, const rk_request *request, const rk_inputs 
         return searched;
     }
     rk_strategy strategy;
-    const rk_setting setting = rk_setting_of(request, inputs);
+    const rk_setting setting = rk_setting_of(inputs);
     const rk_status status =
         rk_request_complete_strategy(request, inputs, &strategy, &found->origins, err);
     return status ? status : rk_answer_fill(&setting, &strategy, &found->given, err);

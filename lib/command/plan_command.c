@@ -2,8 +2,8 @@
 /* `reckon plan`: the best strategies. */
 #include "command/calculon_options.h"
 #include "command/commands.h"
+#include "command/option_groups.h"
 #include "command/planner.h"
-#include "command/sync_answer.h"
 #include "request/launch_flags.h"
 
 #define MOST_RANKED 1000

@@ -3,11 +3,11 @@
 #ifndef RK_COMMAND_RECKON_PLAN_H
 #define RK_COMMAND_RECKON_PLAN_H
 
-#include "command/answer.h"
 #include "command/ranked.h"
-#include "command/run_rules.h"
-#include "command/sync_answer.h"
 #include "method/alternatives.h"
+#include "predict/answer.h"
+#include "predict/data_sync.h"
+#include "predict/rules_of_thumb.h"
 
 #define RK_THREADS_MAX 4096
 #define RK_PLAN_TOP    5 /* strategies of a ranking by default */

@@ -40,7 +40,7 @@ rk_status rk_plan_answer_search(rk_job *job, const rk_request *request, const rk
     memset(plan, 0, sizeof(*plan));
     plan->request = request;
     plan->inputs = inputs;
-    plan->setting = rk_setting_of(request, inputs);
+    plan->setting = rk_setting_of(inputs);
     rk_status status = rk_request_space(request, inputs, &plan->space, err);
     if (status) {
         rk_share_leave(rk_job_team(job), err);

@@ -19,7 +19,7 @@ static void take(rk_asked *asked, const rk_request *request)
     *reckoning = (rk_plan_answer){.request = request,
                                   .inputs = &asked->problem.reckon.inputs,
                                   .space = asked->problem.reckon.space};
-    reckoning->setting = rk_setting_of(request, reckoning->inputs);
+    reckoning->setting = rk_setting_of(reckoning->inputs);
     asked->threads = request->threads;
     asked->top = (size_t)request->top;
     asked->json = request->json;

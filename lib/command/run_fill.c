@@ -155,7 +155,7 @@ static rk_status fill_training(rk_whole_run *run, rk_error *err)
     status = rk_run_fill_tiers(run, err);
     status = status ? status : fill_tokens(run, err);
     status = status ? status : rk_run_fill_prices(run, err);
-    const rk_setting setting = rk_setting_of(&args->request, run->inputs);
+    const rk_setting setting = rk_setting_of(run->inputs);
     status = status ? status : rk_rules_fill(&setting, answer, &run->rules, err);
     return status ? status : rk_training_run(t, &run->result, err);
 }

@@ -84,7 +84,7 @@ static rk_status add_phase(rk_whole_run *run, const rk_setting *setting, double 
 
 rk_status rk_run_ramp_fill(rk_whole_run *run, rk_error *err)
 {
-    const rk_setting setting = rk_setting_of(&run->args->request, run->inputs);
+    const rk_setting setting = rk_setting_of(run->inputs);
     const double full = (double)rk_found_answer(&run->found)->strategy.global_batch;
     ramp r;
     if (!run->args->batch_ramp) {

@@ -4,7 +4,7 @@
 #define RK_COMMAND_WHOLE_RUN_H
 
 #include "command/found.h"
-#include "command/run_rules.h"
+#include "predict/rules_of_thumb.h"
 #include "run/power.h"
 #include "run/price_list.h"
 #include "run/reliability.h"

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory by a rule of thumb, and how the rate of a run scales, next to the prediction. */
-#ifndef RK_COMMAND_RUN_RULES_H
-#define RK_COMMAND_RUN_RULES_H
+#ifndef RK_PREDICT_RULES_OF_THUMB_H
+#define RK_PREDICT_RULES_OF_THUMB_H
 
-#include "command/answer.h"
+#include "predict/answer.h"
+
+/*
+ * Rule of thumb for the time of a run with full recompute (Narayanan et al. 2021, equation 4):
+ * 8 tokens parameters / (accelerators rate), rate in achieved FLOP/s; 6 in place of 8 without
+ * recompute.
+ */
+double rk_training_rule_s(double tokens, double parameters, double accelerators, double rate,
+                          bool recompute);
 
 typedef struct rk_rules {
     double weights;         /* bytes of the parameters in fp32: 700 GB of 175B */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/run_rules.h"
+#include "predict/rules_of_thumb.h"
 
 #include "base/error.h"
 #include "base/units.h"
 #include "estimate/stage.h"
 #include "framework/framework.h"
-#include "run/scaling_law.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,6 +12,12 @@
 
 #define TERA 1e12
 #define GIGA 1e9
+
+double rk_training_rule_s(double tokens, double parameters, double accelerators, double rate,
+                          bool recompute)
+{
+    return (recompute ? 8 : 6) * tokens * parameters / (accelerators * rate);
+}
 
 /* ---- scale factors ------------------------------------------------------------------------- */
 

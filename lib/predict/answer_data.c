@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/answer.h"
+#include "predict/answer.h"
 
 #include "base/time_text.h"
 #include "base/units.h"

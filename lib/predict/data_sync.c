@@ -4,7 +4,7 @@
  * are a machine: they add up first and have a NIC each.  With TP and PP as many groups work at once
  * as there are ranks of a replica, and nodes that only serve are shared among them.
  */
-#include "command/sync_answer.h"
+#include "predict/data_sync.h"
 
 #include "base/error.h"
 #include "base/extremes.h"

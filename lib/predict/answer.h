@@ -3,8 +3,8 @@
  * Parts of the reckon model's answers, from which `reckon estimate`, `fit` and `plan` compose
  * theirs.
  */
-#ifndef RK_COMMAND_ANSWER_H
-#define RK_COMMAND_ANSWER_H
+#ifndef RK_PREDICT_ANSWER_H
+#define RK_PREDICT_ANSWER_H
 
 #include "io/json_write.h"
 #include "job/job.h"
@@ -26,7 +26,7 @@ typedef struct rk_answer {
 rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy, rk_answer *answer,
                          rk_error *err);
 
-rk_setting rk_setting_of(const rk_request *request, const rk_inputs *inputs);
+rk_setting rk_setting_of(const rk_inputs *inputs);
 
 /* ---- for people ---------------------------------------------------------------------------- */
 
