@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 struct rk_run_outcome {
-    rk_outcome strategies; /* its `found` is that of the run */
+    rk_outcome strategies; /* its `plan` is that of the run */
     rk_whole_run run;
 };
 
@@ -136,7 +136,7 @@ static rk_status find_run(rk_job *job, void *arguments, void *what, rk_error *er
     if (status || !asking->strategy) {
         return status ? status : rk_whole_run_find(job, run, err);
     }
-    status = rk_ask_strategy(setup, asking->strategy, &run->found, err);
+    status = rk_ask_strategy(setup, asking->strategy, &run->plan, err);
     return status ? status : rk_whole_run_fill(job, run, err);
 }
 
@@ -155,7 +155,7 @@ static rk_status ask_run(const rk_setup *setup, const rk_run_request *request,
                                 : rk_ask(setup, job, NULL, err);
     }
     status = status ? status : rk_job_use(job, control, NULL, NULL, find_run, &asking, err);
-    outcome->strategies.fit.found = outcome->run.found;
+    outcome->strategies.fit.plan = outcome->run.plan;
     return status;
 }
 
@@ -225,7 +225,7 @@ void rk_run_outcome_describe(const rk_run_outcome *outcome, rk_run_outcome_facts
     const rk_whole_run *run = &outcome->run;
     const rk_training *t = &run->training;
     const rk_training_result *r = &run->result;
-    if (rk_found_answer(&run->found)) {
+    if (rk_plan_best(&run->plan)) {
         all = (rk_run_outcome_facts){
             .found = true,
             .tokens = t->tokens,

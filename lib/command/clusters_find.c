@@ -34,7 +34,7 @@ struct site {
 
 static void fill_cluster(const rk_clusters *c, const rk_whole_run *run, rk_cluster *out)
 {
-    const rk_answer *answer = rk_found_answer(&run->found);
+    const rk_answer *answer = rk_plan_best(&run->plan);
     const rk_training *t = &run->training;
     const rk_training_result *r = &run->result;
     (void)snprintf(out->accelerator, sizeof(out->accelerator), "%s",
@@ -74,11 +74,10 @@ static rk_status find_strategy(rk_job *job, rk_whole_run *run, const rk_strategy
                                rk_error *err)
 {
     if (!known) {
-        return rk_found_fill(job, &run->args->request, run->inputs, &run->found, err);
+        return rk_plan_find(job, &run->args->request, run->inputs, &run->plan, err);
     }
     const rk_setting setting = rk_setting_of(run->inputs);
-    run->found = (rk_found){.searched = false};
-    return rk_answer_fill(&setting, known, &run->found.given, err);
+    return rk_plan_predict_one(&setting, known, &run->plan, err);
 }
 
 /* A run on a cluster: too large for the stack of a thread. */
@@ -101,8 +100,8 @@ static rk_status add_run(rk_job *job, rk_clusters *c, const struct site *site, i
     status = rk_request_load(&all->args.request, &all->inputs, err);
     if (!status && find_strategy(job, run, known, err) == RK_ERR_STOPPED) {
         status = RK_ERR_STOPPED;
-    } else if (!status && rk_found_answer(&run->found) && c->count < RK_CLUSTER_ROWS &&
-               rk_found_answer(&run->found)->estimate.fits) {
+    } else if (!status && rk_plan_best(&run->plan) && c->count < RK_CLUSTER_ROWS &&
+               rk_plan_best(&run->plan)->estimate.fits) {
         status = rk_whole_run_fill(job, run, err);
         rk_cluster *out = &c->clusters[c->count];
         *out = (rk_cluster){.system = site->offered->name};
@@ -114,7 +113,7 @@ static rk_status add_run(rk_job *job, rk_clusters *c, const struct site *site, i
             status = RK_OK;
         }
     }
-    rk_found_clear(&run->found);
+    rk_plan_clear(&run->plan);
     rk_inputs_clear(&all->inputs);
     return status;
 }

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
-#include "io/csv_out.h"
+#include "job/answer_writers.h"
 #include "request/sizes.h"
 
 #include <inttypes.h>
@@ -122,14 +122,10 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     return status;
 }
 
-static rk_status write_rows(const rk_job *job, const rk_clusters *c, rk_error *err)
+static void write_lines(rk_out *out, const void *what)
 {
-    rk_out *out;
+    const rk_clusters *c = what;
     char answer[64];
-    const rk_status status = rk_job_open(job, c->args->request.output, &out, err);
-    if (status) {
-        return status;
-    }
     rk_out_text(out, "system,accelerators,tp,cp,pp,dp,global_batch,step_s,days,days_p90,"
                      "accelerator_hours,cost,power_W,meets,front,answer\n");
     for (int i = 0; i < c->count; i++) {
@@ -142,7 +138,6 @@ static rk_status write_rows(const rk_job *job, const rk_clusters *c, rk_error *e
                       k->late_days, k->hours, k->cost, k->power, k->meets ? "true" : "false",
                       k->front ? "true" : "false", answer_of(c, i, answer));
     }
-    return rk_out_close(out, err);
 }
 
 static void write_cluster(rk_json_writer *writer, const rk_clusters *c, int i)
@@ -189,30 +184,21 @@ static void write_assumed_json(rk_json_writer *writer, const rk_clusters *c)
     }
 }
 
-static rk_status write_json(const rk_job *job, const rk_clusters *c, rk_error *err)
+static void write_members(rk_json_writer *writer, const void *what)
 {
-    rk_out *out;
-    const rk_status status = rk_job_open(job, c->args->request.output, &out, err);
-    if (status) {
-        return status;
-    }
-    rk_json_writer writer = {.out = out, .indented = true};
-    rk_json_open_answer(&writer);
-    write_assumed_json(&writer, c);
-    rk_json_open_member(&writer, "clusters", "[");
+    const rk_clusters *c = what;
+    write_assumed_json(writer, c);
+    rk_json_open_member(writer, "clusters", "[");
     for (int i = 0; i < c->count; i++) {
-        write_cluster(&writer, c, i);
+        write_cluster(writer, c, i);
     }
-    rk_json_close(&writer, "]");
-    rk_json_close(&writer, "}");
-    rk_out_text(out, "\n");
-    return rk_out_close(out, err);
+    rk_json_close(writer, "]");
 }
 
 rk_status rk_clusters_write(const rk_job *job, const rk_clusters *c, rk_error *err)
 {
+    static const rk_answer_writers writers = {
+        .text = write_text, .members = write_members, .lines = write_lines};
     const rk_request *request = &c->args->request;
-    return request->json  ? write_json(job, c, err)
-           : request->csv ? write_rows(job, c, err)
-                          : rk_job_print(job, request->output, write_text, c, err);
+    return rk_job_answer(job, &writers, c, request->json, request->csv, request->output, err);
 }

@@ -4,7 +4,11 @@
 #ifndef RK_COMMAND_OPTION_GROUPS_H
 #define RK_COMMAND_OPTION_GROUPS_H
 
+#include "job/job.h"
+#include "request/launch_flags.h"
 #include "request/request.h"
+
+#define RK_THREADS_MAX 4096
 
 /* Options of commands that compare these alternatives; their structs begin with an rk_request. */
 #define RK_OPTIONS_OF_SYNC                                                                         \
@@ -46,5 +50,35 @@
         .offset = offsetof(rk_request, staleness_price), .max = 1000, .value = "X",                \
         .help = "with --dp-sync: extra steps per stale update, as a fraction; default: 0"          \
     }
+
+/* What commands share whose arguments begin with an rk_request. */
+#define RK_COMMAND_OF_STRATEGY                                                                     \
+    .shared = rk_strategy_options, .shared_count = RK_STRATEGY_OPTION_COUNT,                       \
+    .take_launch_flag = rk_request_take_launch_flag,                                               \
+    .note_launch_word = rk_request_note_launch_word
+
+/* Names of rk_request.method; NULL-terminated. */
+extern const char *const rk_request_methods[];
+
+/* Options of commands that search. */
+#define RK_OPTIONS_OF_SEARCH                                                                       \
+    {.name = "threads",                                                                            \
+     .group = "Search",                                                                            \
+     .letter = 't',                                                                                \
+     .type = RK_OPTION_COUNT,                                                                      \
+     .offset = offsetof(rk_request, threads),                                                      \
+     .max = RK_THREADS_MAX,                                                                        \
+     .value = "N",                                                                                 \
+     .help = "threads to use; default: one per core"},                                             \
+    {                                                                                              \
+        .name = "method", .type = RK_OPTION_CHOICE, .offset = offsetof(rk_request, method),        \
+        .choices = rk_request_methods, .value = "NAME",                                            \
+        .help = "performance model; default: that of the documents"                                \
+    }
+
+/* The paragraph about open choices in the help of `estimate`, `fit`, `run` and `timeline`. */
+#define RK_NOTES_OF_CHOICES                                                                        \
+    "Searches what is left open of the strategy, as 'reckon plan' does, and uses the\n"            \
+    "fastest strategy that fits.\n"
 
 #endif

@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "command/commands.h"
+#include "command/option_groups.h"
 #include "io/json.h"
-#include "request/launch_flags.h"
 #include "run/stragglers.h"
 #include "work/parallel.h"
 
@@ -255,9 +255,9 @@ static rk_status run_run(rk_job *job, void *arguments, rk_error *err)
     status = status ? status : rk_run_check_tokens(args, &all->inputs.model, err);
     status = status ? status : rk_whole_run_find(job, &all->run, err);
     status = status ? status : rk_whole_run_write(job, &all->run, err);
-    const rk_answer *answer = status ? NULL : rk_found_answer(&all->run.found);
+    const rk_answer *answer = status ? NULL : rk_plan_best(&all->run.plan);
     rk_job_set_found(job, answer && answer->estimate.fits);
-    rk_found_clear(&all->run.found);
+    rk_plan_clear(&all->run.plan);
     rk_inputs_clear(&all->inputs);
     free(all);
     return status;
@@ -268,10 +268,7 @@ const rk_command rk_command_run = {
     .purpose = "Predict a whole run: days, failures, checkpoints, cost and energy",
     .options = run_options,
     .option_count = sizeof(run_options) / sizeof(run_options[0]),
-    .shared = rk_strategy_options,
-    .shared_count = RK_STRATEGY_OPTION_COUNT,
-    .take_launch_flag = rk_request_take_launch_flag,
-    .note_launch_word = rk_request_note_launch_word,
+    RK_COMMAND_OF_STRATEGY,
     .notes = RK_NOTES_OF_CHOICES
     "--deadline, --budget and --max-power search the number of accelerators too,\n"
     "so give none; --system may then list several systems, each with a limit:\n"

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "job/answer_writers.h"
 
 #include <math.h>
 
@@ -175,10 +176,12 @@ static void write_rates(rk_json_writer *writer, const rk_whole_run *run)
 static void write_members(rk_json_writer *writer, const void *what)
 {
     const rk_whole_run *run = what;
-    const rk_answer *answer = rk_found_answer(&run->found);
-    rk_found_write_json(writer, &run->found);
+    const rk_answer *answer = rk_plan_best(&run->plan);
+    const rk_request shown = rk_run_shown_request(run);
+    rk_request_write_json(writer, &shown, run->inputs);
+    rk_plan_write_search_json(writer, &run->plan);
     if (!answer) {
-        rk_shortage_write_json(writer, &run->found.plan);
+        rk_plan_write_missing_json(writer, &run->plan);
         return;
     }
     rk_json_open_member(writer, "run", "{");
@@ -226,28 +229,23 @@ static void write_percentiles(rk_out *out, const rk_whole_run *run)
     }
 }
 
-static rk_status write_row(const rk_job *job, const rk_whole_run *run, rk_error *err)
+static void write_lines(rk_out *out, const void *what)
 {
-    rk_out *out;
-    const rk_status status = rk_job_open(job, run->args->request.output, &out, err);
-    if (status) {
-        return status;
-    }
+    const rk_whole_run *run = what;
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         rk_out_printf(out, "%s%s", i ? "," : "", fields[i].key);
     }
     rk_out_text(out, ",total_p10_s,total_p50_s,total_p90_s,goodput_p10,goodput_p50,goodput_p90\n");
-    for (size_t i = 0; rk_found_answer(&run->found) && i < FIELD_COUNT; i++) {
+    for (size_t i = 0; rk_plan_best(&run->plan) && i < FIELD_COUNT; i++) {
         char number[RK_NUMBER_TEXT_SIZE];
         const double value = field_of(&run->result, i);
         rk_out_printf(out, "%s%s", i ? "," : "",
                       isfinite(value) ? rk_double_text(value, number) : "");
     }
-    if (rk_found_answer(&run->found)) {
+    if (rk_plan_best(&run->plan)) {
         write_percentiles(out, run);
         rk_out_text(out, "\n");
     }
-    return rk_out_close(out, err);
 }
 
 /* ---- the timeline -------------------------------------------------------------------------- */
@@ -286,17 +284,14 @@ static rk_status write_timeline(const rk_job *job, const rk_whole_run *run, rk_e
 
 rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, rk_error *err)
 {
+    static const rk_answer_writers writers = {
+        .text = rk_whole_run_text, .members = write_members, .lines = write_lines};
     const rk_request *request = &run->args->request;
-    if (run->args->timeline && rk_found_answer(&run->found)) {
+    if (run->args->timeline && rk_plan_best(&run->plan)) {
         const rk_status status = write_timeline(job, run, err);
         if (status) {
             return status;
         }
     }
-    if (request->json) {
-        const rk_request shown = rk_run_shown_request(run);
-        return rk_write_document(job, &shown, run->inputs, write_members, run, err);
-    }
-    return request->csv ? write_row(job, run, err)
-                        : rk_job_print(job, request->output, rk_whole_run_text, run, err);
+    return rk_job_answer(job, &writers, run, request->json, request->csv, request->output, err);
 }

@@ -58,7 +58,7 @@ static void join_phases(rk_whole_run *run)
 static rk_status fill_best_batch(rk_whole_run *run, rk_error *err)
 {
     const rk_request *request = &run->args->request;
-    const rk_strategy *s = &rk_found_answer(&run->found)->strategy;
+    const rk_strategy *s = &rk_plan_best(&run->plan)->strategy;
     run->best_batch = 0;
     if (!request->assumed_batch || run->args->phases || run->args->steps > 0) {
         return RK_OK;
@@ -106,7 +106,7 @@ static double checkpoint_bytes(const rk_model *model, const rk_strategy *s)
 static double step_of(rk_whole_run *run)
 {
     const rk_run_args *args = run->args;
-    const rk_answer *answer = rk_found_answer(&run->found);
+    const rk_answer *answer = rk_plan_best(&run->plan);
     const double workers = (double)rk_strategy_ranks(&answer->strategy);
     run->straggling = rk_straggler_barriers(workers, args->stragglers / 100, args->barriers) *
                       rk_straggler_persistent(workers, run->slow_share, run->slow_by);
@@ -116,7 +116,7 @@ static double step_of(rk_whole_run *run)
 static rk_status fill_training(rk_whole_run *run, rk_error *err)
 {
     const rk_run_args *args = run->args;
-    const rk_answer *answer = rk_found_answer(&run->found);
+    const rk_answer *answer = rk_plan_best(&run->plan);
     const rk_strategy *s = &answer->strategy;
     const rk_accelerator *a = &run->inputs->system.accelerator;
     const double accelerators = (double)rk_strategy_ranks(s);
@@ -165,7 +165,7 @@ static rk_status fill_training(rk_whole_run *run, rk_error *err)
 /* Standard deviation of the logarithm of the step, from the interval of its estimate. */
 static double step_spread(const rk_whole_run *run)
 {
-    const rk_interval *interval = &rk_found_answer(&run->found)->interval;
+    const rk_interval *interval = &rk_plan_best(&run->plan)->interval;
     const bool known = interval->runs > 0 && !rk_run_step_is_stated(run->args);
     return known ? log(interval->high / interval->low) / (2 * P90) : 0;
 }
@@ -297,7 +297,7 @@ rk_status rk_whole_run_find(rk_job *job, rk_whole_run *run, rk_error *err)
     if (!status) {
         status = run->phase_count > 0
                      ? rk_run_phases_fill(job, run, err)
-                     : rk_found_fill(job, &run->args->request, run->inputs, &run->found, err);
+                     : rk_plan_find(job, &run->args->request, run->inputs, &run->plan, err);
     }
-    return status || !rk_found_answer(&run->found) ? status : rk_whole_run_fill(job, run, err);
+    return status || !rk_plan_best(&run->plan) ? status : rk_whole_run_fill(job, run, err);
 }

@@ -53,15 +53,15 @@ rk_status rk_run_phases_read(rk_whole_run *run, rk_error *err)
     return RK_OK;
 }
 
-/* The step of a phase, by the fastest strategy that fits; `found` refers to `request`. */
+/* The step of a phase, by the fastest strategy that fits; `plan` refers to `request`. */
 static rk_status fill_phase(rk_job *job, const rk_whole_run *run, rk_run_phase *phase,
-                            rk_request *request, rk_found *found, rk_error *err)
+                            rk_request *request, rk_plan *plan, rk_error *err)
 {
     *request = run->args->request;
     request->seq = phase->seq;
     request->global_batch = phase->batch;
-    const rk_status status = rk_found_fill(job, request, run->inputs, found, err);
-    const rk_answer *answer = status ? NULL : rk_found_answer(found);
+    const rk_status status = rk_plan_find(job, request, run->inputs, plan, err);
+    const rk_answer *answer = status ? NULL : rk_plan_best(plan);
     if (!status && !answer && run->phase_count > 1) {
         return rk_fail(err, RK_ERR_INVALID,
                        "no strategy fits with sequences of %lld and a batch of %lld: give more "
@@ -74,12 +74,12 @@ static rk_status fill_phase(rk_job *job, const rk_whole_run *run, rk_run_phase *
 
 rk_status rk_run_phases_fill(rk_job *job, rk_whole_run *run, rk_error *err)
 {
-    rk_status status = fill_phase(job, run, &run->phases[0], &run->first_request, &run->found, err);
+    rk_status status = fill_phase(job, run, &run->phases[0], &run->first_request, &run->plan, err);
     for (int i = 1; i < run->phase_count && !status; i++) {
         rk_request request;
-        rk_found found;
-        status = fill_phase(job, run, &run->phases[i], &request, &found, err);
-        rk_found_clear(&found);
+        rk_plan plan;
+        status = fill_phase(job, run, &run->phases[i], &request, &plan, err);
+        rk_plan_clear(&plan);
     }
     return status;
 }

@@ -14,7 +14,7 @@ static const rk_part computing[] = {
 /* Share of a step in which accelerators compute. */
 static double utilisation_of(const rk_whole_run *run)
 {
-    const rk_estimate *e = &rk_found_answer(&run->found)->estimate;
+    const rk_estimate *e = &rk_plan_best(&run->plan)->estimate;
     double busy = 0;
     for (size_t i = 0; i < COUNT(computing); i++) {
         busy += e->times.part[computing[i]];

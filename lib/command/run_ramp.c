@@ -52,7 +52,7 @@ static int64_t batch_of(const rk_setting *setting, const rk_strategy *strategy, 
 static rk_status step_of(const rk_whole_run *run, const rk_setting *setting, rk_run_phase *phase,
                          rk_error *err)
 {
-    const rk_answer *answer = rk_found_answer(&run->found);
+    const rk_answer *answer = rk_plan_best(&run->plan);
     rk_strategy part = answer->strategy;
     rk_estimate estimate;
     part.global_batch = phase->batch;
@@ -70,7 +70,7 @@ static rk_status step_of(const rk_whole_run *run, const rk_setting *setting, rk_
 static rk_status add_phase(rk_whole_run *run, const rk_setting *setting, double sequences,
                            double tokens, rk_error *err)
 {
-    const rk_strategy *s = &rk_found_answer(&run->found)->strategy;
+    const rk_strategy *s = &rk_plan_best(&run->plan)->strategy;
     const int64_t batch = batch_of(setting, s, sequences);
     rk_run_phase *last = run->phase_count > 0 ? &run->phases[run->phase_count - 1] : NULL;
     if (last && last->batch == batch) {
@@ -85,7 +85,7 @@ static rk_status add_phase(rk_whole_run *run, const rk_setting *setting, double 
 rk_status rk_run_ramp_fill(rk_whole_run *run, rk_error *err)
 {
     const rk_setting setting = rk_setting_of(run->inputs);
-    const double full = (double)rk_found_answer(&run->found)->strategy.global_batch;
+    const double full = (double)rk_plan_best(&run->plan)->strategy.global_batch;
     ramp r;
     if (!run->args->batch_ramp) {
         return RK_OK;
@@ -99,7 +99,7 @@ rk_status rk_run_ramp_fill(rk_whole_run *run, rk_error *err)
     }
     if (!status) {
         status = rk_run_check_length("batch-ramp", r.tokens, (int64_t)r.from,
-                                     rk_found_answer(&run->found)->strategy.seq, err);
+                                     rk_plan_best(&run->plan)->strategy.seq, err);
     }
     run->phase_count = 0;
     for (int64_t i = 0; i < r.steps && !status; i++) {

@@ -68,7 +68,7 @@ static void write_tokens(FILE *to, const rk_whole_run *run)
     rk_run_write_target(to, run->args, &run->inputs->model, &run->target);
     if (run->best_batch > 0) {
         const double best =
-            (double)run->best_batch * (double)rk_found_answer(&run->found)->strategy.seq;
+            (double)run->best_batch * (double)rk_plan_best(&run->plan)->strategy.seq;
         rk_write_label(to, "batch");
         (void)fprintf(to, "the law step-law finds %s tokens best for %s: --global-batch %lld\n",
                       rk_amount_text(best, "", tokens),
@@ -124,7 +124,7 @@ static void write_run(FILE *to, const rk_whole_run *run)
 /* The step that the run is made of, where it is not the predicted one. */
 static void write_stated(FILE *to, const rk_whole_run *run)
 {
-    const rk_estimate *e = &rk_found_answer(&run->found)->estimate;
+    const rk_estimate *e = &rk_plan_best(&run->plan)->estimate;
     const double step = rk_run_step_s(run->args, e);
     char used[RK_TIME_TEXT_SIZE], predicted[RK_TIME_TEXT_SIZE];
     if (!rk_run_step_is_stated(run->args)) {
@@ -358,7 +358,7 @@ static rk_status write_parts(FILE *to, const rk_training_result *r, rk_table_sty
 /* The rule of thumb for the time of training, 8 T P / (n X). */
 static void write_rule(FILE *to, const rk_whole_run *run)
 {
-    const rk_answer *answer = rk_found_answer(&run->found);
+    const rk_answer *answer = rk_plan_best(&run->plan);
     const bool recompute = answer->strategy.recompute == RK_REC_FULL;
     const rk_training *t = &run->training;
     const double step = rk_run_step_s(run->args, &answer->estimate) * run->straggling;
@@ -392,13 +392,13 @@ static void write_ranges(FILE *to, const rk_whole_run *run)
 rk_status rk_whole_run_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_whole_run *run = what;
-    const rk_answer *answer = rk_found_answer(&run->found);
+    const rk_answer *answer = rk_plan_best(&run->plan);
     const rk_request shown = rk_run_shown_request(run);
     rk_write_inputs(to, &shown, run->inputs);
-    rk_write_found(to, &run->found);
+    rk_plan_write_search(to, &run->plan);
     if (!answer) {
         (void)fputc('\n', to);
-        rk_write_shortage(to, &run->found.plan);
+        rk_plan_write_missing(to, &run->plan);
         return RK_OK;
     }
     rk_write_strategy(to, &answer->strategy);

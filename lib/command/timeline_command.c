@@ -7,9 +7,10 @@
 #include "base/time_text.h"
 #include "base/units.h"
 #include "command/commands.h"
-#include "command/found.h"
+#include "command/option_groups.h"
+#include "job/answer_writers.h"
 #include "job/output_form.h"
-#include "request/launch_flags.h"
+#include "method/plan_result.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static const rk_option timeline_options[] = {
 struct asked {
     const rk_request *request;
     const rk_inputs *inputs;
-    rk_found found;
+    rk_plan plan;
     rk_timeline timeline;
 };
 
@@ -117,14 +118,14 @@ static rk_status write_ranks(FILE *to, const rk_timeline *t, rk_table_style styl
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const struct asked *asked = what;
-    const rk_answer *answer = rk_found_answer(&asked->found);
+    const rk_answer *answer = rk_plan_best(&asked->plan);
     const rk_timeline *t = &asked->timeline;
     char time[RK_TIME_TEXT_SIZE], part[RK_TIME_TEXT_SIZE];
     rk_write_inputs(to, asked->request, asked->inputs);
-    rk_write_found(to, &asked->found);
+    rk_plan_write_search(to, &asked->plan);
     if (!answer) {
         (void)fputc('\n', to);
-        rk_write_shortage(to, &asked->found.plan);
+        rk_plan_write_missing(to, &asked->plan);
         return RK_OK;
     }
     rk_write_strategy(to, &answer->strategy);
@@ -195,9 +196,10 @@ static rk_status write_file(const rk_job *job, const struct asked *asked, output
 static void write_missing(rk_json_writer *writer, const void *what)
 {
     const struct asked *asked = what;
-    rk_found_write_json(writer, &asked->found);
+    rk_request_write_json(writer, asked->request, asked->inputs);
+    rk_plan_write_search_json(writer, &asked->plan);
     rk_json_flag(writer, "fits", false);
-    rk_shortage_write_json(writer, &asked->found.plan);
+    rk_plan_write_missing_json(writer, &asked->plan);
 }
 
 /* Nothing fits: what is missing as a JSON document, and neither pictures nor tables. */
@@ -212,13 +214,14 @@ static rk_status write_nothing(const rk_job *job, const struct asked *asked, out
     }
     rk_job_remark(job, "no strategy fits, so there is no trace; the JSON document says what is "
                        "missing");
-    return rk_write_document(job, request, asked->inputs, write_missing, asked, err);
+    return rk_job_answer(job, &(rk_answer_writers){.members = write_missing}, asked, true, false,
+                         request->output, err);
 }
 
 static rk_status write_answer(const rk_job *job, const struct asked *asked, rk_error *err)
 {
     const output_form form = form_of(asked->request);
-    const rk_answer *answer = rk_found_answer(&asked->found);
+    const rk_answer *answer = rk_plan_best(&asked->plan);
     if (form == FORM_TEXT) {
         return rk_job_print(job, asked->request->output, write_text, asked, err);
     }
@@ -254,8 +257,8 @@ static rk_status run_timeline(rk_job *job, void *arguments, rk_error *err)
     struct asked *asked = &all->asked;
     *asked = (struct asked){.request = request, .inputs = inputs};
     rk_status status = rk_request_load(request, inputs, err);
-    status = status ? status : rk_found_fill(job, request, inputs, &asked->found, err);
-    const rk_answer *answer = status ? NULL : rk_found_answer(&asked->found);
+    status = status ? status : rk_plan_find(job, request, inputs, &asked->plan, err);
+    const rk_answer *answer = status ? NULL : rk_plan_best(&asked->plan);
     if (answer) {
         status = rk_timeline_fill(&inputs->model, &inputs->system, &inputs->software.stack,
                                   &answer->strategy, &answer->estimate, &asked->timeline, err);
@@ -263,7 +266,7 @@ static rk_status run_timeline(rk_job *job, void *arguments, rk_error *err)
     status = status ? status : write_answer(job, asked, err);
     rk_job_set_found(job, answer && answer->estimate.fits);
     rk_timeline_clear(&asked->timeline);
-    rk_found_clear(&asked->found);
+    rk_plan_clear(&asked->plan);
     rk_inputs_clear(inputs);
     free(all);
     return status;
@@ -274,10 +277,7 @@ const rk_command rk_command_timeline = {
     .purpose = "Draw the timeline of a step: picture, Perfetto trace, or table",
     .options = timeline_options,
     .option_count = sizeof(timeline_options) / sizeof(timeline_options[0]),
-    .shared = rk_strategy_options,
-    .shared_count = RK_STRATEGY_OPTION_COUNT,
-    .take_launch_flag = rk_request_take_launch_flag,
-    .note_launch_word = rk_request_note_launch_word,
+    RK_COMMAND_OF_STRATEGY,
     .notes = "The ending of the file selects the format: .json a trace for Perfetto, .svg a\n"
              "picture, .csv a table of all operations. Without --output, a sketch in "
              "letters.\n" RK_NOTES_OF_CHOICES

@@ -3,8 +3,7 @@
 #ifndef RK_COMMAND_WHOLE_RUN_H
 #define RK_COMMAND_WHOLE_RUN_H
 
-#include "command/found.h"
-#include "predict/rules_of_thumb.h"
+#include "method/plan_result.h"
 #include "run/power.h"
 #include "run/price_list.h"
 #include "run/reliability.h"
@@ -70,8 +69,8 @@ typedef struct rk_loss_target {
 typedef struct rk_whole_run {
     const rk_run_args *args;
     const rk_inputs *inputs;
-    rk_request first_request; /* of the first phase, if phases are given; `found` refers to it */
-    rk_found found;
+    rk_request first_request; /* of the first phase, if phases are given; `plan` refers to it */
+    rk_plan plan;
     rk_reliability reliability;
     double rate_spread; /* of the rate of interruptions; 0: it is given */
     rk_price_list prices;
@@ -124,7 +123,7 @@ rk_status rk_whole_run_fill(rk_job *job, rk_whole_run *run, rk_error *err);
 
 /*
  * Finds the strategy of a run, whose args and inputs are set, and fills the run if one fits. The
- * caller clears run->found, also after a failure.
+ * caller clears run->plan, also after a failure.
  */
 rk_status rk_whole_run_find(rk_job *job, rk_whole_run *run, rk_error *err);
 
@@ -166,7 +165,7 @@ rk_request rk_run_shown_request(const rk_whole_run *run);
 
 /*
  * Estimates, or searches, the strategy of every phase; the first is that of the run.  Sets
- * run->found, and the step and days of all phases.
+ * run->plan, and the step and days of all phases.
  */
 rk_status rk_run_phases_fill(rk_job *job, rk_whole_run *run, rk_error *err);
 

@@ -52,6 +52,10 @@ void rk_write_strategy(FILE *to, const rk_strategy *strategy);
 void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer);
 void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer);
 
+/* The part of memory that takes most, and a line about it: "To cut: ...". */
+int rk_largest_part(const rk_stage_memory *memory);
+void rk_write_largest_part(FILE *to, const rk_estimate *estimate);
+
 /* The parts of a step; what is printed adds up to the printed total. */
 rk_status rk_write_time(FILE *to, const rk_estimate *estimate, rk_table_style style, rk_error *err);
 
@@ -75,14 +79,6 @@ rk_status rk_write_explanation(FILE *to, const rk_answer *answer,
 void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
                            const rk_inputs *inputs);
 
-/*
- * Writes a JSON document to the file that the request names: the question, and the members that
- * `write` adds.
- */
-typedef void rk_member_writer(rk_json_writer *writer, const void *what);
-rk_status rk_write_document(const rk_job *job, const rk_request *request, const rk_inputs *inputs,
-                            rk_member_writer *write, const void *what, rk_error *err);
-
 /* The members "strategy", "estimate" and "stages". */
 void rk_answer_write_json(rk_json_writer *writer, const rk_answer *answer);
 
@@ -100,8 +96,13 @@ void rk_explanation_write_json(rk_json_writer *writer, const rk_answer *answer,
 rk_status rk_write_launch(const rk_job *job, const rk_request *request, const rk_inputs *inputs,
                           const rk_answer *answer, rk_error *err);
 
-/* Writes answers as a CSV table to the file that the request names. */
-rk_status rk_write_rows(const rk_job *job, const rk_request *request, const rk_answer *answers,
-                        size_t count, rk_error *err);
+/*
+ * Remarks that a file is not written because no strategy fits: "launch file" of --emit, "picture".
+ * A file with the reason in it would pass for one.
+ */
+void rk_remark_no_file(const rk_job *job, const char *file, const char *option);
+
+/* Answers as lines of a CSV table with a header. */
+void rk_answers_write_lines(rk_out *out, const rk_answer *answers, size_t count);
 
 #endif

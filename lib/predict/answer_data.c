@@ -72,23 +72,6 @@ void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
     rk_json_close(writer, "}");
 }
 
-rk_status rk_write_document(const rk_job *job, const rk_request *request, const rk_inputs *inputs,
-                            rk_member_writer *write, const void *what, rk_error *err)
-{
-    rk_out *out;
-    const rk_status status = rk_job_open(job, request->output, &out, err);
-    if (status) {
-        return status;
-    }
-    rk_json_writer writer = {.out = out, .indented = true};
-    rk_json_open_answer(&writer);
-    rk_request_write_json(&writer, request, inputs);
-    write(&writer, what);
-    rk_json_close(&writer, "}");
-    rk_out_text(out, "\n");
-    return rk_out_close(out, err);
-}
-
 /* The member "interval": the likely range of the measured step, and the runs it rests on. */
 static void write_interval(rk_json_writer *writer, const rk_answer *answer)
 {
@@ -152,19 +135,12 @@ void rk_explanation_write_json(rk_json_writer *writer, const rk_answer *answer,
     rk_json_close(writer, "]");
 }
 
-rk_status rk_write_rows(const rk_job *job, const rk_request *request, const rk_answer *answers,
-                        size_t count, rk_error *err)
+void rk_answers_write_lines(rk_out *out, const rk_answer *answers, size_t count)
 {
-    rk_out *out;
-    const rk_status status = rk_job_open(job, request->output, &out, err);
-    if (status) {
-        return status;
-    }
     rk_estimate_write_csv_header(out, "");
     for (size_t i = 0; i < count; i++) {
         rk_estimate_write_csv_row(out, i + 1, &answers[i].strategy, &answers[i].estimate, "");
     }
-    return rk_out_close(out, err);
 }
 
 rk_status rk_write_launch(const rk_job *job, const rk_request *request, const rk_inputs *inputs,
@@ -203,4 +179,12 @@ rk_status rk_write_launch(const rk_job *job, const rk_request *request, const rk
                       e->memory.total / GIB, e->usable / GIB);
     }
     return rk_out_close(out, err);
+}
+
+void rk_remark_no_file(const rk_job *job, const char *file, const char *option)
+{
+    rk_job_remark(job,
+                  "no strategy fits, so there is no %s; without --%s, the answer says what is "
+                  "missing",
+                  file, option);
 }

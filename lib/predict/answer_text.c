@@ -286,6 +286,23 @@ void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
     }
 }
 
+int rk_largest_part(const rk_stage_memory *memory)
+{
+    int most = 0;
+    for (int i = 1; i < RK_MEMORY_PART_COUNT; i++) {
+        most = memory->part[i] > memory->part[most] ? i : most;
+    }
+    return most;
+}
+
+void rk_write_largest_part(FILE *to, const rk_estimate *e)
+{
+    const int most = rk_largest_part(&e->memory);
+    (void)fprintf(to, "To cut: %s, %.2f GiB or %.0f %% of the memory of stage %" PRId64 ".\n",
+                  rk_memory_part_names[most], e->memory.part[most] / GIB,
+                  100 * e->memory.part[most] / e->memory.total, e->worst_stage);
+}
+
 /* The 16-bit format whose peak utilisation is relative to. */
 static rk_precision wide_precision(const rk_accelerator *accelerator)
 {
