@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "command/commands.h"
-#include "command/whole_run.h"
+#include "command/run_options.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -124,15 +124,16 @@ static rk_status find_run(rk_job *job, void *arguments, void *what, rk_error *er
     rk_run_outcome *outcome = asking->outcome;
     rk_whole_run *run = &outcome->run;
     const rk_setup *setup = outcome->strategies.setup;
-    rk_run_args *args = arguments;
-    run->args = args;
+    const rk_run_options *options = arguments;
+    const rk_run_question *question = &options->question;
+    run->question = question;
     run->inputs = &setup->inputs;
-    if (rk_run_is_question(args) || args->timeline) {
+    if (rk_run_asks_for_cluster(question) || options->timeline) {
         return rk_fail(err, RK_ERR_INVALID,
                        "deadline, budget, max_power and timeline are for jobs: see "
                        "rk_answer_request");
     }
-    rk_status status = rk_run_check_tokens(args, &setup->inputs.model, err);
+    rk_status status = rk_run_check_tokens(question, &setup->inputs.model, err);
     if (status || !asking->strategy) {
         return status ? status : rk_whole_run_find(job, run, err);
     }

@@ -1,39 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A batch that rises at the start of a run, as phases with the same layout. */
-#include "command/whole_run.h"
+#include "run/whole_run.h"
 
 #include "base/error.h"
-#include "base/extremes.h"
 
 #include <math.h>
-
-#define USUAL_STEPS 8
-
-/* "256:250G:8": sequences at first, tokens until the batch is whole, equal steps. */
-typedef struct ramp {
-    double from, tokens;
-    int64_t steps;
-} ramp;
-
-static rk_status read_ramp(const char *text, ramp *out, rk_error *err)
-{
-    const char *at = text;
-    *out = (ramp){.steps = USUAL_STEPS};
-    out->from = rk_option_amount(&at, false);
-    bool good = out->from >= 1 && *at == ':';
-    at += good;
-    out->tokens = good ? rk_option_amount(&at, false) : 0;
-    if (*at == ':') {
-        at++;
-        out->steps = (int64_t)rk_min(rk_option_amount(&at, false), RK_PHASES_MAX);
-    }
-    good = good && out->tokens >= 1 && out->steps >= 1 && out->steps < RK_PHASES_MAX && !*at;
-    return good ? RK_OK
-                : rk_fail(err, RK_ERR_INVALID,
-                          "--batch-ramp: expected BATCH:TOKENS:STEPS with at most %d steps as "
-                          "256:250G:8, found \"%s\"",
-                          RK_PHASES_MAX - 1, text);
-}
 
 /* The smallest batch of at least this many sequences that is legal for the layout of the run. */
 static int64_t batch_of(const rk_setting *setting, const rk_strategy *strategy, double sequences)
@@ -59,9 +30,9 @@ static rk_status step_of(const rk_whole_run *run, const rk_setting *setting, rk_
     const rk_status status = rk_estimate_exact(setting->model, setting->system, setting->stack,
                                                &part, setting->convention, &estimate, NULL, err);
     if (!status) {
-        phase->step_s = run->args->step_s > 0
-                            ? run->args->step_s * estimate.step / answer->estimate.step
-                            : rk_run_step_s(run->args, &estimate);
+        phase->step_s = run->question->step_s > 0
+                            ? run->question->step_s * estimate.step / answer->estimate.step
+                            : rk_run_step_s(run->question, &estimate);
     }
     return status;
 }
@@ -86,12 +57,12 @@ rk_status rk_run_ramp_fill(rk_whole_run *run, rk_error *err)
 {
     const rk_setting setting = rk_setting_of(run->inputs);
     const double full = (double)rk_plan_best(&run->plan)->strategy.global_batch;
-    ramp r;
-    if (!run->args->batch_ramp) {
+    const rk_batch_ramp r = run->question->ramp;
+    rk_status status = RK_OK;
+    if (r.steps == 0) {
         return RK_OK;
     }
-    rk_status status = read_ramp(run->args->batch_ramp, &r, err);
-    if (!status && (r.from >= full || r.tokens >= run->training.tokens)) {
+    if (r.from >= full || r.tokens >= run->training.tokens) {
         status = rk_fail(err, RK_ERR_INVALID,
                          "--batch-ramp must start below the batch of %.0f and end before the %.4g "
                          "tokens of the run",

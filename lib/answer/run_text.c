@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A whole run as text. */
-#include "command/whole_run.h"
+#include "answer/run_answer.h"
 
 #include "base/extremes.h"
 #include "base/text.h"
@@ -31,18 +31,18 @@ const char *rk_amount_text(double value, const char *unit, char out[RK_AMOUNT_SI
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
-void rk_run_write_target(FILE *to, const rk_run_args *args, const rk_model *model,
+void rk_run_write_target(FILE *to, const rk_run_question *question, const rk_model *model,
                          const rk_loss_target *target)
 {
     const rk_loss_law *law = &target->law;
     const rk_model_params params = rk_model_params_of(model);
     const bool experts = params.active < params.total;
     char n[RK_AMOUNT_SIZE], d[RK_AMOUNT_SIZE];
-    if (!(args->loss > 0)) {
+    if (!(question->loss > 0)) {
         return;
     }
     rk_write_label(to, "loss");
-    (void)fprintf(to, "%.4g by the law %s: %s tokens for %s%s parameters%s\n", args->loss,
+    (void)fprintf(to, "%.4g by the law %s: %s tokens for %s%s parameters%s\n", question->loss,
                   law->name, rk_amount_text(target->tokens, "", d),
                   rk_amount_text(target->parameters, "", n), experts ? " active" : "",
                   law->counts == RK_LAW_COUNTS_ALL ? "" : " outside the embeddings");
@@ -65,7 +65,7 @@ void rk_run_write_target(FILE *to, const rk_run_args *args, const rk_model *mode
 static void write_tokens(FILE *to, const rk_whole_run *run)
 {
     char tokens[RK_AMOUNT_SIZE], critical[RK_AMOUNT_SIZE];
-    rk_run_write_target(to, run->args, &run->inputs->model, &run->target);
+    rk_run_write_target(to, run->question, &run->inputs->model, &run->target);
     if (run->best_batch > 0) {
         const double best =
             (double)run->best_batch * (double)rk_plan_best(&run->plan)->strategy.seq;
@@ -77,10 +77,11 @@ static void write_tokens(FILE *to, const rk_whole_run *run)
     }
     if (run->critical > 0) {
         rk_write_label(to, "batch");
-        (void)fprintf(to, "%s tokens, critical %s: %.4g times the tokens of a batch of %s\n",
-                      rk_amount_text(run->training.tokens_per_step, "", tokens),
-                      rk_amount_text(run->critical, "", critical), run->tokens_factor,
-                      rk_amount_text(run->args->reference_batch, "", (char[RK_AMOUNT_SIZE]){0}));
+        (void)fprintf(
+            to, "%s tokens, critical %s: %.4g times the tokens of a batch of %s\n",
+            rk_amount_text(run->training.tokens_per_step, "", tokens),
+            rk_amount_text(run->critical, "", critical), run->tokens_factor,
+            rk_amount_text(run->question->reference_batch, "", (char[RK_AMOUNT_SIZE]){0}));
     }
 }
 
@@ -125,15 +126,15 @@ static void write_run(FILE *to, const rk_whole_run *run)
 static void write_stated(FILE *to, const rk_whole_run *run)
 {
     const rk_estimate *e = &rk_plan_best(&run->plan)->estimate;
-    const double step = rk_run_step_s(run->args, e);
+    const double step = rk_run_step_s(run->question, e);
     char used[RK_TIME_TEXT_SIZE], predicted[RK_TIME_TEXT_SIZE];
-    if (!rk_run_step_is_stated(run->args)) {
+    if (!rk_run_step_is_stated(run->question)) {
         return;
     }
     rk_write_label(to, "stated");
     (void)fprintf(to, "steps of %s, MFU %.2f %% (--%s); predicted: %s, %.2f %%\n",
                   rk_time_text(step, used), 100 * e->mfu * e->step / step,
-                  run->args->step_s > 0 ? "step-time" : "mfu", rk_time_text(e->step, predicted),
+                  run->question->step_s > 0 ? "step-time" : "mfu", rk_time_text(e->step, predicted),
                   100 * e->mfu);
 }
 
@@ -219,7 +220,7 @@ static void write_checkpoints(FILE *to, const rk_whole_run *run)
     }
     if (run->training.near_write > 0) {
         (void)fprintf(to, ";\n%-10scopies in %s take %s, and one in %.0f is in storage too", "",
-                      run->args->near, rk_duration_text(run->training.near_write, waits),
+                      run->question->near, rk_duration_text(run->training.near_write, waits),
                       r->far_every);
     }
     (void)fputc('\n', to);
@@ -237,7 +238,7 @@ static void write_energy(FILE *to, const rk_whole_run *run)
                   rk_amount_text(machines - rest, "Wh", board), rk_amount_text(rest, "Wh", node),
                   rk_amount_text((t->pue - 1) * machines, "Wh", building));
     (void)fprintf(to, "%-10s%.0f W while training", "", t->power);
-    if (!(run->args->power > 0)) {
+    if (!(run->question->power > 0)) {
         (void)fprintf(to, ", when boards are busy %.0f %% of the time", 100 * run->utilisation);
     }
     (void)fprintf(to, "; %.0f W while waiting\n", t->idle_power);
@@ -361,7 +362,7 @@ static void write_rule(FILE *to, const rk_whole_run *run)
     const rk_answer *answer = rk_plan_best(&run->plan);
     const bool recompute = answer->strategy.recompute == RK_REC_FULL;
     const rk_training *t = &run->training;
-    const double step = rk_run_step_s(run->args, &answer->estimate) * run->straggling;
+    const double step = rk_run_step_s(run->question, &answer->estimate) * run->straggling;
     const double rate = answer->estimate.hardware_flops / step; /* with the whole batch */
     const double parameters = (double)rk_model_params_of(&run->inputs->model).active;
     const double time = rk_training_rule_s(t->tokens, parameters, t->accelerators, rate, recompute);

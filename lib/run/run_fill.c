@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A whole run: its tokens, its parts, its percentiles and what moves it. */
-#include "command/whole_run.h"
+#include "run/whole_run.h"
 
 #include "base/error.h"
 #include "base/units.h"
@@ -8,6 +8,7 @@
 #include "work/parallel.h"
 
 #include <math.h>
+#include <string.h>
 
 #define GIGA 1e9
 #define P90  1.2815515655446004 /* standard deviations to the 90th percentile */
@@ -17,22 +18,22 @@
 /* Tokens needed with the batch of the run, relative to those with the reference batch. */
 static rk_status fill_batch_factor(rk_whole_run *run, double batch, rk_error *err)
 {
-    const rk_run_args *args = run->args;
+    const rk_run_question *question = run->question;
     rk_batch_law law;
     run->tokens_factor = 1;
-    if (!(args->reference_batch > 0)) {
+    if (!(question->reference_batch > 0)) {
         return RK_OK;
     }
     const rk_status status =
-        rk_batch_law_load(args->batch_law ? args->batch_law : "power-lines", &law, err);
+        rk_batch_law_load(question->batch_law ? question->batch_law : "power-lines", &law, err);
     if (status) {
         return status;
     }
-    run->critical = rk_batch_critical(&law, run->training.tokens, args->loss);
-    if (law.by_loss && !(args->loss > 0)) {
+    run->critical = rk_batch_critical(&law, run->training.tokens, question->loss);
+    if (law.by_loss && !(question->loss > 0)) {
         return rk_fail(err, RK_ERR_INVALID, "the batch law %s needs --loss", law.name);
     }
-    run->tokens_factor = rk_batch_tokens_factor(batch, args->reference_batch, run->critical);
+    run->tokens_factor = rk_batch_tokens_factor(batch, question->reference_batch, run->critical);
     run->training.tokens *= run->tokens_factor;
     return RK_OK;
 }
@@ -57,10 +58,10 @@ static void join_phases(rk_whole_run *run)
 /* What suits the tokens of the run better than the assumed batch. */
 static rk_status fill_best_batch(rk_whole_run *run, rk_error *err)
 {
-    const rk_request *request = &run->args->request;
+    const rk_request *request = &run->question->request;
     const rk_strategy *s = &rk_plan_best(&run->plan)->strategy;
     run->best_batch = 0;
-    if (!request->assumed_batch || run->args->phases || run->args->steps > 0) {
+    if (!request->assumed_batch || run->question->phase_count > 0 || run->question->steps > 0) {
         return RK_OK;
     }
     const rk_status status =
@@ -71,22 +72,22 @@ static rk_status fill_best_batch(rk_whole_run *run, rk_error *err)
 
 static rk_status fill_tokens(rk_whole_run *run, rk_error *err)
 {
-    const rk_run_args *args = run->args;
+    const rk_run_question *question = run->question;
     const double batch = run->training.tokens_per_step;
     rk_status status =
-        rk_run_tokens(args, &run->inputs->model, &run->target, &run->training.tokens, err);
+        rk_run_tokens(question, &run->inputs->model, &run->target, &run->training.tokens, err);
     if (status) {
         return status;
     }
-    if (args->steps > 0) {
-        run->training.tokens = args->steps * batch;
-    } else if (args->phases) {
+    if (question->steps > 0) {
+        run->training.tokens = question->steps * batch;
+    } else if (question->phase_count > 0) {
         join_phases(run);
     }
     status = fill_best_batch(run, err);
     status = status ? status : fill_batch_factor(run, batch, err);
     status = status ? status : rk_run_ramp_fill(run, err);
-    if (!status && args->batch_ramp) {
+    if (!status && question->ramp.steps > 0) {
         join_phases(run);
     }
     return status;
@@ -105,49 +106,51 @@ static double checkpoint_bytes(const rk_model *model, const rk_strategy *s)
 /* As estimated or as given, with stragglers, by chance and for good. */
 static double step_of(rk_whole_run *run)
 {
-    const rk_run_args *args = run->args;
+    const rk_run_question *question = run->question;
     const rk_answer *answer = rk_plan_best(&run->plan);
     const double workers = (double)rk_strategy_ranks(&answer->strategy);
-    run->straggling = rk_straggler_barriers(workers, args->stragglers / 100, args->barriers) *
-                      rk_straggler_persistent(workers, run->slow_share, run->slow_by);
-    return rk_run_step_s(args, &answer->estimate) * run->straggling;
+    run->straggling =
+        rk_straggler_barriers(workers, question->stragglers / 100, question->barriers) *
+        rk_straggler_persistent(workers, run->slow_share, run->slow_by);
+    return rk_run_step_s(question, &answer->estimate) * run->straggling;
 }
 
 static rk_status fill_training(rk_whole_run *run, rk_error *err)
 {
-    const rk_run_args *args = run->args;
+    const rk_run_question *question = run->question;
     const rk_answer *answer = rk_plan_best(&run->plan);
     const rk_strategy *s = &answer->strategy;
     const rk_accelerator *a = &run->inputs->system.accelerator;
     const double accelerators = (double)rk_strategy_ranks(s);
     rk_reliability *reliability = &run->reliability;
     rk_status status = rk_training_usual(accelerators, &run->training, err);
-    status = status ? status
-                    : rk_reliability_load(args->reliability ? args->reliability : "published",
-                                          reliability, err);
+    status = status
+                 ? status
+                 : rk_reliability_load(question->reliability ? question->reliability : "published",
+                                       reliability, err);
     if (status) {
         return status;
     }
     rk_training *t = &run->training;
     t->tokens_per_step = (double)s->global_batch * (double)s->seq;
-    status = rk_run_read_pairs(run, err);
-    if (status) {
-        return status;
-    }
+    t->window = question->window_hours * HOUR;
+    t->window_every = question->window_days * DAY;
+    run->slow_share = question->slow_percent / 100;
+    run->slow_by = question->slow_by / 100;
     t->step = step_of(run);
-    t->failure_rate = args->failures >= 0 ? args->failures / 1000 / DAY : reliability->rate;
-    t->restart = args->restart >= 0 ? args->restart * MINUTE
-                                    : rk_reliability_stall_s(reliability, args->spares > 0);
+    t->failure_rate = question->failures >= 0 ? question->failures / 1000 / DAY : reliability->rate;
+    t->restart = question->restart >= 0 ? question->restart * MINUTE
+                                        : rk_reliability_stall_s(reliability, question->spares > 0);
     t->checkpoint = checkpoint_bytes(&run->inputs->model, s);
-    t->storage = args->storage > 0 ? args->storage * GIGA : t->storage;
-    t->host = args->async ? a->host_bandwidth * a->host_efficiency : 0;
-    t->interval = args->interval * MINUTE;
-    t->planned_share = args->failures >= 0 ? 0 : reliability->planned_share;
-    t->start = args->start >= 0 ? args->start * MINUTE : reliability->start_s;
+    t->storage = question->storage > 0 ? question->storage * GIGA : t->storage;
+    t->host = question->async ? a->host_bandwidth * a->host_efficiency : 0;
+    t->interval = question->interval * MINUTE;
+    t->planned_share = question->failures >= 0 ? 0 : reliability->planned_share;
+    t->start = question->start >= 0 ? question->start * MINUTE : reliability->start_s;
     t->silent_share = rk_reliability_silent_share(reliability);
-    t->silent = args->silent >= 0 ? args->silent * MINUTE : reliability->silent_s;
-    run->rate_spread = args->failures >= 0 ? 0 : reliability->spread;
-    if (args->async && !(t->host > 0)) {
+    t->silent = question->silent >= 0 ? question->silent * MINUTE : reliability->silent_s;
+    run->rate_spread = question->failures >= 0 ? 0 : reliability->spread;
+    if (question->async && !(t->host > 0)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "the system document has no link to host memory, which "
                        "--async-checkpoint needs");
@@ -166,7 +169,7 @@ static rk_status fill_training(rk_whole_run *run, rk_error *err)
 static double step_spread(const rk_whole_run *run)
 {
     const rk_interval *interval = &rk_plan_best(&run->plan)->interval;
-    const bool known = interval->runs > 0 && !rk_run_step_is_stated(run->args);
+    const bool known = interval->runs > 0 && !rk_run_step_is_stated(run->question);
     return known ? log(interval->high / interval->low) / (2 * P90) : 0;
 }
 
@@ -201,9 +204,9 @@ static void fill_causes(rk_whole_run *run)
 
 static rk_status simulate(rk_job *job, rk_whole_run *run, rk_error *err)
 {
-    const rk_run_args *args = run->args;
+    const rk_run_question *question = run->question;
     const rk_training *t = &run->training;
-    const int64_t threads = args->request.threads;
+    const int64_t threads = question->request.threads;
     (void)job;
     run->simulation = (rk_simulation){
         .work_s = run->result.part[RK_TRAINING_STEPS],
@@ -220,10 +223,10 @@ static rk_status simulate(rk_job *job, rk_whole_run *run, rk_error *err)
         .far_cost_s = run->result.blocking + (run->result.far_every > 1 ? 0 : t->near_write),
         .far_every = run->result.far_every,
         .far_writing_s = t->host > 0 ? run->result.writing : 0,
-        .spares = (int)args->spares,
+        .spares = (int)question->spares,
         .repair_s = run->reliability.repair_s,
-        .runs = args->simulated,
-        .seed = (uint64_t)args->seed,
+        .runs = question->simulated,
+        .seed = (uint64_t)question->seed,
         .threads = threads > 0 ? (int)threads : rk_core_count(),
     };
     fill_causes(run);
@@ -248,11 +251,11 @@ static void fill_ranges(rk_whole_run *run)
     add_range(run, RK_ASSUMES_STEP, 1 / step, step);
     if (run->training.failure_rate > 0) {
         add_range(run, RK_ASSUMES_INTERRUPTIONS, 1 / rate, rate);
-        if (run->args->restart < 0) { /* warm standbys, or as long again */
+        if (run->question->restart < 0) { /* warm standbys, or as long again */
             add_range(run, RK_ASSUMES_RESTART,
                       rk_reliability_stall_s(r, true) / run->training.restart, 2);
         }
-        if (!(run->args->storage > 0)) {
+        if (!(run->question->storage > 0)) {
             add_range(run, RK_ASSUMES_STORAGE, 0.25, 4);
         }
     }
@@ -267,7 +270,7 @@ static void fill_ranges(rk_whole_run *run)
 static void fill_data(rk_whole_run *run)
 {
     const rk_training *t = &run->training;
-    const double each = run->args->token_bytes > 0                         ? run->args->token_bytes
+    const double each = run->question->token_bytes > 0 ? run->question->token_bytes
                         : run->inputs->model.vocab < VOCABULARY_OF_2_BYTES ? 2
                                                                            : 4;
     run->data_bytes = each * t->tokens;
@@ -286,6 +289,24 @@ rk_status rk_whole_run_fill(rk_job *job, rk_whole_run *run, rk_error *err)
     return status;
 }
 
+bool rk_run_asks_for_cluster(const rk_run_question *question)
+{
+    return question->deadline > 0 || question->budget > 0 || question->max_power > 0;
+}
+
+/* The step time of an estimate, or the one given; without stragglers. */
+double rk_run_step_s(const rk_run_question *question, const rk_estimate *estimate)
+{
+    return question->step_s > 0 ? question->step_s
+           : question->mfu > 0  ? estimate->step * estimate->mfu / question->mfu
+                                : estimate->step;
+}
+
+bool rk_run_step_is_stated(const rk_run_question *question)
+{
+    return question->step_s > 0 || question->mfu > 0;
+}
+
 double rk_whole_run_cost_rate(const rk_whole_run *run)
 {
     return run->result.total > 0 ? run->result.cost / run->result.total : 0;
@@ -293,11 +314,10 @@ double rk_whole_run_cost_rate(const rk_whole_run *run)
 
 rk_status rk_whole_run_find(rk_job *job, rk_whole_run *run, rk_error *err)
 {
-    rk_status status = rk_run_phases_read(run, err);
-    if (!status) {
-        status = run->phase_count > 0
-                     ? rk_run_phases_fill(job, run, err)
-                     : rk_plan_find(job, &run->args->request, run->inputs, &run->plan, err);
-    }
+    run->phase_count = run->question->phase_count;
+    memcpy(run->phases, run->question->phases, sizeof(run->phases));
+    const rk_status status = run->phase_count > 0 ? rk_run_phases_fill(job, run, err)
+                                                  : rk_plan_find(job, &run->question->request,
+                                                                 run->inputs, &run->plan, err);
     return status || !rk_plan_best(&run->plan) ? status : rk_whole_run_fill(job, run, err);
 }

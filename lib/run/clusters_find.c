@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the clusters of a system that meet a deadline, and the smallest of them. */
-#include "command/clusters.h"
+#include "run/clusters.h"
 
 #include "base/error.h"
 #include "base/extremes.h"
@@ -24,7 +24,7 @@
 /* A candidate system, and what the run needs from it. */
 struct site {
     const rk_offered *offered;
-    rk_run_args args; /* with this system */
+    rk_run_question question; /* with this system */
     rk_inputs inputs;
     double tokens, seq;
     int64_t domain, most; /* accelerators of the innermost tier, and all that may be used */
@@ -48,19 +48,19 @@ static void fill_cluster(const rk_clusters *c, const rk_whole_run *run, rk_clust
     out->cost = r->cost;
     out->power = (t->accelerators + t->spares) * run->peak_power * t->pue;
     out->meets = out->days <= c->deadline && out->power <= c->max_power &&
-                 (!(c->args->budget > 0) || out->cost <= c->args->budget);
+                 (!(c->question->budget > 0) || out->cost <= c->question->budget);
 }
 
 /* The arguments for this many accelerators, with the given or usual batch. */
-static rk_status args_of(const struct site *site, int64_t accelerators, rk_run_args *args,
+static rk_status args_of(const struct site *site, int64_t accelerators, rk_run_question *question,
                          rk_error *err)
 {
-    *args = site->args;
-    args->request.accelerators = accelerators;
-    if (args->request.global_batch == 0) {
-        rk_request_assume_batch(&args->request, site->inputs.model.seq);
+    *question = site->question;
+    question->request.accelerators = accelerators;
+    if (question->request.global_batch == 0) {
+        rk_request_assume_batch(&question->request, site->inputs.model.seq);
     }
-    return rk_run_check_tokens(args, &site->inputs.model, err);
+    return rk_run_check_tokens(question, &site->inputs.model, err);
 }
 
 /* Whether filling a run failed because the run itself does not advance. */
@@ -74,7 +74,7 @@ static rk_status find_strategy(rk_job *job, rk_whole_run *run, const rk_strategy
                                rk_error *err)
 {
     if (!known) {
-        return rk_plan_find(job, &run->args->request, run->inputs, &run->plan, err);
+        return rk_plan_find(job, &run->question->request, run->inputs, &run->plan, err);
     }
     const rk_setting setting = rk_setting_of(run->inputs);
     return rk_plan_predict_one(&setting, known, &run->plan, err);
@@ -82,7 +82,7 @@ static rk_status find_strategy(rk_job *job, rk_whole_run *run, const rk_strategy
 
 /* A run on a cluster: too large for the stack of a thread. */
 struct cluster_run {
-    rk_run_args args;
+    rk_run_question question;
     rk_inputs inputs;
     rk_whole_run run;
 };
@@ -91,13 +91,14 @@ static rk_status add_run(rk_job *job, rk_clusters *c, const struct site *site, i
                          const rk_strategy *known, struct cluster_run *all, rk_error *err)
 {
     rk_whole_run *run = &all->run;
-    *run = (rk_whole_run){.args = &all->args, .inputs = &all->inputs};
-    rk_status status = args_of(site, accelerators, &all->args, err);
+    *run = (rk_whole_run){.question = &all->question, .inputs = &all->inputs};
+    rk_status status = args_of(site, accelerators, &all->question, err);
     if (status) {
         return status;
     }
-    all->args.simulated = all->args.simulated < CHOICE_RUNS ? all->args.simulated : CHOICE_RUNS;
-    status = rk_request_load(&all->args.request, &all->inputs, err);
+    all->question.simulated =
+        all->question.simulated < CHOICE_RUNS ? all->question.simulated : CHOICE_RUNS;
+    status = rk_request_load(&all->question.request, &all->inputs, err);
     if (!status && find_strategy(job, run, known, err) == RK_ERR_STOPPED) {
         status = RK_ERR_STOPPED;
     } else if (!status && rk_plan_best(&run->plan) && c->count < RK_CLUSTER_ROWS &&
@@ -232,9 +233,9 @@ static double least_overhead(const rk_clusters *c, const struct site *site, int6
 /* Sequences/s below which no run on this many accelerators ends in time. */
 static double least_rate(const rk_clusters *c, const struct site *site, int64_t accelerators)
 {
-    const rk_run_args *args = &site->args;
+    const rk_run_question *question = &site->question;
     const double sequences = site->tokens / site->seq;
-    const bool shorter = args->near || args->batch_law || args->reference_batch > 0;
+    const bool shorter = question->near || question->batch_law || question->reference_batch > 0;
     const double factor = shorter ? SHORTER : least_overhead(c, site, accelerators);
     return factor * sequences / (c->deadline * DAY);
 }
@@ -244,18 +245,18 @@ static rk_status is_fast_enough(rk_job *job, const rk_clusters *c, const struct 
                                 int64_t accelerators, bool *fast, rk_strategy *fastest,
                                 rk_error *err)
 {
-    rk_run_args args;
+    rk_run_question question;
     rk_plan_space space;
     rk_planned planned;
     rk_bounded_counts counts;
     rk_error refusal; /* the degrees do not divide this number of accelerators: try others */
     size_t found = 0;
     *fast = false;
-    rk_status status = args_of(site, accelerators, &args, err);
-    if (status || rk_request_space(&args.request, &site->inputs, &space, &refusal)) {
+    rk_status status = args_of(site, accelerators, &question, err);
+    if (status || rk_request_space(&question.request, &site->inputs, &space, &refusal)) {
         return status;
     }
-    rk_search_control control = rk_job_search_control(job, "clusters", args.request.threads);
+    rk_search_control control = rk_job_search_control(job, "clusters", question.request.threads);
     control.least_rate = least_rate(c, site, accelerators);
     status = rk_plan_search_bounded(&site->inputs.model, &site->inputs.system,
                                     &site->inputs.software.stack, &space, &control, 1, &planned,
@@ -313,9 +314,9 @@ static int64_t growth(int64_t n, int64_t domain)
 static rk_status add_smallest(rk_job *job, rk_clusters *c, const struct site *site, rk_error *err)
 {
     const char *system = site->offered->name;
-    const rk_run_args *args = &site->args;
-    const bool given = args->mfu > 0 || args->step_s > 0 || args->phases ||
-                       rk_request_is_strategy(&args->request, &site->inputs.model);
+    const rk_run_question *question = &site->question;
+    const bool given = question->mfu > 0 || question->step_s > 0 || question->phase_count > 0 ||
+                       rk_request_is_strategy(&question->request, &site->inputs.model);
     int64_t known = smallest_that_meets(c, system);
     rk_status status = RK_OK;
     if (given || !(c->deadline < HUGE_VAL)) {
@@ -341,12 +342,12 @@ static rk_status add_smallest(rk_job *job, rk_clusters *c, const struct site *si
 
 static rk_status survey(rk_clusters *c, struct site *site, rk_error *err)
 {
-    rk_run_args *args = &site->args;
-    args->request.system = site->offered->name;
-    args->request.accelerators = 0;
-    rk_status status = rk_request_load(&args->request, &site->inputs, err);
-    status =
-        status ? status : rk_run_tokens(args, &site->inputs.model, &c->target, &site->tokens, err);
+    rk_run_question *question = &site->question;
+    question->request.system = site->offered->name;
+    question->request.accelerators = 0;
+    rk_status status = rk_request_load(&question->request, &site->inputs, err);
+    status = status ? status
+                    : rk_run_tokens(question, &site->inputs.model, &c->target, &site->tokens, err);
     if (status) {
         return status;
     }
@@ -354,28 +355,33 @@ static rk_status survey(rk_clusters *c, struct site *site, rk_error *err)
     const int64_t has = system->tiers[system->tier_count - 1].size;
     const int64_t limit = site->offered->most;
     c->model = site->inputs.model;
-    site->seq = (double)(args->request.seq > 0 ? args->request.seq : site->inputs.model.seq);
+    site->seq =
+        (double)(question->request.seq > 0 ? question->request.seq : site->inputs.model.seq);
     site->most = limit > 0 && limit < has ? limit : has;
     site->domain = system->tiers[0].size < site->most ? system->tiers[0].size : site->most;
-    if (args->steps > 0 && args->request.global_batch == 0) {
+    if (question->steps > 0 && question->request.global_batch == 0) {
         return rk_fail(err, RK_ERR_INVALID, "--steps needs --global-batch");
     }
-    if (args->steps > 0) {
-        site->tokens = args->steps * (double)args->request.global_batch * site->seq;
+    if (question->steps > 0) {
+        site->tokens = question->steps * (double)question->request.global_batch * site->seq;
     }
     c->tokens = site->tokens;
     return RK_OK;
 }
 
-rk_status rk_clusters_add(rk_job *job, rk_clusters *clusters, const rk_offered *offered,
-                          rk_error *err)
+/*
+ * Adds the clusters of a system: some around a first guess and, with a deadline, the smallest that
+ * meets it.
+ */
+static rk_status add_system(rk_job *job, rk_clusters *clusters, const rk_offered *offered,
+                            rk_error *err)
 {
     struct site *site = calloc(1, sizeof(*site));
     if (!site) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a run");
     }
     site->offered = offered;
-    site->args = *clusters->args;
+    site->question = *clusters->question;
     rk_status status = survey(clusters, site, err);
     status = status ? status : add_until_fits(job, clusters, site, err);
     status = status ? status : add_smallest(job, clusters, site, err);
@@ -416,7 +422,12 @@ static bool is_on_front(const rk_clusters *c, int i)
     return true;
 }
 
-void rk_clusters_choose(rk_clusters *c)
+/*
+ * Sorts by days; finds the smallest, the fastest and, by prices, the cheapest cluster, and the
+ * Pareto front of days and cost. Without prices accelerator-hours take the place of cost among
+ * clusters of the same accelerator: an hour of one is not an hour of another.
+ */
+static void choose(rk_clusters *c)
 {
     qsort(c->clusters, (size_t)c->count, sizeof(c->clusters[0]), by_days);
     c->smallest = c->cheapest = c->fastest = -1;
@@ -434,4 +445,40 @@ void rk_clusters_choose(rk_clusters *c)
             c->cheapest = i;
         }
     }
+}
+
+/* The batch that suits the tokens better than the usual one, where none is given. */
+static rk_status find_best_batch(rk_clusters *c, rk_error *err)
+{
+    rk_request one = c->question->request;
+    if (one.global_batch > 0) {
+        return RK_OK;
+    }
+    one.accelerators = 1;
+    one.seq = one.seq > 0 ? one.seq : c->model.seq;
+    const rk_status status = rk_run_best_batch(&one, one.seq, c->tokens, &c->best_batch, err);
+    if (c->best_batch == rk_request_batch_of(&one, one.seq, RK_USUAL_BATCH_TOKENS)) {
+        c->best_batch = 0;
+    }
+    return status;
+}
+
+rk_status rk_clusters_find(rk_job *job, rk_clusters *c, rk_error *err)
+{
+    const rk_run_question *question = c->question;
+    rk_status status = RK_OK;
+    c->deadline = question->deadline > 0 ? question->deadline : HUGE_VAL;
+    c->max_power = question->max_power > 0 ? question->max_power : HUGE_VAL;
+    for (int i = 0; i < c->offered_count && !status; i++) {
+        status = add_system(job, c, &c->offered[i], err);
+    }
+    if (!status && c->count == 0 && c->stuck.code) {
+        *err = c->stuck;
+        status = err->code;
+    }
+    status = status ? status : find_best_batch(c, err);
+    if (!status) {
+        choose(c);
+    }
+    return status;
 }

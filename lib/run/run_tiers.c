@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The storage tiers where a run saves checkpoints, chosen or compared. */
-#include "command/whole_run.h"
+#include "run/whole_run.h"
 
 #include "base/error.h"
 #include "base/units.h"
 
 #include <math.h>
 
-static rk_status load_tiers(const rk_run_args *args, rk_storage *storage, rk_error *err)
+static rk_status load_tiers(const rk_run_question *question, rk_storage *storage, rk_error *err)
 {
-    return rk_storage_load(args->storage_tiers ? args->storage_tiers : "published", storage, err);
+    return rk_storage_load(question->storage_tiers ? question->storage_tiers : "published", storage,
+                           err);
 }
 
 static rk_status check_room(const rk_whole_run *run, const rk_storage_tier *tier, rk_error *err)
@@ -41,7 +42,7 @@ static void save_near(const rk_whole_run *run, const rk_storage_tier *tier, rk_t
 
 static rk_status fill_far(rk_whole_run *run, const rk_storage *storage, rk_error *err)
 {
-    const rk_storage_tier *tier = rk_storage_find(storage, run->args->far, err);
+    const rk_storage_tier *tier = rk_storage_find(storage, run->question->far, err);
     if (!tier) {
         return err->code;
     }
@@ -57,18 +58,18 @@ static rk_status fill_far(rk_whole_run *run, const rk_storage *storage, rk_error
 
 rk_status rk_run_fill_tiers(rk_whole_run *run, rk_error *err)
 {
-    const rk_run_args *args = run->args;
+    const rk_run_question *question = run->question;
     rk_storage storage;
-    if (!args->near && !args->far && !args->compare_tiers) {
+    if (!question->near && !question->far && !question->compare_tiers) {
         return RK_OK;
     }
-    rk_status status = load_tiers(args, &storage, err);
-    if (!status && args->far) {
+    rk_status status = load_tiers(question, &storage, err);
+    if (!status && question->far) {
         status = fill_far(run, &storage, err);
     }
     const rk_storage_tier *tier =
-        status || !args->near ? NULL : rk_storage_find(&storage, args->near, err);
-    if (!status && args->near && !tier) {
+        status || !question->near ? NULL : rk_storage_find(&storage, question->near, err);
+    if (!status && question->near && !tier) {
         return err->code;
     }
     if (tier) {
@@ -82,10 +83,10 @@ rk_status rk_run_compare_tiers(rk_whole_run *run, rk_error *err)
 {
     rk_storage storage = {0};
     run->tier_count = 0;
-    if (!run->args->compare_tiers) {
+    if (!run->question->compare_tiers) {
         return RK_OK;
     }
-    const rk_status status = load_tiers(run->args, &storage, err);
+    const rk_status status = load_tiers(run->question, &storage, err);
     for (int i = 0; i < storage.count && !status; i++) {
         const rk_storage_tier *tier = &storage.tiers[i];
         rk_run_tier *out = &run->tiers[run->tier_count++];

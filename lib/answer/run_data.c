@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A whole run as JSON and CSV, and its timeline. */
-#include "command/whole_run.h"
+#include "answer/run_answer.h"
 
 #include "base/error.h"
 #include "base/units.h"
-#include "job/answer_writers.h"
 
 #include <math.h>
 
@@ -141,11 +140,11 @@ static void write_target(rk_json_writer *writer, const rk_whole_run *run)
     const rk_loss_target *target = &run->target;
     const rk_loss_law *law = &target->law;
     const bool ranged = law->most_tokens > 0;
-    if (!(run->args->loss > 0)) {
+    if (!(run->question->loss > 0)) {
         return;
     }
     rk_json_open_member(writer, "loss", "{");
-    rk_json_real(writer, "target", run->args->loss);
+    rk_json_real(writer, "target", run->question->loss);
     rk_json_string(writer, "law", law->name);
     rk_json_real(writer, "tokens", target->tokens);
     rk_json_real(writer, "parameters", target->parameters);
@@ -192,10 +191,10 @@ static void write_members(rk_json_writer *writer, const void *what)
     }
     rk_json_real(writer, "step_s", run->training.step);
     rk_json_string(writer, "step_source",
-                   rk_run_step_is_stated(run->args) ? "stated" : "predicted");
+                   rk_run_step_is_stated(run->question) ? "stated" : "predicted");
     rk_json_real(writer, "mfu",
                  answer->estimate.mfu * answer->estimate.step /
-                     rk_run_step_s(run->args, &answer->estimate));
+                     rk_run_step_s(run->question, &answer->estimate));
     rk_json_real(writer, "checkpoint_bytes", run->training.checkpoint);
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         rk_json_real(writer, fields[i].key, field_of(&run->result, i));
@@ -260,13 +259,14 @@ static void write_moment(void *context, const rk_moment *moment)
 }
 
 /* Progress of the run with the median time. */
-static rk_status write_timeline(const rk_job *job, const rk_whole_run *run, rk_error *err)
+static rk_status write_timeline(const rk_job *job, const rk_whole_run *run, const char *path,
+                                rk_error *err)
 {
     rk_out *out;
     if (run->simulation.runs < 1) {
         return rk_fail(err, RK_ERR_INVALID, "--timeline needs simulated runs: --simulate 1000");
     }
-    rk_status status = rk_job_open(job, run->args->timeline, &out, err);
+    rk_status status = rk_job_open(job, path, &out, err);
     if (status) {
         return status;
     }
@@ -282,13 +282,14 @@ static rk_status write_timeline(const rk_job *job, const rk_whole_run *run, rk_e
 
 /* ---- the answer ---------------------------------------------------------------------------- */
 
-rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, rk_error *err)
+rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, const char *timeline,
+                             rk_error *err)
 {
     static const rk_answer_writers writers = {
         .text = rk_whole_run_text, .members = write_members, .lines = write_lines};
-    const rk_request *request = &run->args->request;
-    if (run->args->timeline && rk_plan_best(&run->plan)) {
-        const rk_status status = write_timeline(job, run, err);
+    const rk_request *request = &run->question->request;
+    if (timeline && rk_plan_best(&run->plan)) {
+        const rk_status status = write_timeline(job, run, timeline, err);
         if (status) {
             return status;
         }

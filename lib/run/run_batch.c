@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many tokens a run trains on, and the batch that suits them. */
-#include "command/whole_run.h"
+#include "run/whole_run.h"
 
 #include "base/error.h"
 #include "base/text.h"
@@ -8,25 +8,25 @@
 
 #include <stdio.h>
 
-rk_status rk_run_tokens(const rk_run_args *args, const rk_model *model, rk_loss_target *target,
-                        double *tokens, rk_error *err)
+rk_status rk_run_tokens(const rk_run_question *question, const rk_model *model,
+                        rk_loss_target *target, double *tokens, rk_error *err)
 {
-    *tokens = args->tokens;
+    *tokens = question->tokens;
     *target = (rk_loss_target){.tokens = 0};
-    if (!(args->loss > 0)) {
+    if (!(question->loss > 0)) {
         return RK_OK;
     }
     rk_status status =
-        rk_loss_law_load(args->law ? args->law : "chinchilla-refit", &target->law, err);
+        rk_loss_law_load(question->law ? question->law : "chinchilla-refit", &target->law, err);
     if (status) {
         return status;
     }
     target->parameters = rk_loss_parameters(&target->law, model);
-    status =
-        rk_loss_tokens_in_range(&target->law, target->parameters, args->loss, &target->tokens, err);
+    status = rk_loss_tokens_in_range(&target->law, target->parameters, question->loss,
+                                     &target->tokens, err);
     *tokens = target->tokens;
     return status ? status
-                  : rk_loss_others(&target->law, model, args->loss, target->others,
+                  : rk_loss_others(&target->law, model, question->loss, target->others,
                                    &target->other_count, err);
 }
 
@@ -55,24 +55,24 @@ rk_status rk_run_check_length(const char *option, double tokens, int64_t batch, 
 }
 
 /* Whether the run has a step at all; phases are checked as they are read. */
-static rk_status check_length(const rk_run_args *args, const rk_model *model, double tokens,
+static rk_status check_length(const rk_run_question *question, const rk_model *model, double tokens,
                               rk_error *err)
 {
-    const rk_request *r = &args->request;
-    if (args->steps > 0 && args->steps < 1) {
-        return rk_fail(err, RK_ERR_INVALID, "--steps: %.4g is less than one step", args->steps);
+    const rk_request *r = &question->request;
+    if (question->steps > 0 && question->steps < 1) {
+        return rk_fail(err, RK_ERR_INVALID, "--steps: %.4g is less than one step", question->steps);
     }
-    return tokens > 0 ? rk_run_check_length(args->loss > 0 ? "loss" : "tokens", tokens,
+    return tokens > 0 ? rk_run_check_length(question->loss > 0 ? "loss" : "tokens", tokens,
                                             r->global_batch, r->seq > 0 ? r->seq : model->seq, err)
                       : RK_OK;
 }
 
-rk_status rk_run_check_tokens(const rk_run_args *args, const rk_model *model, rk_error *err)
+rk_status rk_run_check_tokens(const rk_run_question *question, const rk_model *model, rk_error *err)
 {
     rk_loss_target target;
     double tokens;
-    const rk_status status = rk_run_tokens(args, model, &target, &tokens, err);
-    return status ? status : check_length(args, model, tokens, err);
+    const rk_status status = rk_run_tokens(question, model, &target, &tokens, err);
+    return status ? status : check_length(question, model, tokens, err);
 }
 
 rk_status rk_run_best_batch(const rk_request *request, int64_t seq, double tokens, int64_t *batch,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of `reckon run` about clusters. */
-#include "command/clusters.h"
+#include "answer/run_answer.h"
 
 #include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
-#include "job/answer_writers.h"
 #include "request/sizes.h"
 
 #include <inttypes.h>
@@ -24,14 +23,15 @@ static const char *answer_of(const rk_clusters *c, int i, char out[64])
 }
 
 /* What the steps of all clusters follow from, where they are not predicted. */
-static void write_stated(FILE *to, const rk_run_args *args)
+static void write_stated(FILE *to, const rk_run_question *question)
 {
     char step[RK_TIME_TEXT_SIZE];
-    if (args->step_s > 0) {
+    if (question->step_s > 0) {
         (void)fprintf(to, "\nstated, not predicted: steps of %s (--step-time)\n",
-                      rk_time_text(args->step_s, step));
-    } else if (args->mfu > 0) {
-        (void)fprintf(to, "\nstated, not predicted: an MFU of %.4g %% (--mfu)\n", 100 * args->mfu);
+                      rk_time_text(question->step_s, step));
+    } else if (question->mfu > 0) {
+        (void)fprintf(to, "\nstated, not predicted: an MFU of %.4g %% (--mfu)\n",
+                      100 * question->mfu);
     }
 }
 
@@ -47,7 +47,7 @@ static void write_measure(FILE *to, const rk_clusters *c)
         (void)fputs("\nfront: nothing faster takes fewer hours of the same accelerator; --price or "
                     "--prices says which cluster is cheapest\n",
                     to);
-    } else if (several && !c->args->prices) {
+    } else if (several && !c->question->prices) {
         (void)fputs("\ncost: hours of all accelerators at one price; --prices has one for each\n",
                     to);
     }
@@ -56,7 +56,7 @@ static void write_measure(FILE *to, const rk_clusters *c)
 /* Sequence length and batch, where they are not given. */
 static void write_assumed(FILE *to, const rk_clusters *c)
 {
-    const rk_request *r = &c->args->request;
+    const rk_request *r = &c->question->request;
     const int64_t seq = r->seq > 0 ? r->seq : c->model.seq;
     char number[RK_COMMAS_SIZE], tokens[RK_AMOUNT_SIZE], best[RK_AMOUNT_SIZE];
     const bool batch = r->global_batch == 0;
@@ -112,9 +112,9 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     if (!status) {
         write_assumed(to, c);
         write_measure(to, c);
-        write_stated(to, c->args);
-        (void)fputs(c->args->loss > 0 ? "\n" : "", to);
-        rk_run_write_target(to, c->args, &c->model, &c->target);
+        write_stated(to, c->question);
+        (void)fputs(c->question->loss > 0 ? "\n" : "", to);
+        rk_run_write_target(to, c->question, &c->model, &c->target);
     }
     if (!status && c->fastest < 0) {
         (void)fputs("\nnothing meets it: give more accelerators, time, money or power\n", to);
@@ -168,7 +168,7 @@ static void write_cluster(rk_json_writer *writer, const rk_clusters *c, int i)
 
 static void write_assumed_json(rk_json_writer *writer, const rk_clusters *c)
 {
-    const bool seq = c->args->request.seq == 0, batch = c->args->request.global_batch == 0;
+    const bool seq = c->question->request.seq == 0, batch = c->question->request.global_batch == 0;
     if (seq || batch) {
         rk_json_open_member(writer, "assumed", "{");
         if (seq) {
@@ -199,6 +199,6 @@ rk_status rk_clusters_write(const rk_job *job, const rk_clusters *c, rk_error *e
 {
     static const rk_answer_writers writers = {
         .text = write_text, .members = write_members, .lines = write_lines};
-    const rk_request *request = &c->args->request;
+    const rk_request *request = &c->question->request;
     return rk_job_answer(job, &writers, c, request->json, request->csv, request->output, err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The question and the answer of `reckon run`. */
-#ifndef RK_COMMAND_WHOLE_RUN_H
-#define RK_COMMAND_WHOLE_RUN_H
+/* The verb run: a whole run of one strategy, its time, failures, checkpoints and cost. */
+#ifndef RK_RUN_WHOLE_RUN_H
+#define RK_RUN_WHOLE_RUN_H
 
 #include "method/plan_result.h"
 #include "run/power.h"
@@ -12,24 +12,6 @@
 #include "run/simulate.h"
 #include "run/storage.h"
 #include "run/training.h"
-
-/* Options; below 0 if a number is not given and 0 is a legal value. */
-typedef struct rk_run_args {
-    rk_request request;
-    double tokens, steps, loss, reference_batch; /* the last in tokens; 0: not given */
-    double mfu, step_s;                          /* a share, s; 0: as estimated */
-    const char *law, *batch_law, *reliability, *prices, *timeline;
-    double failures, restart, storage, interval, stragglers;
-    double price, power, pue, carbon, purchase, life;
-    const char *phases, *batch_ramp, *near, *far, *storage_tiers;
-    const char *maintenance, *slow_devices; /* "4:30", "0.5:10" (run_pairs.c) */
-    double start, silent, idle_power;       /* minutes, minutes, W; below 0: not given */
-    double barriers, token_bytes;           /* the latter 0: by the vocabulary */
-    int64_t spares, simulated, seed;
-    const char *deadline, *max_power; /* "30d", "20MW"; NULL: no limit */
-    double budget;                    /* 0: not asked */
-    bool async, compare_tiers;
-} rk_run_args;
 
 /*
  * Defaults: the years over which a purchase is paid off, as design documents assume, and the runs
@@ -46,6 +28,33 @@ typedef struct rk_run_phase {
     bool assumed_batch;
     double tokens, step_s, days; /* days without interruptions */
 } rk_run_phase;
+
+/* A batch that rises from some sequences to that of the run over the first tokens, in steps. */
+typedef struct rk_batch_ramp {
+    double from, tokens;
+    int64_t steps; /* 0: it does not rise */
+} rk_batch_ramp;
+
+/* What is asked of a run; numbers are below 0 if they are not given and 0 is a legal value. */
+typedef struct rk_run_question {
+    rk_request request;
+    double tokens, steps, loss, reference_batch; /* the last in tokens; 0: not given */
+    double mfu, step_s;                          /* a share, s; 0: as estimated */
+    const char *law, *batch_law, *reliability, *prices;
+    double failures, restart, storage, interval, stragglers;
+    double price, power, pue, carbon, purchase, life;
+    const char *near, *far, *storage_tiers;
+    double start, silent, idle_power; /* minutes, minutes, W; below 0: not given */
+    double barriers, token_bytes;     /* the latter 0: by the vocabulary */
+    int64_t spares, simulated, seed;
+    double window_hours, window_days; /* maintenance, and from one to the next; 0: none */
+    double slow_percent, slow_by; /* accelerators that are slower, by as many percent; 0: none */
+    int phase_count;              /* 0: none are given */
+    rk_run_phase phases[RK_PHASES_MAX];
+    rk_batch_ramp ramp;
+    double deadline, max_power, budget; /* days, W, money; 0: no limit */
+    bool async, compare_tiers;
+} rk_run_question;
 
 /* A run that saves to a storage tier. */
 typedef struct rk_run_tier {
@@ -67,7 +76,7 @@ typedef struct rk_loss_target {
 
 /* A whole run of one strategy. */
 typedef struct rk_whole_run {
-    const rk_run_args *args;
+    const rk_run_question *question;
     const rk_inputs *inputs;
     rk_request first_request; /* of the first phase, if phases are given; `plan` refers to it */
     rk_plan plan;
@@ -98,18 +107,19 @@ typedef struct rk_whole_run {
     int range_count;
 } rk_whole_run;
 
-/* Whether the command line asks for a cluster rather than for a run on one. */
-bool rk_run_is_question(const rk_run_args *args);
+/* Whether a cluster is asked for rather than a run on one. */
+bool rk_run_asks_for_cluster(const rk_run_question *question);
 
 /*
  * The tokens of a run, from --tokens or from --loss and its law, which fills the target; 0: from
  * --steps and the batch.
  */
-rk_status rk_run_tokens(const rk_run_args *args, const rk_model *model, rk_loss_target *target,
-                        double *tokens, rk_error *err);
+rk_status rk_run_tokens(const rk_run_question *question, const rk_model *model,
+                        rk_loss_target *target, double *tokens, rk_error *err);
 
 /* Refuses a run that is less than one step, before its strategy is searched. */
-rk_status rk_run_check_tokens(const rk_run_args *args, const rk_model *model, rk_error *err);
+rk_status rk_run_check_tokens(const rk_run_question *question, const rk_model *model,
+                              rk_error *err);
 
 /* The batch that the law step-law finds best for so many tokens, in sequences of `seq`. */
 rk_status rk_run_best_batch(const rk_request *request, int64_t seq, double tokens, int64_t *batch,
@@ -122,19 +132,16 @@ rk_status rk_run_best_batch(const rk_request *request, int64_t seq, double token
 rk_status rk_whole_run_fill(rk_job *job, rk_whole_run *run, rk_error *err);
 
 /*
- * Finds the strategy of a run, whose args and inputs are set, and fills the run if one fits. The
- * caller clears run->plan, also after a failure.
+ * Finds the strategy of a run, whose question and inputs are set, and fills the run if one fits.
+ * The caller clears run->plan, also after a failure.
  */
 rk_status rk_whole_run_find(rk_job *job, rk_whole_run *run, rk_error *err);
 
 /* The step time of an estimate, or the one given by options; without stragglers, s. */
-double rk_run_step_s(const rk_run_args *args, const rk_estimate *estimate);
+double rk_run_step_s(const rk_run_question *question, const rk_estimate *estimate);
 
 /* Whether options give the step time, or the MFU. */
-bool rk_run_step_is_stated(const rk_run_args *args);
-
-/* Reads the options that are two numbers with a colon between them. */
-rk_status rk_run_read_pairs(rk_whole_run *run, rk_error *err);
+bool rk_run_step_is_stated(const rk_run_question *question);
 
 /* Applies the storage tiers chosen for checkpoints and for nearby copies. */
 rk_status rk_run_fill_tiers(rk_whole_run *run, rk_error *err);
@@ -157,9 +164,6 @@ double rk_whole_run_cost_rate(const rk_whole_run *run);
 rk_status rk_run_check_length(const char *option, double tokens, int64_t batch, int64_t seq,
                               rk_error *err);
 
-/* Reads "SEQUENCE:TOKENS[:BATCH],...".  Sets phase_count. */
-rk_status rk_run_phases_read(rk_whole_run *run, rk_error *err);
-
 /* The request as an answer shows it: what phases give is not assumed. */
 rk_request rk_run_shown_request(const rk_whole_run *run);
 
@@ -168,19 +172,5 @@ rk_request rk_run_shown_request(const rk_whole_run *run);
  * run->plan, and the step and days of all phases.
  */
 rk_status rk_run_phases_fill(rk_job *job, rk_whole_run *run, rk_error *err);
-
-/* Writes a run as text, JSON or CSV, and its timeline if requested. */
-rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, rk_error *err);
-
-/* Text of a run. */
-rk_text_writer rk_whole_run_text;
-
-/* The law of a target loss, its range, and what others say; nothing without --loss. */
-void rk_run_write_target(FILE *to, const rk_run_args *args, const rk_model *model,
-                         const rk_loss_target *target);
-
-/* "15.6 T", "5.682 TB", "512"; returns `out`. */
-#define RK_AMOUNT_SIZE 32
-const char *rk_amount_text(double value, const char *unit, char out[RK_AMOUNT_SIZE]);
 
 #endif

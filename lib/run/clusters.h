@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The clusters among which `reckon run` chooses by a deadline, a budget or a limit of power. */
-#ifndef RK_COMMAND_CLUSTERS_H
-#define RK_COMMAND_CLUSTERS_H
+#ifndef RK_RUN_CLUSTERS_H
+#define RK_RUN_CLUSTERS_H
 
-#include "command/whole_run.h"
+#include "run/whole_run.h"
 
 #define RK_OFFERED_MAX  16
 #define RK_CLUSTER_ROWS (RK_OFFERED_MAX * 32)
 
-/* A system of the command line. */
+/* A system to choose. */
 typedef struct rk_offered {
     char name[256];
     int64_t most; /* accelerators; 0: as many as it has */
@@ -24,7 +24,7 @@ typedef struct rk_cluster {
 } rk_cluster;
 
 typedef struct rk_clusters {
-    const rk_run_args *args;
+    const rk_run_question *question;
     double deadline, max_power; /* days, W; infinite: no limit */
     int offered_count, count;
     rk_offered offered[RK_OFFERED_MAX];
@@ -38,23 +38,9 @@ typedef struct rk_clusters {
 } rk_clusters;
 
 /*
- * Adds the clusters of a system: some around a first guess and, with a deadline, the smallest that
- * meets it.
+ * Finds the clusters that meet a deadline, a budget or a limit of power; `question` and `offered`
+ * are given.
  */
-rk_status rk_clusters_add(rk_job *job, rk_clusters *clusters, const rk_offered *offered,
-                          rk_error *err);
-
-/*
- * Sorts by days; finds the smallest, the fastest and, by prices, the cheapest cluster, and the
- * Pareto front of days and cost. Without prices accelerator-hours take the place of cost among
- * clusters of the same accelerator: an hour of one is not an hour of another.
- */
-void rk_clusters_choose(rk_clusters *clusters);
-
-/* Writes the clusters as text, JSON or CSV. */
-rk_status rk_clusters_write(const rk_job *job, const rk_clusters *clusters, rk_error *err);
-
-/* Answers which cluster meets a deadline, a budget or a limit of power. */
-rk_status rk_run_choose(rk_job *job, const rk_run_args *args, rk_error *err);
+rk_status rk_clusters_find(rk_job *job, rk_clusters *clusters, rk_error *err);
 
 #endif
