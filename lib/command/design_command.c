@@ -14,7 +14,7 @@
         .min = 0, .max = INT64_MAX, .value = unit, .help = words                                   \
     }
 
-/* clang-format off */
+/* clang-format off: a row each */
 #define OPTIONS(BOTH, RECKON, CALCULON)                                                            \
     CALCULON(RK_OPTION_APPLICATION)                                                                \
     CALCULON(RK_OPTION_SYSTEM)                                                                     \

@@ -14,7 +14,7 @@ struct args {
     double change; /* % */
 };
 
-/* clang-format off */
+/* clang-format off: a row each */
 #define OPTIONS(BOTH, RECKON, CALCULON)                                                            \
     BOTH({.name = "change",                                                                        \
           .type = RK_OPTION_REAL,                                                                  \

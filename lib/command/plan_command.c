@@ -22,7 +22,7 @@
         .help = words                                                                              \
     }
 
-/* clang-format off */
+/* clang-format off: a row each */
 #define OPTIONS(BOTH, RECKON, CALCULON)                                                            \
     CALCULON(TOP_OPTION(rk_calculon_request, "strategies to show; default: 5"))                    \
     CALCULON(RK_OPTION_METHOD)                                                                     \

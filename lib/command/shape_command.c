@@ -43,7 +43,7 @@ static const rk_shape_wish wish_defaults = {
         .value = "N", .help = "shapes to show; default: 10"                                        \
     }
 
-/* clang-format off */
+/* clang-format off: a row each */
 #define OPTIONS(BOTH, RECKON, CALCULON)                                                            \
     CALCULON({.name = "parameters",                                                                \
               .required = true,                                                                    \

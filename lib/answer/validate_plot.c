@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The figure of `reckon validate`: predicted against measured, and the errors. */
-#include "command/validate.h"
+#include "answer/validate_answer.h"
 
 #include "base/error.h"
 #include "plot/plot.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/whole_runs.h"
+/* Published whole runs next to predictions, of `validate --whole`. */
+#include "answer/validate_answer.h"
 
 #include "evidence/published.h"
 
@@ -102,8 +103,8 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     return RK_OK;
 }
 
-rk_status rk_whole_runs_write(const rk_job *job, const rk_validate_request *request, bool *found,
-                              rk_error *err)
+rk_status rk_published_write(const rk_job *job, const rk_validate_request *request, bool *found,
+                             rk_error *err)
 {
     rk_published published;
     rk_status status = rk_published_load(request->runs, &published, err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/calibrate_report.h"
+#include "answer/calibrate_report.h"
 
 #include "base/extremes.h"
 #include "base/text.h"
-#include "io/csv_out.h"
+#include "job/answer_writers.h"
 
 #include <math.h>
 #include <string.h>
@@ -206,7 +206,7 @@ static rk_status write_groups(FILE *to, const rk_calibration *c, rk_table_style 
     return rk_write_table(to, &table, style, err);
 }
 
-rk_status rk_calibration_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_calibration *c = what;
     (void)fprintf(to, "calibration of");
@@ -289,10 +289,9 @@ static void write_group(rk_json_writer *w, const rk_calibration *c, const rk_lef
     rk_json_close(w, "}");
 }
 
-void rk_calibration_json(rk_json_writer *writer, const rk_calibration *calibration)
+static void write_members(rk_json_writer *writer, const void *what)
 {
-    const rk_calibration *c = calibration;
-    rk_json_open_answer(writer);
+    const rk_calibration *c = what;
     rk_json_string(writer, "recipe", c->recipe->name);
     rk_json_open_member(writer, "documents", "[");
     for (int i = 0; i < c->recipe->document_count; i++) {
@@ -322,7 +321,13 @@ void rk_calibration_json(rk_json_writer *writer, const rk_calibration *calibrati
         write_group(writer, c, &c->groups[i]);
     }
     rk_json_close(writer, "]");
-    rk_json_close(writer, "}");
+}
+
+rk_status rk_calibration_report(const rk_job *job, const rk_calibration *calibration, bool json,
+                                const char *output, rk_error *err)
+{
+    static const rk_answer_writers writers = {.text = write_text, .members = write_members};
+    return rk_job_answer(job, &writers, calibration, json, false, output, err);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

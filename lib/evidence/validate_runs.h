@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The question and the answer of `reckon validate`, and its output formats. */
-#ifndef RK_COMMAND_VALIDATE_H
-#define RK_COMMAND_VALIDATE_H
+/* The verb validate: tables of measured runs compared with predictions. */
+#ifndef RK_EVIDENCE_VALIDATE_RUNS_H
+#define RK_EVIDENCE_VALIDATE_RUNS_H
 
 #include "evidence/figures.h"
 #include "io/value.h"
-#include "job/job.h"
+
+extern const char *const rk_split_names[]; /* NULL-terminated */
 
 typedef struct rk_validate_request {
     const char *runs, *only, *sources, *output, *plot, *residuals, *intervals, *figures;
-    int split;   /* index of the split; -1: all */
+    int split;   /* index in rk_split_names; -1: all */
     unsigned by; /* rk_dimension, a bit each */
     int options; /* an rk_case_extent; -1: none */
     bool rows, json, csv, whole;
@@ -37,13 +38,6 @@ rk_status rk_validation_compare(rk_validation *v, rk_error *err);
 /* Releases the comparison, but not the tables. */
 void rk_validation_clear(rk_validation *v);
 
-rk_text_writer rk_validation_write_text; /* `what` is an rk_validation */
-rk_status rk_validation_write_json(const rk_job *job, const rk_validation *v, rk_error *err);
-rk_status rk_validation_write_csv(const rk_job *job, const rk_validation *v, rk_error *err);
-rk_text_writer rk_validation_write_figures; /* `what` is an rk_figures */
-rk_status rk_validation_plot(const rk_job *job, const rk_validation *v, const char *path,
-                             rk_error *err);
-
 /* ---- fields of a row, for tables that programs read ----------------------------------------- */
 
 enum { RK_COMPARED_FIELDS = 41 };
@@ -51,6 +45,9 @@ extern const rk_column rk_compared_columns[RK_COMPARED_FIELDS];
 
 /* The value of a field; a text is borrowed from the row, the table or the program. */
 rk_value rk_compared_value(const rk_compared *row, size_t field);
+
+/* Whether it fits, in a word: "yes", "no", "will thrash", "unknown". */
+const char *rk_compared_fits(const rk_compared *row);
 
 /* ---- counting what was said of rows ---------------------------------------------------------- */
 

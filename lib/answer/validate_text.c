@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon validate` for people. */
+#include "answer/validate_answer.h"
 #include "base/units.h"
-#include "command/validate.h"
 
 #include <math.h>
 #include <string.h>
@@ -52,12 +52,10 @@ static void write_columns(FILE *to, const rk_validation *v)
 {
     for (size_t i = 0; i < v->table_count; i++) {
         const rk_run_table *table = &v->tables[i];
-        const char *before = "ignored   columns ";
-        for (size_t place = 0; place < table->columns; place++) {
-            if (rk_run_column_ignored(table, place)) {
-                (void)fprintf(to, "%s%s", before, table->cells[place]);
-                before = ", ";
-            }
+        const char *before = "ignored   columns ", *column;
+        for (size_t place = 0; (column = rk_run_column_ignored(table, &place)) != NULL;) {
+            (void)fprintf(to, "%s%s", before, column);
+            before = ", ";
         }
         (void)fputs(before[0] == ',' ? "\n" : "", to);
         if (!rk_run_table_measures(table)) {
@@ -78,6 +76,14 @@ static void write_remarks(FILE *to, const char *title, const rk_remark *remarks,
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
+/* Columns that cell_errors fills after the label. */
+#define COLUMNS_OF_ERRORS                                                                          \
+    {"runs", RK_ALIGN_RIGHT}, {"mean", RK_ALIGN_RIGHT}, {"median", RK_ALIGN_RIGHT},                \
+        {"p90", RK_ALIGN_RIGHT}, {"worst", RK_ALIGN_RIGHT}, {"bias", RK_ALIGN_RIGHT},              \
+    {                                                                                              \
+        "rank", RK_ALIGN_RIGHT                                                                     \
+    }
+
 /* Begins a row with the cells shared by errors in time and in memory. */
 static void cell_errors(rk_table *table, const char *label, const rk_errors *e)
 {
@@ -95,13 +101,7 @@ static rk_status write_time(FILE *to, const rk_validation *v, rk_table_style sty
 {
     static const rk_table_column columns[] = {
         {"step time, error in %", RK_ALIGN_LEFT},
-        {"runs", RK_ALIGN_RIGHT},
-        {"mean", RK_ALIGN_RIGHT},
-        {"median", RK_ALIGN_RIGHT},
-        {"p90", RK_ALIGN_RIGHT},
-        {"worst", RK_ALIGN_RIGHT},
-        {"bias", RK_ALIGN_RIGHT},
-        {"rank", RK_ALIGN_RIGHT},
+        COLUMNS_OF_ERRORS,
         {"null mean", RK_ALIGN_RIGHT},
         {"null median", RK_ALIGN_RIGHT},
         {"in 10-90%", RK_ALIGN_RIGHT},
@@ -133,13 +133,7 @@ static rk_status write_memory(FILE *to, const rk_validation *v, rk_table_style s
 {
     static const rk_table_column columns[] = {
         {"peak memory, error in %", RK_ALIGN_LEFT},
-        {"runs", RK_ALIGN_RIGHT},
-        {"mean", RK_ALIGN_RIGHT},
-        {"median", RK_ALIGN_RIGHT},
-        {"p90", RK_ALIGN_RIGHT},
-        {"worst", RK_ALIGN_RIGHT},
-        {"bias", RK_ALIGN_RIGHT},
-        {"rank", RK_ALIGN_RIGHT},
+        COLUMNS_OF_ERRORS,
     };
     rk_table table;
     if (v->all.groups[0].score.memory.count == 0) {
@@ -311,12 +305,7 @@ static rk_status write_rows(FILE *to, const rk_validation *v, rk_table_style sty
         rk_table_cell(&table, "%.1f", 100 * row->mfu);
         cell_percent(&table, row->mfu_measured > 0 ? row->mfu_measured : (double)NAN);
         cells_measure(&table, row->memory / 0x1p30, row->memory_measured / 0x1p30);
-        rk_table_cell(&table, "%s%s",
-                      row->thrashes ? "will thrash"
-                      : row->fits   ? "yes"
-                      : row->unsure ? "unknown"
-                                    : "no",
-                      row->out_of_memory ? ", ran out" : "");
+        rk_table_cell(&table, "%s%s", rk_compared_fits(row), row->out_of_memory ? ", ran out" : "");
         cell_parts(&table, row);
         rk_table_cell(&table, "%s", row->assumed);
     }
