@@ -10,8 +10,7 @@
 #include "base/extremes.h"
 #include "base/time_text.h"
 #include "comm/parameter_server.h"
-
-#include <math.h>
+#include "comm/server_places.h"
 
 /* What the ways share. */
 struct sync_case {
@@ -93,7 +92,6 @@ rk_status rk_sync_fill(const rk_request *request, const rk_setting *setting,
     const rk_estimate *e = &answer->estimate;
     const rk_group group = rk_strategy_group(setting->system, s, RK_GROUP_DATA);
     const double n = (double)group.size;
-    int outer = 0;
     if (group.size < 2 || !(e->volumes.data > 0)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "--dp-sync compares ways of data parallelism, and this strategy has none; "
@@ -102,26 +100,20 @@ rk_status rk_sync_fill(const rk_request *request, const rk_setting *setting,
     if (request->sites > 1 && !(request->site_bandwidth > 0)) {
         return rk_fail(err, RK_ERR_INVALID, "--sites needs --site-GBps, the link of a site");
     }
-    for (int i = 1; i < setting->system->tier_count; i++) {
-        outer = group.within[i] > group.within[i - 1] ? i : outer;
-    }
-    const rk_tier *tier = &setting->system->tiers[outer];
-    const double local = outer > 0 ? (double)group.within[outer - 1] : 1;
-    const double node = outer > 0 ? (double)setting->system->tiers[outer - 1].size : 1;
+    const rk_server_place place = rk_server_place_of(setting->system, &group);
     const double groups = (double)rk_strategy_ranks(s) / n;
-    *sync = (rk_sync){.bytes = e->volumes.data * n / (2 * (n - 1)),
-                      .bandwidth = tier->bandwidth * tier->efficiency * local};
+    *sync = (rk_sync){.bytes = e->volumes.data * n / (2 * (n - 1)), .bandwidth = place.bandwidth};
     const double visible = e->times.part[RK_PART_DP];
     struct sync_case c = {
         .request = request,
         .answer = answer,
-        .machines = ceil(n / local),
-        .extra = (double)request->dp_servers * node / (groups * local),
+        .machines = place.machines,
+        .extra = (double)request->dp_servers * place.node / (groups * place.local),
         .alone_s = e->step - visible,
         .all_reduce_s =
             rk_collective_seconds(setting->system, RK_COLL_ALL_REDUCE, sync->bytes, &group),
         .parameters_fp32_b = 4 * (double)rk_model_params_of(setting->model).total,
-        .latency = tier->latency,
+        .latency = place.latency,
         .sync = sync,
     };
     c.shown = rk_min(visible / c.all_reduce_s, 1);
