@@ -220,10 +220,9 @@ static rk_status bound(const rk_problem *problem, const rk_search_control *contr
 static rk_status evaluate(const rk_problem *problem, rk_candidate *candidate, rk_error *err)
 {
     rk_planned planned = {.strategy = candidate->strategy, .index = candidate->index};
+    const rk_setting setting = rk_setting_of(&problem->reckon.inputs);
     const rk_status status =
-        rk_estimate_exact(&problem->reckon.inputs.model, &problem->reckon.inputs.system,
-                          &problem->reckon.inputs.software.stack, &planned.strategy,
-                          problem->reckon.space.convention, &planned.estimate, NULL, err);
+        rk_estimate_exact(&setting, &planned.strategy, &planned.estimate, NULL, err);
     if (!status) {
         *candidate = rk_reckon_candidate(problem, &planned);
     }

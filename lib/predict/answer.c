@@ -37,9 +37,7 @@ static rk_status set_bf16_step(const rk_setting *setting, rk_answer *answer, rk_
     if (!rk_strategy_legal(setting->model, setting->system, &strategy, setting->framework, NULL)) {
         return RK_OK;
     }
-    const rk_status status =
-        rk_estimate_kept(setting->model, setting->system, setting->stack, &strategy,
-                         setting->convention, setting->makespans, &estimate, NULL, err);
+    const rk_status status = rk_estimate_exact(setting, &strategy, &estimate, NULL, err);
     answer->bf16_step = status ? 0 : estimate.step;
     return status;
 }
@@ -62,9 +60,9 @@ static rk_status set_dense_step(const rk_setting *setting, rk_answer *answer, rk
     if (!picks) {
         return RK_OK;
     }
-    const rk_status status =
-        rk_estimate_kept(&dense, setting->system, setting->stack, &answer->strategy,
-                         setting->convention, setting->makespans, &estimate, NULL, err);
+    rk_setting other = *setting;
+    other.model = &dense;
+    const rk_status status = rk_estimate_exact(&other, &answer->strategy, &estimate, NULL, err);
     answer->dense_step = status ? 0 : estimate.step;
     return status;
 }
@@ -77,9 +75,7 @@ rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy,
     if (!answer->stages) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a pipeline");
     }
-    rk_status status = rk_estimate_kept(setting->model, setting->system, setting->stack, strategy,
-                                        setting->convention, setting->makespans, &answer->estimate,
-                                        answer->stages, err);
+    rk_status status = rk_estimate_exact(setting, strategy, &answer->estimate, answer->stages, err);
     status = status ? status : set_interval(setting, answer, err);
     status = status ? status : set_bf16_step(setting, answer, err);
     status = status ? status : set_dense_step(setting, answer, err);

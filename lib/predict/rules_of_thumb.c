@@ -45,8 +45,7 @@ static rk_status rate_on(const rk_setting *setting, const rk_strategy *strategy,
     if (!rk_strategy_legal(setting->model, setting->system, &part, setting->framework, NULL)) {
         return RK_OK;
     }
-    const rk_status status = rk_estimate_exact(setting->model, setting->system, setting->stack,
-                                               &part, setting->convention, &estimate, NULL, err);
+    const rk_status status = rk_estimate_exact(setting, &part, &estimate, NULL, err);
     *rate = status ? 0 : estimate.hardware_flops / estimate.step;
     return status;
 }

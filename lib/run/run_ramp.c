@@ -27,8 +27,7 @@ static rk_status step_of(const rk_whole_run *run, const rk_setting *setting, rk_
     rk_strategy part = answer->strategy;
     rk_estimate estimate;
     part.global_batch = phase->batch;
-    const rk_status status = rk_estimate_exact(setting->model, setting->system, setting->stack,
-                                               &part, setting->convention, &estimate, NULL, err);
+    const rk_status status = rk_estimate_exact(setting, &part, &estimate, NULL, err);
     if (!status) {
         phase->step_s = run->question->step_s > 0
                             ? run->question->step_s * estimate.step / answer->estimate.step
