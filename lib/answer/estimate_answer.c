@@ -2,6 +2,7 @@
 /* The answer of `estimate`. */
 #include "answer/estimate_answer.h"
 
+#include "answer/estimate_operators.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "job/answer_writers.h"

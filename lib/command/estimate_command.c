@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon estimate`: the step of one strategy, its parts, its memory and its communication. */
 #include "answer/estimate_answer.h"
-#include "base/error.h"
 #include "command/commands.h"
 #include "command/option_groups.h"
+#include "command/with_inputs.h"
 
 static const rk_option estimate_options[] = {
     {.name = "explain",
@@ -26,43 +26,25 @@ static const rk_option estimate_options[] = {
     RK_OPTION_COMPLETE,
 };
 
+static rk_status answer(rk_job *job, void *arguments, const rk_inputs *inputs, void *what,
+                        rk_error *err)
+{
+    rk_estimate_answer *estimate = what;
+    rk_status status = rk_estimate_find(job, arguments, inputs, estimate, err);
+    status = status ? status : rk_estimate_write(job, estimate, err);
+    const rk_answer *best = rk_plan_best(&estimate->plan);
+    rk_job_set_found(job, !status && best && best->estimate.fits);
+    rk_estimate_answer_clear(estimate);
+    return status;
+}
+
 static rk_status run_estimate(rk_job *job, void *arguments, rk_error *err)
 {
     rk_request *request = arguments;
     if (request->accelerators == 0 && request->dp == 0) {
         request->dp = 1; /* degrees that are not given are 1, even if none is given */
     }
-    struct {
-        rk_inputs inputs;
-        rk_estimate_answer e;
-    } *all = malloc(sizeof(*all)); /* too large for the stack of a thread */
-    if (!all) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an answer");
-    }
-    rk_estimate_answer *e = &all->e;
-    *e = (rk_estimate_answer){.request = request, .inputs = &all->inputs};
-    rk_status status = rk_request_load(request, &all->inputs, err);
-    status = status ? status : rk_plan_find(job, request, &all->inputs, &e->plan, err);
-    const rk_answer *answer = status ? NULL : rk_plan_best(&e->plan);
-    if (answer && request->explain) {
-        status = rk_find_sensitivities(&e->plan.setting, &answer->strategy, answer->estimate.step,
-                                       &e->worth, err);
-    }
-    if (!status && answer && request->changes) {
-        status =
-            rk_find_gains(&e->plan.setting, &answer->strategy, &answer->estimate, &e->gains, err);
-    }
-    status = status ? status : rk_plan_remark(&e->plan, err);
-    if (!status && answer && request->operators) {
-        status = rk_operators_fill(&all->inputs, &answer->strategy, &e->operators, err);
-    }
-    status = status ? status : rk_estimate_write(job, e, err);
-    rk_operators_clear(&e->operators);
-    rk_job_set_found(job, answer && answer->estimate.fits);
-    rk_plan_clear(&e->plan);
-    rk_inputs_clear(&all->inputs);
-    free(all);
-    return status;
+    return rk_with_inputs(job, arguments, sizeof(rk_estimate_answer), answer, err);
 }
 
 const rk_command rk_command_estimate = {

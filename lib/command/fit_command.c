@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon fit`: whether a strategy, or any, fits in memory, and if not, what would make it fit. */
 #include "answer/answers.h"
-#include "base/error.h"
 #include "command/commands.h"
 #include "command/option_groups.h"
-
-#include <stdlib.h>
+#include "command/with_inputs.h"
 
 static const rk_option fit_options[] = {
     {.name = "threads",
@@ -18,25 +16,20 @@ static const rk_option fit_options[] = {
     RK_OPTION_COMPLETE,
 };
 
+static rk_status answer(rk_job *job, void *arguments, const rk_inputs *inputs, void *what,
+                        rk_error *err)
+{
+    rk_fit *fit = what;
+    rk_status status = rk_fit_find(job, arguments, inputs, fit, err);
+    status = status ? status : rk_fit_write(job, fit, err);
+    rk_job_set_found(job, rk_fit_fits(fit));
+    rk_plan_clear(&fit->plan);
+    return status;
+}
+
 static rk_status run_fit(rk_job *job, void *arguments, rk_error *err)
 {
-    const rk_request *request = arguments;
-    struct {
-        rk_inputs inputs;
-        rk_fit fit;
-    } *all = malloc(sizeof(*all)); /* too large for the stack of a thread */
-    if (!all) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an answer");
-    }
-    all->fit = (rk_fit){.request = request, .inputs = &all->inputs};
-    rk_status status = rk_request_load(request, &all->inputs, err);
-    status = status ? status : rk_fit_find(job, request, &all->inputs, &all->fit, err);
-    status = status ? status : rk_fit_write(job, &all->fit, err);
-    rk_job_set_found(job, rk_fit_fits(&all->fit));
-    rk_plan_clear(&all->fit.plan);
-    rk_inputs_clear(&all->inputs);
-    free(all);
-    return status;
+    return rk_with_inputs(job, arguments, sizeof(rk_fit), answer, err);
 }
 
 const rk_command rk_command_fit = {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "command/commands.h"
 #include "command/option_groups.h"
+#include "command/with_inputs.h"
 #include "io/json.h"
 
 #include <inttypes.h>
@@ -257,31 +258,27 @@ static rk_status choose_cluster(rk_job *job, const rk_run_question *question, rk
     return status;
 }
 
+static rk_status answer(rk_job *job, void *arguments, const rk_inputs *inputs, void *what,
+                        rk_error *err)
+{
+    const rk_run_options *options = arguments;
+    rk_whole_run *run = what;
+    *run = (rk_whole_run){.question = &options->question, .inputs = inputs};
+    rk_status status = rk_run_check_tokens(&options->question, &inputs->model, err);
+    status = status ? status : rk_whole_run_find(job, run, err);
+    status = status ? status : rk_whole_run_write(job, run, options->timeline, err);
+    const rk_answer *best = status ? NULL : rk_plan_best(&run->plan);
+    rk_job_set_found(job, best && best->estimate.fits);
+    rk_plan_clear(&run->plan);
+    return status;
+}
+
 static rk_status run_run(rk_job *job, void *arguments, rk_error *err)
 {
     const rk_run_options *options = arguments;
-    const rk_run_question *question = &options->question;
-    if (rk_run_asks_for_cluster(question)) {
-        return choose_cluster(job, question, err);
-    }
-    struct {
-        rk_inputs inputs;
-        rk_whole_run run;
-    } *all = malloc(sizeof(*all)); /* too large for the stack of a thread */
-    if (!all) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a run");
-    }
-    all->run = (rk_whole_run){.question = question, .inputs = &all->inputs};
-    rk_status status = rk_request_load(&question->request, &all->inputs, err);
-    status = status ? status : rk_run_check_tokens(question, &all->inputs.model, err);
-    status = status ? status : rk_whole_run_find(job, &all->run, err);
-    status = status ? status : rk_whole_run_write(job, &all->run, options->timeline, err);
-    const rk_answer *answer = status ? NULL : rk_plan_best(&all->run.plan);
-    rk_job_set_found(job, answer && answer->estimate.fits);
-    rk_plan_clear(&all->run.plan);
-    rk_inputs_clear(&all->inputs);
-    free(all);
-    return status;
+    return rk_run_asks_for_cluster(&options->question)
+               ? choose_cluster(job, &options->question, err)
+               : rk_with_inputs(job, arguments, sizeof(rk_whole_run), answer, err);
 }
 
 const rk_command rk_command_run = {
