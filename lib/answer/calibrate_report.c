@@ -2,7 +2,6 @@
 #include "answer/calibrate_report.h"
 
 #include "base/extremes.h"
-#include "base/text.h"
 #include "job/answer_writers.h"
 
 #include <math.h>

@@ -2,7 +2,6 @@
 /* The text of `reckon run` about clusters. */
 #include "answer/run_answer.h"
 
-#include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "request/sizes.h"

@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "base/time_text.h"
-#include "calculon/calculon_docs.h"
 #include "method/ranking_text.h"
 
 #include <inttypes.h>

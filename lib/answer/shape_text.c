@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "calculon/calculon_docs.h"
 #include "method/ranking_text.h"
 #include "report/describe.h"
 

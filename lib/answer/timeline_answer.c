@@ -3,7 +3,6 @@
 #include "answer/timeline_answer.h"
 
 #include "base/error.h"
-#include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "job/answer_writers.h"

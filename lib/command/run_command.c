@@ -4,7 +4,6 @@
 
 #include "answer/run_answer.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "command/commands.h"
 #include "command/option_groups.h"
 #include "command/with_inputs.h"

@@ -4,7 +4,6 @@
 
 #include "base/extremes.h"
 #include "base/time_text.h"
-#include "base/units.h"
 #include "report/describe.h"
 #include "report/estimate_fields.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predict/answer.h"
 
-#include "base/error.h"
-#include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "estimate/stage.h"
@@ -15,8 +13,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- numbers that add up -------------------------------------------------------------------- */
 

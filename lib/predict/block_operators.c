@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predict/block_operators.h"
 
-#include "layer/all_kinds.h"
-
 #include <stdio.h>
 #include <string.h>
 

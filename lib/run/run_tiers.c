@@ -3,9 +3,6 @@
 #include "run/whole_run.h"
 
 #include "base/error.h"
-#include "base/units.h"
-
-#include <math.h>
 
 static rk_status load_tiers(const rk_run_question *question, rk_storage *storage, rk_error *err)
 {
