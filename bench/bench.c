@@ -122,11 +122,14 @@ static double estimate_us(const rk_model *model, const rk_system *system, const 
     rk_makespans_store *store;
     rk_error err;
     require(rk_makespans_store_new(&store, &err), &err);
+    const rk_setting setting = {.model = model,
+                                .system = system,
+                                .stack = stack,
+                                .convention = RK_FLOPS_MEGATRON,
+                                .makespans = store};
     const double start = cpu_seconds();
     for (int i = 0; i < RUNS; i++) {
-        require(rk_estimate_kept(model, system, stack, strategy, RK_FLOPS_MEGATRON, store,
-                                 &estimate, NULL, &err),
-                &err);
+        require(rk_estimate_exact(&setting, strategy, &estimate, NULL, &err), &err);
     }
     const double each = (cpu_seconds() - start) / RUNS * 1e6;
     rk_makespans_store_free(store);

@@ -4,8 +4,8 @@
 #define RK_API_HANDLES_H
 
 #include "api/hand_out.h"
-#include "command/fit.h"
 #include "job/job.h"
+#include "method/fit.h"
 #include "report/estimate_change.h"
 #include "request/request.h"
 
@@ -18,7 +18,7 @@ struct rk_setup {
 struct rk_outcome {
     const rk_setup *setup;
     rk_job *job; /* owned; its request is the question; NULL: one strategy */
-    rk_fit fit;  /* `found` is the result, also of plans */
+    rk_fit fit;  /* `plan` is the result, also of plans */
 };
 
 /* An empty outcome with a job of the command; cleared by rk_outcome_clear. */
@@ -45,7 +45,7 @@ rk_status rk_ask_count(rk_job *job, const char *option, int64_t value, rk_error 
 rk_status rk_ask_counts(rk_job *job, const char *option, const rk_counts *values, rk_error *err);
 
 /* Predicts a strategy that a program gave in full. */
-rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk_found *found,
+rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk_plan *plan,
                           rk_error *err);
 
 /* The index of a name; fails with all names where none has it.  `what` is the kind of name. */

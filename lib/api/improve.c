@@ -4,26 +4,12 @@
 #include "api/struct_tables.h"
 
 #include "base/error.h"
+#include "codesign/explain_answer.h"
 #include "command/commands.h"
-#include "command/design_answer.h"
-#include "command/explain_answer.h"
+#include "command/design_command.h"
 #include "command/shape_command.h"
 
 #include <stdlib.h>
-
-/* Prepares a question to the planner of the reckon model about a setup. */
-static rk_status begin(const rk_setup *setup, const rk_request *request, rk_asked *asked,
-                       rk_error *err)
-{
-    asked->planner = &rk_planner_reckon;
-    asked->problem.reckon.inputs = setup->inputs; /* its tables belong to the system */
-    return rk_asked_take(asked, request, err);
-}
-
-static void end(rk_asked *asked)
-{
-    rk_plan_answer_clear(&asked->reckoning);
-}
 
 /* A job with the options of a space. */
 static rk_status open_job(const rk_setup *setup, const rk_space *space, const rk_command *command,
@@ -53,7 +39,8 @@ struct rk_explanation {
 static rk_status explain(rk_job *job, void *arguments, void *what, rk_error *err)
 {
     rk_explanation *e = what;
-    const rk_status status = begin(e->setup, arguments, &e->explain.asked, err);
+    const rk_status status =
+        rk_question_ask(&e->setup->inputs, arguments, &e->explain.question, err);
     return status ? status : rk_explain_find(job, &e->explain, err);
 }
 
@@ -81,7 +68,7 @@ rk_status rk_explain_system(const rk_setup *setup, const rk_space *space, double
 void rk_explanation_free(rk_explanation *explanation)
 {
     if (explanation) {
-        end(&explanation->explain.asked);
+        rk_plan_clear(&explanation->explain.question.plan);
         rk_job_free(explanation->job);
         free(explanation);
     }
@@ -92,7 +79,7 @@ void rk_explanation_describe(const rk_explanation *explanation, rk_explanation_f
 {
     const rk_explain *e = &explanation->explain;
     const rk_explanation_facts all = {
-        .found = e->asked.ranking->count > 0,
+        .found = rk_question_has_answer(&e->question),
         .change = e->change,
         .step_s = e->best.step,
         .sequences_per_s = e->best.rate,
@@ -153,9 +140,9 @@ static rk_status design(rk_job *job, void *arguments, void *what, rk_error *err)
 {
     rk_machines *m = what;
     rk_design_answer *d = &m->answer;
-    d->target = *rk_design_target_of(arguments);
-    rk_status status = rk_design_answer_prepare(&rk_planner_reckon, arguments, d, err);
-    status = status ? status : begin(m->setup, arguments, &d->asked, err);
+    d->target = ((const rk_design_args *)arguments)->target;
+    rk_status status = rk_design_answer_prepare(&rk_method_reckon, arguments, d, err);
+    status = status ? status : rk_question_ask(&m->setup->inputs, arguments, &d->question, err);
     return status ? status : rk_design_answer_find(job, d, err);
 }
 
@@ -208,7 +195,7 @@ void rk_machines_free(rk_machines *machines)
 {
     if (machines) {
         free(machines->answer.designs);
-        end(&machines->answer.asked);
+        rk_plan_clear(&machines->answer.question.plan);
         rk_job_free(machines->job);
         free(machines);
     }
@@ -231,7 +218,7 @@ bool rk_machines_at(const rk_machines *machines, size_t index, rk_machine_facts 
         all.cheapest = design == d->cheapest;
         all.step_s = rk_design_answer_step(d, design);
         all.sequences_per_s = design->best.rate;
-        all.tokens_per_s = design->best.rate * (double)d->asked.seq;
+        all.tokens_per_s = design->best.rate * (double)d->question.seq;
         all.mfu = design->best.efficiency;
         all.days = rk_design_answer_days(d, design);
         all.run_cost = rk_design_answer_run_cost(d, design);
@@ -271,8 +258,9 @@ struct rk_shapes {
 static rk_status shape(rk_job *job, void *arguments, void *what, rk_error *err)
 {
     rk_shapes *s = what;
-    s->answer.wish = *rk_shape_wish_of(arguments);
-    const rk_status status = begin(s->setup, arguments, &s->answer.asked, err);
+    s->answer.wish = ((const rk_shape_args *)arguments)->wish;
+    const rk_status status =
+        rk_question_ask(&s->setup->inputs, arguments, &s->answer.question, err);
     return status ? status : rk_shape_answer_find(job, &s->answer, err);
 }
 
@@ -330,7 +318,7 @@ void rk_shapes_free(rk_shapes *shapes)
 {
     if (shapes) {
         free(shapes->answer.shapes);
-        end(&shapes->answer.asked);
+        rk_plan_clear(&shapes->answer.question.plan);
         rk_job_free(shapes->job);
         free(shapes);
     }

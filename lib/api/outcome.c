@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "command/commands.h"
-#include "command/fit.h"
+#include "method/fit.h"
 
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ rk_status rk_outcome_begin(const rk_setup *setup, const rk_command *command, rk_
 
 void rk_outcome_clear(rk_outcome *outcome)
 {
-    rk_found_clear(&outcome->fit.found);
+    rk_plan_clear(&outcome->fit.plan);
     rk_job_free(outcome->job);
 }
 
@@ -77,12 +77,12 @@ rk_status rk_ask_space(const rk_setup *setup, const rk_space *space, rk_job *job
     return status ? status : rk_ask(setup, job, own.options, err);
 }
 
-rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk_found *found,
+rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk_plan *plan,
                           rk_error *err)
 {
     rk_strategy own;
     const rk_status status = rk_strategy_adopt_legal(setup, strategy, &own, err);
-    return status ? status : rk_answer_fill(&setup->setting, &own, &found->given, err);
+    return status ? status : rk_plan_predict_one(&setup->setting, &own, plan, err);
 }
 
 /* Searches or fits, and drops the outcome after a failure. */
@@ -108,9 +108,8 @@ static rk_status plan(rk_job *job, void *arguments, void *what, rk_error *err)
 {
     rk_outcome *outcome = what;
     const rk_request *request = arguments;
-    outcome->fit.found.searched = true;
-    return rk_plan_answer_search(job, request, &outcome->setup->inputs, (size_t)request->top,
-                                 &outcome->fit.found.plan, err);
+    return rk_plan_request(job, request, &outcome->setup->inputs, (size_t)request->top,
+                           &outcome->fit.plan, err);
 }
 
 rk_status rk_plan_strategies(const rk_setup *setup, const rk_space *space,
@@ -139,7 +138,7 @@ rk_status rk_estimate_strategy(const rk_setup *setup, const rk_strategy *strateg
         return status;
     }
     status = rk_ask(setup, (*outcome)->job, NULL, err);
-    status = status ? status : rk_ask_strategy(setup, strategy, &(*outcome)->fit.found, err);
+    status = status ? status : rk_ask_strategy(setup, strategy, &(*outcome)->fit.plan, err);
     if (status) {
         rk_outcome_free(*outcome);
         *outcome = NULL;
@@ -159,10 +158,10 @@ void rk_outcome_free(rk_outcome *outcome)
 
 void rk_outcome_describe(const rk_outcome *outcome, rk_outcome_facts *facts, size_t size)
 {
-    const rk_found *found = &outcome->fit.found;
-    const rk_ranking *ranking = &found->plan.ranking;
+    const rk_plan *plan = &outcome->fit.plan;
+    const rk_ranking *ranking = &plan->ranking;
     rk_outcome_facts all = {.fewest_accelerators = outcome->fit.fewest};
-    if (found->searched) {
+    if (plan->searched) {
         all.searched = true;
         all.bounded = ranking->by_bounds;
         all.strategies = ranking->by_bounds ? ranking->bounded.total : ranking->counts[0];
@@ -176,7 +175,7 @@ void rk_outcome_describe(const rk_outcome *outcome, rk_outcome_facts *facts, siz
 
 size_t rk_outcome_count(const rk_outcome *outcome)
 {
-    return outcome->fit.found.searched ? outcome->fit.found.plan.answer_count : 1;
+    return outcome->fit.plan.answer_count;
 }
 
 const rk_answer *rk_outcome_answer(const rk_outcome *outcome, size_t index)
@@ -184,8 +183,7 @@ const rk_answer *rk_outcome_answer(const rk_outcome *outcome, size_t index)
     if (index >= rk_outcome_count(outcome)) {
         return NULL;
     }
-    return outcome->fit.found.searched ? &outcome->fit.found.plan.answers[index]
-                                       : &outcome->fit.found.given;
+    return &outcome->fit.plan.answers[index];
 }
 
 rk_status rk_outcome_pick(const rk_outcome *outcome, size_t index, const rk_answer **answer,
@@ -255,15 +253,15 @@ bool rk_outcome_stage(const rk_outcome *outcome, size_t index, int64_t stage, rk
 bool rk_outcome_nearest(const rk_outcome *outcome, rk_strategy *strategy, size_t strategy_size,
                         rk_prediction *prediction, size_t prediction_size)
 {
-    const rk_plan_answer *found = &outcome->fit.found.plan;
-    if (!outcome->fit.found.searched || found->answer_count > 0 || !found->ranking.shortage.legal) {
+    const rk_plan *plan = &outcome->fit.plan;
+    if (plan->answer_count > 0 || !plan->ranking.shortage.legal) {
         return false;
     }
     if (strategy) {
-        rk_strategy_hand_out(&found->nearest.strategy, strategy, strategy_size);
+        rk_strategy_hand_out(&plan->nearest.strategy, strategy, strategy_size);
     }
     if (prediction) {
-        hand_out_prediction(&found->nearest, prediction, prediction_size);
+        hand_out_prediction(&plan->nearest, prediction, prediction_size);
     }
     return true;
 }

@@ -67,9 +67,7 @@ rk_status rk_predict_step(const rk_setup *setup, const rk_strategy *strategy,
     rk_status status = rk_need(setup, "setup", err);
     status = status ? status : rk_strategy_adopt_legal(setup, strategy, &own, err);
     if (!status) {
-        const rk_setting *s = &setup->setting;
-        status = rk_estimate_kept(s->model, s->system, s->stack, &own, s->convention, s->makespans,
-                                  &estimate, NULL, err);
+        status = rk_estimate_exact(&setup->setting, &own, &estimate, NULL, err);
     }
     if (!status) {
         const rk_prediction all = rk_prediction_of(&estimate);

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/members.h"
 #include "base/units.h"
-#include "command/reckon_plan.h"
+#include "command/option_groups.h"
 #include "run/simulate.h"
 #include "strategy/strategy.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "command/commands.h"
-#include "command/validate.h"
 #include "evidence/run_table.h"
+#include "evidence/validate_runs.h"
 
 #include <math.h>
 #include <stdlib.h>

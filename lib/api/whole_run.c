@@ -6,13 +6,13 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "command/commands.h"
-#include "command/whole_run.h"
+#include "command/run_options.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 struct rk_run_outcome {
-    rk_outcome strategies; /* its `found` is that of the run */
+    rk_outcome strategies; /* its `plan` is that of the run */
     rk_whole_run run;
 };
 
@@ -124,19 +124,20 @@ static rk_status find_run(rk_job *job, void *arguments, void *what, rk_error *er
     rk_run_outcome *outcome = asking->outcome;
     rk_whole_run *run = &outcome->run;
     const rk_setup *setup = outcome->strategies.setup;
-    rk_run_args *args = arguments;
-    run->args = args;
+    const rk_run_options *options = arguments;
+    const rk_run_question *question = &options->question;
+    run->question = question;
     run->inputs = &setup->inputs;
-    if (rk_run_is_question(args) || args->timeline) {
+    if (rk_run_asks_for_cluster(question) || options->timeline) {
         return rk_fail(err, RK_ERR_INVALID,
                        "deadline, budget, max_power and timeline are for jobs: see "
                        "rk_answer_request");
     }
-    rk_status status = rk_run_check_tokens(args, &setup->inputs.model, err);
+    rk_status status = rk_run_check_tokens(question, &setup->inputs.model, err);
     if (status || !asking->strategy) {
         return status ? status : rk_whole_run_find(job, run, err);
     }
-    status = rk_ask_strategy(setup, asking->strategy, &run->found, err);
+    status = rk_ask_strategy(setup, asking->strategy, &run->plan, err);
     return status ? status : rk_whole_run_fill(job, run, err);
 }
 
@@ -155,7 +156,7 @@ static rk_status ask_run(const rk_setup *setup, const rk_run_request *request,
                                 : rk_ask(setup, job, NULL, err);
     }
     status = status ? status : rk_job_use(job, control, NULL, NULL, find_run, &asking, err);
-    outcome->strategies.fit.found = outcome->run.found;
+    outcome->strategies.fit.plan = outcome->run.plan;
     return status;
 }
 
@@ -225,7 +226,7 @@ void rk_run_outcome_describe(const rk_run_outcome *outcome, rk_run_outcome_facts
     const rk_whole_run *run = &outcome->run;
     const rk_training *t = &run->training;
     const rk_training_result *r = &run->result;
-    if (rk_found_answer(&run->found)) {
+    if (rk_plan_best(&run->plan)) {
         all = (rk_run_outcome_facts){
             .found = true,
             .tokens = t->tokens,

@@ -7,7 +7,7 @@
 #define RK_COMMAND_CALCULON_OPTIONS_H
 
 #include "calculon/calculon_docs.h"
-#include "command/calculon_plan.h"
+#include "method/calculon_request.h"
 
 #define RK_PLAN_PLACE(member) offsetof(rk_calculon_request, member)
 
@@ -96,6 +96,12 @@
         .value = "FILE", .help = "write to a file instead of standard output"                      \
     }
 
+/* What they list last. */
+#define RK_OPTIONS_OF_CALCULON                                                                     \
+    RK_OPTION_DATATYPE, RK_OPTION_FUSED, RK_OPTION_NO_TP_OVERLAP, RK_OPTION_NO_DP_OVERLAP,         \
+        RK_OPTION_THREADS, RK_OPTION_JSON, RK_OPTION_CSV, RK_OPTION_OUTPUT
+
+extern const char *const rk_calculon_methods[]; /* names of `method` */
 extern const char *const rk_fused_names[];
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon calibrate`: fits constants of documents to measurements. */
+#include "answer/calibrate_report.h"
 #include "base/error.h"
-#include "command/calibrate_report.h"
 #include "command/commands.h"
 #include "job/output_form.h"
 
@@ -57,19 +57,6 @@ static const rk_option calibrate_options[] = {
      .help = "write the report as JSON"},
 };
 
-static rk_status write_json(const rk_job *job, const char *output,
-                            const rk_calibration *calibration, rk_error *err)
-{
-    rk_json_writer writer = {.indented = true};
-    const rk_status status = rk_job_open(job, output, &writer.out, err);
-    if (status) {
-        return status;
-    }
-    rk_calibration_json(&writer, calibration);
-    rk_out_text(writer.out, "\n");
-    return rk_out_close(writer.out, err);
-}
-
 static void init_calibrate(void *arguments)
 {
     calibrate_arguments *args = arguments;
@@ -99,9 +86,7 @@ static rk_status run_calibrate(rk_job *job, void *arguments, rk_error *err)
     }
     rk_status status = rk_calibrate(args->recipe, &options, calibration, err);
     if (!status) {
-        status = args->json
-                     ? write_json(job, args->output, calibration, err)
-                     : rk_job_print(job, args->output, rk_calibration_text, calibration, err);
+        status = rk_calibration_report(job, calibration, args->json, args->output, err);
     }
     if (!status && args->rows) {
         status = rk_calibration_rows(args->rows, calibration, err);

@@ -1,92 +1,136 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon plan`: the best strategies. */
-#include "command/calculon_options.h"
+#include "answer/answers.h"
+#include "base/error.h"
 #include "command/commands.h"
-#include "command/planner.h"
-#include "command/sync_answer.h"
-#include "request/launch_flags.h"
-#include "request/launch_options.h"
+#include "command/question_args.h"
+#include "work/share.h"
+
+#include <stdlib.h>
 
 #define MOST_RANKED 1000
 
-#define TOP_OPTION(struct_)                                                                        \
+#define TOP_OPTION(struct_, words)                                                                 \
     {                                                                                              \
         .name = "top", .letter = 'n', .type = RK_OPTION_COUNT, .offset = offsetof(struct_, top),   \
-        .min = 1, .max = MOST_RANKED, .value = "N", .help = "strategies to show; default: 5"       \
+        .min = 1, .max = MOST_RANKED, .value = "N", .help = words                                  \
     }
 
-static const rk_option calculon_options[] = {
-    TOP_OPTION(rk_calculon_request),
-    RK_OPTION_METHOD,
-    {.name = "mbs-break",
-     .type = RK_OPTION_FLAG,
-     .offset = RK_PLAN_PLACE(mbs_break),
-     .help = "skip larger microbatches once one does not fit; same answer"},
-    {.name = "bounded",
-     .type = RK_OPTION_FLAG,
-     .offset = RK_PLAN_PLACE(bounded),
-     .help = "settle most strategies by bounds, without evaluating them; same answer"},
-};
+#define BOUNDED_OPTION(struct_, words)                                                             \
+    {                                                                                              \
+        .name = "bounded", .type = RK_OPTION_FLAG, .offset = offsetof(struct_, bounded),           \
+        .help = words                                                                              \
+    }
 
-static const rk_option reckon_options[] = {
-    {.name = "top",
-     .letter = 'n',
-     .type = RK_OPTION_COUNT,
-     .offset = offsetof(rk_request, top),
-     .min = 1,
-     .max = MOST_RANKED,
-     .value = "N",
-     .help = "show the N fastest strategies, even if nearly alike; default: the fastest and "
-             "distinct alternatives"},
-    {.name = "ranked",
-     .type = RK_OPTION_FLAG,
-     .offset = offsetof(rk_request, ranked),
-     .help = "show the 5 fastest strategies, or those of --top, even if nearly alike"},
-    {.name = "bounded",
-     .type = RK_OPTION_FLAG,
-     .offset = offsetof(rk_request, bounded),
-     .help = "settle most strategies by bounds, without evaluating them; same answer.  Default "
-             "for large spaces"},
-    {.name = "exhaustive",
-     .type = RK_OPTION_FLAG,
-     .offset = offsetof(rk_request, exhaustive),
-     .help = "evaluate every strategy, and count those that are legal and fit"},
-    RK_OPTIONS_OF_SYNC,
-    RK_OPTION_EMIT,
-    RK_OPTIONS_OF_SEARCH,
-};
+/* clang-format off: a row each */
+#define OPTIONS(BOTH, RECKON, CALCULON)                                                            \
+    CALCULON(TOP_OPTION(rk_calculon_request, "strategies to show; default: 5"))                    \
+    CALCULON(RK_OPTION_METHOD)                                                                     \
+    CALCULON({.name = "mbs-break",                                                                 \
+              .type = RK_OPTION_FLAG,                                                              \
+              .offset = RK_PLAN_PLACE(mbs_break),                                                  \
+              .help = "skip larger microbatches once one does not fit; same answer"})              \
+    RECKON(TOP_OPTION(rk_request,                                                                  \
+                      "show the N fastest strategies, even if nearly alike; default: the "         \
+                      "fastest and distinct alternatives"))                                        \
+    RECKON({.name = "ranked",                                                                      \
+            .type = RK_OPTION_FLAG,                                                                \
+            .offset = offsetof(rk_request, ranked),                                                \
+            .help = "show the 5 fastest strategies, or those of --top, even if nearly alike"})     \
+    CALCULON(BOUNDED_OPTION(rk_calculon_request,                                                   \
+                            "settle most strategies by bounds, without evaluating them; same "     \
+                            "answer"))                                                             \
+    RECKON(BOUNDED_OPTION(rk_request,                                                              \
+                          "settle most strategies by bounds, without evaluating them; same "       \
+                          "answer.  Default for large spaces"))                                    \
+    RECKON({.name = "exhaustive",                                                                  \
+            .type = RK_OPTION_FLAG,                                                                \
+            .offset = offsetof(rk_request, exhaustive),                                            \
+            .help = "evaluate every strategy, and count those that are legal and fit"})            \
+    RECKON(RK_OPTIONS_OF_SYNC)                                                                     \
+    RECKON(RK_OPTION_EMIT)                                                                         \
+    RECKON(RK_OPTIONS_OF_SEARCH)
+/* clang-format on */
 
-static rk_status run_calculon(rk_job *job, void *arguments, rk_error *err)
+static const rk_option calculon_options[] = {RK_CALCULON_ROWS_OF(OPTIONS)};
+static const rk_option reckon_options[] = {RK_RECKON_ROWS_OF(OPTIONS)};
+
+static void init_calculon(void *args)
 {
-    return rk_planner_run(&rk_planner_calculon, job, arguments, err);
+    rk_question_args_calculon(args);
 }
 
-static void init_reckon(void *request)
+static void init_reckon(void *arguments)
 {
-    rk_request_init(request);
-    ((rk_request *)request)->top = 0;
-    ((rk_request *)request)->line.open = true; /* the search starts from a pasted launch line */
+    rk_question_args *args = arguments;
+    rk_question_args_reckon(args);
+    args->reckon.top = 0;
+    args->reckon.line.open = true; /* the search starts from a pasted launch line */
 }
 
 /* With a number given the answer is a ranking; a launch file needs only the fastest. */
-static rk_status complete_reckon(void *request, rk_error *err)
+static rk_status complete(void *arguments, rk_error *err)
 {
-    rk_request *plan = request;
-    const rk_status status = rk_request_finish(request, err);
-    if (plan->top == 0 && (plan->ranked || plan->emit >= 0)) {
+    rk_question_args *args = arguments;
+    const rk_status status = rk_question_args_check(args, err);
+    rk_request *plan = args->method == &rk_method_reckon ? &args->reckon : NULL;
+    if (plan && plan->top == 0 && (plan->ranked || plan->emit >= 0)) {
         plan->top = plan->ranked ? RK_PLAN_TOP : 1;
     }
     return status;
 }
 
-static rk_status run_reckon(rk_job *job, void *arguments, rk_error *err)
+static rk_status write_answer(const rk_job *job, const rk_question_args *args,
+                              const rk_question *question, rk_error *err)
 {
-    return rk_planner_run(&rk_planner_reckon, job, arguments, err);
+    if (args->method != &rk_method_reckon || args->reckon.emit < 0) {
+        return rk_plan_write(job, question, err);
+    }
+    const rk_answer *best = rk_plan_best(&question->plan);
+    if (!best) {
+        rk_remark_no_file(job, "launch file", "emit");
+        return RK_OK;
+    }
+    return rk_write_launch(job, &args->reckon, question->plan.inputs, best, err);
 }
 
+static rk_status find(rk_job *job, const rk_question_args *args, rk_question *question,
+                      rk_error *err)
+{
+    rk_status status = rk_question_load(args->method, args, question, err);
+    if (status) {
+        rk_share_leave(rk_job_team(job), err);
+        return status;
+    }
+    status = rk_question_rank(job, question, err);
+    return status ? status : rk_plan_remark(&question->plan, err);
+}
+
+static rk_status run(rk_job *job, void *arguments, rk_error *err)
+{
+    const rk_question_args *args = arguments;
+    rk_question *question = calloc(1, sizeof(*question));
+    if (!question) {
+        const rk_status lacking = rk_fail(err, RK_ERR_MEMORY, "not enough memory for an answer");
+        rk_share_leave(rk_job_team(job), err);
+        return lacking;
+    }
+    rk_status status = find(job, args, question, err);
+    if (!status && rk_job_is_first(job)) {
+        status = write_answer(job, args, question, err);
+    }
+    rk_job_set_found(job, rk_question_has_answer(question));
+    rk_question_clear(question);
+    free(question);
+    return status;
+}
+
+#define COMMON                                                                                     \
+    .name = "plan", .purpose = "Find the best strategies for training a model on a system",        \
+    .is_shared = true, .size = sizeof(rk_question_args), .complete = complete, .run = run
+
 static const rk_command calculon_plan = {
-    .name = "plan",
-    .purpose = "Find the best strategies for training a model on a system",
+    COMMON,
     .options = calculon_options,
     .option_count = sizeof(calculon_options) / sizeof(calculon_options[0]),
     .shared = rk_calculon_plan_options,
@@ -96,23 +140,14 @@ static const rk_command calculon_plan = {
              "\n"
              "example: reckon plan seed-1T h100-80g-off512g50-nvl8 4096 --batch 3072 \\\n"
              "             --datatype float8",
-    .is_shared = true,
-    .size = sizeof(rk_calculon_request),
-    .init = rk_calculon_request_init,
-    .complete = rk_calculon_request_check,
-    .run = run_calculon,
+    .init = init_calculon,
 };
 
 const rk_command rk_command_plan = {
-    .name = "plan",
-    .purpose = "Find the best strategies for training a model on a system",
+    COMMON,
+    RK_COMMAND_OF_STRATEGY,
     .options = reckon_options,
     .option_count = sizeof(reckon_options) / sizeof(reckon_options[0]),
-    .shared = rk_strategy_options,
-    .shared_count = RK_STRATEGY_OPTION_COUNT,
-    .take_launch_flag = rk_request_take_launch_flag,
-    .note_launch_word = rk_request_note_launch_word,
-    .prepare = rk_request_prepare,
     .notes = "Degrees may be lists: --tp 4,8. Numbers may end in k, M, G, B, T (powers of\n"
              "1000; B is a billion) or Ki, Mi, Gi, Ti (of 1024). Exit status: 0 done, 1 no\n"
              "strategy fits, 2 wrong usage or input.\n"
@@ -122,9 +157,5 @@ const rk_command rk_command_plan = {
              "\n"
              "example: reckon plan llama3.1-405b 16384xh100-roce-24k -b 2048",
     .calculon = &calculon_plan,
-    .is_shared = true,
-    .size = sizeof(rk_request),
     .init = init_reckon,
-    .complete = complete_reckon,
-    .run = run_reckon,
 };

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon run`: days, failures, checkpoints, money and energy of a whole training run. */
-#include "command/clusters.h"
+#include "command/run_options.h"
 
+#include "answer/run_answer.h"
 #include "base/error.h"
-#include "base/text.h"
-#include "base/units.h"
 #include "command/commands.h"
+#include "command/option_groups.h"
+#include "command/with_inputs.h"
 #include "io/json.h"
-#include "request/launch_flags.h"
-#include "request/launch_options.h"
-#include "run/stragglers.h"
-#include "work/parallel.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +18,8 @@
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-#define PLACE(member) offsetof(rk_run_args, member)
+#define PLACE(member) offsetof(rk_run_options, question.member)
+#define TEXT(member)  offsetof(rk_run_options, member)
 #define NUMBER(min_, above_, name_, member, unit, ...)                                             \
     {                                                                                              \
         .name = name_, .type = RK_OPTION_REAL, .offset = PLACE(member), .min = min_,               \
@@ -44,11 +41,11 @@ static const rk_option run_options[] = {
     ABOVE("loss", loss, "X",
           "target loss, nats per token, in place of --tokens; a scaling law gives the tokens"),
     {.name = "phases",
-     .offset = PLACE(phases),
+     .offset = TEXT(phases),
      .value = "SEQ:TOKENS[:BATCH],...",
      .help = "phases with their own sequence length and batch, such as 8k:15T,128k:100G:128"},
     {.name = "batch-ramp",
-     .offset = PLACE(batch_ramp),
+     .offset = TEXT(batch_ramp),
      .value = "BATCH:TOKENS[:STEPS]",
      .help = "raise the batch from BATCH sequences to --global-batch over the first TOKENS, in "
              "equal steps, such as 256:250G:8"},
@@ -67,7 +64,7 @@ static const rk_option run_options[] = {
      .help = "assume this MFU, such as 40% or 0.4, instead of estimating it"},
     ABOVE("step-time", step_s, "SECONDS", "assume this step time instead of estimating it"),
     {.name = "deadline",
-     .offset = PLACE(deadline),
+     .offset = TEXT(deadline),
      .value = "DAYS",
      .group = "Which cluster",
      .common = true,
@@ -75,7 +72,7 @@ static const rk_option run_options[] = {
     ABOVE("budget", budget, "X", "find the clusters that cost at most this, such as 10M",
           .common = true),
     {.name = "max-power",
-     .offset = PLACE(max_power),
+     .offset = TEXT(max_power),
      .value = "WATTS",
      .help = "find the clusters that draw at most this, building included, such as 20MW"},
     NAMED("reliability", reliability, "reliability",
@@ -92,7 +89,7 @@ static const rk_option run_options[] = {
     REAL("silent-corruption", silent, "MINUTES",
          "training until wrong results are noticed, and lost; default: from --reliability"),
     {.name = "maintenance",
-     .offset = PLACE(maintenance),
+     .offset = TEXT(maintenance),
      .value = "HOURS:DAYS",
      .help = "maintenance windows: how long, and how many days from one to the next, such as 4:30"},
     {.name = "spares",
@@ -106,7 +103,7 @@ static const rk_option run_options[] = {
     NUMBER(1, false, "barriers", barriers, "N",
            "synchronizations per step over which --stragglers are spread; default: 1"),
     {.name = "slow-devices",
-     .offset = PLACE(slow_devices),
+     .offset = TEXT(slow_devices),
      .value = "PERCENT:PERCENT",
      .help = "share of permanently slow accelerators, and their slowdown, such as 0.5:10"},
     ABOVE("storage", storage, "GB/s",
@@ -145,7 +142,7 @@ static const rk_option run_options[] = {
      .help = "seed of the simulation; default: 1"},
     {.name = "timeline",
      .writes = true,
-     .offset = PLACE(timeline),
+     .offset = TEXT(timeline),
      .value = "FILE.csv",
      .help = "write progress and interruptions of the median run"},
     NAMED("prices", prices, "prices", "prices of hours, power and carbon; default: none",
@@ -164,104 +161,123 @@ static const rk_option run_options[] = {
     RK_OPTIONS_OF_SEARCH,
 };
 
-bool rk_run_is_question(const rk_run_args *args)
-{
-    return args->deadline || args->budget > 0 || args->max_power;
-}
-
 /* ---- the command --------------------------------------------------------------------------- */
 
 static void init_run(void *arguments)
 {
-    rk_run_args *args = arguments;
-    rk_request_init(&args->request);
-    args->failures = args->restart = args->price = args->carbon = NOT_GIVEN;
-    args->start = args->silent = args->idle_power = NOT_GIVEN;
-    args->barriers = 1;
-    args->simulated = RK_RUN_SIMULATED;
-    args->seed = 1;
-    args->life = RK_RUN_LIFE_YEARS;
-    args->spares = -1;
+    rk_run_question *question = &((rk_run_options *)arguments)->question;
+    rk_request_init(&question->request);
+    question->failures = question->restart = question->price = question->carbon = NOT_GIVEN;
+    question->start = question->silent = question->idle_power = NOT_GIVEN;
+    question->barriers = 1;
+    question->simulated = RK_RUN_SIMULATED;
+    question->seed = 1;
+    question->life = RK_RUN_LIFE_YEARS;
+    question->spares = -1;
 }
 
 /* A question that searches the number of accelerators, and gives it. */
-static rk_status fail_counted(const rk_run_args *args, rk_error *err)
+static rk_status fail_counted(const rk_run_question *question, rk_error *err)
 {
-    const char *option = args->deadline ? "deadline" : args->budget > 0 ? "budget" : "max-power";
-    const int64_t nodes = args->request.nodes;
-    const char *system = args->request.system;
+    const char *option = question->deadline > 0 ? "deadline"
+                         : question->budget > 0 ? "budget"
+                                                : "max-power";
+    const int64_t nodes = question->request.nodes;
+    const char *system = question->request.system;
     char most[RK_COMMAS_SIZE] = "N";
     if (!nodes) {
-        (void)snprintf(most, sizeof(most), "%" PRId64, args->request.accelerators);
+        (void)snprintf(most, sizeof(most), "%" PRId64, question->request.accelerators);
     }
     return rk_fail(err, RK_ERR_INVALID,
                    "--%s searches the number of accelerators: leave out the %" PRId64
                    " %s, or set a limit as in --system %.100s:%s; without --%s the answer is about "
                    "them",
-                   option, nodes ? nodes : args->request.accelerators,
+                   option, nodes ? nodes : question->request.accelerators,
                    nodes ? "nodes" : "accelerators",
                    rk_json_is_text(system) || strchr(system, ':') ? "NAME" : system, most, option);
 }
 
+/* Refuses options that exclude each other. */
+static rk_status check_options(const rk_run_options *options, rk_error *err)
+{
+    const rk_run_question *q = &options->question;
+    const bool cluster = options->deadline || q->budget > 0 || options->max_power;
+    const int lengths =
+        (q->tokens > 0) + (q->steps > 0) + (q->loss > 0) + (options->phases != NULL);
+    const struct {
+        bool both;
+        const char *message;
+    } refused[] = {
+        {lengths == 0, "--tokens is missing; --steps, --loss or --phases take its place"},
+        {lengths > 1, "--tokens, --steps, --loss and --phases exclude each other"},
+        {q->price >= 0 && q->purchase > 0, "--price and --purchase exclude each other"},
+        {options->phases && cluster,
+         "--phases needs a cluster: leave out --deadline, --budget and --max-power"},
+        {options->phases && options->batch_ramp, "--phases and --batch-ramp exclude each other"},
+        {options->phases && q->step_s > 0, "--phases and --step-time exclude each other"},
+        {q->near && q->compare_tiers, "--near-checkpoint and --compare-tiers exclude each other"},
+        {q->mfu > 0 && q->step_s > 0, "--mfu and --step-time exclude each other"},
+    };
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        if (refused[i].both) {
+            return rk_fail(err, RK_ERR_INVALID, "%s", refused[i].message);
+        }
+    }
+    return RK_OK;
+}
+
 static rk_status complete_run(void *arguments, rk_error *err)
 {
-    const rk_run_args *args = arguments;
-    const int given =
-        (args->tokens > 0) + (args->steps > 0) + (args->loss > 0) + (args->phases != NULL);
-    const rk_status status = rk_request_finish(arguments, err);
-    if (!status && given != 1) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       given == 0
-                           ? "--tokens is missing; --steps, --loss or --phases take its place"
-                           : "--tokens, --steps, --loss and --phases exclude each other");
+    rk_run_options *options = arguments;
+    rk_status status = rk_request_finish(arguments, err);
+    status = status ? status : check_options(options, err);
+    return status ? status : rk_run_read_options(options, err);
+}
+
+static rk_status choose_cluster(rk_job *job, const rk_run_question *question, rk_error *err)
+{
+    rk_clusters *c = NULL;
+    rk_status status = RK_OK;
+    if (question->request.accelerators || question->request.nodes) {
+        return fail_counted(question, err);
     }
-    if (!status && args->price >= 0 && args->purchase > 0) {
-        return rk_fail(err, RK_ERR_INVALID, "--price and --purchase exclude each other");
+    if (question->budget > 0 && question->price < 0 && !question->prices) {
+        return rk_fail(err, RK_ERR_INVALID, "--budget needs --price or --prices");
     }
-    if (!status && args->phases && rk_run_is_question(args)) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "--phases needs a cluster: leave out --deadline, "
-                       "--budget and --max-power");
+    c = calloc(1, sizeof(*c));
+    if (!c) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a choice of clusters");
     }
-    if (!status && args->phases && (args->batch_ramp || args->step_s > 0)) {
-        return rk_fail(err, RK_ERR_INVALID, "--phases and --%s exclude each other",
-                       args->batch_ramp ? "batch-ramp" : "step-time");
-    }
-    if (!status && args->near && args->compare_tiers) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "--near-checkpoint and --compare-tiers exclude each other");
-    }
-    if (!status && args->mfu > 0 && args->step_s > 0) {
-        return rk_fail(err, RK_ERR_INVALID, "--mfu and --step-time exclude each other");
-    }
+    c->question = question;
+    status = rk_run_read_systems(question->request.system, c, err);
+    status = status ? status : rk_clusters_find(job, c, err);
+    status = status ? status : rk_clusters_write(job, c, err);
+    rk_job_set_found(job, !status && c->fastest >= 0);
+    free(c);
+    return status;
+}
+
+static rk_status answer(rk_job *job, void *arguments, const rk_inputs *inputs, void *what,
+                        rk_error *err)
+{
+    const rk_run_options *options = arguments;
+    rk_whole_run *run = what;
+    *run = (rk_whole_run){.question = &options->question, .inputs = inputs};
+    rk_status status = rk_run_check_tokens(&options->question, &inputs->model, err);
+    status = status ? status : rk_whole_run_find(job, run, err);
+    status = status ? status : rk_whole_run_write(job, run, options->timeline, err);
+    const rk_answer *best = status ? NULL : rk_plan_best(&run->plan);
+    rk_job_set_found(job, best && best->estimate.fits);
+    rk_plan_clear(&run->plan);
     return status;
 }
 
 static rk_status run_run(rk_job *job, void *arguments, rk_error *err)
 {
-    rk_run_args *args = arguments;
-    if (rk_run_is_question(args)) {
-        const bool counted = args->request.accelerators || args->request.nodes;
-        return counted ? fail_counted(args, err) : rk_run_choose(job, args, err);
-    }
-    struct {
-        rk_inputs inputs;
-        rk_whole_run run;
-    } *all = malloc(sizeof(*all)); /* too large for the stack of a thread */
-    if (!all) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a run");
-    }
-    all->run = (rk_whole_run){.args = args, .inputs = &all->inputs};
-    rk_status status = rk_request_load(&args->request, &all->inputs, err);
-    status = status ? status : rk_run_check_tokens(args, &all->inputs.model, err);
-    status = status ? status : rk_whole_run_find(job, &all->run, err);
-    status = status ? status : rk_whole_run_write(job, &all->run, err);
-    const rk_answer *answer = status ? NULL : rk_found_answer(&all->run.found);
-    rk_job_set_found(job, answer && answer->estimate.fits);
-    rk_found_clear(&all->run.found);
-    rk_inputs_clear(&all->inputs);
-    free(all);
-    return status;
+    const rk_run_options *options = arguments;
+    return rk_run_asks_for_cluster(&options->question)
+               ? choose_cluster(job, &options->question, err)
+               : rk_with_inputs(job, arguments, sizeof(rk_whole_run), answer, err);
 }
 
 const rk_command rk_command_run = {
@@ -269,11 +285,7 @@ const rk_command rk_command_run = {
     .purpose = "Predict a whole run: days, failures, checkpoints, cost and energy",
     .options = run_options,
     .option_count = sizeof(run_options) / sizeof(run_options[0]),
-    .shared = rk_strategy_options,
-    .shared_count = RK_STRATEGY_OPTION_COUNT,
-    .take_launch_flag = rk_request_take_launch_flag,
-    .note_launch_word = rk_request_note_launch_word,
-    .prepare = rk_request_prepare,
+    RK_COMMAND_OF_STRATEGY,
     .notes = RK_NOTES_OF_CHOICES
     "--deadline, --budget and --max-power search the number of accelerators too,\n"
     "so give none; --system may then list several systems, each with a limit:\n"
@@ -283,7 +295,7 @@ const rk_command rk_command_run = {
     "strategy.\n"
     "\n"
     "example: reckon run llama3.1-405b 16384xh100-roce-24k --tokens 15.6T --price 2.5",
-    .size = sizeof(rk_run_args),
+    .size = sizeof(rk_run_options),
     .init = init_run,
     .complete = complete_run,
     .run = run_run,

@@ -1,238 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon timeline`: the timeline of one step, as a trace, a picture or a table. */
-#include "timeline/operations.h"
-
-#include "base/error.h"
-#include "base/text.h"
-#include "base/time_text.h"
-#include "base/units.h"
+#include "answer/timeline_answer.h"
 #include "command/commands.h"
-#include "command/found.h"
-#include "job/output_form.h"
-#include "request/launch_flags.h"
-#include "request/launch_options.h"
-
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { PICTURE_MAX = 100000 }; /* most operations in a picture: more would be too small to see */
+#include "command/option_groups.h"
+#include "command/with_inputs.h"
 
 static const rk_option timeline_options[] = {
     RK_OPTIONS_OF_SEARCH,
     RK_OPTION_COMPLETE,
 };
-
-/* The question and the answer. */
-struct asked {
-    const rk_request *request;
-    const rk_inputs *inputs;
-    rk_found found;
-    rk_timeline timeline;
-};
-
-/* ---- for people ---------------------------------------------------------------------------- */
-
-/*
- * The character for what a rank does at a time: a digit of the microbatch going forward, a letter
- * going back.
- */
-static char letter_at(const rk_timeline *t, size_t *next, size_t past, double time)
-{
-    while (*next < past && t->ops[*next].end <= time) {
-        ++*next;
-    }
-    if (time >= t->pipeline) {
-        return '=';
-    }
-    if (*next == past || t->ops[*next].start > time) {
-        return '.';
-    }
-    const rk_op *op = &t->ops[*next];
-    switch (op->kind) {
-    case RK_OP_FORWARD:
-        return (char)('0' + op->microbatch % 10);
-    case RK_OP_BACKWARD:
-        return (char)('a' + op->microbatch % 26);
-    default:
-        return '*';
-    }
-}
-
-/* One line per rank, one character per interval of time. */
-static void write_letters(FILE *to, const rk_timeline *t, int width)
-{
-    const int columns = width > 30 ? width - 12 : 18;
-    for (int64_t rank = 0; rank < t->strategy->pp; rank++) {
-        size_t next = rk_timeline_first(t, rank);
-        const size_t past = rk_timeline_first(t, rank + 1);
-        (void)fprintf(to, "rank %-5" PRId64, rank);
-        for (int i = 0; i < columns; i++) {
-            (void)fputc(letter_at(t, &next, past, (i + 0.5) / columns * t->step), to);
-        }
-        (void)fputc('\n', to);
-    }
-    (void)fputs("\n0-9 forward of a micro-batch, a-z backward, * weight gradients, . idle,\n"
-                "= after the pipeline\n",
-                to);
-}
-
-/* Seconds of a kind of operation on a rank. */
-static double seconds_of(const rk_timeline *t, int64_t rank, rk_op_kind kind)
-{
-    const size_t past = rk_timeline_first(t, rank + 1);
-    double seconds = 0;
-    for (size_t i = rk_timeline_first(t, rank); i < past; i++) {
-        seconds += t->ops[i].kind == kind ? t->ops[i].end - t->ops[i].start : 0;
-    }
-    return seconds;
-}
-
-static rk_status write_ranks(FILE *to, const rk_timeline *t, rk_table_style style, rk_error *err)
-{
-    const rk_time_unit unit = rk_time_unit_of(t->step);
-    char titles[4][RK_TIME_TITLE_SIZE];
-    const rk_table_column columns[] = {
-        {"rank", RK_ALIGN_LEFT},
-        {rk_time_title("forward", unit, titles[0]), RK_ALIGN_RIGHT},
-        {rk_time_title("backward", unit, titles[1]), RK_ALIGN_RIGHT},
-        {rk_time_title("weights", unit, titles[2]), RK_ALIGN_RIGHT},
-        {rk_time_title("idle", unit, titles[3]), RK_ALIGN_RIGHT},
-        {"idle, %", RK_ALIGN_RIGHT},
-        {"in flight", RK_ALIGN_RIGHT},
-    };
-    rk_table table;
-    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    for (int64_t rank = 0; rank < t->strategy->pp; rank++) {
-        rk_table_cell(&table, "%" PRId64, rank);
-        for (int kind = RK_OP_FORWARD; kind <= RK_OP_WEIGHT; kind++) {
-            rk_table_cell(&table, "%.3f", seconds_of(t, rank, (rk_op_kind)kind) / unit.seconds);
-        }
-        rk_table_cell(&table, "%.3f", t->idle[rank] / unit.seconds);
-        rk_table_cell(&table, "%.2f", 100 * t->idle[rank] / t->pipeline);
-        rk_table_cell(&table, "%.4g", t->in_flight[rank]);
-    }
-    return rk_write_table(to, &table, style, err);
-}
-
-static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
-{
-    const struct asked *asked = what;
-    const rk_answer *answer = rk_found_answer(&asked->found);
-    const rk_timeline *t = &asked->timeline;
-    char time[RK_TIME_TEXT_SIZE], part[RK_TIME_TEXT_SIZE];
-    rk_write_inputs(to, asked->request, asked->inputs);
-    rk_write_found(to, &asked->found);
-    if (!answer) {
-        (void)fputc('\n', to);
-        rk_write_shortage(to, &asked->found.plan);
-        return RK_OK;
-    }
-    rk_write_strategy(to, &answer->strategy);
-    (void)fputc('\n', to);
-    rk_write_label(to, "step");
-    (void)fprintf(to, "%s, of which the pipeline %s\n", rk_time_text(t->step, time),
-                  rk_time_text(t->pipeline, part));
-    rk_write_label(to, "");
-    for (int i = 0; i < t->after_count; i++) {
-        (void)fprintf(to, "%s%s %s", i ? ", " : "then ", t->after[i].name,
-                      rk_time_text(t->after[i].seconds, part));
-    }
-    (void)fputs("\n\n", to);
-    write_letters(to, t, style.width);
-    (void)fputc('\n', to);
-    return write_ranks(to, t, style, err);
-}
-
-/* ---- files --------------------------------------------------------------------------------- */
-
-typedef enum output_form { FORM_TEXT, FORM_TABLE, FORM_TRACE, FORM_PICTURE } output_form;
-
-/* Writes the format of the options, which the extension of the file has chosen. */
-static output_form form_of(const rk_request *request)
-{
-    if (request->json) {
-        return FORM_TRACE;
-    }
-    if (request->csv) {
-        return FORM_TABLE;
-    }
-    return rk_output_form_of(request->output) == RK_OUTPUT_SVG ? FORM_PICTURE : FORM_TEXT;
-}
-
-static rk_status write_file(const rk_job *job, const struct asked *asked, output_form form,
-                            rk_error *err)
-{
-    const rk_timeline *t = &asked->timeline;
-    char title[256], step[RK_TIME_TEXT_SIZE];
-    rk_out *out;
-    if (form == FORM_PICTURE && t->op_count > PICTURE_MAX) {
-        return rk_fail(err, RK_ERR_LIMIT,
-                       "a picture of %zu operations shows nothing, at most %d do; ask for a trace "
-                       "(.json), or give a smaller --global-batch",
-                       t->op_count, PICTURE_MAX);
-    }
-    (void)snprintf(title, sizeof(title),
-                   "%s on %" PRId64 " %s, TP %" PRId64 ", CP %" PRId64 ", PP %" PRId64
-                   ", DP %" PRId64 ", %s: %s per step",
-                   asked->inputs->model.name, rk_strategy_ranks(t->strategy),
-                   asked->inputs->system.accelerator.name, t->strategy->tp, t->strategy->cp,
-                   t->strategy->pp, t->strategy->dp, rk_schedule_names[t->strategy->schedule],
-                   rk_time_text(t->step, step));
-    const rk_status status = rk_job_open(job, asked->request->output, &out, err);
-    if (status) {
-        return status;
-    }
-    if (form == FORM_PICTURE) {
-        rk_timeline_write_picture(t, title, out);
-    } else if (form == FORM_TRACE) {
-        rk_timeline_write_trace(t, title, out);
-    } else {
-        rk_timeline_write_table(t, out);
-    }
-    return rk_out_close(out, err);
-}
-
-static void write_missing(rk_json_writer *writer, const void *what)
-{
-    const struct asked *asked = what;
-    rk_found_write_json(writer, &asked->found);
-    rk_json_flag(writer, "fits", false);
-    rk_shortage_write_json(writer, &asked->found.plan);
-}
-
-/* Nothing fits: what is missing as a JSON document, and neither pictures nor tables. */
-static rk_status write_nothing(const rk_job *job, const struct asked *asked, output_form form,
-                               rk_error *err)
-{
-    const rk_request *request = asked->request;
-    if (form != FORM_TRACE) {
-        rk_remark_no_file(job, form == FORM_PICTURE ? "picture" : "table",
-                          request->output ? "output" : "csv");
-        return RK_OK;
-    }
-    rk_job_remark(job, "no strategy fits, so there is no trace; the JSON document says what is "
-                       "missing");
-    return rk_write_document(job, request, asked->inputs, write_missing, asked, err);
-}
-
-static rk_status write_answer(const rk_job *job, const struct asked *asked, rk_error *err)
-{
-    const output_form form = form_of(asked->request);
-    const rk_answer *answer = rk_found_answer(&asked->found);
-    if (form == FORM_TEXT) {
-        return rk_job_print(job, asked->request->output, write_text, asked, err);
-    }
-    if (!answer) {
-        return write_nothing(job, asked, form, err);
-    }
-    if (!answer->estimate.fits) {
-        rk_job_remark(job, "the strategy does not fit: stage %" PRId64 " needs %.2f GiB of %.2f",
-                      answer->estimate.worst_stage, answer->estimate.memory.total / GIB,
-                      answer->estimate.usable / GIB);
-    }
-    return write_file(job, asked, form, err);
-}
 
 static void init_request(void *arguments)
 {
@@ -241,33 +17,28 @@ static void init_request(void *arguments)
     request->pictures = true;
 }
 
+static rk_status answer(rk_job *job, void *arguments, const rk_inputs *inputs, void *what,
+                        rk_error *err)
+{
+    rk_timeline_answer *drawn = what;
+    drawn->request = arguments;
+    drawn->inputs = inputs;
+    rk_status status = rk_plan_find(job, arguments, inputs, &drawn->plan, err);
+    const rk_answer *best = status ? NULL : rk_plan_best(&drawn->plan);
+    if (best) {
+        status = rk_timeline_fill(&inputs->model, &inputs->system, &inputs->software.stack,
+                                  &best->strategy, &best->estimate, &drawn->timeline, err);
+    }
+    status = status ? status : rk_timeline_write(job, drawn, err);
+    rk_job_set_found(job, best && best->estimate.fits);
+    rk_timeline_clear(&drawn->timeline);
+    rk_plan_clear(&drawn->plan);
+    return status;
+}
+
 static rk_status run_timeline(rk_job *job, void *arguments, rk_error *err)
 {
-    const rk_request *request = arguments;
-    struct {
-        rk_inputs inputs;
-        struct asked asked;
-    } *all = malloc(sizeof(*all)); /* too large for the stack of a thread */
-    if (!all) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an answer");
-    }
-    rk_inputs *inputs = &all->inputs;
-    struct asked *asked = &all->asked;
-    *asked = (struct asked){.request = request, .inputs = inputs};
-    rk_status status = rk_request_load(request, inputs, err);
-    status = status ? status : rk_found_fill(job, request, inputs, &asked->found, err);
-    const rk_answer *answer = status ? NULL : rk_found_answer(&asked->found);
-    if (answer) {
-        status = rk_timeline_fill(&inputs->model, &inputs->system, &inputs->software.stack,
-                                  &answer->strategy, &answer->estimate, &asked->timeline, err);
-    }
-    status = status ? status : write_answer(job, asked, err);
-    rk_job_set_found(job, answer && answer->estimate.fits);
-    rk_timeline_clear(&asked->timeline);
-    rk_found_clear(&asked->found);
-    rk_inputs_clear(inputs);
-    free(all);
-    return status;
+    return rk_with_inputs(job, arguments, sizeof(rk_timeline_answer), answer, err);
 }
 
 const rk_command rk_command_timeline = {
@@ -275,11 +46,7 @@ const rk_command rk_command_timeline = {
     .purpose = "Draw the timeline of a step: picture, Perfetto trace, or table",
     .options = timeline_options,
     .option_count = sizeof(timeline_options) / sizeof(timeline_options[0]),
-    .shared = rk_strategy_options,
-    .shared_count = RK_STRATEGY_OPTION_COUNT,
-    .take_launch_flag = rk_request_take_launch_flag,
-    .note_launch_word = rk_request_note_launch_word,
-    .prepare = rk_request_prepare,
+    RK_COMMAND_OF_STRATEGY,
     .notes = "The ending of the file selects the format: .json a trace for Perfetto, .svg a\n"
              "picture, .csv a table of all operations. Without --output, a sketch in "
              "letters.\n" RK_NOTES_OF_CHOICES

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon validate`: compares measured runs with predictions. */
-#include "command/validate.h"
+#include "answer/validate_answer.h"
 
 #include "base/error.h"
 #include "command/commands.h"
-#include "command/whole_runs.h"
 #include "io/json.h"
 #include "job/output_form.h"
 #include "request/case_options.h"
@@ -13,8 +12,6 @@
 #include <string.h>
 
 #define PLACE(field) offsetof(rk_validate_request, field)
-
-static const char *const split_names[] = {"fit", "check", NULL};
 
 static const rk_option validate_options[] = {
     {.name = "runs",
@@ -25,7 +22,7 @@ static const rk_option validate_options[] = {
     {.name = "split",
      .type = RK_OPTION_CHOICE,
      .offset = PLACE(split),
-     .choices = split_names,
+     .choices = rk_split_names,
      .help = "only rows of this split; the null model is still fitted to split fit"},
     {.name = "only",
      .offset = PLACE(only),
@@ -84,20 +81,6 @@ static const rk_option validate_options[] = {
      .help = "write to a file instead of standard output"},
 };
 
-rk_status rk_validation_add(rk_validation *v, const rk_run_table *table, rk_error *err)
-{
-    if (v->table_count == RK_VALIDATION_TABLES) {
-        return rk_fail(err, RK_ERR_INVALID, "at most %d tables are compared at once",
-                       RK_VALIDATION_TABLES);
-    }
-    const rk_status status = rk_run_table_check(table, err);
-    if (status) {
-        return status;
-    }
-    v->tables[v->table_count] = *table;
-    return rk_run_sources_add(&v->sources, &v->tables[v->table_count++], err);
-}
-
 static rk_status load_table(const char *name, rk_validation *v, rk_error *err)
 {
     rk_run_table table;
@@ -144,39 +127,6 @@ static rk_status write_residuals(const rk_validation *v, rk_error *err)
         rk_residuals_clear(&residuals);
     }
     return status;
-}
-
-static rk_status set_intervals(rk_validation *v, rk_error *err)
-{
-    rk_residuals residuals;
-    if (!v->request->intervals) {
-        return rk_compare_intervals(&v->comparison, &rk_residuals_built_in, err);
-    }
-    rk_status status = rk_residuals_load(v->request->intervals, &residuals, err);
-    if (!status) {
-        status = rk_compare_intervals(&v->comparison, &residuals, err);
-        rk_residuals_clear(&residuals);
-    }
-    return status;
-}
-
-rk_status rk_validation_compare(rk_validation *v, rk_error *err)
-{
-    const rk_validate_request *request = v->request;
-    const rk_selection selection = {
-        .split = request->split < 0 ? NULL : split_names[request->split], .only = request->only};
-    rk_dimension by[RK_DIMENSION_COUNT];
-    size_t by_count = 0;
-    for (unsigned i = 0; i < RK_DIMENSION_COUNT; i++) {
-        if (request->by >> i & 1) {
-            by[by_count++] = (rk_dimension)i;
-        }
-    }
-    rk_status status =
-        rk_compare_runs(&v->sources, v->tables, v->table_count, &selection, &v->comparison, err);
-    status = status ? status : set_intervals(v, err);
-    status = status ? status : rk_score_groups(&v->comparison, NULL, 0, &v->all, err);
-    return status ? status : rk_score_groups(&v->comparison, by, by_count, &v->by, err);
 }
 
 static rk_status write_answer(const rk_job *job, const rk_validation *v, rk_error *err)
@@ -294,14 +244,6 @@ static rk_status check_request(void *arguments, rk_error *err)
                : RK_OK;
 }
 
-void rk_validation_clear(rk_validation *v)
-{
-    rk_grouping_clear(&v->all);
-    rk_grouping_clear(&v->by);
-    rk_comparison_clear(&v->comparison);
-    rk_run_sources_clear(&v->sources);
-}
-
 static void free_validation(rk_validation *v)
 {
     rk_validation_clear(v);
@@ -316,7 +258,7 @@ static rk_status run_validate(rk_job *job, void *arguments, rk_error *err)
     const rk_validate_request *request = arguments;
     if (request->whole) {
         bool found = false;
-        const rk_status status = rk_whole_runs_write(job, request, &found, err);
+        const rk_status status = rk_published_write(job, request, &found, err);
         rk_job_set_found(job, found);
         return status;
     }

@@ -380,25 +380,6 @@ rk_status rk_estimate_with(const rk_cost_table *table, const rk_strategy *strate
     return status;
 }
 
-rk_status rk_estimate_play(const rk_cost_table *table, const rk_strategy *strategy,
-                           rk_flop_convention convention, rk_estimate *estimate,
-                           rk_stage_memory *stages, rk_error *err)
-{
-    rk_makespans *makespans;
-    rk_status status = rk_makespans_new(&makespans, err);
-    if (!status) {
-        status = rk_estimate_table(table, strategy, convention, makespans, estimate, stages, err);
-    }
-    rk_makespans_free(makespans);
-    return status;
-}
-
-rk_status rk_estimate_combine(const rk_cost_table *table, const rk_strategy *strategy,
-                              rk_flop_convention convention, rk_estimate *estimate)
-{
-    return rk_estimate_play(table, strategy, convention, estimate, NULL, NULL);
-}
-
 /* A filled table, which the caller frees; NULL: no memory. */
 static rk_cost_table *new_table(const rk_model *model, const rk_system *system,
                                 const rk_stack *stack, const rk_strategy *strategy, rk_error *err)
@@ -412,38 +393,19 @@ static rk_cost_table *new_table(const rk_model *model, const rk_system *system,
     return table;
 }
 
-rk_status rk_estimate_exact(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                            const rk_strategy *strategy, rk_flop_convention convention,
+rk_status rk_estimate_exact(const rk_setting *setting, const rk_strategy *strategy,
                             rk_estimate *estimate, rk_stage_memory *stages, rk_error *err)
 {
-    return rk_estimate_kept(model, system, stack, strategy, convention, NULL, estimate, stages,
-                            err);
-}
-
-rk_status rk_estimate_again(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                            const rk_strategy *strategy, rk_flop_convention convention,
-                            rk_makespans *makespans, rk_estimate *estimate, rk_error *err)
-{
-    rk_cost_table *table = new_table(model, system, stack, strategy, err);
-    const rk_status status =
-        table ? rk_estimate_table(table, strategy, convention, makespans, estimate, NULL, err)
-              : RK_ERR_MEMORY;
-    free(table);
-    return status;
-}
-
-rk_status rk_estimate_kept(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                           const rk_strategy *strategy, rk_flop_convention convention,
-                           rk_makespans_store *store, rk_estimate *estimate,
-                           rk_stage_memory *stages, rk_error *err)
-{
     rk_makespans *makespans = NULL;
-    rk_cost_table *table = new_table(model, system, stack, strategy, err);
-    rk_status status = table ? rk_makespans_take(store, &makespans, err) : RK_ERR_MEMORY;
+    rk_cost_table *table =
+        new_table(setting->model, setting->system, setting->stack, strategy, err);
+    rk_status status =
+        table ? rk_makespans_take(setting->makespans, &makespans, err) : RK_ERR_MEMORY;
     if (!status) {
-        status = rk_estimate_table(table, strategy, convention, makespans, estimate, stages, err);
+        status = rk_estimate_table(table, strategy, setting->convention, makespans, estimate,
+                                   stages, err);
     }
-    rk_makespans_put(store, makespans);
+    rk_makespans_put(setting->makespans, makespans);
     free(table);
     return status;
 }
@@ -452,7 +414,9 @@ rk_status rk_estimate_step(const rk_model *model, const rk_system *system, const
                            const rk_strategy *strategy, rk_flop_convention convention,
                            rk_estimate *estimate)
 {
-    return rk_estimate_exact(model, system, stack, strategy, convention, estimate, NULL, NULL);
+    const rk_setting setting = {
+        .model = model, .system = system, .stack = stack, .convention = convention};
+    return rk_estimate_exact(&setting, strategy, estimate, NULL, NULL);
 }
 
 rk_status rk_estimate_closed(const rk_model *model, const rk_system *system, const rk_stack *stack,

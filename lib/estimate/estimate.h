@@ -6,6 +6,7 @@
 #ifndef RK_ESTIMATE_ESTIMATE_H
 #define RK_ESTIMATE_ESTIMATE_H
 
+#include "framework/framework.h"
 #include "layer/layer.h"
 #include "schedule/schedule.h"
 
@@ -87,28 +88,19 @@ rk_status rk_estimate_table(const rk_cost_table *table, const rk_strategy *strat
                             rk_flop_convention convention, rk_makespans *makespans,
                             rk_estimate *estimate, rk_stage_memory *stages, rk_error *err);
 
-/* The same of one strategy alone. */
-rk_status rk_estimate_play(const rk_cost_table *table, const rk_strategy *strategy,
-                           rk_flop_convention convention, rk_estimate *estimate,
-                           rk_stage_memory *stages, rk_error *err);
-rk_status rk_estimate_combine(const rk_cost_table *table, const rk_strategy *strategy,
-                              rk_flop_convention convention, rk_estimate *estimate);
+/* What a strategy is estimated for. */
+typedef struct rk_setting {
+    const rk_model *model;
+    const rk_system *system;
+    const rk_stack *stack;
+    rk_framework framework; /* decides what is legal */
+    rk_flop_convention convention;
+    rk_makespans_store *makespans; /* for estimates one after the other; NULL: none is kept */
+} rk_setting;
 
-/* The same from the documents. */
-rk_status rk_estimate_exact(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                            const rk_strategy *strategy, rk_flop_convention convention,
+/* The same from documents, whose table is filled for this strategy alone. */
+rk_status rk_estimate_exact(const rk_setting *setting, const rk_strategy *strategy,
                             rk_estimate *estimate, rk_stage_memory *stages, rk_error *err);
-
-/* The same without stages for one of many strategies, which share the scratch of makespans. */
-rk_status rk_estimate_again(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                            const rk_strategy *strategy, rk_flop_convention convention,
-                            rk_makespans *makespans, rk_estimate *estimate, rk_error *err);
-
-/* rk_estimate_exact with the orders of schedules that a store keeps. */
-rk_status rk_estimate_kept(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                           const rk_strategy *strategy, rk_flop_convention convention,
-                           rk_makespans_store *store, rk_estimate *estimate,
-                           rk_stage_memory *stages, rk_error *err);
 
 /* rk_estimate_exact without what few ask for. */
 rk_status rk_estimate_step(const rk_model *model, const rk_system *system, const rk_stack *stack,

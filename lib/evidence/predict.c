@@ -120,8 +120,11 @@ rk_status rk_run_predict_exact(const rk_run_sources *sources, const rk_run_case 
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory to predict a run");
     }
     choose(sources, run, system, stack, &d);
-    const rk_status status = rk_estimate_exact(&run->model, d.system, d.stack, &strategy,
-                                               RK_FLOPS_MEGATRON, &out->estimate, stages, err);
+    const rk_setting setting = {.model = &run->model,
+                                .system = d.system,
+                                .stack = d.stack,
+                                .convention = RK_FLOPS_MEGATRON};
+    const rk_status status = rk_estimate_exact(&setting, &strategy, &out->estimate, stages, err);
     if (!status) {
         finish(run, run->first_stage ? &stages[0] : &out->estimate.memory, out);
     }

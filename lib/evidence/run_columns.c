@@ -46,9 +46,15 @@ static bool is_known(const char *name)
     return name[0] == '\0'; /* a column that a spreadsheet leaves empty */
 }
 
-bool rk_run_column_ignored(const rk_run_table *table, size_t place)
+const char *rk_run_column_ignored(const rk_run_table *table, size_t *place)
 {
-    return !is_known(table->cells[place]);
+    while (*place < table->columns) {
+        const char *name = table->cells[(*place)++];
+        if (!is_known(name)) {
+            return name;
+        }
+    }
+    return NULL;
 }
 
 /* Whether `name` is two words or more, joined by _, that follow one another in `column`. */

@@ -183,8 +183,8 @@ rk_status rk_run_number(const rk_run_table *table, size_t row, rk_run_column col
  */
 rk_status rk_run_table_check(const rk_run_table *table, rk_error *err);
 
-/* Whether no column means the column at `place` of the header. */
-bool rk_run_column_ignored(const rk_run_table *table, size_t place);
+/* The next column of the header from `place` on that means nothing; moves *place; NULL: none. */
+const char *rk_run_column_ignored(const rk_run_table *table, size_t *place);
 
 /* Whether the table has a column of outcomes. */
 #define RK_RUN_MEASURES                                                                            \

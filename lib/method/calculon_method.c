@@ -2,7 +2,7 @@
 /* The Calculon method. */
 #include "base/error.h"
 #include "calculon/calculon_docs.h"
-#include "calculon/calculon_write.h"
+#include "method/calculon_answer.h"
 #include "method/calculon_columns.h"
 #include "method/calculon_request.h"
 #include "method/calculon_shortage.h"
@@ -62,6 +62,39 @@ static rk_status read_space(rk_problem *problem, const void *request, bool searc
         .mbs_break = r->mbs_break,
     };
     return RK_OK;
+}
+
+static rk_request_view view(const void *request)
+{
+    const rk_calculon_request *r = request;
+    return (rk_request_view){.model = r->model,
+                             .system = r->system,
+                             .threads = r->threads,
+                             .top = (size_t)r->top,
+                             .kind = r->bounded ? RK_SEARCH_BOUNDED : RK_SEARCH_ANY,
+                             .json = r->json,
+                             .csv = r->csv,
+                             .output = r->output};
+}
+
+static int64_t *requested_accelerators(void *request)
+{
+    return &((rk_calculon_request *)request)->processors;
+}
+
+static int64_t batch(const rk_problem *problem)
+{
+    return problem->calculon.space.max_batch_size;
+}
+
+static int64_t seq(const rk_problem *problem)
+{
+    return problem->calculon.app.seq_size;
+}
+
+static void set_seq(rk_problem *problem, int64_t tokens)
+{
+    problem->calculon.app.seq_size = tokens;
 }
 
 /* ---- searches ------------------------------------------------------------------------------ */
@@ -267,6 +300,11 @@ static void write_json(rk_json_writer *writer, const rk_candidate *candidate)
     rk_calculon_write_exe(writer, &candidate->exe);
 }
 
+static const char *strategy_words(const rk_candidate *candidate, char out[RK_WORDS_SIZE])
+{
+    return rk_describe_exe(&candidate->exe, out);
+}
+
 static void degree_values(const rk_candidate *candidate, int64_t values[RK_DEGREE_MAX])
 {
     values[0] = candidate->exe.tensor_par;
@@ -302,8 +340,18 @@ const rk_method rk_method_calculon = {
     .candidate_size = offsetof(rk_candidate, exe) + sizeof(rk_calculon_exe),
     .degrees = {{"tensor_par", "TP", true}, {"pipeline_par", "PP", true}, {"data_par", "DP", true}},
     .degree_count = 3,
+    .accelerators_option = "processors",
+    .shape_key = "application",
+    .efficiency_note =
+        "efficiency: FLOP of all layers, recompute left out, over time and matrix peak\n",
+    .tells_wall = true,
     .load = load,
     .space = read_space,
+    .view = view,
+    .requested_accelerators = requested_accelerators,
+    .batch = batch,
+    .seq = seq,
+    .set_seq = set_seq,
     .count = count_strategies,
     .search = search,
     .bound = bound,
@@ -326,6 +374,18 @@ const rk_method rk_method_calculon = {
     .row_count = RK_CALCULON_ROWS,
     .row_label = rk_calculon_row_label,
     .describe = rk_calculon_describe,
+    .predict = rk_calculon_predict,
+    .write_documents = rk_calculon_write_documents,
+    .write_machine = rk_calculon_write_machine,
+    .write_run = rk_calculon_write_run,
+    .write_request_json = rk_calculon_write_request_json,
+    .write_best = rk_calculon_write_best,
+    .write_missing = rk_calculon_write_missing,
+    .write_best_json = rk_calculon_write_best_json,
+    .write_missing_json = rk_calculon_write_missing_json,
+    .write_strategies_json = rk_calculon_write_strategies_json,
+    .write_csv = rk_calculon_write_csv,
+    .strategy_words = strategy_words,
     .changes = changes,
     .write_json = write_json,
     .degree_values = degree_values,

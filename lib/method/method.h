@@ -9,16 +9,19 @@
 
 #include "io/document.h"
 #include "io/json_write.h"
+#include "io/out.h"
 #include "io/value.h"
 #include "method/numbers.h"
 #include "reckon/team.h"
 #include "report/describe.h"
+#include "report/table.h"
 #include "request/request.h"
 #include "search/plan.h"
 #include "search/reasons.h"
 #include "strategy/strategy_fields.h"
 
 typedef struct rk_method rk_method;
+typedef struct rk_question rk_question; /* method/question.h */
 
 /*
  * A model on a system, and the strategies to choose from.  Copies are shallow: what the documents
@@ -106,6 +109,26 @@ typedef struct rk_degree {
     bool basic;        /* one of tensor, pipeline and data parallelism */
 } rk_degree;
 
+/* How a space is searched. */
+typedef enum rk_search_kind {
+    RK_SEARCH_ANY, /* by bounds where they pay, see rk_method.bounds_pay_from */
+    RK_SEARCH_EXHAUSTIVE,
+    RK_SEARCH_BOUNDED,
+} rk_search_kind;
+
+/* What every request says, whatever its method. */
+typedef struct rk_request_view {
+    const char *model, *system; /* catalogue names or files; a model may be NULL */
+    int64_t threads;
+    size_t top; /* to show */
+    rk_search_kind kind;
+    bool json, csv;
+    const char *output; /* file, or "-" */
+} rk_request_view;
+
+/* Parts of rk_method.write_run. */
+enum { RK_SAYS_ACCELERATORS = 1, RK_SAYS_SEQ = 2 };
+
 #define RK_DEGREE_MAX         5
 #define RK_METHOD_COUNTS      3
 #define RK_METHOD_COLUMN_SIZE 64
@@ -130,6 +153,10 @@ struct rk_method {
     size_t text_size;         /* bytes that the texts of `values` may take */
     rk_degree degrees[RK_DEGREE_MAX];
     size_t degree_count;
+    const char *accelerators_option; /* "processors" */
+    const char *shape_key;           /* of the sizes of a model in documents */
+    const char *efficiency_note;     /* what efficiency is, a line; "" */
+    bool tells_wall;                 /* answers have the wall time of a search */
 
     /* ---- the problem, from what is asked ---- */
 
@@ -149,6 +176,20 @@ struct rk_method {
      * follows from it for them; of a `search`, the strategies that it leaves open.
      */
     rk_status (*space)(rk_problem *problem, const void *request, bool search, rk_error *err);
+
+    rk_request_view (*view)(const void *request);
+
+    /* The number of accelerators in a request. */
+    int64_t *(*requested_accelerators)(void *request);
+
+    /* Lets the search offload whatever the request does not forbid; NULL: it always does. */
+    void (*allow_offload)(rk_problem *problem, const void *request);
+
+    /* Sequences of a step, at most; tokens of one, which can be set where the request names no
+       model (else NULL). */
+    int64_t (*batch)(const rk_problem *problem);
+    int64_t (*seq)(const rk_problem *problem);
+    void (*set_seq)(rk_problem *problem, int64_t seq);
 
     /* ---- strategies ---- */
 
@@ -232,6 +273,34 @@ struct rk_method {
     /* Whether the row is shown for these candidates; NULL: always. */
     bool (*row_tells)(const rk_problem *problem, const rk_candidate *candidates, size_t count,
                       size_t row);
+
+    /* ---- a question and its answer, see method/question.h ---- */
+
+    /* Predicts the strategies of the ranking in full. */
+    rk_status (*predict)(rk_question *question, rk_error *err);
+
+    /* The question: its documents; all but the model; and the line "run", with parts. */
+    void (*write_documents)(FILE *to, const rk_question *question);
+    void (*write_machine)(FILE *to, const rk_question *question);
+    void (*write_run)(FILE *to, const rk_question *question, unsigned parts);
+    void (*write_request_json)(rk_json_writer *writer, const rk_question *question);
+
+    /*
+     * The answer of `plan`: which choices were searched (or NULL), what is said of the best
+     * strategy, or what is missing where none fits; and all strategies.
+     */
+    void (*write_choices)(FILE *to, const rk_question *question);
+    rk_status (*write_best)(FILE *to, const rk_question *question, rk_table_style style,
+                            rk_error *err);
+    void (*write_missing)(FILE *to, const rk_question *question);
+    void (*write_best_json)(rk_json_writer *writer, const rk_question *question);
+    void (*write_missing_json)(rk_json_writer *writer, const rk_question *question);
+    void (*write_strategies_json)(rk_json_writer *writer, const rk_question *question);
+    void (*write_csv)(rk_out *out, const rk_question *question);
+
+    /* A strategy on one line; if this is NULL, on several. */
+    const char *(*strategy_words)(const rk_candidate *candidate, char out[RK_WORDS_SIZE]);
+    void (*write_strategy)(FILE *to, const rk_candidate *candidate);
 
     /* ---- a strategy in words ---- */
 

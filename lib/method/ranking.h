@@ -5,13 +5,6 @@
 
 #include "method/method.h"
 
-/* How the space is searched. */
-typedef enum rk_search_kind {
-    RK_SEARCH_ANY, /* by bounds where they pay, see rk_method.bounds_pay_from */
-    RK_SEARCH_EXHAUSTIVE,
-    RK_SEARCH_BOUNDED,
-} rk_search_kind;
-
 #define RK_ALTERNATIVE_KINDS 8
 
 typedef struct rk_ranking {

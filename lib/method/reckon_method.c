@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "layer/model_load.h"
+#include "method/reckon_answer.h"
 #include "method/reckon_candidate.h"
 #include "method/reckon_shortage.h"
 #include "method/reshape.h"
@@ -105,6 +106,41 @@ static rk_status read_space(rk_problem *problem, const void *request, bool searc
     return status || !search ? status : rk_request_space(r, inputs, &problem->reckon.space, err);
 }
 
+static rk_request_view view(const void *request)
+{
+    const rk_request *r = request;
+    return (rk_request_view){.model = r->model,
+                             .system = r->system,
+                             .threads = r->threads,
+                             .top = (size_t)r->top,
+                             .kind = rk_plan_kind(r),
+                             .json = r->json,
+                             .csv = r->csv,
+                             .output = r->output};
+}
+
+static int64_t *requested_accelerators(void *request)
+{
+    return &((rk_request *)request)->accelerators;
+}
+
+static void allow_offload(rk_problem *problem, const void *request)
+{
+    if (!((const rk_request *)request)->offloads) {
+        problem->reckon.space.offloads = RK_PLAN_ALL_OFFLOADS;
+    }
+}
+
+static int64_t batch(const rk_problem *problem)
+{
+    return problem->reckon.space.global_batch;
+}
+
+static int64_t seq(const rk_problem *problem)
+{
+    return problem->reckon.space.base.seq;
+}
+
 /* ---- searches ------------------------------------------------------------------------------ */
 
 static rk_status count_strategies(const rk_problem *problem, uint64_t *strategies, rk_error *err)
@@ -184,10 +220,9 @@ static rk_status bound(const rk_problem *problem, const rk_search_control *contr
 static rk_status evaluate(const rk_problem *problem, rk_candidate *candidate, rk_error *err)
 {
     rk_planned planned = {.strategy = candidate->strategy, .index = candidate->index};
+    const rk_setting setting = rk_setting_of(&problem->reckon.inputs);
     const rk_status status =
-        rk_estimate_exact(&problem->reckon.inputs.model, &problem->reckon.inputs.system,
-                          &problem->reckon.inputs.software.stack, &planned.strategy,
-                          problem->reckon.space.convention, &planned.estimate, NULL, err);
+        rk_estimate_exact(&setting, &planned.strategy, &planned.estimate, NULL, err);
     if (!status) {
         *candidate = rk_reckon_candidate(problem, &planned);
     }
@@ -299,6 +334,11 @@ static void write_json(rk_json_writer *writer, const rk_candidate *candidate)
     rk_strategy_write_json(writer, &candidate->strategy);
 }
 
+static void write_strategy(FILE *to, const rk_candidate *candidate)
+{
+    rk_write_strategy(to, &candidate->strategy);
+}
+
 static void degree_values(const rk_candidate *candidate, int64_t values[RK_DEGREE_MAX])
 {
     const rk_strategy *s = &candidate->strategy;
@@ -344,9 +384,17 @@ const rk_method rk_method_reckon = {
                 {"ep", "EP", false},
                 {"dp", "DP", true}},
     .degree_count = 5,
+    .accelerators_option = "accelerators",
+    .shape_key = "shape",
+    .efficiency_note = "",
     .load = load,
     .clear = clear,
     .space = read_space,
+    .view = view,
+    .requested_accelerators = requested_accelerators,
+    .allow_offload = allow_offload,
+    .batch = batch,
+    .seq = seq,
     .count = count_strategies,
     .search = search,
     .bound = bound,
@@ -369,6 +417,19 @@ const rk_method rk_method_reckon = {
     .row_label = rk_reckon_row_label,
     .describe = rk_reckon_describe,
     .row_tells = rk_reckon_row_tells,
+    .predict = rk_reckon_predict,
+    .write_documents = rk_reckon_write_documents,
+    .write_machine = rk_reckon_write_documents,
+    .write_run = rk_reckon_write_run,
+    .write_request_json = rk_reckon_write_request_json,
+    .write_choices = rk_reckon_write_choices,
+    .write_best = rk_reckon_write_best,
+    .write_missing = rk_reckon_write_missing,
+    .write_best_json = rk_reckon_write_best_json,
+    .write_missing_json = rk_reckon_write_missing_json,
+    .write_strategies_json = rk_reckon_write_strategies_json,
+    .write_csv = rk_reckon_write_csv,
+    .write_strategy = write_strategy,
     .changes = changes,
     .write_json = write_json,
     .degree_values = degree_values,

@@ -165,7 +165,6 @@ void rk_changes_each(const rk_setting *setting, const rk_strategy *from,
 
 struct best {
     const rk_setting *setting;
-    rk_makespans *makespans;
     bool found;
     rk_strategy strategy;
     rk_estimate estimate;
@@ -179,8 +178,7 @@ static void keep_fastest(void *user, const rk_strategy *changed)
     const rk_setting *s = best->setting;
     rk_estimate estimate;
     if (best->status ||
-        (best->status = rk_estimate_again(s->model, s->system, s->stack, changed, s->convention,
-                                          best->makespans, &estimate, best->err))) {
+        (best->status = rk_estimate_exact(s, changed, &estimate, NULL, best->err))) {
         return;
     }
     if (estimate.fits && (!best->found || estimate.step < best->estimate.step)) {
@@ -199,9 +197,10 @@ static void look_further(void *user, const rk_strategy *changed)
 rk_status rk_change_to_fit(const rk_setting *setting, const rk_strategy *from, int most_changes,
                            int *changes, rk_strategy *changed, rk_estimate *estimate, rk_error *err)
 {
-    struct best best = {.setting = setting, .err = err};
+    rk_setting keeping = *setting;
+    struct best best = {.setting = &keeping, .err = err};
     *changes = 1;
-    best.status = rk_makespans_new(&best.makespans, err);
+    best.status = rk_makespans_store_new(&keeping.makespans, err);
     if (!best.status) {
         rk_changes_each(setting, from, keep_fastest, &best);
     }
@@ -209,7 +208,7 @@ rk_status rk_change_to_fit(const rk_setting *setting, const rk_strategy *from, i
         *changes = 2;
         rk_changes_each(setting, from, look_further, &best);
     }
-    rk_makespans_free(best.makespans);
+    rk_makespans_store_free(keeping.makespans);
     if (best.status || !best.found) {
         *changes = 0;
         return best.status;

@@ -7,17 +7,6 @@
 #define RK_REPORT_ESTIMATE_CHANGE_H
 
 #include "estimate/estimate.h"
-#include "framework/framework.h"
-
-/* The criterion for a strategy. */
-typedef struct rk_setting {
-    const rk_model *model;
-    const rk_system *system;
-    const rk_stack *stack;
-    rk_framework framework;
-    rk_flop_convention convention;
-    rk_makespans_store *makespans; /* for estimates one after the other; NULL: none is kept */
-} rk_setting;
 
 /*
  * Calls `visit` for every legal strategy that differs from `from` in one choice (a degree taken

@@ -54,9 +54,9 @@ static rk_status step_on(const rk_setting *setting, const rk_system *system,
                          const rk_strategy *strategy, rk_sensitivity *out, rk_error *err)
 {
     rk_estimate estimate;
-    const rk_status status =
-        rk_estimate_kept(setting->model, system, setting->stack, strategy, setting->convention,
-                         setting->makespans, &estimate, NULL, err);
+    rk_setting other = *setting;
+    other.system = system;
+    const rk_status status = rk_estimate_exact(&other, strategy, &estimate, NULL, err);
     out->step = estimate.step;
     return status;
 }
@@ -123,7 +123,6 @@ struct neighbours {
     double usable;       /* bytes, with more */
     double now, then;    /* s */
     rk_strategy fastest; /* of `then` */
-    rk_makespans *makespans;
     rk_status status;
     rk_error *err;
 };
@@ -133,8 +132,7 @@ static void survey(void *user, const rk_strategy *changed)
     struct neighbours *n = user;
     const rk_setting *s = n->setting;
     rk_estimate e;
-    if (n->status || (n->status = rk_estimate_again(s->model, s->system, s->stack, changed,
-                                                    s->convention, n->makespans, &e, n->err))) {
+    if (n->status || (n->status = rk_estimate_exact(s, changed, &e, NULL, n->err))) {
         return;
     }
     if (e.fits) {
@@ -151,8 +149,9 @@ static rk_status memory_capacity(const rk_setting *setting, const rk_strategy *s
                                  double step, rk_sensitivity *out, rk_error *err)
 {
     const double usable = setting->system->accelerator.memory_usable;
+    rk_setting keeping = *setting;
     struct neighbours n = {
-        .setting = setting, .usable = usable * RK_MORE, .now = step, .then = step, .err = err};
+        .setting = &keeping, .usable = usable * RK_MORE, .now = step, .then = step, .err = err};
     *out = (rk_sensitivity){
         .key = "memory_capacity",
         .name = "memory capacity",
@@ -160,11 +159,11 @@ static rk_status memory_capacity(const rk_setting *setting, const rk_strategy *s
         .unit = "GiB",
         .step = step,
     };
-    n.status = rk_makespans_new(&n.makespans, err);
+    n.status = rk_makespans_store_new(&keeping.makespans, err);
     if (!n.status) {
         rk_changes_each(setting, strategy, survey, &n);
     }
-    rk_makespans_free(n.makespans);
+    rk_makespans_store_free(keeping.makespans);
     if (n.then < n.now) {
         out->step = step - (n.now - n.then);
         out->changes = true;

@@ -60,7 +60,6 @@ struct walk {
     const rk_setting *setting;
     const rk_strategy *from;
     const rk_estimate *now;
-    rk_makespans *makespans;
     rk_fit_changes faster, leaner;
     rk_status status;
     rk_error *err;
@@ -99,13 +98,11 @@ static double memory_of(const rk_estimate *estimate)
 static void judge(void *user, const rk_strategy *changed)
 {
     struct walk *w = user;
-    const rk_setting *s = w->setting;
     rk_fit_change change = {.kinds = rk_change_kinds(w->from, changed), .strategy = *changed};
     if (w->status || change.kinds == 0) {
         return;
     }
-    w->status = rk_estimate_again(s->model, s->system, s->stack, changed, s->convention,
-                                  w->makespans, &change.estimate, w->err);
+    w->status = rk_estimate_exact(w->setting, changed, &change.estimate, NULL, w->err);
     if (w->status || !change.estimate.fits) {
         return;
     }
@@ -132,12 +129,13 @@ static void sort(rk_fit_changes *changes, double cost(const rk_estimate *))
 rk_status rk_find_gains(const rk_setting *setting, const rk_strategy *from, const rk_estimate *now,
                         rk_fit_changes *gains, rk_error *err)
 {
-    struct walk w = {.setting = setting, .from = from, .now = now, .err = err};
-    w.status = rk_makespans_new(&w.makespans, err);
+    rk_setting keeping = *setting;
+    struct walk w = {.setting = &keeping, .from = from, .now = now, .err = err};
+    w.status = rk_makespans_store_new(&keeping.makespans, err);
     rk_visit_changes(setting, from, judge, &w); /* does nothing after a failure */
     offer_switches(setting, from, judge, &w);
     offer_schedules(setting, from, judge, &w);
-    rk_makespans_free(w.makespans);
+    rk_makespans_store_free(keeping.makespans);
     sort(&w.faster, step_of);
     sort(&w.leaner, memory_of);
     *gains = w.faster;

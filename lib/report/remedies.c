@@ -222,7 +222,6 @@ void rk_visit_changes(const rk_setting *s, const rk_strategy *from, rk_change_vi
 struct walk {
     const rk_setting *setting;
     const rk_strategy *from;
-    rk_makespans *makespans;
     rk_fit_changes *changes;
     rk_strategy leanest[KIND_COUNT]; /* by bit: the change that needs least memory */
     double bytes[KIND_COUNT];        /* of it; infinite: none */
@@ -275,8 +274,7 @@ static void judge(void *user, const rk_strategy *changed)
     if (w->status || change.kinds == 0) {
         return;
     }
-    w->status = rk_estimate_again(s->model, s->system, s->stack, changed, s->convention,
-                                  w->makespans, &change.estimate, w->err);
+    w->status = rk_estimate_exact(s, changed, &change.estimate, NULL, w->err);
     if (!w->status) {
         note_leanest(w, &change);
         if (change.estimate.fits) {
@@ -309,12 +307,13 @@ static void sort(rk_fit_changes *changes)
 rk_status rk_find_fit_changes(const rk_setting *setting, const rk_strategy *from,
                               rk_fit_changes *changes, rk_error *err)
 {
-    struct walk w = {.setting = setting, .from = from, .changes = changes, .err = err};
+    rk_setting keeping = *setting;
+    struct walk w = {.setting = &keeping, .from = from, .changes = changes, .err = err};
     changes->count = 0;
     for (int bit = 0; bit < KIND_COUNT; bit++) {
         w.bytes[bit] = (double)INFINITY;
     }
-    w.status = rk_makespans_new(&w.makespans, err);
+    w.status = rk_makespans_store_new(&keeping.makespans, err);
     rk_visit_changes(setting, from, judge, &w); /* does nothing after a failure */
     if (changes->count == 0) {
         const struct walk first = w;
@@ -324,7 +323,7 @@ rk_status rk_find_fit_changes(const rk_setting *setting, const rk_strategy *from
             }
         }
     }
-    rk_makespans_free(w.makespans);
+    rk_makespans_store_free(keeping.makespans);
     sort(changes);
     return w.status;
 }

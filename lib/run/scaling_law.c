@@ -129,12 +129,6 @@ double rk_weak_scaling(double base_tokens_s, double base_accelerators, double to
     return tokens_s / accelerators / (base_tokens_s / base_accelerators);
 }
 
-double rk_training_rule_s(double tokens, double parameters, double accelerators, double rate,
-                          bool recompute)
-{
-    return (recompute ? 8 : 6) * tokens * parameters / (accelerators * rate);
-}
-
 /* ---- documents ----------------------------------------------------------------------------- */
 
 #define MOST 1e30

@@ -123,12 +123,4 @@ double rk_strong_scaling(double base_s, double base_accelerators, double time_s,
 double rk_weak_scaling(double base_tokens_s, double base_accelerators, double tokens_s,
                        double accelerators);
 
-/*
- * Rule of thumb for the time of a run with full recompute (Narayanan et al. 2021, equation 4):
- * 8 tokens parameters / (accelerators rate), rate in achieved FLOP/s; 6 in place of 8 without
- * recompute.
- */
-double rk_training_rule_s(double tokens, double parameters, double accelerators, double rate,
-                          bool recompute);
-
 #endif

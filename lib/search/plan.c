@@ -399,8 +399,11 @@ static rk_status report(const struct search *s, rk_planned *planned, size_t *fou
         nearest->strategy = w->least.strategy;
         nearest->index = w->least.index;
         nearest->needed = w->least.bytes;
-        return rk_estimate_exact(s->model, &s->system, s->stack, &nearest->strategy,
-                                 s->space->convention, &nearest->estimate, NULL, err);
+        const rk_setting setting = {.model = s->model,
+                                    .system = &s->system,
+                                    .stack = s->stack,
+                                    .convention = s->space->convention};
+        return rk_estimate_exact(&setting, &nearest->strategy, &nearest->estimate, NULL, err);
     }
     return RK_OK;
 }

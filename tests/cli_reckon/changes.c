@@ -96,9 +96,7 @@ static void test_document(void **state)
     rk_json_doc doc;
     assert_true(scratch_make(&files));
     const char *path = scratch_path(&files, "answer.json");
-    assert_int_equal(
-        rk_estimate_exact(s.model, s.system, s.stack, &strategy, s.convention, &e, stages, &err),
-        RK_OK);
+    assert_int_equal(rk_estimate_exact(&s, &strategy, &e, stages, &err), RK_OK);
     assert_int_equal(rk_out_open(path, &out, &err), RK_OK);
     rk_json_writer writer = {.out = out, .indented = true};
     rk_json_open(&writer, "{");

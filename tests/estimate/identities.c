@@ -30,9 +30,20 @@ static void assert_amount(double value)
     }
 }
 
+static void estimate(const rk_cost_table *table, const rk_strategy *strategy,
+                     rk_flop_convention convention, rk_estimate *e, rk_stage_memory *stages)
+{
+    rk_makespans *makespans;
+    rk_error err;
+    assert_int_equal(rk_makespans_new(&makespans, &err), RK_OK);
+    assert_int_equal(rk_estimate_table(table, strategy, convention, makespans, e, stages, &err),
+                     RK_OK);
+    rk_makespans_free(makespans);
+}
+
 static void combine(const rk_cost_table *table, const rk_strategy *strategy, rk_estimate *e)
 {
-    assert_int_equal(rk_estimate_combine(table, strategy, RK_FLOPS_MEGATRON, e), RK_OK);
+    estimate(table, strategy, RK_FLOPS_MEGATRON, e, NULL);
 }
 
 static void check_parts(const struct draw *d, uint64_t *r)
@@ -40,7 +51,7 @@ static void check_parts(const struct draw *d, uint64_t *r)
     rk_estimate e;
     double time = 0, memory = 0;
     (void)r;
-    assert_int_equal(rk_estimate_combine(&d->table, &d->strategy, RK_FLOPS_BRIDGE, &e), RK_OK);
+    estimate(&d->table, &d->strategy, RK_FLOPS_BRIDGE, &e, NULL);
     for (int i = 0; i < RK_PART_COUNT; i++) {
         assert_amount(e.times.part[i]);
         time += e.times.part[i];
@@ -635,7 +646,6 @@ static void check_uniform(const struct draw *d, uint64_t *r)
     const uint8_t kinds[RK_LAYER_MAX] = {0};
     rk_chunk_times times[64 * 4];
     rk_estimate e;
-    rk_error err;
     double bytes;
     u = *d;
     u.model.mtp_layers = 0;
@@ -654,8 +664,7 @@ static void check_uniform(const struct draw *d, uint64_t *r)
     }
     assert_true(fabs(closed - played) <= 1e-9 * played);
     check_sends(&u, rk_pipeline_seconds(&with) - closed, played_seconds(&with) - played);
-    assert_int_equal(rk_estimate_play(&u.table, &u.strategy, RK_FLOPS_MEGATRON, &e, stages, &err),
-                     RK_OK);
+    estimate(&u.table, &u.strategy, RK_FLOPS_MEGATRON, &e, stages);
     for (int64_t rank = 0; rank < u.strategy.pp; rank++) {
         assert_true(stages[rank].total <= e.memory.total);
     }

@@ -39,8 +39,9 @@ static double first_stage(const struct known *k, bool sp, rk_recompute_kind reco
     s.recompute = recompute;
     s.recompute_modules = RK_MODULE_CORE_ATTENTION;
     assert_legal(&model, &system, &s);
-    assert_int_equal(
-        rk_estimate_exact(&model, &system, &stack, &s, RK_FLOPS_MEGATRON, &e, stages, &err), RK_OK);
+    const rk_setting setting = {
+        .model = &model, .system = &system, .stack = &stack, .convention = RK_FLOPS_MEGATRON};
+    assert_int_equal(rk_estimate_exact(&setting, &s, &e, stages, &err), RK_OK);
     return stages[0].part[RK_MEM_ACTIVATIONS] / GIB;
 }
 

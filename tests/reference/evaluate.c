@@ -521,9 +521,11 @@ static rk_status evaluate(const question *q, rk_error *err)
     }
     rk_stage_memory *stages = calloc((size_t)s->pp, sizeof(*stages));
     rk_status status = stages ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "out of memory");
-    status = status ? status
-                    : rk_estimate_exact(&q->model, &q->system, &q->stack, s,
-                                        (rk_flop_convention)q->convention, &estimate, stages, err);
+    const rk_setting setting = {.model = &q->model,
+                                .system = &q->system,
+                                .stack = &q->stack,
+                                .convention = (rk_flop_convention)q->convention};
+    status = status ? status : rk_estimate_exact(&setting, s, &estimate, stages, err);
     if (!status) {
         rk_cost_table_fill(&q->model, &q->system, &q->stack, s, &table);
         printf("{");

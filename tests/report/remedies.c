@@ -68,9 +68,7 @@ static void check(const rk_setting *s, const rk_strategy *from, const rk_fit_cha
         assert_int_equal(rk_strategy_ranks(&c->strategy), rk_strategy_ranks(from));
         assert_int_equal(c->strategy.global_batch, from->global_batch);
         assert_true(rk_strategy_legal(s->model, s->system, &c->strategy, s->framework, NULL));
-        assert_int_equal(rk_estimate_exact(s->model, s->system, s->stack, &c->strategy,
-                                           s->convention, &estimate, NULL, &err),
-                         RK_OK);
+        assert_int_equal(rk_estimate_exact(s, &c->strategy, &estimate, NULL, &err), RK_OK);
         assert_true(estimate.fits);
         assert_true(estimate.step == c->estimate.step);
         assert_true(i == 0 || c->estimate.step >= changes->items[i - 1].estimate.step);
@@ -100,9 +98,7 @@ static void test_single_changes(void **state)
     (void)state;
     rk_setting s = setting_of(&in, "llama3-8b", 79);
     const rk_strategy from = strategy_of(&s, 2, 4, 1);
-    assert_int_equal(
-        rk_estimate_exact(s.model, s.system, s.stack, &from, s.convention, &estimate, NULL, &err),
-        RK_OK);
+    assert_int_equal(rk_estimate_exact(&s, &from, &estimate, NULL, &err), RK_OK);
     in.system.accelerator.memory_usable = 0.98 * estimate.memory.total;
     const rk_fit_changes changes = find(&s, &from);
     check(&s, &from, &changes);
@@ -120,9 +116,7 @@ static void test_single_changes(void **state)
     /* the recomputation is the fastest of its kind: any other that fits takes as long at least */
     rk_strategy full = from;
     full.recompute = RK_REC_FULL;
-    assert_int_equal(
-        rk_estimate_exact(s.model, s.system, s.stack, &full, s.convention, &estimate, NULL, &err),
-        RK_OK);
+    assert_int_equal(rk_estimate_exact(&s, &full, &estimate, NULL, &err), RK_OK);
     assert_true(estimate.fits && recompute->estimate.step < estimate.step);
 }
 

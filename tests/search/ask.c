@@ -12,7 +12,7 @@
 #include "questions.h"
 #include "states.h"
 
-#include "command/reckon_plan.h"
+#include "method/plan_result.h"
 #include "report/estimate_fields.h"
 
 #include <math.h>
@@ -41,14 +41,14 @@ struct way {
 };
 
 static bool find(const question *q, rk_request request, const rk_inputs *inputs,
-                 const struct way *way, rk_plan_answer *plan)
+                 const struct way *way, rk_plan *plan)
 {
     rk_error err;
     char text[1024];
     request.bounded = way->bounded;
     request.threads = way->threads;
     request.top = (int64_t)way->rows;
-    const rk_status status = rk_plan_answer_search(q->job, &request, inputs, way->rows, plan, &err);
+    const rk_status status = rk_plan_request(q->job, &request, inputs, way->rows, plan, &err);
     if (status) {
         (void)printf("  error: %s\n", rk_error_text(&err, text, sizeof(text)));
     }
@@ -64,7 +64,7 @@ static bool same_answer(const rk_answer *a, const rk_answer *b)
 
 /* The first rows of two answers to the same question; the number of the first that differs, or 0.
  */
-static size_t first_difference(const rk_plan_answer *all, const rk_plan_answer *some, size_t rows)
+static size_t first_difference(const rk_plan *all, const rk_plan *some, size_t rows)
 {
     const size_t wanted = all->answer_count < rows ? all->answer_count : rows;
     for (size_t i = 0; i < wanted; i++) {
@@ -75,8 +75,8 @@ static size_t first_difference(const rk_plan_answer *all, const rk_plan_answer *
     return some->answer_count > wanted ? wanted + 1 : 0;
 }
 
-static void report(const question *q, const struct way *way, const rk_plan_answer *all,
-                   const rk_plan_answer *some, size_t row)
+static void report(const question *q, const struct way *way, const rk_plan *all,
+                   const rk_plan *some, size_t row)
 {
     char changes[1024] = "";
     const bool both = row <= all->answer_count && row <= some->answer_count;
@@ -105,7 +105,7 @@ static void give(rk_option_counts *counts, int64_t value)
  * faster, for the space is smaller, and nothing slower, for that row is in it.
  */
 static void check_narrower(const question *q, rk_request request, const rk_inputs *inputs,
-                           const rk_plan_answer *all, uint64_t number, struct tally *tally)
+                           const rk_plan *all, uint64_t number, struct tally *tally)
 {
     const size_t row = (size_t)(number % all->answer_count);
     const rk_strategy *s = &all->answers[row].strategy;
@@ -128,7 +128,7 @@ static void check_narrower(const question *q, rk_request request, const rk_input
            value) {
         first++;
     }
-    rk_plan_answer plan;
+    rk_plan plan;
     give(degrees[chosen].counts, value);
     if (find(q, request, inputs, &(struct way){1, false, 1}, &plan)) {
         const double step = plan.answer_count ? plan.answers[0].estimate.step : (double)INFINITY;
@@ -142,7 +142,7 @@ static void check_narrower(const question *q, rk_request request, const rk_input
     } else {
         tally->wrong++;
     }
-    rk_plan_answer_clear(&plan);
+    rk_plan_clear(&plan);
 }
 
 /* ---- states --------------------------------------------------------------------------------- */
@@ -187,7 +187,7 @@ static void check_states(const question *q, const rk_inputs *inputs, const rk_an
 /* ---- one question --------------------------------------------------------------------------- */
 
 static void compare_ways(const question *q, const rk_request *request, const rk_inputs *inputs,
-                         const rk_plan_answer *all, struct tally *tally)
+                         const rk_plan *all, struct tally *tally)
 {
     const struct way ways[] = {
         {1, false, 1},        {5, false, 1},        {1, false, 2},         {5, false, 2},
@@ -195,7 +195,7 @@ static void compare_ways(const question *q, const rk_request *request, const rk_
         {most_rows, true, 1}, {most_rows, true, 2}, {most_rows, false, 2},
     };
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        rk_plan_answer some;
+        rk_plan some;
         if (!find(q, *request, inputs, &ways[i], &some)) {
             tally->wrong++;
         } else {
@@ -206,7 +206,7 @@ static void compare_ways(const question *q, const rk_request *request, const rk_
             }
             tally->compared++;
         }
-        rk_plan_answer_clear(&some);
+        rk_plan_clear(&some);
     }
 }
 
@@ -234,7 +234,7 @@ static bool ask(uint64_t number, struct tally *tally, bool print)
     static question q;
     static rk_inputs inputs;
     rk_request request;
-    rk_plan_answer all;
+    rk_plan all;
     question_clear(&q);
     question_fill(number, &q);
     if (!is_asked(&q, &request, &inputs)) {
@@ -259,7 +259,7 @@ static bool ask(uint64_t number, struct tally *tally, bool print)
     const bool answered = all.answer_count > 0;
     tally->answered += answered;
     tally->empty += !answered;
-    rk_plan_answer_clear(&all);
+    rk_plan_clear(&all);
     rk_inputs_clear(&inputs);
     return answered;
 }

@@ -44,8 +44,8 @@ static void play(size_t i, struct played *p)
     p->strategy.pp_overlap = cases[i].overlapped;
     p->strategy.global_batch = 8 * MICROBATCHES;
     assert_legal(&p->model, &p->system, &p->strategy);
-    assert_int_equal(rk_estimate_exact(&p->model, &p->system, &p->stack, &p->strategy,
-                                       RK_FLOPS_MEGATRON, &p->estimate, NULL, &err),
+    assert_int_equal(rk_estimate_step(&p->model, &p->system, &p->stack, &p->strategy,
+                                      RK_FLOPS_MEGATRON, &p->estimate),
                      RK_OK);
     assert_int_equal(rk_timeline_fill(&p->model, &p->system, &p->stack, &p->strategy, &p->estimate,
                                       &p->timeline, &err),
@@ -185,9 +185,11 @@ static void check_memory(const json_t *events, const struct played *p)
     rk_stage_memory stages[8];
     rk_estimate estimate;
     rk_error err;
-    assert_int_equal(rk_estimate_exact(&p->model, &p->system, &p->stack, &p->strategy,
-                                       RK_FLOPS_MEGATRON, &estimate, stages, &err),
-                     RK_OK);
+    const rk_setting setting = {.model = &p->model,
+                                .system = &p->system,
+                                .stack = &p->stack,
+                                .convention = RK_FLOPS_MEGATRON};
+    assert_int_equal(rk_estimate_exact(&setting, &p->strategy, &estimate, stages, &err), RK_OK);
     for (int64_t rank = 0; rank < p->strategy.pp; rank++) {
         double most = 0, last = -1, first = -1;
         for (size_t k = 0; k < json_array_size(events); k++) {

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text of `reckon run` about clusters. */
+#include "answer/run_answer.h"
+
+#include "base/time_text.h"
+#include "base/units.h"
+#include "request/sizes.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WATTS_PER_MW 1e6
+
+static const char *answer_of(const rk_clusters *c, int i, char out[64])
+{
+    (void)snprintf(out, 64, "%s%s%s%s", i == c->smallest ? " smallest" : "",
+                   i == c->cheapest ? " cheapest" : "", i == c->fastest ? " fastest" : "",
+                   c->clusters[i].meets ? "" : " beyond a limit");
+    return out[0] == ' ' ? out + 1 : out;
+}
+
+/* What the steps of all clusters follow from, where they are not predicted. */
+static void write_stated(FILE *to, const rk_run_question *question)
+{
+    char step[RK_TIME_TEXT_SIZE];
+    if (question->step_s > 0) {
+        (void)fprintf(to, "\nstated, not predicted: steps of %s (--step-time)\n",
+                      rk_time_text(question->step_s, step));
+    } else if (question->mfu > 0) {
+        (void)fprintf(to, "\nstated, not predicted: an MFU of %.4g %% (--mfu)\n",
+                      100 * question->mfu);
+    }
+}
+
+/* By which measure clusters are compared, where the table does not say it. */
+static void write_measure(FILE *to, const rk_clusters *c)
+{
+    bool priced = false, several = false;
+    for (int i = 0; i < c->count; i++) {
+        priced = priced || c->clusters[i].cost > 0;
+        several = several || strcmp(c->clusters[i].accelerator, c->clusters[0].accelerator) != 0;
+    }
+    if (c->count > 0 && !priced) {
+        (void)fputs("\nfront: nothing faster takes fewer hours of the same accelerator; --price or "
+                    "--prices says which cluster is cheapest\n",
+                    to);
+    } else if (several && !c->question->prices) {
+        (void)fputs("\ncost: hours of all accelerators at one price; --prices has one for each\n",
+                    to);
+    }
+}
+
+/* Sequence length and batch, where they are not given. */
+static void write_assumed(FILE *to, const rk_clusters *c)
+{
+    const rk_request *r = &c->question->request;
+    const int64_t seq = r->seq > 0 ? r->seq : c->model.seq;
+    char number[RK_COMMAS_SIZE], tokens[RK_AMOUNT_SIZE], best[RK_AMOUNT_SIZE];
+    const bool batch = r->global_batch == 0;
+    if (r->seq == 0) {
+        (void)fprintf(to, "\nassumed: sequence of %s tokens, the model's (--seq)%s",
+                      rk_with_commas((uint64_t)seq, number), batch ? "; " : "\n");
+    }
+    if (batch) {
+        (void)fprintf(to, "%sglobal batch of about 4 M tokens (--global-batch)\n",
+                      r->seq == 0 ? "" : "\nassumed: ");
+    }
+    if (c->best_batch > 0) {
+        (void)fprintf(
+            to, "batch: the law step-law finds %s tokens best for %s: --global-batch %" PRId64 "\n",
+            rk_amount_text((double)c->best_batch * (double)seq, "", best),
+            rk_amount_text(c->tokens, "", tokens), c->best_batch);
+    }
+}
+
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
+{
+    static const rk_table_column columns[] = {
+        {"system", RK_ALIGN_LEFT}, {"accelerators", RK_ALIGN_RIGHT}, {"layout", RK_ALIGN_LEFT},
+        {"batch", RK_ALIGN_RIGHT}, {"step, s", RK_ALIGN_RIGHT},      {"days", RK_ALIGN_RIGHT},
+        {"p90", RK_ALIGN_RIGHT},   {"M hours", RK_ALIGN_RIGHT},      {"M cost", RK_ALIGN_RIGHT},
+        {"MW", RK_ALIGN_RIGHT},    {"front", RK_ALIGN_LEFT},         {"answer", RK_ALIGN_LEFT},
+    };
+    const rk_clusters *c = what;
+    char answer[64];
+    rk_table table;
+    rk_table_init(&table, columns, COUNT(columns));
+    for (int i = 0; i < c->count; i++) {
+        const rk_cluster *k = &c->clusters[i];
+        rk_table_cell(&table, "%s", k->system);
+        rk_table_cell(&table, "%.0f", k->accelerators);
+        rk_table_cell(&table, "TP %" PRId64 " CP %" PRId64 " PP %" PRId64 " DP %" PRId64,
+                      k->strategy.tp, k->strategy.cp, k->strategy.pp, k->strategy.dp);
+        rk_table_cell(&table, "%" PRId64, k->strategy.global_batch);
+        rk_table_cell(&table, "%.3f", k->step);
+        rk_table_cell(&table, "%.1f", k->days);
+        rk_table_cell(&table, "%.1f", k->late_days);
+        rk_table_cell(&table, "%.3f", k->hours / 1e6);
+        if (k->cost > 0) {
+            rk_table_cell(&table, "%.3f", k->cost / 1e6);
+        } else {
+            rk_table_cell(&table, "-");
+        }
+        rk_table_cell(&table, "%.2f", k->power / WATTS_PER_MW);
+        rk_table_cell(&table, "%s", k->front ? "*" : "");
+        rk_table_cell(&table, "%s", answer_of(c, i, answer));
+    }
+    const rk_status status = rk_write_table(to, &table, style, err);
+    if (!status) {
+        write_assumed(to, c);
+        write_measure(to, c);
+        write_stated(to, c->question);
+        (void)fputs(c->question->loss > 0 ? "\n" : "", to);
+        rk_run_write_target(to, c->question, &c->model, &c->target);
+    }
+    if (!status && c->fastest < 0) {
+        (void)fputs("\nnothing meets it: give more accelerators, time, money or power\n", to);
+    }
+    return status;
+}
+
+static void write_lines(rk_out *out, const void *what)
+{
+    const rk_clusters *c = what;
+    char answer[64];
+    rk_out_text(out, "system,accelerators,tp,cp,pp,dp,global_batch,step_s,days,days_p90,"
+                     "accelerator_hours,cost,power_W,meets,front,answer\n");
+    for (int i = 0; i < c->count; i++) {
+        const rk_cluster *k = &c->clusters[i];
+        rk_csv_cell(out, k->system);
+        rk_out_printf(out, ",%.0f,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64,
+                      k->accelerators, k->strategy.tp, k->strategy.cp, k->strategy.pp,
+                      k->strategy.dp, k->strategy.global_batch);
+        rk_out_printf(out, ",%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%s,%s,%s\n", k->step, k->days,
+                      k->late_days, k->hours, k->cost, k->power, k->meets ? "true" : "false",
+                      k->front ? "true" : "false", answer_of(c, i, answer));
+    }
+}
+
+static void write_cluster(rk_json_writer *writer, const rk_clusters *c, int i)
+{
+    const rk_cluster *k = &c->clusters[i];
+    rk_json_item(writer);
+    rk_json_open(writer, "{");
+    rk_json_string(writer, "system", k->system);
+    rk_json_count(writer, "accelerators", (uint64_t)k->accelerators);
+    rk_json_count(writer, "tp", (uint64_t)k->strategy.tp);
+    rk_json_count(writer, "cp", (uint64_t)k->strategy.cp);
+    rk_json_count(writer, "pp", (uint64_t)k->strategy.pp);
+    rk_json_count(writer, "dp", (uint64_t)k->strategy.dp);
+    rk_json_count(writer, "global_batch", (uint64_t)k->strategy.global_batch);
+    rk_json_real(writer, "step_s", k->step);
+    rk_json_real(writer, "days", k->days);
+    rk_json_real(writer, "days_p90", k->late_days);
+    rk_json_real(writer, "accelerator_hours", k->hours);
+    rk_json_real(writer, "cost", k->cost > 0 ? k->cost : nan(""));
+    rk_json_real(writer, "power_W", k->power);
+    rk_json_flag(writer, "meets", k->meets);
+    rk_json_flag(writer, "front", k->front);
+    rk_json_flag(writer, "smallest", i == c->smallest);
+    rk_json_flag(writer, "cheapest", i == c->cheapest);
+    rk_json_flag(writer, "fastest", i == c->fastest);
+    rk_json_close(writer, "}");
+}
+
+static void write_assumed_json(rk_json_writer *writer, const rk_clusters *c)
+{
+    const bool seq = c->question->request.seq == 0, batch = c->question->request.global_batch == 0;
+    if (seq || batch) {
+        rk_json_open_member(writer, "assumed", "{");
+        if (seq) {
+            rk_json_count(writer, "seq", (uint64_t)c->model.seq);
+        }
+        if (batch) {
+            rk_json_real(writer, "global_batch_tokens", RK_USUAL_BATCH_TOKENS);
+        }
+        if (c->best_batch > 0) {
+            rk_json_count(writer, "step_law_global_batch", (uint64_t)c->best_batch);
+        }
+        rk_json_close(writer, "}");
+    }
+}
+
+static void write_members(rk_json_writer *writer, const void *what)
+{
+    const rk_clusters *c = what;
+    write_assumed_json(writer, c);
+    rk_json_open_member(writer, "clusters", "[");
+    for (int i = 0; i < c->count; i++) {
+        write_cluster(writer, c, i);
+    }
+    rk_json_close(writer, "]");
+}
+
+rk_status rk_clusters_write(const rk_job *job, const rk_clusters *c, rk_error *err)
+{
+    static const rk_answer_writers writers = {
+        .text = write_text, .members = write_members, .lines = write_lines};
+    const rk_request *request = &c->question->request;
+    return rk_job_answer(job, &writers, c, request->json, request->csv, request->output, err);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer of `reckon design` for people. */
+#include "answer/answers.h"
+#include "answer/codesign_writers.h"
+
+#include "base/text.h"
+#include "base/time_text.h"
+#include "method/ranking_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define FIXED_COLUMNS 5 /* of the table, besides the axes */
+
+/* A price with a letter for thousands, as people say it: "$ 81.2 M". */
+#define MONEY_SIZE (RK_NUMBER_TEXT_SIZE + 16)
+static const char *money(const rk_design_answer *d, double amount, char out[MONEY_SIZE])
+{
+    char number[RK_NUMBER_TEXT_SIZE];
+    const char *text = rk_human_text(amount, RK_HUMAN_BASE10, number);
+    const size_t length = strlen(text); /* a blank ends what has no letter */
+    (void)snprintf(out, MONEY_SIZE, "%s %.*s", d->prices.currency,
+                   (int)(length > 0 && text[length - 1] == ' ' ? length - 1 : length), text);
+    return out;
+}
+
+/* ---- what was asked ------------------------------------------------------------------------ */
+
+static void write_target(FILE *to, const rk_design_answer *d)
+{
+    const rk_design_target *args = &d->target;
+    const char *separator = "";
+    char number[RK_NUMBER_TEXT_SIZE], step[RK_TIME_TEXT_SIZE];
+    (void)fprintf(to, "%-10s", "target");
+    if (args->step > 0) {
+        (void)fprintf(to, "a step within %s", rk_duration_text(args->step, step));
+        separator = "; ";
+    }
+    if (args->tokens_per_second > 0) {
+        (void)fprintf(to, "%s%s tokens/s", separator,
+                      rk_human_text(args->tokens_per_second, RK_HUMAN_BASE10, number));
+        separator = "; ";
+    }
+    if (args->days > 0) {
+        (void)fprintf(to, "%s%s tokens within %.6g days", separator,
+                      rk_human_text(args->tokens, RK_HUMAN_BASE10, number), args->days);
+        separator = "; ";
+    }
+    if (!separator[0]) {
+        (void)fputs("none", to);
+    }
+    (void)fputc('\n', to);
+}
+
+static void write_inputs(FILE *to, const rk_design_answer *d)
+{
+    char number[RK_COMMAS_SIZE], price[MONEY_SIZE];
+    d->question.problem.method->write_documents(to, &d->question);
+    (void)fprintf(to, "%-10s%s: %s a processor, and what the axes add\n", "prices",
+                  d->target.prices, money(d, d->prices.processor, price));
+    d->question.problem.method->write_run(to, &d->question, 0);
+    write_target(to, d);
+    (void)fprintf(to, "%-10s%s machines\n", "", rk_with_commas((uint64_t)d->count, number));
+    rk_write_bounded(to, &d->counts, d->question.problem.method->name, d->cpu_s);
+}
+
+/* ---- machines ------------------------------------------------------------------------------ */
+
+static void write_cheapest(FILE *to, const rk_design_answer *d)
+{
+    const rk_design *best = d->cheapest;
+    const char *separator = "";
+    char price[MONEY_SIZE], each[MONEY_SIZE], number[RK_COMMAS_SIZE], words[RK_WORDS_SIZE];
+    char rate[RK_NUMBER_TEXT_SIZE], step[RK_TIME_TEXT_SIZE];
+    (void)fprintf(to, "The cheapest machine that meets the target: %s\n",
+                  money(d, best->cost, price));
+    (void)fprintf(to, "  %s processors of %s: ", rk_with_commas((uint64_t)best->processors, number),
+                  money(d, best->each, each));
+    for (int i = 0; i < d->prices.axis_count; i++) {
+        const rk_price_axis *axis = &d->prices.axes[i];
+        if (strcmp(axis->key, "processors") != 0) {
+            (void)fprintf(to, "%s%s %.6g", separator, axis->key, axis->values[best->choice[i]]);
+            separator = ", ";
+        }
+    }
+    (void)fprintf(to, "\n  %s for the batch, %s tokens/s, %s %.2f %%\n",
+                  rk_time_text(rk_design_answer_step(d, best), step),
+                  rk_human_text(best->best.rate * (double)d->question.seq, RK_HUMAN_BASE10, rate),
+                  d->question.problem.method->efficiency_name, 100 * best->best.efficiency);
+    if (d->target.tokens > 0) {
+        (void)fprintf(to, "  %.4g days for %s tokens", rk_design_answer_days(d, best),
+                      rk_human_text(d->target.tokens, RK_HUMAN_BASE10, rate));
+        if (d->prices.life_days > 0) {
+            (void)fprintf(to, ", %s of a life of %.5g days",
+                          money(d, rk_design_answer_run_cost(d, best), price), d->prices.life_days);
+        }
+        (void)fputc('\n', to);
+    }
+    if (d->question.problem.method->strategy_words) {
+        (void)fprintf(to, "  %s\n\n",
+                      d->question.problem.method->strategy_words(&best->best, words));
+    } else {
+        (void)fputc('\n', to);
+        d->question.problem.method->write_strategy(to, &best->best);
+        (void)fputc('\n', to);
+    }
+}
+
+static void add_design(rk_table *table, const rk_design_answer *d, const rk_design *design)
+{
+    char text[MONEY_SIZE];
+    rk_table_cell(table, "%s", money(d, design->cost, text));
+    rk_table_cell(table, "%" PRId64, design->processors);
+    for (int i = 0; i < d->prices.axis_count; i++) {
+        const rk_price_axis *axis = &d->prices.axes[i];
+        if (strcmp(axis->key, "processors") != 0) {
+            rk_table_cell(table, "%.6g", axis->values[design->choice[i]]);
+        }
+    }
+    rk_table_cell(table, "%.5g", rk_design_answer_step(d, design));
+    if (d->target.tokens > 0) {
+        rk_table_cell(table, "%.4g", rk_design_answer_days(d, design));
+    } else {
+        const double tokens = design->best.rate * (double)d->question.seq;
+        rk_table_cell(table, "%s", rk_human_text(tokens, RK_HUMAN_BASE10, text));
+    }
+    rk_table_cell(table, "%.2f", 100 * design->best.efficiency);
+}
+
+/* The Pareto front of machines; those that meet the target come after a line. */
+static rk_status write_front(FILE *to, const rk_design_answer *d, rk_table_style style,
+                             rk_error *err)
+{
+    rk_table_column columns[RK_PRICE_AXES_MAX + FIXED_COLUMNS] = {{"cost", RK_ALIGN_RIGHT},
+                                                                  {"processors", RK_ALIGN_RIGHT}};
+    char efficiency[32];
+    size_t count = 2;
+    rk_table table;
+    (void)snprintf(efficiency, sizeof(efficiency), "%s, %%",
+                   d->question.problem.method->efficiency_short);
+    for (int i = 0; i < d->prices.axis_count; i++) {
+        if (strcmp(d->prices.axes[i].key, "processors") != 0) {
+            columns[count++] = (rk_table_column){d->prices.axes[i].key, RK_ALIGN_RIGHT};
+        }
+    }
+    columns[count++] = (rk_table_column){"batch, s", RK_ALIGN_RIGHT};
+    columns[count++] =
+        (rk_table_column){d->target.tokens > 0 ? "days" : "tokens/s", RK_ALIGN_RIGHT};
+    columns[count++] = (rk_table_column){efficiency, RK_ALIGN_RIGHT};
+    rk_table_init(&table, columns, count);
+    size_t rows = 0, slower = 0; /* slower ones, which do not meet the target */
+    for (size_t i = 0; i < d->count; i++) {
+        const rk_design *design = &d->designs[i];
+        if (design == d->cheapest) {
+            slower = rows;
+        }
+        if (design == d->cheapest && rows > 0) {
+            rk_table_rule(&table);
+        }
+        if (design->on_front) {
+            add_design(&table, d, design);
+            rows++;
+        }
+    }
+    (void)fprintf(to, "Machines that no other beats in cost and speed%s:\n\n",
+                  !d->cheapest ? ""
+                  : slower > 0 ? "; those below the line meet the target"
+                               : "; all of them meet the target");
+    return rk_write_table(to, &table, style, err);
+}
+
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
+{
+    const rk_design_answer *d = what;
+    write_inputs(to, d);
+    (void)fputc('\n', to);
+    if (!rk_design_cheapest(d->designs, d->count, 0)) {
+        (void)fputs("The model fits on none of the machines.\n", to);
+        return RK_OK;
+    }
+    if (d->cheapest) {
+        write_cheapest(to, d);
+    } else if (d->least_rate > 0) {
+        (void)fputs("No machine meets the target.\n\n", to);
+    }
+    return write_front(to, d, style, err);
+}
+
+rk_status rk_design_write(const rk_job *job, const rk_design_answer *design, rk_error *err)
+{
+    static const rk_answer_writers writers = {
+        .text = write_text, .members = rk_design_write_members, .cells = rk_design_write_cells};
+    const rk_request_view *view = &design->question.view;
+    return rk_job_answer(job, &writers, design, view->json, view->csv, view->output, err);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer of `estimate`. */
+#include "answer/estimate_answer.h"
+
+#include "answer/estimate_operators.h"
+#include "base/time_text.h"
+#include "base/units.h"
+#include "job/answer_writers.h"
+
+#include <string.h>
+
+static rk_status write_tables(FILE *to, const rk_estimate_answer *e, const rk_answer *answer,
+                              rk_table_style style, rk_error *err)
+{
+    rk_status status = rk_write_time(to, &answer->estimate, style, err);
+    (void)fputc('\n', to);
+    if (!status) {
+        status = rk_write_memory(to, answer, style, err);
+        (void)fputc('\n', to);
+    }
+    if (!status) {
+        status = rk_write_stages(to, e->inputs, answer, style, err);
+    }
+    if (!status && rk_strategy_ranks(&answer->strategy) > 1) {
+        (void)fputc('\n', to);
+        status = rk_write_volumes(to, e->inputs, answer, style, err);
+    }
+    return status;
+}
+
+/* A row for each change, and below it the flags of the framework that make it. */
+static void write_gains(FILE *to, const rk_estimate_answer *e, const rk_answer *answer)
+{
+    const rk_estimate *now = &answer->estimate;
+    const rk_time_unit unit = rk_time_unit_of(now->step);
+    char step[RK_TIME_TITLE_SIZE], words[RK_FIT_CHANGE_TEXT], flags[RK_FLAG_CHANGE_TEXT];
+    if (e->gains.count == 0) {
+        (void)fputs("No single change makes the step faster or leaner.\n", to);
+        return;
+    }
+    (void)fprintf(to, "%-43s%10s%8s%9s%9s\n", "single change", rk_time_title("step", unit, step),
+                  "%", "GiB", "GiB");
+    for (size_t i = 0; i < e->gains.count; i++) {
+        const rk_fit_change *change = &e->gains.items[i];
+        const rk_estimate *then = &change->estimate;
+        (void)fprintf(to, "%-43.43s%10.3f%+8.1f%9.1f%+9.1f\n",
+                      rk_fit_change_text(&answer->strategy, change, words),
+                      then->step / unit.seconds, 100 * (then->step / now->step - 1),
+                      then->memory.total / GIB, (then->memory.total - now->memory.total) / GIB);
+        (void)rk_flag_change_text(&e->plan.setting, &answer->strategy, change, flags);
+        if (strcmp(flags, words) != 0) {
+            (void)fprintf(to, "    %s\n", flags);
+        }
+    }
+}
+
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
+{
+    const rk_estimate_answer *e = what;
+    const rk_answer *answer = rk_plan_best(&e->plan);
+    rk_write_inputs(to, e->request, e->inputs);
+    rk_plan_write_search(to, &e->plan);
+    if (!answer) {
+        (void)fputc('\n', to);
+        rk_plan_write_missing(to, &e->plan);
+        return RK_OK;
+    }
+    rk_write_strategy(to, &answer->strategy);
+    if (e->request->explain) {
+        rk_write_origins(to, &e->plan.origins);
+    }
+    (void)fputc('\n', to);
+    rk_write_summary(to, e->inputs, answer);
+    (void)fputc('\n', to);
+    rk_status status = write_tables(to, e, answer, style, err);
+    if (!status && e->request->explain) {
+        (void)fputc('\n', to);
+        status = rk_write_explanation(to, answer, &e->worth, style, err);
+        (void)fputc('\n', to);
+        rk_rules_write_time(to, &e->plan.rules);
+        rk_rules_write(to, &e->plan.rules);
+    } else if (!status) {
+        (void)fputc('\n', to);
+        rk_rules_write_brief(to, &e->plan.rules);
+    }
+    if (!status && e->request->changes) {
+        (void)fputc('\n', to);
+        write_gains(to, e, answer);
+    }
+    if (!status && e->request->dp_sync) {
+        (void)fputc('\n', to);
+        status = rk_sync_write(to, &e->plan.sync, style, err);
+    }
+    if (!status && e->request->operators) {
+        status = rk_operators_write_text(to, &e->operators, style, err);
+    }
+    return status;
+}
+
+static void write_gains_json(rk_json_writer *writer, const rk_estimate_answer *e,
+                             const rk_answer *answer)
+{
+    rk_json_open_member(writer, "changes", "[");
+    for (size_t i = 0; i < e->gains.count; i++) {
+        const rk_fit_change *change = &e->gains.items[i];
+        char words[RK_FIT_CHANGE_TEXT], flags[RK_FLAG_CHANGE_TEXT];
+        rk_json_item(writer);
+        rk_json_open(writer, "{");
+        rk_json_string(writer, "change", rk_fit_change_text(&answer->strategy, change, words));
+        rk_json_string(writer, "flags",
+                       rk_flag_change_text(&e->plan.setting, &answer->strategy, change, flags));
+        rk_json_real(writer, "step_s", change->estimate.step);
+        rk_json_real(writer, "saved_s", answer->estimate.step - change->estimate.step);
+        rk_json_real(writer, "memory_total_bytes", change->estimate.memory.total);
+        rk_json_real(writer, "saved_bytes",
+                     answer->estimate.memory.total - change->estimate.memory.total);
+        rk_json_close(writer, "}");
+    }
+    rk_json_close(writer, "]");
+}
+
+static void write_members(rk_json_writer *writer, const void *what)
+{
+    const rk_estimate_answer *e = what;
+    const rk_answer *answer = rk_plan_best(&e->plan);
+    rk_request_write_json(writer, e->request, e->inputs);
+    rk_plan_write_search_json(writer, &e->plan);
+    if (!answer) {
+        rk_plan_write_missing_json(writer, &e->plan);
+        return;
+    }
+    rk_answer_write_json(writer, answer);
+    if (e->request->explain) {
+        rk_explanation_write_json(writer, answer, &e->worth);
+    }
+    if (e->request->changes) {
+        write_gains_json(writer, e, answer);
+    }
+    rk_rules_write_json(writer, &e->plan.rules);
+    if (e->request->dp_sync) {
+        rk_sync_write_json(writer, &e->plan.sync);
+    }
+    if (e->request->operators) {
+        rk_operators_write_json(writer, &e->operators);
+    }
+}
+
+static void write_lines(rk_out *out, const void *what)
+{
+    const rk_estimate_answer *e = what;
+    const rk_answer *answer = rk_plan_best(&e->plan);
+    if (e->request->operators && answer) {
+        rk_operators_write_lines(out, &e->operators);
+    } else {
+        rk_answers_write_lines(out, answer, answer ? 1 : 0);
+    }
+}
+
+rk_status rk_estimate_write(const rk_job *job, const rk_estimate_answer *e, rk_error *err)
+{
+    static const rk_answer_writers writers = {
+        .text = write_text, .members = write_members, .lines = write_lines};
+    const rk_request *request = e->request;
+    const rk_answer *answer = rk_plan_best(&e->plan);
+    if (request->emit >= 0 && !answer) {
+        rk_remark_no_file(job, "launch file", "emit");
+        return RK_OK;
+    }
+    return request->emit >= 0
+               ? rk_write_launch(job, request, e->inputs, answer, err)
+               : rk_job_answer(job, &writers, e, request->json, request->csv, request->output, err);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operators of a microbatch in answers. */
+#ifndef RK_ANSWER_ESTIMATE_OPERATORS_H
+#define RK_ANSWER_ESTIMATE_OPERATORS_H
+
+#include "io/json_write.h"
+#include "job/job.h"
+#include "predict/block_operators.h"
+
+/* As tables, as the member "operators" of a JSON document, as lines of CSV. */
+rk_status rk_operators_write_text(FILE *to, const rk_operators *operators, rk_table_style style,
+                                  rk_error *err);
+void rk_operators_write_json(rk_json_writer *writer, const rk_operators *operators);
+void rk_operators_write_lines(rk_out *out, const rk_operators *operators);
+
+#endif

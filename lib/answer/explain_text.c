@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer of `reckon explain` for people. */
+#include "answer/answers.h"
+#include "answer/codesign_writers.h"
+
+#include "method/ranking_text.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LINE_WIDTH 100
+
+/* Writes words, broken at blanks, further lines `indent` columns in. */
+static void write_wrapped(FILE *to, int column, int indent, const char *words)
+{
+    while (*words) {
+        const int length = (int)strcspn(words, " ");
+        if (column + 1 + length > LINE_WIDTH) {
+            column = fprintf(to, "\n%*s", indent - 1, "") - 1;
+        }
+        column += fprintf(to, " %.*s", length, words);
+        words += length + (words[length] == ' ');
+    }
+    (void)fputc('\n', to);
+}
+
+/* The best strategy on the system as it is. */
+static void write_best(FILE *to, const rk_explain *explain)
+{
+    const rk_method *method = explain->question.problem.method;
+    char words[RK_WORDS_SIZE];
+    rk_question_write(to, &explain->question);
+    if (method->strategy_words) {
+        const int column = fprintf(to, "%-9s", "best");
+        write_wrapped(to, column, 10, method->strategy_words(&explain->best, words));
+    } else {
+        method->write_strategy(to, &explain->best);
+    }
+    (void)fprintf(to, "%-10s%.5g s a step, %.5g sequences/s\n", "", explain->best.step,
+                  explain->best.rate);
+    rk_write_bounded(to, &explain->counts, method->name, explain->cpu_s);
+}
+
+static void add_seconds(rk_table *table, double seconds)
+{
+    if (seconds > 0) {
+        rk_table_cell(table, "%.5g", seconds);
+    } else {
+        rk_table_cell(table, "does not run");
+    }
+}
+
+static rk_status write_numbers(FILE *to, const rk_explain *explain, rk_table_style style,
+                               rk_error *err)
+{
+    char title[32];
+    const rk_table_column columns[] = {{title, RK_ALIGN_LEFT},
+                                       {"from", RK_ALIGN_RIGHT},
+                                       {"to", RK_ALIGN_RIGHT},
+                                       {"old strategy, s", RK_ALIGN_RIGHT},
+                                       {"new strategy, s", RK_ALIGN_RIGHT},
+                                       {"faster, %", RK_ALIGN_RIGHT}};
+    rk_table table;
+    const double percent = 100 * explain->change;
+    (void)snprintf(title, sizeof(title), "%.4g %% %s", percent < 0 ? -percent : percent,
+                   percent < 0 ? "worse" : "better");
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < explain->count; i++) {
+        const rk_replan *replan = &explain->replans[i];
+        rk_table_cell(&table, "%s, %s", replan->number.name, replan->number.unit);
+        rk_table_cell(&table, "%.5g", replan->number.value);
+        rk_table_cell(&table, "%.5g", replan->value);
+        add_seconds(&table, replan->old_step);
+        add_seconds(&table, replan->best.step);
+        /* in hundredths of a percent, to avoid -0.00 */
+        const double gain = round(1e4 * rk_explain_gain(explain, replan)) / 100;
+        rk_table_cell(&table, replan->runs ? "%.2f" : "-", gain == 0 ? 0.0 : gain);
+    }
+    return rk_write_table(to, &table, style, err);
+}
+
+static void write_changes(FILE *to, const rk_explain *explain)
+{
+    const char *introduction = "\nWhat changes in the strategy:\n";
+    char words[RK_WORDS_SIZE];
+    for (size_t i = 0; i < explain->count; i++) {
+        const rk_replan *replan = &explain->replans[i];
+        if (rk_explain_changes(explain, replan, words)[0]) {
+            (void)fputs(introduction, to);
+            write_wrapped(to, fprintf(to, "  %s:", replan->number.name), 4, words);
+            introduction = "";
+        }
+    }
+    if (introduction[0]) {
+        (void)fputs("\nThe same strategy stays best whichever number changes.\n", to);
+    }
+}
+
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
+{
+    const rk_explain *explain = what;
+    write_best(to, explain);
+    (void)fputc('\n', to);
+    const rk_status status = write_numbers(to, explain, style, err);
+    if (!status) {
+        write_changes(to, explain);
+    }
+    return status;
+}
+
+rk_status rk_explain_write(const rk_job *job, const rk_explain *explain, rk_error *err)
+{
+    static const rk_answer_writers writers = {
+        .text = write_text, .members = rk_explain_write_members, .cells = rk_explain_write_cells};
+    const rk_request_view *view = &explain->question.view;
+    return rk_job_answer(job, &writers, explain, view->json, view->csv, view->output, err);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer of `fit`. */
+#include "answer/answers.h"
+
+#include "base/extremes.h"
+#include "base/time_text.h"
+#include "base/units.h"
+#include "job/answer_writers.h"
+#include "report/describe.h"
+#include "report/estimate_fields.h"
+
+#include <inttypes.h>
+
+/* ---- for people ---------------------------------------------------------------------------- */
+
+static rk_status write_changes(FILE *to, const rk_fit *fit, rk_table_style style, rk_error *err)
+{
+    const rk_answer *answer = rk_fit_answer(fit);
+    const rk_estimate *e = &answer->estimate;
+    const rk_time_unit unit = rk_time_unit_of(e->step);
+    char step[RK_TIME_TITLE_SIZE];
+    const rk_table_column columns[] = {{"change that makes it fit", RK_ALIGN_LEFT},
+                                       {"memory, GiB", RK_ALIGN_RIGHT},
+                                       {rk_time_title("step", unit, step), RK_ALIGN_RIGHT},
+                                       {"cost, %", RK_ALIGN_RIGHT}};
+    rk_table table;
+    rk_write_largest_part(to, e);
+    if (fit->changes.count == 0) {
+        (void)fputs("No change of one or two of its choices makes it fit.\n", to);
+        return RK_OK;
+    }
+    (void)fputc('\n', to);
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < fit->changes.count; i++) {
+        const rk_fit_change *change = &fit->changes.items[i];
+        char text[RK_FIT_CHANGE_TEXT];
+        rk_table_cell(&table, "%s", rk_fit_change_text(&answer->strategy, change, text));
+        rk_table_cell(&table, "%.2f", change->estimate.memory.total / GIB);
+        rk_table_cell(&table, "%.3f", change->estimate.step / unit.seconds);
+        rk_table_cell(&table, "%+.1f", 100 * (change->estimate.step / e->step - 1));
+    }
+    return rk_write_table(to, &table, style, err);
+}
+
+static void write_fewest(FILE *to, const rk_fit *fit)
+{
+    char number[RK_COMMAS_SIZE], batch[RK_COMMAS_SIZE];
+    const rk_strategy *s = &fit->leanest.strategy;
+    if (fit->fewest == 0) {
+        (void)fputs("\nNo number of accelerators of this system is enough for this batch.\n", to);
+        return;
+    }
+    (void)fprintf(to,
+                  "\nFewest accelerators on which some strategy fits: %s for a batch of "
+                  "%s,\nas TP %" PRId64 ", CP %" PRId64 ", PP %" PRId64 ", DP %" PRId64
+                  ", EP %" PRId64 ", ZeRO-%d, recompute %s.\n",
+                  rk_with_commas((uint64_t)fit->fewest, number),
+                  rk_with_commas((uint64_t)s->global_batch, batch), s->tp, s->cp, s->pp, s->dp,
+                  s->ep, (int)s->sharding, rk_recompute_kind_names[s->recompute]);
+}
+
+static rk_status write_strategy(FILE *to, const rk_fit *fit, rk_table_style style, rk_error *err)
+{
+    const rk_answer *answer = rk_fit_answer(fit);
+    if (!answer) {
+        (void)fputc('\n', to);
+        rk_plan_write_missing(to, &fit->plan);
+        return RK_OK;
+    }
+    if (fit->plan.searched && !rk_fit_fits(fit)) {
+        (void)fputs("\nNothing fits.  The strategy that needs least memory:\n\n", to);
+    }
+    rk_write_strategy(to, &answer->strategy);
+    (void)fputc('\n', to);
+    rk_write_summary(to, fit->inputs, answer);
+    (void)fputc('\n', to);
+    const rk_status status = rk_write_memory(to, answer, style, err);
+    (void)fputc('\n', to);
+    return status ? status : rk_write_stages(to, fit->inputs, answer, style, err);
+}
+
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
+{
+    const rk_fit *fit = what;
+    rk_write_inputs(to, fit->request, fit->inputs);
+    rk_plan_write_search(to, &fit->plan);
+    rk_status status = write_strategy(to, fit, style, err);
+    if (status || !rk_fit_answer(fit)) {
+        return status;
+    }
+    if (!rk_fit_fits(fit)) {
+        (void)fputc('\n', to);
+        status = write_changes(to, fit, style, err);
+    }
+    write_fewest(to, fit);
+    return status;
+}
+
+/* ---- for programs -------------------------------------------------------------------------- */
+
+static void write_shortage_json(rk_json_writer *writer, const rk_fit *fit)
+{
+    const rk_answer *answer = rk_fit_answer(fit);
+    const rk_estimate *e = &answer->estimate;
+    rk_json_open_member(writer, "shortage", "{");
+    rk_json_count(writer, "stage", (uint64_t)e->worst_stage);
+    rk_json_real(writer, "missing_bytes", rk_max(e->memory.total - e->usable, 0));
+    rk_json_string(writer, "largest_part", rk_memory_part_keys[rk_largest_part(&e->memory)]);
+    rk_json_open_member(writer, "changes", "[");
+    for (size_t i = 0; i < fit->changes.count; i++) {
+        const rk_fit_change *change = &fit->changes.items[i];
+        char text[RK_FIT_CHANGE_TEXT];
+        rk_json_item(writer);
+        rk_json_open(writer, "{");
+        rk_json_string(writer, "change", rk_fit_change_text(&answer->strategy, change, text));
+        rk_json_real(writer, "step_ratio", change->estimate.step / e->step);
+        rk_strategy_write_json(writer, &change->strategy);
+        rk_estimate_write_json(writer, &change->strategy, &change->estimate);
+        rk_json_close(writer, "}");
+    }
+    rk_json_close(writer, "]");
+    rk_json_close(writer, "}");
+}
+
+static void write_members(rk_json_writer *writer, const void *what)
+{
+    const rk_fit *fit = what;
+    const rk_answer *answer = rk_fit_answer(fit);
+    rk_request_write_json(writer, fit->request, fit->inputs);
+    rk_json_flag(writer, "fits", rk_fit_fits(fit));
+    rk_plan_write_search_json(writer, &fit->plan);
+    if (!answer) {
+        rk_plan_write_missing_json(writer, &fit->plan);
+        return;
+    }
+    rk_json_real(writer, "left_bytes", answer->estimate.usable - answer->estimate.memory.total);
+    rk_answer_write_json(writer, answer);
+    if (!rk_fit_fits(fit)) {
+        write_shortage_json(writer, fit);
+    }
+    if (fit->fewest > 0) {
+        rk_json_count(writer, "fewest_accelerators", (uint64_t)fit->fewest);
+    }
+}
+
+static void write_lines(rk_out *out, const void *what)
+{
+    const rk_answer *answer = rk_fit_answer(what);
+    rk_answers_write_lines(out, answer, answer ? 1 : 0);
+}
+
+rk_status rk_fit_write(const rk_job *job, const rk_fit *fit, rk_error *err)
+{
+    static const rk_answer_writers writers = {
+        .text = write_text, .members = write_members, .lines = write_lines};
+    const rk_request *request = fit->request;
+    return rk_job_answer(job, &writers, fit, request->json, request->csv, request->output, err);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer of `reckon shape` for people. */
+#include "answer/answers.h"
+#include "answer/codesign_writers.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "method/ranking_text.h"
+#include "report/describe.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ---- what was asked ------------------------------------------------------------------------ */
+
+static void write_values(FILE *to, const rk_option_counts *counts)
+{
+    for (int i = 0; i < counts->count; i++) {
+        (void)fprintf(to, "%s%" PRId64, i ? "," : " ", counts->values[i]);
+    }
+}
+
+static void write_inputs(FILE *to, const rk_shape_answer *s)
+{
+    const rk_shape_wish *wish = &s->wish;
+    char number[RK_COMMAS_SIZE], parameters[RK_NUMBER_TEXT_SIZE];
+    s->question.problem.method->write_machine(to, &s->question);
+    s->question.problem.method->write_run(to, &s->question, RK_SAYS_ACCELERATORS | RK_SAYS_SEQ);
+    (void)fprintf(to, "%-10s%s parameters within %.4g %%, ", "shapes",
+                  rk_human_text(wish->parameters, RK_HUMAN_BASE10, parameters), wish->tolerance);
+    if (wish->feedforward > 0) {
+        (void)fprintf(to, "feed-forward %.4g times hidden, heads of", wish->feedforward);
+    } else {
+        (void)fprintf(to, "all else like %s, heads of",
+                      s->question.problem.reckon.inputs.model.name);
+    }
+    write_values(to, &wish->head_sizes);
+    (void)fprintf(to, "\n%-10s", "");
+    if (wish->blocks.count > 0) {
+        (void)fputs("blocks", to);
+        write_values(to, &wish->blocks);
+    } else {
+        (void)fprintf(to, "hidden %.4g to %.4g times the blocks", wish->aspect_min,
+                      wish->aspect_max);
+    }
+    if (wish->heads.count > 0) {
+        (void)fputs("; heads", to);
+        write_values(to, &wish->heads);
+    } else {
+        (void)fprintf(to, "; heads in multiples of %" PRId64, wish->head_multiple);
+    }
+    (void)fprintf(to, ": %s shapes\n", rk_with_commas((uint64_t)s->count, number));
+    rk_write_bounded(to, &s->counts, s->question.problem.method->name, s->cpu_s);
+}
+
+/* ---- shapes -------------------------------------------------------------------------------- */
+
+#define DEGREES_SIZE (RK_DEGREE_MAX * 24)
+
+/* "8/1/4/1/16"; of no strategy, what these are: "TP/CP/PP/EP/DP". */
+static const char *join_degrees(const rk_method *method, const rk_candidate *candidate,
+                                char out[DEGREES_SIZE])
+{
+    int64_t values[RK_DEGREE_MAX];
+    size_t used = 0;
+    if (candidate) {
+        method->degree_values(candidate, values);
+    }
+    for (size_t i = 0; i < method->degree_count; i++) {
+        const char *separator = i > 0 ? "/" : "";
+        const int length = candidate ? snprintf(out + used, DEGREES_SIZE - used, "%s%" PRId64,
+                                                separator, values[i])
+                                     : snprintf(out + used, DEGREES_SIZE - used, "%s%s", separator,
+                                                method->degrees[i].label);
+        used += (size_t)length;
+    }
+    return out;
+}
+
+static void add_shape(rk_table *table, const rk_shape_answer *s, size_t rank, const rk_shape *shape)
+{
+    const rk_model_sizes *sizes = &shape->sizes;
+    char number[RK_COMMAS_SIZE], parameters[RK_NUMBER_TEXT_SIZE], degrees[DEGREES_SIZE];
+    rk_table_cell(table, "%zu", rank);
+    rk_table_cell(table, "%" PRId64, sizes->blocks);
+    rk_table_cell(table, "%" PRId64, sizes->hidden);
+    rk_table_cell(table, "%" PRId64 " x %" PRId64, sizes->heads, sizes->head_size);
+    rk_table_cell(table, "%.1f", (double)sizes->hidden / (double)sizes->blocks);
+    rk_table_cell(table, "%s", rk_human_text(sizes->parameters, RK_HUMAN_BASE10, parameters));
+    rk_table_cell(table, "%s", rk_with_commas(shape->mappings, number));
+    if (!shape->runs) {
+        rk_table_cell(table, "does not fit");
+        rk_table_cell(table, "-");
+        rk_table_cell(table, "-");
+        return;
+    }
+    rk_table_cell(table, "%.2f", 100 * shape->best.efficiency);
+    rk_table_cell(table, "%.5g", shape->best.step);
+    rk_table_cell(table, "%s", join_degrees(s->question.problem.method, &shape->best, degrees));
+}
+
+static rk_status write_shapes(FILE *to, const rk_shape_answer *s, rk_table_style style,
+                              rk_error *err)
+{
+    char efficiency[32], degrees[DEGREES_SIZE];
+    const rk_table_column columns[] = {
+        {"rank", RK_ALIGN_RIGHT},
+        {"blocks", RK_ALIGN_RIGHT},
+        {"hidden", RK_ALIGN_RIGHT},
+        {"heads", RK_ALIGN_RIGHT},
+        {"aspect", RK_ALIGN_RIGHT},
+        {"parameters", RK_ALIGN_RIGHT},
+        {"mappings", RK_ALIGN_RIGHT},
+        {efficiency, RK_ALIGN_RIGHT},
+        {"step, s", RK_ALIGN_RIGHT},
+        {join_degrees(s->question.problem.method, NULL, degrees), RK_ALIGN_RIGHT},
+    };
+    rk_table table;
+    (void)snprintf(efficiency, sizeof(efficiency), "%s, %%",
+                   s->question.problem.method->efficiency_name);
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < s->count && i < s->question.view.top; i++) {
+        add_shape(&table, s, i + 1, &s->shapes[i]);
+    }
+    return rk_write_table(to, &table, style, err);
+}
+
+static int compare_counts(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The distribution of the shapes: those that run come first, by efficiency. */
+static rk_status write_spread(FILE *to, const rk_shape_answer *s, rk_error *err)
+{
+    char least[RK_COMMAS_SIZE], middle[RK_COMMAS_SIZE], most[RK_COMMAS_SIZE];
+    uint64_t *mappings = malloc(s->count * sizeof(*mappings));
+    if (!mappings) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answer");
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        mappings[i] = s->shapes[i].mappings;
+    }
+    qsort(mappings, s->count, sizeof(*mappings), compare_counts);
+    (void)fprintf(to,
+                  "\nOf %zu shapes %zu run, with an %s of %.2f %% at best, %.2f %% in the "
+                  "middle and %.2f %% at\nworst; they have %s to %s mappings, %s in the middle.\n",
+                  s->count, s->runs, s->question.problem.method->efficiency_name,
+                  100 * s->shapes[0].best.efficiency, 100 * s->shapes[s->runs / 2].best.efficiency,
+                  100 * s->shapes[s->runs - 1].best.efficiency, rk_with_commas(mappings[0], least),
+                  rk_with_commas(mappings[s->count - 1], most),
+                  rk_with_commas(mappings[s->count / 2], middle));
+    free(mappings);
+    return RK_OK;
+}
+
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
+{
+    const rk_shape_answer *s = what;
+    write_inputs(to, s);
+    (void)fputc('\n', to);
+    if (s->count == 0) {
+        (void)fputs("No shape has so many parameters: allow more with --tolerance, --aspect-min, "
+                    "--aspect-max or\n--head-multiple.\n",
+                    to);
+        return RK_OK;
+    }
+    const rk_status status = write_shapes(to, s, style, err);
+    if (status || s->runs == 0) {
+        return status;
+    }
+    (void)fprintf(to, "\n%smappings: strategies of the space, whether they fit or not\n",
+                  s->question.problem.method->efficiency_note);
+    return write_spread(to, s, err);
+}
+
+rk_status rk_shape_write(const rk_job *job, const rk_shape_answer *shape, rk_error *err)
+{
+    static const rk_answer_writers writers = {
+        .text = write_text, .members = rk_shape_write_members, .cells = rk_shape_write_cells};
+    const rk_request_view *view = &shape->question.view;
+    return rk_job_answer(job, &writers, shape, view->json, view->csv, view->output, err);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer of `timeline`. */
+#ifndef RK_ANSWER_TIMELINE_ANSWER_H
+#define RK_ANSWER_TIMELINE_ANSWER_H
+
+#include "method/plan_result.h"
+#include "timeline/operations.h"
+
+/* The question and the answer. */
+typedef struct rk_timeline_answer {
+    const rk_request *request;
+    const rk_inputs *inputs;
+    rk_plan plan;
+    rk_timeline timeline; /* of the best strategy */
+} rk_timeline_answer;
+
+/* Writes it in the format that the request names. */
+rk_status rk_timeline_write(const rk_job *job, const rk_timeline_answer *answer, rk_error *err);
+
+#endif

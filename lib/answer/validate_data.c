@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reckon validate` for programs: JSON, and a table of all runs. */
+#include "answer/validate_answer.h"
+
+#include "base/error.h"
+#include "io/csv_out.h"
+#include "io/json_write.h"
+#include "request/case_options.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A table of runs has no place for what is said of the tables that it is made of. */
+static void remark_tables(const rk_job *job, const rk_validation *v)
+{
+    for (size_t i = 0; i < v->table_count; i++) {
+        const rk_run_table *table = &v->tables[i];
+        const char *column;
+        for (size_t place = 0; (column = rk_run_column_ignored(table, &place)) != NULL;) {
+            rk_job_remark(job, "%s: the column %s is ignored", table->name, column);
+        }
+        if (!rk_run_table_measures(table)) {
+            rk_job_remark(job, "%s: no column of measurements, nothing is compared", table->name);
+        }
+    }
+}
+
+rk_status rk_validation_write_csv(const rk_job *job, const rk_validation *v, rk_error *err)
+{
+    rk_csv_out *out;
+    rk_value values[RK_COMPARED_FIELDS];
+    const rk_status status = rk_job_open_csv(job, v->request->output, &out, err);
+    if (status) {
+        return status;
+    }
+    remark_tables(job, v);
+    rk_csv_header(out, rk_compared_columns, RK_COMPARED_FIELDS);
+    for (size_t i = 0; i < v->comparison.count; i++) {
+        const rk_compared *row = &v->comparison.rows[i];
+        for (size_t field = 0; row->selected && field < RK_COMPARED_FIELDS; field++) {
+            values[field] = rk_compared_value(row, field);
+        }
+        if (row->selected) {
+            rk_csv_row(out, values, RK_COMPARED_FIELDS);
+        }
+    }
+    return rk_csv_close(out, err);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void write_errors(rk_json_writer *w, const char *key, const rk_errors *e)
+{
+    rk_json_open_member(w, key, "{");
+    rk_json_count(w, "runs", e->count);
+    if (e->count > 0) {
+        rk_json_real(w, "mean", e->mean);
+        rk_json_real(w, "median", e->median);
+        rk_json_real(w, "p90", e->p90);
+        rk_json_real(w, "worst", e->worst);
+        rk_json_real(w, "bias", e->bias);
+        rk_json_real(w, "rank_correlation", e->rank);
+    }
+    rk_json_close(w, "}");
+}
+
+static void write_regret(rk_json_writer *w, const rk_regret *r)
+{
+    rk_json_open_member(w, "first_choice", "{");
+    rk_json_count(w, "jobs", r->groups);
+    rk_json_count(w, "best_chosen", r->best);
+    rk_json_count(w, "ran_out_of_memory", r->failed);
+    if (r->groups > r->failed) {
+        rk_json_real(w, "mean", r->mean);
+        rk_json_real(w, "median", r->median);
+        rk_json_real(w, "p90", r->p90);
+        rk_json_real(w, "worst", r->worst);
+    }
+    rk_json_close(w, "}");
+}
+
+static void write_verdicts(rk_json_writer *w, const rk_verdicts *v)
+{
+    rk_json_open_member(w, "out_of_memory", "{");
+    rk_json_count(w, "ran_said_to_fit", v->ran_fits);
+    rk_json_count(w, "ran_said_not_to_fit", v->ran_not);
+    rk_json_count(w, "ran_out_said_to_fit", v->oom_fits);
+    rk_json_count(w, "ran_out_said_not_to_fit", v->oom_not);
+    rk_json_count(w, "ran_said_to_thrash", v->thrash_ran);
+    rk_json_count(w, "ran_out_said_to_thrash", v->thrash_oom);
+    rk_json_real(w, "accuracy", rk_verdicts_accuracy(v));
+    rk_json_real(w, "precision", rk_verdicts_precision(v));
+    rk_json_real(w, "recall", rk_verdicts_recall(v));
+    rk_json_close(w, "}");
+}
+
+static void write_group(rk_json_writer *w, const rk_score_group *g)
+{
+    rk_json_item(w);
+    rk_json_open(w, "{");
+    rk_json_string(w, "group", g->label);
+    write_errors(w, "step", &g->score.time);
+    write_errors(w, "null_model", &g->score.null);
+    if (g->score.intervals > 0) {
+        rk_json_real(w, "interval_coverage", rk_score_coverage(&g->score));
+        rk_json_real(w, "interval_width", g->score.width);
+    }
+    write_errors(w, "memory", &g->score.memory);
+    write_regret(w, &g->score.regret);
+    if (g->score.verdicts.oom_fits + g->score.verdicts.oom_not > 0) {
+        write_verdicts(w, &g->score.verdicts);
+    }
+    rk_json_close(w, "}");
+}
+
+static void write_grouping(rk_json_writer *w, const char *key, const rk_grouping *grouping)
+{
+    rk_json_open_member(w, key, "[");
+    for (size_t i = 0; i < grouping->count; i++) {
+        write_group(w, &grouping->groups[i]);
+    }
+    rk_json_close(w, "]");
+}
+
+static void write_value(rk_json_writer *w, const char *key, const rk_value *value)
+{
+    switch (value->type) {
+    case RK_VALUE_INT:
+        rk_json_count(w, key, (uint64_t)value->integer);
+        break;
+    case RK_VALUE_REAL:
+        rk_json_real(w, key, value->real);
+        break;
+    case RK_VALUE_BOOL:
+        rk_json_flag(w, key, value->boolean);
+        break;
+    case RK_VALUE_TEXT:
+        rk_json_string(w, key, value->text);
+        break;
+    default:
+        rk_json_real(w, key, (double)NAN);
+    }
+}
+
+static void write_remarks(rk_json_writer *w, const char *key, const rk_remark *remarks,
+                          size_t count)
+{
+    rk_json_open_member(w, key, "[");
+    for (size_t i = 0; i < count; i++) {
+        rk_json_item(w);
+        rk_json_open(w, "{");
+        rk_json_string(w, "what", remarks[i].text);
+        rk_json_count(w, "runs", remarks[i].rows);
+        rk_json_close(w, "}");
+    }
+    rk_json_close(w, "]");
+}
+
+/* The member "options" of a row: words of a command line. */
+static rk_status write_options(rk_json_writer *w, const rk_validation *v, const rk_compared *row,
+                               rk_run_case *scratch, rk_error *err)
+{
+    rk_case_options options = {.count = 0};
+    rk_status status = rk_run_case_fill(&v->sources, row->table, row->row, scratch, err);
+    status = status ? status
+                    : rk_case_options_of(&v->sources, row->table, row->row, scratch,
+                                         (rk_case_extent)v->request->options, &options, err);
+    const char *word = (const char *)options.words.data;
+    rk_json_open_member(w, "options", "[");
+    for (size_t i = 0; i < 2 * options.count && !status; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "--%.60s", word);
+        if (i % 2 == 0 || word[0]) { /* flags have no value */
+            rk_json_item(w);
+            rk_json_text(w, i % 2 == 0 ? name : word);
+        }
+        word += strlen(word) + 1;
+    }
+    rk_json_close(w, "]");
+    rk_bytes_clear(&options.words);
+    return status;
+}
+
+static rk_status write_rows(rk_json_writer *w, const rk_validation *v, rk_error *err)
+{
+    const rk_comparison *comparison = &v->comparison;
+    rk_run_case *scratch = malloc(sizeof(*scratch));
+    rk_status status =
+        scratch ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the options");
+    rk_json_open_member(w, "rows", "[");
+    for (size_t i = 0; i < comparison->count && !status; i++) {
+        const rk_compared *row = &comparison->rows[i];
+        if (!row->selected) {
+            continue;
+        }
+        rk_json_item(w);
+        rk_json_open(w, "{");
+        for (size_t field = 0; field < RK_COMPARED_FIELDS; field++) {
+            const rk_value value = rk_compared_value(row, field);
+            if (value.type != RK_VALUE_NULL) {
+                write_value(w, rk_compared_columns[field].name, &value);
+            }
+        }
+        if (row->predicted && v->request->options >= 0) {
+            status = write_options(w, v, row, scratch, err);
+        }
+        rk_json_close(w, "}");
+    }
+    rk_json_close(w, "]");
+    free(scratch);
+    return status;
+}
+
+/* Columns that mean nothing to reckon, and tables that measure nothing. */
+static void write_tables(rk_json_writer *w, const rk_validation *v)
+{
+    rk_json_open_member(w, "tables", "[");
+    for (size_t i = 0; i < v->table_count; i++) {
+        const rk_run_table *table = &v->tables[i];
+        rk_json_item(w);
+        rk_json_open(w, "{");
+        rk_json_string(w, "file", table->name);
+        rk_json_count(w, "rows", table->rows);
+        rk_json_flag(w, "measured", rk_run_table_measures(table));
+        rk_json_open_member(w, "ignored_columns", "[");
+        const char *column;
+        for (size_t place = 0; (column = rk_run_column_ignored(table, &place)) != NULL;) {
+            rk_json_item(w);
+            rk_json_text(w, column);
+        }
+        rk_json_close(w, "]");
+        rk_json_close(w, "}");
+    }
+    rk_json_close(w, "]");
+}
+
+/* Scores by each dimension alone. */
+static rk_status write_dimensions(rk_json_writer *w, const rk_validation *v, rk_error *err)
+{
+    rk_json_open_member(w, "by", "{");
+    for (int i = 0; i < RK_DIMENSION_COUNT; i++) {
+        const rk_dimension dimension = (rk_dimension)i;
+        rk_grouping grouping;
+        const rk_status status = rk_score_groups(&v->comparison, &dimension, 1, &grouping, err);
+        if (status) {
+            return status;
+        }
+        write_grouping(w, rk_dimension_names[i], &grouping);
+        rk_grouping_clear(&grouping);
+    }
+    rk_json_close(w, "}");
+    return RK_OK;
+}
+
+rk_status rk_validation_write_json(const rk_job *job, const rk_validation *v, rk_error *err)
+{
+    rk_remark remarks[RK_REMARK_MAX];
+    rk_out *out;
+    rk_status status = rk_job_open(job, v->request->output, &out, err);
+    if (status) {
+        return status;
+    }
+    rk_json_writer w = {.out = out, .indented = true};
+    rk_json_open_answer(&w);
+    write_tables(&w, v);
+    write_grouping(&w, "all", &v->all);
+    write_grouping(&w, "groups", &v->by);
+    status = write_dimensions(&w, v, err);
+    if (status) {
+        rk_out_abandon(out);
+        return status;
+    }
+    write_remarks(&w, "left_out", remarks, rk_validation_left_out(v, remarks));
+    write_remarks(&w, "assumed", remarks, rk_validation_assumed(v, remarks));
+    status = write_rows(&w, v, err);
+    if (status) {
+        rk_out_abandon(out);
+        return status;
+    }
+    rk_json_close(&w, "}");
+    rk_out_text(out, "\n");
+    return rk_out_close(out, err);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codesign/design_answer.h"
+
+#include "base/error.h"
+#include "base/extremes.h"
+#include "base/units.h"
+
+#include <string.h>
+
+/* ---- results ------------------------------------------------------------------------------- */
+
+double rk_design_answer_step(const rk_design_answer *d, const rk_design *design)
+{
+    return (double)d->question.batch / design->best.rate;
+}
+
+double rk_design_answer_days(const rk_design_answer *d, const rk_design *design)
+{
+    return d->target.tokens / (design->best.rate * (double)d->question.seq) / DAY;
+}
+
+double rk_design_answer_run_cost(const rk_design_answer *d, const rk_design *design)
+{
+    return d->prices.life_days > 0
+               ? design->cost * rk_design_answer_days(d, design) / d->prices.life_days
+               : 0;
+}
+
+/* ---- the search ---------------------------------------------------------------------------- */
+
+/* Sequences/s required to meet all targets. */
+static double least_rate(const rk_design_answer *d)
+{
+    const rk_design_target *target = &d->target;
+    const double seq = (double)d->question.seq;
+    const double by_step = target->step > 0 ? (double)d->question.batch / target->step : 0;
+    const double by_tokens = target->tokens_per_second / seq;
+    const double by_days = target->days > 0 ? target->tokens / seq / (target->days * DAY) : 0;
+    const double most = rk_max(by_step, by_tokens);
+    return rk_max(most, by_days);
+}
+
+static const rk_price_axis *find_axis(const rk_prices *prices, const char *key)
+{
+    for (int i = 0; i < prices->axis_count; i++) {
+        if (strcmp(prices->axes[i].key, key) == 0) {
+            return &prices->axes[i];
+        }
+    }
+    return NULL;
+}
+
+static rk_status search(rk_job *job, rk_design_answer *d, rk_error *err)
+{
+    const rk_search_control control =
+        rk_job_search_control(job, "machines", d->question.view.threads);
+    const double started = rk_job_cpu_s(job);
+    const rk_status status = rk_design_search(&d->question.problem, &d->prices, &control,
+                                              &d->designs, &d->count, &d->counts, err);
+    d->cpu_s = rk_job_cpu_s(job) - started;
+    d->least_rate = least_rate(d);
+    d->cheapest =
+        d->least_rate > 0 ? rk_design_cheapest(d->designs, d->count, d->least_rate) : NULL;
+    return status;
+}
+
+/* ---- what was asked -------------------------------------------------------------------------- */
+
+/*
+ * The number of processors comes from an axis, or else from the request. The problem stands for all
+ * machines and has as many as the largest.
+ */
+static rk_status settle_processors(const rk_prices *prices, const char *name,
+                                   const rk_method *method, void *request, rk_error *err)
+{
+    const rk_price_axis *axis = find_axis(prices, "processors");
+    int64_t *given = method->requested_accelerators(request);
+    if (axis && *given > 0) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s has an axis of processors, which are the accelerators: leave out "
+                       "--%s, and the number before the system, as in h100 for 64xh100",
+                       name, method->accelerators_option);
+    }
+    if (!axis && *given == 0) {
+        return rk_fail(
+            err, RK_ERR_INVALID,
+            "%s has no axis \"processors\", so the number of accelerators is missing: give "
+            "--%s N, or 64xh100 in place of h100",
+            name, method->accelerators_option);
+    }
+    for (int i = 0; axis && i < axis->count; i++) {
+        if (axis->values[i] > (double)*given && axis->values[i] < 0x1p40) {
+            *given = (int64_t)axis->values[i];
+        }
+    }
+    return RK_OK;
+}
+
+rk_status rk_design_answer_prepare(const rk_method *method, void *request, rk_design_answer *d,
+                                   rk_error *err)
+{
+    const rk_status status = rk_prices_load(d->target.prices, &d->prices, err);
+    return status ? status : settle_processors(&d->prices, d->target.prices, method, request, err);
+}
+
+rk_status rk_design_answer_find(rk_job *job, rk_design_answer *d, rk_error *err)
+{
+    const rk_question *question = &d->question;
+    const rk_method *method = question->problem.method;
+    if (find_axis(&d->prices, "offload_GiB") && method->allow_offload) {
+        method->allow_offload(&d->question.problem,
+                              question->request); /* everything that is paid for may be used */
+    }
+    return search(job, d, err);
+}

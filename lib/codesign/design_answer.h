@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb design: the cheapest machine that trains a model fast enough. */
+#ifndef RK_CODESIGN_DESIGN_ANSWER_H
+#define RK_CODESIGN_DESIGN_ANSWER_H
+
+#include "codesign/design.h"
+#include "method/question.h"
+#include "report/describe.h"
+
+/* What a machine must achieve; 0: no such target. */
+typedef struct rk_design_target {
+    const char *prices; /* of which document */
+    double step, tokens_per_second, days, tokens;
+} rk_design_target;
+
+/* The question and the answer. */
+typedef struct rk_design_answer {
+    rk_design_target target;
+    rk_question question;
+    rk_prices prices;
+    double least_rate;  /* required sequences/s; 0: no target */
+    rk_design *designs; /* owned; cheapest first */
+    size_t count;
+    const rk_design *cheapest; /* machine that meets the target; NULL: none, or no target */
+    rk_bounded_counts counts;
+    double cpu_s;
+} rk_design_answer;
+
+/* Loads the prices of the target, and settles how many accelerators the request means. */
+rk_status rk_design_answer_prepare(const rk_method *method, void *request, rk_design_answer *d,
+                                   rk_error *err);
+
+/* Searches on every machine. */
+rk_status rk_design_answer_find(rk_job *job, rk_design_answer *d, rk_error *err);
+
+/* Seconds in which a machine trains the whole batch. */
+double rk_design_answer_step(const rk_design_answer *d, const rk_design *design);
+
+/* Days for the tokens that were asked for; 0: no tokens. */
+double rk_design_answer_days(const rk_design_answer *d, const rk_design *design);
+
+/* The share of a machine's price that a run uses up; 0: not known. */
+double rk_design_answer_run_cost(const rk_design_answer *d, const rk_design *design);
+
+#endif

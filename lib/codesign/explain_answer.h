@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb explain: the best strategy is searched again with each number of the machine changed. */
+#ifndef RK_CODESIGN_EXPLAIN_ANSWER_H
+#define RK_CODESIGN_EXPLAIN_ANSWER_H
+
+#include "codesign/replan.h"
+#include "method/question.h"
+#include "report/describe.h"
+
+/* The question and the answer. */
+typedef struct rk_explain {
+    rk_question question;
+    double change;     /* 0.1: every number 10 % better */
+    rk_candidate best; /* on the system as it is */
+    rk_replan replans[RK_NUMBER_MAX];
+    size_t count;
+    rk_bounded_counts counts; /* of all searches */
+    double cpu_s;
+} rk_explain;
+
+/*
+ * Finds the best strategy, and again with each number changed; if none fits, the plan of the
+ * question is empty.
+ */
+rk_status rk_explain_find(rk_job *job, rk_explain *explain, rk_error *err);
+
+/* Relative gain of the rate: 0.05 for 5 %. */
+double rk_explain_gain(const rk_explain *explain, const rk_replan *replan);
+
+/* How the new best strategy differs; "" if it is the same. */
+const char *rk_explain_changes(const rk_explain *explain, const rk_replan *replan,
+                               char out[RK_WORDS_SIZE]);
+
+#endif

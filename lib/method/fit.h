@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a strategy, or any, fits in memory, and if not what would make it. */
+#ifndef RK_METHOD_FIT_H
+#define RK_METHOD_FIT_H
+
+#include "method/plan_result.h"
+#include "report/remedies.h"
+
+/* The question and the answer. */
+typedef struct rk_fit {
+    const rk_request *request;
+    const rk_inputs *inputs;
+    rk_plan plan;
+    rk_fit_changes changes; /* of the strategy in question, if it does not fit */
+    int64_t fewest;         /* accelerators on which some strategy fits; 0: no number suffices */
+    rk_planned leanest;     /* a strategy that fits on them */
+} rk_fit;
+
+/* Cleared with rk_plan_clear(&fit->plan), also after a failure. */
+rk_status rk_fit_find(rk_job *job, const rk_request *request, const rk_inputs *inputs, rk_fit *fit,
+                      rk_error *err);
+
+/* Whether the strategy, or any, fits. */
+bool rk_fit_fits(const rk_fit *fit);
+
+/* The strategy in question; NULL: none is legal. */
+const rk_answer *rk_fit_answer(const rk_fit *fit);
+
+#endif

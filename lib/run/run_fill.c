@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A whole run: its tokens, its parts, its percentiles and what moves it. */
+#include "run/whole_run.h"
+
+#include "base/error.h"
+#include "base/units.h"
+#include "run/stragglers.h"
+#include "work/parallel.h"
+
+#include <math.h>
+#include <string.h>
+
+#define GIGA 1e9
+#define P90  1.2815515655446004 /* standard deviations to the 90th percentile */
+
+/* ---- how many tokens ----------------------------------------------------------------------- */
+
+/* Tokens needed with the batch of the run, relative to those with the reference batch. */
+static rk_status fill_batch_factor(rk_whole_run *run, double batch, rk_error *err)
+{
+    const rk_run_question *question = run->question;
+    rk_batch_law law;
+    run->tokens_factor = 1;
+    if (!(question->reference_batch > 0)) {
+        return RK_OK;
+    }
+    const rk_status status =
+        rk_batch_law_load(question->batch_law ? question->batch_law : "power-lines", &law, err);
+    if (status) {
+        return status;
+    }
+    run->critical = rk_batch_critical(&law, run->training.tokens, question->loss);
+    if (law.by_loss && !(question->loss > 0)) {
+        return rk_fail(err, RK_ERR_INVALID, "the batch law %s needs --loss", law.name);
+    }
+    run->tokens_factor = rk_batch_tokens_factor(batch, question->reference_batch, run->critical);
+    run->training.tokens *= run->tokens_factor;
+    return RK_OK;
+}
+
+/* All phases as one: their steps, and their mean time weighted by tokens. */
+static void join_phases(rk_whole_run *run)
+{
+    double tokens = 0, steps = 0, seconds = 0;
+    for (int i = 0; i < run->phase_count; i++) {
+        rk_run_phase *phase = &run->phases[i];
+        const double each = ceil(phase->tokens / ((double)phase->seq * (double)phase->batch));
+        phase->days = each * phase->step_s * run->straggling / DAY;
+        tokens += phase->tokens;
+        steps += each;
+        seconds += each * phase->step_s * run->straggling;
+    }
+    run->training.tokens = tokens;
+    run->training.tokens_per_step = tokens / steps;
+    run->training.step = seconds / steps;
+}
+
+/* What suits the tokens of the run better than the assumed batch. */
+static rk_status fill_best_batch(rk_whole_run *run, rk_error *err)
+{
+    const rk_request *request = &run->question->request;
+    const rk_strategy *s = &rk_plan_best(&run->plan)->strategy;
+    run->best_batch = 0;
+    if (!request->assumed_batch || run->question->phase_count > 0 || run->question->steps > 0) {
+        return RK_OK;
+    }
+    const rk_status status =
+        rk_run_best_batch(request, s->seq, run->training.tokens, &run->best_batch, err);
+    run->best_batch = run->best_batch == s->global_batch ? 0 : run->best_batch;
+    return status;
+}
+
+static rk_status fill_tokens(rk_whole_run *run, rk_error *err)
+{
+    const rk_run_question *question = run->question;
+    const double batch = run->training.tokens_per_step;
+    rk_status status =
+        rk_run_tokens(question, &run->inputs->model, &run->target, &run->training.tokens, err);
+    if (status) {
+        return status;
+    }
+    if (question->steps > 0) {
+        run->training.tokens = question->steps * batch;
+    } else if (question->phase_count > 0) {
+        join_phases(run);
+    }
+    status = fill_best_batch(run, err);
+    status = status ? status : fill_batch_factor(run, batch, err);
+    status = status ? status : rk_run_ramp_fill(run, err);
+    if (!status && question->ramp.steps > 0) {
+        join_phases(run);
+    }
+    return status;
+}
+
+/* ---- the parts of a run -------------------------------------------------------------------- */
+
+/* A checkpoint holds the trainable weights and the optimizer states. */
+static double checkpoint_bytes(const rk_model *model, const rk_strategy *s)
+{
+    const rk_model_params params = rk_model_params_of(model);
+    const double each = rk_strategy_learning(s) * s->states.weight + s->states.optimizer;
+    return (double)(params.total + params.mtp) * each;
+}
+
+/* As estimated or as given, with stragglers, by chance and for good. */
+static double step_of(rk_whole_run *run)
+{
+    const rk_run_question *question = run->question;
+    const rk_answer *answer = rk_plan_best(&run->plan);
+    const double workers = (double)rk_strategy_ranks(&answer->strategy);
+    run->straggling =
+        rk_straggler_barriers(workers, question->stragglers / 100, question->barriers) *
+        rk_straggler_persistent(workers, run->slow_share, run->slow_by);
+    return rk_run_step_s(question, &answer->estimate) * run->straggling;
+}
+
+static rk_status fill_training(rk_whole_run *run, rk_error *err)
+{
+    const rk_run_question *question = run->question;
+    const rk_answer *answer = rk_plan_best(&run->plan);
+    const rk_strategy *s = &answer->strategy;
+    const rk_accelerator *a = &run->inputs->system.accelerator;
+    const double accelerators = (double)rk_strategy_ranks(s);
+    rk_reliability *reliability = &run->reliability;
+    rk_status status = rk_training_usual(accelerators, &run->training, err);
+    status = status
+                 ? status
+                 : rk_reliability_load(question->reliability ? question->reliability : "published",
+                                       reliability, err);
+    if (status) {
+        return status;
+    }
+    rk_training *t = &run->training;
+    t->tokens_per_step = (double)s->global_batch * (double)s->seq;
+    t->window = question->window_hours * HOUR;
+    t->window_every = question->window_days * DAY;
+    run->slow_share = question->slow_percent / 100;
+    run->slow_by = question->slow_by / 100;
+    t->step = step_of(run);
+    t->failure_rate = question->failures >= 0 ? question->failures / 1000 / DAY : reliability->rate;
+    t->restart = question->restart >= 0 ? question->restart * MINUTE
+                                        : rk_reliability_stall_s(reliability, question->spares > 0);
+    t->checkpoint = checkpoint_bytes(&run->inputs->model, s);
+    t->storage = question->storage > 0 ? question->storage * GIGA : t->storage;
+    t->host = question->async ? a->host_bandwidth * a->host_efficiency : 0;
+    t->interval = question->interval * MINUTE;
+    t->planned_share = question->failures >= 0 ? 0 : reliability->planned_share;
+    t->start = question->start >= 0 ? question->start * MINUTE : reliability->start_s;
+    t->silent_share = rk_reliability_silent_share(reliability);
+    t->silent = question->silent >= 0 ? question->silent * MINUTE : reliability->silent_s;
+    run->rate_spread = question->failures >= 0 ? 0 : reliability->spread;
+    if (question->async && !(t->host > 0)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the system document has no link to host memory, which "
+                       "--async-checkpoint needs");
+    }
+    status = rk_run_fill_tiers(run, err);
+    status = status ? status : fill_tokens(run, err);
+    status = status ? status : rk_run_fill_prices(run, err);
+    const rk_setting setting = rk_setting_of(run->inputs);
+    status = status ? status : rk_rules_fill(&setting, answer, &run->rules, err);
+    return status ? status : rk_training_run(t, &run->result, err);
+}
+
+/* ---- percentiles --------------------------------------------------------------------------- */
+
+/* Standard deviation of the logarithm of the step, from the interval of its estimate. */
+static double step_spread(const rk_whole_run *run)
+{
+    const rk_interval *interval = &rk_plan_best(&run->plan)->interval;
+    const bool known = interval->runs > 0 && !rk_run_step_is_stated(run->question);
+    return known ? log(interval->high / interval->low) / (2 * P90) : 0;
+}
+
+/* By whether the near copy is usable, and whether a node has to be replaced. */
+static void fill_causes(rk_whole_run *run)
+{
+    rk_simulation *s = &run->simulation;
+    const rk_training *t = &run->training;
+    const double hardware = rk_reliability_hardware_share(&run->reliability);
+    const double near = t->near_write > 0 ? t->near_share : 0;
+    const double silent = t->silent > 0 ? t->silent_share : 0;
+    s->cause_count = 4;
+    for (int i = 0; i < s->cause_count; i++) {
+        const bool part = i % 2 == 0, usable = i / 2 == 0;
+        s->causes[i] = (rk_cause){
+            .share = (1 - silent) * (part ? hardware : 1 - hardware) * (usable ? near : 1 - near),
+            .near_s = t->restart + t->near_read,
+            .far_s = t->restart + run->result.writing,
+            .near = usable,
+            .hardware = part,
+        };
+    }
+    if (silent > 0) {
+        s->causes[s->cause_count++] = (rk_cause){
+            .share = silent,
+            .far_s = t->restart + run->result.writing,
+            .rollback_s = t->silent,
+            .hardware = true,
+        };
+    }
+}
+
+static rk_status simulate(rk_job *job, rk_whole_run *run, rk_error *err)
+{
+    const rk_run_question *question = run->question;
+    const rk_training *t = &run->training;
+    const int64_t threads = question->request.threads;
+    (void)job;
+    run->simulation = (rk_simulation){
+        .work_s = run->result.part[RK_TRAINING_STEPS],
+        .work_spread = step_spread(run),
+        .rate = t->failure_rate * t->accelerators,
+        .rate_spread = run->rate_spread,
+        .interval_s = run->result.interval,
+        .planned_rate = t->failure_rate * t->accelerators * t->planned_share,
+        .planned_s = t->restart + run->result.writing,
+        .window_every = t->window_every,
+        .window_s = t->window_every > 0 ? t->window + t->restart + run->result.writing : 0,
+        .start_s = run->result.part[RK_TRAINING_START],
+        .near_cost_s = run->result.far_every > 1 ? t->near_write : 0,
+        .far_cost_s = run->result.blocking + (run->result.far_every > 1 ? 0 : t->near_write),
+        .far_every = run->result.far_every,
+        .far_writing_s = t->host > 0 ? run->result.writing : 0,
+        .spares = (int)question->spares,
+        .repair_s = run->reliability.repair_s,
+        .runs = question->simulated,
+        .seed = (uint64_t)question->seed,
+        .threads = threads > 0 ? (int)threads : rk_core_count(),
+    };
+    fill_causes(run);
+    return run->simulation.runs > 0 ? rk_simulate(&run->simulation, &run->simulated, err) : RK_OK;
+}
+
+/* ---- what moves it ------------------------------------------------------------------------- */
+
+static void add_range(rk_whole_run *run, rk_assumption what, double low, double high)
+{
+    if (high > low) {
+        run->ranges[run->range_count++] =
+            (rk_assumed_range){.what = what, .low = low, .high = high};
+    }
+}
+
+static void fill_ranges(rk_whole_run *run)
+{
+    const double step = exp(P90 * step_spread(run)), rate = exp(P90 * run->rate_spread);
+    const rk_reliability *r = &run->reliability;
+    run->range_count = 0;
+    add_range(run, RK_ASSUMES_STEP, 1 / step, step);
+    if (run->training.failure_rate > 0) {
+        add_range(run, RK_ASSUMES_INTERRUPTIONS, 1 / rate, rate);
+        if (run->question->restart < 0) { /* warm standbys, or as long again */
+            add_range(run, RK_ASSUMES_RESTART,
+                      rk_reliability_stall_s(r, true) / run->training.restart, 2);
+        }
+        if (!(run->question->storage > 0)) {
+            add_range(run, RK_ASSUMES_STORAGE, 0.25, 4);
+        }
+    }
+    rk_training_sensitivity(&run->training, run->ranges, run->range_count);
+}
+
+/* ---- data ---------------------------------------------------------------------------------- */
+
+/* Data sets of Megatron Core have 2 bytes for a token of a vocabulary below this, else 4. */
+#define VOCABULARY_OF_2_BYTES 65500
+
+static void fill_data(rk_whole_run *run)
+{
+    const rk_training *t = &run->training;
+    const double each = run->question->token_bytes > 0 ? run->question->token_bytes
+                        : run->inputs->model.vocab < VOCABULARY_OF_2_BYTES ? 2
+                                                                           : 4;
+    run->data_bytes = each * t->tokens;
+    run->data_rate = each * t->tokens_per_step / t->step;
+}
+
+rk_status rk_whole_run_fill(rk_job *job, rk_whole_run *run, rk_error *err)
+{
+    rk_status status = fill_training(run, err);
+    status = status ? status : simulate(job, run, err);
+    if (!status) {
+        fill_ranges(run);
+        fill_data(run);
+        status = rk_run_compare_tiers(run, err);
+    }
+    return status;
+}
+
+bool rk_run_asks_for_cluster(const rk_run_question *question)
+{
+    return question->deadline > 0 || question->budget > 0 || question->max_power > 0;
+}
+
+/* The step time of an estimate, or the one given; without stragglers. */
+double rk_run_step_s(const rk_run_question *question, const rk_estimate *estimate)
+{
+    return question->step_s > 0 ? question->step_s
+           : question->mfu > 0  ? estimate->step * estimate->mfu / question->mfu
+                                : estimate->step;
+}
+
+bool rk_run_step_is_stated(const rk_run_question *question)
+{
+    return question->step_s > 0 || question->mfu > 0;
+}
+
+double rk_whole_run_cost_rate(const rk_whole_run *run)
+{
+    return run->result.total > 0 ? run->result.cost / run->result.total : 0;
+}
+
+rk_status rk_whole_run_find(rk_job *job, rk_whole_run *run, rk_error *err)
+{
+    run->phase_count = run->question->phase_count;
+    memcpy(run->phases, run->question->phases, sizeof(run->phases));
+    const rk_status status = run->phase_count > 0 ? rk_run_phases_fill(job, run, err)
+                                                  : rk_plan_find(job, &run->question->request,
+                                                                 run->inputs, &run->plan, err);
+    return status || !rk_plan_best(&run->plan) ? status : rk_whole_run_fill(job, run, err);
+}
