@@ -31,7 +31,7 @@ extern const char *const rk_framework_names[]; /* NULL-terminated, in enum order
 
 struct rk_rule;
 
-#define RK_FRAMEWORK_RULES 10
+#define RK_FRAMEWORK_RULES 11
 
 typedef struct rk_framework_traits {
     const char *title;     /* for people */

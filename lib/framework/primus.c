@@ -23,8 +23,8 @@ const rk_framework_traits rk_framework_primus = {
     .title = "Primus",
     .stacks = {"megatron"},
     .runs_on = ON(CDNA3) | ON(CDNA4),
-    .rules = {RK_RULES_OF_ALL, rk_rules_megatron, rk_rules_even_layers, rk_rules_balanced_cp,
-              rk_rules_experts_sp, own_rules},
+    .rules = {RK_RULES_OF_ALL, rk_rules_megatron, rk_rules_expert_overlap, rk_rules_even_layers,
+              rk_rules_balanced_cp, rk_rules_experts_sp, own_rules},
     .schedules = SCHEDULE(1F1B) | SCHEDULE(INTERLEAVED) | SCHEDULE(ZB_H1) | SCHEDULE(ZB_V) |
                  SCHEDULE(V_HALF) | SCHEDULE(V_MIN),
     .shardings = ALL_SHARDINGS,

@@ -39,6 +39,7 @@ extern const struct rk_rule rk_rules_even_layers[]; /* all stages have as many l
 extern const struct rk_rule rk_rules_balanced_cp[]; /* a rank of cp has two chunks of a sequence */
 extern const struct rk_rule rk_rules_experts_sp[];  /* ep with tp needs sequence parallelism */
 extern const struct rk_rule rk_rules_megatron[];    /* of Megatron Core */
+extern const struct rk_rule rk_rules_expert_overlap[]; /* of its overlap of expert messages */
 
 #define RK_RULES_OF_ALL rk_rules_sizes, rk_rules_ability, rk_rules_arithmetic, rk_rules_layers
 

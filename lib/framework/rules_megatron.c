@@ -172,6 +172,11 @@ const struct rk_rule rk_rules_megatron[] = {
      "overlap of the parameter gather needs that of the gradient reduction; turn it on"},
     {"moe overlap needs ep > 1", expert_overlap_without_ep, VARY(ep),
      "overlap of expert messages is on, but ep is 1"},
+    {0},
+};
+
+/* A micro-batch forward beside another backward, which MindSpeed does without. */
+const struct rk_rule rk_rules_expert_overlap[] = {
     {"moe overlap needs vp > 1", expert_overlap_without_chunks, VARY_NONE,
      "overlap of expert messages with pp {pp} needs interleaving (vp 2 or more)"},
     {"moe overlap or recompute", expert_overlap_with_recompute, VARY_NONE,

@@ -149,6 +149,31 @@ static void take_interval(rk_launch *launch, rk_model_flags *flags)
     }
 }
 
+/* An indexer, and windows, as MindSpeed-LLM has them. */
+static void take_sparse(rk_launch *launch, rk_model_flags *flags)
+{
+    static const struct {
+        const char *name;
+        rk_model_place place;
+        int64_t usual;
+    } rows[] = {{"index-n-heads", RK_SHAPE_INDEX_HEADS, 64},
+                {"index-head-dim", RK_SHAPE_INDEX_SIZE, 128},
+                {"index-topk", RK_SHAPE_INDEX_KEYS, 2048}};
+    const int64_t every_other = rk_megatron_count(launch, "interleave-sliding-window");
+    const int64_t all = rk_megatron_count(launch, "sliding-window");
+    if (rk_megatron_is_on(launch, "enable-dsa-indexer", false)) {
+        rk_model_flags_keep(flags, RK_SHAPE_INDEXER, 1);
+        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+            const int64_t given = rk_megatron_count(launch, rows[i].name);
+            rk_model_flags_keep(flags, rows[i].place, given > 0 ? given : rows[i].usual);
+        }
+    }
+    if (every_other > 0 || all > 0) {
+        rk_model_flags_keep(flags, RK_SHAPE_WINDOW, every_other > 0 ? every_other : all);
+        flags->windows = (rk_layer_list){.every = every_other > 0 ? 2 : 0};
+    }
+}
+
 /* Modules of layers: those of the framework repeat what the flags say. */
 static void mark_modules(rk_launch *launch)
 {
@@ -195,6 +220,7 @@ void rk_megatron_state_document(rk_launch *launch, const rk_megatron_usual *usua
     take_flags(launch, &flags);
     take_spellings(launch, &flags);
     take_interval(launch, &flags);
+    take_sparse(launch, &flags);
     mark_modules(launch);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         const int64_t value = rk_launch_count_of(launch, sizes[i].field);

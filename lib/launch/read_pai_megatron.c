@@ -32,10 +32,20 @@ static void state_vocabulary(rk_launch *launch)
     }
 }
 
+/* Examples are padded to the length of a sequence, or to one that nothing counts. */
+static void settle_padding(rk_launch *launch)
+{
+    const int64_t seq = rk_launch_count_of(launch, "seq");
+    if (seq > 0 && rk_megatron_count(launch, "max-padding-length") != seq) {
+        rk_launch_mark(launch, "max-padding-length", RK_KEY_UNREAD, NULL);
+    }
+}
+
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
     const rk_megatron_usual usual = {.core = INT_MAX};
     state_vocabulary(launch);
+    settle_padding(launch);
     return rk_megatron_resolve(launch, &usual, err);
 }
 

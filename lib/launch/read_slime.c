@@ -70,6 +70,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     if (backend && backend->value && strcmp(backend->value, "fsdp") == 0) {
         rk_launch_state(launch, "zero", "3", RK_FACT_STATED, backend);
     }
+    (void)rk_megatron_find(launch, "enable-mtp-training"); /* with --mtp-num-layers */
     rk_launch_mark(launch, "sglang-", RK_KEY_NOT_PRICED, "generation is not priced");
     return status;
 }

@@ -293,6 +293,7 @@ static void state_common(rk_launch *launch)
     rk_megatron_assume_count(launch, "ep", 1);
 }
 
+/* What is not the training of the actor, as far as no fact of it rests on a key. */
 static void mark_rest(rk_launch *launch)
 {
     static const char *const rows[][2] = {
@@ -303,8 +304,15 @@ static void mark_rest(rk_launch *launch)
         {"reward", "the reward model is not priced"},
         {"distillation.", "the teacher model is not priced"},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        rk_launch_mark(launch, rows[i][0], RK_KEY_NOT_PRICED, rows[i][1]);
+    for (size_t i = 0; i < launch->key_count; i++) {
+        rk_launch_key *key = &launch->keys[i];
+        for (size_t j = 0; j < sizeof(rows) / sizeof(rows[0]); j++) {
+            if (key->use == RK_KEY_UNREAD &&
+                strncmp(key->name, rows[j][0], strlen(rows[j][0])) == 0) {
+                key->use = RK_KEY_NOT_PRICED;
+                key->note = rows[j][1];
+            }
+        }
     }
 }
 
@@ -313,9 +321,6 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     const char *engine = find_engine(launch);
     const bool sft = strstr(rk_launch_program(launch), "sft_trainer") != NULL;
     (void)err;
-    if (!sft) {
-        mark_rest(launch); /* first: a key below that decides a fact is used */
-    }
     if (sft) {
         state_sequences(launch);
     } else {
@@ -328,6 +333,9 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
         state_fsdp(launch, engine);
     }
     state_common(launch);
+    if (!sft) {
+        mark_rest(launch);
+    }
     return RK_OK;
 }
 

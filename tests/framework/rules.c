@@ -395,6 +395,21 @@ static void test_frameworks_differ(void **state)
     }
 }
 
+/* MindSpeed hides expert messages within a micro-batch, whatever the stages and recomputation. */
+static void test_ascend_expert_overlap(void **state)
+{
+    rk_model model;
+    (void)state;
+    fill_model(&model, MOE);
+    rk_strategy s = base_strategy(&model, MINDSPEED);
+    s.moe_overlap = true;
+    assert_true(s.pp > 1 && s.vp == 1);
+    assert_legal(&model, &s, MINDSPEED);
+    s.recompute = RK_REC_FULL;
+    assert_legal(&model, &s, MINDSPEED);
+    assert_false(rk_strategy_legal(&model, NULL, &s, MEGATRON, NULL));
+}
+
 /* ---- messages ------------------------------------------------------------------------------ */
 
 static void test_nearest(void **state)
@@ -607,13 +622,10 @@ static void test_random_strategies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_base_is_legal),
-        cmocka_unit_test(test_each_rule_alone),
-        cmocka_unit_test(test_every_rule_is_tested),
-        cmocka_unit_test(test_frameworks_differ),
-        cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_long_message),
-        cmocka_unit_test(test_random_strategies),
+        cmocka_unit_test(test_base_is_legal),         cmocka_unit_test(test_each_rule_alone),
+        cmocka_unit_test(test_every_rule_is_tested),  cmocka_unit_test(test_frameworks_differ),
+        cmocka_unit_test(test_ascend_expert_overlap), cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_long_message),          cmocka_unit_test(test_random_strategies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

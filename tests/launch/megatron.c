@@ -465,6 +465,9 @@ static void test_documents(void **state)
         {ASCEND "--num-experts 8 --first-k-dense-replace 1 --noop-layers 7",
          "\"pattern\":[0,1,1,1,1,1,1]"},
         {ASCEND "--full-attention-interval 4", "gated_delta"},
+        {ASCEND "--multi-latent-attention --enable-dsa-indexer --index-topk 512",
+         "\"index_heads\":64,\"index_size\":128,\"index_keys\":512"},
+        {ASCEND "--interleave-sliding-window 1024", "\"pattern\":[1,0,1,0,1,0,1,0]"},
         {SWIFT, NULL},
     };
     (void)state;
@@ -550,6 +553,9 @@ static void test_unpriced(void **state)
         {PRETRAIN "--attention-softmax-in-fp32 --attention-backend unfused",
          "attention-softmax-in-fp32", RK_KEY_NOT_PRICED},
         {PRETRAIN "--spec my.layers spec", "spec", RK_KEY_NOT_PRICED},
+        {PRETRAIN "--vocab-size 1000 --tokenizer-model /own", "tokenizer-model", RK_KEY_USED},
+        {PRETRAIN "--tokenizer-type HuggingFaceTokenizer --tokenizer-model /own", "tokenizer-model",
+         RK_KEY_NOT_PRICED},
         {PRETRAIN "--no-such-flag 1", "no-such-flag", RK_KEY_UNKNOWN},
         {VERL "actor_rollout_ref.rollout.name=vllm", "actor_rollout_ref.rollout.name",
          RK_KEY_NOT_PRICED},
