@@ -5,9 +5,12 @@
 rk_status rk_request_settle(const rk_request *request, bool stack_given, rk_inputs *inputs,
                             rk_error *err)
 {
+    /* an observed run has the stack that its framework had: rk_request_settle_facts loads it */
+    static const rk_stack later = {.name = ""};
+    const bool open = request->policy == RK_POLICY_OBSERVED && request->framework >= 0;
+    const rk_stack *known = stack_given ? &inputs->software.stack : open ? &later : NULL;
     const rk_software_wish wish = {.stack = request->stack,
-                                   .known = stack_given && !request->stack ? &inputs->software.stack
-                                                                           : NULL,
+                                   .known = request->stack ? NULL : known,
                                    .framework = request->framework,
                                    .convention = request->convention};
     rk_software chosen;

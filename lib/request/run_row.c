@@ -97,7 +97,7 @@ static const struct {
     {"optimizer_bytes", NULL},
     {"gather_bytes", NULL},
     {"reduce_bytes", NULL},
-    {"routing", NULL},
+    {"routing", "uniform in_turn"},
     {"compile", "true false"},
     {"scan_layers", "true false"},
     {"chunk_overlap", "true false"},
@@ -171,6 +171,19 @@ static rk_status check_item(const char *name, const char *value, bool observed, 
         }
     }
     return strchr(name, '.') || (observed && is_column(name)) ? RK_OK : fail_name(name, err);
+}
+
+/* Whether an item is one that rules read, and not a number of the machine or of states. */
+static bool reads_rules(const items *said)
+{
+    bool reads = false;
+    for (size_t i = 0; i < COUNT(settable); i++) {
+        for (int item = 0; item < said->count; item++) {
+            reads =
+                reads || (settable[i].values && strcmp(settable[i].name, said->names[item]) == 0);
+        }
+    }
+    return reads;
 }
 
 /* Sets a number of the stack by "group.key". */
@@ -526,7 +539,7 @@ static rk_status read_row(const rk_request *r, const items *said, rk_inputs *inp
     if (status) {
         return status;
     }
-    status = rk_run_rules_load(&rules, err);
+    status = observed || reads_rules(said) ? rk_run_rules_load(&rules, err) : RK_OK;
     status = status ? status
                     : rk_run_facts_of(&rules, observed ? RK_RUN_RULES_ALL : RK_RUN_RULES_OF_CELLS,
                                       &table, 0, &settings->facts, &changes, &assumed, err);
