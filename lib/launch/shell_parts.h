@@ -28,7 +28,7 @@ typedef struct rk_shell_variable {
     struct rk_shell_variable *next; /* of the bucket */
     const char *name;
     bool set, array, associative, exported;
-    rk_shell_element *elements; /* a variable that is no array has one, of index 0 */
+    rk_shell_element *elements; /* a variable that is not an array has one, of index 0 */
     size_t count, room;
 } rk_shell_variable;
 
