@@ -335,10 +335,17 @@ static const char *cp_kind_of(const char *word)
     return strncmp(word, "ulysses (", strlen("ulysses (")) == 0 ? "ulysses" : word; /* a note */
 }
 
+/* The framework whose rules hold: what the launch chooses, or that of its reader; NULL: neither. */
+static const char *framework_of(const taking *t)
+{
+    const char *chosen = fact(t, "framework");
+    return chosen ? chosen : t->launch->reader->framework;
+}
+
 /* Of Megatron core: an expert is split as the model is, where nothing else is said. */
 static bool splits_experts(const taking *t)
 {
-    const char *framework = t->launch->reader->framework;
+    const char *framework = framework_of(t);
     return !framework || strcmp(framework, "megatron") == 0 ||
            strcmp(framework, "mindspeed") == 0 || strcmp(framework, "primus") == 0;
 }
@@ -589,7 +596,7 @@ static rk_status set_model(const taking *t, rk_error *err)
 
 static rk_status set_framework(const taking *t, rk_error *err)
 {
-    return set(t, "framework", t->launch->reader->framework, "framework", err);
+    return set(t, "framework", framework_of(t), "framework", err);
 }
 
 static void clear_launch(void *launch)
