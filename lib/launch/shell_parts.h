@@ -125,6 +125,9 @@ typedef struct rk_shell {
 void *rk_shell_get(rk_shell *sh, size_t count, size_t size);
 const char *rk_shell_keep(rk_shell *sh, const char *text, size_t length);
 
+/* The same of bytes; that they failed is kept in the shell. */
+const char *rk_shell_keep_bytes(rk_shell *sh, const rk_bytes *bytes);
+
 /* Room for one more item of a list in *list. */
 bool rk_shell_grow(rk_shell *sh, void *list, size_t count, size_t *room, size_t size);
 

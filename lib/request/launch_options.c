@@ -529,15 +529,17 @@ static rk_status check_model(const taking *t, rk_error *err)
 }
 
 /* Whether a name is one of the catalogue, or a file, and not another model than the facts say. */
-static bool is_known_model(const taking *t, const char *name)
+static rk_status find_known_model(const taking *t, const char *name, bool *known, rk_error *err)
 {
     int64_t has = 0;
-    rk_error unused;
+    rk_error reason;
     rk_model *model = malloc(sizeof(*model));
-    const bool known =
-        model && !rk_model_load(name, model, &unused) && contradiction(t, model, &has) == NULL;
+    const rk_status status = model ? rk_model_load(name, model, &reason) : RK_ERR_MEMORY;
+    *known = !status && contradiction(t, model, &has) == NULL;
     free(model);
-    return known;
+    return status == RK_ERR_MEMORY
+               ? rk_fail(err, status, "not enough memory for the model %s", name)
+               : RK_OK;
 }
 
 /* The first size that a model needs and the launch lacks. */
@@ -581,10 +583,18 @@ static rk_status set_model(const taking *t, rk_error *err)
         return check_model(t, err);
     }
     const char *text = fact(t, "model.document");
-    if (!text && name && is_known_model(t, name)) {
-        text = name;
+    if (!text && name) {
+        bool known = false;
+        const rk_status status = find_known_model(t, name, &known, err);
+        if (status) {
+            return status;
+        }
+        text = known ? name : NULL;
     }
     text = text ? text : rk_launch_model_text(t->launch, seq);
+    if (t->launch->out_of_memory) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", t->launch->name);
+    }
     if (!text) {
         return fail_model(t, name, err);
     }
