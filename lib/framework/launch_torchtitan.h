@@ -3,7 +3,7 @@
 #ifndef RK_FRAMEWORK_LAUNCH_TORCHTITAN_H
 #define RK_FRAMEWORK_LAUNCH_TORCHTITAN_H
 
-#include "framework/launch.h"
+#include "framework/launch_file.h"
 
 /* A model that torchtitan knows. */
 typedef struct rk_titan_flavor {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Megatron-LM as of August 2026.  ROCm runs it too. */
-#include "framework/launch.h"
+#include "framework/launch_file.h"
 #include "framework/shorthand.h"
 
 const rk_framework_traits rk_framework_megatron = {

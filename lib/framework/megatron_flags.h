@@ -3,7 +3,7 @@
 #ifndef RK_FRAMEWORK_MEGATRON_FLAGS_H
 #define RK_FRAMEWORK_MEGATRON_FLAGS_H
 
-#include "framework/launch.h"
+#include "framework/launch_file.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* torchtitan 0.2.2 (73a0e697) and main of 2026-08-21 (b5bcd76c). */
-#include "framework/launch.h"
+#include "framework/launch_file.h"
 #include "framework/shorthand.h"
 
 /* Key/value heads that do not split over tp. */

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -439,9 +440,15 @@ static void state_kernels(rk_launch *launch, const rk_megatron_kit *kit)
                 strcmp(graph->value, "transformer_engine") == 0)) {
         rk_kit_state(launch, "graphs", graph, graph->value, NULL);
     }
-    if (dropout) {
+    if (dropout) { /* of the residual stream and of attention */
+        const char *attention = rk_kit_value(launch, kit, "attention_dropout");
+        const bool none = rk_launch_number(launch, dropout->name, 0) <= 0 &&
+                          (!attention || strtod(attention, NULL) <= 0);
         rk_kit_state(launch, "dropout", dropout,
-                     rk_launch_number(launch, dropout->name, 0) > 0 ? "true" : "false", NULL);
+                     none ? "none"
+                          : rk_launch_format(launch, "%.20s+%.20s", dropout->value,
+                                             attention ? attention : "0"),
+                     NULL);
     }
 }
 

@@ -120,8 +120,7 @@ static int run_expr(rk_shell *sh, const call *c)
         rk_bytes_add(&all, word(c, i), strlen(word(c, i)));
         rk_bytes_add(&all, " ", 1);
     }
-    const bool known =
-        rk_shell_calculate(sh, rk_shell_keep(sh, (const char *)all.data, all.size), &value);
+    const bool known = rk_shell_calculate(sh, rk_shell_keep_bytes(sh, &all), &value);
     rk_bytes_clear(&all);
     if (!known) {
         sh->unknown = true;
@@ -377,7 +376,7 @@ static int run_cd(rk_shell *sh, const call *c)
     }
     if (strcmp(path, ".") != 0) {
         rk_bytes_add(&made, path, strlen(path));
-        rk_shell_set(sh, "PWD", rk_shell_keep(sh, (const char *)made.data, made.size), c->line);
+        rk_shell_set(sh, "PWD", rk_shell_keep_bytes(sh, &made), c->line);
     }
     rk_bytes_clear(&made);
     return 0;
@@ -411,7 +410,7 @@ static int run_eval(rk_shell *sh, const call *c)
         rk_bytes_add(&all, word(c, i), strlen(word(c, i)));
         rk_bytes_add(&all, " ", 1);
     }
-    const char *text = rk_shell_keep(sh, (const char *)all.data, all.size);
+    const char *text = rk_shell_keep_bytes(sh, &all);
     rk_shell_run_text(sh, text, strlen(text), c->line);
     rk_bytes_clear(&all);
     return sh->status;

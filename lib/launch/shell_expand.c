@@ -21,7 +21,7 @@ void rk_shell_end_field(rk_shell *sh, rk_shell_fields *fields)
     if (!fields->started) {
         return;
     }
-    const char *text = rk_shell_keep(sh, (const char *)fields->word.data, fields->word.size);
+    const char *text = rk_shell_keep_bytes(sh, &fields->word);
     if (rk_shell_grow(sh, &fields->items, fields->count, &fields->room, sizeof(*fields->items))) {
         fields->items[fields->count++] = (rk_shell_field){text, fields->line};
     }
@@ -311,7 +311,7 @@ static const char *replace(rk_shell *sh, const char *value, const char *pattern,
         }
         at += length > 0 ? length : 1;
     }
-    const char *kept = rk_shell_keep(sh, (const char *)made.data, made.size);
+    const char *kept = rk_shell_keep_bytes(sh, &made);
     rk_bytes_clear(&made);
     return kept;
 }
@@ -479,7 +479,7 @@ static void add_output(rk_shell *sh, const char *text, size_t at, size_t end, co
         while (made.size > 0 && made.data[made.size - 1] == '\n') {
             made.size--;
         }
-        add_value(sh, fields, rk_shell_keep(sh, (const char *)made.data, made.size), quoted, 0);
+        add_value(sh, fields, rk_shell_keep_bytes(sh, &made), quoted, 0);
     }
     sh->unknown = unknown;
     rk_bytes_clear(&made);
@@ -665,7 +665,7 @@ const char *rk_shell_expand_text(rk_shell *sh, const char *text, size_t at, size
     }
     rk_shell_expand(sh, text, at, end, &fields);
     sh->depth--;
-    const char *made = rk_shell_keep(sh, (const char *)fields.word.data, fields.word.size);
+    const char *made = rk_shell_keep_bytes(sh, &fields.word);
     rk_shell_clear_fields(&fields);
     return made;
 }
@@ -674,7 +674,7 @@ const char *rk_shell_expand_here(rk_shell *sh, const char *text, size_t at, size
 {
     rk_shell_fields fields = {0};
     expand_quoted(sh, text, at, end, &fields);
-    const char *made = rk_shell_keep(sh, (const char *)fields.word.data, fields.word.size);
+    const char *made = rk_shell_keep_bytes(sh, &fields.word);
     rk_shell_clear_fields(&fields);
     return made;
 }

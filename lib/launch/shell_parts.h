@@ -28,7 +28,7 @@ typedef struct rk_shell_variable {
     struct rk_shell_variable *next; /* of the bucket */
     const char *name;
     bool set, array, associative, exported;
-    rk_shell_element *elements; /* a variable that is no array has one, of index 0 */
+    rk_shell_element *elements; /* a variable that is not an array has one, of index 0 */
     size_t count, room;
 } rk_shell_variable;
 
@@ -124,6 +124,9 @@ typedef struct rk_shell {
 /* Zeroed memory that lives as long as the shell; NULL: there is no more. */
 void *rk_shell_get(rk_shell *sh, size_t count, size_t size);
 const char *rk_shell_keep(rk_shell *sh, const char *text, size_t length);
+
+/* The same of bytes; that they failed is kept in the shell. */
+const char *rk_shell_keep_bytes(rk_shell *sh, const rk_bytes *bytes);
 
 /* Room for one more item of a list in *list. */
 bool rk_shell_grow(rk_shell *sh, void *list, size_t count, size_t *room, size_t size);

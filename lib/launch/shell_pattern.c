@@ -108,7 +108,7 @@ static const char *range_of(rk_shell *sh, const char *inside)
             break;
         }
     }
-    const char *kept = rk_shell_keep(sh, (const char *)made.data, made.size);
+    const char *kept = rk_shell_keep_bytes(sh, &made);
     rk_bytes_clear(&made);
     return kept;
 }
@@ -141,7 +141,7 @@ const char *rk_shell_braces(rk_shell *sh, const char *text, size_t at, size_t en
         rk_bytes_add(&made, " ", 1);
         list += length + (list[length] != '\0');
     }
-    const char *kept = list ? rk_shell_keep(sh, (const char *)made.data, made.size) : NULL;
+    const char *kept = list ? rk_shell_keep_bytes(sh, &made) : NULL;
     rk_bytes_clear(&made);
     return kept;
 }

@@ -404,8 +404,9 @@ static void run_pipeline(rk_shell *sh)
         sh->at += more;
         sh->at += more && rk_shell_peek(sh) == '&';
         sh->out = out;
+        sh->out_of_memory |= made.failed;
         if (more) { /* a program that reads what is not known writes what is not known */
-            sh->in = sh->unknown ? NULL : rk_shell_keep(sh, (const char *)made.data, made.size);
+            sh->in = sh->unknown ? NULL : rk_shell_keep_bytes(sh, &made);
             sh->unknown = unknown;
             while (rk_shell_skip_blanks(sh), rk_shell_peek(sh) == '\n') {
                 rk_shell_skip_line_end(sh);

@@ -450,6 +450,7 @@ static void run_redirected(rk_shell *sh, const rk_shell_field *words, size_t cou
     } else {
         run_words(sh, words, count, line);
     }
+    sh->out_of_memory |= made.failed;
     if (r->to && strncmp(r->to, "/dev/", 5) != 0 && made.size > 0) {
         rk_shell_write(sh, r->to, (const char *)made.data, made.size, r->appends);
     }

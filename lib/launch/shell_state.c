@@ -49,6 +49,12 @@ const char *rk_shell_keep(rk_shell *sh, const char *text, size_t length)
     return copy;
 }
 
+const char *rk_shell_keep_bytes(rk_shell *sh, const rk_bytes *bytes)
+{
+    sh->out_of_memory |= bytes->failed;
+    return rk_shell_keep(sh, (const char *)bytes->data, bytes->size);
+}
+
 bool rk_shell_grow(rk_shell *sh, void *list, size_t count, size_t *room, size_t size)
 {
     void **items = list;

@@ -3,7 +3,7 @@
 
 #include "base/time_text.h"
 #include "base/units.h"
-#include "framework/launch.h"
+#include "framework/launch_file.h"
 #include "io/json.h"
 #include "launch/launch.h"
 #include "report/describe.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A change of a strategy as the difference of two launch files. */
-#include "framework/launch.h"
+#include "framework/launch_file.h"
 #include "report/gains.h"
 
 #include <stdio.h>

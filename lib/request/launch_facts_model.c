@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model document that the facts of a launch make. */
-#include "request/launch_options.h"
-
+#include "base/bytes.h"
 #include "base/units.h"
 #include "launch/launch.h"
+#include "request/launch_options.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Facts that are members of a document, under its name. */
@@ -18,18 +17,22 @@ static const struct {
              {"model.experts", "experts"},      {"model.topk", "top_k"},
              {"model.shared_ffn", "shared_ffn"}};
 
-static void add_count(json_t *document, const char *member, int64_t value)
+static void add_count(rk_bytes *text, const char *member, int64_t value)
 {
+    char item[96];
     if (value > 0) {
-        (void)json_object_set_new(document, member, json_integer(value));
+        const int length = snprintf(item, sizeof(item), ",\"%s\":%" PRId64, member, value);
+        rk_bytes_add(text, item, (size_t)length);
     }
 }
 
-static void add_flag(json_t *document, const char *member, const rk_launch *launch,
-                     const char *fact)
+static void add_flag(rk_bytes *text, const char *member, const rk_launch *launch, const char *fact)
 {
+    char item[96];
     if (rk_launch_fact_of(launch, fact)) {
-        (void)json_object_set_new(document, member, json_boolean(rk_launch_holds(launch, fact)));
+        const int length = snprintf(item, sizeof(item), ",\"%s\":%s", member,
+                                    rk_launch_holds(launch, fact) ? "true" : "false");
+        rk_bytes_add(text, item, (size_t)length);
     }
 }
 
@@ -40,15 +43,16 @@ static int64_t first_of(const rk_launch *launch, const char *a, const char *b)
 }
 
 /* Dense layers before those with experts, as two types and a pattern. */
-static void add_pattern(json_t *document, int64_t layers, int64_t dense)
+static void add_pattern(rk_bytes *text, int64_t layers, int64_t dense)
 {
-    json_t *types = json_pack("[{s:s},{s:s}]", "feed_forward", "dense", "feed_forward", "experts");
-    json_t *pattern = json_array();
+    static const char types[] = ",\"types\":[{\"feed_forward\":\"dense\"},"
+                                "{\"feed_forward\":\"experts\"}],\"pattern\":[";
+    rk_bytes_add(text, types, strlen(types));
     for (int64_t i = 0; i < layers && i < RK_LAYER_MAX; i++) {
-        (void)json_array_append_new(pattern, json_integer(i >= dense));
+        const char *item = i >= dense ? ",1" : ",0";
+        rk_bytes_add(text, item + (i == 0), 2 - (size_t)(i == 0));
     }
-    (void)json_object_set_new(document, "types", types);
-    (void)json_object_set_new(document, "pattern", pattern);
+    rk_bytes_add(text, "]", 1);
 }
 
 /* What a document of dense attention and experts cannot say. */
@@ -63,37 +67,38 @@ static bool is_special(const rk_launch *launch)
 
 const char *rk_launch_model_text(rk_launch *launch, int64_t seq)
 {
+    static const char start[] = "{\"name\":\"of the launch\"";
     const int64_t layers = first_of(launch, "model.layers_real", "model.layers");
     const int64_t vocab = first_of(launch, "model.vocab", "model.vocab_unpadded");
     const int64_t dense = rk_launch_count_of(launch, "model.dense_layers_first");
-    const int64_t shared = rk_launch_count_of(launch, "model.shared_ffn");
     const bool experts = rk_launch_count_of(launch, "model.experts") > 0;
     const bool whole = layers > 0 && seq > 0 && vocab > 0 &&
                        rk_launch_count_of(launch, "model.hidden") > 0 &&
                        rk_launch_count_of(launch, "model.heads") > 0 &&
                        first_of(launch, "model.ffn", "model.moe_ffn") > 0;
-    json_t *document = whole && !is_special(launch) ? json_object() : NULL;
-    if (!document) {
+    rk_bytes text = {0};
+    if (!whole || is_special(launch)) {
         return NULL;
     }
-    (void)json_object_set_new(document, "name", json_string("of the launch"));
+    rk_bytes_add(&text, start, strlen(start));
     for (size_t i = 0; i < COUNT(sizes); i++) {
-        add_count(document, sizes[i].member, rk_launch_count_of(launch, sizes[i].fact));
+        add_count(&text, sizes[i].member, rk_launch_count_of(launch, sizes[i].fact));
     }
-    add_count(document, "layers", layers);
-    add_count(document, "vocab", vocab);
-    add_count(document, "seq", seq);
-    add_count(document, "ffn", experts && dense == 0 ? 0 : rk_launch_count_of(launch, "model.ffn"));
-    add_count(document, "expert_ffn", experts ? first_of(launch, "model.moe_ffn", "model.ffn") : 0);
-    add_count(document, "shared_experts", shared > 0);
-    add_flag(document, "tied", launch, "model.tied");
-    add_flag(document, "gated", launch, "model.gated");
+    add_count(&text, "layers", layers);
+    add_count(&text, "vocab", vocab);
+    add_count(&text, "seq", seq);
+    add_count(&text, "ffn", experts && dense == 0 ? 0 : rk_launch_count_of(launch, "model.ffn"));
+    add_count(&text, "expert_ffn", experts ? first_of(launch, "model.moe_ffn", "model.ffn") : 0);
+    add_count(&text, "shared_experts", rk_launch_count_of(launch, "model.shared_ffn") > 0);
+    add_flag(&text, "tied", launch, "model.tied");
+    add_flag(&text, "gated", launch, "model.gated");
     if (dense > 0 && experts) {
-        add_pattern(document, layers, dense);
+        add_pattern(&text, layers, dense);
     }
-    char *text = json_dumps(document, JSON_COMPACT);
-    const char *kept = text ? rk_launch_keep(launch, text) : NULL;
-    free(text);
-    json_decref(document);
-    return kept;
+    rk_bytes_add(&text, "}", 1);
+    launch->out_of_memory |= text.failed;
+    const char *kept =
+        text.failed ? NULL : rk_launch_keep_part(launch, (const char *)text.data, text.size);
+    rk_bytes_clear(&text);
+    return launch->out_of_memory ? NULL : kept;
 }

@@ -335,10 +335,17 @@ static const char *cp_kind_of(const char *word)
     return strncmp(word, "ulysses (", strlen("ulysses (")) == 0 ? "ulysses" : word; /* a note */
 }
 
+/* The framework whose rules hold: what the launch chooses, or that of its reader; NULL: neither. */
+static const char *framework_of(const taking *t)
+{
+    const char *chosen = fact(t, "framework");
+    return chosen ? chosen : t->launch->reader->framework;
+}
+
 /* Of Megatron core: an expert is split as the model is, where nothing else is said. */
 static bool splits_experts(const taking *t)
 {
-    const char *framework = t->launch->reader->framework;
+    const char *framework = framework_of(t);
     return !framework || strcmp(framework, "megatron") == 0 ||
            strcmp(framework, "mindspeed") == 0 || strcmp(framework, "primus") == 0;
 }
@@ -522,15 +529,17 @@ static rk_status check_model(const taking *t, rk_error *err)
 }
 
 /* Whether a name is one of the catalogue, or a file, and not another model than the facts say. */
-static bool is_known_model(const taking *t, const char *name)
+static rk_status find_known_model(const taking *t, const char *name, bool *known, rk_error *err)
 {
     int64_t has = 0;
-    rk_error unused;
+    rk_error reason;
     rk_model *model = malloc(sizeof(*model));
-    const bool known =
-        model && !rk_model_load(name, model, &unused) && contradiction(t, model, &has) == NULL;
+    const rk_status status = model ? rk_model_load(name, model, &reason) : RK_ERR_MEMORY;
+    *known = !status && contradiction(t, model, &has) == NULL;
     free(model);
-    return known;
+    return status == RK_ERR_MEMORY
+               ? rk_fail(err, status, "not enough memory for the model %s", name)
+               : RK_OK;
 }
 
 /* The first size that a model needs and the launch lacks. */
@@ -574,10 +583,18 @@ static rk_status set_model(const taking *t, rk_error *err)
         return check_model(t, err);
     }
     const char *text = fact(t, "model.document");
-    if (!text && name && is_known_model(t, name)) {
-        text = name;
+    if (!text && name) {
+        bool known = false;
+        const rk_status status = find_known_model(t, name, &known, err);
+        if (status) {
+            return status;
+        }
+        text = known ? name : NULL;
     }
     text = text ? text : rk_launch_model_text(t->launch, seq);
+    if (t->launch->out_of_memory) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", t->launch->name);
+    }
     if (!text) {
         return fail_model(t, name, err);
     }
@@ -589,7 +606,7 @@ static rk_status set_model(const taking *t, rk_error *err)
 
 static rk_status set_framework(const taking *t, rk_error *err)
 {
-    return set(t, "framework", t->launch->reader->framework, "framework", err);
+    return set(t, "framework", framework_of(t), "framework", err);
 }
 
 static void clear_launch(void *launch)

@@ -9,7 +9,7 @@
 #include "completion/origin.h"
 #include "evidence/facts.h"
 #include "framework/choice.h"
-#include "framework/launch.h"
+#include "framework/launch_file.h"
 #include "job/option.h"
 #include "request/launch_line.h"
 #include "search/plan.h"

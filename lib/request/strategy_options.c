@@ -63,6 +63,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .common = true,
      .help = "machine: a name ('reckon list systems'), an accelerator, or a document"},
     {.name = "from",
+     .aliases = {"launch"},
      .offset = PLACE(from),
      .value = "FILE",
      .word = RK_WORD_LAUNCH,

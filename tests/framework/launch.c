@@ -2,7 +2,7 @@
 /* Launch files say what was planned, name what they cannot, and refuse to start another model. */
 #include "../layer/blocks.h"
 
-#include "framework/launch.h"
+#include "framework/launch_file.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -57,6 +57,7 @@ CASES = [
                                  {"peft_scheme": "lora", "lora_tuning": {"adapter_dim": 16}})},
      {"lora": 16}),
     ("nemo1", {"config": changed(NEMO1, "model.encoder.num_layers", 4)}, "an encoder and a decoder"),
+    ("none", {"config": {"colour": "red"}}, "not a launch of a framework that is known"),
     ("nemo2", {"argv": ["nemo", "llm", "pretrain", "--factory", "llama3_8b(num_nodes=2)",
                         "trainer.strategy.tensor_model_parallel_size=2", "data.seq_length=4096",
                         "trainer.plugins=bf16_with_fp8_current_scaling_mixed"]},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "framework/launch.h"
+#include "framework/launch_file.h"
 
 #include "base/error.h"
 #include "model/kinds.h"

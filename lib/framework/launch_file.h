@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launch files: a strategy as the arguments or the configuration of a framework. */
-#ifndef RK_FRAMEWORK_LAUNCH_H
-#define RK_FRAMEWORK_LAUNCH_H
+#ifndef RK_FRAMEWORK_LAUNCH_FILE_H
+#define RK_FRAMEWORK_LAUNCH_FILE_H
 
 #include "framework/framework.h"
 #include "io/out.h"
