@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "evidence/case_parts.h"
 #include "layer/precision.h"
+#include "strategy/optimizer.h"
+#include "strategy/strategy_fields.h"
 
 rk_status rk_run_read_degrees(const rk_run_table *table, size_t row, rk_run_degrees *out,
                               rk_error *err)
@@ -138,6 +140,25 @@ static void set_stages(const rk_model *model, const rk_run_facts *facts, rk_stra
     }
 }
 
+/* Where states are, what an update makes besides, and how the loss is computed. */
+static void set_states(const rk_run_facts *facts, rk_strategy *s)
+{
+    const rk_optimizer_traits *traits = &rk_optimizers[facts->optimizer];
+    s->optimizer = facts->optimizer;
+    s->outer_states = traits->outer_bytes - traits->matrix_bytes;
+    s->foreach_update = facts->foreach_update;
+    s->step_in_backward = facts->step_in_backward;
+    s->adapter_bytes = facts->lora_rank > 0 ? facts->adapter_bytes : 0;
+    s->nf4_weights = facts->frozen_type > 0 && facts->lora_rank > 0;
+    s->frozen_type = (rk_frozen_type)(s->nf4_weights ? facts->frozen_type - 1 : 0);
+    s->low_weights = s->low_weights || s->nf4_weights;
+    s->wide_residual = facts->wide_residual && s->nf4_weights;
+    s->cross_entropy = facts->cross_entropy;
+    s->logit_bytes = facts->logit_bytes;
+    s->loss_chunk = facts->loss_chunk;
+    rk_strategy_set_offloads(s, facts->offloads);
+}
+
 void rk_run_set_strategy(const rk_run_degrees *d, const rk_run_facts *facts, const rk_model *model,
                          rk_strategy *s, int16_t *layout)
 {
@@ -168,6 +189,7 @@ void rk_run_set_strategy(const rk_run_degrees *d, const rk_run_facts *facts, con
         /* torchtitan 0.2: reshard_after_forward "default" */
         s->sharding = RK_SHARD_GRADIENTS;
     }
+    set_states(facts, s);
     if (facts->lora_rank > 0) {
         rk_strategy_freeze(model, facts->lora_rank, facts->lora_modules, s);
     }
@@ -179,7 +201,7 @@ void rk_run_set_strategy(const rk_run_degrees *d, const rk_run_facts *facts, con
     s->grad_overlap = facts->grad_overlap;
     s->param_overlap = facts->param_overlap;
     s->pp_overlap = s->vp > 1;
-    s->offload_activations = facts->offload_activations;
+    s->offload_activations = facts->offload_activations || s->offload_activations;
     s->offload_layers = facts->offload_layers;
     s->graph_capture = facts->graph_capture;
     s->graph_step = facts->graph_step;

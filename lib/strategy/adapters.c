@@ -28,7 +28,8 @@ void rk_strategy_freeze(const rk_model *model, int64_t rank, unsigned modules,
     strategy->adapter_rank = rank;
     strategy->adapter_modules = modules;
     strategy->learning = share;
-    strategy->states.weight *= 1 + share;
+    strategy->states.weight +=
+        share * (strategy->adapter_bytes > 0 ? strategy->adapter_bytes : strategy->states.weight);
     strategy->states.gather *= 1 + share;
     strategy->states.gradient *= share;
     strategy->states.reduce *= share;

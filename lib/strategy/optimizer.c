@@ -13,6 +13,8 @@
 
 /* Blocks of 256 elements share a scale of 4 bytes (arXiv 2110.02861); both moments. */
 #define BLOCK_8BIT (2 * (1 + 4.0 / 256))
+/* Of 128 elements in 4 bits (arXiv 2309.01507). */
+#define BLOCK_4BIT (2 * (0.5 + 4.0 / 128))
 
 const char *const rk_optimizer_names[] = {RK_OPTIMIZER_NAMES, NULL};
 
@@ -29,6 +31,11 @@ const rk_optimizer_traits rk_optimizers[RK_OPTIMIZER_COUNT] = {
     /* a momentum for matrices; embedding and output layer use AdamW (arXiv 2502.16982) */
     [RK_OPTIMIZER_MUON] = {"muon", 4, 8, WITH_STATES(4), true, false},
     [RK_OPTIMIZER_DIST_MUON] = {"dist-muon", 4, 8, WITH_STATES(4), true, true},
+    /* torchao: all tensors of 4,096 elements and more */
+    [RK_OPTIMIZER_ADAMW_8BIT] = {"adamw-8bit", BLOCK_8BIT, BLOCK_8BIT, WITH_STATES(BLOCK_8BIT),
+                                 false, false},
+    [RK_OPTIMIZER_ADAMW_4BIT] = {"adamw-4bit", BLOCK_4BIT, BLOCK_4BIT, WITH_STATES(BLOCK_4BIT),
+                                 false, false},
 };
 
 const rk_optimizer_traits *rk_optimizer_of(const rk_strategy *strategy)

@@ -19,7 +19,8 @@ typedef struct rk_optimizer_traits {
 
 extern const rk_optimizer_traits rk_optimizers[RK_OPTIMIZER_COUNT];
 #define RK_OPTIMIZER_NAMES                                                                         \
-    "adamw", "adamw-bf16", "adam-8bit", "adafactor", "sgd", "sgd-plain", "muon", "dist-muon"
+    "adamw", "adamw-bf16", "adam-8bit", "adafactor", "sgd", "sgd-plain", "muon", "dist-muon",      \
+        "adamw-8bit", "adamw-4bit"
 extern const char *const rk_optimizer_names[]; /* NULL-terminated, in enum order */
 
 /* The traits of a strategy's optimizer. */
