@@ -556,15 +556,15 @@ static void fill_passing_gradients(const rk_block_context *c, const rk_strategy 
 }
 
 /*
- * Inputs of checkpointed layers that FSDP of PyTorch still holds when the backward pass has used
- * them; at its end, those of all layers but the first and the last.
+ * Gradients of their inputs that sharded layers of frozen weights keep: hooks on them reshard the
+ * weights, and hold them until backward ends; those of the first and the last layer are not there.
  */
 static double kept_inputs(const rk_block_context *c, const rk_strategy *s, const rk_stage *stage)
 {
     const double input = (s->wide_residual ? 4 : c->element) * c->local_tokens *
                          (double)(rk_model_streams(c->model) * c->model->hidden);
-    const bool kept = s->sharding == RK_SHARD_ALL && s->recompute == RK_REC_FULL;
-    return kept ? c->stack->sharded_inputs * rk_max(stage->layers - 2, 0) * input : 0;
+    const bool kept = s->sharding == RK_SHARD_ALL && s->adapter_rank > 0;
+    return kept ? c->stack->frozen_inputs * rk_max(stage->layers - 2, 0) * input : 0;
 }
 
 /* Fills the temporaries of the moments at which memory may be fullest. */
@@ -596,10 +596,19 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     }
     if (s->sharding == RK_SHARD_ALL) {
         /* parameters in use: of the layer or matrix at hand and the next, or of the head */
-        need->layer += (tensors ? 2 : layers_at_hand(stage)) * rk_gathered_bytes(s, layer, low);
+        need->layer += (tensors             ? 2
+                        : stack->keeps_root ? 1
+                                            : layers_at_hand(stage)) *
+                       rk_gathered_bytes(s, layer, low);
         /* tensor by tensor, the head is read for the gradients of its inputs before its own */
         need->head += stage->head_params *
                       (tensors ? rk_max(s->states.gather, s->states.reduce) : s->states.gather);
+    }
+    if (s->sharding == RK_SHARD_ALL && stack->keeps_root) {
+        const double embedding = stage->embedding ? rk_block_table_params(c) : 0;
+        const bool shared = stage->embedding && stage->head && c->model->tied;
+        need->layer += (shared ? embedding : embedding + stage->head_params) * s->states.gather;
+        need->head += shared ? 0 : embedding * s->states.gather;
     }
     if (low > 0) {
         need->layer += passing_copies(table, s) * rk_low_weight_bytes(s) * low;

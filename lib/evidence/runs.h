@@ -53,7 +53,7 @@ typedef struct rk_run_change {
     double value;
 } rk_run_change;
 
-enum { RK_RUN_STAGE_MAX = 256, RK_RUN_CHANGE_MAX = 8, RK_RUN_NOTE_SIZE = 160 };
+enum { RK_RUN_STAGE_MAX = 256, RK_RUN_CHANGE_MAX = 16, RK_RUN_NOTE_SIZE = 160 };
 
 typedef struct rk_run_case {
     char group[64]; /* name under which its errors are reported: the source, or a part of it */

@@ -98,9 +98,10 @@ typedef struct rk_stack {
     double late_buffers;        /* more of them where no stage holds the host back */
     double stage_tensors;       /* hidden states that a pipeline keeps per microbatch in flight */
     double optimizer_temporary; /* bytes per parameter while the optimizer steps */
-    double sharded_inputs;      /* inputs that backward keeps of checkpointed, sharded layers */
+    double frozen_inputs;       /* gradients of inputs that sharded layers of frozen weights keep */
     double layer_tensors;       /* hidden states, besides, in the backward of a layer */
     double inner_tensors;       /* gradients, besides, inside a gated network */
+    bool keeps_root;            /* sharded embedding and head stay gathered, and one layer */
     bool frees_gradients;       /* gradients are freed when they have been used */
     bool transposes_again;  /* transposed copies of 8-bit weights are made in every backward pass */
     double thrash_seconds;  /* per GiB beyond memory and microbatch, of giving back and taking */
