@@ -219,6 +219,7 @@ typedef struct rk_strategy {
     bool wide_residual;     /* hidden states, norms, embedding and head in fp32 (kbit training) */
     rk_frozen_type frozen_type; /* with nf4_weights */
     double adapter_bytes;       /* of a weight of an adapter; 0: as the frozen ones */
+    double step_params; /* that the optimizer steps at a time with ZeRO-3; 0: as the stack */
 } rk_strategy;
 
 #ifdef __cplusplus

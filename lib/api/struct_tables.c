@@ -98,6 +98,7 @@ static const rk_member strategy[] = {
     SWITCH(wide_residual),
     KIND(frozen_type, RK_FROZEN_COUNT),
     SHARE(adapter_bytes, 0),
+    SHARE(step_params, 0),
 };
 
 #undef SHARE

@@ -539,9 +539,14 @@ static double update_bytes(const rk_stack *stack, const rk_strategy *s, const rk
     const double of_stack =
         learning * stack->optimizer_temporary * (stage->dense_params + stage->expert_params);
     const double each = s->adapter_rank == 0 ? s->states.weight : adapter_bytes(s);
-    const bool here = !s->offload_optimizer && !s->step_in_backward;
-    return s->foreach_update && here ? of_stack + each * rk_stage_optimized_params(s, stage)
-                                     : of_stack;
+    const double shard = rk_stage_optimized_params(s, stage);
+    const double wanted = s->step_params > 0 ? s->step_params : stack->step_params;
+    const double group =
+        s->sharding == RK_SHARD_ALL && wanted > 0 ? rk_min(shard, wanted) : shard;
+    if (s->offload_optimizer || s->step_in_backward) {
+        return of_stack;
+    }
+    return of_stack + learning * stack->step_bytes * group + (s->foreach_update ? each * shard : 0);
 }
 
 /* Whole gradients that are there while an optimizer on the host or in backward takes them. */
@@ -578,7 +583,10 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     const bool stale = stage->head && rk_strategy_microbatches(s) > 1;
     const double losses =
         rk_schedules[s->schedule]->losses_first ? (double)rk_strategy_microbatches(s) : 1;
-    need->always = stack->workspace_bytes + stage->wgrad_buffers + buffers;
+    const double buckets = s->sharding > RK_SHARD_NONE ? stack->bucket_memory : 0;
+    need->always = stack->workspace_bytes + stage->wgrad_buffers + buffers +
+                   rk_min(buckets, rk_strategy_learning(s) * s->states.reduce *
+                                       (stage->dense_params + stage->expert_params));
     need->unsaved = stage->unsaved;
     need->layer = stage->transient + kept_inputs(c, s, stage);
     need->head = losses * stage->head_saved + stage->head_transient +
@@ -596,10 +604,10 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     }
     if (s->sharding == RK_SHARD_ALL) {
         /* parameters in use: of the layer or matrix at hand and the next, or of the head */
-        need->layer += (tensors             ? 2
-                        : stack->keeps_root ? 1
-                                            : layers_at_hand(stage)) *
-                       rk_gathered_bytes(s, layer, low);
+        const double live = rk_min(stack->live_params, stage->dense_params + stage->expert_params);
+        const double at_hand = tensors ? 2 : stack->keeps_root ? 1 : layers_at_hand(stage);
+        need->layer +=
+            rk_max(at_hand * rk_gathered_bytes(s, layer, low), live * s->states.gather);
         /* tensor by tensor, the head is read for the gradients of its inputs before its own */
         need->head += stage->head_params *
                       (tensors ? rk_max(s->states.gather, s->states.reduce) : s->states.gather);
@@ -673,8 +681,10 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
         .gradients = gradient_bytes(stack, s, stage, shards),
         .optimizer = s->offload_optimizer ? 0 : states,
         .fragmentation = stack->fragmentation,
+        .separate = stack->separate_blocks ? 1 : 0,
         .stage_fragmentation = s->pp > 1 ? stack->stage_fragmentation : 0,
-        .context = stack->context_bytes,
+        .context = stack->context_bytes +
+                   (rk_strategy_ranks(s) > 1 ? stack->communicator_bytes : 0),
     };
     if (stack->frees_gradients && rk_strategy_microbatches(s) == 1) {
         need.later = need.gradients;
@@ -686,12 +696,12 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
 }
 
 /* What the allocator holds besides tensors: cached blocks that nothing fits into. */
-static void add_fragments(const rk_stage_need *need, rk_stage_memory *m)
+static void add_fragments(const rk_stage_need *need, double apart, rk_stage_memory *m)
 {
     const double of_stages = need->stage_fragmentation;
     const double all = need->fragmentation * m->allocated;
-    m->part[RK_MEM_FRAGMENTATION] = all + of_stages * m->part[RK_MEM_ACTIVATIONS];
-    m->late = m->late * (1 + of_stages) + all;
+    m->part[RK_MEM_FRAGMENTATION] = all + of_stages * m->part[RK_MEM_ACTIVATIONS] + apart;
+    m->late = m->late * (1 + of_stages) + all + apart;
 }
 
 rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
@@ -729,7 +739,7 @@ rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
     for (int i = 0; i < RK_MEM_FRAGMENTATION; i++) {
         m.allocated += m.part[i];
     }
-    add_fragments(need, &m);
+    add_fragments(need, need->separate * rk_min(layer, need->head), &m);
     m.part[RK_MEM_CONTEXT] = need->context;
     m.reserved = m.allocated + m.part[RK_MEM_FRAGMENTATION];
     m.total = m.reserved + m.part[RK_MEM_CONTEXT];

@@ -157,6 +157,7 @@ static void set_states(const rk_run_facts *facts, rk_strategy *s)
     s->cross_entropy = facts->cross_entropy;
     s->logit_bytes = facts->logit_bytes;
     s->loss_chunk = facts->loss_chunk;
+    s->step_params = facts->sub_group_params;
     rk_strategy_set_offloads(s, facts->offloads);
 }
 

@@ -234,12 +234,8 @@ const rk_field rk_run_fact_fields[] = {
            "held per logit where logits are whole; 0: those of cross_entropy"),
     INT("loss_chunk", loss_chunk, "tokens of a chunk of the loss; 0: an eighth of the microbatch"),
     INT("fsdp_version", fsdp_version, "of PyTorch: 1 or 2; 0: not stated"),
-    {.name = "sub_group_params",
-     .type = RK_FIELD_INT,
-     .offset = offsetof(rk_run_facts, sub_group_params),
-     .optional = true,
-     .max = 1e12,
-     .help = "parameters that the optimizer of ZeRO-3 steps at a time; 0: the stack's"},
+    NUMBER("sub_group_params", sub_group_params, 1e13, "parameters",
+           "that the optimizer of ZeRO-3 steps at a time; 0: the stack's"),
 };
 const size_t rk_run_fact_count = COUNT(rk_run_fact_fields);
 

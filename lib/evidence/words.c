@@ -118,7 +118,7 @@ static const char *meant(const pairs *all, const struct meaning *m)
         return NULL;
     }
     if (!m->value) {
-        return value;
+        return strchr(value, ' ') ? NULL : value;
     }
     const char *colon = strchr(value, ':');
     return strcmp(m->value, ":") != 0 ? m->value : colon ? colon + 1 : NULL;

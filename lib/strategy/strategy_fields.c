@@ -223,6 +223,7 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     FLAG("wide_residual", "hidden states in fp32", wide_residual),
     REAL("adapter_bytes_per_weight", "bytes, adapter", adapter_bytes),
     FLAG("foreach_update", "foreach optimizer", foreach_update),
+    REAL("step_parameters", "parameters of a step", step_params),
     FLAG("step_in_backward", "optimizer in backward", step_in_backward),
     {"cross_entropy", "cross-entropy", FIELD_ENUM, AT(cross_entropy), cross_entropy_names, NULL},
     REAL("logit_bytes", "bytes, logit", logit_bytes),
