@@ -682,6 +682,7 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
         .optimizer = s->offload_optimizer ? 0 : states,
         .fragmentation = stack->fragmentation,
         .separate = stack->separate_blocks ? 1 : 0,
+        .stale = stack->stale_logits * stage->head_saved,
         .stage_fragmentation = s->pp > 1 ? stack->stage_fragmentation : 0,
         .context = stack->context_bytes +
                    (rk_strategy_ranks(s) > 1 ? stack->communicator_bytes : 0),
@@ -739,7 +740,7 @@ rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
     for (int i = 0; i < RK_MEM_FRAGMENTATION; i++) {
         m.allocated += m.part[i];
     }
-    add_fragments(need, need->separate * rk_min(layer, need->head), &m);
+    add_fragments(need, need->separate * rk_min(layer, need->head) + need->stale, &m);
     m.part[RK_MEM_CONTEXT] = need->context;
     m.reserved = m.allocated + m.part[RK_MEM_FRAGMENTATION];
     m.total = m.reserved + m.part[RK_MEM_CONTEXT];

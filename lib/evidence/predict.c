@@ -3,6 +3,7 @@
 #include "evidence/runs.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,9 +83,11 @@ static rk_strategy strategy_of(const rk_run_case *run)
 static void finish(const rk_run_case *run, const rk_stage_memory *memory, rk_run_prediction *out)
 {
     const rk_estimate *e = &out->estimate;
+    /* cached blocks are given back where memory is short of them */
+    const double held = rk_min(memory->total, rk_max(e->usable, memory->total - memory->late));
     out->memory = run->memory_kind == RK_RUN_ALLOCATED  ? memory->allocated
-                  : run->memory_kind == RK_RUN_RESERVED ? memory->reserved
-                                                        : memory->total;
+                  : run->memory_kind == RK_RUN_RESERVED ? memory->reserved - memory->total + held
+                                                        : held;
     out->tokens_per_second = e->tokens_per_second / (double)rk_strategy_ranks(&run->strategy);
     out->flops_per_second = e->step > 0 ? e->model_flops / e->step : 0;
 }

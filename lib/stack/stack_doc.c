@@ -151,6 +151,7 @@ static const rk_field memory_fields[] = {
     NUMBER(step_params, 1e13, "parameters", "of such a group with ZeRO-3; 0: the whole shard"),
     NUMBER(live_params, 1e13, "parameters", "that ZeRO-3 leaves gathered; 0: those of two layers"),
     SIZE(bucket_memory, "bucket_GiB", "GiB", "buffers in which sharded gradients are reduced"),
+    NUMBER(stale_logits, 8, "sets", "of logits that stay cached from batches of other lengths"),
     FLAG(separate_blocks,
          "blocks that the allocator has cached for loss, layers or update serve none of the others"),
     FLAG(keeps_root,
