@@ -187,7 +187,7 @@ static rk_status read_strategy(const json_t *object, const rk_model *model, draf
     const rk_status status =
         rk_fields_read(object, "strategy", fields, COUNT(fields), RK_UNKNOWN_NEVER, d, err);
     if (!status) {
-        rk_optimizer_set(d->strategy.optimizer, &d->strategy);
+        rk_optimizer_set(d->strategy.optimizer, false, &d->strategy);
     }
     if (!status && d->adapter_rank > 0) {
         rk_strategy_freeze(model, d->adapter_rank, d->adapter_modules, &d->strategy);
