@@ -218,7 +218,9 @@ typedef struct rk_strategy {
     bool offload_gradients; /* to the optimizer on the host, as they come */
     bool wide_residual;     /* hidden states, norms, embedding and head in fp32 (kbit training) */
     rk_frozen_type frozen_type; /* with nf4_weights */
-    double adapter_bytes;       /* of a weight of an adapter; 0: as the frozen ones */
+    /* Of a weight of an adapter, where every linear has its own (PEFT); 0: as the frozen ones, and
+     * fused linears share one. */
+    double adapter_bytes;
     double step_params; /* that the optimizer steps at a time with ZeRO-3; 0: as the stack */
 } rk_strategy;
 
