@@ -83,8 +83,9 @@ static rk_strategy strategy_of(const rk_run_case *run)
 static void finish(const rk_run_case *run, const rk_stage_memory *memory, rk_run_prediction *out)
 {
     const rk_estimate *e = &out->estimate;
-    /* cached blocks are given back where memory is short of them */
-    const double held = rk_min(memory->total, rk_max(e->usable, memory->total - memory->late));
+    /* what is cached is given back where a run can go on without it */
+    const bool runs = memory->total - memory->late <= e->usable;
+    const double held = runs ? rk_min(memory->total, e->usable) : memory->total;
     out->memory = run->memory_kind == RK_RUN_ALLOCATED  ? memory->allocated
                   : run->memory_kind == RK_RUN_RESERVED ? memory->reserved - memory->total + held
                                                         : held;

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "evidence/facts.h"
-#include "evidence/words.h"
+#include "evidence/pairs.h"
 #include "io/csv_in.h"
 #include "io/json.h"
 

@@ -2,12 +2,24 @@
 /* transformers with its Trainer or TRL, and accelerate (16cb6eb8) under them. */
 #include "framework/shorthand.h"
 
+static int64_t pipelined(const struct question *q)
+{
+    return q->strategy->pp > 1 ? q->strategy->pp : 0;
+}
+
+static const struct rk_rule own_rules[] = {
+    {"pipelines of the framework", pipelined, VARY(pp), "{framework} runs no pipelines, not pp {n}"},
+    {0},
+};
+
 const rk_framework_traits rk_framework_huggingface = {
     .title = "Hugging Face",
     .stacks = {"huggingface"},
     .runs_on = ON(NONE) | NVIDIA | AMD,
-    .rules = {RK_RULES_OF_ALL},
+    .rules = {own_rules, RK_RULES_OF_ALL},
+    .schedules = SCHEDULE(1F1B), /* of one stage */
     .shardings = PLAIN | ZERO2 | ZERO3,
+    .deep_shards = PLAIN | ZERO2 | ZERO3,
     .cp_kinds = RING | ULYSSES,
     .orders = DATA_FIRST,
     .sp = true,

@@ -153,7 +153,7 @@ static const rk_field memory_fields[] = {
     SIZE(bucket_memory, "bucket_GiB", "GiB", "buffers in which sharded gradients are reduced"),
     NUMBER(stale_logits, 8, "sets", "of logits that stay cached from batches of other lengths"),
     FLAG(separate_blocks,
-         "blocks that the allocator has cached for loss, layers or update serve none of the others"),
+         "blocks cached for the loss serve no layer, and the other way round"),
     FLAG(keeps_root,
          "sharded embedding and head stay gathered for both passes, and one layer at a time"),
     FLAG(frees_gradients, "gradients are freed when the optimizer has used them"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts that a table of runs has as pairs in one column, "loss=liger-fused; optimizer_impl=foreach". */
-#ifndef RK_EVIDENCE_WORDS_H
-#define RK_EVIDENCE_WORDS_H
+#ifndef RK_EVIDENCE_PAIRS_H
+#define RK_EVIDENCE_PAIRS_H
 
 #include "evidence/run_table.h"
 

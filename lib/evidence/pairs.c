@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "evidence/words.h"
+#include "evidence/pairs.h"
 
 #include "base/error.h"
 
