@@ -99,6 +99,7 @@ static const rk_member strategy[] = {
     KIND(frozen_type, RK_FROZEN_COUNT),
     SHARE(adapter_bytes, 0),
     SHARE(step_params, 0),
+    SWITCH(adapts_ends),
 };
 
 #undef SHARE

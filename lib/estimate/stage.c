@@ -668,6 +668,22 @@ static void fill_host(const rk_strategy *s, const rk_stage *stage, const struct 
     }
 }
 
+/*
+ * Embedding and output layer that learn beside adapters, as copies in the type of the frozen ones:
+ * weight, gradient and two moments of 2 bytes each, and as much again while all tensors step.
+ */
+static void add_ends(const rk_strategy *s, const struct kept *kept, rk_stage_need *need)
+{
+    const double each = s->adapts_ends && s->adapter_rank > 0 ? rk_activation_bytes(s) : 0;
+    const bool sharded = s->sharding == RK_SHARD_ALL;
+    const double params = each * (sharded ? kept->outer_sharded : kept->outer);
+    need->weights += params;
+    need->gradients += params;
+    need->shards += params;
+    need->optimizer += 2 * params;
+    need->update += s->foreach_update ? params : 0;
+}
+
 rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
                                const rk_stage *stage)
 {
@@ -693,6 +709,7 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
     fill_activations(&table->context, s, stage, &need);
     fill_moments(table, s, stage, &need);
     fill_host(s, stage, &kept, &need);
+    add_ends(s, &kept, &need);
     return need;
 }
 

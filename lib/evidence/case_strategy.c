@@ -153,6 +153,7 @@ static void set_states(const rk_run_facts *facts, rk_strategy *s)
     s->frozen_type = (rk_frozen_type)(s->nf4_weights ? facts->frozen_type - 1 : 0);
     s->low_weights = s->low_weights || s->nf4_weights;
     /* FSDP casts hidden states to 16 bits again */
+    s->adapts_ends = facts->adapts_ends && facts->lora_rank > 0;
     s->wide_residual = facts->wide_residual && s->nf4_weights && s->sharding != RK_SHARD_ALL;
     s->cross_entropy = facts->cross_entropy;
     s->logit_bytes = facts->logit_bytes;

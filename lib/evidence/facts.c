@@ -234,6 +234,8 @@ const rk_field rk_run_fact_fields[] = {
            "held per logit where logits are whole; 0: those of cross_entropy"),
     INT("loss_chunk", loss_chunk, "tokens of a chunk of the loss; 0: an eighth of the microbatch"),
     INT("fsdp_version", fsdp_version, "of PyTorch: 1 or 2; 0: not stated"),
+    FLAG("adapts_embeddings", adapts_ends,
+         "copies of embedding and output layer learn beside adapters"),
     FLAG("varied_lengths", padded_batches, "batches have other lengths every time: no packing"),
     NUMBER("sub_group_params", sub_group_params, 1e13, "parameters",
            "that the optimizer of ZeRO-3 steps at a time; 0: the stack's"),

@@ -58,6 +58,8 @@ static const struct meaning {
     {"deepspeed", "offload", "offload", "optimizer+gradients+weights", NULL, NULL},
     {"activation_offload", "", "offload_activations", "true", NULL, NULL},
     {"master", "none", "weight_bytes", "2", NULL, NULL},
+    {"trainable_embeddings", "1", "adapts_embeddings", "true", NULL, NULL},
+    {"modules_to_save", "embed", "adapts_embeddings", "true", NULL, NULL},
     {"packing", "0", "varied_lengths", "true", NULL, NULL},
     {"fsdp", "2", "fsdp_version", "2", NULL, NULL},
     {"trainer", "torchtune", "fsdp_version", "2", NULL, NULL},

@@ -222,6 +222,7 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     {"quantised_weights", "frozen weights in", FIELD_CUSTOM, 0, NULL, make_frozen},
     FLAG("wide_residual", "hidden states in fp32", wide_residual),
     REAL("adapter_bytes_per_weight", "bytes, adapter", adapter_bytes),
+    FLAG("adapts_embeddings", "embedding and head learn", adapts_ends),
     FLAG("foreach_update", "foreach optimizer", foreach_update),
     REAL("step_parameters", "parameters of a step", step_params),
     FLAG("step_in_backward", "optimizer in backward", step_in_backward),

@@ -610,6 +610,7 @@ def random_strategy(rng, model, layers, has_experts):
             s["frozen_type"] = rng.choice(("nf4", "nf4_plain", "int4", "int8"))
             s["wide_residual"] = often(rng, 0.3)
         s["adapter_bytes"] = rng.choice((0, 0, 2, 4))
+        s["adapts_ends"] = often(rng, 0.3)
         s["adapter_modules"] = rng.choice((["attention"], ["ffn"], ["attention", "ffn"]))
     return s
 

@@ -169,6 +169,7 @@ static rk_status read_strategy(const json_t *object, const rk_model *model, draf
         FLAG(wide_residual),
         NUMBER(adapter_bytes),
         NUMBER(step_params),
+        FLAG(adapts_ends),
         CUSTOM("states", read_states, offsetof(draft, strategy.states)),
         FLAG(flash_attention),
         CHOICE(attention_kernel, kernel_names),

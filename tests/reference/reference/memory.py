@@ -134,6 +134,14 @@ def gradients_of(c, rank):
 
 # ---- activations and moments ----------------------------------------------------------------
 
+def learning_ends(c, rank):
+    """Embedding and head that learn beside adapters: bytes of one copy."""
+    s = c.strategy
+    if not (s.adapts_ends and s.adapter_rank):
+        return 0
+    return c.formats.activation * (rank.outer / shard_ranks(s)[0] if s.sharding == "all" else rank.outer)
+
+
 def moments_of(c, rank):
     """Temporaries that stay, and those of the backward of a layer, of the head, of the update."""
     s, stack, m = c.strategy, c.stack, c.strategy.microbatches
@@ -222,9 +230,14 @@ def memory_of(c, rank, in_flight):
 
     activations, late = activations_of(c, rank, in_flight)
     always, layer, head, update, last = moments_of(c, rank)
+    ends_learn = learning_ends(c, rank)
     later = part["gradients"] if stack.frees_gradients and s.microbatches == 1 else 0
     first = activations + max(layer, head)
     ends = max(last, layer if later else 0) + later
+    part["weights"] += ends_learn
+    part["gradients"] += ends_learn
+    part["optimizer states"] += 2 * ends_learn
+    update += ends_learn if s.foreach_update else 0
     worst = max(update + later, ends)
     if worst <= first:
         part["gradients"] -= later
