@@ -221,7 +221,7 @@ typedef struct rk_strategy {
     /* Of a weight of an adapter, where every linear has its own (PEFT); 0: as the frozen ones, and
      * fused linears share one. */
     double adapter_bytes;
-    bool adapts_ends; /* copies of embedding and head learn beside adapters (modules_to_save) */
+    bool adapts_ends;   /* copies of embedding and head learn beside adapters (modules_to_save) */
     double step_params; /* that the optimizer steps at a time with ZeRO-3; 0: as the stack */
 } rk_strategy;
 

@@ -369,7 +369,9 @@ static double kept_from(const rk_strategy *s, const struct kept *kept, rk_shardi
 static double adapter_bytes(const rk_strategy *s)
 {
     const double shared = s->states.weight * s->learning / (1 + s->learning);
-    return s->adapter_rank == 0 ? 0 : s->adapter_bytes > 0 ? s->learning * s->adapter_bytes : shared;
+    return s->adapter_rank == 0   ? 0
+           : s->adapter_bytes > 0 ? s->learning * s->adapter_bytes
+                                  : shared;
 }
 
 double rk_stored_bytes(const rk_strategy *s, double params, double low)
@@ -541,8 +543,7 @@ static double update_bytes(const rk_stack *stack, const rk_strategy *s, const rk
     const double each = s->adapter_rank == 0 ? s->states.weight : adapter_bytes(s);
     const double shard = rk_stage_optimized_params(s, stage);
     const double wanted = s->step_params > 0 ? s->step_params : stack->step_params;
-    const double group =
-        s->sharding == RK_SHARD_ALL && wanted > 0 ? rk_min(shard, wanted) : shard;
+    const double group = s->sharding == RK_SHARD_ALL && wanted > 0 ? rk_min(shard, wanted) : shard;
     if (s->offload_optimizer || s->step_in_backward) {
         return of_stack;
     }
@@ -606,8 +607,7 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
         /* parameters in use: of the layer or matrix at hand and the next, or of the head */
         const double live = rk_min(stack->live_params, stage->dense_params + stage->expert_params);
         const double at_hand = tensors ? 2 : stack->keeps_root ? 1 : layers_at_hand(stage);
-        need->layer +=
-            rk_max(at_hand * rk_gathered_bytes(s, layer, low), live * s->states.gather);
+        need->layer += rk_max(at_hand * rk_gathered_bytes(s, layer, low), live * s->states.gather);
         /* tensor by tensor, the head is read for the gradients of its inputs before its own */
         need->head += stage->head_params *
                       (tensors ? rk_max(s->states.gather, s->states.reduce) : s->states.gather);
@@ -700,8 +700,8 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
         .separate = stack->separate_blocks ? 1 : 0,
         .stale = stack->stale_logits * stage->head_saved,
         .stage_fragmentation = s->pp > 1 ? stack->stage_fragmentation : 0,
-        .context = stack->context_bytes +
-                   (rk_strategy_ranks(s) > 1 ? stack->communicator_bytes : 0),
+        .context =
+            stack->context_bytes + (rk_strategy_ranks(s) > 1 ? stack->communicator_bytes : 0),
     };
     if (stack->frees_gradients && rk_strategy_microbatches(s) == 1) {
         need.later = need.gradients;

@@ -68,11 +68,11 @@ typedef struct rk_run_facts {
     bool wide_residual;
     double adapter_bytes; /* of a weight of an adapter; 0: as the frozen ones */
     rk_cross_entropy cross_entropy;
-    double logit_bytes;  /* 0: those of cross_entropy */
-    int64_t loss_chunk;  /* tokens; 0: an eighth */
+    double logit_bytes;   /* 0: those of cross_entropy */
+    int64_t loss_chunk;   /* tokens; 0: an eighth */
     int64_t fsdp_version; /* 1 or 2; 0: not stated */
     bool adapts_ends;
-    bool padded_batches; /* of samples as they come, of other lengths every time */
+    bool padded_batches;     /* of samples as they come, of other lengths every time */
     double sub_group_params; /* that step at a time; 0: as the stack */
 } rk_run_facts;
 

@@ -12,8 +12,8 @@
 /*
  * What a pair says, by the words of trainers and of their libraries: where the value of `key` has
  * `word` in it ("": whatever it is), `column` gets `value` (NULL: the value of the pair; ":": what
- * follows its colon).  `beside`: only beside a pair of that key whose value has `beside_word` in it.
- * The first entry that fills a cell decides.
+ * follows its colon).  `beside`: only beside a pair of that key whose value has `beside_word` in
+ * it. The first entry that fills a cell decides.
  */
 static const struct meaning {
     const char *key, *word, *column, *value, *beside, *beside_word;
@@ -173,8 +173,7 @@ static rk_status widen(rk_run_table *table, rk_error *err)
 static void spread(rk_run_table *table, size_t row, const pairs *all)
 {
     for (int i = 0; i < MEANING_COUNT; i++) {
-        char **cell =
-            &table->cells[row * table->columns + place_of(table, meanings[i].column)];
+        char **cell = &table->cells[row * table->columns + place_of(table, meanings[i].column)];
         const char *text = (*cell)[0] ? NULL : meant(all, &meanings[i]);
         if (text) {
             *cell = (char *)(uintptr_t)text; /* nothing writes to cells */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts that a table of runs has as pairs in one column, "loss=liger-fused; optimizer_impl=foreach". */
+/* Facts that a table of runs has as pairs in one column, "loss=liger-fused;
+ * optimizer_impl=foreach". */
 #ifndef RK_EVIDENCE_PAIRS_H
 #define RK_EVIDENCE_PAIRS_H
 

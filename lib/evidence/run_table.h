@@ -121,7 +121,7 @@
       "default: the framework's own")                                                              \
     X(INFERRED, "inferred", "list", "",                                                            \
       "columns of the row whose values are guesses: \"vpp+vocab\"")                                \
-    X(FACTS, "facts", "text", "",                                                                   \
+    X(FACTS, "facts", "text", "",                                                                  \
       "facts as pairs, for columns that are empty: loss=liger-fused; frozen_dtype=nf4 "            \
       "(also named new_fact; the pairs below)")                                                    \
     X(UNREAD, "unread", "text", "",                                                                \

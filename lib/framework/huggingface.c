@@ -8,7 +8,8 @@ static int64_t pipelined(const struct question *q)
 }
 
 static const struct rk_rule own_rules[] = {
-    {"pipelines of the framework", pipelined, VARY(pp), "{framework} runs no pipelines, not pp {n}"},
+    {"pipelines of the framework", pipelined, VARY(pp),
+     "{framework} runs no pipelines, not pp {n}"},
     {0},
 };
 

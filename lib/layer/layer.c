@@ -610,11 +610,11 @@ static double fused_chunk(const rk_block_context *c, double width)
 }
 
 /*
- * Bytes of logits, and of what the loss makes of them, at its fullest.  Whole ones of PyTorch: bf16,
- * a copy in fp32, and the logarithms of the softmax or their gradient (transformers, loss_utils.py).
- * Chunks are computed one after the other, and add the gradients of the hidden states up: in the
- * type of activations where the loss is fused, which writes gradients over the logits; in fp32
- * where it is not.
+ * Bytes of logits, and of what the loss makes of them, at its fullest.  Whole ones of PyTorch:
+ * bf16, a copy in fp32, and the logarithms of the softmax or their gradient (transformers,
+ * loss_utils.py). Chunks are computed one after the other, and add the gradients of the hidden
+ * states up: in the type of activations where the loss is fused, which writes gradients over the
+ * logits; in fp32 where it is not.
  */
 static double loss_bytes(const rk_block_context *c, double width)
 {
@@ -622,8 +622,8 @@ static double loss_bytes(const rk_block_context *c, double width)
     const double of_stack = s->tp > 1 ? c->stack->split_logit_bytes : c->stack->logit_bytes;
     const double full = s->logit_bytes > 0 ? s->logit_bytes : 2 + 4 + 4;
     const double hidden = c->tokens * (double)c->model->hidden;
-    const double chunk = s->loss_chunk > 0 ? rk_min((double)s->loss_chunk, c->tokens)
-                                           : c->tokens / 8;
+    const double chunk =
+        s->loss_chunk > 0 ? rk_min((double)s->loss_chunk, c->tokens) : c->tokens / 8;
     switch (s->cross_entropy) {
     case RK_CROSS_ENTROPY_FULL:
         return of_logits(c, full, 1) * c->tokens * width;

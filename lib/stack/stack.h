@@ -109,12 +109,12 @@ typedef struct rk_stack {
     bool separate_blocks;       /* cached blocks of loss, layers and update serve none but these */
     bool keeps_root;            /* sharded embedding and head stay gathered, and one layer */
     bool frees_gradients;       /* gradients are freed when they have been used */
-    bool transposes_again;  /* transposed copies of 8-bit weights are made in every backward pass */
-    double thrash_seconds;  /* per GiB beyond memory and microbatch, of giving back and taking */
-    double context_bytes;   /* context and communicators outside the allocator */
-    double communicator_bytes; /* besides, with more than one rank */
-    double workspace_bytes; /* of libraries, inside the allocator */
-    double fragmentation;   /* reserved over allocated, less 1 */
+    bool transposes_again; /* transposed copies of 8-bit weights are made in every backward pass */
+    double thrash_seconds; /* per GiB beyond memory and microbatch, of giving back and taking */
+    double context_bytes;  /* context and communicators outside the allocator */
+    double communicator_bytes;  /* besides, with more than one rank */
+    double workspace_bytes;     /* of libraries, inside the allocator */
+    double fragmentation;       /* reserved over allocated, less 1 */
     double stage_fragmentation; /* the same of activations of pipeline stages */
 } rk_stack;
 

@@ -22,10 +22,12 @@ const rk_optimizer_traits rk_optimizers[RK_OPTIMIZER_COUNT] = {
     [RK_OPTIMIZER_ADAMW] = {"adamw", 8, 8, 1, false, false, false},
     [RK_OPTIMIZER_ADAMW_BF16] = {"adamw-bf16", 4, 4, WITH_STATES(4), true, false, false},
     /* embeddings keep 32 bits (bitsandbytes) */
-    [RK_OPTIMIZER_ADAM_8BIT] = {"adam-8bit", BLOCK_8BIT, 8, WITH_STATES(BLOCK_8BIT), true, false, false},
+    [RK_OPTIMIZER_ADAM_8BIT] = {"adam-8bit", BLOCK_8BIT, 8, WITH_STATES(BLOCK_8BIT), true, false,
+                                false},
     /* second moments of rows and columns are next to nothing; gradients are read twice
      * (arXiv 1804.04235) */
-    [RK_OPTIMIZER_ADAFACTOR] = {"adafactor", 0, 0, (4 + 4 + 8 + 2) / ADAMW_TRAFFIC, false, false, false},
+    [RK_OPTIMIZER_ADAFACTOR] = {"adafactor", 0, 0, (4 + 4 + 8 + 2) / ADAMW_TRAFFIC, false, false,
+                                false},
     [RK_OPTIMIZER_SGD] = {"sgd", 4, 4, WITH_STATES(4), false, false, false},
     [RK_OPTIMIZER_SGD_PLAIN] = {"sgd-plain", 0, 0, WITH_STATES(0), false, false, false},
     /* a momentum for matrices; embedding and output layer use AdamW (arXiv 2502.16982) */

@@ -53,9 +53,8 @@ static rk_stage_memory memory_of(const rk_strategy *s)
     rk_estimate e;
     rk_error err;
     assert_legal(&model, &machine, s);
-    assert_int_equal(rk_estimate_exact(&model, &machine, &stack, s, RK_FLOPS_MEGATRON, &e, NULL,
-                                       &err),
-                     RK_OK);
+    assert_int_equal(
+        rk_estimate_exact(&model, &machine, &stack, s, RK_FLOPS_MEGATRON, &e, NULL, &err), RK_OK);
     return e.memory;
 }
 
@@ -161,9 +160,8 @@ static void test_offload(void **state)
     s.states = (rk_state_recipe){2, 4, 12, 2, 2};
     s.foreach_update = false;
     s.offload_optimizer = s.offload_weights = s.offload_gradients = true;
-    assert_int_equal(rk_estimate_exact(&model, &machine, &stack, &s, RK_FLOPS_MEGATRON, &e, NULL,
-                                       &err),
-                     RK_OK);
+    assert_int_equal(
+        rk_estimate_exact(&model, &machine, &stack, &s, RK_FLOPS_MEGATRON, &e, NULL, &err), RK_OK);
     const double params = (double)rk_model_params_of(&model).total;
     assert_near(8 * e.host_bytes, 18 * params, 1e-12); /* 1.24 TB */
     assert_near(e.memory.part[RK_MEM_GRADIENTS], 0, 0);
@@ -272,7 +270,8 @@ static void test_reserved(void **state)
 static double logits_of(const rk_strategy *s)
 {
     const rk_block_context c = rk_block_context_of(&model, &machine, &stack, s);
-    return rk_block_head(&c).saved - (s->adapter_rank > 0 ? 2 : 4) * c.tokens * (double)model.hidden;
+    return rk_block_head(&c).saved -
+           (s->adapter_rank > 0 ? 2 : 4) * c.tokens * (double)model.hidden;
 }
 
 static void test_loss(void **state)

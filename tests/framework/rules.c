@@ -7,15 +7,15 @@
 
 enum { DENSE, MOE };
 
-#define ANY       RK_FRAMEWORK_ANY
-#define MEGATRON  RK_FRAMEWORK_MEGATRON
-#define TITAN     RK_FRAMEWORK_TORCHTITAN
-#define DEEPSPEED RK_FRAMEWORK_DEEPSPEED
-#define MINDSPEED RK_FRAMEWORK_MINDSPEED
-#define MAXTEXT   RK_FRAMEWORK_MAXTEXT
-#define NEURONX   RK_FRAMEWORK_NEURONX
+#define ANY         RK_FRAMEWORK_ANY
+#define MEGATRON    RK_FRAMEWORK_MEGATRON
+#define TITAN       RK_FRAMEWORK_TORCHTITAN
+#define DEEPSPEED   RK_FRAMEWORK_DEEPSPEED
+#define MINDSPEED   RK_FRAMEWORK_MINDSPEED
+#define MAXTEXT     RK_FRAMEWORK_MAXTEXT
+#define NEURONX     RK_FRAMEWORK_NEURONX
 #define HUGGINGFACE RK_FRAMEWORK_HUGGINGFACE
-#define PRIMUS    RK_FRAMEWORK_PRIMUS
+#define PRIMUS      RK_FRAMEWORK_PRIMUS
 
 /* A legal strategy of a framework: 64 accelerators, 16 microbatches. */
 static rk_strategy base_strategy(const rk_model *model, rk_framework framework)
@@ -89,7 +89,7 @@ static void share(rk_model *m)
     X(few, ANY, DENSE, "microbatches of the schedule", s->schedule = RK_SCHEDULE_ZB_V;             \
       s->global_batch = 8 * 6)                                                                     \
     X(odd, ANY, DENSE, "microbatches of the schedule", dualpipe(s); s->global_batch = 8 * 17)      \
-    X(pipelined, HUGGINGFACE, DENSE, "pipelines of the framework", s->pp = 4; s->dp = 8)            \
+    X(pipelined, HUGGINGFACE, DENSE, "pipelines of the framework", s->pp = 4; s->dp = 8)           \
     X(rounds, MAXTEXT, DENSE, "microbatches of the pipeline", s->global_batch = 8 * 18)            \
     X(two_ranks, MEGATRON, DENSE, "interleaving of two ranks", s->pp = 2; s->vp = 2;               \
       interleave(s); s->pp_overlap = false)                                                        \

@@ -129,8 +129,8 @@ static void test_every_field_moves_a_figure(void **state)
     draw_each(11, draw_count(400), check_fields);
     try_recurrence("nemotron-h-56b");
     try_recurrence("qwen3-next-80b-a3b");
-    try_shards("deepspeed-hopper", 1, 0);      /* the update is the fullest */
-    try_shards("deepspeed-hopper", 64, 0);     /* a layer is */
+    try_shards("deepspeed-hopper", 1, 0);  /* the update is the fullest */
+    try_shards("deepspeed-hopper", 64, 0); /* a layer is */
     try_shards("huggingface-hopper", 64, 16);
     int still = 0;
     for (size_t i = 0; (field = rk_stack_field_at(i, &group)) != NULL; i++) {
