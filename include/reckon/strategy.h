@@ -130,8 +130,28 @@ typedef enum rk_optimizer {
     RK_OPTIMIZER_SGD_PLAIN,  /* without */
     RK_OPTIMIZER_MUON,       /* every data-parallel rank updates all matrices */
     RK_OPTIMIZER_DIST_MUON,  /* matrices are distributed over data-parallel ranks */
+    RK_OPTIMIZER_ADAMW_8BIT, /* moments in 8 bits, also of the embedding */
+    RK_OPTIMIZER_ADAMW_4BIT, /* moments in 4 bits, likewise */
     RK_OPTIMIZER_COUNT,
 } rk_optimizer;
+
+/* How the loss is computed, which decides how much of the logits memory holds. */
+typedef enum rk_cross_entropy {
+    RK_CROSS_ENTROPY_OF_STACK, /* whole logits, with the copies that the stack makes of them */
+    RK_CROSS_ENTROPY_FULL,     /* whole logits, and copies in fp32, as PyTorch makes them */
+    RK_CROSS_ENTROPY_FUSED,    /* head and loss in one kernel, block by block (Liger, CCE) */
+    RK_CROSS_ENTROPY_CHUNKED,  /* head and loss on chunks of the tokens, one after the other */
+    RK_CROSS_ENTROPY_COUNT,
+} rk_cross_entropy;
+
+/* How the frozen weights of linears are kept, with nf4_weights. */
+typedef enum rk_frozen_type {
+    RK_FROZEN_NF4,       /* blocks of 64, their scales quantised again */
+    RK_FROZEN_NF4_PLAIN, /* blocks of 64, scales in 32 bits */
+    RK_FROZEN_INT4,      /* groups of 128, as GPTQ */
+    RK_FROZEN_INT8,      /* rows */
+    RK_FROZEN_COUNT,
+} rk_frozen_type;
 
 /* Bytes per parameter of model states; weights are those that the optimizer writes. */
 typedef struct rk_state_recipe {
@@ -190,6 +210,19 @@ typedef struct rk_strategy {
     bool low_activations;     /* inputs of gated activations are kept in 8 bits */
     rk_attention_kernel attention_kernel; /* with flash attention */
     int64_t offload_layers; /* of the model, whose activations are offloaded; 0: all layers */
+    rk_cross_entropy cross_entropy; /* how the loss is computed */
+    double logit_bytes;             /* held per whole logit; 0: those of cross_entropy */
+    int64_t loss_chunk;             /* tokens of a chunk of the loss; 0: an eighth of them */
+    bool foreach_update;    /* the update makes temporaries as large as the weights that learn */
+    bool step_in_backward;  /* a gradient is used and freed as soon as it is there */
+    bool offload_gradients; /* to the optimizer on the host, as they come */
+    bool wide_residual;     /* hidden states, norms, embedding and head in fp32 (kbit training) */
+    rk_frozen_type frozen_type; /* with nf4_weights */
+    /* Of a weight of an adapter, where every linear has its own (PEFT); 0: as the frozen ones, and
+     * fused linears share one. */
+    double adapter_bytes;
+    bool adapts_ends;   /* copies of embedding and head learn beside adapters (modules_to_save) */
+    double step_params; /* that the optimizer steps at a time with ZeRO-3; 0: as the stack */
 } rk_strategy;
 
 #ifdef __cplusplus

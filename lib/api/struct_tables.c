@@ -89,6 +89,17 @@ static const rk_member strategy[] = {
     SWITCH(low_activations),
     KIND(attention_kernel, RK_KERNEL_COUNT),
     AMOUNT(offload_layers),
+    KIND(cross_entropy, RK_CROSS_ENTROPY_COUNT),
+    SHARE(logit_bytes, 0),
+    AMOUNT(loss_chunk),
+    SWITCH(foreach_update),
+    SWITCH(step_in_backward),
+    SWITCH(offload_gradients),
+    SWITCH(wide_residual),
+    KIND(frozen_type, RK_FROZEN_COUNT),
+    SHARE(adapter_bytes, 0),
+    SHARE(step_params, 0),
+    SWITCH(adapts_ends),
 };
 
 #undef SHARE

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "completion/known.h"
 
+#include "strategy/optimizer.h"
+#include "strategy/strategy_fields.h"
+
 #include "layer/precision.h"
 
 #include <string.h>
@@ -116,6 +119,28 @@ static bool take_stages(const rk_known *k, const rk_model *model, rk_strategy *s
     return true;
 }
 
+/* Where states are, what an update makes besides, and how the loss is computed. */
+static void set_states(const rk_known *k, rk_strategy *s)
+{
+    const rk_optimizer_traits *traits = &rk_optimizers[k->optimizer];
+    s->optimizer = k->optimizer;
+    s->outer_states = traits->outer_bytes - traits->matrix_bytes;
+    s->foreach_update = k->foreach_update;
+    s->step_in_backward = k->step_in_backward;
+    s->adapter_bytes = k->lora_rank > 0 ? k->adapter_bytes : 0;
+    s->nf4_weights = k->frozen_type > 0 && k->lora_rank > 0;
+    s->frozen_type = (rk_frozen_type)(s->nf4_weights ? k->frozen_type - 1 : 0);
+    s->low_weights = s->low_weights || s->nf4_weights;
+    /* FSDP casts hidden states to 16 bits again */
+    s->adapts_ends = k->adapts_ends && k->lora_rank > 0;
+    s->wide_residual = k->wide_residual && s->nf4_weights && s->sharding != RK_SHARD_ALL;
+    s->cross_entropy = k->cross_entropy;
+    s->logit_bytes = k->logit_bytes;
+    s->loss_chunk = k->loss_chunk;
+    s->step_params = k->sub_group_params;
+    rk_strategy_set_offloads(s, k->offloads);
+}
+
 bool rk_known_strategy(const rk_known *k, const rk_model *model, rk_strategy *s,
                        int16_t layout[RK_KNOWN_STAGES_MAX])
 {
@@ -147,6 +172,7 @@ bool rk_known_strategy(const rk_known *k, const rk_model *model, rk_strategy *s,
         /* torchtitan 0.2: reshard_after_forward "default" */
         s->sharding = RK_SHARD_GRADIENTS;
     }
+    set_states(k, s);
     if (k->lora_rank > 0) {
         rk_strategy_freeze(model, k->lora_rank, k->lora_modules, s);
     }
@@ -158,7 +184,7 @@ bool rk_known_strategy(const rk_known *k, const rk_model *model, rk_strategy *s,
     s->grad_overlap = k->grad_overlap;
     s->param_overlap = k->param_overlap;
     s->pp_overlap = s->vp > 1;
-    s->offload_activations = k->offload_activations;
+    s->offload_activations = k->offload_activations || s->offload_activations;
     s->offload_layers = k->offload_layers;
     s->graph_capture = k->graph_capture;
     s->graph_step = k->graph_step;

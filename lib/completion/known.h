@@ -50,6 +50,17 @@ typedef struct rk_known {
     unsigned lora_modules;
     rk_state_recipe states;
     double bucket_bytes; /* per parameter, besides, with data parallelism */
+    rk_optimizer optimizer;
+    bool foreach_update, step_in_backward;
+    unsigned offloads; /* bits of RK_OFFLOAD_NAMES */
+    int frozen_type;   /* 1 + rk_frozen_type; 0: as states.weight */
+    bool wide_residual;
+    double adapter_bytes; /* of a weight of an adapter; 0: as the frozen ones */
+    rk_cross_entropy cross_entropy;
+    double logit_bytes; /* 0: those of cross_entropy */
+    int64_t loss_chunk; /* tokens; 0: an eighth */
+    bool adapts_ends;
+    double sub_group_params; /* that step at a time; 0: as the stack */
 } rk_known;
 
 static inline int64_t rk_at_least_1(int64_t value)

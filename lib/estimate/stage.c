@@ -368,14 +368,17 @@ static double kept_from(const rk_strategy *s, const struct kept *kept, rk_shardi
 /* Bytes of adapters in a parameter's share of the weights (rk_strategy_freeze). */
 static double adapter_bytes(const rk_strategy *s)
 {
-    return s->adapter_rank > 0 ? s->states.weight * s->learning / (1 + s->learning) : 0;
+    const double shared = s->states.weight * s->learning / (1 + s->learning);
+    return s->adapter_rank == 0   ? 0
+           : s->adapter_bytes > 0 ? s->learning * s->adapter_bytes
+                                  : shared;
 }
 
 double rk_stored_bytes(const rk_strategy *s, double params, double low)
 {
     const double each = rk_low_weight_bytes(s) + adapter_bytes(s);
-    return s->low_weights ? s->states.weight * (params - low) + each * low
-                          : s->states.weight * params;
+    const double wide = s->states.weight + (s->wide_residual ? rk_activation_bytes(s) : 0);
+    return s->low_weights ? wide * (params - low) + each * low : s->states.weight * params;
 }
 
 double rk_gathered_bytes(const rk_strategy *s, double params, double low)
@@ -508,6 +511,9 @@ static double gradient_bytes(const rk_stack *stack, const rk_strategy *s, const 
                              double shards)
 {
     const rk_gradient_runs runs = rk_stage_gradient_runs(stack, s);
+    if (s->offload_gradients || s->step_in_backward) {
+        return 0;
+    }
     const double whole = stage->dense_params + stage->expert_params;
     const double layer = stage->layer_dense_params + stage->layer_expert_params;
     if (runs.scatters <= 0) {
@@ -525,6 +531,48 @@ static double whole_sequence(const rk_block_context *c)
     return c->element * c->tokens * (double)c->model->hidden;
 }
 
+/*
+ * Temporaries of the update.  The optimizers of PyTorch step all tensors together (foreach), and
+ * their intermediate results are as large as the weights.
+ */
+static double update_bytes(const rk_stack *stack, const rk_strategy *s, const rk_stage *stage)
+{
+    const double learning = rk_strategy_learning(s);
+    const double of_stack =
+        learning * stack->optimizer_temporary * (stage->dense_params + stage->expert_params);
+    const double each = s->adapter_rank == 0 ? s->states.weight : adapter_bytes(s);
+    const double shard = rk_stage_optimized_params(s, stage);
+    const double wanted = s->step_params > 0 ? s->step_params : stack->step_params;
+    const double group = s->sharding == RK_SHARD_ALL && wanted > 0 ? rk_min(shard, wanted) : shard;
+    if (s->offload_optimizer || s->step_in_backward) {
+        return of_stack;
+    }
+    return of_stack + learning * stack->step_bytes * group + (s->foreach_update ? each * shard : 0);
+}
+
+/* Whole gradients that are there while an optimizer on the host or in backward takes them. */
+static void fill_passing_gradients(const rk_block_context *c, const rk_strategy *s,
+                                   const rk_stage *stage, rk_stage_need *need)
+{
+    const bool passing = s->step_in_backward || s->offload_gradients;
+    const double each = s->sharding < RK_SHARD_GRADIENTS && passing ? s->states.reduce : 0;
+    need->layer += each * stage->matrix_params;
+    need->head += each * stage->head_params;
+    need->last = stage->embedding ? each * rk_block_table_params(c) : 0;
+}
+
+/*
+ * Gradients of their inputs that sharded layers of frozen weights keep: hooks on them reshard the
+ * weights, and hold them until backward ends; those of the first and the last layer are not there.
+ */
+static double kept_inputs(const rk_block_context *c, const rk_strategy *s, const rk_stage *stage)
+{
+    const double input = (s->wide_residual ? 4 : c->element) * c->local_tokens *
+                         (double)(rk_model_streams(c->model) * c->model->hidden);
+    const bool kept = s->sharding == RK_SHARD_ALL && s->adapter_rank > 0;
+    return kept ? c->stack->frozen_inputs * rk_max(stage->layers - 2, 0) * input : 0;
+}
+
 /* Fills the temporaries of the moments at which memory may be fullest. */
 static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
                          rk_stage_need *need)
@@ -536,13 +584,15 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     const bool stale = stage->head && rk_strategy_microbatches(s) > 1;
     const double losses =
         rk_schedules[s->schedule]->losses_first ? (double)rk_strategy_microbatches(s) : 1;
-    need->always = stack->workspace_bytes + stage->wgrad_buffers + buffers;
+    const double buckets = s->sharding > RK_SHARD_NONE ? stack->bucket_memory : 0;
+    need->always = stack->workspace_bytes + stage->wgrad_buffers + buffers +
+                   rk_min(buckets, rk_strategy_learning(s) * s->states.reduce *
+                                       (stage->dense_params + stage->expert_params));
     need->unsaved = stage->unsaved;
-    need->layer = stage->transient;
+    need->layer = stage->transient + kept_inputs(c, s, stage);
     need->head = losses * stage->head_saved + stage->head_transient +
                  (stale ? stack->stale_logit_bytes * logits : 0);
-    need->update = rk_strategy_learning(s) * stack->optimizer_temporary *
-                   (stage->dense_params + stage->expert_params);
+    need->update = update_bytes(stack, s, stage);
     const bool tensors = stack->gathers_tensors && s->sharding == RK_SHARD_ALL;
     const double layer =
         tensors ? stage->matrix_params : stage->layer_dense_params + stage->layer_expert_params;
@@ -555,14 +605,23 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     }
     if (s->sharding == RK_SHARD_ALL) {
         /* parameters in use: of the layer or matrix at hand and the next, or of the head */
-        need->layer += (tensors ? 2 : layers_at_hand(stage)) * rk_gathered_bytes(s, layer, low);
+        const double live = rk_min(stack->live_params, stage->dense_params + stage->expert_params);
+        const double at_hand = tensors ? 2 : stack->keeps_root ? 1 : layers_at_hand(stage);
+        need->layer += rk_max(at_hand * rk_gathered_bytes(s, layer, low), live * s->states.gather);
         /* tensor by tensor, the head is read for the gradients of its inputs before its own */
         need->head += stage->head_params *
                       (tensors ? rk_max(s->states.gather, s->states.reduce) : s->states.gather);
     }
+    if (s->sharding == RK_SHARD_ALL && stack->keeps_root) {
+        const double embedding = stage->embedding ? rk_block_table_params(c) : 0;
+        const bool shared = stage->embedding && stage->head && c->model->tied;
+        need->layer += (shared ? embedding : embedding + stage->head_params) * s->states.gather;
+        need->head += shared ? 0 : embedding * s->states.gather;
+    }
     if (low > 0) {
         need->layer += passing_copies(table, s) * rk_low_weight_bytes(s) * low;
     }
+    fill_passing_gradients(c, s, stage, need);
 }
 
 double rk_offloaded_share(const rk_model *model, const rk_strategy *s)
@@ -598,12 +657,31 @@ static void fill_host(const rk_strategy *s, const rk_stage *stage, const struct 
     if (s->offload_optimizer) {
         need->host += optimizer_bytes(s, kept);
     }
+    if (s->offload_gradients) {
+        need->host += s->states.gradient * kept_from(s, kept, RK_SHARD_GRADIENTS);
+    }
     if (s->offload_activations) {
         need->host_saved = need->offloaded * stage->saved;
     }
     if (s->offload_weights) {
         need->host += stored_weights(s, kept);
     }
+}
+
+/*
+ * Embedding and output layer that learn beside adapters, as copies in the type of the frozen ones:
+ * weight, gradient and two moments of 2 bytes each, and as much again while all tensors step.
+ */
+static void add_ends(const rk_strategy *s, const struct kept *kept, rk_stage_need *need)
+{
+    const double each = s->adapts_ends && s->adapter_rank > 0 ? rk_activation_bytes(s) : 0;
+    const bool sharded = s->sharding == RK_SHARD_ALL;
+    const double params = each * (sharded ? kept->outer_sharded : kept->outer);
+    need->weights += params;
+    need->gradients += params;
+    need->shards += params;
+    need->optimizer += 2 * params;
+    need->update += s->foreach_update ? params : 0;
 }
 
 rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
@@ -619,22 +697,29 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
         .gradients = gradient_bytes(stack, s, stage, shards),
         .optimizer = s->offload_optimizer ? 0 : states,
         .fragmentation = stack->fragmentation,
+        .separate = stack->separate_blocks ? 1 : 0,
+        .stale = stack->stale_logits * stage->head_saved,
         .stage_fragmentation = s->pp > 1 ? stack->stage_fragmentation : 0,
-        .context = stack->context_bytes,
+        .context =
+            stack->context_bytes + (rk_strategy_ranks(s) > 1 ? stack->communicator_bytes : 0),
     };
+    if (stack->frees_gradients && rk_strategy_microbatches(s) == 1) {
+        need.later = need.gradients;
+    }
     fill_activations(&table->context, s, stage, &need);
     fill_moments(table, s, stage, &need);
     fill_host(s, stage, &kept, &need);
+    add_ends(s, &kept, &need);
     return need;
 }
 
 /* What the allocator holds besides tensors: cached blocks that nothing fits into. */
-static void add_fragments(const rk_stage_need *need, rk_stage_memory *m)
+static void add_fragments(const rk_stage_need *need, double apart, rk_stage_memory *m)
 {
     const double of_stages = need->stage_fragmentation;
     const double all = need->fragmentation * m->allocated;
-    m->part[RK_MEM_FRAGMENTATION] = all + of_stages * m->part[RK_MEM_ACTIVATIONS];
-    m->late = m->late * (1 + of_stages) + all;
+    m->part[RK_MEM_FRAGMENTATION] = all + of_stages * m->part[RK_MEM_ACTIVATIONS] + apart;
+    m->late = m->late * (1 + of_stages) + all + apart;
 }
 
 rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
@@ -643,6 +728,9 @@ rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
     const double kept = need->live * (in_flight - away + rk_min(need->most, away));
     const double activations = kept * need->saved + need->ahead + in_flight * need->ends;
     const double layer = need->unsaved + need->layer;
+    const double first = activations + rk_max(layer, need->head); /* the backward pass begins */
+    const double ends = rk_max(need->last, need->later > 0 ? layer : 0) + need->later;
+    const double update = need->update + need->later;
     rk_stage_memory m = {
         .part =
             {
@@ -653,22 +741,23 @@ rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
                 [RK_MEM_TRANSIENT] = need->always,
             },
     };
-    /* The peak is the worst of three moments, also when what is late is given back. */
-    const double peak = activations + rk_max(layer, need->head);
-    m.late = rk_min(kept * need->late + need->ahead, rk_max(peak - need->update, 0));
-    if (need->update > peak) {
+    /* The peak is the worst of four moments, also when what is late is given back. */
+    m.late = rk_min(kept * need->late + need->ahead, rk_max(first - rk_max(update, ends), 0));
+    if (rk_max(update, ends) > first) {
         m.part[RK_MEM_ACTIVATIONS] = 0;
-        m.part[RK_MEM_TRANSIENT] += need->update;
+        m.part[RK_MEM_TRANSIENT] += rk_max(update, ends) - need->later;
     } else if (need->head > layer) {
+        m.part[RK_MEM_GRADIENTS] -= need->later;
         m.part[RK_MEM_LOGITS] = need->head;
     } else {
+        m.part[RK_MEM_GRADIENTS] -= need->later;
         m.part[RK_MEM_RECOMPUTED] = need->unsaved;
         m.part[RK_MEM_TRANSIENT] += need->layer;
     }
     for (int i = 0; i < RK_MEM_FRAGMENTATION; i++) {
         m.allocated += m.part[i];
     }
-    add_fragments(need, &m);
+    add_fragments(need, need->separate * rk_min(layer, need->head) + need->stale, &m);
     m.part[RK_MEM_CONTEXT] = need->context;
     m.reserved = m.allocated + m.part[RK_MEM_FRAGMENTATION];
     m.total = m.reserved + m.part[RK_MEM_CONTEXT];

@@ -144,8 +144,12 @@ typedef struct rk_stage_need {
     double unsaved;             /* what a layer recomputes in backward */
     double layer;               /* temporaries of the backward of a layer */
     double head;                /* logits and temporaries of the loss */
+    double later;               /* of the gradients, those that are not there before backward */
+    double last;                /* gradients of the embedding that are used at once */
     double update;              /* temporaries of the optimizer, after all activations are gone */
     double fragmentation;       /* share of what is allocated */
+    double separate;            /* share of blocks that serve one moment alone */
+    double stale;               /* cached logits of other lengths */
     double stage_fragmentation; /* share of activations, besides */
     double context;
     double host, host_saved; /* in host memory: always, and of a microbatch in flight */

@@ -132,9 +132,16 @@ static json_t *list_of(const char *column, const char *cell)
     return list;
 }
 
+/* Whether a column holds a list of names. */
+static bool is_list(const char *column)
+{
+    const size_t length = strlen(column);
+    return strcmp(column, "offload") == 0 ||
+           (length > 8 && strcmp(column + length - 8, "_modules") == 0);
+}
+
 static json_t *value_of(const rk_field *field, const char *cell)
 {
-    const size_t length = strlen(field->name);
     switch (field->type) {
     case RK_FIELD_INT:
     case RK_FIELD_NUMBER:
@@ -144,9 +151,7 @@ static json_t *value_of(const rk_field *field, const char *cell)
     case RK_FIELD_ENUM:
         return name_of(field->name, cell);
     default:
-        return length > 8 && strcmp(field->name + length - 8, "_modules") == 0
-                   ? list_of(field->name, cell)
-                   : json_string(cell);
+        return is_list(field->name) ? list_of(field->name, cell) : json_string(cell);
     }
 }
 

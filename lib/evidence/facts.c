@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "strategy/optimizer.h"
+#include "strategy/strategy_fields.h"
 
 #include <string.h>
 
@@ -65,6 +67,13 @@ static rk_status read_modules(const json_t *value, const char *path, void *out, 
     return read_bits(value, path, module_names, out, err);
 }
 
+static const char *const offload_names[] = {RK_OFFLOAD_NAMES, NULL};
+
+static rk_status read_offloads(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_bits(value, path, offload_names, out, err);
+}
+
 static rk_status read_adapted(const json_t *value, const char *path, void *out, rk_error *err)
 {
     return read_bits(value, path, rk_adapted_names, out, err);
@@ -83,6 +92,9 @@ static const char *const cp_names[] = {"ring", "all_gather", "ulysses", NULL};
 static const char *const kernel_names[] = {
     "usual", "cudnn", "cudnn_fp8", "cudnn_mxfp8", "flash_attention_2", "flash_attention_3",
     "aiter", NULL};
+static const char *const cross_entropy_names[] = {"usual", RK_CROSS_ENTROPY_NAMES, NULL};
+/* "as_weights", then rk_frozen_type in order. */
+static const char *const frozen_names[] = {"as_weights", RK_FROZEN_NAMES, NULL};
 static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
 
 #define TEXT(key, place, reader, text)                                                             \
@@ -203,6 +215,33 @@ const rk_field rk_run_fact_fields[] = {
     NUMBER("reduce_bytes", known.states.reduce, 16, "bytes", "sent per reduced gradient"),
     NUMBER("bucket_bytes", known.bucket_bytes, 16, "bytes",
            "buckets per parameter, with data parallelism"),
+    NAMES("optimizer", known.optimizer, rk_optimizer_names,
+          "its kind; its states are those of optimizer_bytes"),
+    FLAG("foreach_update", known.foreach_update,
+         "the optimizer steps all tensors together, with temporaries as large as the weights"),
+    FLAG("step_in_backward", known.step_in_backward,
+         "the optimizer steps as soon as a gradient is there, and frees it"),
+    TEXT("offload", known.offloads, read_offloads,
+         "what is on the host, joined by +: optimizer, activations, weights, gradients"),
+    NAMES("frozen_type", known.frozen_type, frozen_names,
+          "of the frozen weights of linears, with adapters"),
+    FLAG("wide_residual", known.wide_residual,
+         "hidden states, norms, embedding and head in fp32 beside quantised weights"),
+    NUMBER("adapter_bytes", known.adapter_bytes, 16, "bytes",
+           "weight of an adapter, per parameter; 0: as the frozen ones"),
+    NAMES("cross_entropy", known.cross_entropy, cross_entropy_names,
+          "how the loss is computed: full (whole logits in fp32), fused with the head, chunked; "
+          "usual: as the stack"),
+    NUMBER("logit_bytes", known.logit_bytes, 64, "bytes",
+           "held per logit where logits are whole; 0: those of cross_entropy"),
+    INT("loss_chunk", known.loss_chunk,
+        "tokens of a chunk of the loss; 0: an eighth of the microbatch"),
+    INT("fsdp_version", fsdp_version, "of PyTorch: 1 or 2; 0: not stated"),
+    FLAG("adapts_embeddings", known.adapts_ends,
+         "copies of embedding and output layer learn beside adapters"),
+    FLAG("varied_lengths", padded_batches, "batches have other lengths every time: no packing"),
+    NUMBER("sub_group_params", known.sub_group_params, 1e13, "parameters",
+           "that the optimizer of ZeRO-3 steps at a time; 0: the stack's"),
 };
 const size_t rk_run_fact_count = COUNT(rk_run_fact_fields);
 

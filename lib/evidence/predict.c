@@ -3,6 +3,7 @@
 #include "evidence/runs.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,9 +88,12 @@ static rk_strategy strategy_of(const rk_run_case *run)
 static void finish(const rk_run_case *run, const rk_stage_memory *memory, rk_run_prediction *out)
 {
     const rk_estimate *e = &out->estimate;
+    /* what is cached is given back where a run can go on without it */
+    const bool runs = memory->total - memory->late <= e->usable;
+    const double held = runs ? rk_min(memory->total, e->usable) : memory->total;
     out->memory = run->memory_kind == RK_RUN_ALLOCATED  ? memory->allocated
-                  : run->memory_kind == RK_RUN_RESERVED ? memory->reserved
-                                                        : memory->total;
+                  : run->memory_kind == RK_RUN_RESERVED ? memory->reserved - memory->total + held
+                                                        : held;
     out->tokens_per_second = e->tokens_per_second / (double)rk_strategy_ranks(&run->strategy);
     out->flops_per_second = e->step > 0 ? e->model_flops / e->step : 0;
 }

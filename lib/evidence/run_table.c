@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "evidence/facts.h"
+#include "evidence/pairs.h"
 #include "io/csv_in.h"
 #include "io/json.h"
 
@@ -111,7 +112,8 @@ static rk_status take(rk_status status, rk_csv_in *csv, rk_run_table *table, rk_
     table->rows = csv->rows;
     table->columns = csv->columns;
     if (!status) {
-        status = read_header(table, err);
+        status = rk_run_spread_pairs(table, err);
+        status = status ? status : read_header(table, err);
         if (status) {
             rk_error_set_file(err, table->name);
             rk_run_table_clear(table);

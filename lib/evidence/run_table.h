@@ -121,6 +121,9 @@
       "default: the framework's own")                                                              \
     X(INFERRED, "inferred", "list", "",                                                            \
       "columns of the row whose values are guesses: \"vpp+vocab\"")                                \
+    X(FACTS, "facts", "text", "",                                                                  \
+      "facts as pairs, for columns that are empty: loss=liger-fused; frozen_dtype=nf4 "            \
+      "(also named new_fact; the pairs below)")                                                    \
     X(UNREAD, "unread", "text", "",                                                                \
       "what the source says besides, in its words; never read by a prediction")
 
@@ -141,7 +144,7 @@ extern const rk_run_column_text rk_run_column_texts[RK_RUN_COLUMN_COUNT];
 /* The bit of a column in a set of columns; 0 of text, which nobody guesses. */
 uint64_t rk_run_column_bit(int column);
 
-enum { RK_RUN_FACT_MAX = 80 };
+enum { RK_RUN_FACT_MAX = 112 };
 
 struct rk_run_table {
     char name[256]; /* file, for messages */

@@ -64,7 +64,8 @@ static bool is_wording(rk_run_column column)
 {
     return column == RK_RUN_ID || column == RK_RUN_PART || column == RK_RUN_SOURCE ||
            column == RK_RUN_RELEASE || column == RK_RUN_FLAGS || column == RK_RUN_NOTES ||
-           column == RK_RUN_TIER || column == RK_RUN_SPLIT || column == RK_RUN_UNREAD;
+           column == RK_RUN_TIER || column == RK_RUN_SPLIT || column == RK_RUN_FACTS ||
+           column == RK_RUN_UNREAD;
 }
 
 /* The cell under a name that column_of or fact_of knows. */

@@ -39,12 +39,23 @@ rk_framework rk_framework_of_stack(const char *family, const char *base)
     return base[0] ? rk_framework_of_stack(base, "") : RK_FRAMEWORK_COUNT;
 }
 
-rk_state_recipe rk_framework_states(rk_framework framework, rk_precision precision, double gradient,
-                                    double moments)
+/* Weights that are their own master copy: in fp32, gathered in 16 bits, or in 16 bits alone, where
+ * PyTorch makes gradients and moments in the type of the weight. */
+static const rk_state_recipe wide_states = {
+    .weight = 4, .gradient = 4, .optimizer = 8, .gather = 2, .reduce = 4};
+static const rk_state_recipe narrow_states = {
+    .weight = 2, .gradient = 2, .optimizer = 4, .gather = 2, .reduce = 2};
+
+rk_state_recipe rk_framework_states(rk_framework framework, rk_precision precision,
+                                    const rk_state_wish *wish)
 {
-    const rk_state_recipe *usual =
-        rk_is_full(precision) ? &full_states : &rk_framework_of(framework)->states;
-    const double usual_moments = 8, master = usual->optimizer - usual_moments;
+    const double gradient = wish->gradient, moments = wish->moments;
+    const rk_state_recipe *usual = rk_is_full(precision) ? &full_states
+                                   : wish->weight == 2   ? &narrow_states
+                                   : wish->weight > 0    ? &wide_states
+                                                         : &rk_framework_of(framework)->states;
+    const double usual_moments = usual == &narrow_states ? 4 : 8;
+    const double master = usual->optimizer - usual_moments;
     rk_state_recipe states = *usual;
     if (gradient > 0) {
         states.reduce = gradient;

@@ -21,7 +21,8 @@
     X(MINDSPEED, mindspeed, "mindspeed")                                                           \
     X(MAXTEXT, maxtext, "maxtext")                                                                 \
     X(NEURONX, neuronx, "neuronx")                                                                 \
-    X(PRIMUS, primus, "primus")
+    X(PRIMUS, primus, "primus")                                                                    \
+    X(HUGGINGFACE, huggingface, "huggingface")
 
 #define RK_FRAMEWORK_KIND(kind, entry, name) RK_FRAMEWORK_##kind,
 typedef enum rk_framework { RK_FRAMEWORK_LIST(RK_FRAMEWORK_KIND) RK_FRAMEWORK_COUNT } rk_framework;
@@ -58,6 +59,9 @@ typedef struct rk_framework_traits {
     bool weight_offload;
     bool keeps_activations; /* has no offload of activations */
     bool narrow_states;     /* gradients and moments of the optimizer in fewer bits */
+    bool foreach_update;    /* the optimizer steps all tensors together, with temporaries */
+    double frozen_bytes;    /* per weight of a model with adapters; 0: as if it learned */
+    double adapter_bytes;   /* per weight of an adapter; 0: as the frozen ones */
     /* Defaults. */
     rk_schedule_kind schedule; /* with pp > 1 */
     rk_sharding sharding;
@@ -95,12 +99,16 @@ rk_framework rk_framework_usual(rk_generation generation);
  * the table. */
 rk_framework rk_framework_of_stack(const char *family, const char *base);
 
-/*
- * Bytes of states in a precision, with gradients of `gradient` bytes and both moments of `moments`;
- * 0: the framework's.
- */
-rk_state_recipe rk_framework_states(rk_framework framework, rk_precision precision, double gradient,
-                                    double moments);
+/* What a person says of model states, bytes per parameter; 0: as the framework. */
+typedef struct rk_state_wish {
+    double weight;   /* that the optimizer writes: 4, or 2 without a copy in fp32 */
+    double gradient; /* also as it is reduced */
+    double moments;  /* both of AdamW */
+} rk_state_wish;
+
+/* Bytes of the states of AdamW in a precision. */
+rk_state_recipe rk_framework_states(rk_framework framework, rk_precision precision,
+                                    const rk_state_wish *wish);
 
 /* Modules worth recomputing selectively: those that are cheap to recompute. */
 unsigned rk_framework_cheap_modules(rk_framework framework, const rk_model *model,

@@ -323,6 +323,11 @@ static int64_t nf4_without_adapters(const struct question *q)
     return s->nf4_weights && (s->adapter_rank == 0 || rk_is_low(s->precision) || !s->low_weights);
 }
 
+static int64_t gradients_alone_on_host(const struct question *q)
+{
+    return q->strategy->offload_gradients && !q->strategy->offload_optimizer;
+}
+
 static int64_t low_activations_without_gate(const struct question *q)
 {
     for (int i = 0; q->strategy->low_activations && i < q->model->type_count; i++) {
@@ -454,6 +459,8 @@ const struct rk_rule rk_rules_arithmetic[] = {
     {"nf4 needs adapters", nf4_without_adapters, VARY_NONE,
      "weights in NF4 are frozen and multiplied in 16 bits: use adapters (lora-rank) and bf16, fp16 "
      "or tf32, not {precision}"},
+    {"gradient offload needs the optimizer", gradients_alone_on_host, VARY_NONE,
+     "gradients go to the host for the optimizer that steps there; offload optimizer too"},
     {"fp8 activation inputs need a gate", low_activations_without_gate, VARY_NONE,
      "the inputs of gated activations are kept in fp8, but no feed-forward layer of the model has "
      "a gate"},

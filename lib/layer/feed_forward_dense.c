@@ -87,7 +87,7 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
 static double transient(const rk_block_context *c, const rk_layer_type *type)
 {
     const double inner = (double)type->ffn.width / (double)c->strategy->tp * c->tokens;
-    return c->element * inner * (type->ffn.gated ? 2 : 1);
+    return c->element * inner * (type->ffn.gated ? 2 + c->stack->inner_tensors : 1);
 }
 
 static double regions(const rk_block_context *c, const rk_layer_type *type)

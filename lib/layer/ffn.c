@@ -51,9 +51,10 @@ void rk_add_ffn(rk_cost_builder *x, const rk_ffn_shape *ffn, double width)
     const rk_strategy *s = x->c->strategy;
     const double T = x->c->tokens, h = (double)x->c->model->hidden, f = width / (double)s->tp;
     const bool operators = ffn->gated && rk_recomputes(s, RK_MODULE_OPERATORS);
-    const double largest = x->cost.matrix_params;
+    const double largest = x->cost.matrix_params, dequantised = x->cost.dequantised;
     rk_add_linear(x, RK_PART_LINEAR, s->precision, T, (ffn->gated ? 2 : 1) * f, h);
     x->cost.matrix_params = largest; /* gate and up are two matrices as large as down */
+    x->cost.dequantised = dequantised;
     rk_add_activation(x, RK_PART_STREAM, ffn, T * f, operators ? 1 : 0);
     rk_add_row_linear(x, s->precision, T, h, f);
     if (operators) { /* of gate, up and down the second is recomputed, the last is kept */

@@ -197,7 +197,7 @@ static double layer_transient(const rk_block_context *c, const rk_layer_type *ty
 {
     const double mixer = type->mixer->part.transient(c, type);
     const double network = type->feed_forward->part.transient(c, type);
-    return rk_max(network, mixer) + hidden_bytes(c);
+    return rk_max(network, mixer) + (1 + c->stack->layer_tensors) * hidden_bytes(c);
 }
 
 /* Buffers that stay for weight gradients: one of each matrix, one for all experts. */
@@ -474,9 +474,11 @@ static void add_layer(rk_cost_builder *x, const rk_layer_type *type)
 static void checkpoint_layer(rk_cost_builder *x)
 {
     const rk_block_context *c = x->c;
+    const double wide = c->strategy->wide_residual ? 4 : c->element;
+    const double input =
+        wide * c->local_tokens * (double)(rk_model_streams(c->model) * c->model->hidden);
     rk_checkpoint(x, &x->spared);
-    rk_save(x, false,
-            c->element * c->local_tokens * (double)(rk_model_streams(c->model) * c->model->hidden));
+    rk_save(x, false, input);
 }
 
 void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
@@ -599,6 +601,41 @@ static double of_logits(const rk_block_context *c, double bytes, double times)
     return rk_is_full(c->strategy->precision) ? rk_max(bytes, times * c->element) : bytes;
 }
 
+/* The tokens of a chunk of Liger's: as many chunks as the logits are wider than the hidden state,
+ * each a power of two (liger_kernel/ops/fused_linear_cross_entropy.py). */
+static double fused_chunk(const rk_block_context *c, double width)
+{
+    const double chunks = ceil(width / (double)c->model->hidden);
+    return rk_min(exp2(ceil(log2(ceil(c->tokens / chunks)))), c->tokens);
+}
+
+/*
+ * Bytes of logits, and of what the loss makes of them, at its fullest.  Whole ones of PyTorch:
+ * bf16, a copy in fp32, and the logarithms of the softmax or their gradient (transformers,
+ * loss_utils.py). Chunks are computed one after the other, and add the gradients of the hidden
+ * states up: in the type of activations where the loss is fused, which writes gradients over the
+ * logits; in fp32 where it is not.
+ */
+static double loss_bytes(const rk_block_context *c, double width)
+{
+    const rk_strategy *s = c->strategy;
+    const double of_stack = s->tp > 1 ? c->stack->split_logit_bytes : c->stack->logit_bytes;
+    const double full = s->logit_bytes > 0 ? s->logit_bytes : 2 + 4 + 4;
+    const double hidden = c->tokens * (double)c->model->hidden;
+    const double chunk =
+        s->loss_chunk > 0 ? rk_min((double)s->loss_chunk, c->tokens) : c->tokens / 8;
+    switch (s->cross_entropy) {
+    case RK_CROSS_ENTROPY_FULL:
+        return of_logits(c, full, 1) * c->tokens * width;
+    case RK_CROSS_ENTROPY_FUSED:
+        return c->element * (fused_chunk(c, width) * width + hidden);
+    case RK_CROSS_ENTROPY_CHUNKED:
+        return of_logits(c, full, 1) * chunk * width + 4 * hidden;
+    default:
+        return of_logits(c, s->logit_bytes > 0 ? s->logit_bytes : of_stack, 1) * c->tokens * width;
+    }
+}
+
 static rk_cost head_cost(const rk_block_context *context, rk_operator_list *list)
 {
     rk_cost_builder x = {.c = context, .list = list};
@@ -629,8 +666,7 @@ static rk_cost head_cost(const rk_block_context *context, rk_operator_list *list
         stack->keeps_gathered ? rk_max(stack->gathered_share * T * h, elements) : elements;
     rk_save(&x, false,
             context->element * (elements + (s->adapter_rank == 0 ? input : 0)) +
-                of_logits(context, s->tp > 1 ? stack->split_logit_bytes : stack->logit_bytes, 1) *
-                    logits);
+                loss_bytes(context, width));
     x.cost.transient = hidden_bytes(context) + rk_strategy_learning(s) * wide * stack->wgrad_bytes *
                                                    rk_block_table_params(context);
     return x.cost;

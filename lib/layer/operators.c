@@ -338,15 +338,16 @@ static rk_operator linear_of(const rk_cost_builder *x, rk_part part, rk_precisio
  * ones in NF4, which are dequantised to 16 bits for every GEMM that reads them.
  */
 static double add_low_weights(rk_cost_builder *x, rk_part part, rk_precision precision,
-                              double params, double reads_backward)
+                              double groups, double each, double reads_backward)
 {
+    const double params = groups * each;
     const double bytes = params * rk_dequantised_bytes(x->c->strategy);
     x->cost.matrix_params = rk_max(x->cost.matrix_params, params);
     if (bytes <= 0 || part == RK_PART_HEAD) {
         return rk_is_low(precision) ? params : 0;
     }
     rk_add_stream(x, RK_PART_CAST, bytes, reads_backward * bytes);
-    x->cost.dequantised = rk_max(x->cost.dequantised, 2 * params);
+    x->cost.dequantised = rk_max(x->cost.dequantised, 2 * each); /* one expert after the other */
     return params;
 }
 
@@ -354,7 +355,7 @@ static void add_bare_linear(rk_cost_builder *x, rk_part part, rk_precision preci
                             double N, double K, cast_rows rows)
 {
     add_products(x, part, precision, 0, M, N, K, gemm_share(x, precision), rows);
-    x->cost.low_dense_params += add_low_weights(x, part, precision, N * K, 1);
+    x->cost.low_dense_params += add_low_weights(x, part, precision, 1, N * K, 1);
 }
 
 void rk_add_linear(rk_cost_builder *x, rk_part part, rk_precision precision, double M, double N,
@@ -376,7 +377,7 @@ void rk_add_detached_linear(rk_cost_builder *x, rk_precision precision, double M
     if (cast > 0) {
         rk_add_stream(x, RK_PART_CAST, cast * M * K, learns * cast * M * N);
     }
-    x->cost.low_dense_params += add_low_weights(x, RK_PART_LINEAR, precision, N * K, 0);
+    x->cost.low_dense_params += add_low_weights(x, RK_PART_LINEAR, precision, 1, N * K, 0);
 }
 
 void rk_add_row_linear(rk_cost_builder *x, rk_precision precision, double M, double N, double K)
@@ -392,7 +393,7 @@ void rk_add_grouped_linear(rk_cost_builder *x, rk_precision precision, double gr
 {
     add_products(x, RK_PART_EXPERT, precision, groups, M, N, K,
                  gemm_share(x, precision) * x->c->stack->expert_gemm_share, (cast_rows){M, M});
-    x->cost.low_expert_params += add_low_weights(x, RK_PART_EXPERT, precision, groups * N * K, 1);
+    x->cost.low_expert_params += add_low_weights(x, RK_PART_EXPERT, precision, groups, N * K, 1);
 }
 
 void rk_add_product_again(rk_cost_builder *x, double M, double N, double K, bool summed)

@@ -38,10 +38,17 @@ static const struct format nvfp4_format = {
 };
 
 /*
- * NF4 of QLoRA (arXiv 2305.14314): 4 bits, a scale of 8 bits for 64 weights, and one of 32 bits for
- * 256 of these; bytes.
+ * Bytes of a frozen weight.  NF4 of QLoRA (arXiv 2305.14314): 4 bits and a scale of 32 bits for 64
+ * weights; or, quantised again, of 8 bits, and one of 32 bits for 256 of these.  GPTQ (arXiv
+ * 2210.17323): 4 bits, a scale in 16 bits and a zero in 4 for 128.  LLM.int8 (arXiv 2208.07339): 8
+ * bits; scales of whole rows are next to nothing.
  */
-#define NF4_BYTES (0.5 + 1.0 / 64 + 4.0 / (64 * 256))
+static const double frozen_bytes[RK_FROZEN_COUNT] = {
+    [RK_FROZEN_NF4] = 0.5 + 1.0 / 64 + 4.0 / (64 * 256),
+    [RK_FROZEN_NF4_PLAIN] = 0.5 + 4.0 / 64,
+    [RK_FROZEN_INT4] = 0.5 + (2 + 0.5) / 128,
+    [RK_FROZEN_INT8] = 1,
+};
 
 /* Of a strategy in low precision. */
 static const struct format *format_of(const rk_strategy *strategy)
@@ -69,7 +76,8 @@ double rk_saved_input_bytes(const rk_strategy *strategy)
 double rk_low_weight_bytes(const rk_strategy *strategy)
 {
     const struct format *f = format_of(strategy);
-    return strategy->nf4_weights ? NF4_BYTES : f->element + f->weight_scale;
+    return strategy->nf4_weights ? frozen_bytes[strategy->frozen_type]
+                                 : f->element + f->weight_scale;
 }
 
 double rk_low_weight_copies(const rk_strategy *strategy, const rk_accelerator *accelerator)
@@ -117,7 +125,7 @@ double rk_weight_cast_bytes(const rk_strategy *strategy, double copies)
 
 double rk_dequantised_bytes(const rk_strategy *strategy)
 {
-    return strategy->nf4_weights ? NF4_BYTES + WIDE_BYTES : 0;
+    return strategy->nf4_weights ? frozen_bytes[strategy->frozen_type] + WIDE_BYTES : 0;
 }
 
 double rk_cast_passes(const rk_strategy *strategy, const rk_stack *stack)

@@ -15,6 +15,15 @@ enum { PRECISION_MXFP8 = 6 };
 const char *const rk_attention_choices[] = {RK_ATTENTION_NAMES, NULL};
 enum { ATTENTION_FLASH, ATTENTION_UNFUSED }; /* then kernels from RK_KERNEL_CUDNN on */
 
+const char *const rk_weight_choices[] = {"fp32", "bf16", NULL};
+static const double weight_bytes[] = {4, 2};
+
+const char *const rk_frozen_choices[] = {RK_FROZEN_NAMES, NULL};
+const char *const rk_cross_entropy_choices[] = {RK_CROSS_ENTROPY_NAMES, NULL};
+
+const char *const rk_update_choices[] = {"foreach", "fused", NULL};
+enum { UPDATE_FOREACH };
+
 const char *const rk_gradient_choices[] = {"fp32", "bf16", NULL};
 static const double gradient_bytes[] = {4, 2};
 
@@ -112,19 +121,37 @@ const rk_synonym rk_framework_synonyms[] = {
     {"fsdp2", "torchtitan"},
     {"pytorch", "torchtitan"},
     {"ds", "deepspeed"},
+    {"hf", "huggingface"},
+    {"transformers", "huggingface"},
+    {"accelerate", "huggingface"},
+    {"trl", "huggingface"},
     {"mindspeed-llm", "mindspeed"},
     {"neuronx-distributed", "neuronx"},
     {NULL, NULL},
 };
 
-double rk_request_gradient(const rk_request *r)
+rk_state_wish rk_request_states(const rk_request *r)
 {
-    return r->gradients < 0 ? 0 : gradient_bytes[r->gradients];
+    return (rk_state_wish){
+        .weight = r->weights < 0 ? 0 : weight_bytes[r->weights],
+        .gradient = r->gradients < 0 ? 0 : gradient_bytes[r->gradients],
+        .moments = r->moments < 0 ? 0 : moment_bytes[r->moments],
+    };
 }
 
-double rk_request_moments(const rk_request *r)
+bool rk_request_foreach(const rk_request *r, bool usual)
 {
-    return r->moments < 0 ? 0 : moment_bytes[r->moments];
+    return r->optimizer_impl < 0 ? usual : r->optimizer_impl == UPDATE_FOREACH;
+}
+
+bool rk_request_quantises(const rk_request *r)
+{
+    return r->nf4_weights || r->frozen_type >= 0;
+}
+
+rk_frozen_type rk_request_frozen(const rk_request *r)
+{
+    return r->frozen_type < 0 ? RK_FROZEN_NF4 : (rk_frozen_type)r->frozen_type;
 }
 
 bool rk_request_searches_offload(const rk_request *r)

@@ -7,6 +7,8 @@
 
 #define RK_NOT_GIVEN (-1) /* the index of a choice */
 
+extern const char *const rk_weight_choices[], *const rk_frozen_choices[];
+extern const char *const rk_cross_entropy_choices[], *const rk_update_choices[];
 extern const char *const rk_precision_choices[],
     *const rk_attention_choices[], *const rk_gradient_choices[],
                                        *const rk_moment_choices[],
@@ -27,9 +29,15 @@ bool rk_request_is_flash(const rk_request *request);
 rk_optimizer rk_request_optimizer(const rk_request *request);
 rk_attention_kernel rk_request_kernel(const rk_request *request);
 
-/* Bytes of a gradient, and of both of Adam's moments; 0: not given. */
-double rk_request_gradient(const rk_request *request);
-double rk_request_moments(const rk_request *request);
+/* What it says of model states. */
+rk_state_wish rk_request_states(const rk_request *request);
+
+/* Whether the update makes temporaries of all weights; `usual` where it is not said. */
+bool rk_request_foreach(const rk_request *request, bool usual);
+
+/* Whether weights of linears are frozen in 4 or 8 bits, and in which type. */
+bool rk_request_quantises(const rk_request *request);
+rk_frozen_type rk_request_frozen(const rk_request *request);
 
 /* Whether a search may offload whatever pays, and otherwise what is offloaded, a bit each. */
 bool rk_request_searches_offload(const rk_request *request);

@@ -49,12 +49,41 @@ static bool lacks_pipeline_first(unsigned orders)
     return orders && !(orders & (bits | bits << RK_ORDER_COUNT));
 }
 
+struct rule {
+    bool broken;
+    const char *message;
+};
+
+/* Fails with the first rule that is broken. */
+static rk_status check_rules(const struct rule *rules, size_t count, rk_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (rules[i].broken) {
+            return rk_fail(err, RK_ERR_INVALID, "%s", rules[i].message);
+        }
+    }
+    return RK_OK;
+}
+
+/* Where states are, and what the loss holds. */
+static rk_status check_states(const rk_request *r, rk_error *err)
+{
+    const struct rule rules[] = {
+        {rk_request_quantises(r) && !r->lora_rank,
+         "--qlora and --frozen-weights need --lora-rank: weights that learn are not quantised"},
+        {r->nf4_weights && r->frozen_type > 0,
+         "--qlora keeps frozen weights in nf4, and --frozen-weights says otherwise; leave out one"},
+        {r->loss_chunk > 0 && r->cross_entropy + 1 != RK_CROSS_ENTROPY_CHUNKED,
+         "--loss-chunk is of --cross-entropy chunked; add it, or leave out --loss-chunk"},
+        {r->step_in_backward && r->accumulation > 1,
+         "--optimizer-in-backward keeps no gradients to add up; leave out --accumulation"},
+    };
+    return check_rules(rules, sizeof(rules) / sizeof(rules[0]), err);
+}
+
 rk_status rk_request_check(const rk_request *r, rk_error *err)
 {
-    const struct {
-        bool broken;
-        const char *message;
-    } rules[] = {
+    const struct rule rules[] = {
         {r->json && r->csv, "--json and --csv exclude each other"},
         {r->emit >= 0 && r->json, "--emit writes a launch file and nothing else; leave out --json"},
         {r->emit >= 0 && r->csv, "--emit writes a launch file and nothing else; leave out --csv"},
@@ -92,12 +121,8 @@ rk_status rk_request_check(const rk_request *r, rk_error *err)
         {r->layout_count > 0 && (r->count_embedding || r->count_head),
          "--layout names the layers of every stage; leave out --count-embedding and --count-head"},
     };
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        if (rules[i].broken) {
-            return rk_fail(err, RK_ERR_INVALID, "%s", rules[i].message);
-        }
-    }
-    return RK_OK;
+    const rk_status status = check_rules(rules, sizeof(rules) / sizeof(rules[0]), err);
+    return status ? status : check_states(r, err);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

@@ -16,10 +16,18 @@
 
 /* ---- a strategy ----------------------------------------------------------------------------- */
 
-static rk_state_recipe state_recipe(const rk_request *r, rk_framework framework)
+static void apply_states(const rk_request *r, rk_framework framework, rk_strategy *s)
 {
-    return rk_framework_states(framework, rk_request_precision(r), rk_request_gradient(r),
-                               rk_request_moments(r));
+    const rk_state_wish wish = rk_request_states(r);
+    s->states = rk_framework_states(framework, rk_request_precision(r), &wish);
+    rk_optimizer_set((rk_optimizer)r->optimizer, wish.weight == 2, s);
+    s->foreach_update = rk_request_foreach(r, rk_framework_of(framework)->foreach_update);
+    s->step_in_backward = r->step_in_backward;
+    s->cross_entropy = (rk_cross_entropy)(r->cross_entropy + 1);
+    s->loss_chunk = r->loss_chunk;
+    s->nf4_weights = rk_request_quantises(r);
+    s->frozen_type = rk_request_frozen(r);
+    s->low_weights = r->low_weights || s->nf4_weights;
 }
 
 /* The only sharding that an optimizer on whole matrices has; `usual` of the others. */
@@ -38,10 +46,13 @@ static rk_fp8_recipe recipe_of(const rk_request *r)
 }
 
 /* With adapters, all weights of the model are frozen. */
-static void freeze(const rk_request *r, const rk_model *model, rk_strategy *s)
+static void freeze(const rk_request *r, const rk_framework_traits *f, const rk_model *model,
+                   rk_strategy *s)
 {
     const unsigned both = RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN;
     if (r->lora_rank > 0) {
+        s->states.weight = f->frozen_bytes > 0 ? f->frozen_bytes : s->states.weight;
+        s->adapter_bytes = f->adapter_bytes;
         rk_strategy_freeze(model, r->lora_rank, r->lora_modules ? r->lora_modules : both, s);
     }
 }
@@ -113,13 +124,10 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
     s->document = r->document;
     s->precision = rk_request_precision(r);
     s->fp8_recipe = recipe_of(r);
-    s->low_weights = r->low_weights || r->nf4_weights;
-    s->nf4_weights = r->nf4_weights;
     s->low_activations = r->low_activations;
     s->flash_attention = rk_request_is_flash(r);
     s->attention_kernel = rk_request_kernel(r);
-    s->states = state_recipe(r, inputs->software.framework);
-    rk_optimizer_set(rk_request_optimizer(r), s);
+    apply_states(r, inputs->software.framework, s);
     s->replicas = r->replicas ? r->replicas : 1;
     s->graph_capture = r->graph_capture;
     s->graph_step = r->graph_step;
@@ -131,7 +139,7 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
     s->capacity_factor = r->capacity_factor;
     s->imbalance = r->imbalance;
     rk_request_set_strategy(r, &inputs->settings, s);
-    freeze(r, &inputs->model, s);
+    freeze(r, rk_framework_of(inputs->software.framework), &inputs->model, s);
     if (r->overlaps) {
         rk_strategy_set_overlaps(s, r->overlaps >> 1); /* behind "none" */
     }
@@ -570,12 +578,13 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
         space->shardings = (i ? space->shardings : 0) | 1U << r->zero.values[i];
     }
     if (rk_framework_of(space->framework)->all && !says_states(r, &inputs->settings)) {
-        rk_plan_recipes_of_all(&inputs->model, rk_request_gradient(r), rk_request_moments(r),
-                               space);
+        const rk_state_wish wish = rk_request_states(r);
+        rk_plan_recipes_of_all(&inputs->model, &wish, space);
     }
     /* asked for only: what it costs the host is not seen */
-    space->offloads =
-        rk_request_searches_offload(r) ? RK_PLAN_ALL_OFFLOADS : 1U << rk_request_offloads(r);
+    rk_strategy_set_offloads(&space->base, rk_request_offloads(r));
+    const unsigned searched = rk_strategy_offloads(&space->base) % RK_PLAN_OFFLOADS;
+    space->offloads = rk_request_searches_offload(r) ? RK_PLAN_ALL_OFFLOADS : 1U << searched;
     status = limit_to_year(inputs, space, err);
     note_space(r, &inputs->model, space);
     return status;

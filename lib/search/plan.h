@@ -78,8 +78,7 @@ rk_plan_space rk_plan_space_defaults(const rk_model *model, const rk_system *sys
  * Fills the recipes with those of all frameworks, each once, with gradients and both moments of so
  * many bytes (0: each framework's own) and the adapters of the base.
  */
-void rk_plan_recipes_of_all(const rk_model *model, double gradient, double moments,
-                            rk_plan_space *space);
+void rk_plan_recipes_of_all(const rk_model *model, const rk_state_wish *wish, rk_plan_space *space);
 
 typedef struct rk_planned {
     rk_strategy strategy;

@@ -216,8 +216,7 @@ static void list_recomputes(rk_plan_lists *l, const struct sizes *sizes)
     }
 }
 
-void rk_plan_recipes_of_all(const rk_model *model, double gradient, double moments,
-                            rk_plan_space *space)
+void rk_plan_recipes_of_all(const rk_model *model, const rk_state_wish *wish, rk_plan_space *space)
 {
     space->recipe_count = 0;
     for (int i = 0; i < RK_FRAMEWORK_COUNT; i++) {
@@ -227,8 +226,8 @@ void rk_plan_recipes_of_all(const rk_model *model, double gradient, double momen
         }
         rk_strategy s = space->base;
         bool known = false;
-        s.states = rk_framework_states(framework, s.precision, gradient, moments);
-        rk_optimizer_set(s.optimizer, &s);
+        s.states = rk_framework_states(framework, s.precision, wish);
+        rk_optimizer_set(s.optimizer, wish->weight == 2, &s);
         if (s.adapter_rank > 0) {
             rk_strategy_freeze(model, s.adapter_rank, s.adapter_modules, &s);
         }

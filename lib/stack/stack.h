@@ -98,11 +98,23 @@ typedef struct rk_stack {
     double late_buffers;        /* more of them where no stage holds the host back */
     double stage_tensors;       /* hidden states that a pipeline keeps per microbatch in flight */
     double optimizer_temporary; /* bytes per parameter while the optimizer steps */
-    bool transposes_again;  /* transposed copies of 8-bit weights are made in every backward pass */
-    double thrash_seconds;  /* per GiB beyond memory and microbatch, of giving back and taking */
-    double context_bytes;   /* context and communicators outside the allocator */
-    double workspace_bytes; /* of libraries, inside the allocator */
-    double fragmentation;   /* reserved over allocated, less 1 */
+    double frozen_inputs;       /* gradients of inputs that sharded layers of frozen weights keep */
+    double layer_tensors;       /* hidden states, besides, in the backward of a layer */
+    double inner_tensors;       /* gradients, besides, inside a gated network */
+    double step_bytes;          /* per parameter of the shard while its group steps */
+    double step_params;         /* parameters of such a group with ZeRO-3; 0: all */
+    double live_params;         /* that ZeRO-3 leaves gathered; 0: two layers */
+    double bucket_memory;       /* bytes of buffers in which gradients are reduced */
+    double stale_logits;        /* sets of logits cached from batches of other lengths */
+    bool separate_blocks;       /* cached blocks of loss, layers and update serve none but these */
+    bool keeps_root;            /* sharded embedding and head stay gathered, and one layer */
+    bool frees_gradients;       /* gradients are freed when they have been used */
+    bool transposes_again; /* transposed copies of 8-bit weights are made in every backward pass */
+    double thrash_seconds; /* per GiB beyond memory and microbatch, of giving back and taking */
+    double context_bytes;  /* context and communicators outside the allocator */
+    double communicator_bytes;  /* besides, with more than one rank */
+    double workspace_bytes;     /* of libraries, inside the allocator */
+    double fragmentation;       /* reserved over allocated, less 1 */
     double stage_fragmentation; /* the same of activations of pipeline stages */
 } rk_stack;
 

@@ -13,22 +13,31 @@
 
 /* Blocks of 256 elements share a scale of 4 bytes (arXiv 2110.02861); both moments. */
 #define BLOCK_8BIT (2 * (1 + 4.0 / 256))
+/* Of 128 elements in 4 bits (arXiv 2309.01507). */
+#define BLOCK_4BIT (2 * (0.5 + 4.0 / 128))
 
 const char *const rk_optimizer_names[] = {RK_OPTIMIZER_NAMES, NULL};
 
 const rk_optimizer_traits rk_optimizers[RK_OPTIMIZER_COUNT] = {
-    [RK_OPTIMIZER_ADAMW] = {"adamw", 8, 8, 1, false, false},
-    [RK_OPTIMIZER_ADAMW_BF16] = {"adamw-bf16", 4, 4, WITH_STATES(4), false, false},
+    [RK_OPTIMIZER_ADAMW] = {"adamw", 8, 8, 1, false, false, false},
+    [RK_OPTIMIZER_ADAMW_BF16] = {"adamw-bf16", 4, 4, WITH_STATES(4), true, false, false},
     /* embeddings keep 32 bits (bitsandbytes) */
-    [RK_OPTIMIZER_ADAM_8BIT] = {"adam-8bit", BLOCK_8BIT, 8, WITH_STATES(BLOCK_8BIT), false, false},
+    [RK_OPTIMIZER_ADAM_8BIT] = {"adam-8bit", BLOCK_8BIT, 8, WITH_STATES(BLOCK_8BIT), true, false,
+                                false},
     /* second moments of rows and columns are next to nothing; gradients are read twice
      * (arXiv 1804.04235) */
-    [RK_OPTIMIZER_ADAFACTOR] = {"adafactor", 0, 0, (4 + 4 + 8 + 2) / ADAMW_TRAFFIC, false, false},
-    [RK_OPTIMIZER_SGD] = {"sgd", 4, 4, WITH_STATES(4), false, false},
-    [RK_OPTIMIZER_SGD_PLAIN] = {"sgd-plain", 0, 0, WITH_STATES(0), false, false},
+    [RK_OPTIMIZER_ADAFACTOR] = {"adafactor", 0, 0, (4 + 4 + 8 + 2) / ADAMW_TRAFFIC, false, false,
+                                false},
+    [RK_OPTIMIZER_SGD] = {"sgd", 4, 4, WITH_STATES(4), false, false, false},
+    [RK_OPTIMIZER_SGD_PLAIN] = {"sgd-plain", 0, 0, WITH_STATES(0), false, false, false},
     /* a momentum for matrices; embedding and output layer use AdamW (arXiv 2502.16982) */
-    [RK_OPTIMIZER_MUON] = {"muon", 4, 8, WITH_STATES(4), true, false},
-    [RK_OPTIMIZER_DIST_MUON] = {"dist-muon", 4, 8, WITH_STATES(4), true, true},
+    [RK_OPTIMIZER_MUON] = {"muon", 4, 8, WITH_STATES(4), false, true, false},
+    [RK_OPTIMIZER_DIST_MUON] = {"dist-muon", 4, 8, WITH_STATES(4), false, true, true},
+    /* torchao: all tensors of 4,096 elements and more */
+    [RK_OPTIMIZER_ADAMW_8BIT] = {"adamw-8bit", BLOCK_8BIT, BLOCK_8BIT, WITH_STATES(BLOCK_8BIT),
+                                 true, false, false},
+    [RK_OPTIMIZER_ADAMW_4BIT] = {"adamw-4bit", BLOCK_4BIT, BLOCK_4BIT, WITH_STATES(BLOCK_4BIT),
+                                 true, false, false},
 };
 
 const rk_optimizer_traits *rk_optimizer_of(const rk_strategy *strategy)
@@ -36,13 +45,14 @@ const rk_optimizer_traits *rk_optimizer_of(const rk_strategy *strategy)
     return &rk_optimizers[strategy->optimizer];
 }
 
-void rk_optimizer_set(rk_optimizer optimizer, rk_strategy *strategy)
+void rk_optimizer_set(rk_optimizer optimizer, bool narrow, rk_strategy *strategy)
 {
     const rk_optimizer_traits *traits = &rk_optimizers[optimizer];
+    const double usual = rk_optimizers[RK_OPTIMIZER_ADAMW].matrix_bytes;
+    const double share = narrow ? 0.5 : 1, own = traits->own_type ? 1 : share;
     strategy->optimizer = optimizer;
-    strategy->states.optimizer +=
-        traits->matrix_bytes - rk_optimizers[RK_OPTIMIZER_ADAMW].matrix_bytes;
-    strategy->outer_states = traits->outer_bytes - traits->matrix_bytes;
+    strategy->states.optimizer += own * traits->matrix_bytes - share * usual;
+    strategy->outer_states = own * (traits->outer_bytes - traits->matrix_bytes);
 }
 
 double rk_newton_schulz_flops(double rows, double columns)

@@ -13,23 +13,25 @@ typedef struct rk_optimizer_traits {
     double matrix_bytes; /* states per parameter besides a master copy */
     double outer_bytes;  /* the same of embedding, positions and output layer */
     double traffic;      /* bytes that an update moves, over those of AdamW */
+    bool own_type;       /* states have a type of their own; otherwise that of the weights */
     bool orthogonalizes; /* Newton-Schulz steps on every matrix of the layers */
     bool deals_matrices; /* data ranks share the states by whole matrices */
 } rk_optimizer_traits;
 
 extern const rk_optimizer_traits rk_optimizers[RK_OPTIMIZER_COUNT];
 #define RK_OPTIMIZER_NAMES                                                                         \
-    "adamw", "adamw-bf16", "adam-8bit", "adafactor", "sgd", "sgd-plain", "muon", "dist-muon"
+    "adamw", "adamw-bf16", "adam-8bit", "adafactor", "sgd", "sgd-plain", "muon", "dist-muon",      \
+        "adamw-8bit", "adamw-4bit"
 extern const char *const rk_optimizer_names[]; /* NULL-terminated, in enum order */
 
 /* The traits of a strategy's optimizer. */
 const rk_optimizer_traits *rk_optimizer_of(const rk_strategy *strategy);
 
 /*
- * Sets the optimizer of a strategy whose states are those of AdamW with moments in 32 bits, and
- * turns these into its own.
+ * Sets the optimizer of a strategy whose states are those of AdamW with moments in 32 bits, or
+ * `narrow` in 16, and turns these into its own.
  */
-void rk_optimizer_set(rk_optimizer optimizer, rk_strategy *strategy);
+void rk_optimizer_set(rk_optimizer optimizer, bool narrow, rk_strategy *strategy);
 
 /* Matrix products of one orthogonalization: five Newton-Schulz steps of three each. */
 enum { RK_NEWTON_SCHULZ_STEPS = 5 };

@@ -12,7 +12,7 @@
 unsigned rk_strategy_offloads(const rk_strategy *strategy)
 {
     return (unsigned)strategy->offload_optimizer | (unsigned)strategy->offload_activations << 1 |
-           (unsigned)strategy->offload_weights << 2;
+           (unsigned)strategy->offload_weights << 2 | (unsigned)strategy->offload_gradients << 3;
 }
 
 void rk_strategy_set_offloads(rk_strategy *strategy, unsigned offloads)
@@ -20,6 +20,7 @@ void rk_strategy_set_offloads(rk_strategy *strategy, unsigned offloads)
     strategy->offload_optimizer = offloads & 1U;
     strategy->offload_activations = offloads >> 1 & 1U;
     strategy->offload_weights = offloads >> 2 & 1U;
+    strategy->offload_gradients = offloads >> 3 & 1U;
 }
 
 unsigned rk_strategy_overlaps(const rk_strategy *strategy)
@@ -101,6 +102,13 @@ static rk_value make_attention(const rk_strategy *s, char out[RK_STRATEGY_TEXT_S
     return rk_value_text(names[s->flash_attention ? kernel : 1]);
 }
 
+static rk_value make_frozen(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZE])
+{
+    static const char *const names[] = {RK_FROZEN_NAMES};
+    (void)out;
+    return rk_value_text(s->nf4_weights ? names[s->frozen_type] : "none");
+}
+
 /* Context parallelism of one rank has no kind. */
 static rk_value make_cp_kind(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZE])
 {
@@ -145,6 +153,8 @@ static rk_value make_layout(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZE
     }
     return rk_value_text(used ? out : "none");
 }
+
+static const char *const cross_entropy_names[] = {"stack", RK_CROSS_ENTROPY_NAMES, NULL};
 
 #define AT(member) offsetof(rk_strategy, member)
 #define FIELD_COUNT(key, label, m)                                                                 \
@@ -209,6 +219,16 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     REAL("optimizer_bytes_per_parameter", "bytes, optimizer", states.optimizer),
     REAL("gather_bytes_per_parameter", "bytes, gathered", states.gather),
     REAL("reduce_bytes_per_parameter", "bytes, reduced", states.reduce),
+    {"quantised_weights", "frozen weights in", FIELD_CUSTOM, 0, NULL, make_frozen},
+    FLAG("wide_residual", "hidden states in fp32", wide_residual),
+    REAL("adapter_bytes_per_weight", "bytes, adapter", adapter_bytes),
+    FLAG("adapts_embeddings", "embedding and head learn", adapts_ends),
+    FLAG("foreach_update", "foreach optimizer", foreach_update),
+    REAL("step_parameters", "parameters of a step", step_params),
+    FLAG("step_in_backward", "optimizer in backward", step_in_backward),
+    {"cross_entropy", "cross-entropy", FIELD_ENUM, AT(cross_entropy), cross_entropy_names, NULL},
+    REAL("logit_bytes", "bytes, logit", logit_bytes),
+    FIELD_COUNT("loss_chunk_tokens", "chunk of the loss", loss_chunk),
 };
 
 const char *rk_strategy_key(size_t field)

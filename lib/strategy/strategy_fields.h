@@ -17,7 +17,7 @@
 #define RK_MODULE_NAMES                                                                            \
     "core_attn", "norm", "act", "mla_up", "mlp", "moe", "operators", "mhc", "attn_proj"
 #define RK_RANK_ORDER_NAMES "tp-cp-dp-pp", "tp-cp-pp-dp"
-#define RK_OFFLOAD_NAMES    "optimizer", "activations", "weights"
+#define RK_OFFLOAD_NAMES    "optimizer", "activations", "weights", "gradients"
 #define RK_OVERLAP_NAMES    "tp", "grad", "param", "pp", "moe"
 
 /* What the strategy has as flags, as a set: bits in the order of the names. */
@@ -26,7 +26,11 @@ unsigned rk_strategy_overlaps(const rk_strategy *strategy);
 void rk_strategy_set_offloads(rk_strategy *strategy, unsigned offloads);
 void rk_strategy_set_overlaps(rk_strategy *strategy, unsigned overlaps);
 
-#define RK_STRATEGY_FIELD_COUNT 48
+/* Of rk_cross_entropy and rk_frozen_type in order, the former without what the stack does. */
+#define RK_CROSS_ENTROPY_NAMES "full", "fused", "chunked"
+#define RK_FROZEN_NAMES        "nf4", "nf4_plain", "int4", "int8"
+
+#define RK_STRATEGY_FIELD_COUNT 58
 #define RK_STRATEGY_TEXT_SIZE   1280 /* of a field in words: the layout of 256 stages */
 
 /* What a field is called in documents and by people. */

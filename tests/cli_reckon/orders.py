@@ -70,7 +70,8 @@ def cases():
               ({**fp8, "fp8-activation-input": True}, {"fp8_activation_input": True}, DENSE)]
     found += [({"gradients": v}, {"reduce_bytes_per_parameter": size}, DENSE)
               for v, size in (("fp32", 4), ("bf16", 2))]
-    found += each("optimizer", ("adamw", "adam-8bit", "adafactor", "sgd", "muon", "dist-muon"))
+    found += each("optimizer", ("adamw", "adam-8bit", "adamw-8bit", "adafactor", "sgd", "muon",
+                                "dist-muon"))
     found += each("attention", ("flash", "unfused", "cudnn", "flash_attention_2",
                                 "flash_attention_3"))
     found += [({"overlap": v}, {"overlap": v.replace(",", "+")}, DENSE)
@@ -81,6 +82,16 @@ def cases():
     found += each("lora-rank", (16,), "adapter_rank")
     found += [({"lora-rank": 16, "lora-modules": "mlp"}, {"adapter_modules": "mlp"}, DENSE),
               ({"lora-rank": 16, "qlora": True}, {"nf4_weights": True}, DENSE)]
+    found += [({"weights": v}, {"weight_bytes_per_parameter": size}, DENSE)
+              for v, size in (("fp32", 4), ("bf16", 2))]
+    found += [({"optimizer-impl": v}, {"foreach_update": v == "foreach"}, DENSE)
+              for v in ("foreach", "fused")]
+    found += [({"optimizer-in-backward": True}, {"step_in_backward": True}, DENSE),
+              ({"offload": "optimizer,gradients"}, {"offload": "optimizer+gradients"}, DENSE),
+              ({"cross-entropy": "chunked", "loss-chunk": 256}, {"loss_chunk_tokens": 256}, DENSE)]
+    found += each("cross-entropy", ("full", "fused", "chunked"))
+    found += [({"lora-rank": 16, "frozen-weights": v}, {"quantised_weights": v}, DENSE)
+              for v in ("nf4", "nf4_plain", "int4", "int8")]
     found += each("global-batch", (64,)) + each("seq", (4096,), "seq_tokens")
     found += each("document-tokens", (1024,))
     return found

@@ -127,6 +127,12 @@ wrong_with '--layout names the layers of every stage' --pp 2 --layout 16,16 --fi
 wrong_with '--layout names the layers of every stage' --pp 2 --layout 16,16 --count-head
 wrong_with '--layout needs the layers' --pp 2 --layout 16,
 wrong_with '--lora-modules needs --lora-rank' --tp 1 --lora-modules attention
+wrong_with '--qlora and --frozen-weights need --lora-rank' --tp 1 --frozen-weights int8
+wrong_with '--frozen-weights says otherwise' --tp 1 --lora-rank 8 --qlora --frozen-weights int4
+wrong_with '--loss-chunk is of --cross-entropy chunked' --tp 1 --loss-chunk 256
+wrong_with 'keeps no gradients to add up' --tp 1 --optimizer-in-backward --accumulation 2
+wrong_with 'offload optimizer too' --tp 1 --offload gradients
+wrong_with 'runs no pipelines' --framework huggingface --pp 2
 wrong_with '--fp8-recipe mxfp8 needs --precision fp8' --tp 1 --fp8-recipe mxfp8
 wrong_with '--json and --csv exclude each other' --tp 1 --json --csv
 wrong_with '--emit writes a launch file' --tp 1 --emit megatron --json

@@ -115,7 +115,7 @@ static rk_estimate estimate(rk_optimizer optimizer, rk_sharding sharding, int64_
     s.global_batch = 256;
     s.sharding = sharding;
     s.grad_overlap = s.param_overlap = false;
-    rk_optimizer_set(optimizer, &s);
+    rk_optimizer_set(optimizer, false, &s);
     assert_int_equal(rk_estimate_step(&model, &machine, &stack, &s, RK_FLOPS_MEGATRON, &e), RK_OK);
     return e;
 }

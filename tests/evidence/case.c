@@ -552,6 +552,46 @@ static void test_lent_kernel(void **state)
                 0.95 * usual.estimate.times.part[RK_PART_ATTENTION]);
 }
 
+/* States, the loss and frozen weights of a row, and what follows of trainers over FSDP. */
+static void test_states(void **state)
+{
+    static const char header[] = COLUMNS ",task,framework,facts,lora_rank";
+    static rk_run_case c;
+    rk_error err;
+    (void)state;
+    assert_int_equal(fill_under(header,
+                                "1,mine," SHAPE
+                                "1,1,1,,1,1,8,full,none,BF16,1,,,lora,fsdp,loss=liger-fused; "
+                                "frozen_dtype=nf4; optimizer=adamw-fused,16\n",
+                                &c, &err),
+                     RK_OK);
+    assert_int_equal(c.strategy.cross_entropy, RK_CROSS_ENTROPY_FUSED);
+    assert_true(c.strategy.nf4_weights && c.strategy.low_weights && !c.strategy.foreach_update);
+    assert_int_equal(c.strategy.frozen_type, RK_FROZEN_NF4);
+    assert_near(c.strategy.adapter_bytes, 4, 0);
+    assert_near(c.strategy.states.weight, 2 + 4 * c.strategy.learning, 1e-12);
+    assert_near(c.strategy.states.optimizer, 8 * c.strategy.learning, 1e-12);
+    assert_int_equal(fill_under(header,
+                                "1,mine," SHAPE "1,1,1,,1,1,8,full,none,BF16,1,,,sft,fsdp,"
+                                "optimizer=paged-adamw8bit; optimizer_in_backward=1,\n",
+                                &c, &err),
+                     RK_OK);
+    assert_int_equal(c.strategy.cross_entropy, RK_CROSS_ENTROPY_FULL);
+    assert_true(c.strategy.foreach_update && c.strategy.step_in_backward);
+    assert_true(c.strategy.offload_optimizer && !c.strategy.offload_gradients);
+    assert_near(c.strategy.states.weight, 2, 0);
+    assert_near(c.strategy.states.optimizer, 2.03125, 0);
+    assert_int_equal(c.strategy.optimizer, RK_OPTIMIZER_ADAMW_8BIT);
+    assert_int_equal(fill_under(header,
+                                "1,mine," SHAPE "8,1,1,,8,1,8,full,FSDP,BF16,1,,,sft,fsdp,"
+                                "fsdp_cpu_offload=params+gradients+optimizer,\n",
+                                &c, &err),
+                     RK_OK);
+    assert_true(c.strategy.offload_optimizer && c.strategy.offload_gradients &&
+                c.strategy.offload_weights);
+    assert_near(c.strategy.states.weight, 4, 0);
+}
+
 /* The memory of a run that does not fit is its need in the sense of the source, not the limit. */
 static void test_memory_beyond(void **state)
 {
@@ -787,6 +827,7 @@ int main(void)
         cmocka_unit_test(test_stage_layers),
         cmocka_unit_test(test_lent_kernel),
         cmocka_unit_test(test_memory_beyond),
+        cmocka_unit_test(test_states),
         cmocka_unit_test(test_own_words),
         cmocka_unit_test(test_spellings),
         cmocka_unit_test(test_megatron_sharding),

@@ -2,9 +2,23 @@
 /* Tables of runs: RFC 4180 as written by anybody, and faults told where they are. */
 #include "runs_test.h"
 
+#include "evidence/facts.h"
+
 static rk_status parse(const char *text, rk_run_table *table, rk_error *err)
 {
     return rk_run_table_parse(text, strlen(text), "test.csv", table, err);
+}
+
+/* The cell of a fact by its name. */
+static const char *fact_of(const rk_run_table *table, size_t row, const char *name)
+{
+    for (size_t i = 0; i < rk_run_fact_count; i++) {
+        if (strcmp(rk_run_fact_fields[i].name, name) == 0) {
+            return rk_run_fact_cell(table, row, i);
+        }
+    }
+    fail_msg("no fact is called %s", name);
+    return "";
 }
 
 static void test_cells(void **state)
@@ -146,13 +160,74 @@ static void test_ignored(void **state)
     rk_run_table_clear(&t);
 }
 
+/* Pairs fill columns that are empty, in the words of trainers; other keys say nothing. */
+static void test_pairs(void **state)
+{
+    static const struct {
+        const char *pairs, *column, *value;
+    } cases[] = {
+        {"loss=liger-fused; torch=2.4.1", "cross_entropy", "fused"},
+        {"trainer=hf-sft; loss=linear-ce-chunked:8", "cross_entropy", "chunked"},
+        {"loss=chunked_nll:256", "loss_chunk", "256"},
+        {"loss=hf-eager; transformers=4.44.2", "logit_bytes", "14"},
+        {"loss=hf-eager; transformers=4.52.4", "logit_bytes", ""},
+        {"transformers=4.48.1;loss=foak-cross-entropy", "logit_bytes", "10"},
+        {"loss=foak-cross-entropy; transformers=4.45.2", "logit_bytes", "8"},
+        {"frozen_dtype=nf4; double_quant=1", "frozen_type", "nf4"},
+        {"frozen_dtype=nf4; double_quant=0", "frozen_type", "nf4_plain"},
+        {"frozen_dtype=nf4; quantize=bnb.nf4", "frozen_type", "nf4_plain"},
+        {"frozen_dtype=gptq4", "frozen_type", "int4"},
+        {"frozen_dtype=bf16", "frozen_type", ""},
+        {"optimizer=paged-adamw8bit", "optimizer", "adamw-8bit"},
+        {"optimizer=paged-adamw8bit", "offload", "optimizer"},
+        {"offload=optimizer+weights", "offload", "optimizer+gradients+weights"},
+        {"optimizer_impl=foreach", "foreach_update", "true"},
+        {"sub_group_size=1e5", "sub_group_params", "1e5"},
+        {"sub_group_size=1e9 (default)", "sub_group_params", ""},
+        {"packing=0", "varied_lengths", "true"},
+        {"no pair; loss", "cross_entropy", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (int other = 0; other < 2; other++) {
+            rk_run_table t;
+            rk_error err;
+            char text[256];
+            (void)snprintf(text, sizeof(text), "id,%s\n1,%s\n2,\n", other ? "new_fact" : "facts",
+                           cases[i].pairs);
+            assert_int_equal(parse(text, &t, &err), RK_OK);
+            assert_string_equal(fact_of(&t, 0, cases[i].column), cases[i].value);
+            assert_string_equal(fact_of(&t, 1, cases[i].column), "");
+            rk_run_table_clear(&t);
+        }
+    }
+}
+
+/* A column of its own overrides a pair. */
+static void test_pairs_beside_columns(void **state)
+{
+    (void)state;
+    rk_run_table t;
+    rk_error err;
+    assert_int_equal(
+        parse("cross_entropy,facts\nfull,loss=liger-fused\n,loss=liger-fused\n", &t, &err), RK_OK);
+    assert_string_equal(fact_of(&t, 0, "cross_entropy"), "full");
+    assert_string_equal(fact_of(&t, 1, "cross_entropy"), "fused");
+    rk_run_table_clear(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cells),   cmocka_unit_test(test_spreadsheet),
-        cmocka_unit_test(test_faults),  cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_bits),    cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_spreadsheet),
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_columns),
         cmocka_unit_test(test_ignored),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_pairs_beside_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

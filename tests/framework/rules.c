@@ -7,14 +7,15 @@
 
 enum { DENSE, MOE };
 
-#define ANY       RK_FRAMEWORK_ANY
-#define MEGATRON  RK_FRAMEWORK_MEGATRON
-#define TITAN     RK_FRAMEWORK_TORCHTITAN
-#define DEEPSPEED RK_FRAMEWORK_DEEPSPEED
-#define MINDSPEED RK_FRAMEWORK_MINDSPEED
-#define MAXTEXT   RK_FRAMEWORK_MAXTEXT
-#define NEURONX   RK_FRAMEWORK_NEURONX
-#define PRIMUS    RK_FRAMEWORK_PRIMUS
+#define ANY         RK_FRAMEWORK_ANY
+#define MEGATRON    RK_FRAMEWORK_MEGATRON
+#define TITAN       RK_FRAMEWORK_TORCHTITAN
+#define DEEPSPEED   RK_FRAMEWORK_DEEPSPEED
+#define MINDSPEED   RK_FRAMEWORK_MINDSPEED
+#define MAXTEXT     RK_FRAMEWORK_MAXTEXT
+#define NEURONX     RK_FRAMEWORK_NEURONX
+#define HUGGINGFACE RK_FRAMEWORK_HUGGINGFACE
+#define PRIMUS      RK_FRAMEWORK_PRIMUS
 
 /* A legal strategy of a framework: 64 accelerators, 16 microbatches. */
 static rk_strategy base_strategy(const rk_model *model, rk_framework framework)
@@ -23,8 +24,8 @@ static rk_strategy base_strategy(const rk_model *model, rk_framework framework)
     s.schedule = framework == MAXTEXT ? RK_SCHEDULE_GPIPE : RK_SCHEDULE_1F1B;
     s.sharding = framework == TITAN ? RK_SHARD_GRADIENTS : RK_SHARD_NONE;
     s.tp = 2;
-    s.pp = 4;
-    s.dp = 8;
+    s.pp = framework == HUGGINGFACE ? 1 : 4;
+    s.dp = framework == HUGGINGFACE ? 32 : 8;
     s.ep = model->type_count > 1 ? 8 : 1;
     s.sp = model->type_count > 1 && framework != DEEPSPEED;
     s.global_batch = 128;
@@ -88,6 +89,7 @@ static void share(rk_model *m)
     X(few, ANY, DENSE, "microbatches of the schedule", s->schedule = RK_SCHEDULE_ZB_V;             \
       s->global_batch = 8 * 6)                                                                     \
     X(odd, ANY, DENSE, "microbatches of the schedule", dualpipe(s); s->global_batch = 8 * 17)      \
+    X(pipelined, HUGGINGFACE, DENSE, "pipelines of the framework", s->pp = 4; s->dp = 8)           \
     X(rounds, MAXTEXT, DENSE, "microbatches of the pipeline", s->global_batch = 8 * 18)            \
     X(two_ranks, MEGATRON, DENSE, "interleaving of two ranks", s->pp = 2; s->vp = 2;               \
       interleave(s); s->pp_overlap = false)                                                        \
@@ -173,6 +175,8 @@ static void share(rk_model *m)
     X(ungated, ANY, DENSE, "fp8 activation inputs need a gate", s->low_activations = true;         \
       m->types[0].ffn.gated = false)                                                               \
     X(nf4, ANY, DENSE, "nf4 needs adapters", s->nf4_weights = s->low_weights = true)               \
+    X(gradients_alone, ANY, DENSE, "gradient offload needs the optimizer",                         \
+      s->offload_gradients = true)                                                                 \
     X(modules, ANY, DENSE, "selective needs modules", s->recompute = RK_REC_SELECTIVE)             \
     X(operators, ANY, DENSE, "operators or modules",                                               \
       recompute(s, RK_MODULE_OPERATORS | RK_MODULE_NORM))                                          \

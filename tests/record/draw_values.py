@@ -245,6 +245,7 @@ NEEDS = {
     "recompute_modules": {"recompute": "selective"}, "fp8_recipe": {"scene": "fp8", "precision": "fp8"},
     "fp8_param_gather": {"scene": "fp8"}, "fp8_activation_input": {"scene": "fp8"},
     "lora_rank": {"scene": "lora"}, "qlora": {"scene": "lora", "lora_rank": "16"},
+    "frozen_weights": {"scene": "lora", "lora_rank": "16"}, "loss_chunk": {"cross_entropy": "chunked"},
     "lora_modules": {"scene": "lora", "lora_rank": "16"}, "side_links": {"scene": "side", "system": "side_links.json"},
     "dp_servers": {"dp_sync": True}, "dp_every": {"dp_sync": True},
     "sites": {"dp_sync": True, "site_GBps": "12.5"}, "site_GBps": {"dp_sync": True, "sites": "4"},

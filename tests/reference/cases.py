@@ -472,6 +472,9 @@ STACK_MOST = {
     "scale_growth": 0.05, "gathered_share": 1.5, "activation_share": 1.5, "wgrad_bytes": 6,
     "logit_bytes": 14, "stale_logit_bytes": 8, "gathered_buffers": 6, "late_buffers": 10,
     "stage_tensors": 6, "optimizer_temporary": 8, "thrash_seconds": 0.1, "context_GiB": 4,
+    "frozen_inputs": 2, "layer_tensors": 8, "inner_tensors": 2, "step_bytes": 8,
+    "step_params": 1e10, "live_params": 2e9, "bucket_GiB": 2, "stale_logits": 2,
+    "communicator_GiB": 1,
     "workspace_GiB": 1, "fragmentation": 0.2, "stage_fragmentation": 0.2, "score_forward": 40,
     "score_backward": 40, "norm_forward": 40, "norm_backward": 40,
 }
@@ -580,6 +583,13 @@ def random_strategy(rng, model, layers, has_experts):
                         ("mtp_before_head", 0.3), ("low_activations", 0.25)):
         s[flag] = often(rng, share)
     s["offload_layers"] = rng.choice((0, 0, 1, 5, 1000))
+    s["offload_gradients"] = s["offload_optimizer"] and often(rng, 0.5)
+    s["foreach_update"], s["step_in_backward"] = often(rng, 0.2), often(rng, 0.1)
+    s["step_params"] = rng.choice((0, 0, 1e7, 1e9))
+    if often(rng, 0.4):
+        s["cross_entropy"] = rng.choice(("full", "fused", "chunked"))
+        s["logit_bytes"] = rng.choice((0, 0, 8, 14))
+        s["loss_chunk"] = rng.choice((0, 0, 64, 1024, 100000))
     s["capacity_factor"] = rng.choice((0, 0, 1, 1.25))
     s["imbalance"] = rng.choice((1, 1, 1.1, 1.37))
     if often(rng, 0.3):
@@ -587,7 +597,7 @@ def random_strategy(rng, model, layers, has_experts):
                        "optimizer": rng.choice((4, 8, 12)), "gather": rng.choice((2, 4)),
                        "reduce": rng.choice((2, 4))}
     elif often(rng, 0.3):
-        s["optimizer"] = rng.choice(("adamw-bf16", "adam-8bit", "adafactor", "sgd", "sgd-plain",
+        s["optimizer"] = rng.choice(("adamw-bf16", "adam-8bit", "adamw-8bit", "adamw-4bit", "adafactor", "sgd", "sgd-plain",
                                      "muon", "dist-muon", "muon", "dist-muon"))
         by_muon = {"muon": "none", "dist-muon": "optimizer"}
         s["sharding"] = by_muon.get(s["optimizer"], s["sharding"])
@@ -597,6 +607,10 @@ def random_strategy(rng, model, layers, has_experts):
         s["adapter_rank"] = rng.choice((8, 16, 64))
         if s["precision"] not in ("fp8", "fp4", "int8") and often(rng, 0.5):
             s["nf4_weights"] = s["low_weights"] = True
+            s["frozen_type"] = rng.choice(("nf4", "nf4_plain", "int4", "int8"))
+            s["wide_residual"] = often(rng, 0.3)
+        s["adapter_bytes"] = rng.choice((0, 0, 2, 4))
+        s["adapts_ends"] = often(rng, 0.3)
         s["adapter_modules"] = rng.choice((["attention"], ["ffn"], ["attention", "ffn"]))
     return s
 

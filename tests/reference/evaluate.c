@@ -26,6 +26,7 @@
 #include "model/model_doc.h"
 #include "stack/stack_doc.h"
 #include "strategy/optimizer.h"
+#include "strategy/strategy_fields.h"
 #include "system/system_doc.h"
 
 #include <math.h>
@@ -46,6 +47,8 @@ typedef struct draft {
 } draft;
 
 static const char *const cp_kind_names[] = {"ring", "all_gather", "ulysses", NULL};
+static const char *const frozen_names[] = {RK_FROZEN_NAMES, NULL};
+static const char *const cross_entropy_names[] = {"stack", RK_CROSS_ENTROPY_NAMES, NULL};
 static const char *const recompute_names[] = {"none", "selective", "full", NULL};
 static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
 static const char *const module_names[] = {
@@ -156,6 +159,17 @@ static rk_status read_strategy(const json_t *object, const rk_model *model, draf
         FLAG(low_weights),
         FLAG(low_activations),
         FLAG(nf4_weights),
+        CHOICE(frozen_type, frozen_names),
+        CHOICE(cross_entropy, cross_entropy_names),
+        NUMBER(logit_bytes),
+        INT(loss_chunk),
+        FLAG(foreach_update),
+        FLAG(step_in_backward),
+        FLAG(offload_gradients),
+        FLAG(wide_residual),
+        NUMBER(adapter_bytes),
+        NUMBER(step_params),
+        FLAG(adapts_ends),
         CUSTOM("states", read_states, offsetof(draft, strategy.states)),
         FLAG(flash_attention),
         CHOICE(attention_kernel, kernel_names),
@@ -187,7 +201,7 @@ static rk_status read_strategy(const json_t *object, const rk_model *model, draf
     const rk_status status =
         rk_fields_read(object, "strategy", fields, COUNT(fields), RK_UNKNOWN_NEVER, d, err);
     if (!status) {
-        rk_optimizer_set(d->strategy.optimizer, &d->strategy);
+        rk_optimizer_set(d->strategy.optimizer, false, &d->strategy);
     }
     if (!status && d->adapter_rank > 0) {
         rk_strategy_freeze(model, d->adapter_rank, d->adapter_modules, &d->strategy);

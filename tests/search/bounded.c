@@ -59,7 +59,7 @@ static struct problem random_problem(uint64_t seed)
         rk_strategy_freeze(&p.model, PICK(&r, 8, 64), (unsigned)PICK(&r, 1, 3), &p.space.base);
     }
     if (p.space.framework == RK_FRAMEWORK_ANY && PICK(&r, 0, 1)) {
-        rk_plan_recipes_of_all(&p.model, 0, 0, &p.space);
+        rk_plan_recipes_of_all(&p.model, &(rk_state_wish){0}, &p.space);
     }
     p.top_n = (size_t)PICK(&r, 1, 1, 5, 10, 50, TOP_MAX);
     return p;

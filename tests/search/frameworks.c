@@ -67,7 +67,7 @@ static void test_any_is_superset(void **state)
         space.offloads = RK_PLAN_NO_OFFLOAD;
         system.tiers[0].size = PICK(&r, 2, 4, 8);
         rk_plan_space all = space_for(space, RK_FRAMEWORK_ANY);
-        rk_plan_recipes_of_all(&model, 0, 0, &all);
+        rk_plan_recipes_of_all(&model, &(rk_state_wish){0}, &all);
         const struct answer any = plan(&model, &system, &stack, &all);
         for (int f = RK_FRAMEWORK_ANY + 1; f < RK_FRAMEWORK_COUNT; f++) {
             const rk_plan_space one = space_for(space, (rk_framework)f);
@@ -177,6 +177,7 @@ static void test_states(void **state)
         rk_precision precision;
         double gradient, moments;
         rk_state_recipe states;
+        double weight; /* asked for */
     } cases[] = {
         {RK_FRAMEWORK_MEGATRON, RK_BF16, 0, 0, {2, 4, 12, 2, 4}},
         {RK_FRAMEWORK_MEGATRON, RK_BF16, 2, 4, {2, 2, 8, 2, 2}},
@@ -192,11 +193,19 @@ static void test_states(void **state)
         {RK_FRAMEWORK_MEGATRON, RK_TF32, 2, 4, {4, 4, 4, 4, 2}},
         {RK_FRAMEWORK_TORCHTITAN, RK_FP32, 0, 0, {4, 4, 8, 4, 4}},
         {RK_FRAMEWORK_DEEPSPEED, RK_TF32, 0, 0, {4, 4, 8, 4, 4}},
+        {RK_FRAMEWORK_HUGGINGFACE, RK_BF16, 0, 0, {4, 4, 8, 2, 2}},
+        /* held in 16 bits, or in 32, whatever the framework does */
+        {RK_FRAMEWORK_MEGATRON, RK_BF16, 0, 0, {2, 2, 4, 2, 2}, 2},
+        {RK_FRAMEWORK_TORCHTITAN, RK_BF16, 4, 0, {2, 2, 4, 2, 4}, 2},
+        {RK_FRAMEWORK_TORCHTITAN, RK_BF16, 0, 2, {2, 2, 2, 2, 2}, 2},
+        {RK_FRAMEWORK_MEGATRON, RK_BF16, 0, 0, {4, 4, 8, 2, 4}, 4},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const rk_state_recipe states = rk_framework_states(cases[i].framework, cases[i].precision,
-                                                           cases[i].gradient, cases[i].moments);
+        const rk_state_wish wish = {
+            .weight = cases[i].weight, .gradient = cases[i].gradient, .moments = cases[i].moments};
+        const rk_state_recipe states =
+            rk_framework_states(cases[i].framework, cases[i].precision, &wish);
         assert_memory_equal(&states, &cases[i].states, sizeof(states));
     }
 }

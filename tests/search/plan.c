@@ -247,7 +247,7 @@ static void test_random_spaces(void **state)
         space.above_one = (unsigned)PICK(&r, 0, 0, 0, RK_DEGREE_TP, RK_DEGREE_PP, RK_DEGREE_CP);
         space.framework = (rk_framework)PICK(&r, 0, 1, 1, 2, 3, 4, 5, 6, 7);
         if (space.framework == RK_FRAMEWORK_ANY && PICK(&r, 0, 1)) {
-            rk_plan_recipes_of_all(&model, 0, 0, &space);
+            rk_plan_recipes_of_all(&model, &(rk_state_wish){0}, &space);
         }
         space.base.flash_attention = PICK(&r, 0, 1, 1);
         space.base.pp_overlap = PICK(&r, 0, 1, 1);

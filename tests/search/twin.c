@@ -34,6 +34,7 @@ static const struct facts facts[RK_FRAMEWORK_COUNT] = {
     [RK_FRAMEWORK_MAXTEXT] = {0x01, 0xb, true, true, false, false, 0x37,
                               RK_MODULE_NORM | RK_MODULE_ACTIVATION},
     [RK_FRAMEWORK_NEURONX] = {0x06, 0x3, false, false, false, false, 0x33, 0},
+    [RK_FRAMEWORK_HUGGINGFACE] = {0x02, 0xd, false, false, false, false, 0, 0},
     [RK_FRAMEWORK_PRIMUS] = {0x1ae, 0xf, true, false, true, true, 0x3f, 0},
 };
 

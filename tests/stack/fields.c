@@ -100,6 +100,27 @@ static void try_recurrence(const char *model)
     try_fields(&d);
 }
 
+/* Moments of memory that the draws do not reach: all states are sharded over eight ranks. */
+static void try_shards(const char *stack, int64_t micro_batch, int64_t adapter_rank)
+{
+    static struct draw d;
+    d.model = model_of("llama3-8b");
+    d.system = system_of("dgx-h100-superpod");
+    d.stack = stack_of(stack);
+    d.strategy = rk_strategy_defaults(&d.model);
+    d.strategy.dp = 8;
+    d.strategy.micro_batch = micro_batch;
+    d.strategy.global_batch = 8 * micro_batch;
+    d.strategy.seq = 512;
+    d.strategy.sharding = RK_SHARD_ALL;
+    d.strategy.recompute = RK_REC_FULL;
+    d.strategy.cross_entropy = RK_CROSS_ENTROPY_FUSED;
+    if (adapter_rank > 0) {
+        rk_strategy_freeze(&d.model, adapter_rank, RK_ADAPTED_ATTENTION, &d.strategy);
+    }
+    try_fields(&d);
+}
+
 static void test_every_field_moves_a_figure(void **state)
 {
     const rk_field *field;
@@ -108,6 +129,9 @@ static void test_every_field_moves_a_figure(void **state)
     draw_each(11, draw_count(400), check_fields);
     try_recurrence("nemotron-h-56b");
     try_recurrence("qwen3-next-80b-a3b");
+    try_shards("deepspeed-hopper", 1, 0);  /* the update is the fullest */
+    try_shards("deepspeed-hopper", 64, 0); /* a layer is */
+    try_shards("huggingface-hopper", 64, 16);
     int still = 0;
     for (size_t i = 0; (field = rk_stack_field_at(i, &group)) != NULL; i++) {
         if (!moved[i]) {

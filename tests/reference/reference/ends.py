@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/method/layers.md: the embedding, the head and multi-token prediction on one rank."""
 
+from math import ceil, log2
+
 from reference import layers, operators, precision
 
 
@@ -35,15 +37,28 @@ def embedding_block(c):
     return x
 
 
+def loss_memory(c, width):
+    """Bytes of logits and what the loss makes of them."""
+    s, hidden = c.strategy, c.T * c.model.hidden
+    usual = c.stack.split_logit_bytes if s.tp > 1 else c.stack.logit_bytes
+    each = s.logit_bytes or (usual if s.cross_entropy == "stack" else 2 + 4 + 4)
+    each = max(each, 4) if precision.is_full(s.precision) else each
+    if s.cross_entropy == "fused":
+        pieces = ceil(width / c.model.hidden)
+        rows = min(2 ** ceil(log2(ceil(c.T / pieces))), c.T)
+        return c.element * (rows * width + hidden)
+    if s.cross_entropy == "chunked":
+        return each * min(s.loss_chunk or c.T / 8, c.T) * width + 4 * hidden
+    return each * c.T * width
+
+
 def head_block(c):
     x, s, stack = operators.Block(c), c.strategy, c.stack
     width = c.vocab / s.tp
     logits = c.T * width
     x.linear("head and loss", c.wide, c.T, width, c.model.embedding_width or c.model.hidden)
     add_width_projection(x)
-    loss, kept = stack.loss_bytes, stack.split_logit_bytes if s.tp > 1 else stack.logit_bytes
-    if precision.is_full(s.precision):
-        loss, kept = max(loss, 16), max(kept, 4)
+    loss = max(stack.loss_bytes, 16) if precision.is_full(s.precision) else stack.loss_bytes
     x.stream("head and loss", loss / 2 * logits + c.width * stack.norm_forward / 2 * c.H,
              loss / 2 * logits + c.width * stack.norm_backward / 2 * c.H)
     size = c.element * c.T * c.model.hidden
@@ -58,7 +73,7 @@ def head_block(c):
     layers.add_accumulation(x)
     x.floor_at_launches(stack.kernels_forward, stack.kernels_backward)
     gathered = max(stack.gathered_share * c.T * c.model.hidden, c.H) if stack.keeps_gathered else c.H
-    x.save(c.element * (c.H + (0 if c.frozen else gathered)) + kept * logits)
+    x.save(c.element * (c.H + (0 if c.frozen else gathered)) + loss_memory(c, width))
     x.transient = size + s.learning * c.width * stack.wgrad_bytes * c.table
     return x
 

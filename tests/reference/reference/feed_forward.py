@@ -32,9 +32,9 @@ def add_ffn(x, layer, width, module="ffn"):
     c, T, h = x.c, x.c.T, x.c.model.hidden
     f = width / c.strategy.tp
     operators = layer.gated and c.recomputes("operators")
-    largest = x.matrix
+    largest = x.matrix, x.dequantised
     x.adapted_linear(module, T, (2 if layer.gated else 1) * f, h)
-    x.matrix = largest  # gate and up are two matrices, each as large as down
+    x.matrix, x.dequantised = largest  # gate and up are two matrices, each as large as down
     add_activation(x, "memory-bound ops", layer, T * f, 1 if operators else 0, module)
     x.adapted_linear(module, T, h, f, summed=True)
     if operators:
@@ -134,13 +134,13 @@ def add_experts(x, layer):
         x.send("expert", *[2 * size * (s.etp - 1) / s.etp] * 2)
     before = x.copy()
     x.gemms("experts", s.precision, local, rows / local, up * width, seen)
-    x.low_experts += x.low_weights("experts", s.precision, local * up * width * seen, 1)
+    x.low_experts += x.low_weights("experts", s.precision, local * up * width * seen, 1, local)
     x.matrix = before.matrix
     if operators:
         x.repeat(before)
     add_activation(x, "experts", layer, rows * width, up if operators else 0)
     x.gemms("experts", s.precision, local, rows / local, seen, width)
-    x.low_experts += x.low_weights("experts", s.precision, local * width * seen, 1)
+    x.low_experts += x.low_weights("experts", s.precision, local * width * seen, 1, local)
     x.save((4 + c.element) * tokens * (layer.experts + layer.zero_experts))
     x.save(c.kept_input() * rows * seen)
     if layer.expert_latent:

@@ -85,25 +85,27 @@ def add_tensor_parallel(x, layer):
 
 def layer_temporaries(c, layer):
     s, up = c.strategy, 2 if layer.gated else 1
+    output = (1 + c.stack.layer_tensors) * c.element * c.T * c.model.hidden
     if layer.experts:
         inner = up * layer.expert_ffn / s.etp * feed_forward.expert_rows(c, layer)
     else:
+        up += c.stack.inner_tensors if layer.gated else 0
         inner = up * layer.ffn / s.tp * c.T
     if layer.mixer in ("parallel", "shared"):
         return max(layer_temporaries(c, part) for part in models.both_parts(layer))
     if layer.mixer == "mamba2":
         states = layer.state_heads * layer.state_value_size * layer.state_key_size / layer.chunk
         kept = 2 * (4 + 2) * states / s.tp * c.T
-        return max(c.element * inner, kept) + c.element * c.T * c.model.hidden
+        return max(c.element * inner, kept) + output
     if layer.mixer in models.RECURRENCES:
         kept = recurrences.recurrence_of(layer, c.element).temporaries / s.tp * c.T
-        return max(c.element * inner, kept) + c.element * c.T * c.model.hidden
+        return max(c.element * inner, kept) + output
     if layer.mixer.startswith("sparse_") or layer.mixer == "compressed":
         kept = sparse.temporaries(c, layer)
-        return max(c.element * inner, kept) + c.element * c.T * c.model.hidden
+        return max(c.element * inner, kept) + output
     scores = 0 if s.flash_attention else (
         2 * s.micro_batch * layer.heads / s.tp * s.seq**2 / s.cp)
-    return c.element * max(inner, scores) + c.element * c.T * c.model.hidden
+    return c.element * max(inner, scores) + output
 
 
 def add_accumulation(x):
@@ -257,5 +259,5 @@ def layer_blocks(c, layer):
     usual = finish_layer(x, layer, False)
     x.spared.saved = x.spared.late = 0
     x.checkpoint(x.spared)
-    x.save(max(c.model.streams, 1) * c.element * c.H)
+    x.save(max(c.model.streams, 1) * (4 if c.strategy.wide_residual else c.element) * c.H)
     return usual, finish_layer(x, layer, True)

@@ -41,12 +41,17 @@ def optimizer_bytes(s, rank):
     return s.states.optimizer * optimized_parameters(s, rank) + s.outer_states * outer / copies
 
 
+def adapter_bytes(s):
+    """Of weights of adapters, per parameter of the model."""
+    shared = s.states.weight * s.learning / (1 + s.learning)
+    return (s.learning * s.adapter_bytes or shared) if s.adapter_rank else 0
+
+
 def stored_bytes(c, parameters, low):
-    weight = c.strategy.states.weight
-    if c.strategy.low_weights:
-        s = c.strategy
-        adapters = weight * s.learning / (1 + s.learning) if s.adapter_rank else 0
-        return weight * (parameters - low) + (c.formats.weight + adapters) * low
+    s, weight = c.strategy, c.strategy.states.weight
+    if s.low_weights:
+        wide = weight + (c.formats.activation if s.wide_residual else 0)
+        return wide * (parameters - low) + (c.formats.weight + adapter_bytes(s)) * low
     return weight * parameters
 
 
@@ -116,6 +121,8 @@ def gradient_runs(c):
 
 def gradients_of(c, rank):
     s, kept, runs = c.strategy, kept_of(c.strategy, rank), gradient_runs(c)
+    if s.offload_gradients or s.step_in_backward:
+        return 0
     sharded = s.sharding in ("gradients", "all")
     shards = s.states.gradient * (kept.sharded if sharded else kept.whole)
     if not runs:
@@ -127,12 +134,27 @@ def gradients_of(c, rank):
 
 # ---- activations and moments ----------------------------------------------------------------
 
+def learning_ends(c, rank):
+    """Embedding and head that learn beside adapters: bytes of one copy."""
+    s = c.strategy
+    if not (s.adapts_ends and s.adapter_rank):
+        return 0
+    return c.formats.activation * (rank.outer / shard_ranks(s)[0] if s.sharding == "all" else rank.outer)
+
+
 def moments_of(c, rank):
     """Temporaries that stay, and those of the backward of a layer, of the head, of the update."""
     s, stack, m = c.strategy, c.stack, c.strategy.microbatches
     always = stack.workspace_bytes + rank.wgrad_buffers
     always += stack.gathered_buffers * c.element * c.T * c.model.hidden if s.tp > 1 else 0
+    whole = rank.dense + rank.experts
+    if s.sharding != "none":
+        always += min(stack.bucket_GiB * 2**30, s.learning * s.states.reduce * whole)
     layer = rank.unsaved + rank.transient
+    if s.sharding == "all" and s.adapter_rank:
+        width = max(c.model.streams, 1) * c.model.hidden
+        input_bytes = (4 if s.wide_residual else c.element) * c.T_s * width
+        layer += stack.frozen_inputs * max(rank.layers - 2, 0) * input_bytes
     head = (m if s.schedule == "gpipe" else 1) * rank.head_saved + rank.head_transient
     if rank.head and m > 1:
         head += stack.stale_logit_bytes * c.T * c.vocab / s.tp
@@ -145,12 +167,37 @@ def moments_of(c, rank):
         layer += s.states.reduce * parameters
         head += 0 if tensors else s.states.reduce * rank.head_parameters
     if s.sharding == "all":
-        layer += at_hand * gathered_bytes(c, parameters, low)
-        whole = max(s.states.gather, s.states.reduce) if tensors else s.states.gather
-        head += whole * rank.head_parameters
+        at_hand = 1 if stack.keeps_root and not tensors else at_hand
+        layer += max(at_hand * gathered_bytes(c, parameters, low),
+                     s.states.gather * min(stack.live_params, whole))
+        each = max(s.states.gather, s.states.reduce) if tensors else s.states.gather
+        head += each * rank.head_parameters
+        if stack.keeps_root:
+            table = c.table if rank.embedding else 0
+            shared = rank.embedding and rank.head and c.model.tied
+            layer += s.states.gather * (table if shared else table + rank.head_parameters)
+            head += 0 if shared else s.states.gather * table
     layer += passing_copies(c) * c.formats.weight * low
+    last = 0
+    if (s.step_in_backward or s.offload_gradients) and s.sharding in ("none", "optimizer"):
+        layer += s.states.reduce * largest.matrix
+        head += s.states.reduce * rank.head_parameters
+        last = s.states.reduce * c.table if rank.embedding else 0
+    return always, layer, head, update_of(c, rank), last
+
+
+def update_of(c, rank):
+    """Temporaries of the update."""
+    s, stack, shard = c.strategy, c.stack, optimized_parameters(c.strategy, rank)
     update = s.learning * stack.optimizer_temporary * (rank.dense + rank.experts)
-    return always, layer, head, update
+    if s.offload_optimizer or s.step_in_backward:
+        return update
+    group = s.step_params or stack.step_params
+    group = min(group, shard) if group and s.sharding == "all" else shard
+    update += s.learning * stack.step_bytes * group
+    if s.foreach_update:
+        update += (adapter_bytes(s) if s.adapter_rank else s.states.weight) * shard
+    return update
 
 
 def offloaded_share(c):
@@ -182,10 +229,20 @@ def memory_of(c, rank, in_flight):
         part["optimizer states"] = optimizer_bytes(s, rank)
 
     activations, late = activations_of(c, rank, in_flight)
-    always, layer, head, update = moments_of(c, rank)
-    peak = activations + max(layer, head)
-    if update > peak:
-        part["temporaries"] = always + update
+    always, layer, head, update, last = moments_of(c, rank)
+    ends_learn = learning_ends(c, rank)
+    later = part["gradients"] if stack.frees_gradients and s.microbatches == 1 else 0
+    first = activations + max(layer, head)
+    ends = max(last, layer if later else 0) + later
+    part["weights"] += ends_learn
+    part["gradients"] += ends_learn
+    part["optimizer states"] += 2 * ends_learn
+    update += ends_learn if s.foreach_update else 0
+    worst = max(update + later, ends)
+    if worst <= first:
+        part["gradients"] -= later
+    if worst > first:
+        part["temporaries"] = always + worst - later
     elif head > layer:
         part["activations"], part["logits"], part["temporaries"] = activations, head, always
     else:
@@ -194,19 +251,27 @@ def memory_of(c, rank, in_flight):
 
     of_stages = stack.stage_fragmentation if s.pp > 1 else 0
     allocated = sum(part.values())
-    part["allocator fragments"] = stack.fragmentation * allocated + of_stages * part["activations"]
+    cached = min(layer, head) if stack.separate_blocks else 0
+    cached += stack.stale_logits * rank.head_saved
+    part["allocator fragments"] = (stack.fragmentation * allocated
+                                   + of_stages * part["activations"] + cached)
     part["context"] = stack.context_bytes
-    late = min(late, max(0, peak - update))
+    if s.tp * s.cp * s.pp * s.dp > 1:
+        part["context"] += stack.communicator_GiB * 2**30
+    late = min(late, max(0, first - worst))
     return Record(part=part, allocated=allocated,
                   reserved=allocated + part["allocator fragments"],
                   total=sum(part.values()),
-                  late=late * (1 + of_stages) + stack.fragmentation * allocated)
+                  late=late * (1 + of_stages) + stack.fragmentation * allocated + cached)
 
 
 def host_bytes(c, rank, in_flight):
     s, size = c.strategy, 0
     if s.offload_optimizer:
         size += optimizer_bytes(s, rank)
+    if s.offload_gradients:
+        kept = kept_of(s, rank)
+        size += s.states.gradient * (kept.sharded if s.sharding in ("gradients", "all") else kept.whole)
     if s.offload_weights:
         size += stored_weights(c, rank)
     if s.offload_activations:

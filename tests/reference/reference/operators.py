@@ -175,14 +175,15 @@ class Block:
             inputs, gradients = cast or (M, M)
             self.stream("casts", size * (groups or 1) * inputs * K, size * (groups or 1) * gradients * N)
 
-    def low_weights(self, part, form, parameters, backward):
-        """Of these, those in 8 or 4 bits; in NF4, dequantised for each GEMM."""
+    def low_weights(self, part, form, parameters, backward, groups=1):
+        """Of these, those in 8 or 4 bits; frozen ones are dequantised for each GEMM, of experts one
+        after the other."""
         size = parameters * self.c.formats.dequantised
         self.matrix = max(self.matrix, parameters)
         if size == 0 or part == "head and loss":
             return parameters if precision.is_low(form) else 0
         self.stream("casts", size, backward * size)
-        self.dequantised = max(self.dequantised, 2 * parameters)
+        self.dequantised = max(self.dequantised, 2 * parameters / groups)
         return parameters
 
     def linear(self, part, form, M, N, K, summed=False):

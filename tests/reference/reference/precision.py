@@ -30,6 +30,15 @@ def wide(s):
     return "bf16" if is_low(s.precision) else s.precision
 
 
+# Bytes of a frozen weight with its scales.
+FROZEN = {
+    "nf4": 0.5 + 1 / 64 + 4 / (64 * 256),
+    "nf4_plain": 0.5 + 4 / 64,
+    "int4": 0.5 + 2.5 / 128,
+    "int8": 1,
+}
+
+
 def formats_of(s, accelerator, stack):
     """Bytes per element of what linears read, keep, gather and cast."""
     name = "nvfp4" if s.precision == "fp4" else s.fp8_recipe
@@ -40,13 +49,13 @@ def formats_of(s, accelerator, stack):
     f = Record()
     f.activation = 4 if is_full(s.precision) else 2
     f.saved_input = element + of_input if low else f.activation
-    nf4 = 0.5 + 1 / 64 + 4 / (64 * 256)
-    f.weight = nf4 if s.nf4_weights else element + of_weight
+    frozen = FROZEN[s.frozen_type]
+    f.weight = frozen if s.nf4_weights else element + of_weight
     f.weight_copies = 2 if weight_by_row or accelerator.fp8_one_layout else 1
     f.weight_copies = 1 if s.nf4_weights else f.weight_copies
     f.transposes_again = (stack.transposes_again and f.weight_copies > 1
                           and not weight_by_row)
-    f.dequantised = nf4 + 2 if s.nf4_weights else 0
+    f.dequantised = frozen + 2 if s.nf4_weights else 0
     f.cast_input = read + input_copies * (element + of_input)
     f.cast_weight = lambda copies: read + copies * f.weight
     f.gathers_low = s.nf4_weights or (s.low_weights and gathered)

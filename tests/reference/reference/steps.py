@@ -81,6 +81,7 @@ def keep(rank, entries, share, c):
                           low=max((b.low_dense + b.low_experts for b in own), default=0),
                           matrix=max((b.matrix for b in own), default=0))
     rank.head = head is not None
+    rank.embedding = any(e.kind == "embedding" for e in entries)
     rank.head_saved = head.runs * head.block.saved if head else 0
     rank.head_transient = head.block.transient if head else 0
     rank.head_parameters = head.block.dense if head else 0

@@ -4,7 +4,7 @@
 from math import gcd
 from types import SimpleNamespace as Record
 
-from reference import models
+from reference import models, parameters
 from reference.schedules import V_SHAPED
 
 DEFAULTS = {
@@ -23,10 +23,14 @@ DEFAULTS = {
     "count_embedding": False, "count_head": False, "mtp_before_head": False, "layout": (),
     "capacity_factor": 0, "imbalance": 1, "adapter_rank": 0, "adapter_modules": (),
     "optimizer": "adamw",
+    "cross_entropy": "stack", "logit_bytes": 0, "loss_chunk": 0, "foreach_update": False,
+    "step_in_backward": False, "offload_gradients": False, "wide_residual": False,
+    "frozen_type": "nf4", "adapter_bytes": 0, "step_params": 0, "adapts_ends": False,
 }
 # Bytes of states per parameter of matrices and of embedding and head, traffic over that of AdamW,
 # whether it orthogonalizes, whether data ranks share whole matrices out.
 BLOCKS_OF_8_BITS = 2 * (1 + 4 / 256)
+BLOCKS_OF_4_BITS = 2 * (0.5 + 4 / 128)
 OPTIMIZERS = {
     "adamw": (8, 8, 30, False, False),
     "adamw-bf16": (4, 4, 22, False, False),
@@ -36,6 +40,8 @@ OPTIMIZERS = {
     "sgd-plain": (0, 0, 14, False, False),
     "muon": (4, 8, 22, True, False),
     "dist-muon": (4, 8, 22, True, True),
+    "adamw-8bit": (BLOCKS_OF_8_BITS, BLOCKS_OF_8_BITS, 14 + 2 * BLOCKS_OF_8_BITS, False, False),
+    "adamw-4bit": (BLOCKS_OF_4_BITS, BLOCKS_OF_4_BITS, 14 + 2 * BLOCKS_OF_4_BITS, False, False),
 }
 STATES = {"weight": 2, "gradient": 4, "optimizer": 12, "gather": 2, "reduce": 4}
 
@@ -108,14 +114,29 @@ def ffn_features(layer, h):
     return (h + up * width) + (width + h) if width else 0
 
 
+def apart_attention_features(layer, h):
+    """Matrices of the mixer one by one; recurrences have those that are apart."""
+    mixer = models.Record(**dict(vars(layer), feed_forward="none", experts=0))
+    sums = [count * (rows + columns) for _, count, rows, columns in parameters.matrices_of(mixer, h)]
+    return sum(sums) if sums else attention_features(layer, h)
+
+
+def apart_ffn_features(layer, h):
+    if layer.feed_forward == "dense":
+        return (3 if layer.gated else 2) * (h + layer.ffn)
+    return ffn_features(layer, h)
+
+
 def freeze(s, model):
     """Leaves only the adapters to learn: bytes of states are those of what learns."""
     adapted = {"attention": attention_features, "ffn": ffn_features}
+    if s.adapter_bytes:  # every linear has its own
+        adapted = {"attention": apart_attention_features, "ffn": apart_ffn_features}
     features = sum(adapted[module](layer, model.hidden)
                    for layer in model.layers for module in s.adapter_modules)
     s.learning = s.adapter_rank * features / models.model_parameters(model).total
-    for kept in ("weight", "gather"):
-        setattr(s.states, kept, getattr(s.states, kept) * (1 + s.learning))
+    s.states.weight += s.learning * (s.adapter_bytes or s.states.weight)
+    s.states.gather *= 1 + s.learning
     for learned in ("gradient", "reduce", "optimizer"):
         setattr(s.states, learned, getattr(s.states, learned) * s.learning)
     s.outer_states = 0

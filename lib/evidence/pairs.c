@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "evidence/pairs.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PAIRS       "facts"
+#define OTHER_PAIRS "new_fact"
+
+/*
+ * What a pair says, by the words of trainers and of their libraries: where the value of `key` has
+ * `word` in it ("": whatever it is), `column` gets `value` (NULL: the value of the pair; ":": what
+ * follows its colon).  `beside`: only beside a pair of that key whose value has `beside_word` in
+ * it. The first entry that fills a cell decides.
+ */
+static const struct meaning {
+    const char *key, *word, *column, *value, *beside, *beside_word;
+} meanings[] = {
+    {"loss", "liger", "cross_entropy", "fused", NULL, NULL},
+    {"loss", "cut", "cross_entropy", "fused", NULL, NULL},
+    {"loss", "chunked", "cross_entropy", "chunked", NULL, NULL},
+    {"loss", "chunked_nll", "loss_chunk", ":", NULL, NULL},
+    {"loss", "hf-eager", "cross_entropy", "full", NULL, NULL},
+    /* the labels are shifted, not the logits, since 4.49 */
+    {"loss", "hf-eager", "logit_bytes", "14", "transformers", "4.4"},
+    /* a kernel writes gradients over its logits, of which 4.48 keeps a copy */
+    {"loss", "foak", "cross_entropy", "full", NULL, NULL},
+    {"loss", "foak", "logit_bytes", "10", "transformers", "4.48"},
+    {"loss", "foak", "logit_bytes", "8", NULL, NULL},
+    {"loss", "compiled", "cross_entropy", "full", NULL, NULL},
+    {"loss", "plain", "cross_entropy", "full", NULL, NULL},
+    {"loss", "compiled", "logit_bytes", "8", NULL, NULL},
+    {"quantize", "nf4-dq", "frozen_type", "nf4", NULL, NULL},
+    {"quantize", "nf4", "frozen_type", "nf4_plain", NULL, NULL},
+    {"frozen_dtype", "nf4", "frozen_type", "nf4_plain", "double_quant", "0"},
+    {"frozen_dtype", "nf4", "frozen_type", "nf4", NULL, NULL},
+    {"frozen_dtype", "gptq4", "frozen_type", "int4", NULL, NULL},
+    {"frozen_dtype", "int4", "frozen_type", "int4", NULL, NULL},
+    {"frozen_dtype", "gptq8", "frozen_type", "int8", NULL, NULL},
+    {"frozen_dtype", "int8", "frozen_type", "int8", NULL, NULL},
+    {"kbit_upcast", "1", "wide_residual", "true", NULL, NULL},
+    {"optimizer", "8bit", "optimizer", "adamw-8bit", NULL, NULL},
+    {"optimizer", "4bit", "optimizer", "adamw-4bit", NULL, NULL},
+    {"optimizer", "bf16 states", "optimizer", "adamw-bf16", NULL, NULL},
+    {"optimizer", "adam", "optimizer", "adamw", NULL, NULL},
+    {"optimizer", "paged", "offload", "optimizer", NULL, NULL},
+    {"optimizer", "fused", "foreach_update", "false", NULL, NULL},
+    {"optimizer_impl", "foreach", "foreach_update", "true", NULL, NULL},
+    {"optimizer_impl", "fused", "foreach_update", "false", NULL, NULL},
+    {"optimizer_in_backward", "1", "step_in_backward", "true", NULL, NULL},
+    {"fsdp_cpu_offload", "", "offload", "optimizer+gradients+weights", NULL, NULL},
+    {"offload", "fsdp_cpu_offload", "offload", "optimizer+gradients+weights", NULL, NULL},
+    {"offload", "optimizer+weights", "offload", "optimizer+gradients+weights", NULL, NULL},
+    {"offload", "optimizer+params", "offload", "optimizer+gradients+weights", NULL, NULL},
+    {"offload", "optimizer", "offload", "optimizer+gradients", NULL, NULL},
+    {"deepspeed", "offload", "offload", "optimizer+gradients+weights", NULL, NULL},
+    {"activation_offload", "", "offload_activations", "true", NULL, NULL},
+    {"master", "none", "weight_bytes", "2", NULL, NULL},
+    {"trainable_embeddings", "1", "adapts_embeddings", "true", NULL, NULL},
+    {"modules_to_save", "embed", "adapts_embeddings", "true", NULL, NULL},
+    {"packing", "0", "varied_lengths", "true", NULL, NULL},
+    {"fsdp", "2", "fsdp_version", "2", NULL, NULL},
+    {"trainer", "torchtune", "fsdp_version", "2", NULL, NULL},
+    {"sub_group_size", "", "sub_group_params", NULL, NULL, NULL},
+};
+
+enum { MEANING_COUNT = sizeof(meanings) / sizeof(meanings[0]), PAIR_MAX = 64 };
+
+typedef struct pairs {
+    const char *keys[PAIR_MAX], *values[PAIR_MAX];
+    int count;
+} pairs;
+
+/* Ends a word before the spaces in front of `end`, and returns where it starts. */
+static char *trimmed(char *from, char *end)
+{
+    while (from < end && *from == ' ') {
+        from++;
+    }
+    while (end > from && end[-1] == ' ') {
+        end--;
+    }
+    *end = '\0';
+    return from;
+}
+
+/* Cuts a cell into its pairs, in place. */
+static pairs cut(char *cell)
+{
+    pairs all = {.count = 0};
+    while (*cell && all.count < PAIR_MAX) {
+        const size_t length = strcspn(cell, ";");
+        char *next = cell + length + (cell[length] == ';');
+        char *equals = memchr(cell, '=', length);
+        if (equals) {
+            all.values[all.count] = trimmed(equals + 1, cell + length);
+            all.keys[all.count++] = trimmed(cell, equals);
+        }
+        cell = next;
+    }
+    return all;
+}
+
+/* The value of the pair of a key with a word in it; NULL: none. */
+static const char *value_of(const pairs *all, const char *key, const char *word)
+{
+    for (int i = 0; i < all->count; i++) {
+        if (strcmp(all->keys[i], key) == 0 && rk_run_contains(all->values[i], word)) {
+            return all->values[i];
+        }
+    }
+    return NULL;
+}
+
+/* What an entry says of a row; NULL: nothing. */
+static const char *meant(const pairs *all, const struct meaning *m)
+{
+    const char *value = value_of(all, m->key, m->word);
+    if (!value || (m->beside && !value_of(all, m->beside, m->beside_word))) {
+        return NULL;
+    }
+    if (!m->value) {
+        return strchr(value, ' ') ? NULL : value;
+    }
+    const char *colon = strchr(value, ':');
+    return strcmp(m->value, ":") != 0 ? m->value : colon ? colon + 1 : NULL;
+}
+
+static size_t place_of(const rk_run_table *table, const char *name)
+{
+    size_t at = 0;
+    while (at < table->columns && strcmp(table->cells[at], name) != 0) {
+        at++;
+    }
+    return at;
+}
+
+/* Gives the table the columns that meanings fill and it lacks, with empty cells. */
+static rk_status widen(rk_run_table *table, rk_error *err)
+{
+    const char *added[MEANING_COUNT];
+    size_t count = 0;
+    for (int i = 0; i < MEANING_COUNT; i++) {
+        size_t known = 0;
+        while (known < count && strcmp(added[known], meanings[i].column) != 0) {
+            known++;
+        }
+        if (known == count && place_of(table, meanings[i].column) == table->columns) {
+            added[count++] = meanings[i].column;
+        }
+    }
+    const size_t columns = table->columns + count;
+    char **cells = calloc((table->rows + 1) * columns, sizeof(*cells));
+    if (!cells) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the facts of runs");
+    }
+    for (size_t row = 0; row <= table->rows; row++) {
+        memcpy(&cells[row * columns], &table->cells[row * table->columns],
+               table->columns * sizeof(*cells));
+        for (size_t i = 0; i < count; i++) {
+            const char *text = row == 0 ? added[i] : "";
+            cells[row * columns + table->columns + i] = (char *)(uintptr_t)text;
+        }
+    }
+    free(table->cells);
+    table->cells = cells;
+    table->columns = columns;
+    return RK_OK;
+}
+
+static void spread(rk_run_table *table, size_t row, const pairs *all)
+{
+    for (int i = 0; i < MEANING_COUNT; i++) {
+        char **cell = &table->cells[row * table->columns + place_of(table, meanings[i].column)];
+        const char *text = (*cell)[0] ? NULL : meant(all, &meanings[i]);
+        if (text) {
+            *cell = (char *)(uintptr_t)text; /* nothing writes to cells */
+        }
+    }
+}
+
+rk_status rk_run_spread_pairs(rk_run_table *table, rk_error *err)
+{
+    size_t at = place_of(table, PAIRS);
+    at = at < table->columns ? at : place_of(table, OTHER_PAIRS);
+    if (at == table->columns) {
+        return RK_OK;
+    }
+    table->cells[at] = (char *)(uintptr_t)PAIRS;
+    const rk_status status = widen(table, err);
+    for (size_t row = 1; row <= table->rows && !status; row++) {
+        char **cell = &table->cells[row * table->columns + at];
+        const pairs all = cut(*cell);
+        spread(table, row, &all);
+    }
+    return status;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* transformers with its Trainer or TRL, and accelerate (16cb6eb8) under them. */
+#include "framework/shorthand.h"
+
+static int64_t pipelined(const struct question *q)
+{
+    return q->strategy->pp > 1 ? q->strategy->pp : 0;
+}
+
+static const struct rk_rule own_rules[] = {
+    {"pipelines of the framework", pipelined, VARY(pp),
+     "{framework} runs no pipelines, not pp {n}"},
+    {0},
+};
+
+const rk_framework_traits rk_framework_huggingface = {
+    .title = "Hugging Face",
+    .stacks = {"huggingface"},
+    .runs_on = ON(NONE) | NVIDIA | AMD,
+    .rules = {own_rules, RK_RULES_OF_ALL},
+    .schedules = SCHEDULE(1F1B), /* of one stage */
+    .shardings = PLAIN | ZERO2 | ZERO3,
+    .deep_shards = PLAIN | ZERO2 | ZERO3,
+    .cp_kinds = RING | ULYSSES,
+    .orders = DATA_FIRST,
+    .sp = true,
+    .weight_offload = true,
+    .foreach_update = true, /* adamw_torch */
+    .frozen_bytes = 2,      /* accelerate casts only what learns to fp32 */
+    .adapter_bytes = 4,     /* PEFT, autocast_adapter_dtype */
+    .schedule = RK_SCHEDULE_1F1B,
+    .sharding = RK_SHARD_ALL,
+    .cp_kind = RK_CP_RING,
+    .states = {.weight = 4, .gradient = 4, .optimizer = 8, .gather = 2, .reduce = 2},
+    .convention = RK_FLOPS_MEGATRON,
+};
