@@ -48,13 +48,18 @@ static void quantise(rk_frozen_type type, rk_strategy *s)
     s->frozen_type = type;
 }
 
+static const rk_setting setting = {.model = &model,
+                                   .system = &machine,
+                                   .stack = &stack,
+                                   .framework = RK_FRAMEWORK_ANY,
+                                   .convention = RK_FLOPS_MEGATRON};
+
 static rk_stage_memory memory_of(const rk_strategy *s)
 {
     rk_estimate e;
     rk_error err;
     assert_legal(&model, &machine, s);
-    assert_int_equal(
-        rk_estimate_exact(&model, &machine, &stack, s, RK_FLOPS_MEGATRON, &e, NULL, &err), RK_OK);
+    assert_int_equal(rk_estimate_exact(&setting, s, &e, NULL, &err), RK_OK);
     return e.memory;
 }
 
@@ -160,8 +165,7 @@ static void test_offload(void **state)
     s.states = (rk_state_recipe){2, 4, 12, 2, 2};
     s.foreach_update = false;
     s.offload_optimizer = s.offload_weights = s.offload_gradients = true;
-    assert_int_equal(
-        rk_estimate_exact(&model, &machine, &stack, &s, RK_FLOPS_MEGATRON, &e, NULL, &err), RK_OK);
+    assert_int_equal(rk_estimate_exact(&setting, &s, &e, NULL, &err), RK_OK);
     const double params = (double)rk_model_params_of(&model).total;
     assert_near(8 * e.host_bytes, 18 * params, 1e-12); /* 1.24 TB */
     assert_near(e.memory.part[RK_MEM_GRADIENTS], 0, 0);
