@@ -4,7 +4,7 @@
 #define RK_ANSWER_RUN_ANSWER_H
 
 #include "job/answer_writers.h"
-#include "run/clusters.h"
+#include "whole_run/clusters.h"
 
 /* Writes a run, and its progress to the file `timeline` (NULL: none). */
 rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, const char *timeline,

@@ -8,6 +8,8 @@
 #include "request/case_options.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A table of runs has no place for what is said of the tables that it is made of. */

@@ -3,7 +3,7 @@
 #ifndef RK_COMMAND_RUN_OPTIONS_H
 #define RK_COMMAND_RUN_OPTIONS_H
 
-#include "run/clusters.h"
+#include "whole_run/clusters.h"
 
 /* Options whose values are several numbers are text until all options are there. */
 typedef struct rk_run_options {

@@ -38,8 +38,11 @@ static rk_status estimate_question(rk_job *job, void *arguments, void *what, rk_
     if (!status) {
         rk_stage_memory *stages = calloc((size_t)to->strategy.pp, sizeof(*stages));
         assert_non_null(stages);
-        status = rk_estimate_exact(&inputs->model, &inputs->system, &inputs->software.stack,
-                                   &to->strategy, RK_FLOPS_MEGATRON, &to->estimate, stages, err);
+        const rk_setting setting = {.model = &inputs->model,
+                                    .system = &inputs->system,
+                                    .stack = &inputs->software.stack,
+                                    .convention = RK_FLOPS_MEGATRON};
+        status = rk_estimate_exact(&setting, &to->strategy, &to->estimate, stages, err);
         free(stages);
     }
     to->strategy.layout = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prices of a run's hours, and its power. */
-#include "run/whole_run.h"
+#include "whole_run/whole_run.h"
 
 #include "base/extremes.h"
 #include "base/units.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The storage tiers where a run saves checkpoints, chosen or compared. */
-#include "run/whole_run.h"
+#include "whole_run/whole_run.h"
 
 #include "base/error.h"
 

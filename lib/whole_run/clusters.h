@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The clusters among which `reckon run` chooses by a deadline, a budget or a limit of power. */
-#ifndef RK_RUN_CLUSTERS_H
-#define RK_RUN_CLUSTERS_H
+#ifndef RK_WHOLE_RUN_CLUSTERS_H
+#define RK_WHOLE_RUN_CLUSTERS_H
 
-#include "run/whole_run.h"
+#include "whole_run/whole_run.h"
 
 #define RK_OFFERED_MAX  16
 #define RK_CLUSTER_ROWS (RK_OFFERED_MAX * 32)

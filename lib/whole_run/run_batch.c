@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many tokens a run trains on, and the batch that suits them. */
-#include "run/whole_run.h"
+#include "whole_run/whole_run.h"
 
 #include "base/error.h"
 #include "base/text.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A batch that rises at the start of a run, as phases with the same layout. */
-#include "run/whole_run.h"
+#include "whole_run/whole_run.h"
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the clusters of a system that meet a deadline, and the smallest of them. */
-#include "run/clusters.h"
+#include "whole_run/clusters.h"
 
 #include "base/error.h"
 #include "base/extremes.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Phases of a run, between which sequence length and batch change. */
-#include "run/whole_run.h"
+#include "whole_run/whole_run.h"
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A whole run: its tokens, its parts, its percentiles and what moves it. */
-#include "run/whole_run.h"
+#include "whole_run/whole_run.h"
 
 #include "base/error.h"
 #include "base/units.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb run: a whole run of one strategy, its time, failures, checkpoints and cost. */
-#ifndef RK_RUN_WHOLE_RUN_H
-#define RK_RUN_WHOLE_RUN_H
+#ifndef RK_WHOLE_RUN_WHOLE_RUN_H
+#define RK_WHOLE_RUN_WHOLE_RUN_H
 
 #include "method/plan_result.h"
 #include "run/power.h"
