@@ -370,7 +370,8 @@ static const char *cp_kind_of(const char *word)
     return strncmp(word, "ulysses (", strlen("ulysses (")) == 0 ? "ulysses" : word; /* a note */
 }
 
-/* The framework whose rules hold: what the launch chooses, or that of its reader; NULL: neither. */
+/* The framework that the launch is for: one that it chooses, or that of its reader; NULL: neither.
+ */
 static const char *framework_of(const taking *t)
 {
     const char *chosen = fact(t, "framework");
