@@ -5,6 +5,8 @@
  */
 #include "launch/megatron_kit.h"
 
+#include "launch/pipeline_layout.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -164,31 +166,6 @@ static void state_numbers(rk_launch *launch, const rk_megatron_kit *kit)
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-/* Stages of a layout string such as "Et*3|(tt|)*6mL", parts between '|'; 0: it is none. */
-static int64_t count_stages(const char *layout)
-{
-    int64_t stages = 1, group = 0;
-    bool inside = false;
-    for (const char *at = layout; *at; at++) {
-        if (*at == '(') {
-            inside = true;
-            group = 0;
-        } else if (*at == ')') {
-            const size_t digits = at[1] == '*' ? strspn(at + 2, "0123456789") : 0;
-            int64_t times = 1;
-            if (digits > 0 && digits < 5 && sscanf(at + 2, "%4" SCNd64, &times) != 1) {
-                times = 1;
-            }
-            stages += group * times;
-            inside = false;
-        } else if (*at == '|') {
-            group += inside;
-            stages += !inside;
-        }
-    }
-    return layout[0] ? stages : 0;
-}
-
 static void state_layout(rk_launch *launch, const rk_megatron_kit *kit)
 {
     static const char *const sp[] = {"sequence_parallel", "sequence_parallelism", NULL};
@@ -199,10 +176,14 @@ static void state_layout(rk_launch *launch, const rk_megatron_kit *kit)
     rk_kit_state(launch, "sp", key, is_on(launch, key, false) && split ? "true" : "false",
                  kit->sequence && split ? "true" : "false");
     if (layout && layout->value && pp > 0) {
-        const int64_t stages = count_stages(layout->value);
+        const int64_t stages = rk_pipeline_layout_stages(layout->value);
+        char list[RK_PIPELINE_LAYOUT_SIZE];
         rk_launch_state(launch, "model.layout", layout->value, RK_FACT_STATED, layout);
         if (stages % pp == 0 && stages > 0) {
             rk_launch_state_count(launch, "vp", stages / pp, RK_FACT_STATED, layout);
+        }
+        if (rk_pipeline_layout_list(layout->value, list)) {
+            rk_launch_state(launch, "layout", list, RK_FACT_DERIVED, layout);
         }
     }
     rk_kit_state(launch, "vp", NULL, NULL, "1");

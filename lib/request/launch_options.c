@@ -88,6 +88,38 @@ static rk_status fail_fact(const taking *t, const char *field, const char *value
                    reason ? reason : "", option);
 }
 
+/* Notes that the strategy field of an option is the framework's default: nobody stated it. */
+static void note_default(const taking *t, const char *option, const char *field)
+{
+    static const char *const fields[][2] = {
+        {"tp", "tp"},
+        {"pp", "pp"},
+        {"cp", "cp"},
+        {"ep", "ep"},
+        {"etp", "etp"},
+        {"vp", "vp"},
+        {"zero", "zero"},
+        {"hsdp", "hsdp_replicas"},
+        {"sequence-parallel", "sp"},
+        {"no-sp", "sp"},
+        {"micro-batch", "micro_batch"},
+        {"recompute", "recompute"},
+        {"recompute-modules", "recompute_modules"},
+        {"overlap", "overlap"},
+        {"offload", "offload"},
+        {"attention", "attention"},
+        {"precision", "precision"},
+        {"optimizer", "optimizer"},
+        {"gradients", "gradient_bytes_per_parameter"},
+    };
+    const bool stated = origin_of(t, field) > RK_FACT_DEFAULT;
+    for (size_t i = 0; i < COUNT(fields) && !stated; i++) {
+        if (strcmp(option, fields[i][0]) == 0) {
+            rk_request_note_filled(rk_job_arguments(t->job), fields[i][1]);
+        }
+    }
+}
+
 /* Sets an option that nobody gave, from the value of a fact. */
 static rk_status set(const taking *t, const char *option, const char *value, const char *field,
                      rk_error *err)
@@ -97,6 +129,9 @@ static rk_status set(const taking *t, const char *option, const char *value, con
         return RK_OK;
     }
     const rk_status status = rk_job_set_implied(t->job, option, value, &reason);
+    if (!status) {
+        note_default(t, option, field);
+    }
     return !status                    ? RK_OK
            : status == RK_ERR_INVALID ? fail_fact(t, field, value, option, reason.message, err)
                                       : rk_fail(err, status, "%s", reason.message);
@@ -335,7 +370,8 @@ static const char *cp_kind_of(const char *word)
     return strncmp(word, "ulysses (", strlen("ulysses (")) == 0 ? "ulysses" : word; /* a note */
 }
 
-/* The framework whose rules hold: what the launch chooses, or that of its reader; NULL: neither. */
+/* The framework that the launch is for: one that it chooses, or that of its reader; NULL: neither.
+ */
 static const char *framework_of(const taking *t)
 {
     const char *chosen = fact(t, "framework");
