@@ -292,7 +292,8 @@ static rk_status set_moments(const taking *t, rk_error *err)
     const rk_request *request = rk_job_arguments(t->job);
     const char *first = fact(t, "states.exp_avg"), *second = fact(t, "states.exp_avg_sq");
     const bool same = first && second && strcmp(first, second) == 0;
-    if (request->optimizer != RK_OPTIMIZER_ADAMW || !same || is_fact(t, "states.exp_avg", "fp32")) {
+    if (rk_request_optimizer(request) != RK_OPTIMIZER_ADAMW || !same ||
+        is_fact(t, "states.exp_avg", "fp32")) {
         return RK_OK;
     }
     return set(t, "moments", first, "states.exp_avg", err);
