@@ -292,7 +292,8 @@ static rk_status set_moments(const taking *t, rk_error *err)
     const rk_request *request = rk_job_arguments(t->job);
     const char *first = fact(t, "states.exp_avg"), *second = fact(t, "states.exp_avg_sq");
     const bool same = first && second && strcmp(first, second) == 0;
-    if (request->optimizer != RK_OPTIMIZER_ADAMW || !same || is_fact(t, "states.exp_avg", "fp32")) {
+    if (rk_request_optimizer(request) != RK_OPTIMIZER_ADAMW || !same ||
+        is_fact(t, "states.exp_avg", "fp32")) {
         return RK_OK;
     }
     return set(t, "moments", first, "states.exp_avg", err);
@@ -507,6 +508,22 @@ static rk_status set_offload(const taking *t, rk_error *err)
     return set(t, "offload", list[0] ? list : "none", "offload", err);
 }
 
+/* Losses of PyTorch's family; Megatron core's, on shards of the vocabulary, are the stack's. */
+static rk_status set_loss(const taking *t, rk_error *err)
+{
+    static const char *const losses[][2] = {{"full logits", "full"},
+                                            {"chunked", "chunked"},
+                                            {"fused (cut", "fused"},
+                                            {"fused (liger", "fused"}};
+    const char *value = fact(t, "loss");
+    for (size_t i = 0; value && i < COUNT(losses); i++) {
+        if (strncmp(value, losses[i][0], strlen(losses[i][0])) == 0) {
+            return set(t, "cross-entropy", losses[i][1], "loss", err);
+        }
+    }
+    return RK_OK;
+}
+
 static rk_status set_strategy(const taking *t, rk_error *err)
 {
     const char *graphs = fact(t, "graphs");
@@ -515,6 +532,10 @@ static rk_status set_strategy(const taking *t, rk_error *err)
     status = status ? status : set_overlap(t, err);
     status = status ? status : set_attention(t, err);
     status = status ? status : set_offload(t, err);
+    status = status ? status : set_loss(t, err);
+    if (!status) {
+        status = set_switch(t, "optimizer-in-backward", "optimizer_in_backward", err);
+    }
     if (!status && graphs && strcmp(graphs, "none") != 0 && strcmp(graphs, "false") != 0) {
         status = set(t, "graph-capture", "true", "graphs", err);
     }
