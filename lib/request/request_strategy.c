@@ -20,7 +20,7 @@ static void apply_states(const rk_request *r, rk_framework framework, rk_strateg
 {
     const rk_state_wish wish = rk_request_states(r);
     s->states = rk_framework_states(framework, rk_request_precision(r), &wish);
-    rk_optimizer_set((rk_optimizer)r->optimizer, wish.weight == 2, s);
+    rk_optimizer_set(rk_request_optimizer(r), wish.weight == 2, s);
     s->foreach_update = rk_request_foreach(r, rk_framework_of(framework)->foreach_update);
     s->step_in_backward = r->step_in_backward;
     s->cross_entropy = (rk_cross_entropy)(r->cross_entropy + 1);
