@@ -8,9 +8,9 @@
 #define RK_COMPLETION_INFER_H
 
 #include "completion/known.h"
-#include "completion/origin.h"
 #include "estimate/estimate.h"
 #include "framework/framework.h"
+#include "strategy/origin.h"
 
 typedef struct rk_inference {
     /* What is known; the caller's documents are the run's own. */

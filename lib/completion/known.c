@@ -4,8 +4,6 @@
 #include "strategy/optimizer.h"
 #include "strategy/strategy_fields.h"
 
-#include "layer/precision.h"
-
 #include <string.h>
 
 bool rk_known_degrees(const rk_known *k)

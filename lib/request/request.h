@@ -6,13 +6,13 @@
 #ifndef RK_REQUEST_REQUEST_H
 #define RK_REQUEST_REQUEST_H
 
-#include "completion/origin.h"
 #include "evidence/facts.h"
 #include "framework/choice.h"
 #include "framework/launch_file.h"
 #include "job/option.h"
 #include "request/launch_line.h"
 #include "search/plan.h"
+#include "strategy/origin.h"
 
 #define RK_LAYOUT_MAX 256 /* stages of --layout */
 

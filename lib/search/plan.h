@@ -6,9 +6,9 @@
 #ifndef RK_SEARCH_PLAN_H
 #define RK_SEARCH_PLAN_H
 
-#include "completion/origin.h"
 #include "estimate/estimate.h"
 #include "framework/framework.h"
+#include "strategy/origin.h"
 
 #define RK_CHOICE_MAX 32
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where each field of a strategy comes from. */
-#ifndef RK_COMPLETION_ORIGIN_H
-#define RK_COMPLETION_ORIGIN_H
+#ifndef RK_STRATEGY_ORIGIN_H
+#define RK_STRATEGY_ORIGIN_H
 
 #include "strategy/strategy_fields.h"
 

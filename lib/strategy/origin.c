@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "completion/origin.h"
+#include "strategy/origin.h"
 
 const char *const rk_origin_names[RK_ORIGIN_COUNT] = {
     [RK_ORIGIN_DEFAULT] = "framework default", [RK_ORIGIN_STATED] = "stated",
