@@ -393,6 +393,26 @@ size_t rk_catalogue_list_ending(const char *kind, const char *end, char *list, s
     return count;
 }
 
+/* The entry of an alias that is one letter off: "h101" is h100, which stands for h100-sxm. */
+static const char *nearest_alias(const char *kind, const char *name)
+{
+    alias_line line = first_alias(kind);
+    while (next_alias(&line)) {
+        char alias[KEY_SIZE];
+        const char *const names[] = {alias};
+        if (line.length < sizeof(alias) && line.length == strlen(name)) {
+            memcpy(alias, line.alias, line.length);
+            alias[line.length] = '\0';
+            const rk_catalogue_entry *entry =
+                rk_nearest_name_within(name, names, 1, 1) ? find_exact(kind, line.name) : NULL;
+            if (entry) {
+                return entry->name;
+            }
+        }
+    }
+    return NULL;
+}
+
 const char *rk_catalogue_nearest(const char *kind, const char *name)
 {
     const char **names = malloc(rk_catalogue_count * sizeof(*names));
@@ -404,7 +424,9 @@ const char *rk_catalogue_nearest(const char *kind, const char *name)
         }
     }
     if (names) {
+        const char *alias = nearest_alias(kind, name);
         nearest = choose_nearest(name, names, count);
+        nearest = nearest && alias ? alias : nearest;
     }
     free(names);
     return nearest;

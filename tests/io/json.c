@@ -213,6 +213,9 @@ static void test_catalogue(void **state)
     for (size_t i = 0; i < rk_catalogue_count; i++) {
         const rk_catalogue_entry *entry = &rk_catalogue[i];
         assert_ptr_equal(rk_catalogue_find(entry->kind, entry->name), entry);
+        if (strcmp(entry->kind, "pages") == 0) {
+            continue; /* HTML, which tests/pages checks */
+        }
         if (entry->text[0] != '{') {
             rk_csv_in table;
             assert_int_equal(rk_csv_parse(entry->text, entry->size, entry->name, &table, &err),

@@ -66,12 +66,12 @@ static void test_layout(void **state)
         {PRETRAIN "--pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 4", "vp",
          "4"},
         {PRETRAIN
-         "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*3|(tt|)*2tL",
+         "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et*3|(tt|)*2tL'",
          "vp", "2"},
         {PRETRAIN
-         "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*3|(tt|)*2tL",
+         "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et*3|(tt|)*2tL'",
          "layout", "3,2*2,1"},
-        {PRETRAIN "--hybrid-layer-pattern M-|M*/*- --pipeline-model-parallel-size 2", "layout",
+        {PRETRAIN "--hybrid-layer-pattern 'M-|M*/*-' --pipeline-model-parallel-size 2", "layout",
          "2*2"},
         {PRETRAIN, "zero", "0"},
         {PRETRAIN "--use-distributed-optimizer", "zero", "1"},
@@ -227,7 +227,7 @@ static void test_model(void **state)
         {PRETRAIN "--multi-latent-attention", "model.mla.kv_lora", "32"},
         {PRETRAIN "--multi-latent-attention --kv-lora-rank 512", "model.mla.kv_lora", "512"},
         {PRETRAIN "--kv-lora-rank 512", "model.mla.kv_lora", NULL},
-        {PRETRAIN "--hybrid-layer-pattern M-M*|E-/*E", "model.layers", "6"},
+        {PRETRAIN "--hybrid-layer-pattern 'M-M*|E-/*E'", "model.layers", "6"},
     };
     (void)state;
     CHECK(rules);
@@ -293,7 +293,7 @@ static void test_deepspeed(void **state)
         {DEEPSPEED "--pad-vocab-size-to 250880", "model.vocab", "250880"},
         {DEEPSPEED "--ds-sequence-parallel-size 2", "cp_kind", "ulysses"},
         {DEEPSPEED "--no-pipeline-parallel --pipeline-model-parallel-size 4", "pp", "1"},
-        {DEEPSPEED "--pp-partition-method type:transformer|embedding", "count_head", "true"},
+        {DEEPSPEED "--pp-partition-method 'type:transformer|embedding'", "count_head", "true"},
     };
     (void)state;
     CHECK(rules);
@@ -459,8 +459,8 @@ static void test_documents(void **state)
          "\"pattern\":[1,1,1,0,1,1,1,0]"},
         {PRETRAIN "--multi-latent-attention --kv-lora-rank 64 --mtp-num-layers 1",
          "\"mtp_layers\":1"},
-        {PRETRAIN "--num-experts 8 --moe-layer-freq ([0]*1+[1]*7)", "\"pattern\":[0,1,1,1,"},
-        {PRETRAIN "--num-experts 8 --moe-layer-freq ([0]*1+[1]*9)", NULL},
+        {PRETRAIN "--num-experts 8 --moe-layer-freq '([0]*1+[1]*7)'", "\"pattern\":[0,1,1,1,"},
+        {PRETRAIN "--num-experts 8 --moe-layer-freq '([0]*1+[1]*9)'", NULL},
         {DEEPSPEED "--num-experts 8", "\"pattern\":[0,1,0,1]"},
         {ASCEND "--num-experts 8 --first-k-dense-replace 1 --noop-layers 7",
          "\"pattern\":[0,1,1,1,1,1,1]"},
@@ -522,7 +522,7 @@ static void test_garbage(void **state)
         PRETRAIN "--tensor-model-parallel-size 99999999999 --vocab-size 9999999999999999",
         PRETRAIN "--hybrid-layer-pattern |||| --pipeline-model-parallel-layout ((((",
         PRETRAIN "--step-batch-size-schedule ::: --cp-comm-type --recompute-modules",
-        PRETRAIN "--num-experts x --moe-layer-freq ([0]*3",
+        PRETRAIN "--num-experts x --moe-layer-freq '([0]*3'",
         PRETRAIN "--= --num-layers= --fp8-format",
         ASCEND "--noop-layers ,,,, --num-layer-list",
         SLIME "--rollout-batch-size 9999999999999 --n-samples-per-prompt -1",
