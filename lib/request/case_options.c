@@ -175,7 +175,13 @@ static bool is_needed(const rk_strategy *s, const rk_field_option *field, const 
     static const char *const without_none[] = {"cp_kind", "recompute_modules", "layout", "recipe"};
     const char *key = field->key;
     const bool alias = field->column && !field->column[0] && field->type == RK_OPTION_FLAG;
+    /* the stack and the framework say these of every row */
+    static const char *const unsaid[] = {"foreach_update", "step_in_backward", "cross_entropy",
+                                         "loss_chunk_tokens", "quantised_weights"};
     bool needed = !alias && strcmp(text, "0") != 0 && strcmp(text, "no") != 0;
+    for (size_t i = 0; i < COUNT(unsaid); i++) {
+        needed = needed && strcmp(key, unsaid[i]) != 0;
+    }
     for (size_t i = 0; i < COUNT(without_none); i++) {
         needed = needed && !(strcmp(key, without_none[i]) == 0 && strcmp(text, "none") == 0);
     }
