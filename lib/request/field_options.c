@@ -65,6 +65,12 @@ const rk_field_option rk_field_options[RK_FIELD_OPTION_COUNT] = {
     FIELD("adapter_rank", "lora-rank", "lora_rank", COUNT, lora_rank),
     FIELD("adapter_modules", "lora-modules", "lora_modules", SET, lora_modules),
     FIELD("optimizer", "optimizer", NULL, CHOICE, optimizer),
+    FIELD("weight_bytes_per_parameter", "weights", NULL, CHOICE, weights),
+    FIELD("foreach_update", "optimizer-impl", NULL, CHOICE, optimizer_impl),
+    FIELD("step_in_backward", "optimizer-in-backward", "step_in_backward", FLAG, step_in_backward),
+    FIELD("cross_entropy", "cross-entropy", "cross_entropy", CHOICE, cross_entropy),
+    FIELD("loss_chunk_tokens", "loss-chunk", "loss_chunk", COUNT, loss_chunk),
+    FIELD("quantised_weights", "frozen-weights", "frozen_type", CHOICE, frozen_type),
     FIELD("gradient_bytes_per_parameter", "gradients", NULL, CHOICE, gradients),
     FIELD("optimizer_bytes_per_parameter", "moments", NULL, CHOICE, moments),
 };
