@@ -14,8 +14,8 @@ rk_status rk_validation_plot(const rk_job *job, const rk_validation *v, const ch
                              rk_error *err);
 
 /*
- * Writes the published runs of a table (evidence/published.h) as tables of Markdown.  *found: a run was
- * predicted.
+ * Writes the published runs of a table (evidence/published.h) as tables of Markdown.  *found: a run
+ * was predicted.
  */
 rk_status rk_published_write(const rk_job *job, const rk_validate_request *request, bool *found,
                              rk_error *err);

@@ -376,9 +376,12 @@ static double adapter_bytes(const rk_strategy *s)
 
 double rk_stored_bytes(const rk_strategy *s, double params, double low)
 {
+    if (!s->low_weights) {
+        return s->states.weight * params;
+    }
     const double each = rk_low_weight_bytes(s) + adapter_bytes(s);
     const double wide = s->states.weight + (s->wide_residual ? rk_activation_bytes(s) : 0);
-    return s->low_weights ? wide * (params - low) + each * low : s->states.weight * params;
+    return wide * (params - low) + each * low;
 }
 
 double rk_gathered_bytes(const rk_strategy *s, double params, double low)
@@ -535,18 +538,18 @@ static double whole_sequence(const rk_block_context *c)
  * Temporaries of the update.  The optimizers of PyTorch step all tensors together (foreach), and
  * their intermediate results are as large as the weights.
  */
-static double update_bytes(const rk_stack *stack, const rk_strategy *s, const rk_stage *stage)
+static double update_bytes(const rk_stack *stack, const rk_strategy *s, const struct kept *kept)
 {
     const double learning = rk_strategy_learning(s);
-    const double of_stack =
-        learning * stack->optimizer_temporary * (stage->dense_params + stage->expert_params);
-    const double each = s->adapter_rank == 0 ? s->states.weight : adapter_bytes(s);
-    const double shard = rk_stage_optimized_params(s, stage);
-    const double wanted = s->step_params > 0 ? s->step_params : stack->step_params;
-    const double group = s->sharding == RK_SHARD_ALL && wanted > 0 ? rk_min(shard, wanted) : shard;
-    if (s->offload_optimizer || s->step_in_backward) {
+    const double of_stack = learning * stack->optimizer_temporary * kept->whole;
+    const bool makes = s->foreach_update || stack->step_bytes > 0;
+    if (!makes || s->offload_optimizer || s->step_in_backward) {
         return of_stack;
     }
+    const double each = s->adapter_rank == 0 ? s->states.weight : adapter_bytes(s);
+    const double shard = optimized_params(s, kept);
+    const double wanted = s->step_params > 0 ? s->step_params : stack->step_params;
+    const double group = s->sharding == RK_SHARD_ALL && wanted > 0 ? rk_min(shard, wanted) : shard;
     return of_stack + learning * stack->step_bytes * group + (s->foreach_update ? each * shard : 0);
 }
 
@@ -554,11 +557,12 @@ static double update_bytes(const rk_stack *stack, const rk_strategy *s, const rk
 static void fill_passing_gradients(const rk_block_context *c, const rk_strategy *s,
                                    const rk_stage *stage, rk_stage_need *need)
 {
-    const bool passing = s->step_in_backward || s->offload_gradients;
-    const double each = s->sharding < RK_SHARD_GRADIENTS && passing ? s->states.reduce : 0;
-    need->layer += each * stage->matrix_params;
-    need->head += each * stage->head_params;
-    need->last = stage->embedding ? each * rk_block_table_params(c) : 0;
+    const double each = s->states.reduce;
+    if ((s->step_in_backward || s->offload_gradients) && s->sharding < RK_SHARD_GRADIENTS) {
+        need->layer += each * stage->matrix_params;
+        need->head += each * stage->head_params;
+        need->last = stage->embedding ? each * rk_block_table_params(c) : 0;
+    }
 }
 
 /*
@@ -567,15 +571,17 @@ static void fill_passing_gradients(const rk_block_context *c, const rk_strategy 
  */
 static double kept_inputs(const rk_block_context *c, const rk_strategy *s, const rk_stage *stage)
 {
+    if (s->adapter_rank == 0 || s->sharding != RK_SHARD_ALL || c->stack->frozen_inputs <= 0) {
+        return 0;
+    }
     const double input = (s->wide_residual ? 4 : c->element) * c->local_tokens *
                          (double)(rk_model_streams(c->model) * c->model->hidden);
-    const bool kept = s->sharding == RK_SHARD_ALL && s->adapter_rank > 0;
-    return kept ? c->stack->frozen_inputs * rk_max(stage->layers - 2, 0) * input : 0;
+    return c->stack->frozen_inputs * rk_max(stage->layers - 2, 0) * input;
 }
 
 /* Fills the temporaries of the moments at which memory may be fullest. */
 static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
-                         rk_stage_need *need)
+                         const struct kept *kept, rk_stage_need *need)
 {
     const rk_block_context *c = &table->context;
     const rk_stack *stack = c->stack;
@@ -584,15 +590,16 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     const bool stale = stage->head && rk_strategy_microbatches(s) > 1;
     const double losses =
         rk_schedules[s->schedule]->losses_first ? (double)rk_strategy_microbatches(s) : 1;
-    const double buckets = s->sharding > RK_SHARD_NONE ? stack->bucket_memory : 0;
-    need->always = stack->workspace_bytes + stage->wgrad_buffers + buffers +
-                   rk_min(buckets, rk_strategy_learning(s) * s->states.reduce *
-                                       (stage->dense_params + stage->expert_params));
+    need->always = stack->workspace_bytes + stage->wgrad_buffers + buffers;
+    if (stack->bucket_memory > 0 && s->sharding > RK_SHARD_NONE) {
+        need->always +=
+            rk_min(stack->bucket_memory, rk_strategy_learning(s) * s->states.reduce * kept->whole);
+    }
     need->unsaved = stage->unsaved;
     need->layer = stage->transient + kept_inputs(c, s, stage);
     need->head = losses * stage->head_saved + stage->head_transient +
                  (stale ? stack->stale_logit_bytes * logits : 0);
-    need->update = update_bytes(stack, s, stage);
+    need->update = update_bytes(stack, s, kept);
     const bool tensors = stack->gathers_tensors && s->sharding == RK_SHARD_ALL;
     const double layer =
         tensors ? stage->matrix_params : stage->layer_dense_params + stage->layer_expert_params;
@@ -605,7 +612,7 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     }
     if (s->sharding == RK_SHARD_ALL) {
         /* parameters in use: of the layer or matrix at hand and the next, or of the head */
-        const double live = rk_min(stack->live_params, stage->dense_params + stage->expert_params);
+        const double live = rk_min(stack->live_params, kept->whole);
         const double at_hand = tensors ? 2 : stack->keeps_root ? 1 : layers_at_hand(stage);
         need->layer += rk_max(at_hand * rk_gathered_bytes(s, layer, low), live * s->states.gather);
         /* tensor by tensor, the head is read for the gradients of its inputs before its own */
@@ -674,9 +681,8 @@ static void fill_host(const rk_strategy *s, const rk_stage *stage, const struct 
  */
 static void add_ends(const rk_strategy *s, const struct kept *kept, rk_stage_need *need)
 {
-    const double each = s->adapts_ends && s->adapter_rank > 0 ? rk_activation_bytes(s) : 0;
     const bool sharded = s->sharding == RK_SHARD_ALL;
-    const double params = each * (sharded ? kept->outer_sharded : kept->outer);
+    const double params = rk_activation_bytes(s) * (sharded ? kept->outer_sharded : kept->outer);
     need->weights += params;
     need->gradients += params;
     need->shards += params;
@@ -697,29 +703,36 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
         .gradients = gradient_bytes(stack, s, stage, shards),
         .optimizer = s->offload_optimizer ? 0 : states,
         .fragmentation = stack->fragmentation,
-        .separate = stack->separate_blocks ? 1 : 0,
-        .stale = stack->stale_logits * stage->head_saved,
         .stage_fragmentation = s->pp > 1 ? stack->stage_fragmentation : 0,
-        .context =
-            stack->context_bytes + (rk_strategy_ranks(s) > 1 ? stack->communicator_bytes : 0),
+        .context = stack->context_bytes,
     };
+    if (stack->communicator_bytes > 0 && rk_strategy_ranks(s) > 1) {
+        need.context += stack->communicator_bytes;
+    }
     if (stack->frees_gradients && rk_strategy_microbatches(s) == 1) {
         need.later = need.gradients;
     }
     fill_activations(&table->context, s, stage, &need);
-    fill_moments(table, s, stage, &need);
+    fill_moments(table, s, stage, &kept, &need);
     fill_host(s, stage, &kept, &need);
-    add_ends(s, &kept, &need);
+    if (stack->separate_blocks || stack->stale_logits > 0) {
+        const double least = rk_min(need.unsaved + need.layer, need.head);
+        need.cached =
+            (stack->separate_blocks ? least : 0) + stack->stale_logits * stage->head_saved;
+    }
+    if (s->adapts_ends && s->adapter_rank > 0) {
+        add_ends(s, &kept, &need);
+    }
     return need;
 }
 
 /* What the allocator holds besides tensors: cached blocks that nothing fits into. */
-static void add_fragments(const rk_stage_need *need, double apart, rk_stage_memory *m)
+static void add_fragments(const rk_stage_need *need, rk_stage_memory *m)
 {
     const double of_stages = need->stage_fragmentation;
     const double all = need->fragmentation * m->allocated;
-    m->part[RK_MEM_FRAGMENTATION] = all + of_stages * m->part[RK_MEM_ACTIVATIONS] + apart;
-    m->late = m->late * (1 + of_stages) + all + apart;
+    m->part[RK_MEM_FRAGMENTATION] = all + of_stages * m->part[RK_MEM_ACTIVATIONS] + need->cached;
+    m->late = m->late * (1 + of_stages) + all + need->cached;
 }
 
 rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
@@ -729,8 +742,10 @@ rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
     const double activations = kept * need->saved + need->ahead + in_flight * need->ends;
     const double layer = need->unsaved + need->layer;
     const double first = activations + rk_max(layer, need->head); /* the backward pass begins */
-    const double ends = rk_max(need->last, need->later > 0 ? layer : 0) + need->later;
-    const double update = need->update + need->later;
+    double last = rk_max(need->update, need->last);               /* and ends; or the update */
+    if (need->later > 0) {
+        last = rk_max(last, layer);
+    }
     rk_stage_memory m = {
         .part =
             {
@@ -742,10 +757,11 @@ rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
             },
     };
     /* The peak is the worst of four moments, also when what is late is given back. */
-    m.late = rk_min(kept * need->late + need->ahead, rk_max(first - rk_max(update, ends), 0));
-    if (rk_max(update, ends) > first) {
+    const double worst = last + need->later;
+    m.late = rk_min(kept * need->late + need->ahead, rk_max(first - worst, 0));
+    if (worst > first) {
         m.part[RK_MEM_ACTIVATIONS] = 0;
-        m.part[RK_MEM_TRANSIENT] += rk_max(update, ends) - need->later;
+        m.part[RK_MEM_TRANSIENT] += last;
     } else if (need->head > layer) {
         m.part[RK_MEM_GRADIENTS] -= need->later;
         m.part[RK_MEM_LOGITS] = need->head;
@@ -757,7 +773,7 @@ rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
     for (int i = 0; i < RK_MEM_FRAGMENTATION; i++) {
         m.allocated += m.part[i];
     }
-    add_fragments(need, need->separate * rk_min(layer, need->head) + need->stale, &m);
+    add_fragments(need, &m);
     m.part[RK_MEM_CONTEXT] = need->context;
     m.reserved = m.allocated + m.part[RK_MEM_FRAGMENTATION];
     m.total = m.reserved + m.part[RK_MEM_CONTEXT];

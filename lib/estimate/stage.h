@@ -148,8 +148,7 @@ typedef struct rk_stage_need {
     double last;                /* gradients of the embedding that are used at once */
     double update;              /* temporaries of the optimizer, after all activations are gone */
     double fragmentation;       /* share of what is allocated */
-    double separate;            /* share of blocks that serve one moment alone */
-    double stale;               /* cached logits of other lengths */
+    double cached;              /* blocks that serve no other moment, and logits of other lengths */
     double stage_fragmentation; /* share of activations, besides */
     double context;
     double host, host_saved; /* in host memory: always, and of a microbatch in flight */

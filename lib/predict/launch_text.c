@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was read of a launch, for people. */
-#include "predict/answer.h"
 #include "launch/launch.h"
+#include "predict/answer.h"
 
 #include <string.h>
 

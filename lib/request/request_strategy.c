@@ -51,7 +51,8 @@ static void freeze(const rk_request *r, const rk_framework_traits *f, const rk_m
 {
     const unsigned both = RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN;
     if (r->lora_rank > 0) {
-        s->states.weight = f->frozen_bytes > 0 ? f->frozen_bytes : s->states.weight;
+        s->states.weight =
+            f->frozen_bytes > 0 && r->weights < 0 ? f->frozen_bytes : s->states.weight;
         s->adapter_bytes = f->adapter_bytes;
         rk_strategy_freeze(model, r->lora_rank, r->lora_modules ? r->lora_modules : both, s);
     }

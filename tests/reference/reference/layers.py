@@ -26,7 +26,8 @@ def add_norms(x, layer):
         x.repeat(before)
     x.stream("memory-bound ops", *[stack.dropout_bytes * c.width * c.H] * 2)
     x.save(c.element * c.H)
-    projected = min(norms / 2, norms - 1) if x.projects_again else 0
+    alone = layer.mixer != "parallel"  # beside attention, a recurrence projects too
+    projected = min(norms / 2, norms - 1) if x.projects_again and alone else 0
     x.save(projected * c.element * c.H, True)
     x.save((norms - 1 - projected) * c.element * c.H, c.recomputes("operators"))
     tokens = max(stack.gathered_share * c.T, c.T_s) if stack.keeps_gathered else c.T_s
