@@ -33,21 +33,21 @@ static void write_gains(FILE *to, const rk_estimate_answer *e, const rk_answer *
 {
     const rk_estimate *now = &answer->estimate;
     const rk_time_unit unit = rk_time_unit_of(now->step);
-    char step[RK_TIME_TITLE_SIZE], words[RK_FIT_CHANGE_TEXT], flags[RK_FLAG_CHANGE_TEXT];
-    if (e->gains.count == 0) {
+    char step[RK_TIME_TITLE_SIZE], words[RK_FIT_CHANGE_TEXT];
+    if (e->gains.changes.count == 0) {
         (void)fputs("No single change makes the step faster or leaner.\n", to);
         return;
     }
     (void)fprintf(to, "%-43s%10s%8s%9s%9s\n", "single change", rk_time_title("step", unit, step),
                   "%", "GiB", "GiB");
-    for (size_t i = 0; i < e->gains.count; i++) {
-        const rk_fit_change *change = &e->gains.items[i];
+    for (size_t i = 0; i < e->gains.changes.count; i++) {
+        const rk_fit_change *change = &e->gains.changes.items[i];
         const rk_estimate *then = &change->estimate;
         (void)fprintf(to, "%-43.43s%10.3f%+8.1f%9.1f%+9.1f\n",
                       rk_fit_change_text(&answer->strategy, change, words),
                       then->step / unit.seconds, 100 * (then->step / now->step - 1),
                       then->memory.total / GIB, (then->memory.total - now->memory.total) / GIB);
-        (void)rk_flag_change_text(&e->plan.setting, &answer->strategy, change, flags);
+        const char *flags = e->gains.flags[i];
         if (strcmp(flags, words) != 0) {
             (void)fprintf(to, "    %s\n", flags);
         }
@@ -101,14 +101,13 @@ static void write_gains_json(rk_json_writer *writer, const rk_estimate_answer *e
                              const rk_answer *answer)
 {
     rk_json_open_member(writer, "changes", "[");
-    for (size_t i = 0; i < e->gains.count; i++) {
-        const rk_fit_change *change = &e->gains.items[i];
-        char words[RK_FIT_CHANGE_TEXT], flags[RK_FLAG_CHANGE_TEXT];
+    for (size_t i = 0; i < e->gains.changes.count; i++) {
+        const rk_fit_change *change = &e->gains.changes.items[i];
+        char words[RK_FIT_CHANGE_TEXT];
         rk_json_item(writer);
         rk_json_open(writer, "{");
         rk_json_string(writer, "change", rk_fit_change_text(&answer->strategy, change, words));
-        rk_json_string(writer, "flags",
-                       rk_flag_change_text(&e->plan.setting, &answer->strategy, change, flags));
+        rk_json_string(writer, "flags", e->gains.flags[i]);
         rk_json_real(writer, "step_s", change->estimate.step);
         rk_json_real(writer, "saved_s", answer->estimate.step - change->estimate.step);
         rk_json_real(writer, "memory_total_bytes", change->estimate.memory.total);

@@ -13,7 +13,7 @@ typedef struct rk_estimate_answer {
     const rk_inputs *inputs;
     rk_plan plan;
     rk_sensitivities worth; /* filled when they are asked for */
-    rk_fit_changes gains;   /* likewise */
+    rk_gains gains;         /* likewise */
     rk_operators operators; /* likewise */
 } rk_estimate_answer;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A change of a strategy as the difference of two launch files. */
+#include "base/error.h"
 #include "framework/launch_file.h"
 #include "report/gains.h"
 
@@ -40,9 +41,11 @@ static rk_launch_writer *find_writer(rk_framework framework)
     return NULL;
 }
 
-static bool write_file(const rk_setting *setting, const rk_strategy *strategy, launch_text *file)
+/* Leaves the file empty where the framework has no writer, or it refuses the strategy. */
+static rk_status write_file(const rk_setting *setting, const rk_strategy *strategy,
+                            launch_text *file, rk_error *err)
 {
-    rk_error ignored; /* what the writer refuses is said in other words */
+    rk_error refusal; /* what the writer refuses is said in other words */
     rk_out *out = NULL;
     rk_launch_notes notes = {.count = 0};
     const rk_launch_file launch = {.model = setting->model,
@@ -52,11 +55,20 @@ static bool write_file(const rk_setting *setting, const rk_strategy *strategy, l
                                    .title = "",
                                    .notes = &notes};
     rk_launch_writer *write = find_writer(setting->framework);
-    if (!write || rk_out_open_writer(append, file, &out, &ignored)) {
-        return false;
+    rk_status status = write ? rk_out_open_writer(append, file, &out, err) : RK_OK;
+    if (!write || status) {
+        return status;
     }
-    const rk_status status = write(&launch, out, &ignored);
-    return rk_out_close(out, &ignored) == RK_OK && !status && !file->failed && file->start;
+    const rk_status written = write(&launch, out, &refusal);
+    status = rk_out_close(out, err);
+    if (file->failed || written == RK_ERR_MEMORY) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the flags of a change");
+    }
+    if (written) {
+        free(file->start);
+        *file = (launch_text){.start = NULL};
+    }
+    return status;
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -135,20 +147,23 @@ static void compare(const launch_text *from, const launch_text *to, words *w)
     }
 }
 
-const char *rk_flag_change_text(const rk_setting *setting, const rk_strategy *from,
-                                const rk_fit_change *change, char out[RK_FLAG_CHANGE_TEXT])
+rk_status rk_flag_change_text(const rk_setting *setting, const rk_strategy *from,
+                              const rk_fit_change *change, char out[RK_FLAG_CHANGE_TEXT],
+                              rk_error *err)
 {
-    launch_text before = {NULL}, after = {NULL};
+    launch_text before = {.start = NULL}, after = {.start = NULL};
     words w = {.out = out};
     out[0] = '\0';
-    if (write_file(setting, from, &before) && write_file(setting, &change->strategy, &after)) {
+    rk_status status = write_file(setting, from, &before, err);
+    status = status ? status : write_file(setting, &change->strategy, &after, err);
+    if (!status && before.start && after.start) {
         compare(&before, &after, &w);
     }
-    if (w.used == 0) {
+    if (!status && w.used == 0) {
         char text[RK_FIT_CHANGE_TEXT];
         (void)snprintf(out, RK_FLAG_CHANGE_TEXT, "%s", rk_fit_change_text(from, change, text));
     }
     free(before.start);
     free(after.start);
-    return out;
+    return status;
 }

@@ -127,7 +127,7 @@ static void sort(rk_fit_changes *changes, double cost(const rk_estimate *))
 }
 
 rk_status rk_find_gains(const rk_setting *setting, const rk_strategy *from, const rk_estimate *now,
-                        rk_fit_changes *gains, rk_error *err)
+                        rk_gains *gains, rk_error *err)
 {
     rk_setting keeping = *setting;
     struct walk w = {.setting = &keeping, .from = from, .now = now, .err = err};
@@ -138,9 +138,13 @@ rk_status rk_find_gains(const rk_setting *setting, const rk_strategy *from, cons
     rk_makespans_store_free(keeping.makespans);
     sort(&w.faster, step_of);
     sort(&w.leaner, memory_of);
-    *gains = w.faster;
-    for (size_t i = 0; i < w.leaner.count && gains->count < RK_FIT_CHANGE_MAX; i++) {
-        gains->items[gains->count++] = w.leaner.items[i];
+    rk_fit_changes *all = &gains->changes;
+    *all = w.faster;
+    for (size_t i = 0; i < w.leaner.count && all->count < RK_FIT_CHANGE_MAX; i++) {
+        all->items[all->count++] = w.leaner.items[i];
+    }
+    for (size_t i = 0; i < all->count && !w.status; i++) {
+        w.status = rk_flag_change_text(setting, from, &all->items[i], gains->flags[i], err);
     }
     return w.status;
 }

@@ -12,6 +12,14 @@
 /* A change that saves memory may cost so much of the step. */
 #define RK_GAIN_MOST_COST 0.15
 
+#define RK_FLAG_CHANGE_TEXT 512
+
+/* Changes with the flags that make them. */
+typedef struct rk_gains {
+    rk_fit_changes changes;
+    char flags[RK_FIT_CHANGE_MAX][RK_FLAG_CHANGE_TEXT];
+} rk_gains;
+
 /*
  * Finds what one change of a legal strategy gains: of each kind of change the fastest that fits and
  * is faster than `now`, best first; then of each kind that saves memory the one that saves most, if
@@ -19,16 +27,16 @@
  * parallelism, schedule, CUDA graphs and fused attention.
  */
 rk_status rk_find_gains(const rk_setting *setting, const rk_strategy *from, const rk_estimate *now,
-                        rk_fit_changes *gains, rk_error *err);
+                        rk_gains *gains, rk_error *err);
 
 /*
  * The flags that a launch file of the framework (--emit) has more, less or otherwise with `to` than
  * with `from`: "--recompute-granularity selective, without --use-distributed-optimizer".  Where the
- * framework has no writer, or it refuses one of them, the words of rk_fit_change_text.  Returns
- * `out`, which is cut where it is too small.
+ * framework has no writer, or it refuses one of them, the words of rk_fit_change_text.  `out` is
+ * cut where it is too small.
  */
-#define RK_FLAG_CHANGE_TEXT 512
-const char *rk_flag_change_text(const rk_setting *setting, const rk_strategy *from,
-                                const rk_fit_change *change, char out[RK_FLAG_CHANGE_TEXT]);
+rk_status rk_flag_change_text(const rk_setting *setting, const rk_strategy *from,
+                              const rk_fit_change *change, char out[RK_FLAG_CHANGE_TEXT],
+                              rk_error *err);
 
 #endif

@@ -36,8 +36,8 @@ LINES = [
 
 
 def ask(program, line):
-    done = subprocess.run([program, "estimate", "64xh100", *line, "--changes", "--json"],
-                          capture_output=True, text=True)
+    done = subprocess.run([program, "estimate", "64xh100", "--from", "-", "--json"],
+                          input=" ".join(line), capture_output=True, text=True)
     if done.returncode > 1:
         sys.exit(f"{' '.join(line)}: {done.stderr}")
     return json.loads(done.stdout)
