@@ -242,10 +242,27 @@ struct rk_launch_reader {
     X(ms_swift)                                                                                    \
     X(deepspeed_json)                                                                              \
     X(deepspeed_examples)                                                                          \
-    X(hf_trainer) X(accelerate) X(llm_foundry) X(maxtext) X(nanotron) X(olmo_core)                 \
-        X(primus_torchtitan) X(torchtitan) X(torchtune) X(gpt_neox) X(megatron_bridge) X(nemo1)    \
-            X(nemo2) X(primus) X(megatron_deepspeed) X(mindspeed_llm) X(mindspeed)                 \
-                X(pai_megatron_patch) X(slime) X(ms_swift_megatron) X(verl)
+    X(hf_trainer)                                                                                  \
+    X(accelerate)                                                                                  \
+    X(llm_foundry)                                                                                 \
+    X(maxtext)                                                                                     \
+    X(nanotron)                                                                                    \
+    X(olmo_core)                                                                                   \
+    X(primus_torchtitan)                                                                           \
+    X(torchtitan)                                                                                  \
+    X(torchtune)                                                                                   \
+    X(gpt_neox)                                                                                    \
+    X(megatron_bridge)                                                                             \
+    X(nemo1)                                                                                       \
+    X(nemo2)                                                                                       \
+    X(primus)                                                                                      \
+    X(megatron_deepspeed)                                                                          \
+    X(mindspeed_llm)                                                                               \
+    X(mindspeed)                                                                                   \
+    X(pai_megatron_patch)                                                                          \
+    X(slime)                                                                                       \
+    X(ms_swift_megatron)                                                                           \
+    X(verl)
 
 #define RK_LAUNCH_READER_DECLARE(name) extern const rk_launch_reader rk_launch_reader_##name;
 RK_LAUNCH_READER_LIST(RK_LAUNCH_READER_DECLARE)

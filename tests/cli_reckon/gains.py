@@ -15,12 +15,12 @@ import sys
 MODEL = """pretrain_gpt.py --num-layers 80 --hidden-size 8192 --ffn-hidden-size 28672
     --num-attention-heads 64 --group-query-attention --num-query-groups 8 --swiglu
     --seq-length 4096 --max-position-embeddings 4096 --position-embedding-type rope
-    --untie-embeddings-and-output-weights --vocab-size 128256 --disable-bias-linear
+    --untie-embeddings-and-output-weights --vocab-size 131072 --disable-bias-linear
     --normalization RMSNorm --micro-batch-size 1 --global-batch-size 512 --bf16""".split()
 EXPERTS = """pretrain_gpt.py --num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336
     --num-attention-heads 32 --group-query-attention --num-query-groups 8 --swiglu
     --seq-length 4096 --max-position-embeddings 4096 --position-embedding-type rope
-    --untie-embeddings-and-output-weights --vocab-size 32000 --disable-bias-linear
+    --untie-embeddings-and-output-weights --vocab-size 32768 --disable-bias-linear
     --normalization RMSNorm --micro-batch-size 1 --global-batch-size 256 --bf16
     --num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 14336 --moe-grouped-gemm""".split()
 LINES = [
