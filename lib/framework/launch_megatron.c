@@ -76,9 +76,18 @@ static void write_moments(rk_out *out, const rk_strategy *s)
     rk_megatron_flag_if(out, s->offload_optimizer, "optimizer-cpu-offload");
 }
 
-static void write_sharding(rk_out *out, const rk_strategy *s)
+/* Whether ranks share gradients: those of all layers, or those of experts that fewer ranks hold. */
+static bool reduces_gradients(const rk_launch_file *launch)
 {
-    const bool reduces = s->dp * s->cp > 1;
+    const rk_strategy *s = launch->strategy;
+    return s->dp * s->cp > 1 ||
+           (rk_model_has_experts(launch->model) && s->tp * s->cp * s->dp > s->ep * s->etp);
+}
+
+static void write_sharding(rk_out *out, const rk_launch_file *launch)
+{
+    const rk_strategy *s = launch->strategy;
+    const bool reduces = reduces_gradients(launch);
     rk_megatron_flag_if(out,
                         s->sharding == RK_SHARD_OPTIMIZER && !rk_optimizer_of(s)->deals_matrices,
                         "use-distributed-optimizer");
@@ -111,7 +120,7 @@ static void write_parallel(rk_out *out, const rk_launch_file *launch)
     write_pipeline(out, launch);
     rk_megatron_flag_if(out, s->order == RK_ORDER_PIPELINE_DATA, "use-tp-pp-dp-mapping");
     rk_megatron_flag_if(out, s->tp > 1 && s->tp_overlap, "tp-comm-overlap");
-    write_sharding(out, s);
+    write_sharding(out, launch);
 }
 
 /* ---- precision, memory, graphs -------------------------------------------------------------- */
@@ -169,16 +178,6 @@ static void write_recompute(rk_out *out, const rk_strategy *s)
     }
 }
 
-static bool has_experts(const rk_model *model)
-{
-    for (int i = 0; i < model->type_count; i++) {
-        if (rk_layer_is_moe(&model->types[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Graphs hold no routed experts: how many tokens these get is known on the device only. */
 static void write_graphs(rk_out *out, const rk_launch_file *launch)
 {
@@ -188,7 +187,7 @@ static void write_graphs(rk_out *out, const rk_launch_file *launch)
         rk_megatron_flag(out, "no-check-for-nan-in-loss-and-grad");
     } else if (s->graph_capture) {
         rk_megatron_text(out, "cuda-graph-impl", "transformer_engine");
-        if (has_experts(launch->model)) {
+        if (rk_model_has_experts(launch->model)) {
             const bool again =
                 s->recompute == RK_REC_SELECTIVE && (s->recompute_modules & RK_MODULE_MOE) != 0;
             const bool hybrid = rk_megatron_is_hybrid(launch->model);

@@ -381,6 +381,23 @@ static void write_experts(rk_out *out, const rk_launch_file *launch, const rk_mo
     rk_megatron_flag_if(out, s->moe_overlap, "overlap-moe-expert-parallel-comm");
 }
 
+/*
+ * Megatron-LM pads the vocabulary to a multiple of 128 for each rank of TP. One that ranks share
+ * evenly, as a checkpoint of the model has it, is kept as it is.
+ */
+static void write_vocabulary(rk_out *out, const rk_launch_file *launch)
+{
+    const int64_t vocab = launch->model->vocab, tp = launch->strategy->tp;
+    int64_t divisor = 128;
+    rk_megatron_count(out, "vocab-size", vocab);
+    while (divisor > 1 && vocab % (divisor * tp) != 0) {
+        divisor /= 2;
+    }
+    if (divisor < 128 && vocab % tp == 0) {
+        rk_megatron_count(out, "make-vocab-size-divisible-by", divisor);
+    }
+}
+
 void rk_megatron_write_model(rk_out *out, const rk_launch_file *launch)
 {
     const rk_model *m = launch->model;
@@ -399,7 +416,7 @@ void rk_megatron_write_model(rk_out *out, const rk_launch_file *launch)
     }
     write_activation(out, m);
     rk_megatron_flag_if(out, !m->tied, "untie-embeddings-and-output-weights");
-    rk_megatron_count(out, "vocab-size", m->vocab);
+    write_vocabulary(out, launch);
     if (m->mtp_layers > 0) {
         rk_megatron_count(out, "mtp-num-layers", m->mtp_layers);
     }

@@ -110,9 +110,12 @@ static bool has_line(const launch_text *file, const char *wanted, size_t length)
     return false;
 }
 
+/* Flags of the strategy; how the vocabulary is padded is the framework's own arithmetic. */
 static bool is_flag(const char *line, size_t length)
 {
-    return length > 0 && line[0] != '#' && line[0] != '[' && (line[0] == '-' || strchr(line, '='));
+    static const char padding[] = "--make-vocab-size-divisible-by";
+    return length > 0 && strncmp(line, padding, sizeof(padding) - 1) != 0 && line[0] != '#' &&
+           line[0] != '[' && (line[0] == '-' || strchr(line, '='));
 }
 
 typedef struct words {

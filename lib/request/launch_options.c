@@ -399,12 +399,15 @@ static bool is_split(const taking *t, const char *degree)
 
 static rk_status set_degrees(const taking *t, rk_error *err)
 {
+    bool replaced[COUNT(same)]; /* by options of the person, before the launch's own are set */
     rk_status status = RK_OK;
+    for (size_t i = 0; i < COUNT(same); i++) {
+        replaced[i] = is_any_given(t, same[i].unless, COUNT(same[i].unless));
+    }
     for (size_t i = 0; i < COUNT(same) && !status; i++) {
         const char *value = fact(t, same[i].field);
         const bool off = value && strcmp(value, "false") == 0;
-        if (value && !off && (!same[i].needs || is_split(t, same[i].needs)) &&
-            !is_any_given(t, same[i].unless, COUNT(same[i].unless))) {
+        if (value && !off && !replaced[i] && (!same[i].needs || is_split(t, same[i].needs))) {
             value = strcmp(same[i].field, "cp_kind") == 0 ? cp_kind_of(value) : value;
             status = set(t, same[i].option, value, same[i].field, err);
         }
