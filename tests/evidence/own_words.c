@@ -164,10 +164,8 @@ static void test_unknown_software(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_words),
-        cmocka_unit_test(test_spellings),
-        cmocka_unit_test(test_megatron_sharding),
-        cmocka_unit_test(test_words_of_precision),
+        cmocka_unit_test(test_own_words),         cmocka_unit_test(test_spellings),
+        cmocka_unit_test(test_megatron_sharding), cmocka_unit_test(test_words_of_precision),
         cmocka_unit_test(test_unknown_software),
     };
     return cmocka_run_group_tests(tests, load_sources, clear_sources);
