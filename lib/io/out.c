@@ -168,13 +168,13 @@ static void write_plain(rk_out *out, const char *text, size_t size)
 
 void rk_out_write(rk_out *out, const char *text, size_t size)
 {
-    const char *end = text + size;
-    for (const char *found; out->tail && (found = memchr(text, '<', (size_t)(end - text)));) {
+    for (const char *found; out->tail && size > 0 && (found = memchr(text, '<', size));) {
         write_plain(out, text, (size_t)(found - text));
         write_plain(out, "\\u003c", strlen("\\u003c"));
+        size -= (size_t)(found + 1 - text);
         text = found + 1;
     }
-    write_plain(out, text, (size_t)(end - text));
+    write_plain(out, text, size);
 }
 
 bool rk_out_is_page(const rk_out *out)

@@ -154,7 +154,7 @@ rk_status rk_plan_find(rk_job *job, const rk_request *request, const rk_inputs *
 
 const rk_answer *rk_plan_best(const rk_plan *plan)
 {
-    return plan->answer_count > 0 ? &plan->answers[0] : NULL;
+    return plan->answer_count > 0 ? plan->answers : NULL; /* NULL with another method, too */
 }
 
 rk_status rk_plan_remark(rk_plan *plan, rk_error *err)
