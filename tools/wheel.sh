@@ -11,7 +11,7 @@ folder=$(mkdir -p "$1" && cd "$1" && pwd)
 python=/usr/bin/python3
 library=${2:-}
 if [ -z "$library" ]; then
-    # The library looks for the others beside itself.
+    # The library looks for the others in its own folder.
     if [ ! -f "$folder/build/build.ninja" ]; then
         # shellcheck disable=SC2016
         meson setup -Dmpi=disabled -Dlto=true -Dc_link_args='-Wl,-rpath,$ORIGIN' "$folder/build" >/dev/null

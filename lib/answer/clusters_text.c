@@ -21,7 +21,7 @@ static const char *answer_of(const rk_clusters *c, int i, char out[64])
     return out[0] == ' ' ? out + 1 : out;
 }
 
-/* What the steps of all clusters follow from, where they are not predicted. */
+/* The step time or MFU that the request states instead of predicting it. */
 static void write_stated(FILE *to, const rk_run_question *question)
 {
     char step[RK_TIME_TEXT_SIZE];

@@ -13,7 +13,7 @@ static void write_design(rk_json_writer *writer, const rk_design_answer *d, cons
     rk_json_open_member(writer, "numbers", "{");
     for (int i = 0; i < d->prices.axis_count; i++) {
         const rk_price_axis *axis = &d->prices.axes[i];
-        if (strcmp(axis->key, "processors") != 0) {
+        if (!rk_price_axis_is_processors(axis)) {
             rk_json_real(writer, axis->key, axis->values[design->choice[i]]);
         }
     }
@@ -103,7 +103,7 @@ static size_t fill_row(const rk_design_answer *d, const rk_design *design, rk_va
     row[count++] = rk_value_int(design->processors);
     for (int i = 0; i < d->prices.axis_count; i++) {
         const rk_price_axis *axis = &d->prices.axes[i];
-        if (strcmp(axis->key, "processors") != 0) {
+        if (!rk_price_axis_is_processors(axis)) {
             row[count++] = rk_value_real(axis->values[design->choice[i]]);
         }
     }
@@ -125,7 +125,7 @@ void rk_design_write_cells(rk_csv_out *csv, const void *what)
     size_t count = BEFORE;
     memcpy(columns, before, sizeof(before));
     for (int i = 0; i < d->prices.axis_count; i++) {
-        if (strcmp(d->prices.axes[i].key, "processors") != 0) {
+        if (!rk_price_axis_is_processors(&d->prices.axes[i])) {
             columns[count++] = (rk_column){d->prices.axes[i].key, RK_VALUE_REAL};
         }
     }

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define FIXED_COLUMNS 5 /* of the table, besides the axes */
+#define FIXED_COLUMNS 5 /* of the table, in addition to the axes */
 
 /* A price with a letter for thousands, as people say it: "$ 81.2 M". */
 #define MONEY_SIZE (RK_NUMBER_TEXT_SIZE + 16)
@@ -78,7 +78,7 @@ static void write_cheapest(FILE *to, const rk_design_answer *d)
                   money(d, best->each, each));
     for (int i = 0; i < d->prices.axis_count; i++) {
         const rk_price_axis *axis = &d->prices.axes[i];
-        if (strcmp(axis->key, "processors") != 0) {
+        if (!rk_price_axis_is_processors(axis)) {
             (void)fprintf(to, "%s%s %.6g", separator, axis->key, axis->values[best->choice[i]]);
             separator = ", ";
         }
@@ -113,7 +113,7 @@ static void add_design(rk_table *table, const rk_design_answer *d, const rk_desi
     rk_table_cell(table, "%" PRId64, design->processors);
     for (int i = 0; i < d->prices.axis_count; i++) {
         const rk_price_axis *axis = &d->prices.axes[i];
-        if (strcmp(axis->key, "processors") != 0) {
+        if (!rk_price_axis_is_processors(axis)) {
             rk_table_cell(table, "%.6g", axis->values[design->choice[i]]);
         }
     }
@@ -139,7 +139,7 @@ static rk_status write_front(FILE *to, const rk_design_answer *d, rk_table_style
     (void)snprintf(efficiency, sizeof(efficiency), "%s, %%",
                    d->question.problem.method->efficiency_short);
     for (int i = 0; i < d->prices.axis_count; i++) {
-        if (strcmp(d->prices.axes[i].key, "processors") != 0) {
+        if (!rk_price_axis_is_processors(&d->prices.axes[i])) {
             columns[count++] = (rk_table_column){d->prices.axes[i].key, RK_ALIGN_RIGHT};
         }
     }

@@ -134,7 +134,7 @@ static void write_phases(rk_json_writer *writer, const rk_whole_run *run)
     rk_json_close(writer, "]");
 }
 
-/* The law of the tokens, and what others say. */
+/* The tokens by the chosen law, and by others. */
 static void write_target(rk_json_writer *writer, const rk_whole_run *run)
 {
     const rk_loss_target *target = &run->target;
@@ -158,7 +158,7 @@ static void write_target(rk_json_writer *writer, const rk_whole_run *run)
     rk_json_close(writer, "}");
 }
 
-/* What the hours and the energy are made of. */
+/* Inputs of the cost and the energy. */
 static void write_rates(rk_json_writer *writer, const rk_whole_run *run)
 {
     const rk_training *t = &run->training;

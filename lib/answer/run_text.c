@@ -266,7 +266,7 @@ static void write_price_source(FILE *to, const rk_whole_run *run)
     }
 }
 
-/* What the run costs besides time. */
+/* Accelerator-hours, cost and energy. */
 static void write_prices(FILE *to, const rk_whole_run *run)
 {
     const rk_training *t = &run->training;
@@ -280,7 +280,7 @@ static void write_prices(FILE *to, const rk_whole_run *run)
     if (t->price > 0) {
         (void)fprintf(to, " at %.4g: %s", t->price, rk_amount_text(r->cost, "", number));
         if (run->simulation.runs > 0 && run->simulated.total_s.p90 < HUGE_VAL) {
-            const double each = r->cost / r->total;
+            const double each = rk_whole_run_cost_rate(run);
             (void)fprintf(to, " (%s",
                           rk_amount_text(each * run->simulated.total_s.p10, "", number));
             (void)fprintf(to, " to %s)",

@@ -9,6 +9,7 @@
 #include "job/output_form.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { PICTURE_MAX = 100000 }; /* most operations in a picture: more would be too small to see */
 
@@ -190,7 +191,7 @@ static rk_status write_nothing(const rk_job *job, const rk_timeline_answer *draw
     const rk_request *request = drawn->request;
     if (form != FORM_TRACE) {
         rk_remark_no_file(job, form == FORM_PICTURE ? "picture" : "table",
-                          request->output ? "output" : "csv");
+                          strcmp(request->output, "-") != 0 ? "output" : "csv");
         return RK_OK;
     }
     rk_job_remark(job, "no strategy fits, so there is no trace; the JSON document says what is "

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A table of runs has no place for what is said of the tables that it is made of. */
+/* Remarks about the input tables, for which the CSV output has no columns. */
 static void remark_tables(const rk_job *job, const rk_validation *v)
 {
     for (size_t i = 0; i < v->table_count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the typed functions of include/reckon share. */
+/* Shared by the typed functions of include/reckon. */
 #ifndef RK_API_HANDLES_H
 #define RK_API_HANDLES_H
 

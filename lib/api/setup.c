@@ -199,7 +199,7 @@ rk_status rk_ask(const rk_setup *setup, rk_job *job, const char *options, rk_err
     return status ? status : rk_request_limit(request, &own.system, err);
 }
 
-/* What is made of options. */
+/* A strategy that is read from options. */
 struct reading {
     const rk_setup *setup;
     rk_strategy strategy;

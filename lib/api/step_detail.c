@@ -151,7 +151,7 @@ static const char *stream_of_part(rk_part part)
                                      : "compute";
 }
 
-/* What follows the pipeline, one after the other. */
+/* An event after the pipeline; these follow each other. */
 static rk_timeline_event event_after(const rk_timeline *timeline, int index)
 {
     double start = timeline->pipeline;

@@ -93,7 +93,7 @@ static rk_status list_rows(struct checking *c, rk_error *err)
     return RK_OK;
 }
 
-/* What is to be compared. */
+/* The tables to compare. */
 struct comparing {
     struct checking *checking;
     const rk_run_table *const *tables;

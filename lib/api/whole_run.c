@@ -112,7 +112,7 @@ static rk_status set_options(const rk_run_request *request, rk_job *job, rk_erro
                                                 : status;
 }
 
-/* What was asked of a run. */
+/* A question about a run. */
 struct asking {
     rk_run_outcome *outcome;
     const rk_strategy *strategy; /* NULL: the options hold a space */
@@ -195,7 +195,7 @@ void rk_run_outcome_free(rk_run_outcome *run)
     }
 }
 
-/* ---- what was found -------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static rk_spread scaled(const rk_spread *spread, double factor)
 {

@@ -64,7 +64,7 @@ static rk_status find_number(struct grid *g, int axis_index, const rk_number *al
     for (size_t i = 0; i < count; i++) {
         names[i] = all[i].key;
     }
-    names[count] = "processors";
+    names[count] = RK_PROCESSORS_KEY;
     while (n <= count && strcmp(names[n], axis->key) != 0) {
         n++;
     }

@@ -73,7 +73,7 @@ static rk_status search(rk_job *job, rk_design_answer *d, rk_error *err)
 static rk_status settle_processors(const rk_prices *prices, const char *name,
                                    const rk_method *method, void *request, rk_error *err)
 {
-    const rk_price_axis *axis = find_axis(prices, "processors");
+    const rk_price_axis *axis = find_axis(prices, RK_PROCESSORS_KEY);
     int64_t *given = method->requested_accelerators(request);
     if (axis && *given > 0) {
         return rk_fail(err, RK_ERR_INVALID,

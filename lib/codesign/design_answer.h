@@ -7,7 +7,7 @@
 #include "method/question.h"
 #include "report/describe.h"
 
-/* What a machine must achieve; 0: no such target. */
+/* Targets for a machine; 0: no such target. */
 typedef struct rk_design_target {
     const char *prices; /* of which document */
     double step, tokens_per_second, days, tokens;

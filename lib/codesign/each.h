@@ -11,7 +11,7 @@ typedef rk_status rk_each_search(void *context, uint64_t index, rk_bounded_count
 
 /*
  * Runs search(context, index) for index = 0 .. count-1.  Threads and progress (in searches) are
- * those of `control`.  *counts gets the sum.  The error is that of the first search that fails.
+ * those of `control`.  *counts gets the sum.  The error comes from the first search that fails.
  */
 rk_status rk_search_each(uint64_t count, rk_each_search *search, void *context,
                          const rk_search_control *control, rk_bounded_counts *counts,

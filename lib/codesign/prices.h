@@ -5,16 +5,28 @@
 
 #include "reckon/reckon.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 #define RK_PRICE_AXES_MAX   12
 #define RK_PRICE_VALUES_MAX 64
 
+/* The key of the axis of the number of processors. */
+#define RK_PROCESSORS_KEY "processors"
+
 /* A number of the machine with the values that are on offer. */
 typedef struct rk_price_axis {
-    char key[32]; /* "processors", or the key of a number (numbers.h) */
+    char key[32]; /* RK_PROCESSORS_KEY, or the key of a number (numbers.h) */
     int count;
     double values[RK_PRICE_VALUES_MAX];
     double prices[RK_PRICE_VALUES_MAX]; /* of one processor with that value; of processors 0 */
 } rk_price_axis;
+
+/* Whether an axis varies the number of processors, rather than a number of the system. */
+static inline bool rk_price_axis_is_processors(const rk_price_axis *axis)
+{
+    return strcmp(axis->key, RK_PROCESSORS_KEY) == 0;
+}
 
 typedef struct rk_prices {
     char name[64];

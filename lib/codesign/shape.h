@@ -13,7 +13,7 @@
 /* The shapes to try.  hidden = heads * head size, feedforward = ratio * hidden. */
 typedef struct rk_shape_space {
     double parameters, tolerance;     /* relative: 0.02 for 2 % */
-    double feedforward_ratio;         /* to the hidden size; 0: that of the model */
+    double feedforward_ratio;         /* to the hidden size; 0: as in the model */
     int64_t head_multiple;            /* heads are multiples of it */
     double aspect_min, aspect_max;    /* of hidden over blocks */
     int block_count, head_size_count; /* block_count 0: all that the aspect ratio allows */

@@ -13,7 +13,7 @@
 #include "collective/operation.h"
 #include "collective/topology.h"
 
-/* What is asked of an algorithm. */
+/* The input of an algorithm. */
 typedef struct rk_collective_job {
     rk_collective op;
     int32_t ranks;  /* 2 or more */

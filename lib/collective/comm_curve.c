@@ -82,7 +82,7 @@ static rk_comm_curve curve_at(const double at[CONSTANTS])
     return (rk_comm_curve){exp(at[0]), exp(at[1]), exp(at[2])};
 }
 
-/* What a small row weighs, so that small and large rows weigh the same together. */
+/* The weight of a small row, so that small and large rows weigh the same together. */
 static double weight_of_small(const rk_comm_row *rows, const bool *use, size_t count)
 {
     double small = 0, large = 0;

@@ -137,7 +137,7 @@ static int leaf_route(const rk_topology *w, int32_t source, int32_t target,
 }
 
 /*
- * A message to another rail first goes to the rank of its own server that stands on that rail
+ * A message to another rail first goes to the rank of its own server on that rail
  * (NCCL: PXN), so that it never changes rails on the way.
  */
 static int rail_route(const rk_topology *w, int32_t source, int32_t target,

@@ -34,9 +34,8 @@ typedef struct rk_topology {
     bool local_mesh; /* servers: a link per pair inside, otherwise a switch */
     double local_bandwidth, local_latency; /* inside a server */
 
-    double
-        oversubscription; /* fat tree and rails: NIC bandwidth of a leaf over that of its uplinks */
-    int32_t leaf_servers; /* rails: servers that share the leaf switch of a rail */
+    double oversubscription; /* fat tree, rails: bandwidth of a leaf's NICs over its uplinks */
+    int32_t leaf_servers;    /* rails: servers that share the leaf switch of a rail */
 
     double global_bandwidth, global_latency; /* dragonfly: of all links between two groups */
 } rk_topology;
@@ -60,7 +59,7 @@ rk_topology_link rk_topology_link_at(const rk_topology *topology, int64_t link);
 
 #define RK_LINK_NAME_SIZE 64
 
-/* What a link is, in words: "port of 3, out"; returns `text`. */
+/* A link in words: "port of 3, out"; returns `text`. */
 const char *rk_topology_link_name(const rk_topology *topology, int64_t link,
                                   char text[RK_LINK_NAME_SIZE]);
 

@@ -12,7 +12,7 @@
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-/* What a set of rows has in common. */
+/* Facts that a set of rows shares. */
 typedef struct origin {
     const char *system, *machine;
     rk_comm_links links;

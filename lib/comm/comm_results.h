@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs print that measure collectives: nccl-tests, rccl-tests, hccl_test, and tables. */
+/* Output of programs that measure collectives: nccl-tests, rccl-tests, hccl_test, and tables. */
 #ifndef RK_COMM_RESULTS_H
 #define RK_COMM_RESULTS_H
 
@@ -31,7 +31,7 @@ typedef struct rk_comm_results {
     rk_comm_set *sets; /* owned; by machine and collective in the order of the file */
 } rk_comm_results;
 
-/* What a log does not say. */
+/* Facts that a log lacks. */
 typedef struct rk_comm_hint {
     bool has_op;
     rk_collective op;

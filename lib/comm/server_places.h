@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameter servers on the machines of a group, in several arrangements, beside its all-reduce. */
+/* Parameter servers on the machines of a group, in several arrangements, and its all-reduce. */
 #ifndef RK_COMM_SERVER_PLACES_H
 #define RK_COMM_SERVER_PLACES_H
 
@@ -16,7 +16,7 @@ typedef struct rk_server_place {
 
 rk_server_place rk_server_place_of(const rk_system *system, const rk_group *group);
 
-/* What is asked of them. */
+/* The conditions of a comparison of arrangements. */
 typedef struct rk_server_question {
     double extra;     /* machines that only serve */
     double compute_s; /* of a step without communication; 0: not given */

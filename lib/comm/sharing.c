@@ -34,12 +34,11 @@ static double least_bytes(const rk_group *group, int tier, rk_collective op, dou
 /* A message crosses the outermost tier that the group spans, and no other. */
 static bool is_crossed(const rk_group *group, int tiers, int tier, rk_collective op)
 {
-    const int64_t below = tier > 0 ? group->within[tier - 1] : 1;
     bool further = false;
     for (int i = tier + 1; i < tiers; i++) {
         further = further || group->within[i] > group->within[tier];
     }
-    return group->within[tier] > below && !(op == RK_COLL_SEND && further);
+    return rk_group_spans(group, tier) && !(op == RK_COLL_SEND && further);
 }
 
 static void fill_whole(const rk_collective_query *q, rk_comm_flow *flow)
@@ -76,13 +75,13 @@ rk_comm_flow rk_comm_flow_of(const rk_collective_query *query, const char *name,
 
 /* ---- two of them --------------------------------------------------------------------------- */
 
-/* What one gets of a tier of which it wants `own` and the other `other`. */
+/* The share of a tier that one gets when it wants `own` and the other `other`. */
 static double granted(double own, double other)
 {
     return own + other <= 1 ? own : own <= 0.5 ? own : rk_max(1 - other, 0.5);
 }
 
-/* The pace of a collective, 1 when it is alone, beside another that works at `other_pace`. */
+/* The pace of a collective, 1 when it is alone, next to another at `other_pace`. */
 static double pace_beside(const rk_comm_flow *own, const rk_comm_flow *other, double other_pace,
                           int tiers)
 {

@@ -96,7 +96,7 @@
         .value = "FILE", .help = "write to a file instead of standard output"                      \
     }
 
-/* What they list last. */
+/* Options at the end of their lists. */
 #define RK_OPTIONS_OF_CALCULON                                                                     \
     RK_OPTION_DATATYPE, RK_OPTION_FUSED, RK_OPTION_NO_TP_OVERLAP, RK_OPTION_NO_DP_OVERLAP,         \
         RK_OPTION_THREADS, RK_OPTION_JSON, RK_OPTION_CSV, RK_OPTION_OUTPUT

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `calculon llm-validation`: the published measurements of sequence parallelism and selective
- * recomputation (Korthikanti et al., arXiv 2205.05198) beside what the model computes.
+ * recomputation (Korthikanti et al., arXiv 2205.05198) next to the values of the model.
  */
 #include "command/calculon.h"
 

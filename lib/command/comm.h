@@ -27,7 +27,7 @@ rk_status rk_comm_place_unevenly(const rk_system *system, const rk_option_counts
                                  rk_group *group, int64_t *ranks, rk_error *err);
 
 /*
- * Bandwidth of the links over that of the algorithm (nccl-tests, PERFORMANCE.md): what a ring has
+ * Bus bandwidth over algorithm bandwidth (nccl-tests, PERFORMANCE.md): what a ring has
  * to carry for each byte of the size.
  */
 double rk_comm_bus_factor(rk_collective op, double ranks);

@@ -36,7 +36,7 @@ struct comm {
     const char *algorithm; /* a name of plans, "best", "all" or "nccl"; NULL: none asked for */
     int32_t chunks;        /* as rk_collective_query has them */
     int64_t placed;        /* ranks with --placement; 0: those of the group */
-    rk_comm_with with;     /* with.system NULL: nothing beside */
+    rk_comm_with with;     /* with.system NULL: no second collective */
     timing *timings;       /* owned; for each collective and size those asked for */
     size_t count, room;
 };
@@ -72,7 +72,7 @@ static const char *other_library(const rk_system *system)
 
 #define CHOICE_SIZE 128
 
-/* What chooses the algorithm. */
+/* How the algorithm is chosen. */
 static const char *describe_choice(const struct comm *comm, char out[CHOICE_SIZE])
 {
     const char *asked = comm->algorithm, *library = other_library(comm->system);
@@ -95,7 +95,7 @@ static const char *describe_choice(const struct comm *comm, char out[CHOICE_SIZE
 /* ---- one collective -------------------------------------------------------------------------- */
 
 /*
- * Bandwidth of the links over that of the algorithm (nccl-tests, PERFORMANCE.md): what a ring would
+ * Bus bandwidth over algorithm bandwidth (nccl-tests, PERFORMANCE.md): what a ring would
  * have to carry for each byte of the size.
  */
 double rk_comm_bus_factor(rk_collective op, double ranks)
@@ -359,7 +359,7 @@ static void add_whole(rk_table *table, const struct comm *comm, const timing *t)
     }
 }
 
-/* What is listed of plans, until an error occurs. */
+/* A list of plans, until an error occurs. */
 struct listing {
     rk_table table;
     rk_out *out;
@@ -367,7 +367,7 @@ struct listing {
     rk_error *err;
 };
 
-/* What a phase sends; of a torus the bytes alone, of very many units nothing. */
+/* The messages of a phase; of a torus the bytes alone, of very many units nothing. */
 static void add_messages(struct listing *listing, const rk_collective_phase *p)
 {
     const rk_topology topology = rk_phase_topology(p);
@@ -474,27 +474,27 @@ static rk_status explain(FILE *to, const struct comm *comm, rk_table_style style
     return write_listing(to, &all, style, err);
 }
 
-static rk_comm_beside beside_of(const struct comm *comm, const timing *t)
+static rk_comm_concurrent concurrent_of(const struct comm *comm, const timing *t)
 {
     const rk_collective_query query = query_of(comm, t->op, t->bytes);
     const double other = comm->with.bytes > 0 ? comm->with.bytes : t->bytes;
     rk_comm_with with = comm->with;
     with.bytes = query_of(comm, with.op, other).bytes;
-    return rk_comm_beside_of(&with, &query, t->seconds, t->name);
+    return rk_comm_concurrent_of(&with, &query, t->seconds, t->name);
 }
 
-static void add_beside(void *to, const struct comm *comm, const timing *t)
+static void add_concurrent(void *to, const struct comm *comm, const timing *t)
 {
     const char *asked = comm->algorithm;
-    const rk_comm_beside beside = beside_of(comm, t);
+    const rk_comm_concurrent both = concurrent_of(comm, t);
     char name[sizeof(t->name) + 32];
     (void)snprintf(name, sizeof(name), "%s%s%s", rk_collective_names[t->op],
                    asked && strcmp(asked, "all") == 0 ? ", " : "",
                    asked && strcmp(asked, "all") == 0 ? t->name : "");
-    rk_comm_with_add(to, &comm->with, name, t->bytes, &beside);
+    rk_comm_with_add(to, &comm->with, name, t->bytes, &both);
 }
 
-/* Beside another collective. */
+/* With another collective at the same time. */
 static rk_status write_with(FILE *to, const struct comm *comm, rk_table_style style, rk_error *err)
 {
     rk_table table;
@@ -505,7 +505,7 @@ static rk_status write_with(FILE *to, const struct comm *comm, rk_table_style st
     }
     (void)fputs(", at the same time\n\n", to);
     rk_table_init(&table, rk_comm_with_columns, RK_COMM_WITH_COLUMNS);
-    for_each(comm, add_beside, &table);
+    for_each(comm, add_concurrent, &table);
     return rk_write_table(to, &table, style, err);
 }
 
@@ -534,7 +534,7 @@ static rk_status plot(const rk_job *job, const struct comm *comm, rk_error *err)
     return status;
 }
 
-/* What else is asked for. */
+/* Further requested tables. */
 static rk_status write_more(FILE *to, const struct comm *comm, rk_table_style style, rk_error *err)
 {
     const rk_comm_args *args = comm->args;
@@ -597,15 +597,15 @@ static void add_json(void *to, const struct comm *comm, const timing *t)
     rk_json_real(writer, "algorithm_bytes_per_s", t->algorithm);
     rk_json_real(writer, "bus_bytes_per_s", t->bus);
     if (comm->with.system) {
-        const rk_comm_beside beside = beside_of(comm, t);
+        const rk_comm_concurrent both = concurrent_of(comm, t);
         rk_json_open_member(writer, "with", "{");
         rk_json_string(writer, "op", rk_collective_names[comm->with.op]);
         rk_json_count(writer, "ranks", (uint64_t)comm->with.group.size);
-        rk_json_real(writer, "alone_seconds", beside.other.seconds);
-        rk_json_real(writer, "together_seconds", beside.pair.seconds[1]);
+        rk_json_real(writer, "alone_seconds", both.other.seconds);
+        rk_json_real(writer, "together_seconds", both.pair.seconds[1]);
         rk_json_close(writer, "}");
-        rk_json_real(writer, "together_seconds", beside.pair.seconds[0]);
-        rk_json_string(writer, "shared_tier", rk_comm_shared_tier(&comm->with, &beside.pair));
+        rk_json_real(writer, "together_seconds", both.pair.seconds[0]);
+        rk_json_string(writer, "shared_tier", rk_comm_shared_tier(&comm->with, &both.pair));
     }
     rk_json_close(writer, "}");
 }

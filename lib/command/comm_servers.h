@@ -14,7 +14,7 @@ typedef struct rk_comm_servers {
     int64_t every;    /* steps between averages of sites; 0: not given */
 } rk_comm_servers;
 
-/* Writes a row per arrangement and size, beside the all-reduce of estimates. */
+/* Writes a row per arrangement and size, next to the all-reduce of estimates. */
 rk_status rk_comm_servers_write(FILE *to, const rk_comm_servers *asked, const rk_system *system,
                                 const rk_group *group, const rk_option_counts *sizes,
                                 rk_table_style style, rk_error *err);

@@ -4,19 +4,19 @@
 #include "base/time_text.h"
 #include "report/describe.h"
 
-rk_comm_beside rk_comm_beside_of(const rk_comm_with *with, const rk_collective_query *query,
-                                 double seconds, const char *name)
+rk_comm_concurrent rk_comm_concurrent_of(const rk_comm_with *with, const rk_collective_query *query,
+                                         double seconds, const char *name)
 {
     const rk_collective_query other = {
         .system = with->system, .group = &with->group, .op = with->op, .bytes = with->bytes};
     rk_collective_plan plan;
     rk_plan_collective(&other, &plan);
-    rk_comm_beside beside = {
+    rk_comm_concurrent both = {
         .one = rk_comm_flow_of(query, name, seconds),
         .other = rk_comm_flow_of(&other, plan.name, plan.seconds),
     };
-    beside.pair = rk_comm_pair_of(&beside.one, &beside.other, with->system->tier_count);
-    return beside;
+    both.pair = rk_comm_pair_of(&both.one, &both.other, with->system->tier_count);
+    return both;
 }
 
 const char *rk_comm_shared_tier(const rk_comm_with *with, const rk_comm_pair *pair)
@@ -30,10 +30,9 @@ const rk_table_column rk_comm_with_columns[RK_COMM_WITH_COLUMNS] = {
 };
 
 void rk_comm_with_add(rk_table *table, const rk_comm_with *with, const char *name, double bytes,
-                      const rk_comm_beside *beside)
+                      const rk_comm_concurrent *both)
 {
-    const double seconds[] = {beside->pair.seconds[0], beside->other.seconds,
-                              beside->pair.seconds[1]};
+    const double seconds[] = {both->pair.seconds[0], both->other.seconds, both->pair.seconds[1]};
     char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE];
     int most = 0;
     rk_table_cell(table, "%s", name);
@@ -42,8 +41,8 @@ void rk_comm_with_add(rk_table *table, const rk_comm_with *with, const char *nam
         rk_table_cell(table, "%s", rk_time_text(seconds[i], time));
     }
     for (int i = 0; i < with->system->tier_count; i++) {
-        most = beside->pair.wanted[i] > beside->pair.wanted[most] ? i : most;
+        most = both->pair.wanted[i] > both->pair.wanted[most] ? i : most;
     }
     rk_table_cell(table, "%s %.0f %%", with->system->tiers[most].name,
-                  100 * beside->pair.wanted[most]);
+                  100 * both->pair.wanted[most]);
 }

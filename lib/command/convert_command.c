@@ -2,6 +2,7 @@
 /* `reckon convert`: what job a launch is, and where each of its values comes from. */
 #include "base/error.h"
 #include "command/commands.h"
+#include "job/answer_writers.h"
 #include "launch/launch.h"
 
 #include <stdlib.h>
@@ -115,23 +116,16 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static rk_status write_json(const rk_job *job, const rk_launch *launch, rk_error *err)
+static void write_members(rk_json_writer *writer, const void *what)
 {
-    rk_out *out;
-    const rk_status status = rk_job_open(job, "-", &out, err);
-    if (status) {
-        return status;
-    }
-    rk_json_writer writer = {.out = out, .indented = true};
-    rk_json_open_answer(&writer);
-    rk_launch_write_json(&writer, launch);
-    rk_json_close(&writer, "}");
-    rk_out_text(out, "\n");
-    return rk_out_close(out, err);
+    rk_launch_write_json(writer, what);
 }
+
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static rk_status run_convert(rk_job *job, void *arguments, rk_error *err)
 {
+    static const rk_answer_writers writers = {.text = write_text, .members = write_members};
     const convert_arguments *args = arguments;
     rk_launch launch = {0};
     rk_status status = rk_launch_load(args->from, &launch, err);
@@ -141,8 +135,7 @@ static rk_status run_convert(rk_job *job, void *arguments, rk_error *err)
     status = status ? status : rk_launch_resolve(&launch, err);
     if (!status) {
         rk_job_set_found(job, true);
-        status = args->json ? write_json(job, &launch, err)
-                            : rk_job_print(job, "-", write_text, &launch, err);
+        status = rk_job_answer(job, &writers, &launch, args->json, false, "-", err);
     }
     rk_launch_clear(&launch);
     return status;

@@ -38,16 +38,6 @@
 static const rk_option calculon_options[] = {RK_CALCULON_ROWS_OF(OPTIONS)};
 static const rk_option reckon_options[] = {RK_RECKON_ROWS_OF(OPTIONS)};
 
-static void init_calculon(void *arguments)
-{
-    rk_question_args_calculon(arguments);
-}
-
-static void init_reckon(void *arguments)
-{
-    rk_question_args_reckon(arguments);
-}
-
 static rk_status complete(void *arguments, rk_error *err)
 {
     rk_design_args *args = arguments;
@@ -92,7 +82,7 @@ static const rk_command calculon_design = {
              "\n"
              "example: reckon design seed-1T h100-80g-off512g50-nvl8 --batch 3072 \\\n"
              "             --prices example --tokens 15T --days 120",
-    .init = init_calculon,
+    .init = rk_question_args_calculon,
 };
 
 const rk_command rk_command_design = {
@@ -108,5 +98,5 @@ const rk_command rk_command_design = {
              "example: reckon design --model llama3-70b --system h100-sxm --batch 1024 \\\n"
              "             --prices example --tokens 15T --days 60",
     .calculon = &calculon_design,
-    .init = init_reckon,
+    .init = rk_question_args_reckon,
 };

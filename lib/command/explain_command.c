@@ -48,7 +48,7 @@ static void init_reckon(void *arguments)
     args->change = DEFAULT_CHANGE;
 }
 
-/* Where nothing fits, the answer is that of `plan`. */
+/* If nothing fits, writes the answer of `plan`. */
 static rk_status run(rk_job *job, void *arguments, rk_error *err)
 {
     const struct args *args = arguments;

@@ -10,7 +10,7 @@ static const rk_option fit_options[] = {
      .letter = 't',
      .type = RK_OPTION_COUNT,
      .offset = offsetof(rk_request, threads),
-     .max = 4096,
+     .max = RK_THREADS_MAX,
      .value = "N",
      .help = "threads for a search; default: one per core"},
     RK_OPTION_COMPLETE,

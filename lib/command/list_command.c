@@ -275,7 +275,7 @@ static rk_status add_runs(rk_table *table, const char *name, rk_error *err)
 
 static const rk_table_column alias_columns[] = {{"alias", RK_ALIGN_LEFT}, {"name", RK_ALIGN_LEFT}};
 
-/* `kind` is a table of aliases: that of models, of accelerators, or of systems. */
+/* `kind` is a table of aliases: of models, accelerators or systems. */
 static rk_status add_aliases(rk_table *table, const char *kind, rk_error *err)
 {
     rk_csv_in aliases = {0};
@@ -292,7 +292,7 @@ static rk_status add_aliases(rk_table *table, const char *kind, rk_error *err)
 
 #define COLUMNS(columns) columns, sizeof(columns) / sizeof((columns)[0])
 
-/* The folder of the catalogue that has the entries of a list is `folder`, or that of `kind`. */
+/* The catalogue folder of the entries of a list: `folder`, or else the folder of `kind`. */
 static const struct {
     const char *folder;
     rk_document_kind kind;

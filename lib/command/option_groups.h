@@ -52,7 +52,7 @@
         .help = "with --dp-sync: extra steps per stale update, as a fraction; default: 0"          \
     }
 
-/* What commands share whose arguments begin with an rk_request. */
+/* Fields of commands whose arguments begin with an rk_request. */
 #define RK_COMMAND_OF_STRATEGY                                                                     \
     .shared = rk_strategy_options, .shared_count = RK_STRATEGY_OPTION_COUNT,                       \
     .take_launch_flag = rk_request_take_launch_flag,                                               \

@@ -55,11 +55,6 @@
 static const rk_option calculon_options[] = {RK_CALCULON_ROWS_OF(OPTIONS)};
 static const rk_option reckon_options[] = {RK_RECKON_ROWS_OF(OPTIONS)};
 
-static void init_calculon(void *args)
-{
-    rk_question_args_calculon(args);
-}
-
 static void init_reckon(void *arguments)
 {
     rk_question_args *args = arguments;
@@ -140,7 +135,7 @@ static const rk_command calculon_plan = {
              "\n"
              "example: reckon plan seed-1T h100-80g-off512g50-nvl8 4096 --batch 3072 \\\n"
              "             --datatype float8",
-    .init = init_calculon,
+    .init = rk_question_args_calculon,
 };
 
 const rk_command rk_command_plan = {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run leaves open: degrees, the microbatch, recomputation, sharding, settings of 8 bits. */
+/* Infers what a run leaves open: degrees, microbatch, recomputation, sharding, 8-bit settings. */
 #include "completion/infer.h"
 
 #include "base/error.h"
+#include "base/units.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -87,7 +88,7 @@ static bool try_memory(rk_inference *f, bool micro_stated, double *step)
  * Whether the framework of the run's stack recomputes or offloads so; activations of pipelines are
  * not offloaded.
  */
-static bool can_recompute(const rk_inference *f, int way)
+static bool can_recompute(const rk_inference *f, size_t way)
 {
     const rk_framework framework = rk_framework_of_stack(f->stack->family, f->stack->base);
     const rk_framework_traits *traits =
@@ -99,7 +100,6 @@ static bool can_recompute(const rk_inference *f, int way)
 /* The recompute setting of a row that states none: the fastest that fits. */
 static void fit_memory(rk_inference *f, bool micro_stated)
 {
-    enum { WAYS = sizeof(recomputations) / sizeof(*recomputations) };
     const bool open = f->known.guesses_recompute;
     const rk_inference before = *f;
     rk_inference best = before;
@@ -107,7 +107,7 @@ static void fit_memory(rk_inference *f, bool micro_stated)
     if (try_memory(f, micro_stated, &step) || !open) {
         return;
     }
-    for (int i = 0; i < WAYS; i++) {
+    for (size_t i = 0; i < COUNT(recomputations); i++) {
         *f = before;
         if (!can_recompute(f, i)) {
             continue;
@@ -181,22 +181,22 @@ static void try_experts(rk_inference *f, bool stated, plan *best)
     f->known = asked;
 }
 
+/* Whether expert parallelism is stated, or there is nothing to state. */
 static bool states_experts(const rk_inference *f)
 {
-    bool moe = false;
-    for (int i = 0; i < f->model->type_count; i++) {
-        moe |= rk_layer_is_moe(&f->model->types[i]);
-    }
-    return !moe || f->known.ep > 0;
+    return !rk_model_has_experts(f->model) || f->known.ep > 0;
 }
+
+/* The largest tp and pp that are tried, to bound the number of estimates. */
+enum { TRIED_MOST = 64 };
 
 /* Tries tensor parallelism inside a node and every number of stages, where they are not stated. */
 static void try_dense_degrees(rk_inference *f, bool dense, bool experts, plan *best)
 {
     const rk_known asked = f->known;
     const int64_t node = f->system->tiers[0].size;
-    for (int64_t tp = 1; tp <= node && tp <= 64 && !dense; tp *= 2) {
-        for (int64_t pp = 1; pp <= f->model->layers && pp <= 64; pp++) {
+    for (int64_t tp = 1; tp <= node && tp <= TRIED_MOST && !dense; tp *= 2) {
+        for (int64_t pp = 1; pp <= f->model->layers && pp <= TRIED_MOST; pp++) {
             const int64_t inner = tp * pp * rk_at_least_1(asked.cp);
             if ((asked.tp && tp != asked.tp) || (asked.pp && pp != asked.pp) ||
                 asked.ranks % inner) {
@@ -308,7 +308,7 @@ static rk_status complete_sharding(rk_inference *f, rk_error *err)
 
 enum { LOW = 1, AGAIN = 2, SETTINGS = 4 };
 
-/* Takes settings, and estimates the run with them. */
+/* Sets the strategy to settings, and estimates the run with them. */
 static rk_estimate try_settings(rk_inference *f, int settings)
 {
     rk_stack stack;

@@ -13,7 +13,7 @@
 #include "strategy/origin.h"
 
 typedef struct rk_inference {
-    /* What is known; the caller's documents are the run's own. */
+    /* Input; the caller's documents are the run's own. */
     const rk_model *model;
     const rk_system *system;
     const rk_stack *stack;

@@ -117,7 +117,7 @@ static bool take_stages(const rk_known *k, const rk_model *model, rk_strategy *s
     return true;
 }
 
-/* Where states are, what an update makes besides, and how the loss is computed. */
+/* Where states are, the temporaries of an update, and how the loss is computed. */
 static void set_states(const rk_known *k, rk_strategy *s)
 {
     const rk_optimizer_traits *traits = &rk_optimizers[k->optimizer];

@@ -8,7 +8,10 @@
 
 #include "strategy/strategy.h"
 
-enum { RK_KNOWN_STAGES_MAX = 256, RK_DEGREE_MOST = 1 << 24 };
+enum {
+    RK_KNOWN_STAGES_MAX = 256, /* stages of a layout */
+    RK_DEGREE_MOST = 1 << 24,  /* of any degree, so that two of them multiply in 64 bits */
+};
 
 typedef struct rk_known {
     /* Degrees and batch; 0: not stated. */
@@ -17,7 +20,7 @@ typedef struct rk_known {
     int16_t stages[RK_KNOWN_STAGES_MAX]; /* layers of each, where they are stated */
     int stage_count;
     bool guesses_recompute;  /* the recomputation below is an assumption */
-    bool guesses_sharding;   /* likewise */
+    bool guesses_sharding;   /* the sharding below is an assumption */
     bool states_activations; /* low_activations is stated */
     bool layer_chunks;       /* chunks are of a layer each, where vp is not stated */
     int schedule;            /* 1 + rk_schedule_kind; 0: as vp says */
@@ -44,7 +47,7 @@ typedef struct rk_known {
     bool offload_activations;
     int64_t offload_layers;
     bool split_by_weight;  /* stages filled as nanotron does */
-    bool short_last_stage; /* a layout by hand: fewer layers beside the loss */
+    bool short_last_stage; /* a layout by hand: fewer layers on the stage of the loss */
     double capacity_factor;
     int64_t lora_rank; /* 0: all weights learn */
     unsigned lora_modules;

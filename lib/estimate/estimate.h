@@ -88,7 +88,7 @@ rk_status rk_estimate_table(const rk_cost_table *table, const rk_strategy *strat
                             rk_flop_convention convention, rk_makespans *makespans,
                             rk_estimate *estimate, rk_stage_memory *stages, rk_error *err);
 
-/* What a strategy is estimated for. */
+/* The job that a strategy is estimated for. */
 typedef struct rk_setting {
     const rk_model *model;
     const rk_system *system;

@@ -657,7 +657,7 @@ static void fill_activations(const rk_block_context *c, const rk_strategy *s, co
     need->ends = s->pp > 1 ? c->stack->stage_tensors * message : 0;
 }
 
-/* What is offloaded. */
+/* Fills the bytes in host memory. */
 static void fill_host(const rk_strategy *s, const rk_stage *stage, const struct kept *kept,
                       rk_stage_need *need)
 {
@@ -676,7 +676,7 @@ static void fill_host(const rk_strategy *s, const rk_stage *stage, const struct 
 }
 
 /*
- * Embedding and output layer that learn beside adapters, as copies in the type of the frozen ones:
+ * Embedding and output layer that learn with adapters, as copies in the type of the frozen ones:
  * weight, gradient and two moments of 2 bytes each, and as much again while all tensors step.
  */
 static void add_ends(const rk_strategy *s, const struct kept *kept, rk_stage_need *need)
@@ -726,7 +726,7 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
     return need;
 }
 
-/* What the allocator holds besides tensors: cached blocks that nothing fits into. */
+/* Adds memory that the allocator holds without tensors: cached blocks that nothing fits into. */
 static void add_fragments(const rk_stage_need *need, rk_stage_memory *m)
 {
     const double of_stages = need->stage_fragmentation;

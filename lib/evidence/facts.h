@@ -11,7 +11,7 @@ typedef struct rk_run_facts {
     char unsupported[128]; /* why the row cannot be predicted; "": it can */
     /* Names of documents; "": none. */
     char stack[64], system[64], model[64];
-    char group[64]; /* name under which the row's errors are reported; "": that of its part */
+    char group[64]; /* name under which the row's errors are reported; "": the name of its part */
     /* The machine, if it differs from the document. */
     double network_bandwidth, power, memory_bandwidth, memory_usable; /* GB/s, W, GB/s, GiB */
     /* Memory as the source means it. */
@@ -61,9 +61,9 @@ struct rk_run_rule {
 bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, size_t row);
 
 /*
- * Applies all rules to a row, or only those that read a cell that it has besides those of what ran
- * (model, accelerator, framework and its date).  *assumed gets a bit (1 << rk_run_column) for each
- * column that was filled in.
+ * Applies all rules to a row, or only those that read a non-empty cell of it other than model,
+ * accelerator, framework and its date.  *assumed gets a bit (1 << rk_run_column) for each column
+ * that was filled in.
  */
 typedef enum rk_run_rules { RK_RUN_RULES_ALL, RK_RUN_RULES_OF_CELLS } rk_run_rules;
 rk_status rk_run_facts_of(const rk_run_sources *sources, rk_run_rules which,
@@ -77,8 +77,8 @@ rk_status rk_run_rules_load(rk_run_sources *sources, rk_error *err);
 void rk_run_machine_of(const rk_run_facts *facts, rk_run_machine *machine);
 
 /*
- * What a row says of the strategy besides facts: degrees, batch, stages, and what the rules only
- * assumed of it.
+ * What a row says of the strategy in addition to facts: degrees, batch, stages, and what the rules
+ * only assumed of it.
  */
 rk_status rk_run_known_of(const rk_run_table *table, size_t row, uint64_t assumed, rk_known *known,
                           rk_error *err);
@@ -97,7 +97,7 @@ void rk_run_model_named(const rk_run_table *table, size_t row, char name[64]);
 
 /*
  * The documents that the row itself names override those of rules; where neither names a system,
- * it is the accelerator of the catalogue whose name is in that of the row.
+ * it is the accelerator of the catalogue whose name is part of the name in the row.
  */
 rk_status rk_run_facts_named(const rk_run_table *table, size_t row, rk_run_facts *facts,
                              rk_error *err);

@@ -10,13 +10,13 @@
 #define OTHER_PAIRS "new_fact"
 
 /*
- * What a pair says, by the words of trainers and of their libraries: where the value of `key` has
- * `word` in it ("": whatever it is), `column` gets `value` (NULL: the value of the pair; ":": what
- * follows its colon).  `beside`: only beside a pair of that key whose value has `beside_word` in
- * it. The first entry that fills a cell decides.
+ * The meaning of a pair, in the words of trainers and their libraries: where the value of `key`
+ * contains `word` ("": any value), `column` gets `value` (NULL: the value of the pair; ":": the
+ * part after its colon).  `with`: only if the row also has a pair of this key whose value contains
+ * `with_word`.  The first entry that fills a cell decides.
  */
 static const struct meaning {
-    const char *key, *word, *column, *value, *beside, *beside_word;
+    const char *key, *word, *column, *value, *with, *with_word;
 } meanings[] = {
     {"loss", "liger", "cross_entropy", "fused", NULL, NULL},
     {"loss", "cut", "cross_entropy", "fused", NULL, NULL},
@@ -114,11 +114,11 @@ static const char *value_of(const pairs *all, const char *key, const char *word)
     return NULL;
 }
 
-/* What an entry says of a row; NULL: nothing. */
+/* The value that an entry gives the cell of a row; NULL: none. */
 static const char *meant(const pairs *all, const struct meaning *m)
 {
     const char *value = value_of(all, m->key, m->word);
-    if (!value || (m->beside && !value_of(all, m->beside, m->beside_word))) {
+    if (!value || (m->with && !value_of(all, m->with, m->with_word))) {
         return NULL;
     }
     if (!m->value) {

@@ -60,7 +60,7 @@ static rk_status read_target(const rk_csv_in *table, size_t row, rk_published_ta
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
-/* What the usual interruptions make of it. */
+/* Goodput, days and hours at the usual rate of interruptions. */
 static rk_status fill_goodput(const rk_compared *c, double parameters, double tokens,
                               rk_published_run *run, rk_error *err)
 {
@@ -156,10 +156,10 @@ static rk_status fill_run(const rk_published *p, size_t row, rk_published_run *r
     if (tokens > 0) {
         rk_run_case filled;
         status = rk_run_case_fill(&p->sources, &p->facts, row, &filled, err);
-        const rk_model_params params = rk_model_params_of(&filled.model);
-        status =
-            status ? status
-                   : fill_goodput(c, (double)(params.total + params.mtp), tokens * 1e12, run, err);
+        if (!status) {
+            const rk_model_params params = rk_model_params_of(&filled.model);
+            status = fill_goodput(c, (double)(params.total + params.mtp), tokens * 1e12, run, err);
+        }
     }
     if (!status) {
         compare(run);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Published whole runs beside predictions from their published layouts.  A table has the columns
+ * Published whole runs next to predictions from their published layouts.  A table has the columns
  * of measured runs (docs/columns.md), and these:
  *
  *     tokens_T       10^12 tokens of the run
@@ -13,7 +13,7 @@
  *     recalled       what was not read again in the source
  *     inferred       columns that the source leaves open: recompute takes the cell where that fits
  *                    in memory, and otherwise the fastest of the usual ways that does
- *     note           what else is to be said
+ *     note           anything else
  */
 #ifndef RK_EVIDENCE_PUBLISHED_H
 #define RK_EVIDENCE_PUBLISHED_H

@@ -5,7 +5,7 @@
 
 #include "reckon/reckon.h"
 
-/* Columns that mean something besides those of facts: X(place, name, type, unit, meaning).  A table
+/* Columns other than those of facts: X(place, name, type, unit, meaning).  A table
  * may have others and may lack any. */
 #define RK_RUN_COLUMN_LIST(X)                                                                      \
     X(ID, "id", "text", "", "name of the row")                                                     \
@@ -157,7 +157,7 @@ struct rk_run_table {
 
 /*
  * Reads a table of the catalogue (data/runs, for example "check"), a file (.csv or .csv.gz), or a
- * text: JSON (rk_csv_of_json, member "rows") or CSV, which has more than one line.  CSV is that of
+ * text: JSON (rk_csv_of_json, member "rows") or CSV, which has more than one line.  CSV follows
  * RFC 4180 with LF or CRLF, one header.  A fault is RK_ERR_SYNTAX with the line and, as its
  * column, the number of the cell; files above 256 MiB (unpacked) are refused. The caller releases
  * the table with rk_run_table_clear; all zero is an empty one.

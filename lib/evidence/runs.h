@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measured runs: a row of a table becomes the inputs of an estimate, and the estimate stands
- * beside what was measured.  A row is its columns of facts (docs/columns.md); what it leaves empty
- * follows from the rules of data/runs/defaults.json, which sources.c applies.  No name of a row, a
+ * Measured runs: a row of a table becomes the inputs of an estimate, and the estimate is
+ * compared with measurements.  A row is its columns of facts (docs/columns.md); empty cells follow
+ * from the rules of data/runs/defaults.json, which sources.c applies.  No name of a row, a
  * source or a collection, and no free text, changes a prediction.
  *
  *     rk_run_sources_load -> rk_run_case_fill (once per row) -> rk_run_predict (any number of
@@ -44,7 +44,7 @@ rk_status rk_run_sources_add(rk_run_sources *sources, const rk_run_table *table,
 
 /* ---- cases ---------------------------------------------------------------------------------- */
 
-/* What a source means by memory. */
+/* The meaning of "memory" in a source. */
 typedef enum rk_run_memory { RK_RUN_ALLOCATED, RK_RUN_RESERVED, RK_RUN_TOTAL } rk_run_memory;
 
 /* A number of the stack or the machine that this run has otherwise. */
@@ -84,10 +84,10 @@ typedef struct rk_run_case {
     double memory;       /* measured peak, bytes; 0: not printed */
     rk_run_memory memory_kind;
     int16_t layout[RK_KNOWN_STAGES_MAX]; /* of the strategy, where it has one */
-    bool first_stage;               /* the memory is that of pipeline rank 0, not of the worst */
-    bool out_of_memory;             /* measured: the run ended so */
-    rk_flop_convention convention;  /* that the source counts utilisation by */
-    char assumed[RK_RUN_NOTE_SIZE]; /* columns that were empty and got a default: "vpp, mbs" */
+    bool first_stage;                    /* memory of pipeline rank 0, not of the worst rank */
+    bool out_of_memory;                  /* measured: the run ended so */
+    rk_flop_convention convention;       /* that the source counts utilisation by */
+    char assumed[RK_RUN_NOTE_SIZE];      /* columns that were empty and got a default: "vpp, mbs" */
     bool uncounted; /* printed as utilisation alone, and nothing says how that counts */
     bool settled;   /* open recomputation is not the assumed one, which does not fit */
     bool filled;    /* columns that decide the step were filled in */
@@ -115,7 +115,7 @@ typedef struct rk_run_prediction {
 
 /*
  * The case with its documents, or with others in their place (NULL: as listed), by the closed
- * forms of schedules: microseconds.  Errors: RK_ERR_MEMORY.  memory is that of the worst rank even
+ * forms of schedules: microseconds.  Errors: RK_ERR_MEMORY.  memory is for the worst rank even
  * for first_stage.
  */
 rk_status rk_run_predict(const rk_run_sources *sources, const rk_run_case *run,

@@ -102,7 +102,7 @@ double rk_verdicts_recall(const rk_verdicts *v)
 
 /* ---- regret -------------------------------------------------------------------------------- */
 
-/* What makes runs comparable: everything but the strategy and the software. */
+/* The key of comparable runs: everything but the strategy and the software. */
 static int compare_jobs(const rk_compared *a, const rk_compared *b)
 {
     static const rk_run_column columns[] = {RK_RUN_MODEL, RK_RUN_RELEASE, RK_RUN_PRECISION};

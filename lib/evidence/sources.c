@@ -312,7 +312,7 @@ static uint64_t column_bit(size_t fact)
     return column < RK_RUN_COLUMN_COUNT ? rk_run_column_bit((int)column) : 0;
 }
 
-/* What follows from what the row states is no guess any more. */
+/* Values that follow from stated ones are no longer guesses. */
 static rk_status apply_set(const json_t *set, rk_run_facts *facts, uint64_t *assumed, rk_error *err)
 {
     for (size_t i = 0; set && i < rk_run_fact_count; i++) {
@@ -357,7 +357,7 @@ static void note_inferred(const rk_run_table *table, size_t row, uint64_t *assum
     }
 }
 
-/* Whether a rule reads a cell that the row has, besides those of what ran. */
+/* Whether a rule reads a non-empty cell of the row other than the model, machine and software. */
 static bool reads_cell(const rk_run_rule *rule, const rk_run_table *table, size_t row)
 {
     static const rk_run_column what_ran[] = {RK_RUN_MODEL, RK_RUN_ACCELERATOR, RK_RUN_YEAR,

@@ -39,8 +39,10 @@ rk_framework rk_framework_of_stack(const char *family, const char *base)
     return base[0] ? rk_framework_of_stack(base, "") : RK_FRAMEWORK_COUNT;
 }
 
-/* Weights that are their own master copy: in fp32, gathered in 16 bits, or in 16 bits alone, where
- * PyTorch makes gradients and moments in the type of the weight. */
+/*
+ * Weights that are their own master copy: in fp32, gathered in 16 bits, or in 16 bits alone, where
+ * PyTorch makes gradients and moments in the type of the weight.
+ */
 static const rk_state_recipe wide_states = {
     .weight = 4, .gradient = 4, .optimizer = 8, .gather = 2, .reduce = 4};
 static const rk_state_recipe narrow_states = {

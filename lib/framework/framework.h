@@ -99,7 +99,7 @@ rk_framework rk_framework_usual(rk_generation generation);
  * the table. */
 rk_framework rk_framework_of_stack(const char *family, const char *base);
 
-/* What a person says of model states, bytes per parameter; 0: as the framework. */
+/* Requested bytes of model states per parameter; 0: as the framework. */
 typedef struct rk_state_wish {
     double weight;   /* that the optimizer writes: 4, or 2 without a copy in fp32 */
     double gradient; /* also as it is reduced */

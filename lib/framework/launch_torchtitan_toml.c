@@ -138,7 +138,7 @@ static void write_rest(rk_out *out, const rk_strategy *s)
     }
 }
 
-/* What this release refuses in addition. */
+/* Refuses what only this release cannot run. */
 static rk_status check_release(const rk_launch_file *launch, rk_error *err)
 {
     const rk_strategy *s = launch->strategy;

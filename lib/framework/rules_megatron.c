@@ -175,7 +175,7 @@ const struct rk_rule rk_rules_megatron[] = {
     {0},
 };
 
-/* A micro-batch forward beside another backward, which MindSpeed does without. */
+/* For overlap of one micro-batch's forward with another's backward; not checked for MindSpeed. */
 const struct rk_rule rk_rules_expert_overlap[] = {
     {"moe overlap needs vp > 1", expert_overlap_without_chunks, VARY_NONE,
      "overlap of expert messages with pp {pp} needs interleaving (vp 2 or more)"},

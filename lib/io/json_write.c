@@ -51,6 +51,30 @@ void rk_json_value(rk_json_writer *writer, const char *text)
     rk_out_text(writer->out, is_no_value(text) ? "null" : text);
 }
 
+bool rk_json_is_number(const char *text)
+{
+    static const char digits[] = "0123456789";
+    const char *c = text + (*text == '-');
+    const size_t whole = strspn(c, digits);
+    if (whole == 0 || (whole > 1 && *c == '0')) {
+        return false;
+    }
+    c += whole;
+    if (*c == '.') {
+        const size_t decimals = strspn(c + 1, digits);
+        if (decimals == 0) {
+            return false;
+        }
+        c += 1 + decimals;
+    }
+    if (*c == 'e' || *c == 'E') {
+        c += c[1] == '-' || c[1] == '+' ? 2 : 1;
+        const size_t exponent = strspn(c, digits);
+        return exponent > 0 && c[exponent] == '\0';
+    }
+    return *c == '\0';
+}
+
 void rk_json_open(rk_json_writer *writer, const char *bracket)
 {
     rk_out_text(writer->out, bracket);
@@ -120,7 +144,7 @@ void rk_json_open_member(rk_json_writer *writer, const char *key, const char *br
 /* Where the answer goes in the page, alone on a line. */
 static const char place_of_answer[] = "{\"answer\": \"here\"}";
 
-/* Begins a report: the page up to the place of the answer; the rest follows as it is closed. */
+/* Begins a report: writes the page up to the place of the answer; rk_out_close writes the rest. */
 static void open_page(rk_out *out)
 {
     const rk_catalogue_entry *page = rk_catalogue_find("pages", "report");

@@ -27,6 +27,9 @@ void rk_json_item(rk_json_writer *writer);
  */
 void rk_json_value(rk_json_writer *writer, const char *text);
 
+/* Whether a text is a number as JSON writes it: no "+1", ".5", "1." or "01". */
+bool rk_json_is_number(const char *text);
+
 /* Writes a string as a value. */
 void rk_json_text(rk_json_writer *writer, const char *text);
 
@@ -47,7 +50,7 @@ void rk_json_open_member(rk_json_writer *writer, const char *key, const char *br
 
 /*
  * Opens an answer: an object that begins with the versions of the schema and of the library.  In a
- * file that ends in .html it stands in the page pages/report.html, which shows it.
+ * file that ends in .html it is in the page pages/report.html, which shows it.
  */
 void rk_json_open_answer(rk_json_writer *writer);
 

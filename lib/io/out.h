@@ -25,12 +25,12 @@ void rk_out_write(rk_out *out, const char *text, size_t size);
 void rk_out_text(rk_out *out, const char *text);
 void rk_out_printf(rk_out *out, const char *format, ...) RK_PRINTF(2, 3);
 
-/* Whether the output is a file whose name ends in .html or .htm. */
+/* Whether the output is a file whose name ends in .html, .htm or .html.gz. */
 bool rk_out_is_page(const rk_out *out);
 
 /*
- * What is written from here on stands in a script element of a page: '<' of strings becomes an
- * escape of JSON.  rk_out_close writes `tail`, which is borrowed.
+ * Everything written from here on is in a script element of a page, so '<' becomes an escape of
+ * JSON.  rk_out_close writes `tail`, which must live until then.
  */
 void rk_out_embed(rk_out *out, const char *tail, size_t size);
 

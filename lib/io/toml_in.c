@@ -2,30 +2,20 @@
 /* TOML: lines, keys, tables, and values that hold others. */
 #include "io/toml_in.h"
 
-#include "base/error.h"
 #include "base/text.h"
-#include "io/json.h"
+#include "io/config_fault.h"
 #include "io/toml_parts.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 64, TABLES_MAX = 1000, TEXT_MAX = 16 << 20 };
+enum { DEPTH_MAX = 64, TABLES_MAX = 1000 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 rk_status rk_toml_fail(const rk_toml_reading *r, const char *place, const char *format, ...)
 {
-    char message[256], shown[256];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(message, sizeof(message), format, arguments);
-    va_end(arguments);
-    const rk_status status =
-        rk_fail(r->err, RK_ERR_SYNTAX, "%s", rk_json_printable(message, shown, sizeof(shown)));
-    rk_error_set_file(r->err, r->name);
     const char *line = r->start;
     int number = 1;
     for (const char *c = r->start; c < place; c++) {
@@ -34,18 +24,17 @@ rk_status rk_toml_fail(const rk_toml_reading *r, const char *place, const char *
             number++;
         }
     }
-    if (r->err) {
-        r->err->line = number;
-        r->err->column = (int)rk_count_characters(line, (size_t)(place - line)) + 1;
-    }
+    const int column = (int)rk_count_characters(line, (size_t)(place - line)) + 1;
+    va_list arguments;
+    va_start(arguments, format);
+    const rk_status status = rk_config_fail(r->err, r->name, number, column, format, arguments);
+    va_end(arguments);
     return status;
 }
 
 rk_status rk_toml_fail_memory(const rk_toml_reading *r)
 {
-    const rk_status status = rk_fail(r->err, RK_ERR_MEMORY, "not enough memory for the document");
-    rk_error_set_file(r->err, r->name);
-    return status;
+    return rk_config_fail_memory(r->err, r->name);
 }
 
 /* ---- blanks ---------------------------------------------------------------------------------- */
@@ -406,10 +395,8 @@ rk_status rk_toml_parse(const char *text, size_t size, const char *name, json_t 
 {
     rk_toml_reading r = {.name = name, .err = err};
     *root = NULL;
-    if (size > TEXT_MAX) {
-        const rk_status status =
-            rk_fail(err, RK_ERR_INVALID, "longer than 16 MiB, which no configuration is");
-        rk_error_set_file(err, name);
+    rk_status status = rk_config_check_size(size, name, err);
+    if (status) {
         return status;
     }
     char *copy = malloc(size + 1); /* the text may not end in '\0' */
@@ -425,8 +412,7 @@ rk_status rk_toml_parse(const char *text, size_t size, const char *name, json_t 
     r.end = copy + size;
     r.at += strncmp(copy, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     const char *bad = find_bad_byte(copy, size);
-    rk_status status =
-        bad ? rk_toml_fail(&r, bad, "a byte that is no UTF-8 text") : read_lines(&r, made);
+    status = bad ? rk_toml_fail(&r, bad, "a byte that is no UTF-8 text") : read_lines(&r, made);
     if (status) {
         json_decref(made);
         made = NULL;

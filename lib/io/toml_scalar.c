@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Strings, numbers, dates and times of TOML. */
-#include "base/error.h"
-#include "io/json.h"
+#include "io/json_write.h"
 #include "io/toml_parts.h"
 
 #include <ctype.h>
@@ -257,27 +256,10 @@ static int integer_base(const char *digits)
     return *c && !zero_first && c[strspn(c, "0123456789")] == '\0' ? 10 : 0;
 }
 
-/* "1.5", "1e6", "6.6e-3": digits on both sides of the point, no zeros in front. */
+/* A number of JSON, which "+" may precede. */
 static bool is_real(const char *digits)
 {
-    const char *c = digits + (*digits == '-' || *digits == '+');
-    if (!isdigit((unsigned char)*c) || (c[0] == '0' && isdigit((unsigned char)c[1]))) {
-        return false;
-    }
-    c += strspn(c, "0123456789");
-    if (*c == '.') {
-        const size_t count = strspn(c + 1, "0123456789");
-        if (count == 0) {
-            return false;
-        }
-        c += 1 + count;
-    }
-    if (*c == 'e' || *c == 'E') {
-        c += c[1] == '-' || c[1] == '+' ? 2 : 1;
-        const size_t count = strspn(c, "0123456789");
-        return count > 0 && c[count] == '\0';
-    }
-    return *c == '\0';
+    return rk_json_is_number(digits + (digits[0] == '+' && digits[1] != '-'));
 }
 
 static bool is_special(const char *digits)

@@ -2,17 +2,15 @@
 /* Events of libyaml as JSON values; aliases share the value of their anchor. */
 #include "io/yaml_in.h"
 
-#include "base/error.h"
-#include "io/json.h"
+#include "io/config_fault.h"
 #include "io/yaml_scalar.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
-enum { DEPTH_MAX = 64, VALUES_MAX = 100000, ANCHORS_MAX = 1000, TEXT_MAX = 16 << 20 };
+enum { DEPTH_MAX = 64, VALUES_MAX = 100000, ANCHORS_MAX = 1000 };
 
 /* A value with its depth, and how many values it has where every alias is replaced. */
 typedef struct node {
@@ -40,29 +38,20 @@ typedef struct reading {
 static RK_PRINTF(3, 4) rk_status
     fail_at_mark(const reading *r, yaml_mark_t mark, const char *format, ...)
 {
-    char message[256], shown[256];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(message, sizeof(message), format, arguments);
+    const rk_status status = rk_config_fail(r->err, r->name, (int)mark.line + 1,
+                                            (int)mark.column + 1, format, arguments);
     va_end(arguments);
-    const rk_status status =
-        rk_fail(r->err, RK_ERR_SYNTAX, "%s", rk_json_printable(message, shown, sizeof(shown)));
-    rk_error_set_file(r->err, r->name);
-    if (r->err) {
-        r->err->line = (int)mark.line + 1;
-        r->err->column = (int)mark.column + 1;
-    }
     return status;
 }
 
 static rk_status fail_memory(const reading *r)
 {
-    const rk_status status = rk_fail(r->err, RK_ERR_MEMORY, "not enough memory for the document");
-    rk_error_set_file(r->err, r->name);
-    return status;
+    return rk_config_fail_memory(r->err, r->name);
 }
 
-/* What libyaml refuses. */
+/* The error that libyaml reports. */
 static rk_status fail_parser(const reading *r)
 {
     const yaml_parser_t *parser = &r->parser;
@@ -419,17 +408,15 @@ rk_status rk_yaml_parse(const char *text, size_t size, const char *name, json_t 
 {
     reading r = {.text = text, .name = name, .size = size, .err = err};
     *root = NULL;
-    if (size > TEXT_MAX) {
-        const rk_status status =
-            rk_fail(err, RK_ERR_INVALID, "longer than 16 MiB, which no configuration is");
-        rk_error_set_file(err, name);
+    rk_status status = rk_config_check_size(size, name, err);
+    if (status) {
         return status;
     }
     if (!yaml_parser_initialize(&r.parser)) {
         return fail_memory(&r);
     }
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, size);
-    const rk_status status = read_root(&r, root);
+    status = read_root(&r, root);
     yaml_parser_delete(&r.parser);
     for (size_t i = 0; i < r.anchor_count; i++) {
         free(r.anchors[i].name);

@@ -6,7 +6,7 @@
 #include "launch/hugging_face.h"
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/units.h"
 #include "launch/launch_parts.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@
 void rk_hf_assume_layout(rk_launch *launch)
 {
     static const char *const degrees[] = {"tp", "pp", "vp", "cp", "ep"};
-    for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]); i++) {
+    for (size_t i = 0; i < COUNT(degrees); i++) {
         rk_launch_assume_count(launch, degrees[i], 1);
     }
     if (rk_launch_count_of(launch, "gpus_per_node") > 0) {
@@ -38,9 +38,29 @@ void rk_hf_assume_open(rk_launch *launch, const char *field, const char *value)
     }
 }
 
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+void rk_hf_state_switch(rk_launch *launch, const char *key, const char *field, const char *value)
+{
+    if (rk_launch_is_on(launch, key, false)) {
+        rk_launch_state(launch, field, value, RK_FACT_STATED, rk_launch_find(launch, key));
+    }
+}
+
+bool rk_hf_state_count(rk_launch *launch, const char *key, const char *field)
+{
+    const double count = rk_launch_number(launch, key, 0);
+    const bool given = count >= 1 && count <= INT32_MAX;
+    if (given) {
+        rk_launch_state_count(launch, field, (int64_t)count, RK_FACT_STATED,
+                              rk_launch_find(launch, key));
+    }
+    return given;
+}
+
 /* ---- model ----------------------------------------------------------------------------------- */
 
-/* How the weights of a model are stored, by the habit of naming such models after it. */
+/* How the weights of a model are stored, which its name says by convention. */
 static const char *const quantised_names[][2] = {
     {"-gptq", "gptq, 4 bits"}, {"-awq", "awq, 4 bits"}, {"-aqlm", "aqlm, 2 bits"}};
 
@@ -65,10 +85,10 @@ static void state_language_model(rk_launch *launch, const rk_launch_key *by)
     const char *language = rk_launch_format(launch, "%.*s%s", (int)(place - by->value), by->value,
                                             place + strlen(mark));
     if (rk_launch_state_named_model(launch, language, by)) {
-        rk_launch_mark(launch, by->name, RK_KEY_NOT_PRICED,
-                       rk_launch_format(launch,
-                                        "the shape is that of %s; the vision tower is not priced",
-                                        language));
+        rk_launch_mark(
+            launch, by->name, RK_KEY_NOT_PRICED,
+            rk_launch_format(launch, "priced with the shape of %s; the vision tower is not priced",
+                             language));
     }
 }
 
@@ -82,7 +102,7 @@ void rk_hf_state_model(rk_launch *launch, const char *key)
     if (!rk_launch_state_named_model(launch, by->value, by)) {
         state_language_model(launch, by);
     }
-    for (size_t i = 0; i < sizeof(quantised_names) / sizeof(quantised_names[0]); i++) {
+    for (size_t i = 0; i < COUNT(quantised_names); i++) {
         if (rk_hf_has_part(by->value, quantised_names[i][0])) {
             rk_launch_state(launch, "base_quantised", quantised_names[i][1], RK_FACT_DERIVED, by);
         }
@@ -93,11 +113,7 @@ void rk_hf_state_model(rk_launch *launch, const char *key)
 
 void rk_hf_state_accumulation(rk_launch *launch, const char *key, int64_t usual)
 {
-    const double count = rk_launch_number(launch, key, 0);
-    if (count >= 1 && count <= INT32_MAX) {
-        rk_launch_state_count(launch, "accumulation", (int64_t)count, RK_FACT_STATED,
-                              rk_launch_find(launch, key));
-    } else if (usual > 0) {
+    if (!rk_hf_state_count(launch, key, "accumulation") && usual > 0) {
         rk_launch_assume_count(launch, "accumulation", usual);
     }
 }
@@ -108,7 +124,7 @@ const char *rk_hf_precision_name(const char *type)
         {"bfloat16", "bf16"}, {"bf16", "bf16"},    {"float16", "fp16"}, {"fp16", "fp16"},
         {"half", "fp16"},     {"float32", "fp32"}, {"fp32", "fp32"},    {"float", "fp32"}};
     const char *dot = type ? strrchr(type, '.') : NULL;
-    for (size_t i = 0; type && i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; type && i < COUNT(names); i++) {
         if (strcasecmp(dot ? dot + 1 : type, names[i][0]) == 0) {
             return names[i][1];
         }
@@ -137,7 +153,7 @@ void rk_hf_ask_sequence(rk_launch *launch, const char *key)
     const rk_launch_key missing = {
         .name = key,
         .use = RK_KEY_NOT_PRICED,
-        .note = "not given, so sequences are as long as those of the data; give --seq",
+        .note = "not given, so the data decide how long sequences are; give --seq",
     };
     if (!rk_launch_fact_of(launch, "seq") && !rk_launch_has(launch, key)) {
         rk_launch_add_key(launch, &missing);
@@ -146,7 +162,7 @@ void rk_hf_ask_sequence(rk_launch *launch, const char *key)
 
 /* ---- optimizer ------------------------------------------------------------------------------- */
 
-/* Names of transformers, and those of the library; the others stay as they are. */
+/* Names in transformers, and in the library; the others stay as they are. */
 static const char *const optimizer_names[][2] = {
     {"adamw_torch", "adamw"},
     {"adamw_torch_fused", "adamw"},
@@ -174,7 +190,7 @@ void rk_hf_state_optimizer(rk_launch *launch, const char *key, const char *usual
         rk_launch_assume(launch, "optimizer", usual);
         return;
     }
-    for (size_t i = 0; i < sizeof(optimizer_names) / sizeof(optimizer_names[0]); i++) {
+    for (size_t i = 0; i < COUNT(optimizer_names); i++) {
         if (strcasecmp(name, optimizer_names[i][0]) == 0) {
             name = optimizer_names[i][1];
             break;
@@ -185,19 +201,24 @@ void rk_hf_state_optimizer(rk_launch *launch, const char *key, const char *usual
 
 /* ---- adapters -------------------------------------------------------------------------------- */
 
-/* Whether a list of modules names some of attention, or of the feed-forward part. */
+static bool has_any(const char *list, const char *const *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (rk_hf_has_part(list, parts[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a list of modules names any of attention, or of the feed-forward part. */
 static bool names_attention(const char *list)
 {
     static const char *const parts[] = {
         "all",      "attn",     "attention", "q_proj",     "k_proj",      "v_proj",
         "o_proj",   "qkv",      "query_key", "query",      "c_attn",      "W_pack",
         "out_proj", "q_a_proj", "kv_a_proj", "linear_qkv", "linear_proj", "Wqkv"};
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (rk_hf_has_part(list, parts[i])) {
-            return true;
-        }
-    }
-    return false;
+    return has_any(list, parts, COUNT(parts));
 }
 
 static bool names_mlp(const char *list)
@@ -205,24 +226,15 @@ static bool names_mlp(const char *list)
     static const char *const parts[] = {"all",       "mlp",     "gate_proj", "up_proj", "down_proj",
                                         "gate_up",   "fc1",     "fc2",       "dense_h", "w1",
                                         "linear_fc", "experts", "ffn"};
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (rk_hf_has_part(list, parts[i])) {
-            return true;
-        }
-    }
-    return false;
+    return has_any(list, parts, COUNT(parts));
 }
 
 void rk_hf_state_adapters(rk_launch *launch, const char *rank, int64_t usual, const char *modules)
 {
-    const rk_launch_key *by = rk_launch_find(launch, rank);
-    const double size = rk_launch_number(launch, rank, 0);
-    if (size >= 1 && size <= INT32_MAX) {
-        rk_launch_state_count(launch, "lora", (int64_t)size, RK_FACT_STATED, by);
-    } else {
+    const rk_launch_key *by = modules ? rk_launch_find(launch, modules) : NULL;
+    if (!rk_hf_state_count(launch, rank, "lora")) {
         rk_launch_assume_count(launch, "lora", usual);
     }
-    by = modules ? rk_launch_find(launch, modules) : NULL;
     if (by && by->value) {
         const bool attention = names_attention(by->value), mlp = names_mlp(by->value);
         if (attention || mlp) {
@@ -270,10 +282,7 @@ void rk_hf_state_trainer(rk_launch *launch, const rk_hf_trainer *usual)
     rk_launch_assume_count(launch, "micro_batch", usual->micro_batch);
     rk_hf_state_accumulation(launch, "gradient_accumulation_steps", usual->steps_stated ? 0 : 1);
     rk_hf_state_optimizer(launch, "optim", "adamw");
-    if (rk_launch_is_on(launch, "adafactor", false)) {
-        rk_launch_state(launch, "optimizer", "adafactor", RK_FACT_STATED,
-                        rk_launch_find(launch, "adafactor"));
-    }
+    rk_hf_state_switch(launch, "adafactor", "optimizer", "adafactor");
     state_precision(launch, usual->bf16);
     rk_hf_take_tf32(launch);
     rk_hf_state_recompute(launch, is_on(launch, "gradient_checkpointing", usual->recompute),
@@ -283,10 +292,7 @@ void rk_hf_state_trainer(rk_launch *launch, const rk_hf_trainer *usual)
         rk_launch_value(launch, "torch_compile_mode")) {
         rk_launch_state(launch, "compile", "true", RK_FACT_DERIVED, NULL);
     }
-    if (rk_launch_is_on(launch, "use_liger_kernel", false)) {
-        rk_launch_state(launch, "loss", "fused (liger)", RK_FACT_STATED,
-                        rk_launch_find(launch, "use_liger_kernel"));
-    }
+    rk_hf_state_switch(launch, "use_liger_kernel", "loss", "fused (liger)");
     rk_hf_assume_open(launch, "loss", "full logits");
     rk_hf_assume_open(launch, "attention", "sdpa");
     rk_hf_assume_open(launch, "packing", "false");
@@ -303,7 +309,7 @@ void rk_hf_state_single(rk_launch *launch)
                                             "ray",
                                             "torch.distributed.run",
                                             "torch.distributed.launch"};
-    for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
+    for (size_t i = 0; i < COUNT(launchers); i++) {
         if (rk_launch_runs_by(launch, launchers[i])) {
             return;
         }
@@ -331,9 +337,9 @@ bool rk_hf_is_before(const rk_launch *launch, int major, int minor)
 
 #define PAIRS      "examples are pairs, and only one sequence of a pair is counted"
 #define REFERENCE  "the forward pass of the reference model is not priced"
-#define GENERATION "generation and the models beside the one that trains are not priced"
+#define GENERATION "generation and the models that do not train are not priced"
 #define TEACHER    "the forward pass of the teacher is not priced"
-#define NO_HEAD    "the output layer and the loss are those of a language model, not of this objective"
+#define NO_HEAD    "output layer and loss are priced as for a language model, not for this objective"
 
 /* Objectives, by the beginning of their names; the first that fits. */
 static const char *const objectives[][2] = {
@@ -375,7 +381,7 @@ static const char *const objectives[][2] = {
 
 void rk_hf_state_objective(rk_launch *launch, const char *name)
 {
-    for (size_t i = 0; name && i < sizeof(objectives) / sizeof(objectives[0]); i++) {
+    for (size_t i = 0; name && i < COUNT(objectives); i++) {
         const char *known = objectives[i][0];
         if (strncasecmp(name, known, strlen(known)) == 0) {
             const rk_launch_key key = {
@@ -389,18 +395,15 @@ void rk_hf_state_objective(rk_launch *launch, const char *name)
 
 /* ---- offload --------------------------------------------------------------------------------- */
 
-void rk_hf_add_offload(rk_launch *launch, const char *what, rk_fact_origin origin,
-                       const rk_launch_key *by)
+void rk_hf_add_offload(rk_launch *launch, const char *what, const rk_launch_key *by)
 {
     const char *before = rk_launch_fact_of(launch, "offload");
-    if (before && strcmp(before, "none") != 0) {
-        if (!strstr(before, what)) {
-            rk_launch_state(launch, "offload", rk_launch_format(launch, "%s+%s", before, what),
-                            RK_FACT_STATED, by);
-        }
-        return;
+    const bool first = !before || strcmp(before, "none") == 0;
+    if (first || !strstr(before, what)) {
+        rk_launch_state(launch, "offload",
+                        first ? what : rk_launch_format(launch, "%s+%s", before, what),
+                        RK_FACT_STATED, by);
     }
-    rk_launch_state(launch, "offload", what, origin, by);
 }
 
 /* ---- recognition ----------------------------------------------------------------------------- */
@@ -418,8 +421,7 @@ bool rk_hf_document_has(const rk_launch *launch, const char *member)
 size_t rk_hf_find_word(const rk_launch *launch, const char *word)
 {
     for (size_t i = 0; i < launch->word_count; i++) {
-        const char *slash = strrchr(launch->words[i].text, '/');
-        if (strcmp(slash ? slash + 1 : launch->words[i].text, word) == 0) {
+        if (strcmp(rk_launch_base_name(launch->words[i].text), word) == 0) {
             return i;
         }
     }
@@ -436,10 +438,11 @@ rk_status rk_hf_open_options(rk_launch *launch, const char *path, rk_error *err)
                                  : RK_OK;
     return status || found
                ? status
-               : rk_fail(err, RK_ERR_INVALID,
-                         "%s takes its options from %s, which is not here or is no configuration; "
-                         "read that file instead, or put it beside the launch",
-                         launch->name, path);
+               : rk_fail(
+                     err, RK_ERR_INVALID,
+                     "%s takes its options from %s, which is not here or is not a configuration; "
+                     "read that file instead, or put it next to the launch",
+                     launch->name, path);
 }
 
 /* ---- environment ----------------------------------------------------------------------------- */

@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by the readers of the Hugging Face family: the Trainer, TRL, axolotl, LLaMA-Factory,
- * ms-swift and accelerate.  One trainer stands behind them, so what they mean by a model, an
- * optimizer, adapters and sharding is the same; only the keys differ.
+ * ms-swift and accelerate.  They share one trainer, so a model, an optimizer, adapters
+ * and sharding mean the same in all of them; only the keys differ.
  */
 #ifndef RK_LAUNCH_HUGGING_FACE_H
 #define RK_LAUNCH_HUGGING_FACE_H
 
 #include "launch/launch.h"
 
-/* ---- what the trainer does ------------------------------------------------------------------- */
+/* ---- the trainer ----------------------------------------------------------------------------- */
 
 /* Degrees that are 1 where nothing says otherwise, no sharding, no offload, no compiler. */
 void rk_hf_assume_layout(rk_launch *launch);
 
 /* Assumes a value where none is known, be it of another default. */
 void rk_hf_assume_open(rk_launch *launch, const char *field, const char *value);
+
+/* States a fact where a switch is on. */
+void rk_hf_state_switch(rk_launch *launch, const char *key, const char *field, const char *value);
+
+/* States the count that a key gives, from 1 to INT32_MAX; false: it gives none. */
+bool rk_hf_state_count(rk_launch *launch, const char *key, const char *field);
 
 /* The model that a key names, and its shape where the catalogue has it. */
 void rk_hf_state_model(rk_launch *launch, const char *key);
@@ -32,7 +38,7 @@ void rk_hf_state_adapters(rk_launch *launch, const char *rank, int64_t usual, co
 /* Recomputation of whole layers, or none. */
 void rk_hf_state_recompute(rk_launch *launch, bool on, const char *key);
 
-/* What a trainer of the family does where its options do not say otherwise. */
+/* The defaults of a trainer of the family. */
 typedef struct rk_hf_trainer {
     int64_t micro_batch;
     bool bf16, recompute;
@@ -64,22 +70,21 @@ void rk_hf_state_weights(rk_launch *launch, const char *type, const rk_launch_ke
 const char *rk_hf_precision_name(const char *type);
 
 /*
- * What is trained for, by its name ("sft", "dpo", "grpo", "rm"): where other models or generation
- * belong to it, the objective is stated and a key says what is not priced.
+ * The objective by its name ("sft", "dpo", "grpo", "rm").  If it needs generation, pairs or other
+ * models, states it and adds a key that says what is not priced.
  */
 void rk_hf_state_objective(rk_launch *launch, const char *name);
 
-/* Says which key is missing where the length of sequences is that of the data. */
+/* Names the missing key where the data decide the length of sequences. */
 void rk_hf_ask_sequence(rk_launch *launch, const char *key);
 
 /* Adds a word of what is offloaded: "optimizer", "weights", "activations". */
-void rk_hf_add_offload(rk_launch *launch, const char *what, rk_fact_origin origin,
-                       const rk_launch_key *by);
+void rk_hf_add_offload(rk_launch *launch, const char *what, const rk_launch_key *by);
 
 /* Whether one of the documents has a member; for recognition, before there are keys. */
 bool rk_hf_document_has(const rk_launch *launch, const char *member);
 
-/* Opens the file that a line takes its options from; NULL, and where there are documents: none. */
+/* Opens the file of options that a line names; not if it is NULL or there are documents. */
 rk_status rk_hf_open_options(rk_launch *launch, const char *path, rk_error *err);
 
 /* The place of a word among the words, by its file name; word_count: it is not there. */
@@ -88,57 +93,59 @@ size_t rk_hf_find_word(const rk_launch *launch, const char *word);
 /* The number that an assignment before the program gives to a variable, "NNODES=2"; 0: none. */
 int64_t rk_hf_environment(const rk_launch *launch, const char *variable);
 
-/* Nodes and accelerators of each from NNODES and NPROC_PER_NODE, and from the devices that are
- * visible where `visible` says that the program takes all of them. */
+/* Nodes and accelerators of each from NNODES and NPROC_PER_NODE; without the latter from the
+ * visible devices if the program uses all of them (`visible`). */
 void rk_hf_state_environment(rk_launch *launch, bool visible);
 
-/* ---- what shards ----------------------------------------------------------------------------- */
+/* ---- sharding -------------------------------------------------------------------------------- */
 
 /* A configuration that a framework ships, by its file name without folders and ending. */
 typedef struct rk_hf_preset {
     const char *name;
     int stage;           /* of ZeRO; FSDP is 3 */
     const char *offload; /* "optimizer+weights"; NULL: none */
-    bool overlap;        /* stages 1 and 2 reduce beside the backward pass */
+    bool overlap; /* stages 1 and 2 reduce during the backward pass, stage 3 gathers ahead too */
 } rk_hf_preset;
 
 /*
- * The DeepSpeed configuration under `key`: an object of the launch's own file, a file beside the
- * launch, a name of `presets` (which a row without a name ends), or a file that is not there, whose
- * name has to tell the stage.
+ * The DeepSpeed configuration under `key`: an object of the launch's own file, a file next to the
+ * launch, a name of `presets` (which ends with a row without a name, or is NULL), or a missing file
+ * whose name says the stage.
  */
 rk_status rk_hf_take_deepspeed(rk_launch *launch, const char *key, const rk_hf_preset *presets,
                                rk_error *err);
 
-/* Parts of these that several of them need: a degree whose key is above 1, */
+/* States a degree whose key is above 1. */
 void rk_hf_take_degree(rk_launch *launch, const char *key, const char *field);
 
-/* a degree of Ulysses, */
+/* States a degree of Ulysses. */
 void rk_hf_state_ulysses(rk_launch *launch, const char *key);
 
-/* a device, none, cpu or nvme, to which `what` is offloaded, */
+/* States the offload of `what` to the device of a key: none, cpu or nvme. */
 void rk_hf_take_device(rk_launch *launch, const char *key, const char *what);
 
-/* what overlaps at a stage of ZeRO: of 3 weights are gathered ahead, too, */
+/* The overlap at a stage of ZeRO: stage 3 also gathers weights ahead. */
 const char *rk_hf_overlap_of(int64_t stage, bool on);
 
-/* the name of a file without its folders and its ending, and the stage that it tells; -1: none. */
+/* The name of a file without its folders and its ending. */
 const char *rk_hf_plain_name(rk_launch *launch, const char *path);
+
+/* The stage of ZeRO in the name of a file; -1: none. */
 int rk_hf_stage_of_name(const char *name);
 
-/* What the keys of a DeepSpeed configuration say. */
+/* States the keys of a DeepSpeed configuration. */
 void rk_hf_state_deepspeed(rk_launch *launch);
 
-/* What `accelerate launch` says before the program: its file or a known one, and its flags. */
+/* States the flags of `accelerate launch`, and its file or a known one. */
 rk_status rk_hf_take_accelerate(rk_launch *launch, rk_error *err);
 
-/* What the keys of a file of accelerate say. */
+/* States the keys of a file of accelerate. */
 rk_status rk_hf_state_accelerate(rk_launch *launch, rk_error *err);
 
 /* FSDP as the Trainer writes it: words ("full_shard auto_wrap") and a configuration. */
 rk_status rk_hf_take_fsdp(rk_launch *launch, const char *words, const char *config, rk_error *err);
 
-/* Whose rules hold, and what overlaps where nothing said so: after all of the above. */
+/* Completes framework, overlap and types of states; call it after all of the above. */
 void rk_hf_finish_sharding(rk_launch *launch);
 
 #endif

@@ -4,6 +4,7 @@
  * huggingface/accelerate src/accelerate/utils/dataclasses.py and commands/launch.py.
  */
 #include "base/text.h"
+#include "base/units.h"
 #include "launch/hugging_face.h"
 #include "launch/launch_parts.h"
 
@@ -23,7 +24,7 @@ static int stage_of_strategy(const char *strategy)
         {"FULL_SHARD", "1", 3},         {"SHARD_GRAD_OP", "2", 2}, {"NO_SHARD", "3", 0},
         {"HYBRID_SHARD_ZERO2", "5", 2}, {"HYBRID_SHARD", "4", 3},
     };
-    for (size_t i = 0; strategy && i < sizeof(strategies) / sizeof(strategies[0]); i++) {
+    for (size_t i = 0; strategy && i < COUNT(strategies); i++) {
         if (strcasecmp(strategy, strategies[i].name) == 0 ||
             strcmp(strategy, strategies[i].number) == 0) {
             return strategies[i].stage;
@@ -48,7 +49,7 @@ static void state_replicas(rk_launch *launch, const char *strategy, const rk_lau
     }
 }
 
-/* FSDP as a group of keys tells it; the stage is stated unless words already told it. */
+/* FSDP as a group of keys describes it. */
 static void state_fsdp_group(rk_launch *launch, const char *group)
 {
     const char *version_key = fsdp_key(launch, group, "version");
@@ -69,7 +70,7 @@ static void state_fsdp_group(rk_launch *launch, const char *group)
                           by ? by : rk_launch_find(launch, version_key));
     state_replicas(launch, strategy, by);
     if (rk_launch_is_on(launch, fsdp_key(launch, group, "offload_params"), false)) {
-        rk_hf_add_offload(launch, "optimizer+weights", RK_FACT_STATED,
+        rk_hf_add_offload(launch, "optimizer+weights",
                           rk_launch_find(launch, fsdp_key(launch, group, "offload_params")));
     }
     const char *checkpointing = fsdp_key(launch, group, "activation_checkpointing");
@@ -115,7 +116,7 @@ static void state_fsdp_words(rk_launch *launch, const char *words, const rk_laun
     rk_launch_state_count(launch, "zero", stage, file ? RK_FACT_DERIVED : RK_FACT_STATED, by);
     state_replicas(launch, hybrid ? "HYBRID_SHARD" : NULL, by);
     if (!file && strstr(words, "offload")) {
-        rk_hf_add_offload(launch, "optimizer+weights", RK_FACT_STATED, by);
+        rk_hf_add_offload(launch, "optimizer+weights", by);
     }
 }
 
@@ -187,17 +188,17 @@ static const char *file_key(rk_launch *launch, const char *flag)
                                             {"megatron_lm_", "megatron_lm_config"},
                                             {"fp8_", "fp8_config"},
                                             {"dynamo_", "dynamo_config"}};
-    for (size_t i = 0; i < sizeof(deepspeed) / sizeof(deepspeed[0]); i++) {
+    for (size_t i = 0; i < COUNT(deepspeed); i++) {
         if (strcmp(flag, deepspeed[i]) == 0) {
             return rk_launch_format(launch, "deepspeed_config.%s", flag);
         }
     }
-    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+    for (size_t i = 0; i < COUNT(same); i++) {
         if (strcmp(flag, same[i]) == 0) {
             return same[i];
         }
     }
-    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+    for (size_t i = 0; i < COUNT(groups); i++) {
         if (strncmp(flag, groups[i][0], strlen(groups[i][0])) == 0) {
             return rk_launch_format(launch, "%s.%s", groups[i][1], flag);
         }
@@ -237,14 +238,8 @@ static void cut_accelerate_words(rk_launch *launch)
 static void state_processes(rk_launch *launch)
 {
     const double processes = rk_launch_number(launch, "num_processes", 0);
-    const double nodes = rk_launch_number(launch, "num_machines", 0);
-    if (nodes >= 1 && nodes <= INT32_MAX) {
-        rk_launch_state_count(launch, "nodes", (int64_t)nodes, RK_FACT_STATED,
-                              rk_launch_find(launch, "num_machines"));
-    }
-    if (processes >= 1 && processes <= INT32_MAX) {
-        rk_launch_state_count(launch, "processes", (int64_t)processes, RK_FACT_STATED,
-                              rk_launch_find(launch, "num_processes"));
+    (void)rk_hf_state_count(launch, "num_machines", "nodes");
+    if (rk_hf_state_count(launch, "num_processes", "processes")) {
         const int64_t count = rk_launch_count_of(launch, "nodes");
         if (count > 0 && (int64_t)processes % count == 0) {
             rk_launch_state_count(launch, "gpus_per_node", (int64_t)processes / count,
@@ -308,7 +303,7 @@ static rk_status state_deepspeed_plugin(rk_launch *launch, rk_error *err)
     return RK_OK;
 }
 
-/* FP8 products of Transformer Engine or torchao stand within bf16. */
+/* With FP8 products of Transformer Engine or torchao the rest is computed in bf16. */
 static void state_mixed_precision(rk_launch *launch)
 {
     const rk_launch_key *by = rk_launch_find(launch, "mixed_precision");
@@ -355,14 +350,14 @@ rk_status rk_hf_state_accelerate(rk_launch *launch, rk_error *err)
     return RK_OK;
 }
 
-/* A file of accelerate that is not there: one that a framework ships, or one whose name tells. */
+/* A missing file of accelerate: one that a framework ships, or whose name says the stage. */
 static void state_accelerate_name(rk_launch *launch, const char *key)
 {
     const rk_launch_key *by = rk_launch_find(launch, key);
     const char *name = rk_hf_plain_name(launch, by->value);
     int stage = rk_hf_stage_of_name(name);
     stage = stage < 0 && rk_hf_has_part(name, "fsdp") ? FSDP : stage;
-    for (size_t i = 0; i < sizeof(accelerate_files) / sizeof(accelerate_files[0]); i++) {
+    for (size_t i = 0; i < COUNT(accelerate_files); i++) {
         if (strcmp(accelerate_files[i].name, name) == 0) {
             stage = accelerate_files[i].stage;
             if (accelerate_files[i].processes > 0) {
@@ -374,7 +369,7 @@ static void state_accelerate_name(rk_launch *launch, const char *key)
     if (stage < 0) {
         rk_launch_mark(launch, key, RK_KEY_NOT_PRICED,
                        rk_launch_format(launch,
-                                        "%s is not here: put it beside the launch, or give "
+                                        "%s is not here: put it next to the launch, or give "
                                         "accelerators and ZeRO stage",
                                         by->value));
         return;
@@ -414,7 +409,7 @@ rk_status rk_hf_take_accelerate(rk_launch *launch, rk_error *err)
 
 /* ---- what is left ---------------------------------------------------------------------------- */
 
-/* Gradients and moments in one type. */
+/* States the types of gradients and of moments. */
 static void state_types(rk_launch *launch, const char *gradients, const char *moments)
 {
     const char *optimizer = rk_launch_fact_of(launch, "optimizer");

@@ -3,6 +3,7 @@
  * DeepSpeed by its configuration: of a launch of the Hugging Face family, or by itself.  Source:
  * deepspeedai/DeepSpeed deepspeed/runtime/zero/config.py and runtime/config.py.
  */
+#include "base/units.h"
 #include "launch/hugging_face.h"
 #include "launch/launch_parts.h"
 
@@ -14,7 +15,6 @@
 
 /* ---- DeepSpeed ------------------------------------------------------------------------------- */
 
-/* Offload of one kind of state: none, cpu or nvme. */
 void rk_hf_take_device(rk_launch *launch, const char *key, const char *what)
 {
     const rk_launch_key *by = rk_launch_find(launch, key);
@@ -22,13 +22,12 @@ void rk_hf_take_device(rk_launch *launch, const char *key, const char *what)
     if (!device || strcasecmp(device, "none") == 0) {
         return;
     }
-    rk_hf_add_offload(launch, what, RK_FACT_STATED, by);
+    rk_hf_add_offload(launch, what, by);
     if (strcasecmp(device, "nvme") == 0) {
         rk_launch_mark(launch, key, RK_KEY_NOT_PRICED, OFFLOAD_TO_NVME);
     }
 }
 
-/* Of stage 3 the gathers of weights are fetched ahead, too; what stage 0 reduces, it does last. */
 const char *rk_hf_overlap_of(int64_t stage, bool on)
 {
     return !on || stage == 0 ? "none" : stage == 3 ? "grad+param" : "grad";
@@ -44,18 +43,17 @@ static void state_zero(rk_launch *launch)
     rk_hf_take_device(launch, "zero_optimization.offload_optimizer.device", "optimizer");
     rk_hf_take_device(launch, "zero_optimization.offload_param.device", "weights");
     if (rk_launch_is_on(launch, "zero_optimization.cpu_offload", false)) {
-        rk_hf_add_offload(launch, "optimizer", RK_FACT_STATED,
+        rk_hf_add_offload(launch, "optimizer",
                           rk_launch_find(launch, "zero_optimization.cpu_offload"));
     }
     if (rk_launch_is_on(launch, "zero_optimization.cpu_offload_param", false)) {
-        rk_hf_add_offload(launch, "weights", RK_FACT_STATED,
+        rk_hf_add_offload(launch, "weights",
                           rk_launch_find(launch, "zero_optimization.cpu_offload_param"));
     }
     rk_launch_state(launch, "overlap", rk_hf_overlap_of(stage, overlap), RK_FACT_STATED,
                     rk_launch_find(launch, "zero_optimization.overlap_comm"));
 }
 
-/* A degree whose key is there and above 1. */
 void rk_hf_take_degree(rk_launch *launch, const char *key, const char *field)
 {
     const double degree = rk_launch_number(launch, key, 0);
@@ -73,38 +71,30 @@ void rk_hf_state_ulysses(rk_launch *launch, const char *key)
     }
 }
 
-static void state_precision(rk_launch *launch, const char *key, const char *precision)
-{
-    const char *value = rk_launch_value(launch, key);
-    const char *truth = value ? rk_launch_truth_text(value) : NULL;
-    if (truth && strcmp(truth, "true") == 0) {
-        rk_launch_state(launch, "precision", precision, RK_FACT_STATED,
-                        rk_launch_find(launch, key));
-    }
-}
-
 /* Values that the trainer fills in: the batch is its own, buffers follow the width of the model. */
 static void take_auto(rk_launch *launch)
 {
+    static const char *const starts[] = {"zero_optimization.", "train_", "optimizer.params.",
+                                         "scheduler.params."};
     for (size_t i = 0; i < launch->key_count; i++) {
         rk_launch_key *key = &launch->keys[i];
-        const bool own = strncmp(key->name, "zero_optimization.", 18) == 0 ||
-                         strncmp(key->name, "train_", 6) == 0 ||
-                         strncmp(key->name, "optimizer.params.", 17) == 0 ||
-                         strncmp(key->name, "scheduler.params.", 17) == 0;
+        bool own = false;
+        for (size_t s = 0; s < COUNT(starts); s++) {
+            own |= strncmp(key->name, starts[s], strlen(starts[s])) == 0;
+        }
         if (own && key->use == RK_KEY_UNREAD && key->value && strcmp(key->value, "auto") == 0) {
             key->use = RK_KEY_WITHOUT_COST;
         }
     }
 }
 
-/* States and recomputation that a configuration names beside the stage. */
+/* States and recomputation that a configuration names in addition to the stage. */
 static void state_states(rk_launch *launch)
 {
     static const char *const masters[] = {"bf16.bf16_master_weights_and_grads",
                                           "fp16.fp16_master_weights_and_grads"};
     static const char *const types[] = {"bf16", "fp16"};
-    for (size_t i = 0; i < sizeof(masters) / sizeof(masters[0]); i++) {
+    for (size_t i = 0; i < COUNT(masters); i++) {
         if (rk_launch_is_on(launch, masters[i], false)) {
             const rk_launch_key *by = rk_launch_find(launch, masters[i]);
             rk_launch_state(launch, "states.main_params", types[i], RK_FACT_STATED, by);
@@ -148,8 +138,8 @@ void rk_hf_state_deepspeed(rk_launch *launch)
     state_states(launch);
     rk_launch_derive(launch); /* the number of processes */
     state_mics(launch);
-    state_precision(launch, "fp16.enabled", "fp16");
-    state_precision(launch, "bf16.enabled", "bf16");
+    rk_hf_state_switch(launch, "fp16.enabled", "precision", "fp16");
+    rk_hf_state_switch(launch, "bf16.enabled", "precision", "bf16");
     rk_hf_take_degree(launch, "tensor_parallel.autotp_size", "tp");
     rk_hf_take_degree(launch, "pipeline.stages", "pp");
     rk_hf_state_ulysses(launch, "sequence_parallel_size");
@@ -168,11 +158,9 @@ void rk_hf_state_deepspeed(rk_launch *launch)
 
 /* ---- files that are not there ---------------------------------------------------------------- */
 
-/* The name of a file without its folders and its ending. */
 const char *rk_hf_plain_name(rk_launch *launch, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    const char *name = rk_launch_base_name(path), *dot = strrchr(name, '.');
     return dot ? rk_launch_keep_part(launch, name, (size_t)(dot - name)) : name;
 }
 
@@ -186,11 +174,11 @@ static const rk_hf_preset *find_preset(const rk_hf_preset *presets, const char *
     return NULL;
 }
 
-/* The stage that a name tells: "zero3", "z2", "stage_1"; -1: none. */
+/* "zero3", "z2", "stage_1" */
 int rk_hf_stage_of_name(const char *name)
 {
     static const char *const words[] = {"zero", "stage", "z"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < COUNT(words); i++) {
         const size_t length = strlen(words[i]);
         for (const char *at = name; *at; at++) {
             if (strncasecmp(at, words[i], length) == 0) {
@@ -245,12 +233,12 @@ static void state_by_name(rk_launch *launch, const char *key, const rk_hf_preset
     rk_launch_state(launch, "framework", "deepspeed", RK_FACT_DERIVED, by);
     rk_launch_mark(launch, key, RK_KEY_NOT_PRICED,
                    rk_launch_format(launch,
-                                    "%s is not here: put it beside the launch, or give the ZeRO "
+                                    "%s is not here: put it next to the launch, or give the ZeRO "
                                     "stage",
                                     by->value));
 }
 
-/* An object under a key of one of the launch's documents, as a document of its own. */
+/* Adds the object under a key of one of the documents as one more document. */
 static bool open_inner(rk_launch *launch, const char *key)
 {
     for (size_t i = 0; i < launch->document_count; i++) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* References of OmegaConf among the values of a configuration. */
+#include "launch/launch_parts.h"
 #include "launch/reader_kit.h"
 
 #include <string.h>
 
 enum { ROUNDS_MAX = 8, REFERENCES_MAX = 16, REFERENCE_MAX = 128, KEYS_MAX = 8192 };
 
-/* The key that a reference of a key names: "a.b", or ".b" and "..b" beside it and above. */
+/* The key that a reference of a key names: "a.b", or relative to it ".b" and "..b". */
 static rk_launch_key *find_reference(const rk_launch *launch, const char *from,
                                      const char *reference)
 {
@@ -28,17 +29,10 @@ static rk_launch_key *find_reference(const rk_launch *launch, const char *from,
         length += length > 0;
     }
     memcpy(name + length, reference, strlen(reference) + 1);
-    rk_launch_key *found = NULL;
-    for (size_t i = 0; i < launch->key_count; i++) {
-        rk_launch_key *key = &launch->keys[i];
-        if (strcmp(key->name, name) == 0 && (!found || key->source == found->source)) {
-            found = key;
-        }
-    }
-    return found;
+    return rk_launch_key_of(launch, name);
 }
 
-/* What a reference means; NULL: it cannot be resolved. */
+/* The value of a reference; NULL: it cannot be resolved. */
 static const char *resolve_reference(rk_launch *launch, const rk_launch_key *from, char *reference)
 {
     char *colon = strchr(reference, ':');
@@ -80,7 +74,7 @@ static bool interpolate_once(rk_launch *launch, rk_launch_key *key)
     return false;
 }
 
-/* A value that refers to another which refers to a third needs a round more. */
+/* A value that refers to another, which refers to a third, needs one more round. */
 void rk_launch_interpolate(rk_launch *launch)
 {
     bool changed = launch->key_count <= KEYS_MAX; /* no configuration has more */

@@ -243,6 +243,12 @@ const char *rk_launch_fact_of(const rk_launch *launch, const char *field)
     return fact && fact->origin != RK_FACT_OPEN ? fact->value : NULL;
 }
 
+rk_fact_origin rk_launch_origin_of(const rk_launch *launch, const char *field)
+{
+    const rk_launch_fact *fact = find_fact(launch, field);
+    return fact ? fact->origin : RK_FACT_OPEN;
+}
+
 int64_t rk_launch_count_of(const rk_launch *launch, const char *field)
 {
     double value = 0;

@@ -21,7 +21,7 @@
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* What becomes of a key. */
+/* How a key ends. */
 typedef enum rk_key_use {
     RK_KEY_UNREAD,       /* until rk_launch_resolve has classed it */
     RK_KEY_USED,         /* it decides a fact */
@@ -175,6 +175,9 @@ bool rk_launch_has(const rk_launch *launch, const char *name);
 /* Marks keys that begin with `start` as used, without cost or not priced for a reason. */
 void rk_launch_mark(rk_launch *launch, const char *start, rk_key_use use, const char *note);
 
+/* A path without its folders. */
+const char *rk_launch_base_name(const char *path);
+
 /* Whether one of the words up to the program is there: "torchrun", "deepspeed", "swift". */
 bool rk_launch_runs_by(const rk_launch *launch, const char *word);
 
@@ -192,6 +195,9 @@ void rk_launch_state_count(rk_launch *launch, const char *field, int64_t value,
 /* The framework's default. */
 void rk_launch_assume(rk_launch *launch, const char *field, const char *value);
 void rk_launch_assume_count(rk_launch *launch, const char *field, int64_t value);
+
+/* The origin of a fact; RK_FACT_OPEN: nothing is known. */
+rk_fact_origin rk_launch_origin_of(const rk_launch *launch, const char *field);
 
 /* The value of a fact; NULL: open. */
 const char *rk_launch_fact_of(const rk_launch *launch, const char *field);

@@ -5,7 +5,7 @@
 const rk_launch_field rk_launch_fields[] = {
     {"framework", "framework", "rules of the strategy: deepspeed, torchtitan, ..."},
     {"objective", NULL,
-     "what is trained for where models run beside the one that trains: dpo, ..."},
+     "what is trained for where other models run next to the one that trains: dpo, ..."},
     /* machine */
     {"nodes", "nodes", "nodes of the launch"},
     {"gpus_per_node", "gpus-per-node", "accelerators of a node"},
@@ -22,7 +22,7 @@ const rk_launch_field rk_launch_fields[] = {
     {"etp", "etp", "tensor-parallel ranks of an expert"},
     {"dp", NULL, "data-parallel ranks, shards and replicas together"},
     {"hsdp", "hsdp", "replicas of shard groups"},
-    {"sp", NULL, "sequence parallelism beside tp: true, false"},
+    {"sp", NULL, "sequence parallelism in addition to tp: true, false"},
     {"zero", "zero", "0 to 3: what data-parallel ranks shard"},
     {"schedule", "schedule", "pipeline schedule, as --schedule has it"},
     {"layout", "layout", "layers of each stage, as --layout has them"},
@@ -64,7 +64,7 @@ const rk_launch_field rk_launch_fields[] = {
     {"recompute.method", NULL, "uniform, block"},
     {"recompute.layers", NULL, "uniform: layers of a chunk; block: layers of a virtual stage"},
     {"recompute.modules", "recompute-modules", "modules of selective recomputation"},
-    {"recompute_extra", NULL, "what is recomputed besides, by switches of its own"},
+    {"recompute_extra", NULL, "what else is recomputed, by switches of its own"},
     {"recompute.policy", NULL, "policy of MaxText by name"},
     {"recompute.option", NULL, "option of selective recomputation of torchtitan"},
     /* overlap and kernels */

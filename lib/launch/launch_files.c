@@ -21,7 +21,7 @@ static bool is_file(const char *path)
 
 /*
  * The path of a file as the launch sees it: from the folder of the launch, that is where the name
- * says or, without its folders, beside the launch; NULL: it is not there.
+ * says or, without its folders, next to the launch; NULL: it is not there.
  */
 static const char *find_file(rk_launch *launch, const char *path)
 {

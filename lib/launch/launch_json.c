@@ -2,9 +2,6 @@
 /* A launch as members of a JSON answer. */
 #include "launch/launch.h"
 
-#include "launch/launch_parts.h"
-
-#include <stdio.h>
 #include <string.h>
 
 static const char *const origin_names[] = {
@@ -23,10 +20,8 @@ static const char *const use_names[RK_KEY_USE_COUNT] = {
 /* A number or a truth without quotes, anything else as text. */
 static void write_value(rk_json_writer *writer, const char *value)
 {
-    double number = 0;
     const bool truth = strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
-    if (truth || (rk_launch_read_number(value, &number) && !strchr(value, '_') && value[0] != '+' &&
-                  value[0] != '.')) {
+    if (truth || rk_json_is_number(value)) {
         rk_json_value(writer, value);
     } else {
         rk_json_text(writer, value);

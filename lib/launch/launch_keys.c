@@ -338,11 +338,7 @@ void rk_launch_flatten_documents(rk_launch *launch)
 
 /* ---- keys by name ---------------------------------------------------------------------------- */
 
-/*
- * Of keys that are given more than once, the command line's come first, then those of the first
- * document, for the launch's own file precedes the files that it names; of equal ones the last.
- */
-static rk_launch_key *find_key(const rk_launch *launch, const char *name)
+rk_launch_key *rk_launch_key_of(const rk_launch *launch, const char *name)
 {
     rk_launch_key *found = NULL;
     for (size_t i = 0; i < launch->key_count; i++) {
@@ -356,12 +352,12 @@ static rk_launch_key *find_key(const rk_launch *launch, const char *name)
 
 bool rk_launch_key_decides(const rk_launch *launch, const rk_launch_key *key)
 {
-    return find_key(launch, key->name) == key;
+    return rk_launch_key_of(launch, key->name) == key;
 }
 
 const rk_launch_key *rk_launch_find(rk_launch *launch, const char *name)
 {
-    rk_launch_key *key = find_key(launch, name);
+    rk_launch_key *key = rk_launch_key_of(launch, name);
     if (key) {
         key->use = RK_KEY_USED;
     }
@@ -370,7 +366,7 @@ const rk_launch_key *rk_launch_find(rk_launch *launch, const char *name)
 
 bool rk_launch_has(const rk_launch *launch, const char *name)
 {
-    return find_key(launch, name) != NULL;
+    return rk_launch_key_of(launch, name) != NULL;
 }
 
 const char *rk_launch_value(rk_launch *launch, const char *name)
@@ -409,11 +405,16 @@ void rk_launch_mark(rk_launch *launch, const char *start, rk_key_use use, const 
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
+const char *rk_launch_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 bool rk_launch_runs_by(const rk_launch *launch, const char *word)
 {
     for (size_t i = 0; i <= launch->program && i < launch->word_count; i++) {
-        const char *slash = strrchr(launch->words[i].text, '/');
-        if (strcmp(slash ? slash + 1 : launch->words[i].text, word) == 0) {
+        if (strcmp(rk_launch_base_name(launch->words[i].text), word) == 0) {
             return true;
         }
     }
@@ -422,9 +423,7 @@ bool rk_launch_runs_by(const rk_launch *launch, const char *word)
 
 const char *rk_launch_program(const rk_launch *launch)
 {
-    if (launch->program >= launch->word_count) {
-        return "";
-    }
-    const char *word = launch->words[launch->program].text, *slash = strrchr(word, '/');
-    return slash ? slash + 1 : word;
+    return launch->program < launch->word_count
+               ? rk_launch_base_name(launch->words[launch->program].text)
+               : "";
 }

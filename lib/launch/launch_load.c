@@ -22,17 +22,17 @@ static rk_status read_stream(FILE *file, const char *name, char **text, size_t *
     for (;;) {
         if (*size == room) {
             room = room ? 2 * room : 65536;
-            char *larger = room <= 2 * (size_t)FILE_SIZE_MAX ? realloc(*text, room + 1) : NULL;
+            char *larger = realloc(*text, room + 1);
             if (!larger) {
-                return room > 2 * (size_t)FILE_SIZE_MAX
-                           ? rk_fail(err, RK_ERR_INVALID,
-                                     "%s: longer than 16 MiB, which no launch is", name)
-                           : rk_fail(err, RK_ERR_MEMORY, "not enough memory for %s", name);
+                return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %s", name);
             }
             *text = larger;
         }
         const size_t got = fread(*text + *size, 1, room - *size, file);
         *size += got;
+        if (*size > FILE_SIZE_MAX) {
+            return rk_fail(err, RK_ERR_INVALID, "%s: longer than 16 MiB, which no launch is", name);
+        }
         if (got == 0) {
             break;
         }
@@ -60,7 +60,7 @@ rk_status rk_launch_read_file(const char *path, char **text, size_t *size, rk_er
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* What a record says of the machine: {"nodes": 2, "gpus_per_node": 8, "processes": 16}. */
+/* The machine in a record: {"nodes": 2, "gpus_per_node": 8, "processes": 16}. */
 static void take_world(rk_launch *launch, const json_t *world)
 {
     static const char *const fields[] = {"nodes", "gpus_per_node", "processes"};

@@ -60,6 +60,13 @@ rk_status rk_launch_parse_document(rk_launch_form form, const char *text, size_t
 /* Adds a key; facts that others state keep them, but other pointers to keys end. */
 void rk_launch_add_key(rk_launch *launch, const rk_launch_key *key);
 
+/*
+ * The key of a name, which is not used by that; NULL: absent.  Of keys that are given more than
+ * once, those of the command line come first, then those of the first document, for the launch's
+ * own file precedes the files that it names; of equal ones the last counts.
+ */
+rk_launch_key *rk_launch_key_of(const rk_launch *launch, const char *name);
+
 /* Whether no other key of the same name comes before this one. */
 bool rk_launch_key_decides(const rk_launch *launch, const rk_launch_key *key);
 

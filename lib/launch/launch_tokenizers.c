@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a name stands in a text as a word: not behind a letter, and not before a digit. */
+/* Whether a name is in a text as a word: not behind a letter, and not before a digit. */
 static bool has_name(const char *text, const char *name, size_t length)
 {
     for (const char *at = text; (at = strstr(at, name)) != NULL; at++) {
@@ -20,7 +20,7 @@ static bool has_name(const char *text, const char *name, size_t length)
     return false;
 }
 
-/* The length of the longest of several names that stands in a text; 0: none does. */
+/* The length of the longest of several names that is in a text; 0: none is. */
 static size_t longest_name(const char *text, const char *names)
 {
     size_t most = 0;

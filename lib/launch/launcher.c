@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What starts the program of a launch, on how many nodes and processes: torchrun, srun, mpirun,
+ * Launchers, which start the program of a launch on nodes and processes: torchrun, srun, mpirun,
  * deepspeed, accelerate and others, one inside another.
  *
  * Sources: the command lines of torch.distributed.run, Slurm, Open MPI, DeepSpeed 0.19
@@ -15,7 +15,7 @@
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* What a launcher says of the machine; 0: nothing. */
+/* The machine as a launcher describes it; 0: not said. */
 typedef struct world {
     int64_t nodes, node, all;
     bool unknown; /* it names nodes by what is not known here */
@@ -24,12 +24,6 @@ typedef struct world {
 static const char *word_at(const rk_launch *launch, size_t i)
 {
     return i < launch->word_count ? launch->words[i].text : "";
-}
-
-static const char *base_name(const char *word)
-{
-    const char *slash = strrchr(word, '/');
-    return slash ? slash + 1 : word;
 }
 
 /* Whether an option has a name, with one dash or two, and '-' or '_' between its words. */
@@ -130,7 +124,7 @@ static launcher_kind kind_of(const char *word)
         {"nemo", TRAINER},
         {"primus-cli", TRAINER},
     };
-    const char *name = base_name(word);
+    const char *name = rk_launch_base_name(word);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(name, names[i].name) == 0) {
             return names[i].kind;
@@ -358,7 +352,7 @@ static void state(rk_launch *launch, const char *field, int64_t value, rk_fact_o
     }
 }
 
-/* What a launcher says counts before what one around it says. */
+/* An inner launcher takes precedence over the one around it. */
 static void merge(world *inner, const world *outer)
 {
     inner->nodes = inner->nodes ? inner->nodes : outer->nodes;
@@ -382,7 +376,7 @@ static void state_world(rk_launch *launch, const world *w, bool one_node)
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-/* Behind "bash -c" and "--" of a wrapper nothing else begins than the program. */
+/* The first word that is not a variable such as "NNODES=2". */
 static size_t skip_environment(const rk_launch *launch)
 {
     size_t i = 0;

@@ -14,7 +14,7 @@ typedef struct rk_layer_list {
 /* Reads "2", "[0,1,1]" or "([0]*3+[1]*58)"; false: it is none of them. */
 bool rk_layer_list_read(const char *text, rk_layer_list *list);
 
-/* Whether layer `i`, from 0, is of the kind; `every`: that of a number. */
+/* Whether layer `i`, from 0, is of the kind; `every`: the rule for a number. */
 typedef bool rk_every_layer(int every, int i);
 bool rk_layer_list_has(const rk_layer_list *list, int i, rk_every_layer *every);
 

@@ -5,10 +5,12 @@
  */
 #include "launch/megatron_kit.h"
 
+#include "base/text.h"
+#include "base/units.h"
 #include "launch/pipeline_layout.h"
+#include "launch/read_megatron.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +41,7 @@ static const rk_launch_key *find_one(rk_launch *launch, const rk_megatron_kit *k
     return rk_kit_find(launch, kit, names);
 }
 
-const char *rk_kit_value(rk_launch *launch, const rk_megatron_kit *kit, const char *name)
+static const char *value_of(rk_launch *launch, const rk_megatron_kit *kit, const char *name)
 {
     const rk_launch_key *key = find_one(launch, kit, name);
     return key ? key->value : NULL;
@@ -61,7 +63,8 @@ static bool is_on(rk_launch *launch, const rk_launch_key *key, bool usual)
     return key ? rk_launch_is_on(launch, key->name, usual) : usual;
 }
 
-bool rk_kit_is_on(rk_launch *launch, const rk_megatron_kit *kit, const char *name, bool usual)
+static bool setting_is_on(rk_launch *launch, const rk_megatron_kit *kit, const char *name,
+                          bool usual)
 {
     return is_on(launch, find_one(launch, kit, name), usual);
 }
@@ -113,8 +116,7 @@ const json_t *rk_kit_member(const rk_launch *launch, const char *path)
     return NULL;
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Facts that are a setting as it is, by its names; the default where there is none. */
 static const struct {
@@ -153,7 +155,7 @@ static const struct {
 
 static void state_numbers(rk_launch *launch, const rk_megatron_kit *kit)
 {
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < COUNT(numbers); i++) {
         const rk_launch_key *key = rk_kit_find(launch, kit, numbers[i].names);
         const int64_t value = count_of(launch, key);
         if (value > 0) {
@@ -187,37 +189,33 @@ static void state_layout(rk_launch *launch, const rk_megatron_kit *kit)
         }
     }
     rk_kit_state(launch, "vp", NULL, NULL, "1");
-    if (rk_kit_is_on(launch, kit, "account_for_embedding_in_pipeline_split", false)) {
+    if (setting_is_on(launch, kit, "account_for_embedding_in_pipeline_split", false)) {
         rk_launch_state(launch, "count_embedding", "true", RK_FACT_STATED, NULL);
     }
-    if (rk_kit_is_on(launch, kit, "account_for_loss_in_pipeline_split", false)) {
+    if (setting_is_on(launch, kit, "account_for_loss_in_pipeline_split", false)) {
         rk_launch_state(launch, "count_head", "true", RK_FACT_STATED, NULL);
     }
-    if (rk_kit_is_on(launch, kit, "use_tp_pp_dp_mapping", false)) {
+    if (setting_is_on(launch, kit, "use_tp_pp_dp_mapping", false)) {
         rk_launch_state(launch, "order", "tp-cp-pp-dp", RK_FACT_STATED, NULL);
     }
 }
 
-/* Which part of the states is sharded, by the optimizer, Megatron-FSDP or PyTorch's FSDP. */
+/* The states that the optimizer, Megatron-FSDP or PyTorch's FSDP shards. */
 static void state_sharding(rk_launch *launch, const rk_megatron_kit *kit)
 {
-    static const char *const stages[] = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
     static const char *const fsdp[] = {"use_megatron_fsdp", "use_custom_fsdp", "fsdp", NULL};
     const rk_launch_key *own = rk_kit_find(launch, kit, fsdp);
     const rk_launch_key *torch = find_one(launch, kit, "use_torch_fsdp2");
     const rk_launch_key *plain = find_one(launch, kit, "use_distributed_optimizer");
-    const char *strategy = rk_kit_value(launch, kit, "data_parallel_sharding_strategy");
+    const char *strategy = value_of(launch, kit, "data_parallel_sharding_strategy");
     if (is_on(launch, torch, false)) {
         rk_launch_state(launch, "zero", "3", RK_FACT_STATED, torch);
         return;
     }
     if (own &&
         (is_on(launch, own, false) || strcmp(own->value ? own->value : "", "megatron") == 0)) {
-        int64_t stage = 3;
-        for (int64_t i = 0; strategy && i < 4; i++) {
-            stage = strcmp(strategy, stages[i]) == 0 ? i : stage;
-        }
-        rk_launch_state_count(launch, "zero", stage, RK_FACT_STATED, own);
+        const int stage = strategy ? rk_megatron_sharding_of(strategy) : 3;
+        rk_launch_state_count(launch, "zero", stage >= 0 ? stage : 3, RK_FACT_STATED, own);
         return;
     }
     rk_kit_state(launch, "zero", plain, is_on(launch, plain, kit->distributed) ? "1" : "0",
@@ -241,7 +239,7 @@ static void state_recompute(rk_launch *launch, const rk_megatron_kit *kit)
     const bool whole = key && key->value && strcmp(key->value, "full") == 0;
     const bool known = whole || (key && key->value && strcmp(key->value, "selective") == 0);
     rk_kit_state(launch, "recompute.granularity", known ? key : NULL, known ? key->value : NULL,
-                 rk_kit_is_on(launch, kit, "recompute_activations", false) ? "selective" : "none");
+                 setting_is_on(launch, kit, "recompute_activations", false) ? "selective" : "none");
     if (whole && method) {
         rk_kit_state(launch, "recompute.method", method, method->value, NULL);
     }
@@ -292,23 +290,23 @@ static void state_overlap(rk_launch *launch, const rk_megatron_kit *kit)
     static const char *const moe[] = {"overlap_moe_expert_parallel_comm", "moe_a2a_overlap",
                                       "patch_moe_overlap", NULL};
     const bool interleaves = rk_launch_count_of(launch, "vp") > 1;
-    const bool fsdp2 = rk_kit_is_on(launch, kit, "use_torch_fsdp2", false);
+    const bool fsdp2 = setting_is_on(launch, kit, "use_torch_fsdp2", false);
     const bool sharded =
         !rk_launch_fact_of(launch, "zero") || rk_launch_count_of(launch, "zero") > 0;
-    const bool asks = overlaps(launch, kit, grad, kit->overlap_grad);
+    const bool reduces = overlaps(launch, kit, grad, kit->overlap_grad);
     const bool gathers = overlaps(launch, kit, param, kit->overlap_param);
     const struct {
         const char *name;
         bool on;
     } all[] = {
         {"tp", overlaps(launch, kit, tp, false) && rk_launch_count_of(launch, "tp") > 1},
-        {"grad", asks || fsdp2},
+        {"grad", reduces || fsdp2},
         {"param", (gathers && sharded) || fsdp2},
         {"pp", overlaps(launch, kit, pp, interleaves) && interleaves},
         {"moe", overlaps(launch, kit, moe, false) && rk_launch_count_of(launch, "ep") > 1},
     };
     const char *list = "";
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    for (size_t i = 0; i < COUNT(all); i++) {
         if (all[i].on) {
             list = rk_launch_format(launch, "%s%s%s", list, *list ? "+" : "", all[i].name);
         }
@@ -356,7 +354,7 @@ static void state_fp8(rk_launch *launch, const rk_megatron_kit *kit)
     if (!named && !is_on(launch, key, false)) {
         return;
     }
-    const bool e4m3 = rk_kit_is_on(launch, kit, "fp8_e4m3", false);
+    const bool e4m3 = setting_is_on(launch, kit, "fp8_e4m3", false);
     rk_kit_state(launch, "fp8.format", key, named ? value : e4m3 ? "e4m3" : "hybrid", NULL);
     rk_kit_state(launch, "fp8.recipe", recipe, recipe ? recipe->value : NULL, "delayed");
     const rk_launch_key *gather = find_one(launch, kit, "fp8_param_gather");
@@ -375,7 +373,7 @@ static void state_gradients(rk_launch *launch, const rk_megatron_kit *kit)
         rk_kit_state(launch, "gradients", is_on(launch, low, false) ? low : torch, "bf16", NULL);
     } else if (full) {
         rk_kit_state(launch, "gradients", full, is_on(launch, full, true) ? "fp32" : "bf16", NULL);
-    } else if (type && rk_kit_is_on(launch, kit, "use_precision_aware_optimizer", false)) {
+    } else if (type && setting_is_on(launch, kit, "use_precision_aware_optimizer", false)) {
         const char *named = precision_of(type->value ? type->value : "");
         rk_kit_state(launch, "gradients", type, named, NULL);
     }
@@ -391,8 +389,8 @@ static void state_states(rk_launch *launch, const rk_megatron_kit *kit)
     static const char *const names[][2] = {{"states.main_params", "main_params_dtype"},
                                            {"states.exp_avg", "exp_avg_dtype"},
                                            {"states.exp_avg_sq", "exp_avg_sq_dtype"}};
-    const bool aware = rk_kit_is_on(launch, kit, "use_precision_aware_optimizer", false);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    const bool aware = setting_is_on(launch, kit, "use_precision_aware_optimizer", false);
+    for (size_t i = 0; i < COUNT(names); i++) {
         const rk_launch_key *key = find_one(launch, kit, names[i][1]);
         const bool stated = key && key->value && aware;
         rk_kit_state(launch, names[i][0], stated ? key : NULL, stated ? key->value : NULL, "fp32");
@@ -414,20 +412,19 @@ static void state_kernels(rk_launch *launch, const rk_megatron_kit *kit)
                  : te                         ? "fused te"
                                               : "fused",
                  kit->loss);
-    if (graph && graph->value && strcmp(graph->value, "none") != 0 && is_on(launch, graph, false)) {
-        rk_kit_state(launch, "graphs", graph, graph->value, NULL);
-    } else if (graph && graph->value && !is_on(launch, graph, false) &&
-               (strcmp(graph->value, "local") == 0 ||
-                strcmp(graph->value, "transformer_engine") == 0)) {
+    if (graph && graph->value &&
+        (is_on(launch, graph, false) || strcmp(graph->value, "local") == 0 ||
+         strcmp(graph->value, "transformer_engine") == 0)) {
         rk_kit_state(launch, "graphs", graph, graph->value, NULL);
     }
     if (dropout) { /* of the residual stream and of attention */
-        const char *attention = rk_kit_value(launch, kit, "attention_dropout");
+        const char *attention = value_of(launch, kit, "attention_dropout");
         const bool none = rk_launch_number(launch, dropout->name, 0) <= 0 &&
                           (!attention || strtod(attention, NULL) <= 0);
         rk_kit_state(launch, "dropout", dropout,
                      none ? "none"
-                          : rk_launch_format(launch, "%.20s+%.20s", dropout->value,
+                          : rk_launch_format(launch, "%.20s+%.20s",
+                                             dropout->value ? dropout->value : "0",
                                              attention ? attention : "0"),
                      NULL);
     }
@@ -464,9 +461,9 @@ static void state_experts(rk_launch *launch, const rk_megatron_kit *kit)
 
 void rk_kit_state_model(rk_launch *launch, const char *name, const rk_launch_key *by)
 {
-    const size_t length = strlen(name);
-    const bool yaml = length > 5 && strcmp(name + length - 5, ".yaml") == 0;
-    char *plain = (char *)(uintptr_t)rk_launch_keep_part(launch, name, yaml ? length - 5 : length);
+    const size_t ending_length = rk_ends_with(name, ".yaml") ? strlen(".yaml") : 0;
+    char *plain =
+        (char *)(uintptr_t)rk_launch_keep_part(launch, name, strlen(name) - ending_length);
     rk_launch_state(launch, "model.name", plain, RK_FACT_STATED, by);
     if (rk_launch_state_named_model(launch, plain, by)) {
         return;
@@ -498,13 +495,13 @@ void rk_kit_state_model(rk_launch *launch, const char *name, const rk_launch_key
 void rk_kit_state_vocabulary(rk_launch *launch, int64_t entries, double multiple,
                              rk_fact_origin origin)
 {
-    const int64_t tp = rk_launch_count_of(launch, "tp");
-    const int64_t whole = multiple >= 1 && multiple <= 1e6 ? (int64_t)multiple : 128;
-    const int64_t each = whole * (tp > 0 && tp <= 1024 ? tp : 1);
+    const int64_t divisor = multiple >= 1 && multiple <= 1e6 ? (int64_t)multiple : 128;
     if (entries > 0 && entries < INT32_MAX) {
         rk_launch_state_count(launch, "model.vocab_unpadded", entries, origin, NULL);
-        rk_launch_state_count(launch, "model.vocab", (entries + each - 1) / each * each, origin,
-                              NULL);
+        rk_launch_state_count(
+            launch, "model.vocab",
+            rk_megatron_pad_vocabulary(entries, divisor, rk_launch_count_of(launch, "tp")), origin,
+            NULL);
     }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What frameworks on Megatron core have in common whose launches are documents and key=value words:
- * NeMo 1 and 2, Megatron-Bridge, Primus.  A setting has its name of Megatron core, or one of the
- * framework, behind the start of its section ("model.", "trainer.strategy.").
+ * Shared by frameworks on Megatron core whose launches are documents and key=value words: NeMo 1
+ * and 2, Megatron-Bridge, Primus.  A setting has its name in Megatron core, or one of the
+ * framework, after the start of its section ("model.", "trainer.strategy.").
  */
 #ifndef RK_LAUNCH_MEGATRON_KIT_H
 #define RK_LAUNCH_MEGATRON_KIT_H
@@ -28,10 +28,8 @@ typedef struct rk_megatron_kit {
 const rk_launch_key *rk_kit_find(rk_launch *launch, const rk_megatron_kit *kit,
                                  const char *const *names);
 
-/* The same by one name: its value; a number above 0, or 0; whether it is on. */
-const char *rk_kit_value(rk_launch *launch, const rk_megatron_kit *kit, const char *name);
+/* The number of a setting by one name; 0: absent, or not above 0. */
 int64_t rk_kit_count(rk_launch *launch, const rk_megatron_kit *kit, const char *name);
-bool rk_kit_is_on(rk_launch *launch, const rk_megatron_kit *kit, const char *name, bool usual);
 
 /* States a fact from a key, or else its default. */
 void rk_kit_state(rk_launch *launch, const char *field, const rk_launch_key *key, const char *value,
@@ -40,7 +38,7 @@ void rk_kit_state(rk_launch *launch, const char *field, const rk_launch_key *key
 /* States layout, batch, activations, overlap, states and shape. */
 void rk_kit_resolve(rk_launch *launch, const rk_megatron_kit *kit);
 
-/* States the shape of the model that `name` is, "llama3.1_8B.yaml": that of the catalogue. */
+/* States the shape that the catalogue has of a model, such as "llama3.1_8B.yaml". */
 void rk_kit_state_model(rk_launch *launch, const char *name, const rk_launch_key *by);
 
 /*
@@ -56,7 +54,7 @@ void rk_kit_strip(rk_launch *launch, const char *section);
 /* A text in lower case. */
 const char *rk_kit_lower(rk_launch *launch, const char *text);
 
-/* Whether a document has a member at a path such as "model.optim.name". */
+/* The member of a document at a path such as "model.optim.name"; NULL: none has it. */
 const json_t *rk_kit_member(const rk_launch *launch, const char *path);
 
 #endif

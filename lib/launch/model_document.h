@@ -5,7 +5,7 @@
 
 #include "launch/model_flags.h"
 
-/* Holds the types of up to RK_LAYER_MAX layers beside the sizes. */
+/* Holds the types of up to RK_LAYER_MAX layers and the sizes. */
 #define RK_MODEL_DOCUMENT_SIZE 8192
 
 /* Which layers a number in place of a list means, for rk_layer_list_has. */

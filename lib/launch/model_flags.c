@@ -140,7 +140,7 @@ static rk_status read_size(const char *flag, const char *value, int64_t *size, r
     return RK_OK;
 }
 
-/* "(127,0)": tokens before a query and behind it, its own beside them. */
+/* "(127,0)": tokens before a query and behind it, in addition to its own. */
 static rk_status read_window(const char *value, int64_t *window, rk_error *err)
 {
     char *end = NULL;

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "launch/layer_list.h"
 
-/* What flags say of a model; places in rk_model_flags.size. */
+/* Properties of a model that flags give; places in rk_model_flags.size. */
 typedef enum rk_model_place {
     RK_SHAPE_LAYERS,
     RK_SHAPE_HIDDEN,
@@ -69,7 +69,7 @@ typedef enum rk_model_place {
 
 #define RK_FLAG_NAME_SIZE 48
 
-/* What a line says of the model.  All zero: nothing. */
+/* The model as a command line describes it.  All zero: not at all. */
 typedef struct rk_model_flags {
     uint64_t given; /* a bit for each place */
     int64_t size[RK_SHAPE_COUNT];

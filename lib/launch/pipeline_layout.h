@@ -22,8 +22,8 @@ int rk_pipeline_pattern_blocks(const char *pattern, int *stages);
 bool rk_pipeline_pattern_list(const char *pattern, char out[RK_PIPELINE_LAYOUT_SIZE]);
 
 /*
- * Appends a number of layers, that of `same` stages, to a list; false: it does not fit.  `used` is
- * the length of the list so far.
+ * Appends to a list `same` stages of `layers` layers each; false: they do not fit.  `used` is the
+ * length of the list so far.
  */
 bool rk_pipeline_add_stages(char out[RK_PIPELINE_LAYOUT_SIZE], size_t *used, int layers, int same);
 

@@ -4,6 +4,7 @@
  * src/axolotl/utils/config/__init__.py, deepspeed_configs.
  */
 #include "base/text.h"
+#include "base/units.h"
 #include "launch/hugging_face.h"
 #include "launch/launch_parts.h"
 
@@ -132,7 +133,7 @@ static void state_attention(rk_launch *launch)
         {"flash_attention", "flash_attention_2"}, {"sdp_attention", "sdpa"},
         {"flex_attention", "flex_attention"},     {"xformers_attention", "xformers"},
         {"sage_attention", "sage_attention"},     {"eager_attention", "eager"}};
-    for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++) {
+    for (size_t i = 0; i < COUNT(switches); i++) {
         if (is_on(launch, switches[i][0], false) && !rk_launch_fact_of(launch, "attention")) {
             rk_launch_state(launch, "attention", switches[i][1], RK_FACT_STATED,
                             rk_launch_find(launch, switches[i][0]));
@@ -145,13 +146,13 @@ static void mark_plugins(rk_launch *launch, const char *plugins)
 {
     static const char *const known[] = {"LigerPlugin", "CutCrossEntropyPlugin", "SwanLabPlugin",
                                         "DiffusionPlugin"};
-    const char *rest = plugins;
-    for (const char *at = strstr(rest, "Plugin\""); at; at = strstr(at + 1, "Plugin\"")) {
+    for (const char *at = strstr(plugins, "Plugin\""); at; at = strstr(at + 1, "Plugin\"")) {
+        const char *end = at + strlen("Plugin");
         bool found = false;
-        for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        for (size_t i = 0; i < COUNT(known); i++) {
             const size_t length = strlen(known[i]);
-            const char *start = at + strlen("Plugin") - length;
-            found |= start >= plugins && strncmp(start, known[i], length) == 0;
+            found |=
+                (size_t)(end - plugins) >= length && strncmp(end - length, known[i], length) == 0;
         }
         if (!found) {
             rk_launch_mark(launch, "plugins", RK_KEY_NOT_PRICED,
@@ -166,7 +167,7 @@ static void state_loss(rk_launch *launch)
     const char *list = rk_launch_value(launch, "plugins");
     const char *plugins = list ? list : "";
     const bool cut = strstr(plugins, "CutCrossEntropyPlugin") != NULL;
-    if (cut ? is_on(launch, "cut_cross_entropy", true) : false) {
+    if (cut && is_on(launch, "cut_cross_entropy", true)) {
         rk_launch_state(launch, "loss", "fused (cut cross entropy)", RK_FACT_STATED,
                         rk_launch_find(launch, "plugins"));
     } else if (is_on(launch, "liger_fused_linear_cross_entropy", false)) {
@@ -196,16 +197,13 @@ static void state_memory(rk_launch *launch)
                         rk_launch_find(launch, "selective_checkpointing"));
     }
     if (checkpointing && strncmp(checkpointing, "offload", strlen("offload")) == 0) {
-        rk_hf_add_offload(launch, "activations", RK_FACT_STATED,
-                          rk_launch_find(launch, "gradient_checkpointing"));
+        rk_hf_add_offload(launch, "activations", rk_launch_find(launch, "gradient_checkpointing"));
     }
     if (is_on(launch, "activation_offloading", false)) {
-        rk_hf_add_offload(launch, "activations", RK_FACT_STATED,
-                          rk_launch_find(launch, "activation_offloading"));
+        rk_hf_add_offload(launch, "activations", rk_launch_find(launch, "activation_offloading"));
     }
     if (is_on(launch, "layer_offloading", false)) {
-        rk_hf_add_offload(launch, "weights", RK_FACT_STATED,
-                          rk_launch_find(launch, "layer_offloading"));
+        rk_hf_add_offload(launch, "weights", rk_launch_find(launch, "layer_offloading"));
     }
 }
 
@@ -216,12 +214,8 @@ static void state_launcher(rk_launch *launch)
                                            {"nnodes", "nodes"},
                                            {"num_processes", "processes"},
                                            {"num_machines", "nodes"}};
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-        const double count = rk_launch_number(launch, flags[i][0], 0);
-        if (count >= 1 && count <= INT32_MAX) {
-            rk_launch_state_count(launch, flags[i][1], (int64_t)count, RK_FACT_STATED,
-                                  rk_launch_find(launch, flags[i][0]));
-        }
+    for (size_t i = 0; i < COUNT(flags); i++) {
+        (void)rk_hf_state_count(launch, flags[i][0], flags[i][1]);
     }
     rk_hf_state_environment(launch, true);
 }

@@ -4,6 +4,7 @@
  * of a program that is not in the launch.  Source: deepspeedai/DeepSpeed
  * deepspeed/runtime/config.py.
  */
+#include "base/units.h"
 #include "launch/hugging_face.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@ static int recognise(const rk_launch *launch)
 {
     static const char *const own[] = {"zero_optimization", "train_micro_batch_size_per_gpu",
                                       "train_batch_size"};
-    for (size_t i = 0; launch->word_count == 0 && i < sizeof(own) / sizeof(own[0]); i++) {
+    for (size_t i = 0; launch->word_count == 0 && i < COUNT(own); i++) {
         if (rk_hf_document_has(launch, own[i])) {
             return 4;
         }
@@ -23,12 +24,8 @@ static int recognise(const rk_launch *launch)
 /* A number of sequences, or "auto", which the program fills in. */
 static void state_batch(rk_launch *launch, const char *key, const char *field)
 {
-    const double count = rk_launch_number(launch, key, 0);
     const char *value = rk_launch_value(launch, key);
-    if (count >= 1 && count <= INT32_MAX) {
-        rk_launch_state_count(launch, field, (int64_t)count, RK_FACT_STATED,
-                              rk_launch_find(launch, key));
-    } else if (value) {
+    if (!rk_hf_state_count(launch, key, field) && value) {
         rk_launch_state(launch, field, value, RK_FACT_STATED, rk_launch_find(launch, key));
     }
 }

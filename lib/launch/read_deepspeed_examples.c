@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* The programs with a configuration of their own keep the batch of all ranks in --batch_size. */
+/* Programs with their own configuration; their --batch_size is the batch of all ranks. */
 static bool is_finetune(const rk_launch *launch)
 {
     return strncmp(rk_launch_program(launch), "finetune_", strlen("finetune_")) == 0 &&
@@ -25,14 +25,10 @@ static int recognise(const rk_launch *launch)
     return rk_launch_runs_by(launch, "deepspeed") && (chat || is_finetune(launch)) ? 6 : 0;
 }
 
-/* A count under a key, or the program's default; 0: none. */
+/* A count under a key, or the program's default. */
 static void state_size(rk_launch *launch, const char *key, const char *field, int64_t usual)
 {
-    const double value = rk_launch_number(launch, key, 0);
-    if (value >= 1 && value <= INT32_MAX) {
-        rk_launch_state_count(launch, field, (int64_t)value, RK_FACT_STATED,
-                              rk_launch_find(launch, key));
-    } else if (usual > 0) {
+    if (!rk_hf_state_count(launch, key, field)) {
         rk_launch_assume_count(launch, field, usual);
     }
 }
@@ -43,7 +39,7 @@ static void state_stage(rk_launch *launch, const char *key)
     const rk_launch_key *by = rk_launch_find(launch, key);
     const int64_t zero = stage >= 0 && stage <= 3 ? (int64_t)stage : 0;
     rk_launch_state_count(launch, "zero", zero, by ? RK_FACT_STATED : RK_FACT_DEFAULT, by);
-    rk_launch_assume(launch, "overlap", zero == 3 ? "grad+param" : "none");
+    rk_launch_assume(launch, "overlap", rk_hf_overlap_of(zero, zero == 3));
 }
 
 /* --offload sends the optimizer to the host, at stage 3 the weights too; Adam runs there then. */
@@ -61,8 +57,7 @@ static void state_offload(rk_launch *launch)
 
 static void state_adapters(rk_launch *launch, const char *rank, const char *modules)
 {
-    const double size = rk_launch_number(launch, rank, 0);
-    if (size >= 1) {
+    if (rk_launch_number(launch, rank, 0) >= 1) {
         rk_hf_state_adapters(launch, rank, 0, NULL);
         rk_launch_assume(launch, "lora_modules", "attention,mlp"); /* all linear layers named so */
         (void)rk_launch_value(launch, modules);
@@ -116,7 +111,6 @@ static void resolve_chat(rk_launch *launch)
 
 static rk_status resolve_finetune(rk_launch *launch, rk_error *err)
 {
-    static const rk_hf_preset presets[] = {{0}};
     rk_launch_state(launch, "optimizer", "cpu adam", RK_FACT_DEFAULT, NULL);
     rk_hf_state_model(launch, "model_name");
     state_size(launch, "batch_size", "global_batch", 4);
@@ -126,14 +120,14 @@ static rk_status resolve_finetune(rk_launch *launch, rk_error *err)
                           "activation_checkpointing");
     rk_launch_assume(launch, "lora", "none");
     rk_launch_assume(launch, "precision", "bf16");
-    const rk_status status = rk_hf_take_deepspeed(launch, "deepspeed_config", presets, err);
+    const rk_status status = rk_hf_take_deepspeed(launch, "deepspeed_config", NULL, err);
     const bool zero3 = strcmp(rk_launch_program(launch), "finetune_zero3.py") == 0;
     if (!status && !rk_launch_fact_of(launch, "zero")) {
         rk_launch_state_count(launch, "zero", zero3 ? 3 : 2, RK_FACT_DERIVED, NULL);
         rk_launch_state(launch, "offload", "optimizer", RK_FACT_DERIVED, NULL);
         rk_launch_mark(launch, "deepspeed_config", RK_KEY_NOT_PRICED,
-                       "the file is not here: ZeRO stage and offload are those that the program is "
-                       "made for");
+                       "the file is not here: ZeRO stage and offload are the ones that the "
+                       "program is made for");
     }
     rk_launch_assume(launch, "overlap", "none");
     if (zero3) {
@@ -144,16 +138,14 @@ static rk_status resolve_finetune(rk_launch *launch, rk_error *err)
 
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
-    rk_status status = RK_OK;
     rk_hf_assume_layout(launch);
     (void)rk_launch_value(launch, "deepspeed");
     rk_launch_state(launch, "framework", "deepspeed", RK_FACT_DERIVED, NULL);
     if (is_finetune(launch)) {
-        status = resolve_finetune(launch, err);
-    } else {
-        resolve_chat(launch);
+        return resolve_finetune(launch, err);
     }
-    return status;
+    resolve_chat(launch);
+    return RK_OK;
 }
 
 const rk_launch_reader rk_launch_reader_deepspeed_examples = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Configurations of gpt-neox (EleutherAI/gpt-neox ea7aefd8): its own keys beside those of
- * DeepSpeed.  Names have '-' or '_' between words.
+ * Configurations of gpt-neox (EleutherAI/gpt-neox ea7aefd8): its own keys and
+ * DeepSpeed's.  Names have '-' or '_' between words.
  */
-#include "base/error.h"
 #include "base/text.h"
+#include "launch/hugging_face.h"
 #include "launch/megatron_kit.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define GPT2_ENTRIES 50257 /* of the vocabulary of GPT-2 */
 
-/* "deepy.py train.py a.yml b.yml": the files, where the launch does not hold them. */
+/* Opens the files of "deepy.py train.py a.yml b.yml", unless the launch has documents. */
 static rk_status open_configs(rk_launch *launch, rk_error *err)
 {
     rk_status status = RK_OK;
@@ -28,7 +28,7 @@ static rk_status open_configs(rk_launch *launch, rk_error *err)
     return status;
 }
 
-/* Keys that configurations have by one of two spellings, in the one that the table has. */
+/* Spells all keys as the table does. */
 static rk_status prepare(rk_launch *launch, rk_error *err)
 {
     const rk_status status = open_configs(launch, err);
@@ -62,11 +62,8 @@ static int recognise(const rk_launch *launch)
 {
     const bool layout =
         has_member(launch, "pipe_parallel_size") || has_member(launch, "model_parallel_size");
-    for (size_t i = 0; i < launch->word_count; i++) {
-        const char *slash = strrchr(launch->words[i].text, '/');
-        if (strcmp(slash ? slash + 1 : launch->words[i].text, "deepy.py") == 0) {
-            return 9;
-        }
+    if (rk_hf_find_word(launch, "deepy.py") < launch->word_count) {
+        return 9;
     }
     return layout && has_member(launch, "num_layers") ? 8 : 0;
 }
@@ -115,14 +112,15 @@ static void state_layout(rk_launch *launch)
 
 static void state_sharding(rk_launch *launch)
 {
-    const double stage = rk_launch_number(launch, "zero_optimization.stage", 0);
-    const bool overlaps = rk_launch_is_on(launch, "zero_optimization.overlap_comm", stage > 2);
-    rk_launch_state_count(launch, "zero", stage >= 0 && stage <= 3 ? (int64_t)stage : 0,
+    const double given = rk_launch_number(launch, "zero_optimization.stage", 0);
+    const int64_t stage = given >= 0 && given <= 3 ? (int64_t)given : 0;
+    const bool overlaps = rk_launch_is_on(launch, "zero_optimization.overlap_comm", stage == 3);
+    const char *overlap = rk_hf_overlap_of(stage, overlaps);
+    rk_launch_state_count(launch, "zero", stage,
                           rk_launch_has(launch, "zero_optimization.stage") ? RK_FACT_STATED
                                                                            : RK_FACT_DEFAULT,
                           rk_launch_find(launch, "zero_optimization.stage"));
-    state(launch, "overlap", "zero_optimization.overlap_comm",
-          overlaps && stage > 0 ? "grad" : "none", "none");
+    state(launch, "overlap", "zero_optimization.overlap_comm", overlap, overlap);
     const bool optimizer = rk_launch_is_on(launch, "zero_optimization.cpu_offload", false);
     const char *device = rk_launch_value(launch, "zero_optimization.offload_optimizer.device");
     const char *weights = rk_launch_value(launch, "zero_optimization.offload_param.device");
@@ -219,7 +217,7 @@ static void state_model(rk_launch *launch)
                 4 * rk_launch_count_of(launch, "model.hidden"));
     state_vocabulary(launch);
     state(launch, "model.gated", "activation",
-          activation && (strstr(activation, "glu") != NULL) ? "true" : "false", "false");
+          activation && strstr(activation, "glu") ? "true" : "false", "false");
     state(launch, "model.tied", "no_weight_tying",
           rk_launch_is_on(launch, "no_weight_tying", false) ? "false" : "true", "true");
     const double experts = rk_launch_number(launch, "moe_num_experts", 1);

@@ -4,6 +4,7 @@
  * finetune.py of Qwen.  Sources: huggingface/transformers examples/pytorch/language-modeling,
  * huggingface/peft examples/sft, QwenLM/Qwen finetune.py.
  */
+#include "base/units.h"
 #include "launch/hugging_face.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@ static int recognise(const rk_launch *launch)
     static const char *const own[] = {"--per_device_train_batch_size", "--output_dir",
                                       "--model_name_or_path", "--gradient_accumulation_steps"};
     int signs = 0;
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+    for (size_t i = 0; i < COUNT(own); i++) {
         for (size_t word = launch->program; word < launch->word_count; word++) {
             const char *text = launch->words[word].text;
             const size_t length = strcspn(text, "=");
@@ -36,18 +37,12 @@ static void state_adapters(rk_launch *launch)
                     rk_launch_is_on(launch, "use_peft", false);
     const char *rank = rk_launch_has(launch, "lora_rank") ? "lora_rank" : "lora_r";
     static const char *const bases[] = {"q_lora", "use_4bit_quantization", "load_in_4bit"};
-    for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
-        if (rk_launch_is_on(launch, bases[i], false)) {
-            rk_launch_state(launch, "qlora", "true", RK_FACT_STATED,
-                            rk_launch_find(launch, bases[i]));
-        }
+    for (size_t i = 0; i < COUNT(bases); i++) {
+        rk_hf_state_switch(launch, bases[i], "qlora", "true");
     }
     static const char *const wide[] = {"use_8bit_quantization", "load_in_8bit"};
-    for (size_t i = 0; i < sizeof(wide) / sizeof(wide[0]); i++) {
-        if (rk_launch_is_on(launch, wide[i], false)) {
-            rk_launch_state(launch, "base_8bit", "true", RK_FACT_STATED,
-                            rk_launch_find(launch, wide[i]));
-        }
+    for (size_t i = 0; i < COUNT(wide); i++) {
+        rk_hf_state_switch(launch, wide[i], "base_8bit", "true");
     }
     if (!on && !rk_launch_has(launch, rank)) {
         rk_launch_assume(launch, "lora", "none");
@@ -61,7 +56,7 @@ static void state_adapters(rk_launch *launch)
 static void state_weights(rk_launch *launch)
 {
     static const char *const keys[] = {"dtype", "torch_dtype", "bnb_4bit_quant_storage_dtype"};
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+    for (size_t i = 0; i < COUNT(keys); i++) {
         const char *value = rk_launch_value(launch, keys[i]);
         const char *type = rk_hf_precision_name(value);
         if (value) {
@@ -100,10 +95,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     state_sequence(launch);
     state_weights(launch);
     state_adapters(launch);
-    if (rk_launch_is_on(launch, "use_flash_attn", false)) {
-        rk_launch_state(launch, "attention", "flash_attention_2", RK_FACT_STATED,
-                        rk_launch_find(launch, "use_flash_attn"));
-    }
+    rk_hf_state_switch(launch, "use_flash_attn", "attention", "flash_attention_2");
     rk_hf_state_trainer(launch, &(rk_hf_trainer){.micro_batch = 8});
     rk_hf_finish_sharding(launch);
     return RK_OK;

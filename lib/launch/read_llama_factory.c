@@ -5,6 +5,7 @@
  * examples/deepspeed.
  */
 #include "base/text.h"
+#include "base/units.h"
 #include "launch/hugging_face.h"
 #include "launch/launch_parts.h"
 
@@ -24,7 +25,7 @@ static const rk_hf_preset presets[] = {
 static size_t find_command(const rk_launch *launch)
 {
     static const char *const commands[] = {"llamafactory-cli", "lmf", "llamafactory.cli"};
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+    for (size_t i = 0; i < COUNT(commands); i++) {
         const size_t place = rk_hf_find_word(launch, commands[i]);
         if (place < launch->word_count) {
             return place;
@@ -51,7 +52,7 @@ static int recognise(const rk_launch *launch)
 {
     static const char *const own[] = {"finetuning_type", "cutoff_len", "lora_target", "template"};
     int signs = 0;
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+    for (size_t i = 0; i < COUNT(own); i++) {
         char flag[32] = "--";
         strcat(flag, own[i]);
         signs += rk_hf_document_has(launch, own[i]) ||
@@ -82,11 +83,9 @@ static void state_adapters(rk_launch *launch)
     rk_launch_assume(launch, "lora", "none");
     rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, NULL);
     if (strcmp(type, "full") != 0) {
-        rk_launch_mark(launch, "finetuning_type", RK_KEY_NOT_PRICED,
-                       rk_launch_format(launch,
-                                        "%s trains some of the weights, which is not counted as "
-                                        "such",
-                                        type));
+        rk_launch_mark(
+            launch, "finetuning_type", RK_KEY_NOT_PRICED,
+            rk_launch_format(launch, "%s trains only some of the weights; all are counted", type));
     }
 }
 
@@ -107,7 +106,7 @@ static void state_base(rk_launch *launch)
     }
 }
 
-/* Weights that train are upcast to fp32, but for pure bf16 and for DeepSpeed, which has masters. */
+/* Trainable weights are upcast to fp32, except in pure bf16 and under ZeRO 3, which has masters. */
 static void state_weights(rk_launch *launch)
 {
     const char *precision = rk_launch_fact_of(launch, "precision");
@@ -143,11 +142,8 @@ static void state_optimizer(rk_launch *launch)
                                               {"use_badam", "badam"},
                                               {"use_adam_mini", "adam-mini"},
                                               {"use_muon", "muon"}};
-    for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++) {
-        if (rk_launch_is_on(launch, switches[i][0], false)) {
-            rk_launch_state(launch, "optimizer", switches[i][1], RK_FACT_STATED,
-                            rk_launch_find(launch, switches[i][0]));
-        }
+    for (size_t i = 0; i < COUNT(switches); i++) {
+        rk_hf_state_switch(launch, switches[i][0], "optimizer", switches[i][1]);
     }
 }
 
@@ -159,7 +155,7 @@ static void state_attention(rk_launch *launch)
                                            {"fa2", "flash_attention_2"},
                                            {"fa3", "flash_attention_3"}};
     const char *value = rk_launch_value(launch, "flash_attn");
-    for (size_t i = 0; value && i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; value && i < COUNT(names); i++) {
         if (strcmp(value, names[i][0]) == 0) {
             rk_launch_state(launch, "attention", names[i][1], RK_FACT_STATED,
                             rk_launch_find(launch, "flash_attn"));
@@ -181,21 +177,14 @@ static void state_options(rk_launch *launch)
 {
     const bool recompute = !rk_launch_is_on(launch, "disable_gradient_checkpointing", false);
     const char *stage = rk_launch_value(launch, "stage");
-    if (rk_launch_is_on(launch, "pure_bf16", false)) {
-        rk_launch_state(launch, "precision", "bf16", RK_FACT_STATED,
-                        rk_launch_find(launch, "pure_bf16"));
-    }
+    rk_hf_state_switch(launch, "pure_bf16", "precision", "bf16");
     if (!is_megatron(launch)) {
         rk_hf_state_recompute(launch, recompute, "disable_gradient_checkpointing");
     }
     if (rk_launch_is_on(launch, "use_unsloth_gc", false)) {
-        rk_hf_add_offload(launch, "activations", RK_FACT_STATED,
-                          rk_launch_find(launch, "use_unsloth_gc"));
+        rk_hf_add_offload(launch, "activations", rk_launch_find(launch, "use_unsloth_gc"));
     }
-    if (rk_launch_is_on(launch, "enable_liger_kernel", false)) {
-        rk_launch_state(launch, "loss", "fused (liger)", RK_FACT_STATED,
-                        rk_launch_find(launch, "enable_liger_kernel"));
-    }
+    rk_hf_state_switch(launch, "enable_liger_kernel", "loss", "fused (liger)");
     if (rk_launch_is_on(launch, "fp8", false)) {
         const char *gather = "fp8_enable_fsdp_float8_all_gather";
         rk_launch_state(launch, "fp8.recipe", "torchao", RK_FACT_STATED,
@@ -211,15 +200,11 @@ static void state_options(rk_launch *launch)
     rk_launch_assume_count(launch, "seq", rk_hf_is_before(launch, 0, 9) ? 1024 : 2048);
 }
 
-/* The processes that Ray or the environment names; without them all visible devices are taken. */
+/* The processes that Ray or the environment names; without either, all visible devices. */
 static void state_processes(rk_launch *launch)
 {
     rk_hf_state_environment(launch, true);
-    const double workers = rk_launch_number(launch, "ray_num_workers", 0);
-    if (workers >= 1 && workers <= INT32_MAX) {
-        rk_launch_state_count(launch, "processes", (int64_t)workers, RK_FACT_STATED,
-                              rk_launch_find(launch, "ray_num_workers"));
-    }
+    (void)rk_hf_state_count(launch, "ray_num_workers", "processes");
 }
 
 /* ---- Megatron -------------------------------------------------------------------------------- */
@@ -241,16 +226,12 @@ static void state_megatron(rk_launch *launch)
                     rk_launch_find(launch, "sequence_parallel"));
     rk_launch_state(launch, "zero", sharded ? "1" : "0", RK_FACT_DERIVED,
                     rk_launch_find(launch, "use_distributed_optimizer"));
-    rk_launch_state(launch, "overlap",
-                    rk_launch_format(launch, "%s%s%s", grad ? "grad" : "none",
-                                     grad && param ? "+param" : "", pp ? "+pp" : ""),
-                    RK_FACT_DERIVED, NULL);
+    const char *list = rk_launch_format(launch, "%s%s%s", grad ? "+grad" : "",
+                                        grad && param ? "+param" : "", pp ? "+pp" : "");
+    rk_launch_state(launch, "overlap", *list ? list + 1 : "none", RK_FACT_DERIVED, NULL);
     rk_launch_assume(launch, "recompute.granularity", "none");
     rk_launch_assume(launch, "attention", "auto");
-    if (rk_launch_is_on(launch, "cross_entropy_loss_fusion", false)) {
-        rk_launch_state(launch, "loss", "fused", RK_FACT_STATED,
-                        rk_launch_find(launch, "cross_entropy_loss_fusion"));
-    }
+    rk_hf_state_switch(launch, "cross_entropy_loss_fusion", "loss", "fused");
     (void)rk_launch_value(launch, "mixed_precision");
 }
 

@@ -3,13 +3,12 @@
  * LLM Foundry's YAML, run by `composer train.py FILE key=value`.  Sources: llmfoundry of
  * mosaicml/llm-foundry, commit 8c8dd48f7216, and composer's FSDP1 configuration.
  */
+#include "base/units.h"
 #include "launch/reader_kit.h"
 
 #include <math.h>
 #include <string.h>
 #include <strings.h>
-
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 static const char *value_or(rk_launch *launch, const char *key, const char *usual)
 {
@@ -221,7 +220,7 @@ static int recognise(const rk_launch *launch)
     return !root && rk_launch_runs_by(launch, "composer") ? 5 : 0;
 }
 
-/* The file is the word behind the program; in MosaicML's own form the keys are parameters. */
+/* The file is the word after the program; MosaicML's own form has the keys under "parameters". */
 static rk_status prepare(rk_launch *launch, rk_error *err)
 {
     bool found = launch->document_count > 0;

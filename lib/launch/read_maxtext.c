@@ -4,23 +4,16 @@
  * of AI-Hypercomputer/maxtext, commit e591f30cbbf2.
  */
 #include "base/error.h"
+#include "base/units.h"
 #include "io/csv_in.h"
 #include "launch/launch_parts.h"
 #include "launch/reader_kit.h"
 
 #include <string.h>
 
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
-
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* Adds the keys of a file of MaxText itself, which needs not be there; false: it is none. */
+/* Adds the keys of a file that MaxText ships; false: it ships none of this name. */
 static bool add_own_file(rk_launch *launch, const char *name)
 {
     rk_csv_in files = {0};
@@ -47,7 +40,7 @@ static bool add_own_file(rk_launch *launch, const char *name)
     return found;
 }
 
-/* The file is a word behind the program; base.yml says nothing but the defaults. */
+/* The file is a word after the program; base.yml has only the defaults. */
 static rk_status prepare(rk_launch *launch, rk_error *err)
 {
     rk_status status = RK_OK;
@@ -59,8 +52,8 @@ static rk_status prepare(rk_launch *launch, rk_error *err)
         if (form == RK_LAUNCH_YAML && !strchr(word, '=')) {
             named = word;
             status = rk_launch_open_named(launch, word, &found, err);
-            found = found || strcmp(file_name(word), "base.yml") == 0 ||
-                    add_own_file(launch, file_name(word));
+            found = found || strcmp(rk_launch_base_name(word), "base.yml") == 0 ||
+                    add_own_file(launch, rk_launch_base_name(word));
         }
     }
     if (!status && named && !found) {
@@ -81,7 +74,7 @@ static int64_t axis(rk_launch *launch, const char *name, double inside_usual, do
         launch, rk_launch_format(launch, "ici_%s_parallelism", name), inside_usual);
     const double outside = rk_launch_number(
         launch, rk_launch_format(launch, "dcn_%s_parallelism", name), outside_usual);
-    return inside >= 1 && outside >= 1 && inside < 1e6 && outside < 1e6
+    return inside >= 1 && outside >= 1 && inside * outside < 1e6
                ? (int64_t)inside * (int64_t)outside
                : 0;
 }
@@ -93,8 +86,8 @@ static void state_degree(rk_launch *launch, const char *field, int64_t degree)
     }
 }
 
-/* Replicas and shards; an axis of 1 that nobody set is none. */
-static void state_sharding(rk_launch *launch, int64_t rest)
+/* States replicas and shards; `known`: tp, cp and pp are numbers. */
+static void state_sharding(rk_launch *launch, bool known)
 {
     const int64_t fsdp = axis(launch, "fsdp", -1, 1) * axis(launch, "fsdp_transpose", 1, 1);
     const bool replicas_left = !rk_launch_has(launch, "dcn_data_parallelism");
@@ -113,7 +106,7 @@ static void state_sharding(rk_launch *launch, int64_t rest)
         rk_launch_state_count(launch, "dp", dp, RK_FACT_STATED, NULL);
         rk_launch_state_processes(launch);
     }
-    if (fsdp != 1 && replicas > 1 && rest > 0) {
+    if (fsdp != 1 && replicas > 1 && known) {
         state_degree(launch, "hsdp", replicas);
     }
 }
@@ -137,7 +130,7 @@ static void state_layout(rk_launch *launch)
                         !kind || strcmp(kind, "all_gather") == 0 ? "all-gather" : kind,
                         RK_FACT_DERIVED, rk_launch_find(launch, "context_parallel_strategy"));
     }
-    state_sharding(launch, tp * cp * pp);
+    state_sharding(launch, tp > 0 && cp > 0 && pp > 0);
 }
 
 /* The layers are in pp x repeats parts, each of some layers. */
@@ -175,10 +168,10 @@ static void state_batch(rk_launch *launch)
                        "less than one sequence per rank: give --micro-batch and --cp");
     }
     rk_launch_assume_count(launch, "accumulation", 1);
-    if (parts > 1 && parts < 1e6) {
-        rk_launch_state_count(launch, "accumulation",
-                              rk_launch_count_of(launch, "accumulation") * (int64_t)parts,
-                              RK_FACT_STATED, rk_launch_find(launch, "num_pipeline_microbatches"));
+    const int64_t steps = rk_launch_count_of(launch, "accumulation");
+    if (parts > 1 && parts < 1e6 && steps <= INT32_MAX) {
+        rk_launch_state_count(launch, "accumulation", steps * (int64_t)parts, RK_FACT_STATED,
+                              rk_launch_find(launch, "num_pipeline_microbatches"));
     }
 }
 

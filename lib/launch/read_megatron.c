@@ -5,6 +5,8 @@
  */
 #include "launch/read_megatron.h"
 
+#include "base/units.h"
+#include "launch/hugging_face.h"
 #include "launch/pipeline_layout.h"
 
 #include <limits.h>
@@ -93,9 +95,11 @@ bool rk_megatron_is_line(const rk_launch *launch)
     return rk_megatron_count_flags(launch, flags) >= 3;
 }
 
+/* Between the words of a list. */
+static const char apart[] = " ,[]\"'";
+
 const char *rk_megatron_join(rk_launch *launch, const char *value)
 {
-    static const char apart[] = " ,[]\"'";
     char *list = (char *)(uintptr_t)rk_launch_keep(launch, value), *end = list;
     for (const char *at = value + strspn(value, apart); *at && *list; at += strspn(at, apart)) {
         const size_t length = strcspn(at, apart);
@@ -115,7 +119,6 @@ const char *rk_megatron_join(rk_launch *launch, const char *value)
 /* Whether one of the words between blanks, commas and quotes begins with, or is, such a name. */
 static bool trains(const char *modules, const char *const *names, bool whole)
 {
-    static const char apart[] = " ,[]\"'";
     for (const char *at = modules + strspn(modules, apart); *at; at += strspn(at, apart)) {
         const size_t length = strcspn(at, apart);
         for (size_t i = 0; names[i]; i++) {
@@ -252,11 +255,10 @@ static void state_chunks(rk_launch *launch, const rk_megatron_usual *usual)
     rk_megatron_assume_count(launch, "vp", 1);
 }
 
-/* ZeRO of Megatron-FSDP by its strategy; -1: an unknown one. */
-static int sharding_of(const char *strategy)
+int rk_megatron_sharding_of(const char *strategy)
 {
     static const char *const names[] = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < (int)COUNT(names); i++) {
         if (strcmp(strategy, names[i]) == 0) {
             return i;
         }
@@ -273,7 +275,7 @@ static void state_zero(rk_launch *launch, const rk_megatron_usual *usual)
     const char *strategy = rk_megatron_value(launch, "data-parallel-sharding-strategy");
     const int core = rk_megatron_core(launch, usual);
     if (fsdp && rk_launch_is_on(launch, fsdp->name, true)) {
-        const int zero = strategy                  ? sharding_of(strategy)
+        const int zero = strategy                  ? rk_megatron_sharding_of(strategy)
                          : core >= 12 && core < 16 ? 0 /* no_shard was the default */
                                                    : 3;
         if (zero >= 0) {
@@ -358,10 +360,7 @@ static void state_batch(rk_launch *launch)
 
 static const char *plain_type(const char *type)
 {
-    return strcmp(type, "bfloat16") == 0  ? "bf16"
-           : strcmp(type, "float16") == 0 ? "fp16"
-           : strcmp(type, "float32") == 0 ? "fp32"
-                                          : type;
+    return or_usual(rk_hf_precision_name(type), type);
 }
 
 static void state_gradients(rk_launch *launch, bool aware)
@@ -389,7 +388,7 @@ static void state_states(rk_launch *launch)
                                           {"states.exp_avg", "exp-avg-dtype"},
                                           {"states.exp_avg_sq", "exp-avg-sq-dtype"}};
     const bool aware = rk_megatron_is_on(launch, "use-precision-aware-optimizer", false);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const rk_launch_key *key = rk_megatron_find(launch, rows[i][1]);
         if (key && key->value) {
             rk_launch_state(launch, rows[i][0], aware ? plain_type(key->value) : "fp32",
@@ -574,13 +573,13 @@ static void state_dropout(rk_launch *launch, const rk_megatron_usual *usual)
     rk_launch_state(launch, "dropout", text, by ? RK_FACT_STATED : RK_FACT_DEFAULT, by);
 }
 
-/* Softmax of its own has a cost only where attention is not fused. */
+/* The switches of softmax cost something only where attention is not fused. */
 static void settle_softmax(rk_launch *launch)
 {
     static const char *const names[] = {"attention-softmax-in-fp32", "no-masked-softmax-fusion",
                                         "masked-softmax-fusion", "use-flash-attn"};
     const char *attention = rk_launch_fact_of(launch, "attention");
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         const rk_launch_key *key = rk_megatron_find(launch, names[i]);
         if (key && attention && strcmp(attention, "unfused") != 0) {
             rk_launch_mark(launch, key->name, RK_KEY_WITHOUT_COST, NULL);
@@ -656,7 +655,7 @@ void rk_megatron_state_overlap(rk_launch *launch)
         {"moe", rk_megatron_is_on(launch, "overlap-moe-expert-parallel-comm", false)},
     };
     const char *list = "";
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         if (rows[i].on) {
             list = rk_launch_format(launch, "%s%s%s", list, *list ? "+" : "", rows[i].name);
         }

@@ -69,6 +69,9 @@ void rk_megatron_state_named_model(rk_launch *launch);
 void rk_megatron_state_truth(rk_launch *launch, const char *field, bool truth,
                              const rk_launch_key *key);
 
+/* The stage of ZeRO of a sharding strategy of Megatron-FSDP; -1: an unknown one. */
+int rk_megatron_sharding_of(const char *strategy);
+
 /* The parts of that. */
 void rk_megatron_state_layout(rk_launch *launch, const rk_megatron_usual *usual);
 void rk_megatron_state_precision(rk_launch *launch, const rk_megatron_usual *usual);

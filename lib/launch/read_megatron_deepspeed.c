@@ -4,6 +4,7 @@
  * Source: megatron/arguments.py and megatron/training.py of deepspeedai/Megatron-DeepSpeed, commit
  * 4efb479d.
  */
+#include "base/units.h"
 #include "launch/read_megatron.h"
 
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static void state_precision(rk_launch *launch)
 {
     static const char *const sections[][2] = {
         {"bf16.enabled", "bf16"}, {"bfloat16.enabled", "bf16"}, {"fp16.enabled", "fp16"}};
-    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+    for (size_t i = 0; i < COUNT(sections); i++) {
         if (rk_launch_is_on(launch, sections[i][0], false)) {
             rk_launch_state(launch, "precision", sections[i][1], RK_FACT_STATED,
                             rk_launch_find(launch, sections[i][0]));
@@ -128,7 +129,7 @@ static void state_experts(rk_launch *launch)
     }
 }
 
-/* The JSON that the line names, unless the launch brings it along. */
+/* Opens the JSON that the line names, unless the launch has documents. */
 static rk_status open_config(rk_launch *launch, rk_error *err)
 {
     const char *path = rk_launch_value(launch, "deepspeed_config");
@@ -139,7 +140,7 @@ static rk_status open_config(rk_launch *launch, rk_error *err)
     const rk_status status = rk_launch_open_named(launch, path, &found, err);
     if (!status && !found) {
         rk_launch_mark(launch, "deepspeed_config", RK_KEY_NOT_PRICED,
-                       "the file is not here, and what it says is not counted");
+                       "the file is not here, so its settings are not counted");
     }
     return status;
 }
@@ -153,14 +154,14 @@ static void state_gradients(rk_launch *launch)
     }
 }
 
-/* What the JSON repeats, and how a list of layer types cuts the stages. */
+/* Settles keys that the JSON repeats, and how --pp-partition-method cuts the stages. */
 static void settle_rest(rk_launch *launch)
 {
     static const char *const repeated[] = {"train_batch_size", "train_micro_batch_size_per_gpu",
                                            "gradient_accumulation_steps", NULL};
     const rk_launch_key *cut = rk_launch_find(launch, "pp-partition-method");
     for (size_t i = 0; repeated[i]; i++) {
-        (void)rk_launch_find(launch, repeated[i]);
+        rk_launch_mark(launch, repeated[i], RK_KEY_WITHOUT_COST, NULL);
     }
     if (cut && cut->value && strstr(cut->value, "embedding")) {
         rk_launch_state(launch, "count_embedding", "true", RK_FACT_STATED, cut);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model document of a launch that describes its model by flags, as the fact model.document. */
+#include "base/units.h"
 #include "launch/launch_parts.h"
 #include "launch/model_document.h"
 #include "launch/read_megatron.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -92,7 +91,7 @@ static void take_spellings(rk_launch *launch, rk_model_flags *flags)
         {"use-gated-attention", RK_SHAPE_OUTPUT_GATE},
     };
     const char *norm = rk_megatron_value(launch, "normalization");
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         if (rk_megatron_find(launch, rows[i].name)) {
             rk_model_flags_keep(flags, rows[i].place, 1);
         }
@@ -104,7 +103,7 @@ static void take_spellings(rk_launch *launch, rk_model_flags *flags)
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-/* Which of the layers have experts, where a number stands for a rule of another framework. */
+/* Lists the layers with experts where another framework has a rule of its own for a number. */
 static void list_experts(const rk_launch *launch, const rk_megatron_usual *usual,
                          rk_model_flags *flags)
 {
@@ -163,7 +162,7 @@ static void take_sparse(rk_launch *launch, rk_model_flags *flags)
     const int64_t all = rk_megatron_count(launch, "sliding-window");
     if (rk_megatron_is_on(launch, "enable-dsa-indexer", false)) {
         rk_model_flags_keep(flags, RK_SHAPE_INDEXER, 1);
-        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (size_t i = 0; i < COUNT(rows); i++) {
             const int64_t given = rk_megatron_count(launch, rows[i].name);
             rk_model_flags_keep(flags, rows[i].place, given > 0 ? given : rows[i].usual);
         }
@@ -174,7 +173,7 @@ static void take_sparse(rk_launch *launch, rk_model_flags *flags)
     }
 }
 
-/* Modules of layers: those of the framework repeat what the flags say. */
+/* Marks modules of layers from outside the framework; its own repeat what the flags say. */
 static void mark_modules(rk_launch *launch)
 {
     const rk_launch_key *spec = rk_megatron_find(launch, "spec");
@@ -183,19 +182,19 @@ static void mark_modules(rk_launch *launch)
     if (spec && strncmp(module, "megatron.core", 13) != 0 && strncmp(module, "mindspeed", 9) != 0 &&
         strcmp(module, "local") != 0) {
         rk_launch_mark(launch, spec->name, RK_KEY_NOT_PRICED,
-                       "layers of another module are taken for those that the flags describe");
+                       "layers of another module are priced as the layers that the flags describe");
     }
 }
 
 /* ---- the document ---------------------------------------------------------------------------- */
 
-/* What is missing to make a document: a flag, or NULL. */
+/* The flag without which no document can be made; NULL: none is missing. */
 static const char *find_missing(const rk_launch *launch, const rk_model_flags *flags)
 {
     static const rk_model_place needed[] = {RK_SHAPE_HIDDEN, RK_SHAPE_HEADS, RK_SHAPE_VOCAB};
     const rk_model_place unbuilt = rk_model_flags_unbuilt(flags);
     const int64_t layers = flags->size[RK_SHAPE_LAYERS];
-    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+    for (size_t i = 0; i < COUNT(needed); i++) {
         if (flags->size[needed[i]] <= 0) {
             return rk_model_flag_name(needed[i]);
         }
@@ -222,7 +221,7 @@ void rk_megatron_state_document(rk_launch *launch, const rk_megatron_usual *usua
     take_interval(launch, &flags);
     take_sparse(launch, &flags);
     mark_modules(launch);
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    for (size_t i = 0; i < COUNT(sizes); i++) {
         const int64_t value = rk_launch_count_of(launch, sizes[i].field);
         if (value > 0 && value <= INT32_MAX) {
             rk_model_flags_keep(&flags, sizes[i].place, value);
@@ -242,11 +241,11 @@ void rk_megatron_state_document(rk_launch *launch, const rk_megatron_usual *usua
         rk_launch_state(launch, "model.document", rk_model_document(&flags, text), RK_FACT_DERIVED,
                         NULL);
     } else if (strcmp(missing, "vocab-size") == 0) {
-        static const char note[] = "how many entries it has is not known; add --vocab-size";
+        static const char note[] = "its number of entries is not known; add --vocab-size";
         rk_launch_mark(launch, "tokenizer-", RK_KEY_NOT_PRICED, note);
         rk_launch_mark(launch, "patch-tokenizer-type", RK_KEY_NOT_PRICED, note);
     } else {
         rk_launch_mark(launch, missing, RK_KEY_NOT_PRICED,
-                       "no model can be made of this; give --model");
+                       "no model can be built from this; give --model");
     }
 }

@@ -4,6 +4,7 @@
  * commit d98e8a64.
  */
 #include "base/error.h"
+#include "base/units.h"
 #include "launch/read_megatron.h"
 
 #include <string.h>
@@ -25,7 +26,7 @@ static rk_status check_program(const rk_launch *launch, rk_error *err)
         {"pretrain_vision", "a vision model"},        {"pretrain_realm", "a retrieval model"},
     };
     const char *program = rk_launch_program(launch);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         if (strncmp(program, rows[i][0], strlen(rows[i][0])) == 0) {
             return rk_fail(err, RK_ERR_INVALID,
                            "%s: %s trains %s, which is not priced; reckon predicts decoder models, "

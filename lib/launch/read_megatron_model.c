@@ -3,6 +3,7 @@
  * The model that a launch of the Megatron family describes by its flags.  Source: arguments.py and
  * transformer_config.py of NVIDIA/Megatron-LM, commit d98e8a64.
  */
+#include "base/units.h"
 #include "launch/pipeline_layout.h"
 #include "launch/read_megatron.h"
 
@@ -71,7 +72,7 @@ static void state_latent(rk_launch *launch)
         return;
     }
     rk_launch_state(launch, "model.mla", "true", RK_FACT_STATED, on);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const rk_launch_key *key = rk_megatron_find_among(launch, rows[i].names);
         const int64_t size = key ? rk_megatron_count(launch, key->name) : 0;
         if (size > 0) {
@@ -84,7 +85,7 @@ static void state_latent(rk_launch *launch)
 
 /* ---- experts --------------------------------------------------------------------------------- */
 
-/* Which layers have experts: an expression stands in brackets, "([0]*3+[1]*58)". */
+/* Puts the list of layers with experts in brackets if it is an expression: "([0]*3+[1]*58)". */
 static void settle_frequency(rk_launch *launch)
 {
     const char *value = rk_launch_fact_of(launch, "model.moe_layer_freq");
@@ -101,7 +102,7 @@ static void state_routed(rk_launch *launch)
                                          "model.moe_layer_freq", "model.dense_layers_first"};
     const int64_t experts = rk_launch_count_of(launch, "model.experts");
     if (experts == 0) {
-        for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        for (size_t i = 0; i < COUNT(fields); i++) {
             rk_launch_drop(launch, fields[i]);
         }
         return;
@@ -151,19 +152,22 @@ static int64_t find_entries(rk_launch *launch, const rk_megatron_usual *usual,
 
 int64_t rk_megatron_pad_vocabulary(int64_t tokens, int64_t divisor, int64_t tp)
 {
+    if (divisor > INT32_MAX || tp > INT32_MAX) {
+        return tokens;
+    }
     const int64_t multiple = (divisor > 0 ? divisor : 1) * (tp > 0 ? tp : 1);
     return multiple > INT32_MAX || tokens > INT64_MAX - multiple
                ? tokens
                : (tokens + multiple - 1) / multiple * multiple;
 }
 
-/* A tokenizer has no say where the line names the vocabulary. */
+/* The line gives the vocabulary itself, so its tokenizer decides nothing. */
 static void settle_tokenizer(rk_launch *launch)
 {
     static const char *const names[] = {"tokenizer-type", "tokenizer-model",
                                         "tokenizer-name-or-path", "vocab-file",
                                         "make-vocab-size-divisible-by"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         (void)rk_megatron_find(launch, names[i]);
     }
 }
@@ -198,9 +202,9 @@ static void state_vocabulary(rk_launch *launch, const rk_megatron_usual *usual)
 void rk_megatron_state_named_model(rk_launch *launch)
 {
     const char *name = rk_launch_fact_of(launch, "model.name");
-    const char *slash = name && (name[0] == '/' || name[0] == '.') ? strrchr(name, '/') : NULL;
     if (name) {
-        (void)rk_launch_state_named_model(launch, slash ? slash + 1 : name, NULL);
+        const bool path = name[0] == '/' || name[0] == '.'; /* not a hub id */
+        (void)rk_launch_state_named_model(launch, path ? rk_launch_base_name(name) : name, NULL);
     }
 }
 

@@ -131,7 +131,7 @@ static int64_t mark_noops(const char *list, int64_t layers, bool noop[LAYERS_MAX
     return count;
 }
 
-/* Layers of each stage, of which those that do nothing are left out. */
+/* Layers of each stage that do something. */
 static bool list_stages(const bool *noop, int64_t layers, int64_t each,
                         char list[RK_PIPELINE_LAYOUT_SIZE])
 {
@@ -161,7 +161,7 @@ static void state_noops(rk_launch *launch)
     }
 }
 
-/* The stages that layers that do nothing leave; not those of a bidirectional schedule. */
+/* The layers of each stage without those that do nothing, if the schedule is not bidirectional. */
 static void state_stages(rk_launch *launch)
 {
     char list[RK_PIPELINE_LAYOUT_SIZE];
@@ -199,10 +199,11 @@ static void state_layout(rk_launch *launch)
     const rk_launch_key *extended = rk_megatron_find(launch, "moe-tp-extend-ep");
     if (extended && rk_launch_is_on(launch, extended->name, true) &&
         rk_launch_count_of(launch, "model.experts") > 0) {
+        const int64_t ep = rk_launch_count_of(launch, "ep"), tp = rk_launch_count_of(launch, "tp");
         rk_launch_state_count(launch, "etp", 1, RK_FACT_STATED, extended);
         rk_launch_state_count(launch, "ep_effective",
-                              rk_launch_count_of(launch, "ep") * rk_launch_count_of(launch, "tp"),
-                              RK_FACT_DERIVED, extended);
+                              ep <= INT32_MAX && tp <= INT32_MAX ? ep * tp : ep, RK_FACT_DERIVED,
+                              extended);
     }
     const rk_launch_key *fsdp = rk_megatron_find(launch, "layerzero");
     fsdp = fsdp ? fsdp : rk_megatron_find(launch, "fsdp2-config-path");
@@ -236,7 +237,7 @@ static void state_loss(rk_launch *launch)
         rk_launch_state(launch, "loss", "chunked", RK_FACT_STATED,
                         rk_megatron_find(launch, "loss-compute-mode"));
     } else {
-        (void)rk_megatron_find(launch, "loss-chunk-size"); /* without effect */
+        rk_launch_mark(launch, "loss-chunk-size", RK_KEY_WITHOUT_COST, NULL);
     }
 }
 

@@ -4,12 +4,13 @@
  * swift/arguments, swift/config (its DeepSpeed files), at 4.5.
  */
 #include "base/text.h"
+#include "base/units.h"
 #include "launch/hugging_face.h"
 #include "launch/launch_parts.h"
 
 #include <string.h>
 
-/* The files that ship with it overlap nothing, at stage 3 either. */
+/* The files that ship with it overlap nothing, not even at stage 3. */
 static const rk_hf_preset presets[] = {
     {"zero0", 0, NULL, false},
     {"zero1", 1, NULL, false},
@@ -29,7 +30,7 @@ static const char *find_command(const rk_launch *launch)
     const size_t swift = rk_hf_find_word(launch, "swift");
     const char *program =
         launch->program < launch->word_count ? launch->words[launch->program].text : "";
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+    for (size_t i = 0; i < COUNT(commands); i++) {
         char path[32] = "swift/cli/";
         strcat(strcat(path, commands[i]), ".py");
         if (swift + 1 < launch->word_count &&
@@ -78,7 +79,7 @@ static void state_tuner(rk_launch *launch)
     rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, NULL);
     if (strcmp(tuner, "full") != 0) {
         rk_launch_mark(launch, key, RK_KEY_NOT_PRICED,
-                       rk_launch_format(launch, "weights of %s are not counted as such", tuner));
+                       rk_launch_format(launch, "%s is priced as full training", tuner));
     }
 }
 
@@ -99,7 +100,7 @@ static void state_base(rk_launch *launch)
     }
 }
 
-/* Weights are loaded as --torch_dtype says, and train in that type but under DeepSpeed. */
+/* Weights are loaded in --torch_dtype, and train in it except under DeepSpeed. */
 static void state_weights(rk_launch *launch)
 {
     const char *type = rk_hf_precision_name(rk_launch_value(launch, "torch_dtype"));
@@ -121,7 +122,7 @@ static void state_weights(rk_launch *launch)
 
 /* ---- batch ----------------------------------------------------------------------------------- */
 
-/* Without a number of micro-steps a step has at least 16 sequences, of GRPO one micro-batch. */
+/* By default a step has at least 16 sequences; in GRPO it is one micro-batch. */
 static void state_batch(rk_launch *launch, bool grouped)
 {
     rk_launch_assume_count(launch, "micro_batch", 1);
@@ -139,10 +140,8 @@ static void state_sequence(rk_launch *launch)
     if (rk_launch_count_of(launch, "cp") > 1) {
         rk_launch_assume(launch, "cp_kind", "ulysses"); /* ring where heads do not divide */
     }
-    const double packed = rk_launch_number(launch, "packing_length", 0);
-    if (packed >= 1 && packed <= INT32_MAX && rk_launch_holds(launch, "packing")) {
-        rk_launch_state_count(launch, "seq", (int64_t)packed, RK_FACT_STATED,
-                              rk_launch_find(launch, "packing_length"));
+    if (rk_launch_holds(launch, "packing")) {
+        (void)rk_hf_state_count(launch, "packing_length", "seq");
     }
     rk_hf_ask_sequence(launch, "max_length");
 }

@@ -2,12 +2,13 @@
 /*
  * nanotron's YAML.  Source: src/nanotron/config of huggingface/nanotron, commit 2411b022a75f.
  */
+#include "base/units.h"
+#include "launch/read_megatron.h"
 #include "launch/reader_kit.h"
 
 #include <string.h>
 
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
-#define MODEL       "model.model_config."
+#define MODEL "model.model_config."
 
 static bool value_is(rk_launch *launch, const char *key, const char *word)
 {
@@ -80,13 +81,6 @@ static void state_memory(rk_launch *launch)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-static int64_t round_up(int64_t value, int64_t multiple)
-{
-    return multiple > 0 && multiple < INT32_MAX && value < INT32_MAX
-               ? (value + multiple - 1) / multiple * multiple
-               : value;
-}
-
 /* Rows of the embedding: padded to a multiple for every tensor-parallel rank. */
 static void state_vocabulary(rk_launch *launch)
 {
@@ -94,10 +88,10 @@ static void state_vocabulary(rk_launch *launch)
     const double mamba = rk_launch_number(launch, MODEL "pad_vocab_size_multiple", 1);
     const int64_t entries = rk_launch_count_of(launch, "model.vocab_unpadded");
     const int64_t tp = rk_launch_count_of(launch, "tp");
-    if (entries > 0 && multiple >= 1 && multiple < 1e6 && mamba >= 1 && mamba < 1e6 &&
-        tp < 100000) {
+    if (entries > 0 && multiple >= 1 && multiple < 1e6 && mamba >= 1 && mamba < 1e6) {
+        const int64_t blocks = rk_megatron_pad_vocabulary(entries, (int64_t)mamba, 1);
         rk_launch_state_count(launch, "model.vocab",
-                              round_up(round_up(entries, (int64_t)mamba), (int64_t)multiple * tp),
+                              rk_megatron_pad_vocabulary(blocks, (int64_t)multiple, tp),
                               RK_FACT_DERIVED, rk_launch_find(launch, MODEL "vocab_size"));
     }
 }

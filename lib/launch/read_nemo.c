@@ -4,6 +4,7 @@
  * (NVIDIA-NeMo/NeMo 8cfedd72) and of Megatron-Bridge (067f987d).
  */
 #include "base/error.h"
+#include "base/units.h"
 #include "launch/megatron_kit.h"
 
 #include <string.h>
@@ -53,8 +54,7 @@ static int recognise_nemo1(const rk_launch *launch)
     return trainer && model ? 6 : 0;
 }
 
-/* Optimizers shard by their name; fused_adam does not.  One overlaps gradients unless told not to.
- */
+/* The name of the optimizer says whether it shards; distributed_fused_adam overlaps gradients. */
 static void state_nemo_optimizer(rk_launch *launch, rk_megatron_kit *kit)
 {
     const rk_launch_key *key = rk_launch_find(launch, "model.optim.name");
@@ -94,7 +94,8 @@ static void state_nemo_weights(rk_launch *launch)
 {
     const rk_launch_key *key = rk_launch_find(launch, "model.megatron_amp_O2");
     const bool on = rk_launch_is_on(launch, "model.megatron_amp_O2", false);
-    const bool full = strcmp(rk_launch_fact_of(launch, "precision"), "fp32") == 0;
+    const char *precision = rk_launch_fact_of(launch, "precision"); /* NULL: out of memory */
+    const bool full = precision && strcmp(precision, "fp32") == 0;
     rk_kit_state(launch, "weights", key, on && !full ? "16 bits with fp32 masters" : "fp32",
                  "fp32");
     if (!on && !full) {
@@ -120,7 +121,8 @@ static void state_nemo_adapters(rk_launch *launch)
 {
     const rk_launch_key *key = rk_launch_find(launch, "model.peft.peft_scheme");
     const double rank = rk_launch_number(launch, "model.peft.lora_tuning.adapter_dim", 32);
-    if (key && key->value && strcasecmp(key->value, "lora") == 0 && rank > 0) {
+    if (key && key->value && strcasecmp(key->value, "lora") == 0 && rank >= 1 &&
+        rank <= INT32_MAX) {
         rk_launch_state_count(launch, "lora", (int64_t)rank, RK_FACT_STATED, key);
     }
 }
@@ -130,7 +132,8 @@ static rk_status resolve_nemo1(rk_launch *launch, rk_error *err)
     if (rk_launch_has(launch, "model.encoder.num_layers") ||
         rk_kit_member(launch, "model.decoder")) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "%s: trains an encoder and a decoder, which no model document describes",
+                       "%s: trains an encoder and a decoder, which is not priced; reckon predicts "
+                       "decoder models",
                        launch->name);
     }
     rk_megatron_kit kit = nemo1;
@@ -188,7 +191,7 @@ static int recognise_nemo2(const rk_launch *launch)
                : 0;
 }
 
-/* The name of the recipe: that of --factory, "llama3_70b" or "llama3_70b(num_nodes=2)". */
+/* The recipe that --factory names, "llama3_70b" or "llama3_70b(num_nodes=2)"; NULL: none. */
 static const char *recipe_of(rk_launch *launch, const rk_launch_key **key)
 {
     *key = rk_launch_find(launch, "factory");
@@ -208,16 +211,16 @@ static bool finetunes(const rk_launch *launch)
     return found;
 }
 
-/* Recipes of fine-tuning train adapters unless told otherwise. */
+/* Recipes of fine-tuning train adapters by default. */
 static void state_nemo2_adapters(rk_launch *launch)
 {
     static const char *const names[] = {"peft_scheme", "peft", NULL};
     const rk_launch_key *key = rk_kit_find(launch, &nemo2, names);
-    const bool none = key && key->value && strcasecmp(key->value, "none") == 0;
     const bool lora = key && key->value ? strcasecmp(key->value, "lora") == 0 : finetunes(launch);
-    const int64_t rank = (int64_t)rk_launch_number(launch, "peft.dim", 8);
-    if (lora && !none && rank > 0) {
-        rk_launch_state_count(launch, "lora", rank, key ? RK_FACT_STATED : RK_FACT_DEFAULT, key);
+    const double rank = rk_launch_number(launch, "peft.dim", 8);
+    if (lora && rank >= 1 && rank <= INT32_MAX) {
+        rk_launch_state_count(launch, "lora", (int64_t)rank, key ? RK_FACT_STATED : RK_FACT_DEFAULT,
+                              key);
     }
 }
 
@@ -235,7 +238,7 @@ static void state_mixed_precision(rk_launch *launch, const rk_launch_key *key)
         rk_launch_state(launch, "fp4.recipe", "nvfp4", RK_FACT_STATED, key);
     } else if (strstr(value, "fp8")) {
         size_t i = 0;
-        while (i + 1 < sizeof(recipes) / sizeof(recipes[0]) && !strstr(value, recipes[i].part)) {
+        while (i + 1 < COUNT(recipes) && !strstr(value, recipes[i].part)) {
             i++;
         }
         rk_launch_state(launch, "fp8.format", i == 0 ? "e4m3" : "hybrid", RK_FACT_STATED, key);
@@ -253,7 +256,8 @@ static rk_status resolve_nemo2(rk_launch *launch, rk_error *err)
     const char *recipe = recipe_of(launch, &key);
     if (rk_launch_has(launch, "data.seq_length_dec")) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "%s: trains an encoder and a decoder, which no model document describes",
+                       "%s: trains an encoder and a decoder, which is not priced; reckon predicts "
+                       "decoder models",
                        launch->name);
     }
     state_machine(launch, &nemo2, "num_nodes", "num_gpus_per_node");
@@ -353,10 +357,10 @@ static rk_status resolve_bridge(rk_launch *launch, rk_error *err)
     state_mixed_precision(launch, rk_launch_find(launch, "mixed_precision"));
     rk_kit_resolve(launch, &bridge);
     const char *task = rk_launch_value(launch, "task");
-    const int64_t rank = (int64_t)rk_launch_number(launch, "peft.dim", 32);
+    const double rank = rk_launch_number(launch, "peft.dim", 32);
     if ((task && strcmp(task, "lora") == 0) || rk_launch_has(launch, "peft.dim")) {
-        rk_launch_state_count(launch, "lora", rank > 0 ? rank : 32, RK_FACT_STATED,
-                              rk_launch_find(launch, "peft.dim"));
+        rk_launch_state_count(launch, "lora", rank >= 1 && rank <= INT32_MAX ? (int64_t)rank : 32,
+                              RK_FACT_STATED, rk_launch_find(launch, "peft.dim"));
     }
     state_full_training(launch);
     return RK_OK;

@@ -4,14 +4,15 @@
  * tokens.  Source: src/olmo_core of allenai/OLMo-core, commit fa6c5014c9f6.
  */
 #include "base/error.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "launch/reader_kit.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
-#define TRAIN       "train_module."
+#define TRAIN "train_module."
 
 /* The key by its name in the configuration or, in short, among the values of a script. */
 static const rk_launch_key *find(rk_launch *launch, const char *name, const char *brief)
@@ -70,6 +71,8 @@ static void state_layout(rk_launch *launch)
 {
     static const rk_launch_default ones[] = {{"tp", "1"}, {"pp", "1"}, {"vp", "1"},
                                              {"cp", "1"}, {"ep", "1"}, {"sp", "false"}};
+    static const char *const groups[] = {TRAIN "dp_config.num_replicas", "num_replicas",
+                                         TRAIN "dp_config.shard_degree", "shard_degree"};
     const rk_launch_key *key = find(launch, TRAIN "dp_config.name", "dp");
     const char *kind = value_of(key, "fsdp");
     const bool plain = strcmp(kind, "ddp") == 0;
@@ -85,8 +88,9 @@ static void state_layout(rk_launch *launch)
     if (strcmp(kind, "hsdp") == 0) {
         state_replicas(launch);
     } else {
-        (void)find(launch, TRAIN "dp_config.num_replicas", "num_replicas");
-        (void)find(launch, TRAIN "dp_config.shard_degree", "shard_degree");
+        for (size_t i = 0; i < COUNT(groups); i++) {
+            rk_launch_mark(launch, groups[i], RK_KEY_WITHOUT_COST, NULL);
+        }
     }
     const bool ulysses = rk_launch_value(launch, TRAIN "cp_config.uly") != NULL;
     const rk_launch_key *ring = rk_launch_find(launch, TRAIN "cp_config.ring");
@@ -179,7 +183,7 @@ static void state_memory(rk_launch *launch)
     const rk_launch_key *loss = rk_launch_find(launch, "model.lm_head.loss_implementation");
     const char *name = rk_launch_last_part(value_of(optimizer, "adamw"));
     const size_t length = strlen(name);
-    const bool config = length > 6 && strcmp(name + length - 6, "Config") == 0;
+    const bool config = length > 6 && rk_ends_with(name, "Config");
     rk_launch_state(
         launch, "optimizer",
         rk_launch_lower(launch, rk_launch_keep_part(launch, name, length - (config ? 6 : 0))),

@@ -62,7 +62,7 @@ static rk_status open_config(rk_launch *launch, rk_error *err)
             if (status || !found) {
                 return status ? status
                               : rk_fail(err, RK_ERR_INVALID,
-                                        "%s: its configuration %.200s is not beside it; give that "
+                                        "%s: its configuration %.200s is not next to it; give that "
                                         "file",
                                         launch->name, path);
             }
@@ -71,7 +71,7 @@ static rk_status open_config(rk_launch *launch, rk_error *err)
     return RK_OK;
 }
 
-/* The settings of the module have their names in Primus's files. */
+/* Removes the module from the names of its settings. */
 static rk_status prepare(rk_launch *launch, rk_error *err)
 {
     char section[96];
@@ -96,7 +96,7 @@ static void state_adapters(rk_launch *launch)
     const rk_launch_key *key = rk_launch_find(launch, "lora.dim");
     const char *modules_of = rk_launch_value(launch, "lora.target_modules");
     const double rank = rk_launch_number(launch, "lora.dim", 32);
-    if (!rk_launch_is_on(launch, "lora.enabled", false) || rank < 1) {
+    if (!rk_launch_is_on(launch, "lora.enabled", false) || rank < 1 || rank > INT32_MAX) {
         rk_kit_state(launch, "lora", NULL, NULL, "none");
         return;
     }
@@ -157,7 +157,6 @@ const rk_launch_reader rk_launch_reader_primus = {
     .name = "primus",
     .framework = "primus",
     .tables = {"primus"},
-    .words_are_pairs = false,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Primus with torchtitan below: YAML whose overrides are torchtitan's keys, on a base of its own.
+ * Primus on torchtitan: YAML whose overrides are torchtitan's keys, on a base of its own.
  * Source: primus/configs/modules/torchtitan/pre_trainer.yaml of AMD-AGI/Primus at fd1eeabbad15.
  */
 #include "base/text.h"
@@ -33,8 +33,7 @@ static rk_status prepare(rk_launch *launch, rk_error *err)
 static void state_model(rk_launch *launch)
 {
     const rk_launch_key *key = rk_launch_find(launch, MODULE "model");
-    const char *path = key && key->value ? key->value : "";
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = rk_launch_base_name(key && key->value ? key->value : "");
     const size_t length = strcspn(name, "-") < strlen(name) && strstr(name, "-fp8.yaml")
                               ? (size_t)(strstr(name, "-fp8.yaml") - name)
                               : strlen(name) - (rk_ends_with(name, ".yaml") ? 5 : 0);

@@ -40,7 +40,7 @@ static void state_batch(rk_launch *launch)
     }
 }
 
-/* The longest answer stands for the length of a sequence where nothing says the whole. */
+/* The length of a sequence; if only that of the longest answer is given, this. */
 static void state_sequence(rk_launch *launch)
 {
     static const char *const names[] = {"seq-length", "rollout-max-context-len",

@@ -3,7 +3,9 @@
  * Launch lines of ms-swift's Megatron mode: "megatron sft", "megatron pt" and "megatron rlhf".
  * Source: swift/megatron/arguments of modelscope/ms-swift, commit 3602360a.
  */
-#include "base/error.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "launch/hugging_face.h"
 #include "launch/read_megatron.h"
 
 #include <limits.h>
@@ -12,7 +14,7 @@
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-/* "megatron sft" among the words, or the module that it runs; NULL: neither. */
+/* The task of "megatron sft", or of the module that it runs; NULL: neither is there. */
 static const char *find_task(const rk_launch *launch)
 {
     static const char *const tasks[] = {"sft", "pt", "rlhf"};
@@ -21,7 +23,7 @@ static const char *find_task(const rk_launch *launch)
         const char *before = i > 0 ? launch->words[i - 1].text : "";
         const bool module = strncmp(word, "swift.cli._megatron.", 20) == 0 ||
                             strstr(word, "swift/cli/_megatron/") != NULL;
-        for (size_t j = 0; j < sizeof(tasks) / sizeof(tasks[0]); j++) {
+        for (size_t j = 0; j < COUNT(tasks); j++) {
             if ((strcmp(before, "megatron") == 0 && strcmp(word, tasks[j]) == 0) ||
                 (module && strstr(word, tasks[j]) != NULL)) {
                 return tasks[j];
@@ -38,15 +40,14 @@ static int recognise(const rk_launch *launch)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* The file of arguments that stands behind the task, or behind --config; NULL: none. */
+/* The file of arguments after the task, or after --config; NULL: none. */
 static const char *find_file(rk_launch *launch)
 {
     const char *named = rk_megatron_value(launch, "config");
     for (size_t i = 1; i < launch->word_count && !named; i++) {
-        const char *word = launch->words[i].text, *dot = strrchr(word, '.');
-        const char *before = launch->words[i - 1].text;
-        if (dot &&
-            (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0) &&
+        const char *word = launch->words[i].text, *before = launch->words[i - 1].text;
+        if ((rk_ends_with(word, ".yaml") || rk_ends_with(word, ".yml") ||
+             rk_ends_with(word, ".json")) &&
             strncmp(before, "--", 2) != 0) {
             named = word;
         }
@@ -62,7 +63,7 @@ static rk_status open_file(rk_launch *launch, rk_error *err)
     if (file && !found && rk_launch_has(launch, "config")) {
         rk_launch_mark(
             launch, "config", RK_KEY_NOT_PRICED,
-            rk_launch_format(launch, "%s is not here, and what it says is not counted", file));
+            rk_launch_format(launch, "%s is not here, so its settings are not counted", file));
     }
     return status;
 }
@@ -87,15 +88,12 @@ static void state_precision(rk_launch *launch)
 {
     const rk_launch_key *key = rk_megatron_find(launch, "torch_dtype");
     if (key && key->value) {
-        rk_launch_state(launch, "precision",
-                        strcmp(key->value, "float16") == 0   ? "fp16"
-                        : strcmp(key->value, "float32") == 0 ? "fp32"
-                                                             : "bf16",
-                        RK_FACT_STATED, key);
+        const char *type = rk_hf_precision_name(key->value);
+        rk_launch_state(launch, "precision", type ? type : "bf16", RK_FACT_STATED, key);
     }
 }
 
-/* What of preference optimisation and reinforcement learning is not the training job. */
+/* Marks the parts of preference optimisation and reinforcement learning that are not priced. */
 static void mark_rlhf(rk_launch *launch, const char *task)
 {
     const char *kind = rk_megatron_value(launch, "rlhf_type");

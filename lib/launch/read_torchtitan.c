@@ -7,17 +7,16 @@
 #include "launch/read_torchtitan.h"
 
 #include "base/error.h"
+#include "base/units.h"
 #include "launch/reader_kit.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
-
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 /* Whether the value of a key has a part; absent keys have none. */
 static bool value_has(rk_launch *launch, const char *key, const char *part)
 {
-    const char *value = rk_launch_has(launch, key) ? rk_launch_value(launch, key) : NULL;
+    const char *value = rk_launch_value(launch, key);
     return value && strstr(value, part);
 }
 
@@ -25,12 +24,6 @@ static const char *value_or(rk_launch *launch, const char *key, const char *usua
 {
     const char *value = rk_launch_value(launch, key);
     return value ? value : usual;
-}
-
-static const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 /* ---- layout ---------------------------------------------------------------------------------- */
@@ -47,7 +40,7 @@ static void state_sharding(rk_launch *launch, int64_t pp)
         rk_launch_state(launch, "hsdp", "1", RK_FACT_STATED, NULL); /* replicas without shards */
     }
     rk_launch_state(launch, "zero", shards == 1 ? "0" : never ? "2" : "3", RK_FACT_DERIVED, by);
-    if (shards >= 1 && replicas > 0 && shards < 1e9) {
+    if (shards >= 1 && replicas > 0 && replicas <= INT32_MAX && shards < 1e9) {
         rk_launch_state_count(launch, "dp", replicas * (int64_t)shards, RK_FACT_STATED, NULL);
     }
 }
@@ -91,7 +84,8 @@ static void state_layout(rk_launch *launch, const rk_torchtitan_base *base)
                         strcmp(rotation, "alltoall") == 0 ? "ring" : "all-gather", RK_FACT_DERIVED,
                         NULL);
     } else {
-        (void)rk_launch_find(launch, "parallelism.context_parallel_rotate_method");
+        rk_launch_mark(launch, "parallelism.context_parallel_rotate_method", RK_KEY_WITHOUT_COST,
+                       NULL);
     }
     if (rk_launch_count_of(launch, "ep") > 1) {
         const char *backend = value_or(launch, "parallelism.expert_parallel_comm_backend",
@@ -100,7 +94,8 @@ static void state_layout(rk_launch *launch, const rk_torchtitan_base *base)
                         strcmp(backend, "standard") == 0 ? "alltoall" : backend, RK_FACT_DERIVED,
                         NULL);
     } else {
-        (void)rk_launch_find(launch, "parallelism.expert_parallel_comm_backend");
+        rk_launch_mark(launch, "parallelism.expert_parallel_comm_backend", RK_KEY_WITHOUT_COST,
+                       NULL);
     }
 }
 
@@ -171,14 +166,14 @@ static void state_fp8(rk_launch *launch, const char *recipe, const rk_launch_key
 /* Scales of rows have no recipe here. */
 static void mark_rowwise(rk_launch *launch, const char *name)
 {
-    const char *recipe = rk_launch_has(launch, name) ? rk_launch_value(launch, name) : NULL;
+    const char *recipe = rk_launch_value(launch, name);
     if (recipe && strncmp(recipe, "rowwise", strlen("rowwise")) == 0) {
         rk_launch_mark(launch, name, RK_KEY_NOT_PRICED,
                        "scaling by rows is priced as scaling by tensors");
     }
 }
 
-/* Converters of 0.2 by name, those of 2026 as classes. */
+/* Converters: names in 0.2, classes in 2026. */
 static void state_converters(rk_launch *launch)
 {
     const char *name = rk_launch_has(launch, "model_spec.converters") ? "model_spec.converters"
@@ -211,7 +206,7 @@ static void drop_quantization(rk_launch *launch)
     }
 }
 
-/* Rank of a LoRAConverter; its text is that of a list of classes. */
+/* The rank of a LoRAConverter, which is one of a list of classes. */
 static void state_adapters(rk_launch *launch)
 {
     const rk_launch_key *key = rk_launch_find(launch, "model_spec.converters");
@@ -298,7 +293,7 @@ static void state_memory(rk_launch *launch, const rk_torchtitan_base *base)
 
 /* ---- kernels and overlap --------------------------------------------------------------------- */
 
-/* What is compiled: "model+loss"; "false". */
+/* The parts that are compiled: "model+loss"; "false": none. */
 static const char *compiled_parts(rk_launch *launch, const rk_torchtitan_base *base)
 {
     const bool on = rk_launch_is_on(launch, "compile.enable", base->compile) ||
@@ -400,8 +395,9 @@ static rk_status state_model(rk_launch *launch, rk_error *err)
     }
     const rk_launch_key *assets = rk_launch_find(launch, "hf_assets_path");
     if (!family && assets && assets->value &&
-        rk_launch_state_named_model(launch, file_name(assets->value), assets)) {
-        rk_launch_state(launch, "model.name", file_name(assets->value), RK_FACT_STATED, assets);
+        rk_launch_state_named_model(launch, rk_launch_base_name(assets->value), assets)) {
+        rk_launch_state(launch, "model.name", rk_launch_base_name(assets->value), RK_FACT_STATED,
+                        assets);
     } else if (hub && hub->value) {
         rk_launch_state(launch, "model.name", hub->value, RK_FACT_STATED, hub);
         (void)rk_launch_state_named_model(launch, hub->value, hub);
@@ -425,7 +421,7 @@ static int recognise(const rk_launch *launch)
         const char *word = launch->words[i].text;
         if (strncmp(word, "torchtitan.", 11) == 0 || strstr(word, "torchtitan/train.py") ||
             strncmp(word, "--job.config", 12) == 0 ||
-            strcmp(file_name(word), "run_train.sh") == 0) {
+            strcmp(rk_launch_base_name(word), "run_train.sh") == 0) {
             return 8;
         }
     }
@@ -439,7 +435,7 @@ static int recognise(const rk_launch *launch)
     return main_config || toml ? 7 : 0;
 }
 
-/* run_train.sh takes its configuration from the environment. */
+/* run_train.sh reads the path of its configuration from the environment. */
 static const char *environment_value(const rk_launch *launch, const char *start)
 {
     for (size_t i = 0; i < launch->word_count; i++) {

@@ -3,14 +3,14 @@
  * How torchtitan splits layers into pipeline stages.  Source: generate_llm_fqn_per_model_part in
  * torchtitan/distributed/pipeline_parallel.py of v0.2.2.
  */
+#include "base/units.h"
 #include "launch/read_torchtitan.h"
 #include "launch/reader_kit.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
-#define PIPELINE    "parallelism.pipeline_parallel_"
+#define PIPELINE "parallelism.pipeline_parallel_"
 
 enum { STAGES_MAX = 1024, LAYOUT_SIZE = 8 * STAGES_MAX };
 

@@ -4,11 +4,11 @@
  * torchtune/models of meta-pytorch/torchtune, commit bd2a0fc7c314.
  */
 #include "base/error.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "launch/reader_kit.h"
 
 #include <string.h>
-
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 /* ---- what is trained ------------------------------------------------------------------------- */
 
@@ -22,8 +22,7 @@ static const char *recipe_of(const rk_launch *launch)
 {
     static const char *const endings[] = {"_single_device", "_distributed"};
     for (size_t i = 0; i < launch->word_count; i++) {
-        const char *word = launch->words[i].text, *slash = strrchr(word, '/');
-        const char *name = slash ? slash + 1 : word;
+        const char *word = launch->words[i].text, *name = rk_launch_base_name(word);
         const bool is_config = i > 0 && strcmp(launch->words[i - 1].text, "--config") == 0;
         for (size_t e = 0; e < COUNT(endings) && !is_config && !strchr(word, '='); e++) {
             if (strstr(name, endings[e])) {
@@ -38,11 +37,10 @@ static const char *recipe_of(const rk_launch *launch)
 static bool state_builder(rk_launch *launch, const char *builder, const rk_launch_key *by)
 {
     static const char *const endings[] = {"", "_instruct", "_base", "_reward"};
-    const size_t length = strlen(builder);
     for (size_t i = 0; i < COUNT(endings); i++) {
-        const size_t cut = strlen(endings[i]);
-        if (length > cut && strcmp(builder + length - cut, endings[i]) == 0) {
-            const char *name = rk_launch_keep_part(launch, builder, length - cut);
+        if (rk_ends_with(builder, endings[i])) {
+            const char *name =
+                rk_launch_keep_part(launch, builder, strlen(builder) - strlen(endings[i]));
             if (rk_launch_state_built_model(launch, "torchtune", name, by)) {
                 return true;
             }
@@ -109,7 +107,7 @@ static void state_layout(rk_launch *launch, bool single)
                               : "2",
                     RK_FACT_DERIVED, rk_launch_find(launch, "fsdp_reshard_after_forward"));
     rk_launch_assume(launch, "overlap", single ? "none" : "grad+param");
-    if (shards >= 1 && shards < 1e9) {
+    if (shards >= 1 && shards < 1e9 && replicas <= INT32_MAX) {
         rk_launch_state_count(launch, "dp", (int64_t)shards * (replicas > 0 ? replicas : 1),
                               RK_FACT_STATED, NULL);
         rk_launch_state_processes(launch);
@@ -199,8 +197,7 @@ static int recognise(const rk_launch *launch)
     static const char *const members[] = {"model", "policy_model", "tokenizer"};
     const json_t *root = rk_launch_document_of(launch, "config");
     for (size_t i = 0; i + 1 < launch->word_count; i++) {
-        const char *slash = strrchr(launch->words[i].text, '/');
-        const char *word = slash ? slash + 1 : launch->words[i].text;
+        const char *word = rk_launch_base_name(launch->words[i].text);
         if (strcmp(word, "tune") == 0 && strcmp(launch->words[i + 1].text, "run") == 0) {
             return 8;
         }
@@ -217,7 +214,7 @@ static int recognise(const rk_launch *launch)
 
 static rk_status prepare(rk_launch *launch, rk_error *err)
 {
-    const char *path = rk_launch_has(launch, "config") ? rk_launch_value(launch, "config") : NULL;
+    const char *path = rk_launch_value(launch, "config");
     bool found = launch->document_count > 0;
     rk_status status = path && !found ? rk_launch_open_named(launch, path, &found, err) : RK_OK;
     if (!status && !found) {
@@ -227,8 +224,7 @@ static rk_status prepare(rk_launch *launch, rk_error *err)
                          launch->name, path ? path : "of the recipe", path ? path : "CONFIG");
     }
     if (!status && rk_launch_has(launch, "training.batch_size")) {
-        rk_launch_shorten_keys(launch,
-                               "training."); /* beside inference, of the asynchronous GRPO */
+        rk_launch_shorten_keys(launch, "training."); /* asynchronous GRPO has inference, too */
     }
     if (!status) {
         rk_launch_interpolate(launch);

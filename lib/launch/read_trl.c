@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Launches of TRL: its scripts, `trl sft`, and recipes for them.  Source: huggingface/trl
- * trl/trainer/base_config.py, sft_config.py, grpo_config.py, model_config.py; the defaults of
- * releases are those at their tags.
+ * trl/trainer/base_config.py, sft_config.py, grpo_config.py, model_config.py; defaults of
+ * releases are read at their tags.
  */
 #include "base/text.h"
+#include "base/units.h"
 #include "launch/hugging_face.h"
 
 #include <string.h>
-#include <strings.h>
 
 /* Trainers by the names of scripts and of the commands of `trl`. */
 static const char *const trainers[] = {"sft",  "dpo",  "grpo", "kto",    "reward", "rloo",
@@ -16,11 +16,11 @@ static const char *const trainers[] = {"sft",  "dpo",  "grpo", "kto",    "reward
                                        "prm",  "xpo",  "nash", "gspo",   "tpo",    "gold",
                                        "sdpo", "ssd",  "mpo",  "distil", "sdft",   "minillm"};
 
-/* The name of the trainer in that of a program or a command: "run_dpo.py" is dpo. */
+/* The trainer in the name of a program or a command, from where it begins: "run_dpo.py" is dpo. */
 static const char *trainer_name(const char *program)
 {
     const char *name = strncmp(program, "run_", strlen("run_")) == 0 ? program + 4 : program;
-    for (size_t i = 0; i < sizeof(trainers) / sizeof(trainers[0]); i++) {
+    for (size_t i = 0; i < COUNT(trainers); i++) {
         if (strncmp(name, trainers[i], strlen(trainers[i])) == 0) {
             return name;
         }
@@ -28,7 +28,7 @@ static const char *trainer_name(const char *program)
     return NULL;
 }
 
-/* What `trl COMMAND`, a script or a module trains by; NULL: not known. */
+/* The trainer of `trl COMMAND`, a script or a module; NULL: not known. */
 static const char *find_trainer(const rk_launch *launch)
 {
     const size_t command = rk_hf_find_word(launch, "trl");
@@ -36,9 +36,8 @@ static const char *find_trainer(const rk_launch *launch)
         return trainer_name(launch->words[command + 1].text);
     }
     const char *program = rk_launch_program(launch);
-    const size_t length = strlen(program);
-    const bool script = length > 3 && strcmp(program + length - 3, ".py") == 0;
-    const char *dot = script ? NULL : strrchr(program, '.'); /* a module: trl.scripts.sft */
+    /* a module: trl.scripts.sft */
+    const char *dot = rk_ends_with(program, ".py") ? NULL : strrchr(program, '.');
     return trainer_name(dot ? dot + 1 : program);
 }
 
@@ -81,7 +80,7 @@ static const char *own_file(const rk_launch *launch)
     return NULL;
 }
 
-/* Prompt and completion make the sequence where both are trained on. */
+/* GRPO and its relatives train on prompt and completion: both together are the sequence. */
 static void state_sequence(rk_launch *launch, const char *trainer)
 {
     const bool grouped =
@@ -110,14 +109,8 @@ static void state_adapters(rk_launch *launch)
 
 static void state_base(rk_launch *launch)
 {
-    if (rk_launch_is_on(launch, "load_in_4bit", false)) {
-        rk_launch_state(launch, "qlora", "true", RK_FACT_STATED,
-                        rk_launch_find(launch, "load_in_4bit"));
-    }
-    if (rk_launch_is_on(launch, "load_in_8bit", false)) {
-        rk_launch_state(launch, "base_8bit", "true", RK_FACT_STATED,
-                        rk_launch_find(launch, "load_in_8bit"));
-    }
+    rk_hf_state_switch(launch, "load_in_4bit", "qlora", "true");
+    rk_hf_state_switch(launch, "load_in_8bit", "base_8bit", "true");
     const char *key = rk_launch_has(launch, "dtype") ? "dtype" : "torch_dtype";
     const char *value = rk_launch_value(launch, key);
     const char *type = rk_hf_precision_name(value);
@@ -149,12 +142,11 @@ static rk_status prepare(rk_launch *launch, rk_error *err)
 
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
-    static const rk_hf_preset none[] = {{0}};
     const char *trainer = find_trainer(launch);
     (void)rk_launch_value(launch, "config"); /* own_file */
     rk_hf_assume_layout(launch);
     rk_status status = rk_hf_take_accelerate(launch, err);
-    status = status ? status : rk_hf_take_deepspeed(launch, "deepspeed", none, err);
+    status = status ? status : rk_hf_take_deepspeed(launch, "deepspeed", NULL, err);
     status = status ? status : rk_hf_take_fsdp(launch, "fsdp", "fsdp_config", err);
     if (status) {
         return status;
@@ -165,16 +157,12 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     state_loss(launch, trainer);
     state_base(launch);
     state_adapters(launch);
-    if (rk_launch_is_on(launch, "use_flash_attention_2", false)) {
-        rk_launch_state(launch, "attention", "flash_attention_2", RK_FACT_STATED,
-                        rk_launch_find(launch, "use_flash_attention_2"));
-    }
+    rk_hf_state_switch(launch, "use_flash_attention_2", "attention", "flash_attention_2");
     rk_hf_state_trainer(launch, &(rk_hf_trainer){.micro_batch = 8,
                                                  .bf16 = !rk_hf_is_before(launch, 0, 19),
                                                  .recompute = !rk_hf_is_before(launch, 0, 22)});
     if (rk_launch_is_on(launch, "activation_offloading", false)) {
-        rk_hf_add_offload(launch, "activations", RK_FACT_STATED,
-                          rk_launch_find(launch, "activation_offloading"));
+        rk_hf_add_offload(launch, "activations", rk_launch_find(launch, "activation_offloading"));
     }
     rk_hf_finish_sharding(launch);
     rk_hf_state_objective(launch, trainer);

@@ -4,11 +4,10 @@
  * job is the training part of the actor.  Source: verl/trainer/config and verl/workers of
  * verl-project/verl, commit 1dda039b.
  */
-#include "base/error.h"
+#include "base/units.h"
 #include "launch/read_megatron.h"
 
-#include <limits.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <string.h>
 
 #define ACTOR    "actor_rollout_ref.actor."
@@ -54,13 +53,13 @@ static void state_first(rk_launch *launch, const char *field, const char *const 
 
 /* ---- the engine ------------------------------------------------------------------------------ */
 
-/* "megatron", "fsdp", "fsdp2", "veomni", ...: what trains the actor. */
+/* The engine that trains the actor: "megatron", "fsdp", "fsdp2", "veomni", ... */
 static const char *find_engine(rk_launch *launch)
 {
     static const char *const names[] = {"model_engine", ACTOR "strategy", "engine.strategy",
                                         "engine", NULL};
     const char *config = value_of(launch, "config-name");
-    (void)rk_launch_find(launch, ACTOR "fsdp_config.strategy"); /* without effect */
+    rk_launch_mark(launch, ACTOR "fsdp_config.strategy", RK_KEY_WITHOUT_COST, NULL);
     const char *engine = NULL;
     for (size_t i = 0; names[i] && !engine; i++) {
         engine = value_of(launch, names[i]);
@@ -91,13 +90,13 @@ static void state_samples(rk_launch *launch)
     rk_launch_state_count(launch, "global_batch", mini * samples, RK_FACT_DERIVED, NULL);
     rk_launch_state_count(launch, "seq", longest, RK_FACT_DERIVED, NULL);
     if (rk_launch_is_on(launch, ACTOR "use_dynamic_bsz", false)) {
-        rk_launch_drop(launch, "micro_batch"); /* tokens of a rank count */
+        rk_launch_drop(launch, "micro_batch"); /* limited by tokens of a rank */
         rk_launch_state_count(launch, "max_tokens_per_gpu",
                               count_of(launch, ACTOR "ppo_max_token_len_per_gpu", 16384),
                               RK_FACT_STATED,
                               rk_launch_find(launch, ACTOR "ppo_max_token_len_per_gpu"));
     } else {
-        (void)rk_launch_find(launch, ACTOR "ppo_max_token_len_per_gpu"); /* without effect */
+        rk_launch_mark(launch, ACTOR "ppo_max_token_len_per_gpu", RK_KEY_WITHOUT_COST, NULL);
     }
 }
 
@@ -143,12 +142,12 @@ static void state_degrees(rk_launch *launch)
     };
     static const char *const repeated[] = {OVERRIDE "tensor_model_parallel_size",
                                            OVERRIDE "context_parallel_size",
-                                           OVERRIDE "use_flash_attn", NULL};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+                                           OVERRIDE "use_flash_attn"};
+    for (size_t i = 0; i < COUNT(rows); i++) {
         state_first(launch, rows[i].field, rows[i].names);
     }
-    for (size_t i = 0; repeated[i]; i++) {
-        (void)rk_launch_find(launch, repeated[i]);
+    for (size_t i = 0; i < COUNT(repeated); i++) {
+        rk_launch_mark(launch, repeated[i], RK_KEY_WITHOUT_COST, NULL);
     }
 }
 
@@ -203,7 +202,7 @@ static void state_megatron(rk_launch *launch)
 
 /* ---- FSDP ------------------------------------------------------------------------------------ */
 
-/* Groups of shards: all ranks but those of one group. */
+/* Replicas: all ranks divided by the ranks of a shard group. */
 static void state_replicas(rk_launch *launch)
 {
     static const char *const names[] = {ACTOR "fsdp_config.fsdp_size", "engine.fsdp_size",
@@ -293,7 +292,7 @@ static void state_common(rk_launch *launch)
     rk_megatron_assume_count(launch, "ep", 1);
 }
 
-/* What is not the training of the actor, as far as no fact of it rests on a key. */
+/* Marks keys of other parts than the training of the actor, unless they decide a fact. */
 static void mark_rest(rk_launch *launch)
 {
     static const char *const rows[][2] = {
@@ -306,7 +305,7 @@ static void mark_rest(rk_launch *launch)
     };
     for (size_t i = 0; i < launch->key_count; i++) {
         rk_launch_key *key = &launch->keys[i];
-        for (size_t j = 0; j < sizeof(rows) / sizeof(rows[0]); j++) {
+        for (size_t j = 0; j < COUNT(rows); j++) {
             if (key->use == RK_KEY_UNREAD &&
                 strncmp(key->name, rows[j][0], strlen(rows[j][0])) == 0) {
                 key->use = RK_KEY_NOT_PRICED;

@@ -67,16 +67,6 @@ void rk_launch_state_sequences(rk_launch *launch, const char *field, double toke
     }
 }
 
-rk_fact_origin rk_launch_origin_of(const rk_launch *launch, const char *field)
-{
-    for (size_t i = 0; i < launch->fact_count; i++) {
-        if (strcmp(launch->facts[i].field, field) == 0) {
-            return launch->facts[i].origin;
-        }
-    }
-    return RK_FACT_OPEN;
-}
-
 void rk_launch_state_processes(rk_launch *launch)
 {
     static const char *const degrees[] = {"dp", "tp", "pp", "cp"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What readers of configuration files share: defaults, data types, references, built models. */
+/* Shared by the readers of configuration files: defaults, data types, references, built models. */
 #ifndef RK_LAUNCH_READER_KIT_H
 #define RK_LAUNCH_READER_KIT_H
 
@@ -49,9 +49,6 @@ rk_status rk_launch_require_document(const rk_launch *launch, bool found, rk_err
  */
 bool rk_launch_state_built_model(rk_launch *launch, const char *table, const char *name,
                                  const rk_launch_key *by);
-
-/* Where the value of a fact comes from; RK_FACT_OPEN: nothing is known. */
-rk_fact_origin rk_launch_origin_of(const rk_launch *launch, const char *field);
 
 /*
  * States the accelerators that the degrees need together, and the nodes, where the launch does not

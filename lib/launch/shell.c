@@ -3,18 +3,13 @@
 #include "launch/shell.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "launch/shell_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- commands that are kept ------------------------------------------------------------------ */
-
-static const char *base_name(const char *word)
-{
-    const char *slash = strrchr(word, '/');
-    return slash ? slash + 1 : word;
-}
 
 static bool is_among(const char *word, const char *const *words)
 {
@@ -28,8 +23,7 @@ static bool is_among(const char *word, const char *const *words)
 
 static bool ends_in_py(const char *word)
 {
-    const size_t length = strlen(word);
-    return length > 3 && !strpbrk(word, " \n") && strcmp(word + length - 3, ".py") == 0;
+    return rk_ends_with(word, ".py") && !strpbrk(word, " \n");
 }
 
 /* Programs that start others on several processes, and those that train by themselves. */
@@ -42,13 +36,13 @@ static const char *const trainers[] = {
 
 static bool is_python(const char *word)
 {
-    return strncmp(base_name(word), "python", strlen("python")) == 0;
+    return strncmp(rk_launch_base_name(word), "python", strlen("python")) == 0;
 }
 
 static bool starts_program(const rk_shell_field *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const char *name = base_name(words[i].text);
+        const char *name = rk_launch_base_name(words[i].text);
         if (is_among(name, launchers) || is_among(name, trainers) || is_python(name) ||
             ends_in_py(name)) {
             return true;
@@ -122,8 +116,8 @@ static int score(const rk_shell_command *command)
                                         "infer",   "serve",      "merge",   "download", NULL};
     int program = 0, launcher = 0;
     for (size_t i = 0; i < command->word_count; i++) {
-        const char *word = command->words[i].text, *name = base_name(word);
-        if (strcmp(name, "bash") == 0 || strcmp(name, "sh") == 0) {
+        const char *word = command->words[i].text, *name = rk_launch_base_name(word);
+        if (rk_shell_is_shell(word)) {
             return 0; /* what it runs is a command of its own */
         }
         const bool module = i > 0 && strcmp(command->words[i - 1].text, "-m") == 0;

@@ -24,7 +24,7 @@ typedef struct rk_shell_file {
     const char *path, *text;
 } rk_shell_file;
 
-/* What a script does.  All zero is empty; cleared with rk_shell_clear. */
+/* The effects of a script.  All zero is empty; cleared with rk_shell_clear. */
 typedef struct rk_shell_result {
     rk_shell_command *commands;
     size_t count;

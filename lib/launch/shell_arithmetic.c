@@ -149,7 +149,7 @@ static int64_t name_value(sum *s)
     }
     if (take(s, "++") || take(s, "--")) {
         const int64_t before = value_of(s, name);
-        set_value(s, name, before + (s->at[-1] == '+' ? 1 : -1));
+        set_value(s, name, wrap((uint64_t)before + (s->at[-1] == '+' ? 1 : UINT64_MAX)));
         return before;
     }
     const char operation = assignment(s);
@@ -186,12 +186,12 @@ static int64_t unary(sum *s)
         value = conditional(s);
         s->failed |= !take(s, ")");
     } else if (take(s, "++") || take(s, "--")) {
-        const int64_t change = s->at[-1] == '+' ? 1 : -1;
+        const uint64_t change = s->at[-1] == '+' ? 1 : UINT64_MAX;
         skip_blanks(s);
         const size_t length = rk_shell_name_length(s->at, strlen(s->at));
         const char *name = rk_shell_keep(s->sh, s->at, length);
         s->at += length;
-        value = value_of(s, name) + change;
+        value = wrap((uint64_t)value_of(s, name) + change);
         set_value(s, name, value);
     } else if (take(s, "!")) {
         value = !unary(s);

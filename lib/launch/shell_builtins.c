@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that a shell does itself, and the few programs whose output a text decides. */
+/* Builtin commands, and the few programs whose output follows from the script alone. */
 #include "base/text.h"
 #include "launch/shell_parts.h"
 
@@ -30,6 +30,19 @@ static void put_text(rk_shell *sh, const char *text)
 static const char *word(const call *c, size_t i)
 {
     return i < c->count ? c->words[i].text : "";
+}
+
+/* The words behind the name, each followed by a blank. */
+static const char *join_words(rk_shell *sh, const call *c)
+{
+    rk_bytes all = {0};
+    for (size_t i = 1; i < c->count; i++) {
+        rk_bytes_add(&all, word(c, i), strlen(word(c, i)));
+        rk_bytes_add(&all, " ", 1);
+    }
+    const char *kept = rk_shell_keep_bytes(sh, &all);
+    rk_bytes_clear(&all);
+    return kept;
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -114,15 +127,8 @@ static int run_seq(rk_shell *sh, const call *c)
 
 static int run_expr(rk_shell *sh, const call *c)
 {
-    rk_bytes all = {0};
     int64_t value = 0;
-    for (size_t i = 1; i < c->count; i++) {
-        rk_bytes_add(&all, word(c, i), strlen(word(c, i)));
-        rk_bytes_add(&all, " ", 1);
-    }
-    const bool known = rk_shell_calculate(sh, rk_shell_keep_bytes(sh, &all), &value);
-    rk_bytes_clear(&all);
-    if (!known) {
+    if (!rk_shell_calculate(sh, join_words(sh, c), &value)) {
         sh->unknown = true;
         return 1;
     }
@@ -221,7 +227,7 @@ static int run_tr(rk_shell *sh, const call *c)
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
-/* Keeps what a variable is outside of a function. */
+/* Saves the value that a variable has outside of the function. */
 static void make_local(rk_shell *sh, const char *name)
 {
     rk_shell_variable *variable = rk_shell_make(sh, name);
@@ -405,14 +411,8 @@ static int run_leave(rk_shell *sh, const call *c)
 
 static int run_eval(rk_shell *sh, const call *c)
 {
-    rk_bytes all = {0};
-    for (size_t i = 1; i < c->count; i++) {
-        rk_bytes_add(&all, word(c, i), strlen(word(c, i)));
-        rk_bytes_add(&all, " ", 1);
-    }
-    const char *text = rk_shell_keep_bytes(sh, &all);
+    const char *text = join_words(sh, c);
     rk_shell_run_text(sh, text, strlen(text), c->line);
-    rk_bytes_clear(&all);
     return sh->status;
 }
 

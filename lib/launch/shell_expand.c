@@ -238,10 +238,9 @@ static bool add_alternative(rk_shell *sh, parameter *p, const char *text, size_t
     }
     at += colon + 1U;
     if (is_set != (kind == '+')) {
-        if (kind == '+') {
-            return true;
+        if (kind != '+') {
+            add_parameter(sh, p, quoted, fields);
         }
-        add_parameter(sh, p, quoted, fields);
         return true;
     }
     if (kind == '=' && p->name[0] && !p->element) {
@@ -249,7 +248,6 @@ static bool add_alternative(rk_shell *sh, parameter *p, const char *text, size_t
         rk_shell_set(sh, p->name, p->value, rk_shell_line(sh, sh->at));
         add_parameter(sh, p, quoted, fields);
     } else if (kind != '?' && quoted) {
-        /* what is in quotes stays in them */
         const char *value = rk_shell_expand_text(sh, text, at, end, false);
         rk_shell_add_text(fields, value, strlen(value), true);
     } else if (kind != '?') {
@@ -261,7 +259,7 @@ static bool add_alternative(rk_shell *sh, parameter *p, const char *text, size_t
     return true;
 }
 
-/* The shortest or longest start or end of a value that matches is left out. */
+/* Removes the shortest or longest start or end of a value that matches. */
 static const char *strip(rk_shell *sh, const char *value, const char *pattern, bool start,
                          bool longest)
 {
@@ -326,18 +324,24 @@ static const char *change_case(rk_shell *sh, const char *value, bool upper, bool
     return changed;
 }
 
-/* ":offset:length" */
-static const char *part_of(rk_shell *sh, const char *value, const char *expression)
+/* Reads "offset" or "offset:length"; a length that is not there stays as it is. */
+static void read_range(rk_shell *sh, const char *expression, int64_t *from, int64_t *length)
 {
     const char *colon = strchr(expression, ':');
-    const int64_t size = (int64_t)strlen(value);
-    int64_t from = 0, length = size;
     const char *first =
         colon ? rk_shell_keep(sh, expression, (size_t)(colon - expression)) : expression;
-    (void)rk_shell_calculate(sh, first, &from);
-    if (colon && !rk_shell_calculate(sh, colon + 1, &length)) {
-        length = 0;
+    (void)rk_shell_calculate(sh, first, from);
+    if (colon && !rk_shell_calculate(sh, colon + 1, length)) {
+        *length = 0;
     }
+}
+
+/* ${X:1:2} */
+static const char *part_of(rk_shell *sh, const char *value, const char *expression)
+{
+    const int64_t size = (int64_t)strlen(value);
+    int64_t from = 0, length = size;
+    read_range(sh, expression, &from, &length);
     from = from < 0 ? from + size : from;
     from = from < 0 ? 0 : from > size ? size : from;
     length = length < 0 ? size - from + length : length;
@@ -348,14 +352,8 @@ static const char *part_of(rk_shell *sh, const char *value, const char *expressi
 /* ${A[@]:1:2} and ${@:2} */
 static void take_part(rk_shell *sh, parameter *p, const char *expression)
 {
-    const char *colon = strchr(expression, ':');
     int64_t from = 0, count = (int64_t)p->count;
-    const char *first =
-        colon ? rk_shell_keep(sh, expression, (size_t)(colon - expression)) : expression;
-    (void)rk_shell_calculate(sh, first, &from);
-    if (colon) {
-        (void)rk_shell_calculate(sh, colon + 1, &count);
-    }
+    read_range(sh, expression, &from, &count);
     from -= p->values == sh->arguments && from > 0; /* "$@" counts from 1 */
     from = from < 0 ? 0 : from > (int64_t)p->count ? (int64_t)p->count : from;
     count = count < 0 ? 0 : count > (int64_t)p->count - from ? (int64_t)p->count - from : count;
@@ -427,7 +425,7 @@ static bool add_prefixed(rk_shell *sh, const char *text, size_t at, size_t end, 
     return true;
 }
 
-/* What stands between "${" and "}". */
+/* Expands the text between "${" and "}". */
 static void add_braced(rk_shell *sh, const char *text, size_t at, size_t end, bool quoted,
                        rk_shell_fields *fields)
 {
@@ -455,7 +453,7 @@ static void add_braced(rk_shell *sh, const char *text, size_t at, size_t end, bo
 
 /* ---- substitutions --------------------------------------------------------------------------- */
 
-/* What a command writes; as it stands in the script where only a program could say. */
+/* Adds the output of a command, or its text in the script where only a program could tell. */
 static void add_output(rk_shell *sh, const char *text, size_t at, size_t end, const char *whole,
                        size_t whole_length, bool quoted, rk_shell_fields *fields)
 {

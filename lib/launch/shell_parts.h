@@ -228,7 +228,7 @@ void rk_shell_run_command(rk_shell *sh);
 /* Reads a text as commands. */
 void rk_shell_run_text(rk_shell *sh, const char *text, size_t size, int line);
 
-/* Reads a file beside the script; false: there is none. */
+/* Reads a file in the folder of the script as commands; false: there is none. */
 bool rk_shell_run_file(rk_shell *sh, const char *path, const rk_shell_field *arguments,
                        size_t count);
 
@@ -241,6 +241,9 @@ bool rk_shell_run_builtin(rk_shell *sh, const rk_shell_field *words, size_t coun
 /* "test" without its name, and "[[ ... ]]" that begins at sh->at. */
 bool rk_shell_test(rk_shell *sh, const rk_shell_field *words, size_t count);
 bool rk_shell_test_expression(rk_shell *sh);
+
+/* Whether a word, with or without folders, is bash or sh. */
+bool rk_shell_is_shell(const char *word);
 
 /* Records a command that starts a program. */
 void rk_shell_record(rk_shell *sh, const rk_shell_field *words, size_t count);

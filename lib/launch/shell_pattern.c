@@ -87,7 +87,7 @@ bool rk_shell_matches(const char *pattern, const char *text, size_t length)
 
 /* ---- braces ---------------------------------------------------------------------------------- */
 
-/* "1..8": as numbers between blanks */
+/* "1..8" as numbers separated by blanks; NULL: it is no range, or too long. */
 static const char *range_of(rk_shell *sh, const char *inside)
 {
     int64_t from = 0, to = 0;
@@ -95,8 +95,11 @@ static const char *range_of(rk_shell *sh, const char *inside)
     rk_bytes made = {0};
     if (!dots ||
         !rk_shell_calculate(sh, rk_shell_keep(sh, inside, (size_t)(dots - inside)), &from) ||
-        !rk_shell_calculate(sh, dots + 2, &to) || from - to > RK_SHELL_LOOP_MAX ||
-        to - from > RK_SHELL_LOOP_MAX) {
+        !rk_shell_calculate(sh, dots + 2, &to)) {
+        return NULL;
+    }
+    const uint64_t first = (uint64_t)from, last = (uint64_t)to;
+    if ((from <= to ? last - first : first - last) > RK_SHELL_LOOP_MAX) {
         return NULL;
     }
     const int64_t step = from <= to ? 1 : -1;

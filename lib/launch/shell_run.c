@@ -9,7 +9,7 @@
 
 /* ---- between words --------------------------------------------------------------------------- */
 
-/* All that separates commands, but ";;" of a case. */
+/* Skips what separates commands, except the ";;" of a case. */
 static void skip_separators(rk_shell *sh)
 {
     for (;;) {
@@ -25,7 +25,7 @@ static void skip_separators(rk_shell *sh)
     }
 }
 
-/* Whether the next word, without quotes, is this one. */
+/* Whether `word` comes next, without quotes. */
 static bool is_word(const rk_shell *sh, const char *word)
 {
     const size_t length = strlen(word);
@@ -90,7 +90,7 @@ static void run_if(rk_shell *sh)
     (void)take_word(sh, "fi");
 }
 
-/* What a loop makes of break and continue in its body; false: it ends. */
+/* Handles break and continue in the body of a loop; false: the loop ends. */
 static bool goes_on(rk_shell *sh)
 {
     if (sh->flow == FLOW_BREAK || sh->flow == FLOW_CONTINUE) {
@@ -110,7 +110,7 @@ static bool run_body(rk_shell *sh, size_t body, bool live)
     sh->at = body;
     sh->here_line = 0;
     run_part(sh, live, done_word);
-    return live && rk_shell_is_on(sh) ? true : live && goes_on(sh);
+    return live && goes_on(sh);
 }
 
 static void run_while(rk_shell *sh, bool until)
@@ -135,15 +135,22 @@ static void run_while(rk_shell *sh, bool until)
     (void)take_word(sh, "done");
 }
 
+/* Reads "((...))"; returns its text, expanded, or `otherwise` where commands are passed over. */
+static const char *read_double_parens(rk_shell *sh, const char *otherwise)
+{
+    const size_t from = sh->at + 2;
+    sh->at = rk_shell_paren_end(sh->source.text, sh->at + 1, sh->source.size, 0);
+    const size_t end = sh->at > from + 1 ? sh->at - 2 : from;
+    return rk_shell_is_on(sh) ? rk_shell_expand_text(sh, sh->source.text, from, end, false)
+                              : otherwise;
+}
+
 /* for ((a; b; c)) */
 static void run_counted(rk_shell *sh)
 {
     int64_t value = 0;
-    const size_t from = sh->at + 2;
-    sh->at = rk_shell_paren_end(sh->source.text, sh->at + 1, sh->source.size, 0);
-    const size_t end = sh->at > from + 2 ? sh->at - 2 : from;
     const bool live = rk_shell_is_on(sh);
-    const char *all = live ? rk_shell_expand_text(sh, sh->source.text, from, end, false) : ";;";
+    const char *all = read_double_parens(sh, ";;");
     const char *second = strchr(all, ';'), *third = second ? strchr(second + 1, ';') : NULL;
     skip_separators(sh);
     (void)(take_word(sh, "do") || take_word(sh, "{"));
@@ -199,7 +206,7 @@ static void run_for(rk_shell *sh)
         rk_shell_set(sh, name, values[i].text, values[i].line);
         on = run_body(sh, body, true);
     }
-    if (!live || value_count == 0 || fields.count == 1) {
+    if (!live || value_count == 0) {
         (void)run_body(sh, body, false);
     }
     (void)take_word(sh, "done");
@@ -248,7 +255,7 @@ static void run_case(rk_shell *sh)
             return;
         }
         const bool live = read_patterns(sh, word, !done);
-        run_part(sh, live && !done, end);
+        run_part(sh, live, end);
         done = done || live;
         if (rk_shell_looks_at(sh, ";;")) {
             sh->at += 2;
@@ -278,7 +285,7 @@ static void define_function(rk_shell *sh, size_t from, size_t end)
     sh->skipping--;
 }
 
-/* Whether "name ( )" begins here: a function.  `behind`: behind it. */
+/* Whether "name ( )", a function, begins here; *end is the end of the name, *behind of all. */
 static bool is_function(const rk_shell *sh, size_t *end, size_t *behind)
 {
     const char *text = sh->source.text;
@@ -301,11 +308,8 @@ static bool is_function(const rk_shell *sh, size_t *end, size_t *behind)
 static void run_arithmetic(rk_shell *sh)
 {
     int64_t value = 0;
-    const size_t from = sh->at + 2;
-    sh->at = rk_shell_paren_end(sh->source.text, sh->at + 1, sh->source.size, 0);
-    const size_t end = sh->at > from + 1 ? sh->at - 2 : from;
-    if (rk_shell_is_on(sh)) {
-        const char *text = rk_shell_expand_text(sh, sh->source.text, from, end, false);
+    const char *text = read_double_parens(sh, NULL);
+    if (text) {
         sh->status = !(rk_shell_calculate(sh, text, &value) && value != 0);
     }
 }
@@ -381,7 +385,7 @@ void rk_shell_run_command(rk_shell *sh)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* "a | b | c": what one writes the next reads. */
+/* "a | b | c": each command reads what the one before it writes. */
 static void run_pipeline(rk_shell *sh)
 {
     bool negated = false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Simple commands of a shell script: assignments, words, redirections. */
+#include "base/text.h"
 #include "launch/shell_parts.h"
 
 #include <ctype.h>
@@ -253,7 +254,6 @@ static void read_here_word(rk_shell *sh, rk_shell_redirection *r)
     }
 }
 
-/* Reads "> file", "2>&1", "<<EOF"; false: none begins here. */
 bool rk_shell_read_redirection(rk_shell *sh, rk_shell_redirection *r)
 {
     size_t at = sh->at;
@@ -364,10 +364,9 @@ static void set_around(rk_shell *sh, const rk_shell_field *words, size_t count)
     sh->around_count += count;
 }
 
-static bool is_shell(const char *word)
+bool rk_shell_is_shell(const char *word)
 {
-    const char *slash = strrchr(word, '/');
-    const char *name = slash ? slash + 1 : word;
+    const char *name = rk_launch_base_name(word);
     return strcmp(name, "bash") == 0 || strcmp(name, "sh") == 0;
 }
 
@@ -392,14 +391,14 @@ static void run_shell(rk_shell *sh, const rk_shell_field *words, size_t count, i
 static void run_program(rk_shell *sh, const rk_shell_field *words, size_t count, int line)
 {
     const rk_launch_word *const around = sh->around;
-    const size_t around_count = sh->around_count, length = strlen(words[0].text);
+    const size_t around_count = sh->around_count;
     size_t shell = 0;
     sh->unknown |= sh->captured > 0;
     sh->status = sh->conditions > 0;
     if (sh->captured > 0) {
         return;
     }
-    while (shell < count && !is_shell(words[shell].text)) {
+    while (shell < count && !rk_shell_is_shell(words[shell].text)) {
         shell++;
     }
     if (shell > 0) {
@@ -408,7 +407,7 @@ static void run_program(rk_shell *sh, const rk_shell_field *words, size_t count,
     if (shell + 1 < count) { /* srun bash -c "torchrun ..." */
         set_around(sh, words, shell);
         run_shell(sh, words + shell, count - shell, line);
-    } else if (length > 3 && strcmp(words[0].text + length - 3, ".sh") == 0) {
+    } else if (rk_ends_with(words[0].text, ".sh")) {
         (void)rk_shell_run_file(sh, words[0].text, words + 1, count - 1);
     }
     sh->around = around;
@@ -477,7 +476,7 @@ static void expand_word(rk_shell *sh, size_t from, rk_shell_fields *fields)
     rk_shell_end_field(sh, fields);
 }
 
-/* Sets what is assigned before a command; behind it the value is that of before. */
+/* Sets a variable before a command, which has its old value again afterwards. */
 static void take_assignment(rk_shell *sh, size_t from, size_t name, size_t value, bool appends,
                             rk_shell_prefix *prefixes, size_t *count)
 {
@@ -491,7 +490,7 @@ static void take_assignment(rk_shell *sh, size_t from, size_t name, size_t value
     if (*count < RK_SHELL_PREFIXES_MAX) {
         prefixes[(*count)++] = (rk_shell_prefix){variable, *variable};
     }
-    /* elements are shared with the value of before, so that one of its own is made */
+    /* the saved value shares its elements: the new one needs elements of its own */
     if (text[from + name] != '[' && !appends) {
         rk_shell_unset(variable);
     }
@@ -521,7 +520,6 @@ static bool declares(const rk_shell_fields *fields)
     return false;
 }
 
-/* One word or assignment of a command; false: it ends here. */
 bool rk_shell_read_item(rk_shell *sh, rk_shell_fields *fields, rk_shell_redirection *r,
                         rk_shell_prefix *prefixes, size_t *count)
 {

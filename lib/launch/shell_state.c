@@ -169,17 +169,18 @@ const rk_shell_element *rk_shell_element_of(const rk_shell_variable *variable, c
 void rk_shell_set_element(rk_shell *sh, rk_shell_variable *variable, const char *key, int64_t index,
                           const char *value, int line)
 {
-    const rk_shell_element made = {key, index, value, line};
     const bool behind =
         !key && (variable->count == 0 || index > variable->elements[variable->count - 1].index);
     rk_shell_element *found =
         behind ? NULL : (rk_shell_element *)(uintptr_t)rk_shell_element_of(variable, key, index);
     variable->set = true;
-    if (found) {
-        *found = made;
-    } else if (rk_shell_grow(sh, &variable->elements, variable->count, &variable->room,
-                             sizeof(made))) {
-        variable->elements[variable->count++] = made;
+    if (found) { /* an index from the end names an element that keeps its own */
+        found->text = value;
+        found->line = line;
+    } else if ((key || (index >= 0 && index < INT64_MAX)) &&
+               rk_shell_grow(sh, &variable->elements, variable->count, &variable->room,
+                             sizeof(*variable->elements))) {
+        variable->elements[variable->count++] = (rk_shell_element){key, index, value, line};
     }
 }
 

@@ -7,7 +7,7 @@
 
 /* ---- one condition --------------------------------------------------------------------------- */
 
-/* -z, -n and -v; no file is there but what the script writes. */
+/* -z, -n and -v; the only files that exist are those that the script writes. */
 static bool test_one(const rk_shell *sh, const char *operator, const char * value)
 {
     switch (operator[1]) {
@@ -99,7 +99,7 @@ static bool regex_matches(rk_shell *sh, const char *pattern, const char *text)
     }
 }
 
-/* Whether a word joins two values; `pattern`: the right one is a pattern in [[. */
+/* Whether a word is an operator between two values. */
 static bool is_binary(const char *word)
 {
     static const char *const words[] = {"=",   "==",  "!=",  "=~",  "<",   ">",
@@ -112,6 +112,7 @@ static bool is_binary(const char *word)
     return false;
 }
 
+/* `patterns`: the right side of == and != is a pattern, as in [[. */
 static bool test_two(rk_shell *sh, const char *left, const char *operator, const char * right,
                      bool patterns)
 {
@@ -237,12 +238,11 @@ static void skip_to_word(rk_shell *sh)
 
 static bool take(rk_shell *sh, const char *token)
 {
-    const size_t length = strlen(token);
     skip_to_word(sh);
-    if (sh->source.size - sh->at < length || memcmp(sh->source.text + sh->at, token, length) != 0) {
+    if (!rk_shell_looks_at(sh, token)) {
         return false;
     }
-    sh->at += length;
+    sh->at += strlen(token);
     return true;
 }
 
@@ -270,11 +270,9 @@ static const char *next_word(rk_shell *sh, bool live, bool pattern, bool regex)
 static bool is_end(rk_shell *sh)
 {
     skip_to_word(sh);
-    const size_t left = sh->source.size - sh->at;
-    const char *at = sh->source.text + sh->at;
-    return left == 0 || *at == ')' || *at == ';' ||
-           (left > 1 &&
-            (memcmp(at, "]]", 2) == 0 || memcmp(at, "&&", 2) == 0 || memcmp(at, "||", 2) == 0));
+    const char next = rk_shell_peek(sh);
+    return sh->at >= sh->source.size || next == ')' || next == ';' || rk_shell_looks_at(sh, "]]") ||
+           rk_shell_looks_at(sh, "&&") || rk_shell_looks_at(sh, "||");
 }
 
 static bool expression_primary(rk_shell *sh, bool live)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the mixers with softmax attention share; inside lib/layer only. */
+/* Shared by the mixers with softmax attention; inside lib/layer only. */
 #ifndef RK_LAYER_ATTENTION_H
 #define RK_LAYER_ATTENTION_H
 

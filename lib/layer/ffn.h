@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the feed-forward kinds share; inside lib/layer only. */
+/* Shared by the feed-forward kinds; inside lib/layer only. */
 #ifndef RK_LAYER_FFN_H
 #define RK_LAYER_FFN_H
 

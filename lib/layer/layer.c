@@ -601,8 +601,10 @@ static double of_logits(const rk_block_context *c, double bytes, double times)
     return rk_is_full(c->strategy->precision) ? rk_max(bytes, times * c->element) : bytes;
 }
 
-/* The tokens of a chunk of Liger's: as many chunks as the logits are wider than the hidden state,
- * each a power of two (liger_kernel/ops/fused_linear_cross_entropy.py). */
+/*
+ * Tokens in a chunk of Liger's fused loss: the tokens over ceil(vocabulary / hidden), rounded up to
+ * a power of two (liger_kernel/ops/fused_linear_cross_entropy.py).
+ */
 static double fused_chunk(const rk_block_context *c, double width)
 {
     const double chunks = ceil(width / (double)c->model->hidden);

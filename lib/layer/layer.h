@@ -103,7 +103,7 @@ typedef struct rk_message {
     double sent;    /* bytes that leave a rank, of all */
 } rk_message;
 
-/* What does not change from layer to layer. */
+/* Inputs that all layers share. */
 typedef struct rk_block_context {
     const rk_model *model;
     const rk_system *system;

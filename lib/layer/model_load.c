@@ -55,7 +55,7 @@ rk_status rk_model_read(const json_t *object, rk_model *model, rk_error *err)
                : rk_model_from_json(object, &rk_all_kinds, model, err);
 }
 
-/* Reads a config.json with the architecture.json beside it, where there is one. */
+/* Reads a config.json with the architecture.json in its folder, if there is one. */
 static rk_status read_with_own(const rk_json_doc *doc, rk_model *model, rk_error *err)
 {
     char path[1024];

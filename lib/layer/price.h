@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an operator takes, from its entry and nothing else. */
+/* The price of an operator, from its entry and nothing else. */
 #ifndef RK_LAYER_PRICE_H
 #define RK_LAYER_PRICE_H
 

@@ -54,7 +54,7 @@ typedef struct rk_recurrence_work {
  */
 #define RK_SCAN_BACKWARD 2.5
 
-/* What differs between recurrences. */
+/* Differences between recurrences. */
 typedef struct rk_recurrence_kind {
     bool square;      /* keys have the size of values, and each head its own */
     bool convolution; /* there may be one before the scan */

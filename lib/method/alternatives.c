@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LESS_MEMORY 0.5 /* of that of the fastest */
+#define LESS_MEMORY 0.5 /* of the memory of the fastest */
 
 /* A kind of alternative: a part of the space that does not contain the fastest strategy. */
 struct kind {
     const char *label;
     rk_plan_part part;
-    double memory; /* of that of the fastest; 0: any */
+    double memory; /* of the memory of the fastest; 0: any */
 };
 
 static const struct kind kinds[RK_ALTERNATIVE_KINDS] = {

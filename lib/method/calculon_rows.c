@@ -51,7 +51,7 @@ static const char *choice_text(const rk_calculon_exe *exe, size_t row, char out[
     return out;
 }
 
-/* What a strategy costs. */
+/* Time and memory of a strategy. */
 enum cost { NETWORKS, STEP, SAMPLES, TOKENS, EFFICIENCY, MEMORY, OFFLOADED, COSTS };
 
 static const char *const cost_labels[COSTS] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is missing when no strategy fits, by the Calculon method. */
+/* The shortage when no strategy fits, by the Calculon method. */
 #include "method/calculon_shortage.h"
 
 #include <string.h>

@@ -12,9 +12,9 @@ typedef struct rk_estimate_answer {
     const rk_request *request;
     const rk_inputs *inputs;
     rk_plan plan;
-    rk_sensitivities worth; /* filled when they are asked for */
-    rk_gains gains;         /* likewise */
-    rk_operators operators; /* likewise */
+    rk_sensitivities worth; /* filled when requested */
+    rk_gains gains;         /* filled when requested */
+    rk_operators operators; /* filled when requested */
 } rk_estimate_answer;
 
 /*

@@ -41,8 +41,7 @@ rk_status rk_fit_find(rk_job *job, const rk_request *request, const rk_inputs *i
     rk_status status = rk_plan_find(job, fit->request, fit->inputs, &fit->plan, err);
     const rk_answer *answer = status ? NULL : rk_fit_answer(fit);
     if (answer && !rk_fit_fits(fit)) {
-        const rk_setting setting = rk_setting_of(fit->inputs);
-        status = rk_find_fit_changes(&setting, &answer->strategy, &fit->changes, err);
+        status = rk_find_fit_changes(&fit->plan.setting, &answer->strategy, &fit->changes, err);
     }
     return status || !answer ? status : find_fewest(job, fit, answer, err);
 }

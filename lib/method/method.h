@@ -77,7 +77,7 @@ typedef struct rk_candidate {
 } rk_candidate;
 
 /*
- * What is missing when nothing fits. The methods report different parts of it; absent candidates
+ * The shortage when nothing fits. The methods report different parts of it; absent candidates
  * have `fits` unset.
  */
 typedef struct rk_shortage {
@@ -116,7 +116,7 @@ typedef enum rk_search_kind {
     RK_SEARCH_BOUNDED,
 } rk_search_kind;
 
-/* What every request says, whatever its method. */
+/* The fields of a request that both methods have. */
 typedef struct rk_request_view {
     const char *model, *system; /* catalogue names or files; a model may be NULL */
     int64_t threads;
@@ -172,8 +172,8 @@ struct rk_method {
     void (*clear)(rk_problem *problem);
 
     /*
-     * Fills in what a request says besides its documents (rk_calculon_request, rk_request) and what
-     * follows from it for them; of a `search`, the strategies that it leaves open.
+     * Fills in the fields of a request other than its documents (rk_calculon_request, rk_request)
+     * and what follows from it for them; of a `search`, the strategies that it leaves open.
      */
     rk_status (*space)(rk_problem *problem, const void *request, bool search, rk_error *err);
 

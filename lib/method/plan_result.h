@@ -15,7 +15,7 @@
 
 /* How long a search took. */
 typedef struct rk_search_time {
-    double cpu_s, wall_s; /* wall_s below 0: not told */
+    double cpu_s, wall_s; /* wall_s below 0: not reported */
 } rk_search_time;
 
 typedef struct rk_plan {
@@ -32,9 +32,9 @@ typedef struct rk_plan {
     rk_plan_space space; /* that was searched */
     rk_origins origins;  /* of the fields of the best, see rk_plan_find */
     rk_answer *answers;  /* owned; best first */
-    rk_answer nearest;   /* that of ranking.shortage, where one is legal */
+    rk_answer nearest;   /* as in ranking.shortage, where one is legal */
     rk_rules rules;      /* of the best, see rk_plan_remark */
-    rk_sync sync;        /* likewise, with --dp-sync */
+    rk_sync sync;        /* of the best, with --dp-sync */
 } rk_plan;
 
 #define RK_PLAN_TOP 5 /* strategies of a ranking by default */
@@ -77,7 +77,7 @@ const rk_answer *rk_plan_best(const rk_plan *plan);
 /* Adds rules of thumb to the best strategy and, with --dp-sync, other ways of data parallelism. */
 rk_status rk_plan_remark(rk_plan *plan, rk_error *err);
 
-/* Step time over that of the fastest. */
+/* Step time relative to the fastest strategy. */
 double rk_plan_slowdown(const rk_plan *plan, size_t i);
 
 /* ---- in words and as JSON, of the reckon model ----------------------------------------------- */
@@ -89,7 +89,7 @@ void rk_plan_write_choices(FILE *to, const rk_plan *plan);
 void rk_plan_write_search(FILE *to, const rk_plan *plan);
 void rk_plan_write_search_json(rk_json_writer *writer, const rk_plan *plan);
 
-/* What is missing when nothing fits. */
+/* Why nothing fits, and changes that would help. */
 void rk_plan_write_missing(FILE *to, const rk_plan *plan);
 void rk_plan_write_missing_json(rk_json_writer *writer, const rk_plan *plan);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a search went through, in words and as JSON. */
+/* Searched strategies and choices, as text and as JSON. */
 #include "method/plan_result.h"
 #include "method/ranking_text.h"
 #include "request/choices.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "method/question.h"
 
-/* What follows from a loaded problem. */
+/* Fills the fields that are derived from the problem and the request. */
 static void settle(rk_question *question)
 {
     const rk_method *method = question->problem.method;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is missing when no strategy fits, or none is legal, and what would help. */
+/* Why no strategy fits, or none is legal, and changes that would help. */
 #include "method/plan_result.h"
 
 #include "base/time_text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is missing when no strategy fits, by the reckon model. */
+/* The shortage when no strategy fits, by the reckon model. */
 #include "method/reckon_shortage.h"
 
 #include "base/error.h"

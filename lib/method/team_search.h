@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One search shared by the ranks of a team.  Every rank calls with the same arguments; rank 0 gets
- * what the search by one process gives, bit for bit.  The others get nothing: RK_OK, and 0 found.
+ * the result of a search by one process, bit for bit.  The others get nothing: RK_OK, and 0 found.
  */
 #ifndef RK_METHOD_TEAM_SEARCH_H
 #define RK_METHOD_TEAM_SEARCH_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a config.json describes beside the language model, which is all that reckon reads. */
+/* Notes the parts of a config.json other than the language model, which reckon does not read. */
 #include "base/text.h"
 #include "base/units.h"
 #include "model/hf_table.h"
@@ -88,7 +88,7 @@ static void note_part(hf_draft *draft, const json_t *part, const char *words, co
     rk_hf_note(draft, params > 0 ? counted : words, key);
 }
 
-/* Adds a word and what is to be said of it to the note of the model. */
+/* Adds a word and a sentence about it to the note of the model. */
 static void add_note(hf_draft *draft, const char *sentence, const char *word)
 {
     char *note = draft->model.note;
@@ -151,19 +151,17 @@ rk_status rk_hf_note_rest(hf_draft *draft, rk_error *err)
     note_quantised(draft);
     note_other_head(draft);
     if (draft->note_class) {
-        char *note = draft->model.note;
-        const size_t used = strlen(note);
-        (void)snprintf(note + used, sizeof(draft->model.note) - used,
-                       "%sthis type of model is not known: read as \"%s\" by the name of its class",
-                       used > 0 ? "; " : "", draft->architecture->type);
+        char sentence[sizeof(draft->model.note)];
+        (void)snprintf(sentence, sizeof(sentence),
+                       "this type of model is not known: read as \"%s\" by the name of its class",
+                       draft->architecture->type);
+        add_note(draft, sentence, "");
     }
     if (draft->note_guess) {
-        char *note = draft->model.note;
-        const size_t used = strlen(note);
-        (void)snprintf(note + used, sizeof(draft->model.note) - used,
-                       "%sthis type of model is not known: read by its keys as a decoder like "
-                       "Llama; compare its parameters with the published count",
-                       used > 0 ? "; " : "");
+        add_note(draft,
+                 "this type of model is not known: read by its keys as a decoder like Llama; "
+                 "compare its parameters with the published count",
+                 "");
     }
     return RK_OK;
 }

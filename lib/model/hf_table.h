@@ -106,11 +106,13 @@ typedef struct hf_architecture {
     const json_t *reads;              /* a list of the keys that it reads besides; or NULL */
 } hf_architecture;
 
-/* What single families do in their own way; the key "code" of an architecture names it. */
+/* Code for single families; the key "code" of an architecture names it. */
 typedef struct hf_special {
     const char *name;
-    /* Called with all sizes read and all flags set in model and layer, before anything is derived
-     * from them; NULL: nothing more to say. */
+    /*
+     * Called with all sizes read and all flags set in model and layer, before anything is derived
+     * from them; NULL: nothing more to say.
+     */
     rk_status (*adapt)(struct hf_draft *draft, rk_error *err);
     /* Gives the model its layers in place of rk_hf_lay_out; NULL: that does. */
     rk_status (*lay_out)(struct hf_draft *draft, rk_error *err);

@@ -428,7 +428,7 @@ static rk_status fill_draft(const json_t *object, rk_field *fields, draft *d, rk
     return status ? status : rk_model_check(&d->model, err);
 }
 
-/* What holds of keys that a document does not have. */
+/* The values of keys that a document lacks. */
 static void clear_draft(const rk_kinds *kinds, draft *d)
 {
     *d = (draft){

@@ -44,10 +44,10 @@ double rk_round_next(rk_rounding *rounding, double part);
 /* Starts a line of the form "model     ..."; "" continues the one before. */
 void rk_write_label(FILE *to, const char *label);
 
-/* The documents with their main figures, and the strategy in words. */
-/* What was read of a launch: how many keys are used, which cost and are not priced, or unknown. */
+/* The keys of a launch: how many are used, which have a cost that is not priced, which unknown. */
 void rk_launch_write_text(FILE *to, const struct rk_launch *launch);
 
+/* The documents with their main figures, and the strategy in words. */
 void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs);
 void rk_write_strategy(FILE *to, const rk_strategy *strategy);
 
@@ -67,11 +67,11 @@ rk_status rk_write_memory(FILE *to, const rk_answer *answer, rk_table_style styl
 rk_status rk_write_stages(FILE *to, const rk_inputs *inputs, const rk_answer *answer,
                           rk_table_style style, rk_error *err);
 
-/* What a rank sends in a step, and over which links. */
+/* Bytes that a rank sends in a step, and over which links. */
 rk_status rk_write_volumes(FILE *to, const rk_inputs *inputs, const rk_answer *answer,
                            rk_table_style style, rk_error *err);
 
-/* What bounds the step, and what each number of the hardware is worth. */
+/* The bound of the step, and the gain from each hardware number. */
 rk_status rk_write_explanation(FILE *to, const rk_answer *answer,
                                const rk_sensitivities *sensitivities, rk_table_style style,
                                rk_error *err);

@@ -24,7 +24,7 @@ double rk_round_next(rk_rounding *r, double part)
     return r->printed - before;
 }
 
-/* ---- what was asked ------------------------------------------------------------------------- */
+/* ---- the question --------------------------------------------------------------------------- */
 
 void rk_write_label(FILE *to, const char *label)
 {
@@ -57,7 +57,7 @@ static void write_system(FILE *to, const rk_request *request, const rk_system *s
     }
 }
 
-/* What was chosen for the person: sequence length, batch, rates of the attention kernel. */
+/* Assumptions: sequence length, batch, rates of the attention kernel. */
 static void write_assumed(FILE *to, const rk_request *request, const rk_inputs *inputs)
 {
     char number[RK_COUNTED_SIZE], words[RK_WORDS_SIZE];
@@ -81,7 +81,7 @@ static void write_assumed(FILE *to, const rk_request *request, const rk_inputs *
     }
 }
 
-/* What a launch line means beyond its words, and what of it is not predicted. */
+/* Assumptions about a launch line, and what of it is not predicted. */
 static void write_launch(FILE *to, const rk_request *request)
 {
     const rk_launch_line *line = &request->line;
@@ -251,7 +251,7 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     }
 }
 
-/* ---- what it comes to ----------------------------------------------------------------------- */
+/* ---- results -------------------------------------------------------------------------------- */
 
 void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
 {
@@ -419,7 +419,7 @@ rk_status rk_write_time(FILE *to, const rk_estimate *estimate, rk_table_style st
         {"time of a step", RK_ALIGN_LEFT}, {unit.name, RK_ALIGN_RIGHT}, {"%", RK_ALIGN_RIGHT}};
     rk_rounding time = {.digit = 1e-3}, percent = {.digit = 1e-2};
     rk_table table;
-    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    rk_table_init(&table, columns, COUNT(columns));
     for (int i = 0; i < RK_PART_COUNT; i++) {
         const double seconds = estimate->times.part[i];
         const double shown = rk_round_next(&time, seconds / unit.seconds);
@@ -451,7 +451,7 @@ rk_status rk_write_memory(FILE *to, const rk_answer *answer, rk_table_style styl
     rk_rounding sum = {.digit = 1e-3};
     rk_table table;
     (void)snprintf(title, sizeof(title), "memory of stage %" PRId64, e->worst_stage);
-    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    rk_table_init(&table, columns, COUNT(columns));
     for (int i = 0; i < RK_MEMORY_PART_COUNT; i++) {
         if (i == RK_MEM_FRAGMENTATION || i == RK_MEM_CONTEXT) {
             rk_table_rule(&table);
@@ -495,7 +495,7 @@ rk_status rk_write_stages(FILE *to, const rk_inputs *inputs, const rk_answer *an
     rk_chunk chunks[RK_CHUNK_MAX];
     rk_table table;
     rk_strategy_chunks(&inputs->model, &answer->strategy, chunks);
-    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    rk_table_init(&table, columns, COUNT(columns));
     for (int64_t i = 0; i < answer->strategy.pp; i++) {
         const rk_stage_memory *memory = &answer->stages[i];
         bool embedding, head;
@@ -513,7 +513,7 @@ rk_status rk_write_stages(FILE *to, const rk_inputs *inputs, const rk_answer *an
 
 /* ---- communication -------------------------------------------------------------------------- */
 
-/* Adds a cell "8 a NVLink4, NDR InfiniBand": how many ranks share each tier that is in use. */
+/* Adds a cell "NVLink4 (8), NDR InfiniBand": the tiers in use, and ranks in each but the last. */
 static void add_placement(rk_table *table, const rk_system *system, const rk_group *group)
 {
     char text[RK_WORDS_SIZE] = "";
@@ -558,8 +558,8 @@ rk_status rk_write_volumes(FILE *to, const rk_inputs *inputs, const rk_answer *a
         {"data", RK_GROUP_DATA, e->volumes.data, RK_PART_DP},
     };
     rk_table table;
-    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    rk_table_init(&table, columns, COUNT(columns));
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const rk_group group = rk_strategy_group(&inputs->system, &answer->strategy, rows[i].kind);
         if (group.size > 1) {
             rk_table_cell(&table, "%s", rows[i].name);
@@ -612,7 +612,7 @@ rk_status rk_write_explanation(FILE *to, const rk_answer *answer,
     rk_table table;
     write_bound(to, e, &worth[0]);
     (void)fputc('\n', to);
-    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    rk_table_init(&table, columns, COUNT(columns));
     for (size_t i = 0; i < count; i++) {
         rk_table_cell(&table, "%s", worth[i].name);
         rk_table_cell(&table, "%.5g", worth[i].value);
@@ -622,7 +622,6 @@ rk_status rk_write_explanation(FILE *to, const rk_answer *answer,
         rk_table_cell(&table, "%.2f", 100 * (e->step - worth[i].step) / e->step);
     }
     const rk_status status = rk_write_table(to, &table, style, err);
-    rk_table_clear(&table);
     for (size_t i = 0; i < count && !status; i++) {
         char changes[RK_WORDS_SIZE];
         if (worth[i].changes) {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Formulas: comm/parameter_server.h.  The ranks of a data parallel group that stand in one node
- * are a machine: they add up first and have a NIC each.  With TP and PP as many groups work at once
- * as there are ranks of a replica, and nodes that only serve are shared among them.
+ * Formulas: comm/parameter_server.h.  The ranks of a data parallel group in one node are a machine:
+ * they add up first and have a NIC each.  With TP and PP as many groups work at once as there are
+ * ranks of a replica, and nodes that only serve are shared among them.
  */
 #include "predict/data_sync.h"
 
 #include "base/error.h"
 #include "base/extremes.h"
 #include "base/time_text.h"
+#include "base/units.h"
 #include "comm/parameter_server.h"
 #include "comm/server_places.h"
 
-/* What the ways share. */
+/* Inputs that all alternatives share. */
 struct sync_case {
     const rk_request *request;
     const rk_answer *answer;
@@ -140,7 +141,7 @@ rk_status rk_sync_write(FILE *to, const rk_sync *sync, rk_table_style style, rk_
         {"effective, tokens/s", RK_ALIGN_RIGHT},
     };
     rk_table table;
-    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    rk_table_init(&table, columns, COUNT(columns));
     for (int i = 0; i < sync->count; i++) {
         const rk_sync_way *way = &sync->ways[i];
         rk_table_cell(&table, "%s", way->name);

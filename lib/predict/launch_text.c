@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was read of a launch, for people. */
+/* The keys of a launch, for people. */
 #include "launch/launch.h"
 #include "predict/answer.h"
 

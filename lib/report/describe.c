@@ -78,7 +78,7 @@ static void add_rate(words *to, double bytes_per_s)
     add(to, "%.4g %s/s", bytes_per_s / (tera ? 1e12 : 1e9), tera ? "TB" : "GB");
 }
 
-/* The best rate of a curve: that of the largest sizes in all sensible documents. */
+/* The best rate of a curve: at the largest sizes in all sensible documents. */
 static double best_rate(const rk_curve *curve)
 {
     double best = 0;

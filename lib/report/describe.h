@@ -32,7 +32,7 @@ const char *rk_describe_exe(const rk_calculon_exe *exe, char out[RK_WORDS_SIZE])
 const char *rk_describe_exe_changes(const rk_calculon_exe *a, const rk_calculon_exe *b,
                                     char out[RK_WORDS_SIZE]);
 
-/* What a mapping keeps in tier 2: "weights+activations", or "none". */
+/* The data that a mapping keeps in tier 2: "weights+activations", or "none". */
 #define RK_OFFLOAD_TEXT_SIZE 40
 const char *rk_describe_offload(const rk_calculon_exe *exe, char out[RK_OFFLOAD_TEXT_SIZE]);
 

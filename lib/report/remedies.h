@@ -5,7 +5,7 @@
 
 #include "report/estimate_change.h"
 
-/* What a change concerns, a bit each; of equal steps the first comes first. */
+/* Kinds of a change, a bit each; of equal steps the first comes first. */
 typedef enum rk_change_kind {
     RK_CHANGE_RECOMPUTE = 1,
     RK_CHANGE_ZERO = 2,

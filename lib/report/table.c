@@ -117,7 +117,7 @@ static bool are_apart(const rk_table *table, size_t keys)
     return true;
 }
 
-/* Width of the first `keys` columns, and of the widest of the others beside them. */
+/* Width of the first `keys` columns, and of the widest of the others next to them. */
 static size_t least_width(const size_t *widths, size_t count, size_t keys)
 {
     size_t used = 0, widest = 0;
@@ -130,7 +130,7 @@ static size_t least_width(const size_t *widths, size_t count, size_t keys)
 
 /*
  * The fewest leading columns that tell the rows of a split table apart, if every other column has
- * room beside them; otherwise the first alone.
+ * room next to them; otherwise the first alone.
  */
 static size_t key_columns(const rk_table *table, const size_t *widths, int page)
 {

@@ -23,8 +23,8 @@ const char *const rk_case_extent_names[] = {"whole", "stated", NULL};
 
 static void add(rk_case_options *out, const char *name, const char *value)
 {
-    rk_bytes_add(&out->words, name, strlen(name) + 1);
-    rk_bytes_add(&out->words, value, strlen(value) + 1);
+    rk_bytes_add_text(&out->words, name);
+    rk_bytes_add_text(&out->words, value);
     out->count++;
 }
 
@@ -231,9 +231,9 @@ static void add_states(const rk_run_case *run, rk_bytes *set)
     }
 }
 
-/* ---- what a row states ----------------------------------------------------------------------- */
+/* ---- cells of a row -------------------------------------------------------------------------- */
 
-/* The option of a number that stands for a column; NULL: none. */
+/* The option of the number in a column; NULL: none. */
 static const char *option_of(rk_run_column column)
 {
     const char *option = NULL;
@@ -322,12 +322,11 @@ rk_status rk_case_options_of(const rk_run_sources *sources, const rk_run_table *
     *out = (rk_case_options){.count = 0};
     add_model(sources, table, row, run, out);
     add(out, "framework", rk_framework_names[RK_FRAMEWORK_ANY]);
+    add_system(sources, run, out);
     if (extent == RK_CASE_STATED) {
-        add_system(sources, run, out);
         add(out, "complete", "observed");
         add_cells(table, row, &set, out);
     } else {
-        add_system(sources, run, out);
         add_machine(&run->machine, &sources->systems[run->system],
                     rk_strategy_ranks(&run->strategy), &set);
         status = add_stack(sources, run, &set, out, err);

@@ -19,8 +19,10 @@ typedef enum rk_case_extent {
 } rk_case_extent;
 extern const char *const rk_case_extent_names[];
 
-/* Writes the options of a case, which rk_run_case_fill made of the row.  Cleared with
- * rk_bytes_clear(&out->words), also after a failure. */
+/*
+ * Writes the options of a case, which rk_run_case_fill made of the row.  Release them with
+ * rk_bytes_clear(&out->words), also after a failure.
+ */
 rk_status rk_case_options_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,
                              const rk_run_case *run, rk_case_extent extent, rk_case_options *out,
                              rk_error *err);

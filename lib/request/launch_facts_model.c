@@ -55,7 +55,7 @@ static void add_pattern(rk_bytes *text, int64_t layers, int64_t dense)
     rk_bytes_add(text, "]", 1);
 }
 
-/* What a document of dense attention and experts cannot say. */
+/* Whether a document of dense attention and experts cannot describe the model. */
 static bool is_special(const rk_launch *launch)
 {
     const char *frequency = rk_launch_fact_of(launch, "model.moe_layer_freq");

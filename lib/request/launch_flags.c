@@ -281,8 +281,7 @@ static int find_fsdp(const rk_launch_line *line)
     return !line->torch_fsdp ? -1 : line->keeps_gathered ? RK_SHARD_GRADIENTS : RK_SHARD_ALL;
 }
 
-/* A line as Megatron-LM takes it, and not a question in our own options with a flag of Megatron's.
- */
+/* A line for Megatron-LM, and not a question in reckon's options with a flag of Megatron's. */
 static bool is_megatron(const rk_launch_line *line)
 {
     return !line->other && (line->script || (line->megatron && !line->own));
@@ -290,13 +289,14 @@ static bool is_megatron(const rk_launch_line *line)
 
 /*
  * Whether a line is a whole job: it names the script, or describes the model.  `plan` only begins
- * with it, and other frameworks have defaults of their own.
+ * with it, and frameworks that are not Megatron's have defaults of their own.
  */
 static bool is_complete(const rk_request *r)
 {
     const rk_launch_line *line = &r->line;
     const bool framework = r->framework == RK_NOT_GIVEN || r->framework == RK_FRAMEWORK_MEGATRON ||
-                           r->framework == RK_FRAMEWORK_MINDSPEED;
+                           r->framework == RK_FRAMEWORK_MINDSPEED ||
+                           r->framework == RK_FRAMEWORK_PRIMUS;
     if (line->file) {
         return !line->open;
     }
@@ -311,7 +311,7 @@ static void settle_sharding(rk_request *r)
     if (r->zero.count > 0 || r->fsdp) {
         return;
     }
-    if (fsdp >= 0) { /* the distributed optimizer stands beside it in many lines */
+    if (fsdp >= 0) { /* many lines also have the distributed optimizer */
         r->distributed_optimizer = false;
         r->zero = (rk_option_counts){.values = {fsdp}, .count = 1};
     } else if (line->complete && !r->distributed_optimizer) {

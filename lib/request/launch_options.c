@@ -50,24 +50,27 @@ static bool is_any_given(const taking *t, const char *const *options, size_t cou
     return false;
 }
 
-static const rk_launch_key *key_of(const taking *t, const char *field)
+/* The fact of a field, open or not; NULL: none. */
+static const rk_launch_fact *find_fact(const taking *t, const char *field)
 {
     for (size_t i = 0; i < t->launch->fact_count; i++) {
         if (strcmp(t->launch->facts[i].field, field) == 0) {
-            return t->launch->facts[i].by;
+            return &t->launch->facts[i];
         }
     }
     return NULL;
 }
 
+static const rk_launch_key *key_of(const taking *t, const char *field)
+{
+    const rk_launch_fact *found = find_fact(t, field);
+    return found ? found->by : NULL;
+}
+
 static rk_fact_origin origin_of(const taking *t, const char *field)
 {
-    for (size_t i = 0; i < t->launch->fact_count; i++) {
-        if (strcmp(t->launch->facts[i].field, field) == 0) {
-            return t->launch->facts[i].origin;
-        }
-    }
-    return RK_FACT_OPEN;
+    const rk_launch_fact *found = find_fact(t, field);
+    return found ? found->origin : RK_FACT_OPEN;
 }
 
 /* ---- setting an option ----------------------------------------------------------------------- */
@@ -83,7 +86,7 @@ static rk_status fail_fact(const taking *t, const char *field, const char *value
     } else if (key) {
         (void)snprintf(place, sizeof(place), " (%.60s)", key->name);
     }
-    return rk_fail(err, RK_ERR_INVALID, "%s: %s %.100s%s%s%.300s; --%s given beside it replaces it",
+    return rk_fail(err, RK_ERR_INVALID, "%s: %s %.100s%s%s%.300s; override it with --%s",
                    t->launch->name, field, value, place, reason ? ": " : " is not priced",
                    reason ? reason : "", option);
 }
@@ -195,7 +198,7 @@ static rk_status set_machine(const taking *t, rk_error *err)
 {
     rk_status status = set(t, "system", fact(t, "system"), "system", err);
     if (t->machine || is_any_given(t, machine_counts, COUNT(machine_counts))) {
-        return status; /* the number is that of the person, or searched */
+        return status; /* the number is given, or searched */
     }
     const int64_t nodes = rk_launch_count_of(t->launch, "nodes");
     const int64_t node = rk_launch_count_of(t->launch, "gpus_per_node");
@@ -208,7 +211,7 @@ static rk_status set_machine(const taking *t, rk_error *err)
     return status ? status : set_count(t, "accelerators", all, "processes", err);
 }
 
-/* What of the machine neither the launch nor the person says. */
+/* Refuses a machine that neither the launch nor the person says in full. */
 static rk_status check_machine(const taking *t, rk_error *err)
 {
     const char *command = rk_command_name(rk_job_command(t->job));
@@ -579,8 +582,8 @@ static rk_status check_model(const taking *t, rk_error *err)
     const char *field = status ? NULL : contradiction(t, model, &has);
     if (field) {
         status = rk_fail(err, RK_ERR_INVALID,
-                         "--model %.100s contradicts %s: its %s is %" PRId64 ", that of the launch "
-                         "%s; leave out --model, or give the one that the launch trains",
+                         "--model %.100s contradicts %s: %s is %" PRId64 ", but %s in the "
+                         "launch; leave out --model, or name the model that the launch trains",
                          rk_json_title(request->model), t->launch->name, field + strlen("model."),
                          has, fact(t, field));
     }

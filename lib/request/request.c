@@ -67,6 +67,8 @@ static rk_status choose_framework(rk_request *request, rk_error *err)
 
 const char *const rk_policy_names[] = {"search", "launch", "observed", NULL};
 
+_Static_assert(RK_STRATEGY_FIELD_COUNT <= 64, "a bit of rk_request.filled for each field");
+
 void rk_request_note_filled(rk_request *request, const char *field)
 {
     request->filled |= UINT64_C(1) << rk_find_strategy_field(field);

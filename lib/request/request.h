@@ -16,7 +16,7 @@
 
 #define RK_LAYOUT_MAX 256 /* stages of --layout */
 
-/* How what is open of a strategy is completed; docs/completion.md. */
+/* How the open fields of a strategy are completed; docs/completion.md. */
 typedef enum rk_policy { RK_POLICY_SEARCH, RK_POLICY_LAUNCH, RK_POLICY_OBSERVED } rk_policy;
 extern const char *const rk_policy_names[];
 
@@ -66,7 +66,7 @@ typedef struct rk_request {
     int64_t top, threads;                   /* top 0: alternatives */
     int method;                             /* of plan */
     int emit;                               /* index in rk_launch_names; below 0: nothing */
-    int policy;                             /* an rk_policy; below 0: by what is asked */
+    int policy;                             /* an rk_policy; below 0: follows from the question */
     uint64_t filled; /* strategy fields, a bit each, that are the framework's defaults */
 } rk_request;
 

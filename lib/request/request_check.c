@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "request/option_values.h"
 
 #include <limits.h>
@@ -30,13 +31,13 @@ static bool lacks(unsigned set, unsigned bit)
     return set && !(set & 1U << bit);
 }
 
-/* "none" beside other names. */
+/* "none" with other names. */
 static bool is_mixed(unsigned set)
 {
     return (set & NONE_BIT) && (set & ~NONE_BIT);
 }
 
-/* "auto" beside other names. */
+/* "auto" with other names. */
 static bool mixes_auto(const rk_request *r)
 {
     return rk_request_searches_offload(r) && rk_request_offloads(r);
@@ -78,7 +79,7 @@ static rk_status check_states(const rk_request *r, rk_error *err)
         {r->step_in_backward && r->accumulation > 1,
          "--optimizer-in-backward keeps no gradients to add up; leave out --accumulation"},
     };
-    return check_rules(rules, sizeof(rules) / sizeof(rules[0]), err);
+    return check_rules(rules, COUNT(rules), err);
 }
 
 rk_status rk_request_check(const rk_request *r, rk_error *err)
@@ -121,7 +122,7 @@ rk_status rk_request_check(const rk_request *r, rk_error *err)
         {r->layout_count > 0 && (r->count_embedding || r->count_head),
          "--layout names the layers of every stage; leave out --count-embedding and --count-head"},
     };
-    const rk_status status = check_rules(rules, sizeof(rules) / sizeof(rules[0]), err);
+    const rk_status status = check_rules(rules, COUNT(rules), err);
     return status ? status : check_states(r, err);
 }
 

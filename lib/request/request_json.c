@@ -40,19 +40,6 @@ static const char *member_name(const rk_option *option, char out[NAME_SIZE])
     return out;
 }
 
-bool rk_request_has_member(const char *name)
-{
-    char member[NAME_SIZE];
-    for (size_t i = 0; i < RK_STRATEGY_OPTION_COUNT; i++) {
-        const rk_option *option = &rk_strategy_options[i];
-        if (is_among(option->name, outer_names, COUNT(outer_names)) &&
-            strcmp(member_name(option, member), name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- values ---------------------------------------------------------------------------------- */
 
 static rk_status fail_type(const json_t *value, const char *path, const char *wanted, rk_error *err)

@@ -16,7 +16,4 @@
  */
 rk_status rk_request_read_json(const json_t *root, rk_request *request, rk_error *err);
 
-/* Whether a member of the document itself is one of those above. */
-bool rk_request_has_member(const char *name);
-
 #endif

@@ -479,7 +479,7 @@ static bool is_several(unsigned set)
     return (set & (set - 1)) != 0;
 }
 
-/* Notes what is searched: that of which a space has several. */
+/* Notes which fields are searched: those with several values in a space. */
 static void note_space(const rk_request *r, const rk_model *model, rk_plan_space *space)
 {
     const bool experts = rk_model_has_experts(model);
@@ -582,7 +582,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
         const rk_state_wish wish = rk_request_states(r);
         rk_plan_recipes_of_all(&inputs->model, &wish, space);
     }
-    /* asked for only: what it costs the host is not seen */
+    /* on request only: its cost on the host is not modelled */
     rk_strategy_set_offloads(&space->base, rk_request_offloads(r));
     const unsigned searched = rk_strategy_offloads(&space->base) % RK_PLAN_OFFLOADS;
     space->offloads = rk_request_searches_offload(r) ? RK_PLAN_ALL_OFFLOADS : 1U << searched;

@@ -317,7 +317,7 @@ static const char *value_of(const items *said, const char *name)
     return NULL;
 }
 
-/* What ran, where --set does not say it. */
+/* Model, accelerator and framework, where --set does not say them. */
 static void add_identity(row_text *row, const rk_inputs *inputs, const items *said)
 {
     const struct {
@@ -362,8 +362,7 @@ static rk_status make_table(const rk_request *r, const rk_inputs *inputs, const 
     return status;
 }
 
-/* ---- an observed run --------------------------------------------------------------------------
- */
+/* ---- an observed run ------------------------------------------------------------------------- */
 
 /* Refuses what no row can say. */
 static rk_status check_observed(const rk_request *r, rk_error *err)
@@ -441,6 +440,8 @@ static void set_origins(const rk_run_table *table, const rk_request *r, uint64_t
     }
 }
 
+_Static_assert(RK_LAYOUT_MAX == RK_KNOWN_STAGES_MAX, "layouts of requests and of rk_known");
+
 static rk_status infer(const rk_request *r, const rk_run_table *table, uint64_t assumed,
                        rk_inputs *inputs, rk_error *err)
 {
@@ -476,8 +477,7 @@ static rk_status infer(const rk_request *r, const rk_run_table *table, uint64_t 
     return status;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /*
  * Accelerators of the whole system where it has more than its document: as --set says, and for an

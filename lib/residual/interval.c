@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/extremes.h"
+#include "base/units.h"
 #include "model/kinds.h"
 #include "system/flash_lent.h"
 
@@ -17,6 +18,9 @@
  * attention that no table of runs has; docs/new-layers.md lists them.
  */
 static const double untimed_error = 0.29;
+
+/* Share of the runs that an interval is to hold: from the 10th to the 90th percentile. */
+static const double covered = 0.8;
 
 const char *const rk_tensor_place_names[] = {"none", "in a node", "across nodes", NULL};
 
@@ -65,6 +69,7 @@ rk_similarity_key rk_similarity_key_of(const rk_system *system, const rk_stack *
 {
     const int64_t node = system->tiers[0].size;
     rk_similarity_key key = {
+        .moe = rk_model_has_experts(model),
         .several = rk_strategy_ranks(strategy) > node,
         .low = rk_is_low(strategy->precision),
         .frozen = strategy->adapter_rank > 0,
@@ -75,7 +80,6 @@ rk_similarity_key rk_similarity_key_of(const rk_system *system, const rk_stack *
                                          : RK_TENSOR_ACROSS,
     };
     for (int i = 0; i < model->type_count; i++) {
-        key.moe |= rk_layer_is_moe(&model->types[i]);
         key.untimed |= !model->types[i].mixer->timed;
     }
     name_software(stack, &key);
@@ -86,7 +90,7 @@ rk_similarity_key rk_similarity_key_of(const rk_system *system, const rk_stack *
     return key;
 }
 
-/* ---- what is comparable --------------------------------------------------------------------- */
+/* ---- comparable runs ------------------------------------------------------------------------ */
 
 /* Properties in which two runs agree, a bit each. */
 enum {
@@ -117,7 +121,7 @@ static const unsigned rungs[] = {
     SAME_KIND,
     0,
 };
-enum { RUNGS = sizeof(rungs) / sizeof(rungs[0]) };
+enum { RUNGS = COUNT(rungs) };
 
 /* Whether two facts are known and the same. */
 static bool is_same(const char *a, const char *b)
@@ -142,7 +146,7 @@ static unsigned agreement(const rk_similarity_key *a, const rk_similarity_key *b
     return same;
 }
 
-/* Finds the runs that agree with `key` in everything that a rung requires. */
+/* Writes which runs agree with `key` in everything that a rung requires. */
 static void describe(const rk_similarity_key *key, unsigned rung, char out[RK_BASIS_TEXT])
 {
     const unsigned same = SAME_STACK | SAME_ACCELERATOR;
@@ -271,9 +275,9 @@ static void set_percentiles(const rk_residuals *r, const rk_similarity_key *key,
     }
     qsort(list, count, sizeof(*list), compare_weighted);
     const double total = (double)out->groups;
-    /* Covers four in five of the runs and their mirror images. */
+    /* The runs and their mirror images. */
     const double known =
-        hypot(hypot(percentile(list, count, total, 0.8), r->source_error), key->kernel);
+        hypot(hypot(percentile(list, count, total, covered), r->source_error), key->kernel);
     const double far = key->untimed ? rk_max(known, untimed_error) : known;
     out->low = exp(-far);
     out->high = exp(far);
@@ -420,7 +424,7 @@ static rk_status hold_out(const rk_residuals *r, weighted *list, size_t *count, 
 
 rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err)
 {
-    const double wanted = 0.8, most = 1;
+    const double most = 1;
     size_t count = 0;
     weighted *list = calloc(residuals->ratio_count + 1, sizeof(*list));
     if (!list) {
@@ -434,7 +438,7 @@ rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err)
         for (size_t i = 0; i < count; i++) {
             total += list[i].weight;
         }
-        residuals->source_error = rk_min(percentile(list, count, total, wanted), most);
+        residuals->source_error = rk_min(percentile(list, count, total, covered), most);
     }
     free(list);
     return status;

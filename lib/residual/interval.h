@@ -33,7 +33,7 @@ typedef enum rk_tensor_place {
 
 extern const char *const rk_tensor_place_names[]; /* NULL-terminated, in enum order */
 
-/* What comparable runs agree in. */
+/* The properties by which runs are compared. */
 typedef struct rk_similarity_key {
     /*
      * Facts of the documents, never their names: releases and generations of the stack

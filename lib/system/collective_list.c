@@ -5,6 +5,7 @@
  */
 #include "base/error.h"
 #include "base/extremes.h"
+#include "base/units.h"
 #include "system/collective_whole.h"
 
 #include <math.h>
@@ -108,7 +109,7 @@ static void add_inner(const rk_collective_query *q, rk_collective_plan *plan, rk
     }
 }
 
-/* What tiers inside do before (outwards) and after (inwards) the phase of the outermost. */
+/* The collectives of inner tiers before (outwards) and after (inwards) the outermost phase. */
 typedef struct inner {
     rk_collective before, after; /* RK_COLL_COUNT: nothing */
 } inner;
@@ -177,7 +178,7 @@ static void plan_phases(const rk_collective_query *q, const rk_algorithm *algori
     plan->seconds = plan->chunks > 0 ? pipelined(q, plan) : overlapped(q, plan);
 }
 
-/* In as many chunks as are asked for; the fastest of powers of two if that is asked for. */
+/* In as many chunks as requested; for RK_CHUNKS_BEST, the fastest of the powers of two. */
 static void plan_by_tiers(const rk_collective_query *q, const rk_algorithm *algorithm,
                           rk_collective_plan *plan)
 {
@@ -248,7 +249,7 @@ static rk_status visit_whole(const rk_collective_query *q, visit_plan *visit, vo
                  {RK_CONCURRENT_NAME, rk_concurrent_ring_seconds(q)}};
     rk_collective_plan plan = {0};
     rk_status status = plan_uneven(q, &plan) ? visit(user, &plan) : RK_OK;
-    for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]) && !status; i++) {
+    for (size_t i = 0; i < COUNT(whole) && !status; i++) {
         if (whole[i].seconds < HUGE_VAL) {
             plan = (rk_collective_plan){.name = whole[i].name, .seconds = whole[i].seconds};
             status = visit(user, &plan);

@@ -54,8 +54,8 @@ static void take_if_faster(rk_collective_plan *plan, const char *name, double se
 /* ---- one tier ------------------------------------------------------------------------------ */
 
 /*
- * What training software runs in switches and fabrics whatever the size.  (NCCL's broadcasts are
- * chains; it sends the parts of the others straight to each peer.)
+ * The algorithm of training software in switches and fabrics, for every size.  (NCCL's broadcasts
+ * are chains; it sends the parts of the others straight to each peer.)
  */
 static const rk_algorithm *usual_algorithm(rk_collective op)
 {
@@ -82,7 +82,7 @@ static void price_if_faster(const rk_tier_span *span, const rk_algorithm *algori
     }
 }
 
-/* The cheapest of what the links of the tier allow. */
+/* The cheapest algorithm that the links of the tier allow. */
 static void price_usual(const rk_tier_span *span, rk_collective op, double bytes,
                         rk_collective_phase *best)
 {

@@ -16,7 +16,7 @@
 
 #include "system/collective_phase.h"
 
-/* What a plan is for. */
+/* A collective to plan. */
 typedef struct rk_collective_query {
     const rk_system *system;
     const rk_group *group; /* of two ranks and more */
@@ -34,7 +34,7 @@ typedef struct rk_collective_query {
 
 typedef struct rk_collective_plan {
     const char *name;     /* of the algorithm between the outermost domains, or as below */
-    const char *protocol; /* of NCCL's tuner; NULL where it was not asked */
+    const char *protocol; /* of NCCL's tuner; NULL: not consulted */
     double seconds;       /* of all phases, which may overlap; of the usual plan as corrected */
     int32_t chunks;  /* of the tensor, whose phases overlap; 0: they overlap as the tier says */
     int phase_count; /* 0: it uses all tiers at once */
@@ -42,7 +42,7 @@ typedef struct rk_collective_plan {
 } rk_collective_plan;
 
 /*
- * Names of plans beside those of rk_algorithms; RK_AXES_NAME is another.
+ * Names of plans that are no rk_algorithms; RK_AXES_NAME is another.
  *
  *     flat-ring      one ring through all ranks, whose crossings of a tier are shared by all links
  *     flat-exchange  all-to-all with every message sent straight to its rank
@@ -56,7 +56,7 @@ typedef struct rk_collective_plan {
 #define RK_AHC_NAME           "ahc"
 #define RK_FIT_NAME           "fit"
 
-/* The names that may be asked for and are not algorithms; NULL-terminated. */
+/* Names that --algorithm accepts besides algorithms; NULL-terminated. */
 enum { RK_PLAN_NAME_COUNT = 5 };
 extern const char *const rk_collective_plan_names[RK_PLAN_NAME_COUNT + 1];
 
@@ -70,7 +70,7 @@ const char *rk_collective_plan_name(const char *asked);
 
 /*
  * The plan that training software follows as a rule: the fastest of few, corrected by measured
- * tables of the accelerator.  query->chunks is not looked at.
+ * tables of the accelerator.  Ignores query->chunks.
  */
 void rk_plan_collective(const rk_collective_query *query, rk_collective_plan *plan);
 

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define USUAL_MFU   0.4  /* where the first guess starts */
-#define USUAL_DAYS  30.0 /* likewise, without a deadline */
+#define USUAL_DAYS  30.0 /* the same, without a deadline */
 #define CHOICE_RUNS 200  /* simulated runs per cluster */
 
 /* Resolution of the smallest cluster: one part in this many, or one domain. */
@@ -99,9 +99,10 @@ static rk_status add_run(rk_job *job, rk_clusters *c, const struct site *site, i
     all->question.simulated =
         all->question.simulated < CHOICE_RUNS ? all->question.simulated : CHOICE_RUNS;
     status = rk_request_load(&all->question.request, &all->inputs, err);
-    if (!status && find_strategy(job, run, known, err) == RK_ERR_STOPPED) {
-        status = RK_ERR_STOPPED;
-    } else if (!status && rk_plan_best(&run->plan) && c->count < RK_CLUSTER_ROWS &&
+    const rk_status found = status ? status : find_strategy(job, run, known, err);
+    if (found == RK_ERR_STOPPED || found == RK_ERR_MEMORY) {
+        status = found;
+    } else if (!found && rk_plan_best(&run->plan) && c->count < RK_CLUSTER_ROWS &&
                rk_plan_best(&run->plan)->estimate.fits) {
         status = rk_whole_run_fill(job, run, err);
         rk_cluster *out = &c->clusters[c->count];
@@ -398,7 +399,7 @@ static int by_days(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What a cluster costs; without prices, its accelerator-hours. */
+/* The cost of a cluster; without prices, its accelerator-hours. */
 static double cost_of(const rk_cluster *cluster)
 {
     return cluster->cost > 0 ? cluster->cost : cluster->hours;

@@ -45,17 +45,18 @@ static void join_phases(rk_whole_run *run)
     for (int i = 0; i < run->phase_count; i++) {
         rk_run_phase *phase = &run->phases[i];
         const double each = ceil(phase->tokens / ((double)phase->seq * (double)phase->batch));
-        phase->days = each * phase->step_s * run->straggling / DAY;
+        const double time = each * phase->step_s * run->straggling;
+        phase->days = time / DAY;
         tokens += phase->tokens;
         steps += each;
-        seconds += each * phase->step_s * run->straggling;
+        seconds += time;
     }
     run->training.tokens = tokens;
     run->training.tokens_per_step = tokens / steps;
     run->training.step = seconds / steps;
 }
 
-/* What suits the tokens of the run better than the assumed batch. */
+/* The batch that suits the tokens of the run better than the assumed one. */
 static rk_status fill_best_batch(rk_whole_run *run, rk_error *err)
 {
     const rk_request *request = &run->question->request;

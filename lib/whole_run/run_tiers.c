@@ -10,10 +10,23 @@ static rk_status load_tiers(const rk_run_question *question, rk_storage *storage
                            err);
 }
 
-static rk_status check_room(const rk_whole_run *run, const rk_storage_tier *tier, rk_error *err)
+/* Whether a tier has room for two checkpoints. */
+static bool has_room(const rk_whole_run *run, const rk_storage_tier *tier)
 {
     const rk_training *t = &run->training;
-    return rk_storage_holds(tier, t->checkpoint, 2, t->accelerators, run->reliability.node)
+    return rk_storage_holds(tier, t->checkpoint, 2, t->accelerators, run->reliability.node);
+}
+
+/* Seconds to write or read a checkpoint. */
+static double copy_seconds(const rk_whole_run *run, const rk_storage_tier *tier)
+{
+    const rk_training *t = &run->training;
+    return rk_storage_time_s(tier, t->checkpoint, t->accelerators, run->reliability.node);
+}
+
+static rk_status check_room(const rk_whole_run *run, const rk_storage_tier *tier, rk_error *err)
+{
+    return has_room(run, tier)
                ? RK_OK
                : rk_fail(err, RK_ERR_INVALID,
                          "two checkpoints do not fit into the tier %s; take another tier",
@@ -23,15 +36,13 @@ static rk_status check_room(const rk_whole_run *run, const rk_storage_tier *tier
 /* Checkpoints in a tier that survives all interruptions, with latency folded into bandwidth. */
 static void save_far(const rk_whole_run *run, const rk_storage_tier *tier, rk_training *t)
 {
-    t->storage = t->checkpoint /
-                 rk_storage_time_s(tier, t->checkpoint, t->accelerators, run->reliability.node);
+    t->storage = t->checkpoint / copy_seconds(run, tier);
 }
 
 /* Checkpoints in nearby memory: their cost, and the interruptions after which they help. */
 static void save_near(const rk_whole_run *run, const rk_storage_tier *tier, rk_training *t)
 {
-    t->near_write = rk_storage_time_s(tier, t->checkpoint, t->accelerators, run->reliability.node);
-    t->near_read = t->near_write;
+    t->near_write = t->near_read = copy_seconds(run, tier);
     t->near_share = tier->survives == RK_SURVIVES_PROCESS
                         ? 1 - rk_reliability_hardware_share(&run->reliability)
                         : rk_reliability_one_node_share(&run->reliability);
@@ -92,8 +103,8 @@ rk_status rk_run_compare_tiers(rk_whole_run *run, rk_error *err)
         rk_error refused;
         t.near_write = t.near_read = t.near_share = 0;
         *out = (rk_run_tier){.tier = *tier};
-        out->holds = rk_storage_holds(tier, t.checkpoint, 2, t.accelerators, run->reliability.node);
-        out->copy_s = rk_storage_time_s(tier, t.checkpoint, t.accelerators, run->reliability.node);
+        out->holds = has_room(run, tier);
+        out->copy_s = copy_seconds(run, tier);
         out->restart_s = t.restart + out->copy_s;
         if (tier->survives == RK_SURVIVES_SYSTEM) {
             save_far(run, tier, &t);

@@ -29,13 +29,13 @@ typedef struct rk_run_phase {
     double tokens, step_s, days; /* days without interruptions */
 } rk_run_phase;
 
-/* A batch that rises from some sequences to that of the run over the first tokens, in steps. */
+/* A batch that rises in steps to the full batch, over the first tokens of the run. */
 typedef struct rk_batch_ramp {
     double from, tokens;
     int64_t steps; /* 0: it does not rise */
 } rk_batch_ramp;
 
-/* What is asked of a run; numbers are below 0 if they are not given and 0 is a legal value. */
+/* The inputs of a run; numbers are below 0 if they are not given and 0 is a legal value. */
 typedef struct rk_run_question {
     rk_request request;
     double tokens, steps, loss, reference_batch; /* the last in tokens; 0: not given */
@@ -155,7 +155,7 @@ rk_status rk_run_ramp_fill(rk_whole_run *run, rk_error *err);
 /* Fills prices and power. */
 rk_status rk_run_fill_prices(rk_whole_run *run, rk_error *err);
 
-/* What a second of the run costs; 0: not known. */
+/* The cost of a second of the run; 0: not known. */
 double rk_whole_run_cost_rate(const rk_whole_run *run);
 
 /*
@@ -168,8 +168,8 @@ rk_status rk_run_check_length(const char *option, double tokens, int64_t batch, 
 rk_request rk_run_shown_request(const rk_whole_run *run);
 
 /*
- * Estimates, or searches, the strategy of every phase; the first is that of the run.  Sets
- * run->plan, and the step and days of all phases.
+ * Estimates, or searches, the strategy of every phase.  Sets run->plan, to the strategy of the
+ * first phase, and the step time of all phases.
  */
 rk_status rk_run_phases_fill(rk_job *job, rk_whole_run *run, rk_error *err);
 

@@ -63,9 +63,10 @@ def apply(line, flags):
 
 
 def main():
-    program, faults, applied = sys.argv[1], [], 0
+    program, faults, counts, applied = sys.argv[1], [], [], 0
     for line in LINES:
         answer = ask(program, line)
+        counts.append(len(answer["changes"]))
         step, memory = answer["estimate"]["step_s"], answer["estimate"]["memory_total_bytes"]
         faster = [c for c in answer["changes"] if c["step_s"] < 0.995 * step]
         if sorted(faster, key=lambda c: c["step_s"]) != answer["changes"][:len(faster)]:
@@ -81,6 +82,8 @@ def main():
             for key in ("step_s", "memory_total_bytes"):
                 if abs(then[key] / change[key] - 1) > 1e-9:
                     faults.append(f"{change['flags']}: {key} {then[key]}, {change[key]} promised")
+    if counts[1] >= counts[0]:
+        faults.append(f"{counts[1]} changes for a tuned line, {counts[0]} for one that is not")
     if applied < 15:
         faults.append(f"only {applied} changes could be applied")
     print("\n".join(faults) or f"{applied} changes keep their promise")

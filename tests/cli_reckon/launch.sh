@@ -1,5 +1,5 @@
 #!/bin/bash
-# A launch whose configuration stands in the script: nothing of it is run.
+# A launch whose configuration is in the script: nothing of it is run.
 #SBATCH --nodes=4
 TP=${1:-2}
 cat <<EOF > /tmp/neox.json

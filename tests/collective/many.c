@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of plans grows with that of the algorithms: built with twenty more of them, all of which
+ * The list of plans grows with the list of algorithms: built with twenty more of them, all of which
  * run everywhere that a ring does (algorithm.h of the build folder, made by meson.build).
  */
 #include "system/collective_plan.h"

@@ -93,7 +93,7 @@ static void check_phases(const rk_collective_plan *plan)
     }
 }
 
-/* Whoever asks for one plan gets that of the list. */
+/* A single plan is the one in the list. */
 static void check_found(const rk_collective_query *query, const rk_collective_plans *plans)
 {
     rk_collective_plan found;
@@ -572,7 +572,7 @@ static double simulate_chunks(const rk_collective_plan *plan, const rk_tier *tie
     return end;
 }
 
-/* Whoever asks for chunks gets plans in chunks only. */
+/* With chunks requested, all plans are in chunks. */
 static void test_asked_chunks(void **state)
 {
     static const int32_t asked[] = {1, 4, RK_CHUNKS_BEST};

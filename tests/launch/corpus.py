@@ -27,7 +27,7 @@ NAMES = {
     "states.main-params-dtype": "states.main_params", "recompute_modules": "recompute.modules",
     "fp8.all_gather": "fp8.param_gather",
 }
-# What is not the training job: generation and reference models of reinforcement learning.
+# Fields outside the training job: generation and reference models of reinforcement learning.
 LEFT_OUT = re.compile(r"rollout\.|colocate$|offload_between_phases$|reference_model$|model_copies$|"
                       r"actor_engine$|model\.params|ep_effective$|local_batch$|mesh\.")
 READERS = {"ms-swift (megatron)": "ms-swift-megatron", "primus (torchtitan)": "primus-torchtitan",
@@ -131,11 +131,13 @@ def main():
     rows = [r for r in rows if not names or r["framework"] in names]
     tally = collections.defaultdict(lambda: {"rows": 0, "read": 0, "right": 0, "fields": 0,
                                              "wrong": collections.Counter()})
+    crashed = False
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for row, answer, message in pool.map(
                 lambda r: read_launch(arguments.program, r, arguments.given), rows):
             t = tally[row["framework"]]
             t["rows"] += 1
+            crashed |= message.startswith("crashed")
             # A sentence that names what is missing or not priced counts as read.
             t["read"] += answer is not None or ("not a launch of" not in message and
                                                 "crashed" not in message)
@@ -150,7 +152,7 @@ def main():
                     t["wrong"][name] += 1
                     if arguments.list in ("all", name):
                         print(f"{row['id']}: {name}: {wanted} expected, {found} found")
-    failed = False
+    failed = crashed or not rows
     for name, t in sorted(tally.items()):
         share = t["right"] / t["fields"] if t["fields"] else 0
         worst = ", ".join(f"{k} {v}" for k, v in t["wrong"].most_common(8))

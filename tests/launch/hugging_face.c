@@ -122,7 +122,7 @@ static void test_axolotl_degrees(void **state)
     rk_launch_clear(&launch);
 }
 
-/* Files that axolotl ships are known by their names, and a DeepSpeed section may stand inside. */
+/* Files that axolotl ships are known by their names, and may contain a DeepSpeed section. */
 static void test_axolotl_deepspeed(void **state)
 {
     (void)state;
@@ -178,7 +178,7 @@ static void test_llama_factory(void **state)
     rk_launch_clear(&launch);
 }
 
-/* What its own file says comes before what the DeepSpeed file says, whose "auto" says nothing. */
+/* The launch's own file wins over the DeepSpeed file, whose "auto" says nothing. */
 static void test_documents_in_order(void **state)
 {
     (void)state;
@@ -276,7 +276,7 @@ static void test_releases(void **state)
     }
 }
 
-/* ---- files beside the launch ----------------------------------------------------------------- */
+/* ---- files in the folder of the launch ------------------------------------------------------- */
 
 static void write_file(const char *folder, const char *name, const char *text, char *path,
                        size_t size)
@@ -288,7 +288,7 @@ static void write_file(const char *folder, const char *name, const char *text, c
     assert_int_equal(fclose(file), 0);
 }
 
-/* A DeepSpeed file beside the launch is opened wherever the launch says that it lies. */
+/* A DeepSpeed file in the folder of the launch is opened, whatever path the launch gives. */
 static void test_named_file(void **state)
 {
     (void)state;

@@ -67,7 +67,7 @@ def main():
             print(f"{lines}:{number}: {fault}")
             failed += 1
     print(f"{count} lines, {failed} faults")
-    sys.exit(failed > 0)
+    sys.exit(failed > 0 or count == 0)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What launch lines of the Megatron family mean, rule by rule. */
+/* Launch lines of the Megatron family, rule by rule. */
 #include "launch/launch.h"
 #include "launch/pipeline_layout.h"
 
@@ -299,7 +299,7 @@ static void test_deepspeed(void **state)
     CHECK(rules);
 }
 
-/* A DeepSpeed JSON beside the line decides. */
+/* A DeepSpeed JSON that the line names decides. */
 static void test_deepspeed_json(void **state)
 {
     static const char record[] =

@@ -4,7 +4,7 @@
 
     scripts.py SHELL_COMMANDS FOLDER...
 
-Beside NAME.sh stands NAME.argv: a JSON list of words per line and command.  A folder that is not
+NAME.argv, next to NAME.sh, has a JSON list of words on a line for each command.  A folder that is not
 there is passed over; without any the test is skipped.  Scripts that are too long are to end, too.
 """
 

@@ -281,7 +281,7 @@ static void test_wrong_architectures(void **state)
     }
 }
 
-/* What is said of checkpoints in few bits, and of models with another head or none. */
+/* Notes on checkpoints in few bits, and on models with another head or none. */
 static void test_notes_of_use(void **state)
 {
     static const struct {

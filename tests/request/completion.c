@@ -168,7 +168,7 @@ static void test_wrong_facts(void **state)
     }
 }
 
-/* What is open is searched, the framework's default, or what fits. */
+/* Open fields are searched, or get the framework's default or a value that fits. */
 static void test_policies(void **state)
 {
     (void)state;

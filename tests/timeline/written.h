@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What `write` makes of a timeline, which the caller frees. */
+/* The text that `write` makes of a timeline; the caller frees it. */
 static inline char *written(const rk_timeline *t, const char *title,
                             void (*write)(const rk_timeline *, const char *, rk_out *))
 {

@@ -1,5 +1,5 @@
 #!/bin/bash
-# here-documents as files and as input, a file beside the script, output of functions
+# here-documents as files and as input, a file in the folder of the script, output of functions
 . ./settings.inc
 STAGE=2
 cat > /dev/null <<'PLAIN'
