@@ -93,6 +93,8 @@ CASES = [
       "model.tied": "false", "model.ffn": 4096, "model.vocab": 50432}),
     ("gpt-neox", {"config": changed(NEOX, "use-bnb-optimizer", True) |
                   {"optimizer": {"type": "Adam"}}}, {"optimizer": "adam-8bit"}),
+    ("gpt-neox", {"config": changed(NEOX, "zero_optimization", {"stage": 3})},
+     {"zero": 3, "overlap": "grad+param"}),
     ("gpt-neox", {"config": changed(NEOX, "tokenizer-type", "HFTokenizer")}, {"model.vocab": None}),
 ]
 

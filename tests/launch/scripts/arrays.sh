@@ -15,3 +15,9 @@ GPT+=(--bf16)
 EMPTY=()
 torchrun --nproc_per_node 8 train.py "${GPT[@]}" "${EMPTY[@]}" --count ${#GPT[@]} ${#STEPS[@]} \
     "${STEPS[@]:1:2}" ${STEPS[$((1 + 1))]} "${STEPS[-1]}" "${!STEPS[@]}" "${GPT[*]:0:2}"
+LAST=(a b c)
+LAST[-1]=x
+LAST+=(y)
+BIG=9223372036854775807
+((BIG++))
+torchrun train.py "${LAST[@]}" "${LAST[2]}" "${!LAST[@]}" $BIG
