@@ -13,7 +13,8 @@ int rk_team_join(const rk_command *command)
     if (started == 0) {
         return RK_PARSED;
     }
-    if (!rk_mpi_is_built()) {
+    const rk_mpi *mpi = rk_mpi_load();
+    if (!mpi) {
         return started == 1 ? RK_PARSED
                             : rk_fail_command(command,
                                               "this reckon was built without MPI, and each of the "
@@ -21,7 +22,7 @@ int rk_team_join(const rk_command *command)
                                               "(libopenmpi-dev) and build again, or start one",
                                               started);
     }
-    rk_team *joined = rk_mpi_begin();
+    rk_team *joined = mpi->begin();
     rk_team_keep(joined);
     if (joined && joined->size == 1 && started > 1) {
         return rk_fail_command(command,

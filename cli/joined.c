@@ -4,6 +4,8 @@
 #include "arguments.h"
 #include "mpi_team.h"
 
+#include <stddef.h>
+
 /* A process is in one team at most. */
 static rk_team *joined;
 
@@ -25,7 +27,10 @@ bool rk_team_is_first(void)
 int rk_team_end(int status)
 {
     const int told = rk_team_is_first() ? status : RK_EXIT_DONE;
-    rk_mpi_end(joined, told);
+    const rk_mpi *mpi = joined ? rk_mpi_load() : NULL;
+    if (mpi) {
+        mpi->end(joined, told);
+    }
     joined = NULL;
     return told;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which document of the catalogue a name of a stack means on an accelerator. */
+#define _GNU_SOURCE /* memmem */
 #include "stack/stack.h"
 
 #include "base/error.h"
 #include "io/catalogue.h"
 #include "io/json.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +47,22 @@ static double distance(const rk_stack *stack, int64_t year)
     return years > 0 ? years - 0.5 : -years;
 }
 
+/* Whether a document holds a word in quotes, as every document does that has it as a value. */
+static bool quotes(const rk_catalogue_entry *entry, const char *word)
+{
+    char quoted[sizeof(((rk_stack *)NULL)->family) + 2];
+    const int length = snprintf(quoted, sizeof(quoted), "\"%s\"", word);
+    return length > 0 && (size_t)length < sizeof(quoted) &&
+           memmem(entry->text, entry->size, quoted, (size_t)length);
+}
+
+/* Whether a document can be what is wanted: all others are not worth parsing. */
+static bool may_be(const rk_catalogue_entry *entry, const struct wanted *wanted, bool any)
+{
+    return strcmp(entry->kind, "stacks") == 0 && quotes(entry, wanted->family) &&
+           (any || quotes(entry, rk_generation_names[wanted->generation]));
+}
+
 /* A scan of the catalogue that keeps the nearest document. */
 struct nearest {
     bool found;
@@ -57,7 +75,7 @@ static rk_status find(const struct wanted *wanted, bool any, struct nearest *out
     out->found = false;
     for (size_t i = 0; i < rk_catalogue_count; i++) {
         rk_stack stack;
-        if (strcmp(rk_catalogue[i].kind, "stacks") != 0) {
+        if (!may_be(&rk_catalogue[i], wanted, any)) {
             continue;
         }
         const rk_status status = rk_stack_load(rk_catalogue[i].name, &stack, err);

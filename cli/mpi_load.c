@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loads the module with MPI, from the folder that the program was linked to look in. */
+#include "mpi_team.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+const rk_mpi *rk_mpi_load(void)
+{
+#ifdef RK_MPI_MODULE
+    void *module = dlopen(RK_MPI_MODULE, RTLD_NOW | RTLD_GLOBAL); /* stays loaded */
+    return module ? dlsym(module, "rk_mpi_module") : NULL;
+#else
+    return NULL;
+#endif
+}
