@@ -15,10 +15,10 @@ rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
 
 /*
  * The makespan of a strategy with these chunks, at least; messages that hold their sender count as
- * work.
+ * work.  Of one above `limit` seconds without overlapped messages, these are left out.
  */
 rk_makespan rk_least_makespan(const rk_cost_table *table, const rk_strategy *strategy,
-                              const rk_chunk_times *chunks);
+                              const rk_chunk_times *chunks, double limit);
 
 /* Seconds of a step with a makespan of so much or more, whatever its sharding and offload. */
 double rk_least_step(const rk_cost_table *table, const rk_strategy *strategy,

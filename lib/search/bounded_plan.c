@@ -184,13 +184,21 @@ static uint64_t count_lanes(uint64_t lanes)
 
 /* ---- bounds -------------------------------------------------------------------------------- */
 
+/* Forgets what is known of other costs of blocks than those that the table has now. */
+static void know_table(struct worker *w)
+{
+    w->whole = rk_whole_model(&w->table, &w->costed);
+    rk_plan_clock_renew(&w->clock, &w->table);
+    rk_plan_fit_renew(&w->fit, &w->table);
+    w->counts.bounds++;
+}
+
 /* Fills the costs of blocks for a recompute; `legal` is a legal strategy of the batch. */
 static void fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy *legal)
 {
     w->costed = *legal;
     rk_cost_table_fill(s->model, &s->system, s->stack, &w->costed, &w->table);
-    w->whole = rk_whole_model(&w->table, &w->costed);
-    w->counts.bounds++;
+    know_table(w);
 }
 
 /* The lanes whose states fit; DualPipe holds every stage twice. */
@@ -227,7 +235,7 @@ static double bound_shapes(const rk_plan_bounds *s, struct worker *w, const stru
     node.recompute = 0;
     node.shape = &s->lists.shapes[pipe->shape_first];
     rk_plan_base base = {.strategy = node_strategy(s, b, &node)};
-    rk_plan_clock_turn(&w->clock, &w->table, pipe);
+    rk_plan_clock_turn(&w->clock, pipe);
     for (size_t i = pipe->shape_first; i < pipe->shape_first + pipe->shape_count; i++) {
         base.shape = &s->lists.shapes[i];
         rk_plan_set_shape(base.shape, &base.strategy);
@@ -238,7 +246,7 @@ static double bound_shapes(const rk_plan_bounds *s, struct worker *w, const stru
         }
         w->least[i] = (double)INFINITY;
         if (fitting[twice]) {
-            w->least[i] = rk_plan_clock_least(&w->clock, &base);
+            w->least[i] = rk_plan_clock_least(&w->clock, &base, (double)INFINITY);
             w->counts.bounds++;
         }
         least = rk_min(least, w->least[i]);
@@ -285,8 +293,7 @@ static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch 
     if (*costed) {
         w->costed = legal;
         rk_cost_table_fill_experts(&w->costed, &w->table);
-        w->whole = rk_whole_model(&w->table, &w->costed);
-        w->counts.bounds++;
+        know_table(w);
     } else {
         fill_table(s, w, &legal);
         *costed = true;
@@ -354,55 +361,52 @@ static rk_status list_groups(rk_plan_bounds *s, rk_error *err)
 
 /* ---- one choice of layers ------------------------------------------------------------------ */
 
-/* Whether a lane fits on every kind of rank. */
-static bool lane_fits(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
-                      const rk_strategy *strategy)
+/* Of these lanes, those that fit on every rank. */
+static uint64_t fitting_lanes(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
+                              uint64_t lanes)
 {
-    const rk_accelerator *a = &s->system.accelerator;
-    const int64_t m = rk_strategy_microbatches(strategy), v = rk_stage_chunks(strategy);
-    for (size_t i = 0; i < base->shape->kind_count; i++) {
-        const int64_t rank = s->lists.kinds.items[base->shape->kind_first + i];
-        const double in_flight =
-            rk_pipeline_in_flight(strategy->schedule, strategy->pp, v, m, rank);
-        const rk_stage_need need =
-            rk_stage_need_of(&w->table, strategy, rk_plan_clock_stage(&w->clock, base, i));
-        if (!(rk_stage_memory_at(&need, in_flight).total <= a->memory_usable) ||
-            !(rk_stage_host_at(&need, in_flight) <= a->host_capacity)) {
-            return false;
+    rk_strategy strategy = base->strategy;
+    uint64_t fitting = 0;
+    w->counts.bounds += count_lanes(lanes);
+    for (int lane = 0; lanes >> lane; lane++) {
+        if (lanes >> lane & 1) {
+            rk_plan_set_lane(&s->lists, lane, &strategy);
+            fitting |= (uint64_t)rk_plan_fit_holds(&w->fit, &strategy, lane) << lane;
         }
     }
-    return true;
+    return fitting;
 }
 
-static void settle_base(const rk_plan_bounds *s, struct worker *w, const struct node *node,
-                        rk_plan_base *base)
+/* Whether all microbatches of the slowest rank take longer than can still enter. */
+static bool is_slow(struct worker *w, const rk_plan_base *base)
 {
-    const uint64_t lanes = legal_lanes(s, &base->strategy, node_lanes(s, node));
-    uint64_t fitting = 0, timed = 0;
-    w->counts.by_rule += (uint64_t)node->lanes - count_lanes(lanes);
-    if (lanes == 0) {
-        return;
-    }
+    const double m = (double)rk_strategy_microbatches(&base->strategy);
     w->counts.bounds++;
-    if (rk_plan_clock_least(&w->clock, base) > time_limit(w)) {
+    return m * rk_plan_fit_seconds(&w->fit) > time_limit(w);
+}
+
+/* The cheapest question first: the work of a rank, memory, the bound of the schedule. */
+static void settle_base(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
+                        uint64_t lanes)
+{
+    uint64_t timed = 0;
+    rk_plan_fit_turn_to(&w->fit, base);
+    if (is_slow(w, base)) {
         w->counts.by_time += count_lanes(lanes);
         return;
     }
-    for (int lane = 0; lane < node->lanes; lane++) {
-        rk_strategy strategy = base->strategy;
-        if (lanes >> lane & 1) {
-            rk_plan_set_lane(&s->lists, lane, &strategy);
-            w->counts.bounds++;
-            fitting |= (uint64_t)lane_fits(s, w, base, &strategy) << lane;
-        }
-    }
+    const uint64_t fitting = fitting_lanes(s, w, base, lanes);
     w->counts.by_memory += count_lanes(lanes & ~fitting);
-    if (fitting) {
+    if (fitting == 0) {
+        return;
+    }
+    w->counts.bounds++;
+    if (rk_plan_clock_least(&w->clock, base, time_limit(w)) <= time_limit(w)) {
         w->status = rk_plan_clock_offer(&w->clock, base, fitting, time_limit(w), &w->top, &timed,
                                         &w->error);
         w->counts.evaluated += timed;
-        w->counts.by_time += count_lanes(fitting) - timed;
     }
+    w->counts.by_time += count_lanes(fitting) - timed;
 }
 
 /* ---- nodes --------------------------------------------------------------------------------- */
@@ -417,15 +421,18 @@ static int compare_nodes(const void *a, const void *b)
                                 : (x->first > y->first) - (x->first < y->first);
 }
 
+/* Rules do not look at the number of recomputed layers. */
 static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct node *node,
                         rk_plan_base *base)
 {
     const bool full = s->lists.recomputes[node->recompute].kind == RK_REC_FULL;
     const int choices = node_choices(s, node->recompute, node->shape);
-    for (int i = 0; i < choices && !w->status; i++) {
+    const uint64_t lanes = legal_lanes(s, &base->strategy, node_lanes(s, node));
+    w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - count_lanes(lanes));
+    for (int i = 0; lanes && i < choices && !w->status; i++) {
         base->strategy.recompute_layers = full ? node->shape->layer_choices[i] : 0;
         base->choice = full ? (size_t)i + 1 : 0;
-        settle_base(s, w, node, base);
+        settle_base(s, w, base, lanes);
         base->index += (uint64_t)node->lanes;
     }
 }
@@ -488,11 +495,9 @@ static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct
         rk_plan_base base = {.strategy = node_strategy(s, b, &nodes[i]),
                              .shape = nodes[i].shape,
                              .index = nodes[i].first};
-        rk_plan_clock_turn(&w->clock, &w->table, nodes[i].pipe);
-        w->counts.bounds += recompute->kind != RK_REC_NONE;
-        if (nodes[i].bound > time_limit(w) ||
-            (recompute->kind != RK_REC_NONE &&
-             rk_plan_clock_least(&w->clock, &base) > time_limit(w))) {
+        rk_plan_clock_turn(&w->clock, nodes[i].pipe);
+        rk_plan_fit_turn(&w->fit, nodes[i].pipe);
+        if (nodes[i].bound > time_limit(w)) {
             w->counts.by_time += node_size(s, &nodes[i]);
         } else {
             settle_node(s, w, &nodes[i], &base);
@@ -623,7 +628,8 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
         if (!w->least || !w->nodes) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
-        const rk_status status = rk_plan_clock_init(&w->clock, l, err);
+        rk_status status = rk_plan_clock_init(&w->clock, l, err);
+        status = status ? status : rk_plan_fit_init(&w->fit, l, &s->system, err);
         if (status) {
             return status;
         }
@@ -637,6 +643,7 @@ static void clear_search(rk_plan_bounds *s)
         rk_top_clear(&s->workers[i].top);
         rk_top_clear(&s->workers[i].found);
         rk_plan_clock_clear(&s->workers[i].clock);
+        rk_plan_fit_clear(&s->workers[i].fit);
         free(s->workers[i].least);
         free(s->workers[i].nodes);
     }

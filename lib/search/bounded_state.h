@@ -6,6 +6,7 @@
 #include "base/top.h"
 #include "search/bounded_plan.h"
 #include "search/plan_clock.h"
+#include "search/plan_fit.h"
 #include "search/plan_lists.h"
 
 /* Strategies that share costs of blocks but for recompute. */
@@ -36,6 +37,7 @@ struct worker {
     rk_bounded_counts counts;
     rk_cost_table table;
     rk_plan_clock clock;
+    rk_plan_fit fit;
     rk_strategy costed; /* for which the table was filled */
     rk_stage whole;     /* by the table */
     double *least;      /* owned; by shape: s of a step in the batch at hand */

@@ -37,8 +37,7 @@ struct worker {
     rk_strategy costed; /* that it was filled for */
     rk_plan_fit fit;
     rk_plan_clock clock;
-    rk_plan_rank *ranks; /* owned; distinct ones among them */
-    bool *misfits;       /* owned; bases of which no lane fitted a smaller micro-batch */
+    bool *misfits; /* owned; bases of which no lane fitted a smaller micro-batch */
     rk_status status;
     rk_error error;
 };
@@ -72,24 +71,9 @@ static void settle_least(struct least *least, double bytes, uint64_t index,
     }
 }
 
-/* The ranks of a base: of those that are alike the first has most microbatches in flight. */
-static size_t list_ranks(const struct search *s, struct worker *w, const rk_plan_base *base)
-{
-    const rk_strategy *strategy = &base->strategy;
-    const int64_t m = rk_strategy_microbatches(strategy), v = rk_stage_chunks(strategy);
-    for (size_t i = 0; i < base->shape->kind_count; i++) {
-        const int64_t rank = s->lists.kinds.items[base->shape->kind_first + i];
-        w->ranks[i] = (rk_plan_rank){
-            .blocks = rk_plan_held(&s->lists, base->shape, base->choice, i),
-            .in_flight = rk_pipeline_in_flight(strategy->schedule, strategy->pp, v, m, rank),
-        };
-    }
-    return base->shape->kind_count;
-}
-
 /* Settles the memory of legal lanes.  Returns those that fit. */
 static uint64_t fitting_lanes(const struct search *s, struct worker *w, const rk_plan_base *base,
-                              uint64_t lanes, size_t ranks)
+                              uint64_t lanes)
 {
     uint64_t fitting = 0;
     rk_strategy strategy = base->strategy;
@@ -99,8 +83,7 @@ static uint64_t fitting_lanes(const struct search *s, struct worker *w, const rk
         }
         double bytes;
         rk_plan_set_lane(&s->lists, lane, &strategy);
-        const bool fits =
-            rk_plan_fit_lane(&w->fit, &strategy, lane, w->ranks, ranks, w->least.bytes, &bytes);
+        const bool fits = rk_plan_fit_lane(&w->fit, &strategy, lane, w->least.bytes, &bytes);
         settle_least(&w->least, bytes, base->index + (uint64_t)lane, &strategy);
         fitting |= (uint64_t)fits << lane;
         w->counts.fitting += fits;
@@ -124,13 +107,13 @@ static double time_limit(const struct search *s, const struct worker *w)
  * the slowest rank, and then what the schedule takes at least.
  */
 static void time_base(const struct search *s, struct worker *w, const rk_plan_base *base,
-                      size_t ranks, uint64_t lanes)
+                      uint64_t lanes)
 {
     const double m = (double)rk_strategy_microbatches(&base->strategy);
     const double limit = time_limit(s, w);
     uint64_t timed;
-    if (m * rk_plan_fit_seconds(&w->fit, w->ranks, ranks) <= limit &&
-        rk_plan_clock_least(&w->clock, base) <= limit) {
+    if (m * rk_plan_fit_seconds(&w->fit) <= limit &&
+        rk_plan_clock_least(&w->clock, base, limit) <= limit) {
         w->status = rk_plan_clock_offer(&w->clock, base, lanes, limit, &w->top, &timed, &w->error);
     }
 }
@@ -184,12 +167,14 @@ static void search_base(const struct search *s, struct worker *w, const struct b
         w->costed = base->its.strategy;
         rk_cost_table_fill(s->model, &s->system, s->stack, &w->costed, &w->table);
         w->has_table = true;
+        rk_plan_fit_renew(&w->fit, &w->table);
+        rk_plan_clock_renew(&w->clock, &w->table);
     }
-    const size_t ranks = list_ranks(s, w, &base->its);
-    const uint64_t fitting = fitting_lanes(s, w, &base->its, lanes, ranks);
+    rk_plan_fit_turn_to(&w->fit, &base->its);
+    const uint64_t fitting = fitting_lanes(s, w, &base->its, lanes);
     *base->misfits = fitting == 0;
     if (fitting) {
-        time_base(s, w, &base->its, ranks, fitting);
+        time_base(s, w, &base->its, fitting);
     }
 }
 
@@ -207,8 +192,8 @@ static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_p
         .lanes = pipe->legal_lanes[recompute] & (((uint64_t)1 << lane_count) - 1),
     };
     rk_plan_set_recompute(&s->lists.recomputes[recompute], &base.its.strategy);
-    rk_plan_fit_turn(&w->fit, &w->table, pipe);
-    rk_plan_clock_turn(&w->clock, &w->table, pipe);
+    rk_plan_fit_turn(&w->fit, pipe);
+    rk_plan_clock_turn(&w->clock, pipe);
     for (size_t i = 0; i < pipe->shape_count; i++) {
         base.its.shape = &s->lists.shapes[pipe->shape_first + i];
         rk_plan_set_shape(base.its.shape, &base.its.strategy);
@@ -317,11 +302,6 @@ rk_status rk_plan_count(const rk_model *model, const rk_system *system, const rk
 
 static rk_status init_workers(struct search *s, int threads, rk_error *err)
 {
-    size_t kinds = 1;
-    for (size_t i = 0; i < s->lists.shape_count; i++) {
-        const size_t n = s->lists.shapes[i].kind_count;
-        kinds = n > kinds ? n : kinds;
-    }
     s->workers = calloc((size_t)threads, sizeof(*s->workers));
     if (!s->workers) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %d threads", threads);
@@ -330,9 +310,8 @@ static rk_status init_workers(struct search *s, int threads, rk_error *err)
         struct worker *w = &s->workers[i];
         rk_top_init(&w->top, s->top_n, sizeof(rk_plan_found));
         w->least = (struct least){.bytes = (double)INFINITY, .index = UINT64_MAX};
-        w->ranks = malloc(kinds * sizeof(*w->ranks));
         w->misfits = malloc((size_t)s->lists.recompute_count * s->lists.base_count + 1);
-        if (!w->ranks || !w->misfits) {
+        if (!w->misfits) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
         rk_status status = rk_plan_fit_init(&w->fit, &s->lists, &s->system, err);
@@ -348,7 +327,6 @@ static void clear_search(struct search *s, int threads)
 {
     for (int i = 0; s->workers && i < threads; i++) {
         rk_top_clear(&s->workers[i].top);
-        free(s->workers[i].ranks);
         rk_plan_fit_clear(&s->workers[i].fit);
         rk_plan_clock_clear(&s->workers[i].clock);
         free(s->workers[i].misfits);

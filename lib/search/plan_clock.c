@@ -54,15 +54,10 @@ static size_t most_chunks(const rk_plan_lists *lists)
 
 rk_status rk_plan_clock_init(rk_plan_clock *clock, const rk_plan_lists *lists, rk_error *err)
 {
-    size_t pieces = 1, blocks = 1;
-    for (size_t i = 0; i < lists->pipe_count; i++) {
-        const rk_plan_pipe *pipe = &lists->pipes[i];
-        pieces = pipe->piece_count > pieces ? pipe->piece_count : pieces;
-        blocks = pipe->block_count > blocks ? pipe->block_count : blocks;
-    }
+    const size_t pieces = lists->piece_count + 1;
     *clock = (rk_plan_clock){.lists = lists};
     clock->pieces = calloc(pieces, sizeof(*clock->pieces));
-    clock->held = calloc(blocks, sizeof(*clock->held));
+    clock->held = calloc(lists->block_count + 1, sizeof(*clock->held));
     clock->chunks = calloc(most_chunks(lists), sizeof(*clock->chunks));
     clock->longer = calloc(most_chunks(lists), sizeof(*clock->longer));
     clock->waits = calloc(pieces * lane_count(lists), sizeof(*clock->waits));
@@ -83,18 +78,23 @@ void rk_plan_clock_clear(rk_plan_clock *clock)
     *clock = (rk_plan_clock){.lists = NULL};
 }
 
-void rk_plan_clock_turn(rk_plan_clock *clock, const rk_cost_table *table, const rk_plan_pipe *pipe)
+void rk_plan_clock_renew(rk_plan_clock *clock, const rk_cost_table *table)
 {
     clock->table = table;
-    clock->pipe = pipe;
     clock->visit++;
+}
+
+void rk_plan_clock_turn(rk_plan_clock *clock, const rk_plan_pipe *pipe)
+{
+    clock->pipe = pipe;
 }
 
 /* ---- blocks -------------------------------------------------------------------------------- */
 
+/* `place` is that in the pieces of the pipe. */
 static const struct rk_clock_piece *piece_at(rk_plan_clock *clock, size_t place)
 {
-    struct rk_clock_piece *piece = &clock->pieces[place];
+    struct rk_clock_piece *piece = &clock->pieces[clock->pipe->piece_first + place];
     if (piece->visit != clock->visit) {
         const rk_stage_blocks *blocks = &clock->lists->pieces[clock->pipe->piece_first + place];
         piece->visit = clock->visit;
@@ -142,10 +142,11 @@ static void fill_chunks(rk_plan_clock *clock, const rk_plan_base *base)
 
 const rk_stage *rk_plan_clock_stage(rk_plan_clock *clock, const rk_plan_base *base, size_t kind)
 {
-    const size_t place = rk_plan_held(clock->lists, base->shape, base->choice, kind);
+    const size_t place =
+        clock->pipe->block_first + rk_plan_held(clock->lists, base->shape, base->choice, kind);
     struct rk_clock_stage *held = &clock->held[place];
     if (held->visit != clock->visit) {
-        const rk_stage_blocks *blocks = &clock->lists->blocks[clock->pipe->block_first + place];
+        const rk_stage_blocks *blocks = &clock->lists->blocks[place];
         held->visit = clock->visit;
         rk_stage_keep(clock->table, blocks, &held->stage);
         rk_stage_run(clock->table, blocks, &held->stage);
@@ -155,10 +156,10 @@ const rk_stage *rk_plan_clock_stage(rk_plan_clock *clock, const rk_plan_base *ba
 
 /* ---- bases --------------------------------------------------------------------------------- */
 
-double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base)
+double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base, double limit)
 {
     fill_chunks(clock, base);
-    clock->least = rk_least_makespan(clock->table, &base->strategy, clock->chunks);
+    clock->least = rk_least_makespan(clock->table, &base->strategy, clock->chunks, limit);
     return rk_least_step(clock->table, &base->strategy, &clock->least);
 }
 
@@ -173,7 +174,9 @@ struct pace {
 static const rk_pass_traffic *traffic_at(rk_plan_clock *clock, const rk_strategy *lane, int number,
                                          size_t place, const rk_chunk_times *passes)
 {
-    struct rk_clock_wait *wait = &clock->waits[place * lane_count(clock->lists) + (size_t)number];
+    struct rk_clock_wait *wait =
+        &clock->waits[(clock->pipe->piece_first + place) * lane_count(clock->lists) +
+                      (size_t)number];
     const bool splits = rk_stage_splits(lane);
     const double alone = rk_alone_share(lane);
     if (wait->visit != clock->visit || wait->splits != splits || wait->alone < alone ||
@@ -370,7 +373,7 @@ static rk_status time_waiting(rk_plan_clock *clock, const rk_plan_base *base, in
     double steps[RK_PLAN_LANES];
     rk_plan_set_lane(clock->lists, number, &lane);
     struct pace pace = pace_of(clock, base, &lane, number);
-    pace.makespan = rk_least_makespan(clock->table, &lane, pace.chunks);
+    pace.makespan = rk_least_makespan(clock->table, &lane, pace.chunks, limit);
     const uint64_t kept = within(clock, base, &pace, UINT64_C(1) << number, limit, steps);
     return kept ? time_lanes(clock, base, &pace, kept, limit, out, err) : RK_OK;
 }

@@ -17,43 +17,38 @@ typedef struct rk_plan_found {
     rk_estimate estimate;
 } rk_plan_found;
 
-/* A strategy but for its lane. */
-typedef struct rk_plan_base {
-    rk_strategy strategy; /* sharding and offload of any lane */
-    const rk_plan_shape *shape;
-    size_t choice;  /* of checkpointed layers, as rk_plan_held */
-    uint64_t index; /* of its first lane */
-} rk_plan_base;
-
 /* Scratch of one thread; released with rk_plan_clock_clear. */
 typedef struct rk_plan_clock {
     const rk_plan_lists *lists;
     const rk_cost_table *table;
     const rk_plan_pipe *pipe;
     rk_makespans *makespans;       /* owned */
-    struct rk_clock_piece *pieces; /* owned; by pieces of the pipe */
-    struct rk_clock_stage *held;   /* owned; by blocks of the pipe */
-    struct rk_clock_wait *waits;   /* owned; by pieces of the pipe, of each by lane */
+    struct rk_clock_piece *pieces; /* owned; by pieces */
+    struct rk_clock_stage *held;   /* owned; by blocks */
+    struct rk_clock_wait *waits;   /* owned; by pieces, of each by lane */
     rk_chunk_times *chunks;        /* owned; of all ranks of the base at hand */
     rk_chunk_times *longer;        /* owned; the same with the traffic of a lane */
     rk_makespan least;             /* of that base, at least */
-    uint64_t visit;                /* of a table and a pipe */
+    uint64_t visit;                /* of a table */
 } rk_plan_clock;
 
 rk_status rk_plan_clock_init(rk_plan_clock *clock, const rk_plan_lists *lists, rk_error *err);
 void rk_plan_clock_clear(rk_plan_clock *clock);
 
-/* Turns to a pipeline degree with costs of blocks, and forgets what is known of any other. */
-void rk_plan_clock_turn(rk_plan_clock *clock, const rk_cost_table *table, const rk_plan_pipe *pipe);
+/* Turns to other costs of blocks, and forgets what is known of those before. */
+void rk_plan_clock_renew(rk_plan_clock *clock, const rk_cost_table *table);
+
+/* Turns to a pipeline degree. */
+void rk_plan_clock_turn(rk_plan_clock *clock, const rk_plan_pipe *pipe);
 
 /* What a kind of rank of a base holds, keeps in memory and runs. */
 const rk_stage *rk_plan_clock_stage(rk_plan_clock *clock, const rk_plan_base *base, size_t kind);
 
 /*
- * Seconds of a step that no lane of a base undercuts, whatever more of its layers is recomputed.
- * The base is the one at hand then.
+ * Seconds of a step that no lane of a base undercuts, whatever more of its layers is recomputed; if
+ * they are above `limit`, some seconds above it.  Otherwise the base is the one at hand then.
  */
-double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base);
+double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base, double limit);
 
 /*
  * Times the lanes of the base at hand that fit in memory, a bit each, and offers to the top list

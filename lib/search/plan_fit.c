@@ -29,17 +29,19 @@ enum { WAYS = 2 };
 rk_status rk_plan_fit_init(rk_plan_fit *fit, const rk_plan_lists *lists, const rk_system *system,
                            rk_error *err)
 {
-    size_t most = 1;
-    for (size_t i = 0; i < lists->pipe_count; i++) {
-        const size_t count = lists->pipes[i].block_count;
-        most = count > most ? count : most;
+    const size_t most = lists->block_count + 1;
+    size_t kinds = 1;
+    for (size_t i = 0; i < lists->shape_count; i++) {
+        const size_t count = lists->shapes[i].kind_count;
+        kinds = count > kinds ? count : kinds;
     }
     *fit = (rk_plan_fit){.lists = lists,
                          .system = system,
                          .lanes = (size_t)(lists->sharding_count * lists->offload_count)};
     fit->known = calloc(most, sizeof(*fit->known));
     fit->bracket = calloc(most * WAYS * fit->lanes, sizeof(*fit->bracket));
-    return fit->known && fit->bracket
+    fit->ranks = malloc(kinds * sizeof(*fit->ranks));
+    return fit->known && fit->bracket && fit->ranks
                ? RK_OK
                : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a plan");
 }
@@ -48,20 +50,40 @@ void rk_plan_fit_clear(rk_plan_fit *fit)
 {
     free(fit->known);
     free(fit->bracket);
+    free(fit->ranks);
     *fit = (rk_plan_fit){.lists = NULL};
 }
 
-void rk_plan_fit_turn(rk_plan_fit *fit, const rk_cost_table *table, const rk_plan_pipe *pipe)
+void rk_plan_fit_renew(rk_plan_fit *fit, const rk_cost_table *table)
 {
     fit->table = table;
-    fit->pipe = pipe;
     fit->visit++;
 }
 
-/* What is known of a set of blocks. */
+void rk_plan_fit_turn(rk_plan_fit *fit, const rk_plan_pipe *pipe)
+{
+    fit->pipe = pipe;
+}
+
+void rk_plan_fit_turn_to(rk_plan_fit *fit, const rk_plan_base *base)
+{
+    const rk_plan_lists *l = fit->lists;
+    const rk_strategy *strategy = &base->strategy;
+    const int64_t m = rk_strategy_microbatches(strategy), v = rk_stage_chunks(strategy);
+    fit->rank_count = base->shape->kind_count;
+    for (size_t i = 0; i < fit->rank_count; i++) {
+        const int64_t rank = l->kinds.items[base->shape->kind_first + i];
+        fit->ranks[i] = (rk_plan_rank){
+            .blocks = rk_plan_held(l, base->shape, base->choice, i),
+            .in_flight = rk_pipeline_in_flight(strategy->schedule, strategy->pp, v, m, rank),
+        };
+    }
+}
+
+/* What is known of a set of blocks, whose place is that in those of the pipe. */
 static const struct rk_plan_known *known_of(rk_plan_fit *fit, size_t blocks)
 {
-    struct rk_plan_known *known = &fit->known[blocks];
+    struct rk_plan_known *known = &fit->known[fit->pipe->block_first + blocks];
     if (known->visit != fit->visit) {
         const rk_stage_blocks *held = &fit->lists->blocks[fit->pipe->block_first + blocks];
         known->visit = fit->visit;
@@ -71,11 +93,11 @@ static const struct rk_plan_known *known_of(rk_plan_fit *fit, size_t blocks)
     return known;
 }
 
-double rk_plan_fit_seconds(rk_plan_fit *fit, const rk_plan_rank *ranks, size_t count)
+double rk_plan_fit_seconds(rk_plan_fit *fit)
 {
     double seconds = 0;
-    for (size_t i = 0; i < count; i++) {
-        seconds = rk_max(seconds, known_of(fit, ranks[i].blocks)->seconds);
+    for (size_t i = 0; i < fit->rank_count; i++) {
+        seconds = rk_max(seconds, known_of(fit, fit->ranks[i].blocks)->seconds);
     }
     return seconds;
 }
@@ -87,7 +109,8 @@ static struct rk_plan_bracket *bracket_of(rk_plan_fit *fit, const rk_strategy *s
 {
     const size_t way = rk_schedules[strategy->schedule]->losses_first;
     const double open = rk_stage_gradient_runs(fit->table->context.stack, strategy).open;
-    struct rk_plan_bracket *b = &fit->bracket[(blocks * WAYS + way) * fit->lanes + (size_t)lane];
+    const size_t place = fit->pipe->block_first + blocks;
+    struct rk_plan_bracket *b = &fit->bracket[(place * WAYS + way) * fit->lanes + (size_t)lane];
     if (b->visit != fit->visit || b->open < open || b->open > open) {
         *b = (struct rk_plan_bracket){
             .visit = fit->visit,
@@ -133,32 +156,39 @@ static bool rank_fits(rk_plan_fit *fit, const rk_strategy *strategy, int lane,
 /* ---- all ranks ----------------------------------------------------------------------------- */
 
 /* Whether some rank is known to need more than `least` bytes. */
-static bool needs_more(rk_plan_fit *fit, const rk_strategy *strategy, int lane,
-                       const rk_plan_rank *ranks, size_t count, double least)
+static bool needs_more(rk_plan_fit *fit, const rk_strategy *strategy, int lane, double least)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, ranks[i].blocks);
-        if (ranks[i].in_flight >= b->least && b->bytes > least) {
+    for (size_t i = 0; i < fit->rank_count; i++) {
+        const rk_plan_rank *rank = &fit->ranks[i];
+        const struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, rank->blocks);
+        if (rank->in_flight >= b->least && b->bytes > least) {
             return true;
         }
     }
     return false;
 }
 
-bool rk_plan_fit_lane(rk_plan_fit *fit, const rk_strategy *strategy, int lane,
-                      const rk_plan_rank *ranks, size_t count, double least, double *bytes)
+bool rk_plan_fit_holds(rk_plan_fit *fit, const rk_strategy *strategy, int lane)
 {
-    bool fits = true;
-    *bytes = (double)INFINITY;
-    if (!needs_more(fit, strategy, lane, ranks, count, least)) {
-        *bytes = 0;
-        for (size_t i = 0; i < count; i++) {
-            struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, ranks[i].blocks);
-            *bytes = rk_max(*bytes, evaluate(fit, b, &ranks[i]));
+    for (size_t i = 0; i < fit->rank_count; i++) {
+        if (!rank_fits(fit, strategy, lane, &fit->ranks[i])) {
+            return false;
         }
     }
-    for (size_t i = 0; i < count && fits; i++) {
-        fits = rank_fits(fit, strategy, lane, &ranks[i]);
+    return true;
+}
+
+bool rk_plan_fit_lane(rk_plan_fit *fit, const rk_strategy *strategy, int lane, double least,
+                      double *bytes)
+{
+    *bytes = (double)INFINITY;
+    if (!needs_more(fit, strategy, lane, least)) {
+        *bytes = 0;
+        for (size_t i = 0; i < fit->rank_count; i++) {
+            const rk_plan_rank *rank = &fit->ranks[i];
+            struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, rank->blocks);
+            *bytes = rk_max(*bytes, evaluate(fit, b, rank));
+        }
     }
-    return fits;
+    return rk_plan_fit_holds(fit, strategy, lane);
 }

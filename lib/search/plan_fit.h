@@ -17,7 +17,7 @@ typedef struct rk_plan_rank {
     double in_flight;
 } rk_plan_rank;
 
-/* What is known of the blocks of a pipe; released with rk_plan_fit_clear. */
+/* What is known of blocks; released with rk_plan_fit_clear. */
 typedef struct rk_plan_fit {
     const rk_plan_lists *lists;
     const rk_system *system;
@@ -25,6 +25,8 @@ typedef struct rk_plan_fit {
     const rk_plan_pipe *pipe;
     struct rk_plan_known *known;     /* owned; by blocks */
     struct rk_plan_bracket *bracket; /* owned; by blocks, whether GPipe, and lane */
+    rk_plan_rank *ranks;             /* owned; of the base at hand */
+    size_t rank_count;
     size_t lanes;
     uint64_t visit;
 } rk_plan_fit;
@@ -33,18 +35,29 @@ rk_status rk_plan_fit_init(rk_plan_fit *fit, const rk_plan_lists *lists, const r
                            rk_error *err);
 void rk_plan_fit_clear(rk_plan_fit *fit);
 
-/* Turns to a pipeline degree with costs of blocks, and forgets what is known of any other. */
-void rk_plan_fit_turn(rk_plan_fit *fit, const rk_cost_table *table, const rk_plan_pipe *pipe);
+/* Turns to other costs of blocks, and forgets what is known of those before. */
+void rk_plan_fit_renew(rk_plan_fit *fit, const rk_cost_table *table);
 
-/* Seconds of a microbatch of the slowest rank. */
-double rk_plan_fit_seconds(rk_plan_fit *fit, const rk_plan_rank *ranks, size_t count);
+/* Turns to a pipeline degree. */
+void rk_plan_fit_turn(rk_plan_fit *fit, const rk_plan_pipe *pipe);
 
 /*
- * Whether a strategy fits that has these ranks and the sharding and offload of `lane`.  *bytes gets
- * what its fullest rank needs, with what the host has no room for, when that may be `least` or
- * less; otherwise something above.
+ * Turns to a base of the pipeline degree: the functions below are about its ranks.  Of ranks that
+ * are alike only the first is asked, which has most microbatches in flight.
  */
-bool rk_plan_fit_lane(rk_plan_fit *fit, const rk_strategy *strategy, int lane,
-                      const rk_plan_rank *ranks, size_t count, double least, double *bytes);
+void rk_plan_fit_turn_to(rk_plan_fit *fit, const rk_plan_base *base);
+
+/* Seconds of a microbatch of the slowest rank. */
+double rk_plan_fit_seconds(rk_plan_fit *fit);
+
+/* Whether a strategy of the base fits that has the sharding and offload of `lane`. */
+bool rk_plan_fit_holds(rk_plan_fit *fit, const rk_strategy *strategy, int lane);
+
+/*
+ * The same.  *bytes gets what its fullest rank needs, with what the host has no room for, when that
+ * may be `least` or less; otherwise something above.
+ */
+bool rk_plan_fit_lane(rk_plan_fit *fit, const rk_strategy *strategy, int lane, double least,
+                      double *bytes);
 
 #endif

@@ -63,6 +63,14 @@ typedef struct rk_plan_pipe {
     uint64_t legal_lanes[RK_PLAN_RECOMPUTES]; /* a bit per lane that the framework can run */
 } rk_plan_pipe;
 
+/* A strategy but for its lane. */
+typedef struct rk_plan_base {
+    rk_strategy strategy; /* sharding and offload of any lane */
+    const rk_plan_shape *shape;
+    size_t choice;  /* of checkpointed layers, as rk_plan_held */
+    uint64_t index; /* of its first lane */
+} rk_plan_base;
+
 typedef struct rk_plan_unit {
     const rk_plan_recipe *recipe;
     rk_rank_order order;
