@@ -80,39 +80,29 @@ static void add_alternative(rk_ranking *ranking, int kind, const rk_candidate *c
     ranking->count++;
 }
 
-/* The part can hold no strategy slower than those already ranked. */
-static double longest_step(const rk_plan_part *part, const rk_ranking *ranking)
-{
-    for (size_t i = 1; i < ranking->count; i++) {
-        const rk_candidate *there = &ranking->candidates[i];
-        if (is_in(part, &there->strategy) &&
-            (part->max_memory == 0 || there->memory <= part->max_memory)) {
-            return there->step;
-        }
-    }
-    return RK_ALTERNATIVE_SLOWEST * ranking->candidates[0].step;
-}
-
 /* Adds the alternatives to the fastest, which is alone in the ranking. */
 static rk_status add_alternatives(const rk_problem *problem, rk_plan_bounds *bounds,
                                   rk_ranking *ranking, rk_error *err)
 {
     const rk_candidate fastest = ranking->candidates[0];
-    rk_status status = RK_OK;
-    ranking->kinds[0] = 1;
-    for (int i = 1; i < RK_ALTERNATIVE_KINDS && !status; i++) {
-        rk_plan_part part = kinds[i].part;
-        rk_planned planned;
-        bool found;
-        if (kinds[i].memory == 0 && is_in(&part, &fastest.strategy)) {
-            continue;
+    rk_plan_part parts[RK_ALTERNATIVE_KINDS];
+    rk_planned planned[RK_ALTERNATIVE_KINDS];
+    bool found[RK_ALTERNATIVE_KINDS];
+    int of[RK_ALTERNATIVE_KINDS], count = 0;
+    for (int i = 1; i < RK_ALTERNATIVE_KINDS; i++) {
+        if (kinds[i].memory > 0 || !is_in(&kinds[i].part, &fastest.strategy)) {
+            parts[count] = kinds[i].part;
+            parts[count].max_memory = kinds[i].memory * fastest.memory;
+            parts[count].longest_step_s = RK_ALTERNATIVE_SLOWEST * fastest.step;
+            of[count++] = i;
         }
-        part.max_memory = kinds[i].memory * fastest.memory;
-        part.longest_step_s = longest_step(&part, ranking);
-        status = rk_plan_bounds_search_part(bounds, &part, &planned, &found, err);
-        if (!status && found) {
-            const rk_candidate candidate = rk_reckon_candidate(problem, &planned);
-            add_alternative(ranking, i, &candidate);
+    }
+    ranking->kinds[0] = 1;
+    const rk_status status = rk_plan_bounds_search_parts(bounds, parts, count, planned, found, err);
+    for (int i = 0; i < count && !status; i++) {
+        if (found[i]) {
+            const rk_candidate candidate = rk_reckon_candidate(problem, &planned[i]);
+            add_alternative(ranking, of[i], &candidate);
         }
     }
     return status;

@@ -16,9 +16,12 @@
 #include "search/bounded_state.h"
 #include "work/parallel.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const rk_plan_part everything = {0};
 
 /* ---- batches ------------------------------------------------------------------------------- */
 
@@ -28,10 +31,20 @@ static double limit_of(const rk_top *top)
     return -floor_score * (1 + RK_LEAST_SLACK);
 }
 
-/* Longest step that can still enter the top list, with a margin for rounding. */
-static double time_limit(const struct worker *w)
+/* Longest step that can still enter the top list of a part, with a margin for rounding. */
+static double time_limit(const struct worker *w, int part)
 {
-    return rk_min(limit_of(&w->top), w->most_seconds);
+    return rk_min(limit_of(&w->top[part]), w->most_seconds[part]);
+}
+
+/* The same of any of these parts. */
+static double longest_of(const struct worker *w, unsigned parts)
+{
+    double longest = -(double)INFINITY;
+    for (int i = 0; parts >> i; i++) {
+        longest = parts >> i & 1 ? rk_max(longest, time_limit(w, i)) : longest;
+    }
+    return longest;
 }
 
 /* Data-parallel degree that goes with a pipeline degree in a batch; 0 if outside the space. */
@@ -145,11 +158,10 @@ static rk_strategy node_strategy(const rk_plan_bounds *s, const struct batch *b,
     return strategy;
 }
 
-/* Lanes of the part that the framework runs with a pipeline degree and a recompute. */
+/* Lanes of the parts that the framework runs with a pipeline degree and a recompute. */
 static uint64_t node_lanes(const rk_plan_bounds *s, const struct node *node)
 {
-    return node->pipe->legal_lanes[node->recompute] & (((uint64_t)1 << node->lanes) - 1) &
-           s->part_lanes;
+    return node->pipe->legal_lanes[node->recompute] & (((uint64_t)1 << node->lanes) - 1) & s->lanes;
 }
 
 /* The legal ones of `lanes`: all or none, because rules look only at what they share. */
@@ -218,12 +230,29 @@ static uint64_t fitting_states(const rk_plan_bounds *s, struct worker *w,
     return fitting;
 }
 
+/* Seconds of all microbatches of the slowest rank of a base, which is at hand then. */
+static double work_of(struct worker *w, const rk_plan_base *base)
+{
+    w->counts.bounds++;
+    rk_plan_fit_turn_to(&w->fit, base);
+    return (double)rk_strategy_microbatches(&base->strategy) * rk_plan_fit_seconds(&w->fit);
+}
+
+/* A bound on a base; if it is above `limit`, not always the best one. */
+static double bound_base(struct worker *w, const rk_plan_base *base, double limit)
+{
+    const double work = work_of(w, base);
+    w->counts.bounds += work <= limit;
+    return work <= limit ? rk_plan_clock_least(&w->clock, base, limit) : work;
+}
+
 /*
  * Bounds all shapes of a pipeline degree: w->least, infinite where the states of no lane fit.  The
- * table is that of no recompute.  Returns the least of them.
+ * table is that of no recompute.  Returns the least of them.  Bounds above `limit`, or above
+ * another where only the least counts, are not always the best ones.
  */
 static double bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                           const rk_plan_pipe *pipe, int64_t dp)
+                           const rk_plan_pipe *pipe, int64_t dp, double limit, bool only_least)
 {
     uint64_t fitting[2] = {0, 0}, legal = 0; /* by the copies of a stage */
     bool known[2] = {false, false};
@@ -236,6 +265,7 @@ static double bound_shapes(const rk_plan_bounds *s, struct worker *w, const stru
     node.shape = &s->lists.shapes[pipe->shape_first];
     rk_plan_base base = {.strategy = node_strategy(s, b, &node)};
     rk_plan_clock_turn(&w->clock, pipe);
+    rk_plan_fit_turn(&w->fit, pipe);
     for (size_t i = pipe->shape_first; i < pipe->shape_first + pipe->shape_count; i++) {
         base.shape = &s->lists.shapes[i];
         rk_plan_set_shape(base.shape, &base.strategy);
@@ -246,8 +276,7 @@ static double bound_shapes(const rk_plan_bounds *s, struct worker *w, const stru
         }
         w->least[i] = (double)INFINITY;
         if (fitting[twice]) {
-            w->least[i] = rk_plan_clock_least(&w->clock, &base, (double)INFINITY);
-            w->counts.bounds++;
+            w->least[i] = bound_base(w, &base, only_least ? rk_min(limit, least) : limit);
         }
         least = rk_min(least, w->least[i]);
     }
@@ -260,10 +289,9 @@ static bool find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strate
     const rk_plan_lists *l = &s->lists;
     for (size_t i = 0; i < l->pipe_count; i++) {
         struct node node = {.pipe = &l->pipes[i], .dp = data_parallel(s, b, &l->pipes[i])};
-        if (!rk_part_has_pipe(s->part, node.pipe)) {
-            continue;
-        }
-        node.lanes = node.dp ? lane_count(s, b, node.pipe->pp, node.dp) : 0;
+        node.lanes = node.dp && rk_parts_of_pipe(s, node.pipe)
+                         ? lane_count(s, b, node.pipe->pp, node.dp)
+                         : 0;
         for (node.recompute = 0; node.dp && node.recompute < l->recompute_count; node.recompute++) {
             for (size_t j = 0; j < node.pipe->shape_count; j++) {
                 node.shape = &l->shapes[node.pipe->shape_first + j];
@@ -301,7 +329,8 @@ static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch 
     for (size_t i = 0; i < l->pipe_count; i++) {
         const int64_t dp = data_parallel(s, b, &l->pipes[i]);
         double *bound = &s->pipe_bounds[b->number * l->pipe_count + i];
-        *bound = dp ? bound_shapes(s, w, b, &l->pipes[i], dp) : (double)INFINITY;
+        *bound =
+            dp ? bound_shapes(s, w, b, &l->pipes[i], dp, (double)INFINITY, true) : (double)INFINITY;
         b->bound = rk_min(b->bound, *bound);
     }
     if (!(b->bound < (double)INFINITY)) {
@@ -377,36 +406,65 @@ static uint64_t fitting_lanes(const rk_plan_bounds *s, struct worker *w, const r
     return fitting;
 }
 
-/* Whether all microbatches of the slowest rank take longer than can still enter. */
-static bool is_slow(struct worker *w, const rk_plan_base *base)
+/* Offers a base that fits to the top lists of the parts that it can still enter. */
+static void offer_base(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
+                       uint64_t fitting, unsigned parts)
 {
-    const double m = (double)rk_strategy_microbatches(&base->strategy);
+    uint64_t lanes[RK_PLAN_PARTS], timed = 0;
+    unsigned open = 0;
+    for (int i = 0; parts >> i; i++) {
+        if (parts >> i & 1) {
+            lanes[i] = rk_part_lanes(s, w, &base->strategy, i, fitting);
+            open |= (unsigned)(lanes[i] != 0) << i;
+        }
+    }
     w->counts.bounds++;
-    return m * rk_plan_fit_seconds(&w->fit) > time_limit(w);
+    const double least = rk_plan_clock_least(&w->clock, base, longest_of(w, open));
+    for (int i = 0; open >> i && !w->status; i++) {
+        const double limit = time_limit(w, i);
+        if (open >> i & 1 && least <= limit) {
+            w->status = rk_plan_clock_offer(&w->clock, base, lanes[i], limit, &w->top[i], &timed,
+                                            &w->error);
+        }
+    }
+    w->counts.evaluated += timed;
+    w->counts.by_time += count_lanes(fitting) - timed;
 }
 
-/* The cheapest question first: the work of a rank, memory, the bound of the schedule. */
-static void settle_base(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
-                        uint64_t lanes)
+/* The legal lanes of a node, which do not depend on the number of recomputed layers. */
+struct legality {
+    bool known;
+    uint64_t lanes;
+};
+
+/* The cheapest question first: the work of a rank, memory, rules, the bound of the schedule. */
+static void settle_base(const rk_plan_bounds *s, struct worker *w, const struct node *node,
+                        const rk_plan_base *base, struct legality *legal)
 {
-    uint64_t timed = 0;
-    rk_plan_fit_turn_to(&w->fit, base);
-    if (is_slow(w, base)) {
+    const uint64_t lanes = node_lanes(s, node);
+    unsigned parts = node->parts;
+    const double work = work_of(w, base);
+    for (int i = 0; parts >> i; i++) {
+        if (work > time_limit(w, i)) {
+            parts &= ~(1U << i);
+        }
+    }
+    if (parts == 0) {
         w->counts.by_time += count_lanes(lanes);
         return;
     }
-    const uint64_t fitting = fitting_lanes(s, w, base, lanes);
+    uint64_t fitting = fitting_lanes(s, w, base, lanes);
     w->counts.by_memory += count_lanes(lanes & ~fitting);
-    if (fitting == 0) {
-        return;
+    if (fitting && !legal->known) {
+        rk_strategy strategy = base->strategy;
+        legal->known = true;
+        legal->lanes = legal_lanes(s, &strategy, lanes);
     }
-    w->counts.bounds++;
-    if (rk_plan_clock_least(&w->clock, base, time_limit(w)) <= time_limit(w)) {
-        w->status = rk_plan_clock_offer(&w->clock, base, fitting, time_limit(w), &w->top, &timed,
-                                        &w->error);
-        w->counts.evaluated += timed;
+    w->counts.by_rule += count_lanes(fitting & ~legal->lanes);
+    fitting &= legal->lanes;
+    if (fitting) {
+        offer_base(s, w, base, fitting, parts);
     }
-    w->counts.by_time += count_lanes(fitting) - timed;
 }
 
 /* ---- nodes --------------------------------------------------------------------------------- */
@@ -421,18 +479,18 @@ static int compare_nodes(const void *a, const void *b)
                                 : (x->first > y->first) - (x->first < y->first);
 }
 
-/* Rules do not look at the number of recomputed layers. */
 static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct node *node,
                         rk_plan_base *base)
 {
     const bool full = s->lists.recomputes[node->recompute].kind == RK_REC_FULL;
     const int choices = node_choices(s, node->recompute, node->shape);
-    const uint64_t lanes = legal_lanes(s, &base->strategy, node_lanes(s, node));
+    const uint64_t lanes = node_lanes(s, node);
+    struct legality legal = {.known = false};
     w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - count_lanes(lanes));
     for (int i = 0; lanes && i < choices && !w->status; i++) {
         base->strategy.recompute_layers = full ? node->shape->layer_choices[i] : 0;
         base->choice = full ? (size_t)i + 1 : 0;
-        settle_base(s, w, base, lanes);
+        settle_base(s, w, node, base, &legal);
         base->index += (uint64_t)node->lanes;
     }
 }
@@ -451,14 +509,14 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
             continue;
         }
         node.lanes = lane_count(s, b, node.pipe->pp, node.dp);
-        if (s->part && (!rk_part_has_pipe(s->part, node.pipe) ||
-                        !(rk_pipe_bound(s, b, node.pipe) <= time_limit(w)))) {
+        const unsigned parts = rk_parts_of_batch(s, b) & rk_parts_of_pipe(s, node.pipe);
+        if (!s->counts && !(rk_pipe_bound(s, b, node.pipe) <= longest_of(w, parts))) {
             const bool full = l->recomputes[node.recompute].kind == RK_REC_FULL;
             index += (full ? node.pipe->base_count : node.pipe->shape_count) * (uint64_t)node.lanes;
             continue;
         }
         if (node.recompute == 0) {
-            (void)bound_shapes(s, w, b, node.pipe, node.dp);
+            (void)bound_shapes(s, w, b, node.pipe, node.dp, longest_of(w, parts), false);
         }
         for (size_t j = node.pipe->shape_first; j < node.pipe->shape_first + node.pipe->shape_count;
              j++) {
@@ -466,10 +524,8 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
             node.first = index;
             node.bound = w->least[j];
             index += node_size(s, &node);
-            if (!rk_part_has_node(s->part, &l->recomputes[node.recompute], node.shape)) {
-                continue;
-            }
-            if (node.bound <= time_limit(w) && node.bound < (double)INFINITY) {
+            node.parts = parts & rk_parts_of_node(s, &l->recomputes[node.recompute], node.shape);
+            if (node.bound <= longest_of(w, node.parts) && node.bound < (double)INFINITY) {
                 w->nodes[count++] = node;
             } else if (node.bound < (double)INFINITY) {
                 w->counts.by_time += node_size(s, &node);
@@ -497,11 +553,20 @@ static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct
                              .index = nodes[i].first};
         rk_plan_clock_turn(&w->clock, nodes[i].pipe);
         rk_plan_fit_turn(&w->fit, nodes[i].pipe);
-        if (nodes[i].bound > time_limit(w)) {
+        if (nodes[i].bound > longest_of(w, nodes[i].parts)) {
             w->counts.by_time += node_size(s, &nodes[i]);
         } else {
             settle_node(s, w, &nodes[i], &base);
         }
+    }
+}
+
+/* Empties the top lists of all parts. */
+static void clear_tops(const rk_plan_bounds *s, rk_top *tops)
+{
+    for (int i = 0; i < RK_PLAN_PARTS; i++) {
+        rk_top_clear(&tops[i]);
+        rk_top_init(&tops[i], s->top_n, sizeof(rk_plan_found));
     }
 }
 
@@ -511,8 +576,7 @@ static void settle_batch(void *context, int worker_index, uint64_t index, rk_par
     struct worker *w = &s->workers[worker_index];
     const struct batch *b = &s->batches[s->done + index];
     rk_strategy legal;
-    rk_top_clear(&w->top);
-    rk_top_init(&w->top, s->top_n, sizeof(rk_plan_found));
+    clear_tops(s, w->top);
     if (find_legal(s, b, &legal)) {
         rk_strategy plain = legal;
         plain.recompute = RK_REC_NONE;
@@ -527,8 +591,8 @@ static void settle_batch(void *context, int worker_index, uint64_t index, rk_par
             settle_nodes(s, w, b, &legal, &w->nodes[i], next - i);
         }
     }
-    if (!w->status) {
-        w->status = rk_top_merge(&w->found, &w->top, &w->error);
+    for (int i = 0; i < s->part_count && !w->status; i++) {
+        w->status = rk_top_merge(&w->found[i], &w->top[i], &w->error);
     }
     atomic_fetch_add_explicit(&shared->done, b->count, memory_order_relaxed);
     if (w->status) {
@@ -541,7 +605,7 @@ static void settle_batch(void *context, int worker_index, uint64_t index, rk_par
 static bool tick(void *user, uint64_t done)
 {
     const rk_plan_bounds *s = user;
-    if (s->part) { /* cheap compared with the rest */
+    if (!s->counts) { /* cheap compared with the rest */
         return s->control->progress(s->control->user, s->lists.total, s->lists.total);
     }
     return s->control->progress(s->control->user, s->settled + done, s->lists.total);
@@ -569,26 +633,39 @@ static rk_status end_round(rk_plan_bounds *s, rk_error *err)
     rk_status status = RK_OK;
     for (int i = 0; i < s->threads && !status; i++) {
         struct worker *w = &s->workers[i];
-        status = rk_top_merge(&s->top, &w->found, err);
-        rk_top_clear(&w->found);
-        rk_top_init(&w->found, s->top_n, sizeof(rk_plan_found));
+        for (int j = 0; j < s->part_count && !status; j++) {
+            status = rk_top_merge(&s->top[j], &w->found[j], err);
+        }
+        clear_tops(s, w->found);
     }
     return status;
 }
 
-static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
+/* Longest step that can still enter the top list of a part. */
+static double most_seconds(const rk_plan_bounds *s, int part)
 {
     const double least_rate = s->control ? s->control->least_rate : 0;
-    const double cutoff =
-        least_rate > 0 ? (double)s->space->global_batch / least_rate * (1 + RK_LEAST_SLACK)
-        : s->part && s->part->longest_step_s > 0 ? s->part->longest_step_s * (1 + RK_LEAST_SLACK)
-                                                 : (double)INFINITY;
+    const double longest = least_rate > 0 && s->counts ? (double)s->space->global_batch / least_rate
+                                                       : s->parts[part].longest_step_s;
+    const double cutoff = longest > 0 ? longest * (1 + RK_LEAST_SLACK) : (double)INFINITY;
+    return rk_min(limit_of(&s->top[part]), cutoff);
+}
+
+static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
+{
     rk_status status = RK_OK;
-    /* Nothing is counted for a part, so that rounds need not be the same on all machines. */
-    const size_t first = s->part ? (size_t)s->threads : 1, growth = s->part ? 1 : 2;
+    /* Nothing is counted for parts, so that rounds need not be the same on all machines. */
+    const size_t first = s->counts ? 1 : (size_t)s->threads, growth = s->counts ? 2 : 1;
     for (size_t size = first; s->done < s->batch_count && !status; size *= growth) {
-        const double most = rk_min(limit_of(&s->top), cutoff);
+        double most = 0;
         size_t count = 0;
+        for (int i = 0; i < s->part_count; i++) {
+            const double seconds = most_seconds(s, i);
+            most = rk_max(most, seconds);
+            for (int j = 0; j < s->threads; j++) {
+                s->workers[j].most_seconds[i] = seconds;
+            }
+        }
         while (count < size && s->done + count < s->batch_count &&
                s->batches[s->done + count].bound <= most &&
                s->batches[s->done + count].bound < (double)INFINITY) {
@@ -596,9 +673,6 @@ static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
         }
         if (count == 0) {
             break;
-        }
-        for (int i = 0; i < s->threads; i++) {
-            s->workers[i].most_seconds = most;
         }
         status = run_batches(s, settle_batch, count, err);
         for (size_t i = 0; i < count; i++) {
@@ -621,8 +695,6 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
     }
     for (int i = 0; i < s->threads; i++) {
         struct worker *w = &s->workers[i];
-        rk_top_init(&w->top, s->top_n, sizeof(rk_plan_found));
-        rk_top_init(&w->found, s->top_n, sizeof(rk_plan_found));
         w->least = malloc((l->shape_count + 1) * sizeof(*w->least));
         w->nodes = malloc(((size_t)l->recompute_count * l->shape_count + 1) * sizeof(*w->nodes));
         if (!w->least || !w->nodes) {
@@ -640,8 +712,8 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
 static void clear_search(rk_plan_bounds *s)
 {
     for (int i = 0; s->workers && i < s->threads; i++) {
-        rk_top_clear(&s->workers[i].top);
-        rk_top_clear(&s->workers[i].found);
+        clear_tops(s, s->workers[i].top);
+        clear_tops(s, s->workers[i].found);
         rk_plan_clock_clear(&s->workers[i].clock);
         rk_plan_fit_clear(&s->workers[i].fit);
         free(s->workers[i].least);
@@ -651,8 +723,20 @@ static void clear_search(rk_plan_bounds *s)
     free(s->batches);
     free(s->groups);
     free(s->pipe_bounds);
-    rk_top_clear(&s->top);
+    clear_tops(s, s->top);
     rk_plan_lists_clear(&s->lists);
+}
+
+/* Takes the strategies of a top list, best first.  Returns how many they are. */
+static size_t take_found(rk_top *top, rk_planned *planned)
+{
+    rk_top_sort(top);
+    for (size_t i = 0; i < top->count; i++) {
+        const rk_plan_found *kept = rk_top_payload(top, i);
+        planned[i] = (rk_planned){
+            .strategy = kept->strategy, .estimate = kept->estimate, .index = top->heap[i].index};
+    }
+    return top->count;
 }
 
 /* Returns the ranking and adds up the counts; what no round reached was settled by time. */
@@ -671,13 +755,7 @@ static void report(rk_plan_bounds *s, rk_planned *planned, size_t *found, rk_bou
     for (size_t i = s->done; i < s->batch_count; i++) {
         counts->by_time += s->batches[i].count;
     }
-    rk_top_sort(&s->top);
-    *found = s->top.count;
-    for (size_t i = 0; i < s->top.count; i++) {
-        const rk_plan_found *kept = rk_top_payload(&s->top, i);
-        planned[i] = (rk_planned){
-            .strategy = kept->strategy, .estimate = kept->estimate, .index = s->top.heap[i].index};
-    }
+    *found = take_found(&s->top[0], planned);
 }
 
 rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, const rk_stack *stack,
@@ -702,12 +780,12 @@ rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, co
         s->system.accelerator.memory_usable = space->max_memory;
     }
     status = rk_plan_lists_init(model, &s->system, space, &s->lists, err);
-    s->part_lanes = rk_part_lanes(&s->lists, NULL);
+    rk_bound_parts(s, &everything, 1);
     (void)(status || (status = list_batches(s, err)) || (status = init_workers(s, err)) ||
            (status = list_groups(s, err)) ||
            (status = run_batches(s, bound_group, s->group_count, err)));
     if (!status) {
-        rk_bound_part(s);
+        rk_bound_parts(s, &everything, 1);
     }
     return status;
 }
@@ -726,11 +804,9 @@ static rk_status run_search(rk_plan_bounds *s, size_t top_n, rk_error *err)
     s->top_n = top_n;
     s->done = 0;
     s->settled = 0;
-    rk_top_clear(&s->top);
-    rk_top_init(&s->top, top_n, sizeof(rk_plan_found));
+    clear_tops(s, s->top);
     for (int i = 0; i < s->threads; i++) {
-        rk_top_clear(&s->workers[i].found);
-        rk_top_init(&s->workers[i].found, top_n, sizeof(rk_plan_found));
+        clear_tops(s, s->workers[i].found);
     }
     return s->batch_count > 0 ? run_rounds(s, err) : RK_OK;
 }
@@ -738,6 +814,7 @@ static rk_status run_search(rk_plan_bounds *s, size_t top_n, rk_error *err)
 rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned *planned,
                                 size_t *found, rk_bounded_counts *counts, rk_error *err)
 {
+    bounds->counts = true;
     const rk_status status = run_search(bounds, top_n, err);
     if (!status) {
         report(bounds, planned, found, counts);
@@ -745,26 +822,19 @@ rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned
     return status;
 }
 
-rk_status rk_plan_bounds_search_part(rk_plan_bounds *bounds, const rk_plan_part *part,
-                                     rk_planned *planned, bool *found, rk_error *err)
+rk_status rk_plan_bounds_search_parts(rk_plan_bounds *bounds, const rk_plan_part *parts, int count,
+                                      rk_planned *planned, bool *found, rk_error *err)
 {
-    rk_bounded_counts counts = {0};
-    const double usable = bounds->system.accelerator.memory_usable;
-    size_t count = 0;
-    bounds->part = part;
-    rk_bound_part(bounds);
-    bounds->part_lanes = rk_part_lanes(&bounds->lists, part);
-    if (part->max_memory > 0) {
-        bounds->system.accelerator.memory_usable = rk_min(part->max_memory, usable);
+    assert(count <= RK_PLAN_PARTS);
+    bounds->counts = false;
+    rk_bound_parts(bounds, parts, count);
+    const rk_status status = run_search(bounds, 1, err);
+    for (int i = 0; i < count && !status; i++) {
+        const double longest = parts[i].longest_step_s;
+        found[i] = take_found(&bounds->top[i], &planned[i]) > 0 &&
+                   !(longest > 0 && planned[i].estimate.step > longest);
     }
-    const rk_status status = bounds->part_lanes
-                                 ? rk_plan_bounds_search(bounds, 1, planned, &count, &counts, err)
-                                 : RK_OK;
-    bounds->system.accelerator.memory_usable = usable;
-    bounds->part = NULL;
-    bounds->part_lanes = rk_part_lanes(&bounds->lists, NULL);
-    *found =
-        count > 0 && !(part->longest_step_s > 0 && planned->estimate.step > part->longest_step_s);
+    rk_bound_parts(bounds, &everything, 1);
     return status;
 }
 

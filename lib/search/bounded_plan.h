@@ -39,8 +39,13 @@ void rk_plan_bounds_close(rk_plan_bounds *bounds);
 rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned *planned,
                                 size_t *found, rk_bounded_counts *counts, rk_error *err);
 
-/* Finds the fastest strategy of a part, the same that a search of that part alone finds. */
-rk_status rk_plan_bounds_search_part(rk_plan_bounds *bounds, const rk_plan_part *part,
-                                     rk_planned *planned, bool *found, rk_error *err);
+#define RK_PLAN_PARTS 8 /* at most, in one search */
+
+/*
+ * Finds the fastest strategy of each part, the same that a search of that part alone finds.  They
+ * are searched together, because what one part asks of a strategy most others ask too.
+ */
+rk_status rk_plan_bounds_search_parts(rk_plan_bounds *bounds, const rk_plan_part *parts, int count,
+                                      rk_planned *planned, bool *found, rk_error *err);
 
 #endif

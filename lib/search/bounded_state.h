@@ -27,13 +27,15 @@ struct node {
     const rk_plan_shape *shape;
     int64_t dp;
     int recompute, lanes;
+    unsigned parts; /* that have it, a bit each */
 };
 
 /* Scratch and results of one thread. */
 struct worker {
-    rk_top top;          /* of the batch at hand */
-    rk_top found;        /* in the batches before it in this round */
-    double most_seconds; /* of a step that can still enter, when the round began */
+    /* By part. */
+    rk_top top[RK_PLAN_PARTS];          /* of the batch at hand */
+    rk_top found[RK_PLAN_PARTS];        /* in the batches before it in this round */
+    double most_seconds[RK_PLAN_PARTS]; /* of a step that can still enter, when the round began */
     rk_bounded_counts counts;
     rk_cost_table table;
     rk_plan_clock clock;
@@ -58,29 +60,33 @@ struct rk_plan_bounds {
     double *pipe_bounds; /* owned; by batch and pipe: s of a step; infinite: none can fit */
     size_t *groups; /* owned: where batches that differ in ep and etp only begin, and the end */
     size_t group_count;
-    size_t done; /* batches that are settled */
-    rk_top top;  /* of all rounds */
+    size_t done;               /* batches that are settled */
+    rk_top top[RK_PLAN_PARTS]; /* of all rounds */
     struct worker *workers;
     int threads;
     const rk_search_control *control;
-    uint64_t settled;         /* strategies, in the rounds before */
-    const rk_plan_part *part; /* of the strategies, that is searched; NULL: all */
-    uint64_t part_lanes;      /* of it, a bit each */
+    uint64_t settled;          /* strategies, in the rounds before */
+    const rk_plan_part *parts; /* that are searched, at most RK_PLAN_PARTS */
+    int part_count;
+    bool counts;                        /* everything is searched, and counted */
+    uint64_t part_lanes[RK_PLAN_PARTS]; /* a bit per lane */
+    uint64_t lanes;                     /* of any part */
 };
 
-/* Whether strategies belong to a part; NULL: all do. */
-bool rk_part_has_batch(const rk_plan_part *part, const struct batch *b);
-bool rk_part_has_pipe(const rk_plan_part *part, const rk_plan_pipe *pipe);
-bool rk_part_has_node(const rk_plan_part *part, const rk_plan_recompute *recompute,
-                      const rk_plan_shape *shape);
+/* The parts, a bit each, that have strategies of a batch, of a pipeline degree, of a node. */
+unsigned rk_parts_of_batch(const rk_plan_bounds *s, const struct batch *b);
+unsigned rk_parts_of_pipe(const rk_plan_bounds *s, const rk_plan_pipe *pipe);
+unsigned rk_parts_of_node(const rk_plan_bounds *s, const rk_plan_recompute *recompute,
+                          const rk_plan_shape *shape);
 
-/* Lanes of a part, a bit each. */
-uint64_t rk_part_lanes(const rk_plan_lists *l, const rk_plan_part *part);
+/* Of lanes that fit, those that belong to a part and fit into its memory. */
+uint64_t rk_part_lanes(const rk_plan_bounds *s, struct worker *w, const rk_strategy *strategy,
+                       int part, uint64_t fitting);
 
 /* Lower bound on the step time of a batch's strategies with a pipeline degree, s. */
 double rk_pipe_bound(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe);
 
-/* Bounds and sorts the batches by what they have of the part that is searched. */
-void rk_bound_part(rk_plan_bounds *s);
+/* Turns to parts, and bounds and sorts the batches by what they have of them. */
+void rk_bound_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count);
 
 #endif

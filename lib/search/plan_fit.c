@@ -178,6 +178,17 @@ bool rk_plan_fit_holds(rk_plan_fit *fit, const rk_strategy *strategy, int lane)
     return true;
 }
 
+double rk_plan_fit_bytes(rk_plan_fit *fit, const rk_strategy *strategy, int lane)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < fit->rank_count; i++) {
+        const rk_plan_rank *rank = &fit->ranks[i];
+        const struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, rank->blocks);
+        bytes = rk_max(bytes, rk_stage_memory_at(&b->need, rank->in_flight).total);
+    }
+    return bytes;
+}
+
 bool rk_plan_fit_lane(rk_plan_fit *fit, const rk_strategy *strategy, int lane, double least,
                       double *bytes)
 {

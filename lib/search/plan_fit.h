@@ -53,9 +53,12 @@ double rk_plan_fit_seconds(rk_plan_fit *fit);
 /* Whether a strategy of the base fits that has the sharding and offload of `lane`. */
 bool rk_plan_fit_holds(rk_plan_fit *fit, const rk_strategy *strategy, int lane);
 
+/* Bytes that the fullest rank of such a strategy needs, without what lies on the host. */
+double rk_plan_fit_bytes(rk_plan_fit *fit, const rk_strategy *strategy, int lane);
+
 /*
- * The same.  *bytes gets what its fullest rank needs, with what the host has no room for, when that
- * may be `least` or less; otherwise something above.
+ * Whether it fits.  *bytes gets what its fullest rank needs, with what the host has no room for,
+ * when that may be `least` or less; otherwise something above.
  */
 bool rk_plan_fit_lane(rk_plan_fit *fit, const rk_strategy *strategy, int lane, double least,
                       double *bytes);
