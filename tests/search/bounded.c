@@ -188,16 +188,72 @@ static rk_plan_space space_of(const rk_plan_space *space, const rk_plan_part *pa
     return own;
 }
 
+enum { PART_COUNT = sizeof(parts) / sizeof(parts[0]) };
+
+/* A part that can be searched as a space of its own, and the fastest there. */
+struct part_answer {
+    size_t number;
+    rk_planned best;
+    size_t found;
+};
+
+/* Searches each part alone, exhaustively.  Returns how many parts can be compared. */
+static size_t search_alone(const struct problem *p, const rk_search_control *control,
+                           struct part_answer *answers)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < PART_COUNT; i++) {
+        const rk_plan_space space = space_of(&p->space, &parts[i]);
+        struct part_answer *a = &answers[kept];
+        rk_plan_counts counts;
+        rk_error err;
+        if (space.shardings == 0 || space.recomputes == 0) {
+            continue;
+        }
+        a->number = i;
+        assert_int_equal(rk_plan_search(&p->model, &p->system, &p->stack, &space, control, 1,
+                                        &a->best, &a->found, NULL, &counts, &err),
+                         RK_OK);
+        /* nothing to shard: the whole space has it as not sharded */
+        const rk_strategy *best = &a->best.strategy;
+        kept += a->found == 0 || !parts[i].shardings || best->dp * best->cp > 1;
+    }
+    return kept;
+}
+
+/* Searches some parts together, with a limit of `share` of the step of each; 0: without. */
+static void search_together(rk_plan_bounds *bounds, const struct part_answer *answers, size_t count,
+                            double share)
+{
+    rk_plan_part some[RK_PLAN_PARTS];
+    rk_planned planned[RK_PLAN_PARTS];
+    bool found[RK_PLAN_PARTS];
+    rk_error err;
+    for (size_t i = 0; i < count; i++) {
+        some[i] = parts[answers[i].number];
+        some[i].longest_step_s = answers[i].found ? share * answers[i].best.estimate.step : 0;
+    }
+    assert_int_equal(rk_plan_bounds_search_parts(bounds, some, (int)count, planned, found, &err),
+                     RK_OK);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(found[i], answers[i].found && !(share > 0 && share < 1));
+        if (found[i]) {
+            planned[i].index = answers[i].best.index; /* in another space */
+            assert_same(&planned[i], &answers[i].best);
+        }
+    }
+}
+
 /* The fastest of a part is that of an exhaustive search of the part alone. */
 static void test_parts(void **state)
 {
-    enum { PART_COUNT = sizeof(parts) / sizeof(parts[0]) };
     int found_of[PART_COUNT] = {0};
     (void)state;
     for (uint64_t seed = 1; seed <= 150; seed++) {
         const struct problem p = random_problem(seed);
         const rk_search_control control = {.threads = 1 + (int)(seed % 2)};
-        rk_planned best[2];
+        struct part_answer answers[PART_COUNT];
+        rk_planned best;
         rk_plan_bounds *bounds;
         rk_bounded_counts bounded;
         size_t count;
@@ -205,37 +261,17 @@ static void test_parts(void **state)
         assert_int_equal(
             rk_plan_bounds_open(&p.model, &p.system, &p.stack, &p.space, &control, &bounds, &err),
             RK_OK);
-        assert_int_equal(rk_plan_bounds_search(bounds, 1, best, &count, &bounded, &err), RK_OK);
-        for (size_t i = 0; i < PART_COUNT; i++) {
-            const rk_plan_space space = space_of(&p.space, &parts[i]);
-            rk_plan_part part = parts[i];
-            rk_plan_counts counts;
-            bool found;
-            if (space.shardings == 0 || space.recomputes == 0) {
-                continue;
-            }
-            assert_int_equal(rk_plan_search(&p.model, &p.system, &p.stack, &space, &control, 1,
-                                            best, &count, NULL, &counts, &err),
-                             RK_OK);
-            assert_int_equal(rk_plan_bounds_search_part(bounds, &part, &best[1], &found, &err),
-                             RK_OK);
-            if (count > 0 && parts[i].shardings && best[0].strategy.dp * best[0].strategy.cp == 1) {
-                continue; /* nothing to shard: the whole space has it as not sharded */
-            }
-            assert_int_equal(found, count);
-            if (found) {
-                best[1].index = best[0].index; /* in another space */
-                assert_same(&best[1], &best[0]);
-                part.longest_step_s = best[0].estimate.step;
-                assert_int_equal(rk_plan_bounds_search_part(bounds, &part, best, &found, &err),
-                                 RK_OK);
-                assert_true(found);
-                part.longest_step_s *= 0.999;
-                assert_int_equal(rk_plan_bounds_search_part(bounds, &part, best, &found, &err),
-                                 RK_OK);
-                assert_false(found);
-                found_of[i]++;
-            }
+        assert_int_equal(rk_plan_bounds_search(bounds, 1, &best, &count, &bounded, &err), RK_OK);
+        const size_t kept = search_alone(&p, &control, answers);
+        for (size_t i = 0; i < kept; i += RK_PLAN_PARTS) {
+            const size_t rest = kept - i;
+            const size_t some = rest < RK_PLAN_PARTS ? rest : RK_PLAN_PARTS;
+            search_together(bounds, &answers[i], some, 0);
+            search_together(bounds, &answers[i], some, 1);
+            search_together(bounds, &answers[i], some, 0.999);
+        }
+        for (size_t i = 0; i < kept; i++) {
+            found_of[answers[i].number] += answers[i].found > 0;
         }
         rk_plan_bounds_close(bounds);
     }
