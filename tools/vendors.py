@@ -73,13 +73,13 @@ def ask(reckon, *words):
 
 
 def page_of(document):
-    generation = document.get("generation", "")
+    generation = document["generation"]
+    if document["line"] in ("b60", "iluvatar", "mtt"):
+        return "others"
     if generation.startswith("cdna"):
         return "amd"
     if generation in PAGES:
         return generation
-    if not generation:
-        return "others"
     inside = document["tiers"][0]
     return "cards" if inside["name"] in ("PCIe", "ConnectX-7") else None  # servers of NVIDIA: accuracy.md
 
