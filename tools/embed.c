@@ -2,11 +2,12 @@
 /*
  * Build tool: writes the documents and tables of data/ as a C file that defines rk_catalogue.
  *
- *     embed DATA OUTPUT DEPFILE KIND[=FOLDER][:csv|:html]...
+ *     embed DATA OUTPUT DEPFILE KIND[=FOLDER][:csv|:html|:rows]...
  *
  * reads DATA/FOLDER/(name).json for every kind, or (name).csv or .html where the kind says so;
- * FOLDER is KIND by default.  Entries come out sorted by kind and name, as rk_catalogue_find
- * expects; DEPFILE lists everything that was looked at, for ninja.
+ * FOLDER is KIND by default.  With :rows each row of the tables there is a document, see
+ * write_instance().  Entries come out sorted by kind and name, as rk_catalogue_find expects;
+ * DEPFILE lists everything that was looked at, for ninja.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -15,15 +16,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ENTRY_MAX = 4096, NAME_SIZE = 128, PATH_SIZE = 4096 };
+
+typedef struct entry {
+    char kind[NAME_SIZE], name[NAME_SIZE];
+    size_t text; /* number of its array of bytes */
+} entry;
+
 typedef struct output {
-    FILE *code, *table, *deps; /* table: the entries, appended to the code at the end */
+    FILE *code, *deps;
     size_t count;
+    entry entries[ENTRY_MAX]; /* appended to the code at the end */
 } output;
 
 static void die(const char *what, const char *path)
 {
     fprintf(stderr, "embed: %s %s: %s\n", what, path, strerror(errno));
     exit(1);
+}
+
+/* Opens an array of bytes for an entry; the caller writes them, and end_bytes() ends it. */
+static void begin_entry(output *out, const char *kind, int kind_length, const char *name,
+                        int name_length)
+{
+    if (out->count == ENTRY_MAX || kind_length >= NAME_SIZE || name_length >= NAME_SIZE) {
+        errno = EOVERFLOW;
+        die("too many entries, or too long a name:", name);
+    }
+    entry *e = &out->entries[out->count];
+    snprintf(e->kind, NAME_SIZE, "%.*s", kind_length, kind);
+    snprintf(e->name, NAME_SIZE, "%.*s", name_length, name);
+    e->text = out->count++;
 }
 
 static FILE *open_or_die(const char *path, const char *mode)
@@ -48,19 +71,18 @@ static void write_dependency(FILE *deps, const char *path)
 }
 
 /* An array of numbers: ISO C bounds the length of a string literal, not of an array. */
-static void embed_bytes(FILE *code, size_t index, const char *path)
+static void embed_bytes(output *out, FILE *in, const char *path)
 {
-    FILE *in = open_or_die(path, "rb");
-    fprintf(code, "static const unsigned char text_%zu[] = {", index);
+    fprintf(out->code, "static const unsigned char text_%zu[] = {", out->count - 1);
     size_t size = 0;
     for (int c; (c = getc(in)) != EOF; size++) {
-        fprintf(code, "%s%d,", size % 24 ? "" : "\n    ", c);
+        fprintf(out->code, "%s%d,", size % 24 ? "" : "\n    ", c);
     }
     if (ferror(in) || size == 0) {
         die("cannot read", path);
     }
     fclose(in);
-    fputs("\n};\n", code);
+    fputs("\n};\n", out->code);
 }
 
 /* Length of a file name without an ending; 0 for other names. */
@@ -85,32 +107,157 @@ static int is_page(const struct dirent *entry)
     return stem_length(entry->d_name, ".html") > 0;
 }
 
-/* Names may end in any character, so the ending is left out of the comparison. */
-static int compare_entries(const struct dirent **a, const struct dirent **b)
+/* ---- rows that are documents --------------------------------------------------------------- */
+
+/*
+ * Columns of a table of instances; no cell has a comma or a quote.  count: accelerators; inside:
+ * tiers of the accelerator, "NAME[:SIZE]" or "SYSTEM/NAME", apart by ";"; fabric: one more such
+ * tier, under the name `network` if that is given, at Gbps a node; host_GiB and disk_GB: a node.
+ */
+static const char header[] = "name,provider,accelerator,count,unit,inside,fabric,network,Gbps,"
+                             "host_GiB,disk_GB,state,source\n";
+enum {
+    NAME,
+    PROVIDER,
+    ACCELERATOR,
+    ACCELERATORS,
+    UNIT,
+    INSIDE,
+    FABRIC,
+    NETWORK,
+    GBPS,
+    HOST,
+    DISK,
+    STATE,
+    SOURCE,
+    COLUMNS
+};
+
+/* Writes the tiers of an instance as those of the documents of data/systems. */
+static void write_tiers(FILE *to, char **cell)
 {
-    const char *x = (*a)->d_name, *y = (*b)->d_name;
-    const size_t n = (size_t)(strrchr(x, '.') - x), m = (size_t)(strrchr(y, '.') - y);
-    const int order = strncmp(x, y, n < m ? n : m);
-    return order ? order : (n > m) - (n < m);
+    char *inside = cell[INSIDE];
+    int written = 0;
+    for (char *next; inside && *inside; inside = next) {
+        next = strchr(inside, ';');
+        if (next) {
+            *next++ = '\0';
+        }
+        char *size = strchr(inside, ':');
+        if (size) {
+            *size++ = '\0';
+        }
+        fprintf(to, "%s{\"as\": \"%s\"", written++ ? ", " : "", inside);
+        if (size) {
+            fprintf(to, ", \"size\": %s, \"source\": \"as %s\"", size, cell[NAME]);
+        }
+        fputc('}', to);
+    }
+    if (*cell[FABRIC]) {
+        fprintf(to, "%s{\"as\": \"%s\"", written ? ", " : "", cell[FABRIC]);
+        if (*cell[NETWORK]) {
+            fprintf(to, ", \"name\": \"%s\"", cell[NETWORK]);
+        }
+        if (*cell[GBPS]) {
+            fprintf(to, ", \"bandwidth_GBps\": %.9g, \"source\": \"%s Gb/s a %s\"",
+                    atof(cell[GBPS]) / 8 / atof(cell[ACCELERATORS]), cell[GBPS], cell[UNIT]);
+        }
+        fputc('}', to);
+    }
 }
 
-/* One argument, "KIND[=FOLDER][:csv|:html]". */
+static void write_instance(FILE *to, char **cell)
+{
+    fprintf(to, "{\n  \"name\": \"%s\",\n  \"description\": \"%s %s: %s x %s", cell[NAME],
+            cell[PROVIDER], cell[NAME], cell[ACCELERATORS], cell[ACCELERATOR]);
+    if (*cell[GBPS]) {
+        fprintf(to, ", %s Gb/s", cell[GBPS]);
+    }
+    if (*cell[NETWORK]) {
+        fprintf(to, " %s", cell[NETWORK]);
+    }
+    if (*cell[DISK]) {
+        fprintf(to, ", %s GB of local disks", cell[DISK]);
+    }
+    fprintf(to,
+            "\",\n  \"accelerator\": \"%s\",\n  \"unit\": \"%s\",\n  \"accelerators\": %s,\n"
+            "  \"tiers\": [",
+            cell[ACCELERATOR], cell[UNIT], cell[ACCELERATORS]);
+    write_tiers(to, cell);
+    fputs("],\n", to);
+    if (*cell[HOST]) {
+        fprintf(to, "  \"host_capacity_GiB\": %.9g,\n",
+                atof(cell[HOST]) / atof(cell[ACCELERATORS]));
+    }
+    fprintf(to, "  \"source\": \"%s (%s)\"\n}\n", cell[SOURCE], cell[STATE]);
+}
+
+/* Cuts a line at its commas; false: it has not as many cells as the header. */
+static int cut_row(char *line, char **cell)
+{
+    int count = 0;
+    line[strcspn(line, "\n")] = '\0';
+    for (char *at = line; at && count < COLUMNS; count++) {
+        cell[count] = at;
+        at = strchr(at, ',');
+        if (at) {
+            *at++ = '\0';
+        }
+        if (!at) {
+            return count + 1 == COLUMNS;
+        }
+    }
+    return 0;
+}
+
+static void embed_rows(output *out, const char *path, const char *kind, int kind_length)
+{
+    char line[4096], text[8192], *cell[COLUMNS];
+    FILE *in = open_or_die(path, "r");
+    if (!fgets(line, sizeof(line), in) || strcmp(line, header)) {
+        errno = EINVAL;
+        die("another header in", path);
+    }
+    while (fgets(line, sizeof(line), in)) {
+        if (!cut_row(line, cell)) {
+            errno = EINVAL;
+            die(line, path);
+        }
+        begin_entry(out, kind, kind_length, cell[NAME], (int)strlen(cell[NAME]));
+        FILE *to = fmemopen(text, sizeof(text), "w");
+        if (!to) {
+            die("cannot hold a row of", path);
+        }
+        write_instance(to, cell);
+        const long size = ftell(to);
+        if (fclose(to) || size < 0 || (size_t)size >= sizeof(text)) {
+            die("cannot hold a row of", path);
+        }
+        embed_bytes(out, fmemopen(text, (size_t)size, "r"), path);
+    }
+    fclose(in);
+}
+
+/* ---- folders ------------------------------------------------------------------------------- */
+
+/* One argument, "KIND[=FOLDER][:csv|:html|:rows]". */
 static void embed_kind(output *out, const char *data, const char *argument)
 {
-    char path[4096];
+    char path[PATH_SIZE];
     struct dirent **entries;
     const size_t named = strcspn(argument, ":");
-    const size_t kind = strcspn(argument, "=:");
+    const int kind = (int)strcspn(argument, "=:");
     const char *folder = argument[kind] == '=' ? argument + kind + 1 : argument;
     const int folder_length = (int)(argument + named - folder);
     snprintf(path, sizeof(path), "%s/%.*s", data, folder_length, folder);
     write_dependency(out->deps, path);
     const char *ending = argument + named;
+    const int rows = strcmp(ending, ":rows") == 0;
     const int count = scandir(path, &entries,
-                              strcmp(ending, ":csv") == 0    ? is_table
-                              : strcmp(ending, ":html") == 0 ? is_page
-                                                             : is_document,
-                              compare_entries);
+                              rows || strcmp(ending, ":csv") == 0 ? is_table
+                              : strcmp(ending, ":html") == 0      ? is_page
+                                                                  : is_document,
+                              alphasort);
     if (count < 0) {
         die("cannot list", path);
     }
@@ -118,55 +265,66 @@ static void embed_kind(output *out, const char *data, const char *argument)
         const char *name = entries[i]->d_name;
         snprintf(path, sizeof(path), "%s/%.*s/%s", data, folder_length, folder, name);
         write_dependency(out->deps, path);
-        embed_bytes(out->code, out->count, path);
-        fprintf(out->table, "    {\"%.*s\", \"%.*s\", (const char *)text_%zu, sizeof(text_%zu)},\n",
-                (int)kind, argument, (int)(strrchr(name, '.') - name), name, out->count,
-                out->count);
-        out->count++;
+        if (rows) {
+            embed_rows(out, path, argument, kind);
+        } else {
+            begin_entry(out, argument, kind, name, (int)(strrchr(name, '.') - name));
+            embed_bytes(out, open_or_die(path, "rb"), path);
+        }
         free(entries[i]);
     }
     free(entries);
 }
 
-static int compare_kinds(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    const entry *x = a, *y = b;
+    const int order = strcmp(x->kind, y->kind);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+/* The entries in order, as the last part of the code. */
+static void write_table(output *out)
+{
+    qsort(out->entries, out->count, sizeof(out->entries[0]), compare_entries);
+    fputs("\nconst rk_catalogue_entry rk_catalogue[] = {\n", out->code);
+    for (size_t i = 0; i < out->count; i++) {
+        const entry *e = &out->entries[i];
+        if (i > 0 && compare_entries(e - 1, e) == 0) {
+            errno = EEXIST;
+            die("two documents of", e->name);
+        }
+        fprintf(out->code, "    {\"%s\", \"%s\", (const char *)text_%zu, sizeof(text_%zu)},\n",
+                e->kind, e->name, e->text, e->text);
+    }
+    fprintf(out->code, "};\nconst size_t rk_catalogue_count = %zu;\n", out->count);
 }
 
 int main(int argc, char **argv)
 {
     if (argc < 5) {
-        fputs("usage: embed DATA OUTPUT DEPFILE KIND[=FOLDER][:csv|:html]...\n", stderr);
+        fputs("usage: embed DATA OUTPUT DEPFILE KIND[=FOLDER][:csv|:html|:rows]...\n", stderr);
         return 2;
     }
-    char *table = NULL;
-    size_t table_size = 0;
-    output out = {.code = open_or_die(argv[2], "w"), .deps = open_or_die(argv[3], "w")};
-    out.table = open_memstream(&table, &table_size);
-    if (!out.table) {
-        die("cannot hold the table of", argv[2]);
+    output *out = calloc(1, sizeof(*out));
+    if (!out) {
+        die("cannot hold the entries of", argv[2]);
     }
-
-    fputs("/* Made by tools/embed.c from data/. */\n#include \"io/catalogue.h\"\n\n", out.code);
-    fprintf(out.deps, "%s:", argv[2]);
-    qsort(argv + 4, (size_t)argc - 4, sizeof(argv[0]), compare_kinds);
+    out->code = open_or_die(argv[2], "w");
+    out->deps = open_or_die(argv[3], "w");
+    fputs("/* Made by tools/embed.c from data/. */\n#include \"io/catalogue.h\"\n\n", out->code);
+    fprintf(out->deps, "%s:", argv[2]);
     for (int i = 4; i < argc; i++) {
-        embed_kind(&out, argv[1], argv[i]);
+        embed_kind(out, argv[1], argv[i]);
     }
-    fputc('\n', out.deps);
-    if (fclose(out.table)) {
-        die("cannot hold the table of", argv[2]);
-    }
-    fprintf(out.code,
-            "\nconst rk_catalogue_entry rk_catalogue[] = {\n%s};\n"
-            "const size_t rk_catalogue_count = %zu;\n",
-            table, out.count);
-    free(table);
-    if (fclose(out.code)) {
+    fputc('\n', out->deps);
+    write_table(out);
+    if (fclose(out->code)) {
         die("cannot write", argv[2]);
     }
-    if (fclose(out.deps)) {
+    if (fclose(out->deps)) {
         die("cannot write", argv[3]);
     }
+    free(out);
     return 0;
 }

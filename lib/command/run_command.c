@@ -153,7 +153,7 @@ static const rk_option run_options[] = {
     ABOVE("life", life, "YEARS", "depreciation period of a purchase; default: 4"),
     ABOVE("power", power, "W",
           "power per accelerator in training, including its share of the node; default: by its "
-          "utilization, at most 1.5 x board power"),
+          "utilization, at most 1.25 x board power"),
     REAL("idle-power", idle_power, "W",
          "the same while it waits for a restart, or stands by; default: 0.59 x board power"),
     NUMBER(1, false, "pue", pue, "X", "power usage effectiveness of the building; default: 1.1"),

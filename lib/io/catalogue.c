@@ -128,7 +128,7 @@ typedef struct alias_line {
     const char *rest, *end;
     const char *alias;
     size_t length; /* of the alias, which no '\0' ends */
-    char name[KEY_SIZE];
+    char name[RK_CATALOGUE_REASON_SIZE];
 } alias_line;
 
 static alias_line first_alias(const char *kind)
@@ -167,6 +167,20 @@ static const rk_catalogue_entry *find_alias(const char *kind, const char *key)
         }
     }
     return NULL;
+}
+
+bool rk_catalogue_missing(const char *name, char reason[RK_CATALOGUE_REASON_SIZE])
+{
+    char key[KEY_SIZE];
+    alias_line line = first_alias("missing");
+    make_key(name, key);
+    while (next_alias(&line)) {
+        if (has_key(line.alias, line.length, key)) {
+            memcpy(reason, line.name, sizeof(line.name));
+            return true;
+        }
+    }
+    return false;
 }
 
 static const rk_catalogue_entry *find_alike(const char *kind, const char *key)

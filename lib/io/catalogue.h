@@ -3,6 +3,7 @@
 #ifndef RK_IO_CATALOGUE_H
 #define RK_IO_CATALOGUE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct rk_catalogue_entry {
@@ -41,6 +42,13 @@ size_t rk_catalogue_list_ending(const char *kind, const char *end, char *list, s
 /* The same for the names of the family of `name`, its letters up to the first digit: "gpt" of gpt4.
  * Returns 0 where there is no digit, or not three letters before it. */
 size_t rk_catalogue_list_family(const char *kind, const char *name, char *list, size_t size);
+
+/*
+ * Writes why the catalogue has no accelerator or instance of that name although it is known: the
+ * fact that no source states.  False: it is not known.
+ */
+#define RK_CATALOGUE_REASON_SIZE 160
+bool rk_catalogue_missing(const char *name, char reason[RK_CATALOGUE_REASON_SIZE]);
 
 /* Returns the name nearest to `name` among the entries of `kind`, or NULL. */
 const char *rk_catalogue_nearest(const char *kind, const char *name);

@@ -62,6 +62,88 @@ static rk_status fail_two_numbers(const char *word, int64_t first, const char *r
                    word, first * second, name, first, second, name);
 }
 
+static bool is_system(const char *name)
+{
+    return rk_catalogue_find("accelerators", name) || rk_catalogue_find("systems", name);
+}
+
+/* "v5p-128": the number is that of TensorCores, of which a chip has several. */
+static rk_status read_slice(const char *word, rk_machine *machine, bool *found, rk_error *err)
+{
+    const char *dash = strrchr(word, '-');
+    rk_system system;
+    int64_t cores = 0;
+    *found = false;
+    if (!dash || !read_number(dash + 1, strlen(dash + 1), &cores) || cores < 1 ||
+        rk_catalogue_find("models", word) || !set_name(machine, word, (size_t)(dash - word)) ||
+        !rk_catalogue_find("accelerators", machine->system)) {
+        return RK_OK;
+    }
+    rk_status status = rk_system_load(machine->system, &system, err);
+    if (status) {
+        return status;
+    }
+    const int64_t each = system.accelerator.tensor_cores;
+    if (each == 0 && is_system(word)) { /* "a100-80"; "v5p-1024" may end in a date, too */
+        status = RK_OK;
+    } else if (each == 0) {
+        status =
+            rk_fail(err, RK_ERR_INVALID,
+                    "%.200s is no system; write the accelerators first, as in %" PRId64 "x%.200s",
+                    word, cores, machine->system);
+    } else {
+        *found = cores >= each && cores % each == 0;
+        machine->count = cores / each;
+        status = *found ? RK_OK
+                        : rk_fail(err, RK_ERR_INVALID,
+                                  "%.200s is no slice: its number counts TensorCores, of which a "
+                                  "chip has %" PRId64 "; write the chips, as in 64x%.200s",
+                                  word, each, machine->system);
+    }
+    rk_system_clear(&system);
+    return status;
+}
+
+/*
+ * "2xv5e-256": slices joined by the data-centre network alone.  Slices that are no whole pods
+ * become a document of their own, whose torus ends with the slice.
+ */
+static rk_status join_slices(const char *word, rk_machine *machine, rk_error *err)
+{
+    char name[64];
+    rk_machine slice;
+    rk_system system;
+    bool found = false;
+    if (strlen(machine->system) >= sizeof(name)) {
+        return RK_OK;
+    }
+    memcpy(name, machine->system, strlen(machine->system) + 1);
+    rk_status status = read_slice(name, &slice, &found, err);
+    if (status || !found) {
+        return status;
+    }
+    if (machine->count > INT64_MAX / slice.count) {
+        return rk_fail(err, RK_ERR_INVALID, "%.200s is more than can be counted", word);
+    }
+    status = rk_system_load(slice.system, &system, err);
+    if (status) {
+        return status;
+    }
+    const int64_t slices = machine->count;
+    machine->count = slices * slice.count;
+    if (slices == 1 || system.tier_count < 2 || slice.count == system.tiers[0].size) {
+        *machine = (rk_machine){.count = machine->count};
+        (void)set_name(machine, slice.system, strlen(slice.system));
+    } else {
+        (void)snprintf(machine->system, sizeof(machine->system),
+                       "{\"name\": \"%.60s\", \"accelerator\": \"%.60s\", \"tiers\": "
+                       "[{\"as\": \"%s\", \"size\": %" PRId64 "}, {\"as\": \"%s\"}]}",
+                       word, slice.system, system.tiers[0].name, slice.count, system.tiers[1].name);
+    }
+    rk_system_clear(&system);
+    return RK_OK;
+}
+
 rk_status rk_machine_read_number_first(const char *word, rk_machine *machine, rk_error *err)
 {
     const size_t sign = *word == '-' || *word == '+';
@@ -84,13 +166,7 @@ rk_status rk_machine_read_number_first(const char *word, rk_machine *machine, rk
         name[second + joint_length(name + second)]) {
         return fail_two_numbers(word, machine->count, name, err);
     }
-    (void)set_name(machine, name, strlen(name));
-    return RK_OK;
-}
-
-static bool is_system(const char *name)
-{
-    return rk_catalogue_find("accelerators", name) || rk_catalogue_find("systems", name);
+    return set_name(machine, name, strlen(name)) ? join_slices(word, machine, err) : RK_OK;
 }
 
 /* "h100:64", "h100x64". */
@@ -104,41 +180,6 @@ static bool read_number_last(const char *word, rk_machine *machine)
     return start > 1 && start < length && strchr(":xX*", word[start - 1]) && !is_system(word) &&
            read_number(word + start, length - start, &machine->count) && machine->count > 0 &&
            set_name(machine, word, start - 1) && is_system(machine->system);
-}
-
-/* "v5p-128": the number is that of TensorCores, of which a chip has several. */
-static rk_status read_slice(const char *word, rk_machine *machine, bool *found, rk_error *err)
-{
-    const char *dash = strrchr(word, '-');
-    rk_system system;
-    int64_t cores = 0;
-    *found = false;
-    if (!dash || !read_number(dash + 1, strlen(dash + 1), &cores) || cores < 1 || is_system(word) ||
-        rk_catalogue_find("models", word) || !set_name(machine, word, (size_t)(dash - word)) ||
-        !rk_catalogue_find("accelerators", machine->system)) {
-        return RK_OK;
-    }
-    rk_status status = rk_system_load(machine->system, &system, err);
-    if (status) {
-        return status;
-    }
-    const int64_t each = system.accelerator.tensor_cores;
-    if (each == 0) {
-        status =
-            rk_fail(err, RK_ERR_INVALID,
-                    "%.200s is no system; write the accelerators first, as in %" PRId64 "x%.200s",
-                    word, cores, machine->system);
-    } else {
-        *found = cores >= each && cores % each == 0;
-        machine->count = cores / each;
-        status = *found ? RK_OK
-                        : rk_fail(err, RK_ERR_INVALID,
-                                  "%.200s is no slice: its number counts TensorCores, of which a "
-                                  "chip has %" PRId64 "; write the chips, as in 64x%.200s",
-                                  word, each, machine->system);
-    }
-    rk_system_clear(&system);
-    return status;
 }
 
 rk_status rk_machine_read(const char *word, rk_machine *machine, rk_error *err)
@@ -177,7 +218,7 @@ int64_t rk_machine_unit(const char *name)
     rk_error ignored;
     int64_t each = 1;
     if (has_unit(name) && rk_system_load(name, &system, &ignored) == RK_OK) {
-        each = system.unit == RK_UNIT_ACCELERATOR ? 1 : rk_system_node(&system);
+        each = system.unit == RK_UNIT_ACCELERATOR ? 1 : rk_system_unit_size(&system);
         rk_system_clear(&system);
     }
     return each;

@@ -16,9 +16,9 @@ typedef struct rk_machine {
 } rk_machine;
 
 /*
- * Reads "64xh100", "64*h100", "h100:64", "h100x64" or a slice of a TPU, "v5p-128".  Errors:
- * RK_ERR_INVALID for numbers that count nothing ("-5xh100", "1e9xh100", "8x8xh100"), with what to
- * type.
+ * Reads "64xh100", "64*h100", "h100:64", "h100x64", and slices of TPUs, "v5p-128" or "2xv5e-256".
+ * Errors: RK_ERR_INVALID for numbers that count nothing ("-5xh100", "1e9xh100", "8x8xh100"), with
+ * what to type.
  */
 rk_status rk_machine_read(const char *word, rk_machine *machine, rk_error *err);
 

@@ -369,7 +369,10 @@ static void state_gradients(rk_launch *launch, bool aware)
     const rk_launch_key *high = rk_megatron_find(launch, "accumulate-allreduce-grads-in-fp32");
     const char *precision = rk_launch_fact_of(launch, "precision");
     const char *main_type = rk_megatron_value(launch, "main-grads-dtype");
-    if (low && rk_launch_is_on(launch, low->name, true)) {
+    const rk_launch_key *torch = rk_megatron_find(launch, "use-torch-fsdp2");
+    if (torch && rk_launch_is_on(launch, torch->name, true)) { /* they have the type of weights */
+        rk_launch_state(launch, "gradients", or_usual(precision, "bf16"), RK_FACT_STATED, torch);
+    } else if (low && rk_launch_is_on(launch, low->name, true)) {
         rk_launch_state(launch, "gradients", "bf16", RK_FACT_STATED, low);
     } else if (aware && main_type && strcmp(main_type, "fp32") != 0) {
         rk_launch_state(launch, "gradients", plain_type(main_type), RK_FACT_STATED,

@@ -43,7 +43,7 @@ static void write_system(FILE *to, const rk_request *request, const rk_system *s
         rk_write_label(to, "");
         (void)fprintf(to, "%s of %" PRId64 " = %s\n",
                       rk_counted((uint64_t)request->nodes, rk_request_unit(system), nodes),
-                      rk_system_node(system),
+                      rk_system_unit_size(system),
                       rk_counted((uint64_t)request->accelerators, "accelerator", all));
     }
     rk_write_label(to, "");

@@ -314,6 +314,9 @@ static void settle_sharding(rk_request *r)
     if (fsdp >= 0) { /* many lines also have the distributed optimizer */
         r->distributed_optimizer = false;
         r->zero = (rk_option_counts){.values = {fsdp}, .count = 1};
+        if (line->torch_fsdp && r->gradients == RK_NOT_GIVEN) {
+            r->gradients = RK_GRADIENTS_16; /* FSDP2 keeps them in the type of the weights */
+        }
     } else if (line->complete && !r->distributed_optimizer) {
         line->plain_states = true;
         rk_request_note_filled(r, "zero");

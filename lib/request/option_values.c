@@ -25,7 +25,7 @@ const char *const rk_update_choices[] = {"foreach", "fused", NULL};
 enum { UPDATE_FOREACH };
 
 const char *const rk_gradient_choices[] = {"fp32", "bf16", NULL};
-static const double gradient_bytes[] = {4, 2};
+static const double gradient_bytes[] = {[RK_GRADIENTS_32] = 4, [RK_GRADIENTS_16] = 2};
 
 const char *const rk_moment_choices[] = {"fp32", "bf16", "fp8", NULL};
 static const double moment_bytes[] = {8, 4, 2}; /* of both moments */

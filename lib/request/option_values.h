@@ -7,6 +7,9 @@
 
 #define RK_NOT_GIVEN (-1) /* the index of a choice */
 
+/* What --gradients can be, in the order of rk_gradient_choices. */
+enum { RK_GRADIENTS_32, RK_GRADIENTS_16 };
+
 extern const char *const rk_weight_choices[], *const rk_frozen_choices[];
 extern const char *const rk_cross_entropy_choices[], *const rk_update_choices[];
 extern const char *const rk_precision_choices[],

@@ -137,7 +137,7 @@ static rk_status check_accelerators(const rk_request *request, const rk_system *
     char nodes[80] = "";
     if (request->nodes) {
         (void)snprintf(nodes, sizeof(nodes), " = %" PRId64 " %ss of %" PRId64, request->nodes,
-                       rk_request_unit(system), rk_system_node(system));
+                       rk_request_unit(system), rk_system_unit_size(system));
     }
     return rk_fail(err, RK_ERR_INVALID,
                    "the rule accelerators of the system: %s has %" PRId64 ", not %" PRId64

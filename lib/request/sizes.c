@@ -68,7 +68,7 @@ static rk_status find_node(const rk_request *r, int64_t *node, rk_error *err)
     rk_status status = rk_system_load(r->system, &system, err);
     if (!status) {
         status = rk_request_set_node(r, &system, err);
-        *node = r->gpus_per_node ? r->gpus_per_node : rk_system_node(&system);
+        *node = r->gpus_per_node ? r->gpus_per_node : rk_system_unit_size(&system);
     }
     rk_system_clear(&system);
     return status;

@@ -53,6 +53,9 @@ rk_status rk_system_read_uncertain(const json_t *value, const char *path, void *
         .read = rk_system_read_uncertain, .help = "a list of keys"                                 \
     }
 
+/* Reads a list of tiers; `out` is an rk_system, which has the tiers of its accelerator. */
+rk_status rk_system_read_tiers(const json_t *value, const char *path, void *out, rk_error *err);
+
 /* Readers of what an accelerator says of kernels; `out` is an rk_accelerator. */
 rk_status rk_system_read_flash(const json_t *value, const char *path, void *out, rk_error *err);
 rk_status rk_system_read_sparse(const json_t *value, const char *path, void *out, rk_error *err);

@@ -30,6 +30,11 @@ int64_t rk_system_node(const rk_system *system)
     return tier < 0 ? 1 : system->tiers[tier].size;
 }
 
+int64_t rk_system_unit_size(const rk_system *system)
+{
+    return system->unit_size > 0 ? system->unit_size : rk_system_node(system);
+}
+
 int64_t rk_system_node_most(const rk_system *system)
 {
     const int64_t node = rk_system_node(system);
@@ -63,7 +68,7 @@ static bool resize(rk_tier *tier, int64_t size)
     return true;
 }
 
-bool rk_system_set_node(rk_system *system, int64_t size)
+static bool set_node(rk_system *system, int64_t size)
 {
     const int tier = node_tier(system);
     const int64_t node = rk_system_node(system);
@@ -86,4 +91,11 @@ bool rk_system_set_node(rk_system *system, int64_t size)
         system->tiers[i].size -= system->tiers[i].size % system->tiers[i - 1].size;
     }
     return true;
+}
+
+bool rk_system_set_node(rk_system *system, int64_t size)
+{
+    const bool done = set_node(system, size);
+    system->unit_size = done && system->unit_size ? size : system->unit_size;
+    return done;
 }

@@ -210,10 +210,14 @@ typedef struct rk_system {
     rk_tier tiers[RK_TIER_MAX]; /* innermost first */
     double price;               /* $ per accelerator hour; 0: unknown */
     rk_system_unit unit;
+    int64_t unit_size; /* accelerators of one of these; 0: those of a node */
 } rk_system;
 
 /* Accelerators of a node: what is joined by other links than those of a network. */
 int64_t rk_system_node(const rk_system *system);
+
+/* Accelerators of what the name of the system stands for: a node, a tray of a rack, a host. */
+int64_t rk_system_unit_size(const rk_system *system);
 
 /*
  * Makes nodes of `size` accelerators; false, and nothing changes, where the machine cannot have

@@ -78,6 +78,8 @@ static void test_layout(void **state)
         {PRETRAIN "--use-megatron-fsdp", "zero", "3"},
         {PRETRAIN "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads", "zero", "2"},
         {PRETRAIN "--use-torch-fsdp2 --torch-fsdp2-no-reshard-after-forward", "zero", "2"},
+        {PRETRAIN "--bf16 --use-torch-fsdp2", "gradients", "bf16"},
+        {PRETRAIN "--bf16 --use-distributed-optimizer", "gradients", "fp32"},
         {PRETRAIN "--use-distributed-optimizer --num-distributed-optimizer-instances 2", "hsdp",
          "2"},
         {PRETRAIN "--context-parallel-size 2", "cp_kind", "p2p"},

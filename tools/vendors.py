@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the catalogue has of a vendor, what of it is assumed, and how far off measured rows are.
+
+    tools/vendors.py RECKON [PAGE...]     default: all pages of docs/vendors
+
+A page is named by its vendor, as in docs/vendors/amd.md.
+"""
+import csv
+import io
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RUNS = ",".join(f"data/runs/{name}.csv" for name in ("fit", "fit_2", "check", "check_2"))
+
+# What each page says beside its tables: facts of the method, without figures.
+PAGES = {
+    "amd": ("AMD", """\
+Measured: GEMMs of MI300X, MI355X and their 8-bit and 4-bit formats (tables of aiter and Primus), all-reduces inside a
+node of MI300X. Assumed: attention, a share of the peak; MI350X and MI300A, as the part of the same die by clock and
+units; MI455X, as announced.
+
+Two levels of tuning exist and are not told apart. Tuned runs (fused loss, DeepEP, no synchronisation with the host) are
+what is priced; plain runs of small mixtures of experts on MI355X are slower, with a micro-batch of one by far: the host
+then waits for the router of every layer, which no option states."""),
+    "ascend": ("Huawei Ascend", """\
+A rank is a die: `ascend-910c` is one of the two in a package (`ascend-910c-package`), and a node of Atlas A3 has 16.
+`a3` is that die, `atlas-800t-a3` a node, `atlas-900-a3` (CloudMatrix 384) a supernode of them.
+
+Measured: GEMMs in 16 bits and in fp32 of a 910B whose edition is not printed (FlagPerf). Assumed: attention, links beyond
+their nominal rates, and the peaks of the editions, which are recalled. 950DT is announced. What techniques are worth on
+these machines is in [ascend.md](../ascend.md)."""),
+    "tpu": ("Google TPU", """\
+Numbers in names of slices count TensorCores: `v5p-128` and `tpu7x-128` are 64 chips, `v5e-128` and `v6e-128` are 128.
+`2xv5e-256` are two slices, and `2xtpu-v4-pod` two pods, joined by the data-centre network alone.
+
+v5e and v5p have no fp8 engine: 8 bits are int8 there, and fp8 is refused. Measured: attention of v5p, memory of v7.
+Assumed: GEMM efficiency, from large matmuls of v6e and v7; the data-centre network."""),
+    "trainium": ("AWS Trainium", """\
+`trainium1-core` is a NeuronCore, which logs of Neuron count; the other documents are chips. Nodes are tori of 16 chips;
+UltraServers join four of them by rings (Trainium 2) or have three levels of switches (Trainium 3).
+
+No kernel was timed: peaks, memory, links and hosts are AWS's, every efficiency is a generic default. With the bandwidth
+that AWS states predictions of Trainium 1 are too fast; a lower figure in its place hid part of that."""),
+    "gaudi": ("Intel Gaudi", """\
+Measured: the best matmul of Gaudi 2 and 3. Assumed: attention, a third of the matrix rate; the vector engines that
+work beside the matrix engines are not modelled, so that predictions of fine-tuning in eager mode are too fast. Gaudi 3
+has fp16, tf32 and fp32 at a fraction of its bf16."""),
+    "cards": ("Consumer and workstation cards", """\
+Measured: GEMMs and attention of L40S and RTX PRO 6000 (tables of aiconfigurator). GeForce cards and L40
+sum in fp32 at half the rate of their workstation siblings; the shape constants are those of the sibling at that rate.
+Boards joined by PCIe share the switches of the host; bridges between two are not counted. Assumed: what a driver leaves of
+the memory, and the host.
+
+Small models are bound by the host, which launches kernels one by one: there, predictions are too fast."""),
+    "others": ("Other vendors", """\
+Documents from published or recalled figures; every efficiency is assumed, save the GEMMs, memory and links of BI-V150,
+which are measured (FlagPerf) while its peaks are not printed. What is known but has no document, because a fact is
+missing, is in `data/aliases/missing.csv`; asking for it names the fact."""),
+}
+
+
+def ask(reckon, *words):
+    done = subprocess.run([reckon, *words], text=True, encoding="utf-8", stdin=subprocess.DEVNULL,
+                          capture_output=True, cwd=ROOT, check=False)
+    if done.returncode not in (0, 1):
+        sys.exit(done.stderr)
+    return done.stdout
+
+
+def page_of(document):
+    generation = document["generation"]
+    if document["line"] in ("b60", "iluvatar", "mtt"):
+        return "others"
+    if generation.startswith("cdna"):
+        return "amd"
+    if generation in PAGES:
+        return generation
+    inside = document["tiers"][0]
+    return "cards" if inside["name"] in ("PCIe", "ConnectX-7") else None  # servers of NVIDIA: accuracy.md
+
+
+def value(group, key, digits=4):
+    doubtful = key in group.get("uncertain", ())
+    return f"{'~' if doubtful else ''}{group[key]:.{digits}g}"
+
+
+def tiers(document):
+    parts = []
+    for tier in document["tiers"]:
+        size = f" {tier['size']} x" if "size" in tier else ""
+        parts.append(f"{tier['name']}{size} {value(tier, 'bandwidth_GBps')}")
+    return "; ".join(parts)
+
+
+def facts(documents):
+    yield "| accelerator | 16 bits, TFLOP/s | GEMMs reach | attention, TFLOP/s | memory, GB/s | links, GB/s one way |"
+    yield "|---|--:|--:|--:|--:|---|"
+    for document in documents:
+        engine = document["gemm"].get("bf16") or document["gemm"]["fp16"]
+        yield (f"| {document['name']} | {value(engine, 'tflops')} | {value(engine, 'efficiency')} | "
+               f"{value(document['attention'], 'forward_tflops')} | "
+               f"{value(document['memory'], 'bandwidth_GBps')} | {tiers(document)} |")
+
+
+def summary(rows):
+    errors = [float(row["step_error"]) for row in rows]
+    inside = [float(row["step_low_s"]) <= float(row["step_measured_s"]) <= float(row["step_high_s"])
+              for row in rows if row["step_low_s"]]
+    null = [abs(float(row["null_step_s"]) / float(row["step_measured_s"]) - 1)
+            for row in rows if row["null_step_s"]]
+    part = [f"{len(rows)}", f"{100 * statistics.median(map(abs, errors)):.1f}",
+            f"{100 * statistics.mean(errors):+.1f}",
+            f"{100 * statistics.mean(inside):.0f}" if inside else "",
+            f"{100 * statistics.median(null):.1f}" if null else ""]
+    return " | ".join(part)
+
+
+def errors(documents, runs):
+    names = {document["name"] for document in documents}
+    groups = {}
+    for row in runs:
+        if row["accelerator"] in names and row["step_error"]:
+            split = "fit" if "/fit" in row["file"] else "check"
+            groups.setdefault((row["accelerator"], split), []).append(row)
+    if not groups:
+        yield "No row of the tables of measured runs has a step time on one of them."
+        return
+    yield "| accelerator | split | rows | median error, % | bias, % | within the interval, % | null model, % |"
+    yield "|---|---|--:|--:|--:|--:|--:|"
+    for (name, split), rows in sorted(groups.items()):
+        yield f"| {name} | {split} | {summary(rows)} |"
+
+
+def write(page, name, documents, runs):
+    title, text = PAGES[name]
+    lines = [f"# {title}", "",
+             "Written by `tools/vendors.py` from what `reckon show` and `reckon validate` print.", "", text, "",
+             "## Figures and their state", "",
+             "`~`: assumed, derived or recalled; no source that was read states or measures it for this accelerator. Such an",
+             "efficiency widens the interval of estimates. Each document names the source of each figure: `reckon show NAME`.",
+             "", *facts(documents), "",
+             "## Measured rows", "",
+             "Step times of the tables in `data/runs`, and the error of the null model, one utilisation for each accelerator",
+             "by the rows of split `fit`. Nothing is fitted to `check`.", "",
+             *errors(documents, runs), ""]
+    pathlib.Path(page).write_text("\n".join(lines), encoding="utf-8")
+
+
+def main():
+    reckon = str(pathlib.Path(sys.argv[1]).resolve())
+    pages = sys.argv[2:] or [str(ROOT / "docs" / "vendors" / f"{name}.md") for name in PAGES]
+    names = json.loads(ask(reckon, "list", "accelerators", "--json"))
+    documents = [json.loads(ask(reckon, "show", "--json", name)) for name in accelerator_names(names)]
+    runs = list(csv.DictReader(io.StringIO(ask(reckon, "validate", "--runs", RUNS, "--csv"))))
+    for page in pages:
+        name = pathlib.Path(page).stem
+        write(page, name, [d for d in documents if page_of(d) == name], runs)
+
+
+def accelerator_names(listed):
+    return [entry["name"] for entry in listed["accelerators"]]
+
+
+main()
