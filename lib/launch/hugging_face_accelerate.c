@@ -137,7 +137,7 @@ rk_status rk_hf_take_fsdp(rk_launch *launch, const char *words, const char *conf
     if (status || (off && !has_group(launch, config))) {
         return status;
     }
-    rk_launch_state(launch, "framework", "torchtitan", RK_FACT_DERIVED, NULL);
+    rk_launch_state(launch, "framework", RK_HF_FRAMEWORK, RK_FACT_DERIVED, NULL);
     (void)rk_launch_value(launch, "fsdp_transformer_layer_cls_to_wrap");
     if (!off) {
         state_fsdp_words(launch, list, rk_launch_find(launch, words));
@@ -308,7 +308,7 @@ static void state_mixed_precision(rk_launch *launch)
 {
     const rk_launch_key *by = rk_launch_find(launch, "mixed_precision");
     const char *value = by ? by->value : NULL;
-    const char *precision = rk_hf_precision_name(value);
+    const char *precision = rk_launch_precision_name(value);
     if (precision) {
         rk_launch_state(launch, "precision", precision, RK_FACT_STATED, by);
     } else if (value && strcasecmp(value, "fp8") == 0) {
@@ -342,7 +342,7 @@ rk_status rk_hf_state_accelerate(rk_launch *launch, rk_error *err)
         return state_deepspeed_plugin(launch, err);
     }
     if (fsdp) {
-        rk_launch_state(launch, "framework", "torchtitan", RK_FACT_DERIVED, NULL);
+        rk_launch_state(launch, "framework", RK_HF_FRAMEWORK, RK_FACT_DERIVED, NULL);
         state_fsdp_group(launch, "fsdp_config");
     } else if (type) {
         rk_launch_state(launch, "zero", "0", RK_FACT_STATED, by);
@@ -376,7 +376,7 @@ static void state_accelerate_name(rk_launch *launch, const char *key)
     }
     rk_launch_state_count(launch, "zero", stage == FSDP ? 3 : stage, RK_FACT_DERIVED, by);
     if (stage == FSDP) {
-        rk_launch_state(launch, "framework", "torchtitan", RK_FACT_DERIVED, by);
+        rk_launch_state(launch, "framework", RK_HF_FRAMEWORK, RK_FACT_DERIVED, by);
     } else if (stage > 0) {
         rk_launch_state(launch, "framework", "deepspeed", RK_FACT_DERIVED, by);
         rk_launch_state(launch, "overlap", rk_hf_overlap_of(stage, stage == 3), RK_FACT_DERIVED,
@@ -451,8 +451,8 @@ static void state_states(rk_launch *launch)
 
 void rk_hf_finish_sharding(rk_launch *launch)
 {
-    rk_hf_assume_open(launch, "framework", "torchtitan");
-    rk_hf_assume_open(launch, "overlap",
-                      rk_launch_count_of(launch, "zero") >= 2 ? "grad+param" : "grad");
+    rk_launch_assume_open(launch, "framework", RK_HF_FRAMEWORK);
+    rk_launch_assume_open(launch, "overlap",
+                          rk_launch_count_of(launch, "zero") >= 2 ? "grad+param" : "grad");
     state_states(launch);
 }

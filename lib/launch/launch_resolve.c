@@ -193,7 +193,15 @@ rk_status rk_launch_name_reader(rk_launch *launch, const char *framework, const 
 
 rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
 {
+    bool opened = false;
     launch->reader = find_reader(launch);
+    if (!launch->reader && !launch->out_of_memory && launch->document_count == 0) {
+        const rk_status failure = rk_launch_open_own(launch, &opened, err);
+        if (failure) {
+            return failure;
+        }
+        launch->reader = opened ? find_reader(launch) : NULL;
+    }
     if (!launch->reader && launch->out_of_memory) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", launch->name);
     }

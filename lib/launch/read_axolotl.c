@@ -65,7 +65,7 @@ static void state_precision(rk_launch *launch)
     if (!bf16 && !fp16 && is_on(launch, "load_in_8bit", false)) {
         type = "fp16";
     }
-    const char *asked = rk_hf_precision_name(rk_launch_value(launch, "torch_dtype"));
+    const char *asked = rk_launch_precision_name(rk_launch_value(launch, "torch_dtype"));
     rk_launch_state(launch, "weights_loaded_as", asked ? asked : type, origin, by);
     rk_hf_take_tf32(launch);
     if (is_on(launch, "fp8", false)) {
@@ -284,9 +284,9 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     state_loss(launch);
     state_memory(launch);
     state_true(launch, "torch_compile", "compile");
-    rk_hf_assume_open(launch, "loss", "full logits");
-    rk_hf_assume_open(launch, "attention", "sdpa");
-    rk_hf_assume_open(launch, "packing", "false");
+    rk_launch_assume_open(launch, "loss", "full logits");
+    rk_launch_assume_open(launch, "attention", "sdpa");
+    rk_launch_assume_open(launch, "packing", "false");
     rk_hf_finish_sharding(launch);
     rk_hf_state_objective(launch, rk_launch_value(launch, "rl"));
     if (is_on(launch, "reward_model", false)) {

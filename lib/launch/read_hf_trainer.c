@@ -49,7 +49,7 @@ static void state_adapters(rk_launch *launch)
         return;
     }
     rk_hf_state_adapters(launch, rank, qwen ? 64 : 8, "lora_target_modules");
-    rk_hf_assume_open(launch, "lora_modules", qwen ? "attention,mlp" : "attention");
+    rk_launch_assume_open(launch, "lora_modules", qwen ? "attention,mlp" : "attention");
 }
 
 /* Weights stay as they are loaded: in fp32 before release 5, as stored since. */
@@ -58,7 +58,7 @@ static void state_weights(rk_launch *launch)
     static const char *const keys[] = {"dtype", "torch_dtype", "bnb_4bit_quant_storage_dtype"};
     for (size_t i = 0; i < COUNT(keys); i++) {
         const char *value = rk_launch_value(launch, keys[i]);
-        const char *type = rk_hf_precision_name(value);
+        const char *type = rk_launch_precision_name(value);
         if (value) {
             rk_hf_state_weights(launch, type ? type : "as stored", rk_launch_find(launch, keys[i]));
             return;
@@ -72,9 +72,9 @@ static void state_sequence(rk_launch *launch)
 {
     if (strncmp(rk_launch_program(launch), "run_clm", strlen("run_clm")) == 0) {
         rk_launch_assume_count(launch, "seq", 1024);
-        rk_hf_assume_open(launch, "packing", "true");
+        rk_launch_assume_open(launch, "packing", "true");
     }
-    rk_hf_ask_sequence(launch, "max_seq_length");
+    rk_launch_ask_sequence(launch, "max_seq_length");
 }
 
 static rk_status resolve(rk_launch *launch, rk_error *err)
@@ -92,6 +92,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     rk_hf_state_single(launch);
     rk_hf_state_model(launch, rk_launch_has(launch, "model_name_or_path") ? "model_name_or_path"
                                                                           : "config_name");
+    rk_hf_take_overrides(launch, "config_overrides");
     state_sequence(launch);
     state_weights(launch);
     state_adapters(launch);

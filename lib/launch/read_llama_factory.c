@@ -77,7 +77,7 @@ static void state_adapters(rk_launch *launch)
     const char *type = rk_launch_value(launch, "finetuning_type");
     if (is_lora(launch)) {
         rk_hf_state_adapters(launch, "lora_rank", 8, "lora_target");
-        rk_hf_assume_open(launch, "lora_modules", "attention,mlp");
+        rk_launch_assume_open(launch, "lora_modules", "attention,mlp");
         return;
     }
     rk_launch_assume(launch, "lora", "none");
@@ -195,7 +195,7 @@ static void state_options(rk_launch *launch)
         (void)rk_launch_value(launch, "fp8_backend");
     }
     if (stage && strcmp(stage, "pt") == 0) {
-        rk_hf_assume_open(launch, "packing", "true");
+        rk_launch_assume_open(launch, "packing", "true");
     }
     rk_launch_assume_count(launch, "seq", rk_hf_is_before(launch, 0, 9) ? 1024 : 2048);
 }

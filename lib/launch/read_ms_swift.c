@@ -72,7 +72,7 @@ static void state_tuner(rk_launch *launch)
     const char *tuner = rk_launch_value(launch, key);
     if (!tuner || strcmp(tuner, "lora") == 0) {
         rk_hf_state_adapters(launch, "lora_rank", 8, "target_modules");
-        rk_hf_assume_open(launch, "lora_modules", "attention,mlp");
+        rk_launch_assume_open(launch, "lora_modules", "attention,mlp");
         return;
     }
     rk_launch_assume(launch, "lora", "none");
@@ -103,7 +103,7 @@ static void state_base(rk_launch *launch)
 /* Weights are loaded in --torch_dtype, and train in it except under DeepSpeed. */
 static void state_weights(rk_launch *launch)
 {
-    const char *type = rk_hf_precision_name(rk_launch_value(launch, "torch_dtype"));
+    const char *type = rk_launch_precision_name(rk_launch_value(launch, "torch_dtype"));
     const rk_launch_key *by = type ? rk_launch_find(launch, "torch_dtype") : NULL;
     const char *framework = rk_launch_fact_of(launch, "framework");
     const char *lora = rk_launch_fact_of(launch, "lora");
@@ -143,7 +143,7 @@ static void state_sequence(rk_launch *launch)
     if (rk_launch_holds(launch, "packing")) {
         (void)rk_hf_state_count(launch, "packing_length", "seq");
     }
-    rk_hf_ask_sequence(launch, "max_length");
+    rk_launch_ask_sequence(launch, "max_length");
 }
 
 static rk_status resolve(rk_launch *launch, rk_error *err)

@@ -11,6 +11,7 @@
 #include "launch/reader_kit.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Whether the value of a key has a part; absent keys have none. */
@@ -264,8 +265,7 @@ static void state_recompute(rk_launch *launch, const rk_torchtitan_base *base)
         rk_launch_state(launch, "recompute.option", by_operator ? "per operator" : option,
                         RK_FACT_DERIVED, key);
     } else if (strncmp(mode, "MemoryBudget", 12) == 0 || strcmp(mode, "memory_budget") == 0) {
-        (void)rk_launch_find(launch, "activation_checkpoint.memory_budget");
-        rk_launch_state(launch, "recompute.granularity", "budget", origin, key);
+        rk_launch_state_budget(launch, "activation_checkpoint.memory_budget", 0.5, key);
     } else {
         rk_launch_state(launch, "recompute.granularity", "none", origin, key);
     }
@@ -474,6 +474,13 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
                        "%s: the job is in a Python function, which --config names; give the "
                        "configuration that it makes (--debug.save_config_file writes it)",
                        launch->name);
+    }
+    if (strcmp(rk_launch_program(launch), "run_train.sh") == 0) {
+        const char *ranks = environment_value(launch, "NGPU=");
+        const long count = ranks ? strtol(ranks, NULL, 10) : 8;
+        rk_launch_assume_count(launch, "nodes", 1);
+        rk_launch_state_count(launch, "gpus_per_node", count > 0 && count < 1000 ? count : 8,
+                              ranks ? RK_FACT_STATED : RK_FACT_DEFAULT, NULL);
     }
     (void)rk_launch_find(launch, "config"); /* names the function that makes the configuration */
     const rk_status status = state_model(launch, err);

@@ -16,14 +16,20 @@ static const char *const trainers[] = {"sft",  "dpo",  "grpo", "kto",    "reward
                                        "prm",  "xpo",  "nash", "gspo",   "tpo",    "gold",
                                        "sdpo", "ssd",  "mpo",  "distil", "sdft",   "minillm"};
 
-/* The trainer in the name of a program or a command, from where it begins: "run_dpo.py" is dpo. */
+/*
+ * The trainer in the name of a program or a command, from where its word begins: "run_dpo.py" is
+ * dpo, "train_grpo.py" grpo.
+ */
 static const char *trainer_name(const char *program)
 {
-    const char *name = strncmp(program, "run_", strlen("run_")) == 0 ? program + 4 : program;
-    for (size_t i = 0; i < COUNT(trainers); i++) {
-        if (strncmp(name, trainers[i], strlen(trainers[i])) == 0) {
-            return name;
+    for (const char *word = program; *word;) {
+        for (size_t i = 0; i < COUNT(trainers); i++) {
+            if (strncmp(word, trainers[i], strlen(trainers[i])) == 0) {
+                return word;
+            }
         }
+        word += strcspn(word, "_-");
+        word += strspn(word, "_-");
     }
     return NULL;
 }
@@ -113,7 +119,7 @@ static void state_base(rk_launch *launch)
     rk_hf_state_switch(launch, "load_in_8bit", "base_8bit", "true");
     const char *key = rk_launch_has(launch, "dtype") ? "dtype" : "torch_dtype";
     const char *value = rk_launch_value(launch, key);
-    const char *type = rk_hf_precision_name(value);
+    const char *type = rk_launch_precision_name(value);
     if (value) {
         rk_hf_state_weights(launch, type ? type : "as stored", rk_launch_find(launch, key));
     }

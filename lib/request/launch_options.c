@@ -113,6 +113,7 @@ static void note_default(const taking *t, const char *option, const char *field)
         {"attention", "attention"},
         {"precision", "precision"},
         {"optimizer", "optimizer"},
+        {"weights", "weight_bytes_per_parameter"},
         {"gradients", "gradient_bytes_per_parameter"},
     };
     const bool stated = origin_of(t, field) > RK_FACT_DEFAULT;
@@ -251,6 +252,14 @@ static rk_status set_batch(const taking *t, rk_error *err)
                    : RK_OK;
 }
 
+/* The framework that the launch is for: one that it chooses, or that of its reader; NULL: neither.
+ */
+static const char *framework_of(const taking *t)
+{
+    const char *chosen = fact(t, "framework");
+    return chosen ? chosen : t->launch->reader->framework;
+}
+
 /* ---- precision and states -------------------------------------------------------------------- */
 
 static rk_status set_precision(const taking *t, rk_error *err)
@@ -278,7 +287,7 @@ static rk_status set_precision(const taking *t, rk_error *err)
 /* Optimizers of frameworks as --optimizer has them; NULL: as the fact has it. */
 static const char *optimizer_of(const taking *t)
 {
-    const char *name = fact(t, "optimizer"), *loaded = fact(t, "weights_loaded_as");
+    const char *name = fact(t, "optimizer");
     if (!name) {
         return NULL;
     }
@@ -286,8 +295,7 @@ static const char *optimizer_of(const taking *t)
     if (adam && (strstr(name, "8bit") || strstr(name, "8-bit") || strstr(name, "bnb"))) {
         return "adam-8bit";
     }
-    const bool low = loaded && (strcmp(loaded, "bf16") == 0 || strcmp(loaded, "bfloat16") == 0);
-    return adam && strncmp(name, "adamw-", 6) != 0 ? low ? "adamw-bf16" : "adamw" : name;
+    return adam && strncmp(name, "adamw-", 6) != 0 ? "adamw" : name;
 }
 
 static rk_status set_moments(const taking *t, rk_error *err)
@@ -302,12 +310,43 @@ static rk_status set_moments(const taking *t, rk_error *err)
     return set(t, "moments", first, "states.exp_avg", err);
 }
 
+/* Weights, gradients and moments of full training in bf16, without a copy in fp32. */
+static bool is_pure(const taking *t)
+{
+    const char *held = fact(t, "weights"), *loaded = fact(t, "weights_loaded_as");
+    const char *type = held ? held : loaded;
+    return type && rk_launch_count_of(t->launch, "lora") == 0 &&
+           (strcmp(type, "bf16") == 0 || strcmp(type, "bfloat16") == 0);
+}
+
+/* Rules of no framework, and so no kind of states. */
+static bool is_any_framework(const taking *t)
+{
+    const char *framework = framework_of(t);
+    return framework && strcmp(framework, "any") == 0;
+}
+
+/* FSDP of Hugging Face reduces in the type of compute, whatever its gradients are. */
+static bool reduces_low(const taking *t)
+{
+    return is_fact(t, "framework", "huggingface") && rk_launch_count_of(t->launch, "zero") > 0;
+}
+
 static rk_status set_states(const taking *t, rk_error *err)
 {
     /* sums in fp16 are as wide as those in bf16 */
     const char *gradients = is_fact(t, "gradients", "fp16") ? "bf16" : fact(t, "gradients");
-    rk_status status = set(t, "gradients", gradients, "gradients", err);
+    rk_status status = is_pure(t) ? set(t, "weights", "bf16", "weights", err) : RK_OK;
+    if (!status && is_fact(t, "weights", "fp32") && is_any_framework(t)) {
+        status = set(t, "weights", "fp32", "weights", err);
+    }
+    if (!status && !reduces_low(t)) {
+        status = set(t, "gradients", gradients, "gradients", err);
+    }
     status = status ? status : set(t, "optimizer", optimizer_of(t), "optimizer", err);
+    status = status || !is_fact(t, "framework", "huggingface")
+                 ? status
+                 : set(t, "optimizer-impl", fact(t, "optimizer_impl"), "optimizer_impl", err);
     return status ? status : set_moments(t, err);
 }
 
@@ -323,6 +362,13 @@ static rk_status set_adapters(const taking *t, rk_error *err)
     rk_status status = set_count(t, "lora-rank", rank, "lora", err);
     if (!status && modules) {
         status = set(t, "lora-modules", list_of(modules, list), "lora_modules", err);
+    }
+    if (!status && rk_launch_holds(t->launch, "base_8bit")) {
+        status = set(t, "frozen-weights", "int8", "base_8bit", err);
+    }
+    const char *stored = fact(t, "base_quantised");
+    if (!status && stored && strstr(stored, "4 bits")) {
+        status = set(t, "frozen-weights", "int4", "base_quantised", err);
     }
     return status ? status : set_switch(t, "qlora", "qlora", err);
 }
@@ -372,14 +418,6 @@ static const char *cp_kind_of(const char *word)
         }
     }
     return strncmp(word, "ulysses (", strlen("ulysses (")) == 0 ? "ulysses" : word; /* a note */
-}
-
-/* The framework that the launch is for: one that it chooses, or that of its reader; NULL: neither.
- */
-static const char *framework_of(const taking *t)
-{
-    const char *chosen = fact(t, "framework");
-    return chosen ? chosen : t->launch->reader->framework;
 }
 
 /* Of Megatron core: an expert is split as the model is, where nothing else is said. */
@@ -444,6 +482,15 @@ static rk_status set_every_layer(const taking *t, int64_t every, rk_error *err)
                            "recompute.option", err);
 }
 
+/* Modules as --recompute-modules has them: attention as a whole is two of these. */
+static const char *modules_of(const char *value, char out[LIST_SIZE])
+{
+    char list[2 * LIST_SIZE];
+    (void)snprintf(list, sizeof(list), "%s%s", value,
+                   strstr(value, "attention") ? ",core_attn,attn_proj" : "");
+    return choose(list, rk_module_choices, out);
+}
+
 static rk_status set_selective(const taking *t, rk_error *err)
 {
     char list[LIST_SIZE];
@@ -453,9 +500,7 @@ static rk_status set_selective(const taking *t, rk_error *err)
         return set_every_layer(t, every, err);
     }
     const rk_status status = set(t, "recompute", "selective", "recompute.granularity", err);
-    const char *chosen = modules  ? choose(modules, rk_module_choices, list)
-                         : option ? "operators"
-                                  : "";
+    const char *chosen = modules ? modules_of(modules, list) : option ? "operators" : "";
     return status || !chosen[0] ? status
                                 : set(t, "recompute-modules", chosen, "recompute.modules", err);
 }
@@ -465,6 +510,17 @@ static rk_status set_recompute(const taking *t, rk_error *err)
     static const char *const options[] = {"recompute", "recompute-modules", "recompute-layers"};
     if (is_any_given(t, options, COUNT(options)) || !fact(t, "recompute.granularity")) {
         return RK_OK;
+    }
+    const char *option = fact(t, "recompute.option");
+    if (is_fact(t, "recompute.granularity", "policy")) {
+        return fact(t, "recompute.modules")
+                   ? set_selective(t, err)
+                   : set(t, "recompute", "full", "recompute.granularity", err);
+    }
+    if (is_fact(t, "recompute.granularity", "budget")) {
+        return option && strcmp(option, "per operator") == 0
+                   ? set_selective(t, err)
+                   : set(t, "recompute", option ? option : "full", "recompute.granularity", err);
     }
     if (is_fact(t, "recompute.granularity", "selective")) {
         return set_selective(t, err);
@@ -672,6 +728,26 @@ static rk_status set_framework(const taking *t, rk_error *err)
     return set(t, "framework", framework_of(t), "framework", err);
 }
 
+/*
+ * Whether a compiler fuses operators: the stack of torchtitan is compiled, those of the other
+ * PyTorch frameworks are eager.
+ */
+static rk_status set_compiler(const taking *t, rk_error *err)
+{
+    const char *compiled = fact(t, "compile"), *framework = framework_of(t);
+    const bool titan = framework && strcmp(framework, "torchtitan") == 0;
+    const bool eager =
+        framework && (strcmp(framework, "huggingface") == 0 || strcmp(framework, "deepspeed") == 0);
+    rk_status status = set(t, "stack", fact(t, "stack"), "stack", err);
+    if (status || !compiled || is_given(t, "stack") || fact(t, "stack")) {
+        return status;
+    }
+    const bool off = strcmp(compiled, "true") != 0 && !strstr(compiled, "model");
+    return titan && off    ? set(t, "set", "compile=false", "compile", err)
+           : eager && !off ? set(t, "stack", "torchtitan", "compile", err)
+                           : RK_OK;
+}
+
 static void clear_launch(void *launch)
 {
     rk_launch_clear(launch);
@@ -694,6 +770,7 @@ rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
     }
     status = status ? status : rk_launch_resolve(launch, err);
     status = status ? status : set_framework(&t, err);
+    status = status ? status : set_compiler(&t, err);
     status = status ? status : set_model(&t, err);
     status = status ? status : set_machine(&t, err);
     status = status ? status : check_machine(&t, err);
