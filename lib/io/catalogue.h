@@ -3,6 +3,7 @@
 #ifndef RK_IO_CATALOGUE_H
 #define RK_IO_CATALOGUE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct rk_catalogue_entry {
@@ -22,6 +23,12 @@ extern const size_t rk_catalogue_count;
  * ending such as "-instruct".
  */
 const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name);
+
+/*
+ * What a model has in addition to the language model that its name stands for, "vision tower", by
+ * data/aliases/left-out.csv; false: nothing.
+ */
+bool rk_catalogue_left_out(const char *name, char *words, size_t size);
 
 /*
  * Returns the entry whose name, or other name of data/aliases, takes most of the letters of `text`

@@ -67,24 +67,6 @@ bool rk_hf_has_part(const char *text, const char *part)
     return false;
 }
 
-/* "Qwen2.5-VL-7B" has the language model of Qwen2.5-7B; its vision tower is not priced. */
-static void state_language_model(rk_launch *launch, const rk_launch_key *by)
-{
-    static const char mark[] = "-VL";
-    const char *place = by->value ? strstr(by->value, mark) : NULL;
-    if (!place || place[strlen(mark)] != '-') {
-        return;
-    }
-    const char *language = rk_launch_format(launch, "%.*s%s", (int)(place - by->value), by->value,
-                                            place + strlen(mark));
-    if (rk_launch_state_named_model(launch, language, by)) {
-        rk_launch_mark(
-            launch, by->name, RK_KEY_NOT_PRICED,
-            rk_launch_format(launch, "priced with the shape of %s; the vision tower is not priced",
-                             language));
-    }
-}
-
 void rk_hf_state_model(rk_launch *launch, const char *key)
 {
     const rk_launch_key *by = rk_launch_find(launch, key);
@@ -92,9 +74,7 @@ void rk_hf_state_model(rk_launch *launch, const char *key)
         return;
     }
     rk_launch_state(launch, "model.name", by->value, RK_FACT_STATED, by);
-    if (!rk_launch_state_named_model(launch, by->value, by)) {
-        state_language_model(launch, by);
-    }
+    (void)rk_launch_state_named_model(launch, by->value, by);
     for (size_t i = 0; i < COUNT(quantised_names); i++) {
         if (rk_hf_has_part(by->value, quantised_names[i][0])) {
             rk_launch_state(launch, "base_quantised", quantised_names[i][1], RK_FACT_DERIVED, by);

@@ -677,9 +677,24 @@ static const char *missing_size(const taking *t)
     return "all parts";
 }
 
+/* Whether a launch describes its model at all. */
+static bool describes_model(const taking *t)
+{
+    return fact(t, "model.layers") || fact(t, "model.hidden") || fact(t, "model.heads") ||
+           fact(t, "model.vocab");
+}
+
 static rk_status fail_model(const taking *t, const char *name, rk_error *err)
 {
-    const char *near = name ? rk_catalogue_nearest("models", name) : NULL;
+    const char *slash = name ? strrchr(name, '/') : NULL;
+    const char *near = name ? rk_catalogue_nearest("models", slash ? slash + 1 : name) : NULL;
+    const bool hub = name && rk_json_is_hub_id(name);
+    if (!name && !describes_model(t)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s does not say which model it trains; name it, as in --model llama3-8b, "
+                       "or give --model with its config.json",
+                       t->launch->name);
+    }
     if (!name) {
         return rk_fail(err, RK_ERR_INVALID,
                        "%s does not say %s of the model; name the model with --model, or give its "
@@ -688,9 +703,10 @@ static rk_status fail_model(const taking *t, const char *name, rk_error *err)
     }
     return rk_fail(err, RK_ERR_INVALID,
                    "%s trains %.200s, which the catalogue lacks; give --model with its config.json"
-                   "%s%s%s",
-                   t->launch->name, name, near ? ", or --model " : "", near ? near : "",
-                   near ? " if that is its shape" : "");
+                   "%s%.200s%s%s%s%s",
+                   t->launch->name, name, hub ? " (https://huggingface.co/" : "", hub ? name : "",
+                   hub ? "/resolve/main/config.json)" : "", near ? ", or --model " : "",
+                   near ? near : "", near ? " if that is its shape" : "");
 }
 
 static rk_status set_model(const taking *t, rk_error *err)
