@@ -269,6 +269,18 @@ void rk_hf_state_adapters(rk_launch *launch, const char *rank, int64_t usual, co
     }
 }
 
+void rk_hf_state_nested(rk_launch *launch, const char *key, bool usual)
+{
+    const rk_launch_key *by = rk_launch_find(launch, key);
+    if (rk_launch_holds(launch, "qlora")) {
+        rk_launch_state(launch, "nested_quant",
+                        rk_launch_is_on(launch, key, usual) ? "true" : "false",
+                        by ? RK_FACT_STATED : RK_FACT_DEFAULT, by);
+    } else if (by) {
+        rk_launch_mark(launch, key, RK_KEY_WITHOUT_COST, "has no effect without a base of 4 bits");
+    }
+}
+
 /* ---- options of the trainer ------------------------------------------------------------------ */
 
 /* Whether a switch is on; "--no_x" turns one off that is on by default. */

@@ -13,6 +13,9 @@
 /* The framework of a launch that neither DeepSpeed nor Megatron runs. */
 #define RK_HF_FRAMEWORK "huggingface"
 
+/* Why keys of adapters cost nothing. */
+#define RK_HF_NO_ADAPTERS "has no effect without adapters"
+
 /* ---- the trainer ----------------------------------------------------------------------------- */
 
 /* Degrees that are 1 where nothing says otherwise, no sharding, no offload, no compiler. */
@@ -38,6 +41,9 @@ void rk_hf_state_optimizer(rk_launch *launch, const char *key, const char *usual
 
 /* Rank of the adapters and what they train; `modules` is a key, or NULL. */
 void rk_hf_state_adapters(rk_launch *launch, const char *rank, int64_t usual, const char *modules);
+
+/* Whether the scales of a base in 4 bits are quantised again, by a key or by default. */
+void rk_hf_state_nested(rk_launch *launch, const char *key, bool usual);
 
 /* Recomputation of whole layers, or none. */
 void rk_hf_state_recompute(rk_launch *launch, bool on, const char *key);

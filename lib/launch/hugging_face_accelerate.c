@@ -177,12 +177,9 @@ static const struct {
 /* Flags of `accelerate launch` are keys of its file by another name. */
 static const char *file_key(rk_launch *launch, const char *flag)
 {
-    static const char *const deepspeed[] = {"zero_stage", "offload_optimizer_device",
+    static const char *const deepspeed[] = {"zero_stage",           "offload_optimizer_device",
                                             "offload_param_device", "deepspeed_config_file",
-                                            "zero3_init_flag"};
-    static const char *const same[] = {"mixed_precision", "num_processes", "num_machines",
-                                       "config_file",     "multi_gpu",     "use_fsdp",
-                                       "use_deepspeed"};
+                                            "zero3_init_flag",      "gradient_accumulation_steps"};
     static const char *const groups[][2] = {{"fsdp_", "fsdp_config"},
                                             {"parallelism_config_", "parallelism_config"},
                                             {"megatron_lm_", "megatron_lm_config"},
@@ -193,17 +190,12 @@ static const char *file_key(rk_launch *launch, const char *flag)
             return rk_launch_format(launch, "deepspeed_config.%s", flag);
         }
     }
-    for (size_t i = 0; i < COUNT(same); i++) {
-        if (strcmp(flag, same[i]) == 0) {
-            return same[i];
-        }
-    }
     for (size_t i = 0; i < COUNT(groups); i++) {
         if (strncmp(flag, groups[i][0], strlen(groups[i][0])) == 0) {
             return rk_launch_format(launch, "%s.%s", groups[i][1], flag);
         }
     }
-    return NULL;
+    return flag;
 }
 
 /* The flags between `accelerate launch` and the program as keys of its file. */
@@ -229,9 +221,7 @@ static void cut_accelerate_words(rk_launch *launch)
                              : launch->words[i + 1].text,
             .line = launch->words[i].line,
         };
-        if (key.name) {
-            rk_launch_add_key(launch, &key);
-        }
+        rk_launch_add_key(launch, &key);
     }
 }
 
@@ -332,6 +322,11 @@ rk_status rk_hf_state_accelerate(rk_launch *launch, rk_error *err)
     const bool deepspeed = rk_launch_is_on(launch, "use_deepspeed", false) ||
                            (type && strcasecmp(type, "DEEPSPEED") == 0);
     (void)rk_launch_value(launch, "multi_gpu");
+    const char *compiler = rk_launch_value(launch, "dynamo_config.dynamo_backend");
+    if (compiler && strcasecmp(compiler, "no") != 0) {
+        rk_launch_state(launch, "compile", "true", RK_FACT_STATED,
+                        rk_launch_find(launch, "dynamo_config.dynamo_backend"));
+    }
     state_processes(launch);
     state_parallelism(launch);
     state_mixed_precision(launch);
@@ -449,8 +444,25 @@ static void state_states(rk_launch *launch)
     }
 }
 
+/* bitsandbytes quantises linear layers; the fused experts of transformers are none. */
+static void name_wide_experts(rk_launch *launch)
+{
+    const rk_launch_key key = {
+        .name = "experts of the frozen model",
+        .use = RK_KEY_NOT_PRICED,
+        .note = "they stay in 16 bits, and are priced as quantised like the other layers",
+    };
+    const bool quantised =
+        rk_launch_holds(launch, "qlora") || rk_launch_holds(launch, "base_8bit");
+    if (quantised && rk_launch_count_of(launch, "model.experts") > 1 &&
+        !rk_launch_is_on(launch, "quantize_moe_experts", false)) {
+        rk_launch_add_key(launch, &key);
+    }
+}
+
 void rk_hf_finish_sharding(rk_launch *launch)
 {
+    name_wide_experts(launch);
     rk_launch_assume_open(launch, "framework", RK_HF_FRAMEWORK);
     rk_launch_assume_open(launch, "overlap",
                           rk_launch_count_of(launch, "zero") >= 2 ? "grad+param" : "grad");

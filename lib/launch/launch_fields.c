@@ -76,6 +76,7 @@ const rk_launch_field rk_launch_fields[] = {
     {"dispatcher", NULL, "of tokens to experts: allgather, alltoall, flex, deepep, hybridep"},
     {"grouped_gemm", NULL, "experts of a rank are one grouped GEMM: true, false"},
     {"permute_fusion", NULL, "permutation of tokens is fused: true, false"},
+    {"scan_layers", NULL, "one compiled layer runs for all: true, false"},
     {"compile", NULL, "a compiler fuses operators: true, false"},
     {"graphs", NULL, "what CUDA graphs capture; none"},
     {"turbo.enable_primus_turbo", NULL, "kernels of Primus-Turbo: true, false"},
@@ -88,6 +89,7 @@ const rk_launch_field rk_launch_fields[] = {
     {"lora", "lora", "rank of adapters; none"},
     {"lora_modules", "lora-modules", "attention, mlp: what adapters train"},
     {"qlora", NULL, "the frozen model is held in 4 bits (NF4): true"},
+    {"nested_quant", NULL, "scales of a base in 4 bits are quantised again: true, false"},
     {"base_8bit", NULL, "the frozen model is held in 8 bits: true"},
     {"base_quantised", NULL, "the stored model is quantised: gptq, awq, aqlm"},
     /* model */

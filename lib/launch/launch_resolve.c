@@ -115,6 +115,8 @@ static void class_keys(rk_launch *launch, const rk_flag_table *table)
         } else if (strcmp(flag->class, "no-cost") == 0 || strcmp(flag->class, "data") == 0 ||
                    strcmp(flag->class, "launcher") == 0 || is_usual(key, flag)) {
             key->use = RK_KEY_WITHOUT_COST;
+            key->note = !is_usual(key, flag) && flag->note[0] ? rk_launch_keep(launch, flag->note)
+                                                              : key->note;
         } else {
             const bool open = key->value && strstr(key->value, "${");
             key->use = RK_KEY_NOT_PRICED;

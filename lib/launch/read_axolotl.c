@@ -98,8 +98,8 @@ static void state_adapters(rk_launch *launch)
     const char *adapter = rk_launch_value(launch, "adapter");
     take_dequantised(launch);
     state_true(launch, "load_in_4bit", "qlora");
+    rk_hf_state_nested(launch, "bnb_config_kwargs.bnb_4bit_use_double_quant", true);
     state_true(launch, "load_in_8bit", "base_8bit");
-    (void)rk_launch_value(launch, "quantize_moe_experts");
     if (is_on(launch, "gptq", false)) {
         rk_launch_state(launch, "base_quantised", "gptq, 4 bits", RK_FACT_STATED,
                         rk_launch_find(launch, "gptq"));
@@ -108,7 +108,7 @@ static void state_adapters(rk_launch *launch)
     }
     if (!adapter || (strcmp(adapter, "lora") != 0 && strcmp(adapter, "qlora") != 0)) {
         rk_launch_assume(launch, "lora", "none");
-        rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, NULL);
+        rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, RK_HF_NO_ADAPTERS);
         if (adapter && *adapter) {
             rk_launch_mark(launch, "adapter", RK_KEY_NOT_PRICED,
                            "only adapters of LoRA and QLoRA are counted as such");
@@ -300,7 +300,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
 
 const rk_launch_reader rk_launch_reader_axolotl = {
     .name = "axolotl",
-    .tables = {"axolotl", "fsdp-plugin", "accelerate-yaml", "deepspeed-json"},
+    .tables = {"axolotl", "fsdp-plugin", "accelerate-yaml", "deepspeed-json", "accelerate-launch"},
     .dash_is_underscore = true,
     .recognise = recognise,
     .prepare = prepare,

@@ -40,6 +40,7 @@ static void state_adapters(rk_launch *launch)
     for (size_t i = 0; i < COUNT(bases); i++) {
         rk_hf_state_switch(launch, bases[i], "qlora", "true");
     }
+    rk_hf_state_nested(launch, "use_nested_quant", false);
     static const char *const wide[] = {"use_8bit_quantization", "load_in_8bit"};
     for (size_t i = 0; i < COUNT(wide); i++) {
         rk_hf_state_switch(launch, wide[i], "base_8bit", "true");
@@ -104,7 +105,8 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
 
 const rk_launch_reader rk_launch_reader_hf_trainer = {
     .name = "hf-trainer",
-    .tables = {"hf-trainer", "trl", "peft-lora", "accelerate-yaml", "deepspeed-json"},
+    .tables = {"hf-trainer", "trl", "peft-lora", "accelerate-yaml", "deepspeed-json",
+               "accelerate-launch"},
     .dash_is_underscore = true,
     .recognise = recognise,
     .resolve = resolve,

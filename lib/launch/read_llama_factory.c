@@ -81,7 +81,7 @@ static void state_adapters(rk_launch *launch)
         return;
     }
     rk_launch_assume(launch, "lora", "none");
-    rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, NULL);
+    rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, RK_HF_NO_ADAPTERS);
     if (strcmp(type, "full") != 0) {
         rk_launch_mark(
             launch, "finetuning_type", RK_KEY_NOT_PRICED,
@@ -104,6 +104,7 @@ static void state_base(rk_launch *launch)
                         rk_launch_format(launch, "%s, %d bits", method ? method : "bnb", (int)bits),
                         RK_FACT_STATED, by);
     }
+    rk_hf_state_nested(launch, "double_quantization", true);
 }
 
 /* Trainable weights are upcast to fp32, except in pure bf16 and under ZeRO 3, which has masters. */
@@ -271,7 +272,8 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
 
 const rk_launch_reader rk_launch_reader_llama_factory = {
     .name = "llama-factory",
-    .tables = {"llama-factory", "hf-trainer", "accelerate-yaml", "deepspeed-json"},
+    .tables = {"llama-factory", "hf-trainer", "accelerate-yaml", "deepspeed-json",
+               "accelerate-launch"},
     .dash_is_underscore = true,
     .words_are_pairs = true,
     .recognise = recognise,

@@ -319,6 +319,7 @@ static void state_memory(rk_launch *launch)
     rk_launch_assume(launch, "attention", "autoselected");
     rk_launch_assume(launch, "lora", "none");
     rk_launch_assume(launch, "compile", "true");
+    rk_launch_assume(launch, "scan_layers", "true");
     rk_launch_assume(launch, "packing", "true");
 }
 

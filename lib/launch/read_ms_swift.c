@@ -76,7 +76,7 @@ static void state_tuner(rk_launch *launch)
         return;
     }
     rk_launch_assume(launch, "lora", "none");
-    rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, NULL);
+    rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, RK_HF_NO_ADAPTERS);
     if (strcmp(tuner, "full") != 0) {
         rk_launch_mark(launch, key, RK_KEY_NOT_PRICED,
                        rk_launch_format(launch, "%s is priced as full training", tuner));
@@ -98,6 +98,7 @@ static void state_base(rk_launch *launch)
                                          bits > 0 && bits <= 16 ? (int)bits : 8),
                         RK_FACT_STATED, by);
     }
+    rk_hf_state_nested(launch, "bnb_4bit_use_double_quant", true);
 }
 
 /* Weights are loaded in --torch_dtype, and train in it except under DeepSpeed. */

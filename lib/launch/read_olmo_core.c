@@ -89,7 +89,8 @@ static void state_layout(rk_launch *launch)
         state_replicas(launch);
     } else {
         for (size_t i = 0; i < COUNT(groups); i++) {
-            rk_launch_mark(launch, groups[i], RK_KEY_WITHOUT_COST, NULL);
+            rk_launch_mark(launch, groups[i], RK_KEY_WITHOUT_COST,
+                           "has no effect without replicas of shards (hsdp)");
         }
     }
     const bool ulysses = rk_launch_value(launch, TRAIN "cp_config.uly") != NULL;

@@ -49,15 +49,16 @@ static void state_sharding(rk_launch *launch, int64_t pp)
 /* Keys of a pipeline that is not there say nothing. */
 static void drop_pipeline(rk_launch *launch)
 {
+    static const char no_pipeline[] = "has no effect without a pipeline";
     static const char *const keys[] = {"schedule",   "layers_per_stage", "first_stage",
                                        "last_stage", "microbatch_size",  "expert_parallel_overlap"};
     for (size_t i = 0; i < COUNT(keys); i++) {
         rk_launch_mark(launch,
                        rk_launch_format(launch, "parallelism.pipeline_parallel_%s", keys[i]),
-                       RK_KEY_WITHOUT_COST, NULL);
+                       RK_KEY_WITHOUT_COST, no_pipeline);
     }
-    rk_launch_mark(launch, "parallelism.module_fqns", RK_KEY_WITHOUT_COST, NULL);
-    rk_launch_mark(launch, "parallelism.num_pp_microbatches", RK_KEY_WITHOUT_COST, NULL);
+    rk_launch_mark(launch, "parallelism.module_fqns", RK_KEY_WITHOUT_COST, no_pipeline);
+    rk_launch_mark(launch, "parallelism.num_pp_microbatches", RK_KEY_WITHOUT_COST, no_pipeline);
 }
 
 static void state_layout(rk_launch *launch, const rk_torchtitan_base *base)
@@ -86,7 +87,7 @@ static void state_layout(rk_launch *launch, const rk_torchtitan_base *base)
                         NULL);
     } else {
         rk_launch_mark(launch, "parallelism.context_parallel_rotate_method", RK_KEY_WITHOUT_COST,
-                       NULL);
+                       "has no effect without context parallelism");
     }
     if (rk_launch_count_of(launch, "ep") > 1) {
         const char *backend = value_or(launch, "parallelism.expert_parallel_comm_backend",
@@ -96,7 +97,7 @@ static void state_layout(rk_launch *launch, const rk_torchtitan_base *base)
                         NULL);
     } else {
         rk_launch_mark(launch, "parallelism.expert_parallel_comm_backend", RK_KEY_WITHOUT_COST,
-                       NULL);
+                       "has no effect without expert parallelism");
     }
 }
 
@@ -201,9 +202,10 @@ static void state_converters(rk_launch *launch)
 /* Keys of converters that are not there say nothing. */
 static void drop_quantization(rk_launch *launch)
 {
+    static const char none[] = "has no effect without its converter";
     if (!rk_launch_fact_of(launch, "fp8.format") && !rk_launch_fact_of(launch, "fp4.recipe")) {
-        rk_launch_mark(launch, "quantize.", RK_KEY_WITHOUT_COST, NULL);
-        rk_launch_mark(launch, "float8.", RK_KEY_WITHOUT_COST, NULL);
+        rk_launch_mark(launch, "quantize.", RK_KEY_WITHOUT_COST, none);
+        rk_launch_mark(launch, "float8.", RK_KEY_WITHOUT_COST, none);
     }
 }
 

@@ -106,7 +106,7 @@ static void state_adapters(rk_launch *launch)
 {
     if (!rk_launch_is_on(launch, "use_peft", false)) {
         rk_launch_assume(launch, "lora", "none");
-        rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, NULL);
+        rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, RK_HF_NO_ADAPTERS);
         return;
     }
     rk_hf_state_adapters(launch, "lora_r", 16, "lora_target_modules");
@@ -117,6 +117,7 @@ static void state_base(rk_launch *launch)
 {
     rk_hf_state_switch(launch, "load_in_4bit", "qlora", "true");
     rk_hf_state_switch(launch, "load_in_8bit", "base_8bit", "true");
+    rk_hf_state_nested(launch, "use_bnb_nested_quant", false);
     const char *key = rk_launch_has(launch, "dtype") ? "dtype" : "torch_dtype";
     const char *value = rk_launch_value(launch, key);
     const char *type = rk_launch_precision_name(value);
@@ -177,7 +178,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
 
 const rk_launch_reader rk_launch_reader_trl = {
     .name = "trl",
-    .tables = {"trl", "hf-trainer", "accelerate-yaml", "deepspeed-json"},
+    .tables = {"trl", "hf-trainer", "accelerate-yaml", "deepspeed-json", "accelerate-launch"},
     .dash_is_underscore = true,
     .recognise = recognise,
     .prepare = prepare,

@@ -370,6 +370,9 @@ static rk_status set_adapters(const taking *t, rk_error *err)
     if (!status && stored && strstr(stored, "4 bits")) {
         status = set(t, "frozen-weights", "int4", "base_quantised", err);
     }
+    if (rk_launch_holds(t->launch, "qlora") && is_fact(t, "nested_quant", "false")) {
+        return status ? status : set(t, "frozen-weights", "nf4_plain", "nested_quant", err);
+    }
     return status ? status : set_switch(t, "qlora", "qlora", err);
 }
 
@@ -745,23 +748,29 @@ static rk_status set_framework(const taking *t, rk_error *err)
 }
 
 /*
- * Whether a compiler fuses operators: the stack of torchtitan is compiled, those of the other
- * PyTorch frameworks are eager.
+ * The training software whose rates hold.  The stacks of torchtitan and MaxText are compiled; those
+ * of the other PyTorch frameworks are eager, and torchtitan's holds where a compiler is on.
  */
-static rk_status set_compiler(const taking *t, rk_error *err)
+static rk_status set_stack(const taking *t, rk_error *err)
 {
     const char *compiled = fact(t, "compile"), *framework = framework_of(t);
-    const bool titan = framework && strcmp(framework, "torchtitan") == 0;
+    const char *stack = fact(t, "stack"), *scan = fact(t, "scan_layers");
+    const bool on = compiled && (strcmp(compiled, "true") == 0 || strstr(compiled, "model"));
     const bool eager =
         framework && (strcmp(framework, "huggingface") == 0 || strcmp(framework, "deepspeed") == 0);
-    rk_status status = set(t, "stack", fact(t, "stack"), "stack", err);
-    if (status || !compiled || is_given(t, "stack") || fact(t, "stack")) {
-        return status;
+    stack = stack || !(eager && on) ? stack : "torchtitan";
+    if (is_given(t, "stack")) {
+        return RK_OK;
     }
-    const bool off = strcmp(compiled, "true") != 0 && !strstr(compiled, "model");
-    return titan && off    ? set(t, "set", "compile=false", "compile", err)
-           : eager && !off ? set(t, "stack", "torchtitan", "compile", err)
-                           : RK_OK;
+    const char *used = stack ? stack : framework ? framework : "";
+    const rk_status status = set(t, "stack", stack, stack ? "stack" : "compile", err);
+    if (!status && scan && strcmp(used, "maxtext") == 0) {
+        return set(t, "set", strcmp(scan, "true") == 0 ? "scan_layers=true" : "scan_layers=false",
+                   "scan_layers", err);
+    }
+    return status || !compiled || on || strcmp(used, "torchtitan") != 0
+               ? status
+               : set(t, "set", "compile=false", "compile", err);
 }
 
 static void clear_launch(void *launch)
@@ -786,7 +795,7 @@ rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
     }
     status = status ? status : rk_launch_resolve(launch, err);
     status = status ? status : set_framework(&t, err);
-    status = status ? status : set_compiler(&t, err);
+    status = status ? status : set_stack(&t, err);
     status = status ? status : set_model(&t, err);
     status = status ? status : set_machine(&t, err);
     status = status ? status : check_machine(&t, err);
