@@ -452,8 +452,7 @@ static void name_wide_experts(rk_launch *launch)
         .use = RK_KEY_NOT_PRICED,
         .note = "they stay in 16 bits, and are priced as quantised like the other layers",
     };
-    const bool quantised =
-        rk_launch_holds(launch, "qlora") || rk_launch_holds(launch, "base_8bit");
+    const bool quantised = rk_launch_holds(launch, "qlora") || rk_launch_holds(launch, "base_8bit");
     if (quantised && rk_launch_count_of(launch, "model.experts") > 1 &&
         !rk_launch_is_on(launch, "quantize_moe_experts", false)) {
         rk_launch_add_key(launch, &key);

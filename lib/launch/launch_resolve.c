@@ -16,7 +16,7 @@ const rk_launch_reader *const rk_launch_readers[] = {RK_LAUNCH_READER_LIST(RK_LA
 #undef RK_LAUNCH_READER_ENTRY
 
 /* The reader that the launch names, or the one that is surest. */
-static const rk_launch_reader *find_reader(const rk_launch *launch)
+const rk_launch_reader *rk_launch_recognise(const rk_launch *launch)
 {
     const rk_launch_reader *best = NULL;
     int most = 0;
@@ -196,13 +196,13 @@ rk_status rk_launch_name_reader(rk_launch *launch, const char *framework, const 
 rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
 {
     bool opened = false;
-    launch->reader = find_reader(launch);
+    launch->reader = rk_launch_recognise(launch);
     if (!launch->reader && !launch->out_of_memory && launch->document_count == 0) {
         const rk_status failure = rk_launch_open_own(launch, &opened, err);
         if (failure) {
             return failure;
         }
-        launch->reader = opened ? find_reader(launch) : NULL;
+        launch->reader = opened ? rk_launch_recognise(launch) : NULL;
     }
     if (!launch->reader && launch->out_of_memory) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", launch->name);

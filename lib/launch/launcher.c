@@ -148,6 +148,22 @@ bool rk_launch_is_launcher(const char *word)
            strcmp(word, "colossalai") == 0;
 }
 
+/* "NNODES=2": an assignment before a command. */
+static bool is_assignment(const char *word)
+{
+    const size_t length = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return length > 0 && word[length] == '=' && !isdigit((unsigned char)word[0]);
+}
+
+bool rk_launch_begins_line(const char *const *words, size_t count)
+{
+    size_t i = 0;
+    while (i < count && is_assignment(words[i])) {
+        i++;
+    }
+    return i < count && kind_of(words[i]) != NO_LAUNCHER;
+}
+
 /* Options of a launcher that no value follows. */
 static bool is_switch(const char *word)
 {

@@ -260,6 +260,12 @@ static const char *framework_of(const taking *t)
     return chosen ? chosen : t->launch->reader->framework;
 }
 
+static bool runs(const taking *t, const char *name)
+{
+    const char *framework = framework_of(t);
+    return framework && strcmp(framework, name) == 0;
+}
+
 /* ---- precision and states -------------------------------------------------------------------- */
 
 static rk_status set_precision(const taking *t, rk_error *err)
@@ -319,17 +325,10 @@ static bool is_pure(const taking *t)
            (strcmp(type, "bf16") == 0 || strcmp(type, "bfloat16") == 0);
 }
 
-/* Rules of no framework, and so no kind of states. */
-static bool is_any_framework(const taking *t)
-{
-    const char *framework = framework_of(t);
-    return framework && strcmp(framework, "any") == 0;
-}
-
 /* FSDP of Hugging Face reduces in the type of compute, whatever its gradients are. */
 static bool reduces_low(const taking *t)
 {
-    return is_fact(t, "framework", "huggingface") && rk_launch_count_of(t->launch, "zero") > 0;
+    return runs(t, "huggingface") && rk_launch_count_of(t->launch, "zero") > 0;
 }
 
 static rk_status set_states(const taking *t, rk_error *err)
@@ -337,14 +336,14 @@ static rk_status set_states(const taking *t, rk_error *err)
     /* sums in fp16 are as wide as those in bf16 */
     const char *gradients = is_fact(t, "gradients", "fp16") ? "bf16" : fact(t, "gradients");
     rk_status status = is_pure(t) ? set(t, "weights", "bf16", "weights", err) : RK_OK;
-    if (!status && is_fact(t, "weights", "fp32") && is_any_framework(t)) {
+    if (!status && is_fact(t, "weights", "fp32") && runs(t, "any")) {
         status = set(t, "weights", "fp32", "weights", err);
     }
     if (!status && !reduces_low(t)) {
         status = set(t, "gradients", gradients, "gradients", err);
     }
     status = status ? status : set(t, "optimizer", optimizer_of(t), "optimizer", err);
-    status = status || !is_fact(t, "framework", "huggingface")
+    status = status || !runs(t, "huggingface")
                  ? status
                  : set(t, "optimizer-impl", fact(t, "optimizer_impl"), "optimizer_impl", err);
     return status ? status : set_moments(t, err);
@@ -426,9 +425,7 @@ static const char *cp_kind_of(const char *word)
 /* Of Megatron core: an expert is split as the model is, where nothing else is said. */
 static bool splits_experts(const taking *t)
 {
-    const char *framework = framework_of(t);
-    return !framework || strcmp(framework, "megatron") == 0 ||
-           strcmp(framework, "mindspeed") == 0 || strcmp(framework, "primus") == 0;
+    return !framework_of(t) || runs(t, "megatron") || runs(t, "mindspeed") || runs(t, "primus");
 }
 
 /* Whether a degree of the request, the launch's or the person's, is above 1. */
@@ -756,8 +753,7 @@ static rk_status set_stack(const taking *t, rk_error *err)
     const char *compiled = fact(t, "compile"), *framework = framework_of(t);
     const char *stack = fact(t, "stack"), *scan = fact(t, "scan_layers");
     const bool on = compiled && (strcmp(compiled, "true") == 0 || strstr(compiled, "model"));
-    const bool eager =
-        framework && (strcmp(framework, "huggingface") == 0 || strcmp(framework, "deepspeed") == 0);
+    const bool eager = runs(t, "huggingface") || runs(t, "deepspeed");
     stack = stack || !(eager && on) ? stack : "torchtitan";
     if (is_given(t, "stack")) {
         return RK_OK;
@@ -809,14 +805,4 @@ rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
     request->launch = launch;
     request->line.file = true;
     return status;
-}
-
-rk_status rk_request_prepare(rk_job *job, rk_error *err)
-{
-    const rk_request *request = rk_job_arguments(job);
-    if (request->reader && !request->from) {
-        return rk_fail(err, RK_ERR_INVALID, "--reader needs --from, the launch that it reads");
-    }
-    return request->from && !request->launch ? rk_request_take_launch(job, request->from, err)
-                                             : RK_OK;
 }

@@ -17,6 +17,10 @@ struct rk_launch;
  */
 rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err);
 
+/* As rk_job_set_launch_line, for jobs whose arguments begin with an rk_request. */
+rk_status rk_request_take_launch_line(rk_job *job, const char *const *words, size_t count,
+                                      bool *taken, rk_error *err);
+
 /* The same for the file of --from, if the job has one: rk_command.prepare. */
 rk_status rk_request_prepare(rk_job *job, rk_error *err);
 
