@@ -166,7 +166,7 @@ static void state_loss(rk_launch *launch)
 {
     const char *list = rk_launch_value(launch, "plugins");
     const char *plugins = list ? list : "";
-    const bool cut = strstr(plugins, "CutCrossEntropyPlugin") != NULL;
+    const bool cut = strstr(plugins, "cut_cross_entropy") || strstr(plugins, "CutCrossEntropy");
     if (cut && is_on(launch, "cut_cross_entropy", true)) {
         rk_launch_state(launch, "loss", "fused (cut cross entropy)", RK_FACT_STATED,
                         rk_launch_find(launch, "plugins"));

@@ -534,15 +534,17 @@ static rk_status set_recompute(const taking *t, rk_error *err)
     return status;
 }
 
-static rk_status set_overlap(const taking *t, rk_error *err)
+/* Those of a list that an option has; none where it has none of them. */
+static rk_status set_list(const taking *t, const char *field, const char *const *names,
+                          rk_error *err)
 {
     char list[LIST_SIZE];
-    const char *value = fact(t, "overlap");
+    const char *value = fact(t, field);
     if (!value) {
         return RK_OK;
     }
-    (void)choose(value, rk_overlap_choices, list);
-    return set(t, "overlap", list[0] ? list : "none", "overlap", err);
+    (void)choose(value, names, list);
+    return set(t, field, list[0] ? list : "none", field, err);
 }
 
 /* A kernel that has a name here; for any other the stack's rates are used. */
@@ -557,17 +559,6 @@ static rk_status set_attention(const taking *t, rk_error *err)
         known = known || strcmp(rk_attention_synonyms[i].typed, value) == 0;
     }
     return known ? set(t, "attention", value, "attention", err) : RK_OK;
-}
-
-static rk_status set_offload(const taking *t, rk_error *err)
-{
-    char list[LIST_SIZE];
-    const char *value = fact(t, "offload");
-    if (!value) {
-        return RK_OK;
-    }
-    (void)choose(value, rk_offload_choices, list);
-    return set(t, "offload", list[0] ? list : "none", "offload", err);
 }
 
 /* Losses of PyTorch's family; Megatron core's, on shards of the vocabulary, are the stack's. */
@@ -591,9 +582,9 @@ static rk_status set_strategy(const taking *t, rk_error *err)
     const char *graphs = fact(t, "graphs");
     rk_status status = set_degrees(t, err);
     status = status ? status : set_recompute(t, err);
-    status = status ? status : set_overlap(t, err);
+    status = status ? status : set_list(t, "overlap", rk_overlap_choices, err);
     status = status ? status : set_attention(t, err);
-    status = status ? status : set_offload(t, err);
+    status = status ? status : set_list(t, "offload", rk_offload_choices, err);
     status = status ? status : set_loss(t, err);
     if (!status) {
         status = set_switch(t, "optimizer-in-backward", "optimizer_in_backward", err);
@@ -739,11 +730,6 @@ static rk_status set_model(const taking *t, rk_error *err)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static rk_status set_framework(const taking *t, rk_error *err)
-{
-    return set(t, "framework", framework_of(t), "framework", err);
-}
-
 /*
  * The training software whose rates hold.  The stacks of torchtitan and MaxText are compiled; those
  * of the other PyTorch frameworks are eager, and torchtitan's holds where a compiler is on.
@@ -790,7 +776,7 @@ rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
         status = rk_launch_name_reader(launch, request->reader, NULL, err);
     }
     status = status ? status : rk_launch_resolve(launch, err);
-    status = status ? status : set_framework(&t, err);
+    status = status ? status : set(&t, "framework", framework_of(&t), "framework", err);
     status = status ? status : set_stack(&t, err);
     status = status ? status : set_model(&t, err);
     status = status ? status : set_machine(&t, err);
