@@ -132,7 +132,11 @@ rk_status rk_hf_take_fsdp(rk_launch *launch, const char *words, const char *conf
                            : RK_OK;
     const char *file = rk_launch_value(launch, config);
     if (!status && file && strchr(file, '.')) {
+        const size_t before = launch->key_count;
         status = rk_launch_open_named(launch, file, &found, err);
+        for (size_t i = before; i < launch->key_count; i++) { /* as in a file of accelerate */
+            launch->keys[i].name = rk_launch_format(launch, "%s.%s", config, launch->keys[i].name);
+        }
     }
     if (status || (off && !has_group(launch, config))) {
         return status;
@@ -428,7 +432,16 @@ static void state_states(rk_launch *launch)
     const char *weights = rk_launch_fact_of(launch, "weights");
     const bool narrow =
         precision && (strcmp(precision, "bf16") == 0 || strcmp(precision, "fp16") == 0);
-    if (!held || (lora && strcmp(lora, "none") != 0)) {
+    const bool adapters = lora && strcmp(lora, "none") != 0;
+    const bool quantised = rk_launch_holds(launch, "qlora") ||
+                           rk_launch_holds(launch, "base_8bit") ||
+                           rk_launch_fact_of(launch, "base_quantised");
+    if (!held || (adapters && (quantised || strncmp(held, "fp32", 4) != 0 || !framework ||
+                               strcmp(framework, RK_HF_FRAMEWORK) != 0))) {
+        return;
+    }
+    if (adapters) { /* the frozen model, too */
+        rk_launch_state(launch, "weights", "fp32", RK_FACT_DERIVED, NULL);
         return;
     }
     if (framework && strcmp(framework, "deepspeed") == 0 && narrow) {

@@ -288,6 +288,9 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     rk_launch_assume_open(launch, "attention", "sdpa");
     rk_launch_assume_open(launch, "packing", "false");
     rk_hf_finish_sharding(launch);
+    if (rk_launch_holds(launch, "packing") || !is_on(launch, "pad_to_sequence_len", false)) {
+        rk_launch_name_packing(launch, "sample_packing", true);
+    }
     rk_hf_state_objective(launch, rk_launch_value(launch, "rl"));
     if (is_on(launch, "reward_model", false)) {
         rk_hf_state_objective(launch, "reward");

@@ -100,6 +100,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     rk_hf_state_switch(launch, "use_flash_attn", "attention", "flash_attention_2");
     rk_hf_state_trainer(launch, &(rk_hf_trainer){.micro_batch = 8});
     rk_hf_finish_sharding(launch);
+    rk_launch_name_packing(launch, "packing", false);
     return RK_OK;
 }
 

@@ -266,6 +266,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
         state_weights(launch);
     }
     rk_hf_finish_sharding(launch);
+    rk_launch_name_packing(launch, "packing", rk_launch_is_on(launch, "neat_packing", false));
     rk_hf_state_objective(launch, rk_launch_value(launch, "stage"));
     return RK_OK;
 }

@@ -169,6 +169,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
         launch,
         &(rk_hf_trainer){.micro_batch = 1, .bf16 = true, .recompute = true, .steps_stated = true});
     rk_hf_finish_sharding(launch);
+    rk_launch_name_packing(launch, "packing", true);
     rk_hf_state_objective(launch, objective);
     rk_hf_state_objective(launch, rk_launch_value(launch, "task_type"));
     return RK_OK;

@@ -172,6 +172,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
         rk_hf_add_offload(launch, "activations", rk_launch_find(launch, "activation_offloading"));
     }
     rk_hf_finish_sharding(launch);
+    rk_launch_name_packing(launch, "packing", true);
     rk_hf_state_objective(launch, trainer);
     return RK_OK;
 }

@@ -94,6 +94,22 @@ void rk_launch_ask_sequence(rk_launch *launch, const char *key)
     rk_launch_mark(launch, key, RK_KEY_NOT_PRICED, note);
 }
 
+void rk_launch_name_packing(rk_launch *launch, const char *key, bool masked)
+{
+    const bool packed = rk_launch_holds(launch, "packing");
+    const rk_launch_key missing = {.name = key};
+    if (packed && !masked) {
+        return;
+    }
+    if (!rk_launch_has(launch, key)) {
+        rk_launch_add_key(launch, &missing);
+    }
+    rk_launch_mark(launch, key, RK_KEY_NOT_PRICED,
+                   packed ? "attention among packed examples is priced over the whole sequence; "
+                            "give --document-tokens"
+                          : "examples are not packed: each is priced as a whole sequence");
+}
+
 void rk_launch_state_budget(rk_launch *launch, const char *key, double usual,
                             const rk_launch_key *mode)
 {

@@ -73,6 +73,12 @@ void rk_launch_ask_sequence(rk_launch *launch, const char *key);
 void rk_launch_state_budget(rk_launch *launch, const char *key, double usual,
                             const rk_launch_key *mode);
 
+/*
+ * Names what is not priced of examples in sequences: those that are not packed are priced as whole
+ * sequences, and of packed ones that see only themselves (`masked`) attention over all of it.
+ */
+void rk_launch_name_packing(rk_launch *launch, const char *key, bool masked);
+
 /* States sequences of a number of tokens, rounded down; nothing where either is not known. */
 void rk_launch_state_sequences(rk_launch *launch, const char *field, double tokens, double seq,
                                rk_fact_origin origin, const rk_launch_key *by);

@@ -301,6 +301,11 @@ static const char *optimizer_of(const taking *t)
     if (adam && (strstr(name, "8bit") || strstr(name, "8-bit") || strstr(name, "bnb"))) {
         return "adam-8bit";
     }
+    if (strstr(name, "lion") || strcmp(name, "rmsprop") == 0) { /* one state of a weight */
+        rk_launch_mark(t->launch, key_of(t, "optimizer") ? key_of(t, "optimizer")->name : name,
+                       RK_KEY_NOT_PRICED, "priced as SGD with momentum, which has as many states");
+        return "sgd";
+    }
     return adam && strncmp(name, "adamw-", 6) != 0 ? "adamw" : name;
 }
 
@@ -319,8 +324,7 @@ static rk_status set_moments(const taking *t, rk_error *err)
 /* Weights, gradients and moments of full training in bf16, without a copy in fp32. */
 static bool is_pure(const taking *t)
 {
-    const char *held = fact(t, "weights"), *loaded = fact(t, "weights_loaded_as");
-    const char *type = held ? held : loaded;
+    const char *type = fact(t, fact(t, "weights") ? "weights" : "weights_loaded_as");
     return type && rk_launch_count_of(t->launch, "lora") == 0 &&
            (strcmp(type, "bf16") == 0 || strcmp(type, "bfloat16") == 0);
 }
@@ -336,7 +340,8 @@ static rk_status set_states(const taking *t, rk_error *err)
     /* sums in fp16 are as wide as those in bf16 */
     const char *gradients = is_fact(t, "gradients", "fp16") ? "bf16" : fact(t, "gradients");
     rk_status status = is_pure(t) ? set(t, "weights", "bf16", "weights", err) : RK_OK;
-    if (!status && is_fact(t, "weights", "fp32") && runs(t, "any")) {
+    if (!status && is_fact(t, "weights", "fp32") &&
+        (runs(t, "any") || (runs(t, "huggingface") && rk_launch_count_of(t->launch, "lora") > 0))) {
         status = set(t, "weights", "fp32", "weights", err);
     }
     if (!status && !reduces_low(t)) {

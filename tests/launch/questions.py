@@ -48,7 +48,9 @@ def text_of(value):
 def faults(program, command, files, values, refusals):
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            path = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
         verb, *words = shlex.split(command)
         done = subprocess.run([program, verb, "--json", *words], cwd=folder, capture_output=True,
