@@ -3,9 +3,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "io/catalogue.h"
 #include "launch/launch.h"
-#include "layer/model_load.h"
 #include "request/option_values.h"
 
 #include <ctype.h>
@@ -602,121 +600,18 @@ static rk_status set_strategy(const taking *t, rk_error *err)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* The first fact that a model contradicts; NULL: none. */
-static const char *contradiction(const taking *t, const rk_model *model, int64_t *has)
-{
-    const struct {
-        const char *field;
-        int64_t value;
-    } sizes[] = {
-        {"model.layers_real", model->layers},
-        {"model.layers", fact(t, "model.layers_real") ? 0 : model->layers},
-        {"model.hidden", model->hidden},
-    };
-    for (size_t i = 0; i < COUNT(sizes); i++) {
-        const int64_t said = rk_launch_count_of(t->launch, sizes[i].field);
-        if (said > 0 && sizes[i].value > 0 && said != sizes[i].value) {
-            *has = sizes[i].value;
-            return sizes[i].field;
-        }
-    }
-    return NULL;
-}
-
-/* Refuses a model that is not the one of the launch. */
-static rk_status check_model(const taking *t, rk_error *err)
-{
-    const rk_request *request = rk_job_arguments(t->job);
-    int64_t has = 0;
-    rk_model *model = malloc(sizeof(*model));
-    rk_status status = model ? rk_model_load(request->model, model, err)
-                             : rk_fail(err, RK_ERR_MEMORY, "not enough memory for a model");
-    const char *field = status ? NULL : contradiction(t, model, &has);
-    if (field) {
-        status = rk_fail(err, RK_ERR_INVALID,
-                         "--model %.100s contradicts %s: %s is %" PRId64 ", but %s in the "
-                         "launch; leave out --model, or name the model that the launch trains",
-                         rk_json_title(request->model), t->launch->name, field + strlen("model."),
-                         has, fact(t, field));
-    }
-    free(model);
-    return status;
-}
-
-/* Whether a name is one of the catalogue, or a file, and not another model than the facts say. */
-static rk_status find_known_model(const taking *t, const char *name, bool *known, rk_error *err)
-{
-    int64_t has = 0;
-    rk_error reason;
-    rk_model *model = malloc(sizeof(*model));
-    const rk_status status = model ? rk_model_load(name, model, &reason) : RK_ERR_MEMORY;
-    *known = !status && contradiction(t, model, &has) == NULL;
-    free(model);
-    return status == RK_ERR_MEMORY
-               ? rk_fail(err, status, "not enough memory for the model %s", name)
-               : RK_OK;
-}
-
-/* The first size that a model needs and the launch lacks. */
-static const char *missing_size(const taking *t)
-{
-    static const char *const sizes[][2] = {{"model.layers", "the number of layers"},
-                                           {"model.hidden", "the width"},
-                                           {"model.heads", "the attention heads"},
-                                           {"model.vocab", "the vocabulary"},
-                                           {"seq", "the sequence length (--seq)"}};
-    for (size_t i = 0; i < COUNT(sizes); i++) {
-        if (!fact(t, sizes[i][0])) {
-            return sizes[i][1];
-        }
-    }
-    return "all parts";
-}
-
-/* Whether a launch describes its model at all. */
-static bool describes_model(const taking *t)
-{
-    return fact(t, "model.layers") || fact(t, "model.hidden") || fact(t, "model.heads") ||
-           fact(t, "model.vocab");
-}
-
-static rk_status fail_model(const taking *t, const char *name, rk_error *err)
-{
-    const char *slash = name ? strrchr(name, '/') : NULL;
-    const char *near = name ? rk_catalogue_nearest("models", slash ? slash + 1 : name) : NULL;
-    const bool hub = name && rk_json_is_hub_id(name);
-    if (!name && !describes_model(t)) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "%s does not say which model it trains; name it, as in --model llama3-8b, "
-                       "or give --model with its config.json",
-                       t->launch->name);
-    }
-    if (!name) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "%s does not say %s of the model; name the model with --model, or give its "
-                       "config.json",
-                       t->launch->name, missing_size(t));
-    }
-    return rk_fail(err, RK_ERR_INVALID,
-                   "%s trains %.200s, which the catalogue lacks; give --model with its config.json"
-                   "%s%.200s%s%s%s%s",
-                   t->launch->name, name, hub ? " (https://huggingface.co/" : "", hub ? name : "",
-                   hub ? "/resolve/main/config.json)" : "", near ? ", or --model " : "",
-                   near ? near : "", near ? " if that is its shape" : "");
-}
-
 static rk_status set_model(const taking *t, rk_error *err)
 {
     const rk_request *request = rk_job_arguments(t->job);
     const char *name = fact(t, "model.name");
     const int64_t seq = request->seq ? request->seq : rk_launch_count_of(t->launch, "seq");
     if (is_given(t, "model")) {
-        return check_model(t, err);
+        return rk_launch_check_model_name(t->launch, request->model, err);
     }
     const char *text = fact(t, "model.document");
     if (!text && name) {
         bool known = false;
-        const rk_status status = find_known_model(t, name, &known, err);
+        const rk_status status = rk_launch_knows_model(t->launch, name, &known, err);
         if (status) {
             return status;
         }
@@ -727,10 +622,10 @@ static rk_status set_model(const taking *t, rk_error *err)
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", t->launch->name);
     }
     if (!text) {
-        return fail_model(t, name, err);
+        return rk_launch_fail_model(t->launch, name, err);
     }
     const rk_status status = rk_job_set_implied(t->job, "model", text, err);
-    return status ? status : check_model(t, err);
+    return status ? status : rk_launch_check_model_name(t->launch, request->model, err);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

@@ -30,4 +30,16 @@ rk_status rk_request_prepare(rk_job *job, rk_error *err);
  */
 const char *rk_launch_model_text(struct rk_launch *launch, int64_t seq);
 
+/* Refuses a model that is not the one of the launch. */
+rk_status rk_launch_check_model_name(const struct rk_launch *launch, const char *name,
+                                     rk_error *err);
+
+/* Whether a name is one of the catalogue, or a file, and not another model than the facts say. */
+rk_status rk_launch_knows_model(const struct rk_launch *launch, const char *name, bool *known,
+                                rk_error *err);
+
+/* Says that the catalogue lacks the model of a name, or that the launch lacks one, and what to do.
+ */
+rk_status rk_launch_fail_model(const struct rk_launch *launch, const char *name, rk_error *err);
+
 #endif
