@@ -457,6 +457,23 @@ static void state_states(rk_launch *launch)
     }
 }
 
+/* Replicas keep the type of the checkpoint, which a launch does not say; FSDP makes it fp32. */
+static void name_stored_type(rk_launch *launch)
+{
+    const rk_launch_key key = {
+        .name = "type of the checkpoint",
+        .use = RK_KEY_NOT_PRICED,
+        .note = "weights train in it, and are priced in fp32; give --weights bf16 where it is that",
+    };
+    const char *held = rk_launch_fact_of(launch, "weights_loaded_as");
+    const char *framework = rk_launch_fact_of(launch, "framework");
+    const char *lora = rk_launch_fact_of(launch, "lora");
+    if (held && strcmp(held, "as stored") == 0 && rk_launch_count_of(launch, "zero") == 0 &&
+        framework && strcmp(framework, RK_HF_FRAMEWORK) == 0 && lora && strcmp(lora, "none") == 0) {
+        rk_launch_add_key(launch, &key);
+    }
+}
+
 /* bitsandbytes quantises linear layers; the fused experts of transformers are none. */
 static void name_wide_experts(rk_launch *launch)
 {
@@ -476,6 +493,7 @@ void rk_hf_finish_sharding(rk_launch *launch)
 {
     name_wide_experts(launch);
     rk_launch_assume_open(launch, "framework", RK_HF_FRAMEWORK);
+    name_stored_type(launch);
     rk_launch_assume_open(launch, "overlap",
                           rk_launch_count_of(launch, "zero") >= 2 ? "grad+param" : "grad");
     state_states(launch);

@@ -5,7 +5,8 @@
     costs.py RECKON FLAGS
 
 FLAGS has a table for each framework, made by reading its source: flag, type, default and class.
-Each flag of a class that costs is added to a launch of its framework, and `reckon convert` must not call it without cost, unless it says why in a note.
+Each flag of a class that costs is added to a launch of its framework, and `reckon convert` must not
+call it without cost, unless it says why in a note.
 Skipped where the tables are missing; the project's own are data/launch_flags.
 """
 
