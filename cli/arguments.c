@@ -285,6 +285,19 @@ static int set_positional(const rk_command *command, const char *word, size_t *n
     return rk_job_set_word(job, word, &word_err) ? rk_fail_with(command, &err) : RK_PARSED;
 }
 
+/* The same, but for a word that begins a launch line, which goes on to the last word. */
+static int set_word(const rk_command *command, int argc, char **argv, size_t *next, rk_job *job)
+{
+    rk_error err;
+    bool taken = false;
+    const char *const *words = (const char *const *)&argv[optind - 1];
+    if (rk_job_set_launch_line(job, words, (size_t)(argc - optind + 1), &taken, &err)) {
+        return rk_fail_with(command, &err);
+    }
+    optind = taken ? argc : optind;
+    return taken ? RK_PARSED : set_positional(command, optarg, next, job);
+}
+
 static int read_all(const rk_command *command, int argc, char **argv, const tables *t, rk_job *job)
 {
     size_t next = 0;
@@ -310,7 +323,7 @@ static int read_all(const rk_command *command, int argc, char **argv, const tabl
                 fail_option(command, answer, argv[optind - 1], optind < argc ? argv[optind] : NULL);
             result = result == RK_PARSED ? take_flag(command, argc, argv, &unused, job) : result;
         } else if (answer == POSITIONAL) {
-            result = set_positional(command, optarg, &next, job);
+            result = set_word(command, argc, argv, &next, job);
         } else if (find_option(command, answer, &info)) {
             const char *spelled = answer >= LONG_OPTION ? t->names[place].name : info.name;
             result = set_option(command, &info, spelled, argc, argv, job);

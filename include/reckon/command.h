@@ -156,6 +156,14 @@ typedef enum rk_flag_use {
 } rk_flag_use;
 
 /*
+ * Takes words that begin with a launcher or a program, up to the last, as a launch:
+ * "torchrun ... run_clm.py ..." or "trl sft ...".  `taken` says whether they are one of a framework
+ * that is not Megatron-LM; flags of a line for that are options of their own.
+ */
+RK_API rk_status rk_job_set_launch_line(rk_job *job, const char *const *words, size_t count,
+                                        bool *taken, rk_error *err);
+
+/*
  * Sets options from a flag of Megatron-LM or torchrun that is not an option of the command, such as
  * "num-layers" with "80" or "bf16", so that a launch line can be pasted.  `value`: the word after
  * the flag, or NULL.  Errors: RK_ERR_INVALID for unknown flags.

@@ -56,6 +56,7 @@
 #define RK_COMMAND_OF_STRATEGY                                                                     \
     .shared = rk_strategy_options, .shared_count = RK_STRATEGY_OPTION_COUNT,                       \
     .take_launch_flag = rk_request_take_launch_flag,                                               \
+    .take_launch_line = rk_request_take_launch_line,                                               \
     .note_launch_word = rk_request_note_launch_word, .prepare = rk_request_prepare
 
 /* Names of rk_request.method; NULL-terminated. */

@@ -52,7 +52,8 @@ static size_t strip_ending(const char *name, size_t length)
     static const char *const endings[] = {
         "-instruct", "-thinking", "-chat", "-base",    "-hf",   "-it",          "-1m",    "-fp8",
         "-fp16",     "-bf16",     "-int8", "-int4",    "-8bit", "-4bit",        "-nvfp4", "-mxfp4",
-        "-nf4",      "-gptq",     "-awq",  "-unsloth", "-bnb",  "-dequantized",
+        "-nf4",      "-gptq",     "-awq",  "-unsloth", "-bnb",  "-dequantized", "-aqlm",  "-2bit",
+        "-3bit",     "-1x16",     "-2x8",  "-w4a16",   "-qat",  "-linearized",  "-sft",   "-dpo",
     };
     if (length > 5 && is_joint(name[length - 5]) && is_month(name + length - 4)) {
         return length - 5;
@@ -204,6 +205,20 @@ const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name)
     make_key(name, key);
     entry = find_alike(kind, key);
     return entry ? entry : find_alias(kind, key);
+}
+
+bool rk_catalogue_left_out(const char *name, char *words, size_t size)
+{
+    char key[KEY_SIZE];
+    alias_line line = first_alias("left-out");
+    make_key(name, key);
+    while (next_alias(&line)) {
+        if (has_key(line.alias, line.length, key)) {
+            (void)snprintf(words, size, "%s", line.name);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- names inside longer ones --------------------------------------------------------------- */

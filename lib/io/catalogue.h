@@ -25,6 +25,12 @@ extern const size_t rk_catalogue_count;
 const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name);
 
 /*
+ * What a model has in addition to the language model that its name stands for, "vision tower", by
+ * data/aliases/left-out.csv; false: nothing.
+ */
+bool rk_catalogue_left_out(const char *name, char *words, size_t size);
+
+/*
  * Returns the entry whose name, or other name of data/aliases, takes most of the letters of `text`
  * as whole words ("NVIDIA L40S-48GB" is l40s, "H20-96GB" is h20 and no H200), or NULL.
  */

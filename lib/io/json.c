@@ -351,8 +351,7 @@ static bool is_listed(const char *kind)
            strcmp(kind, "accelerators") == 0 || strcmp(kind, "stacks") == 0;
 }
 
-/* "Qwen/Qwen3-4B": an organisation and a model, and no path of this machine. */
-static bool is_hub_id(const char *name)
+bool rk_json_is_hub_id(const char *name)
 {
     const char *slash = strchr(name, '/');
     return slash && slash > name && slash[1] && !strchr(slash + 1, '/') && name[0] != '.' &&
@@ -376,7 +375,7 @@ static rk_status fail_unknown_name(const char *name, const char *kind, rk_error 
     if (rk_catalogue_missing(name, reason)) {
         return rk_fail(err, RK_ERR_INVALID, "the catalogue has no %s: %s", shown, reason);
     }
-    if (kind && strcmp(kind, "models") == 0 && is_hub_id(name)) {
+    if (kind && strcmp(kind, "models") == 0 && rk_json_is_hub_id(name)) {
         return fail_hub_id(name, shown, err);
     }
     const char *nearest = kind ? rk_catalogue_nearest(kind, name) : NULL;

@@ -24,6 +24,9 @@ typedef struct rk_json_doc {
 rk_status rk_json_parse(const char *text, size_t size, const char *name, rk_json_doc *doc,
                         rk_error *err);
 
+/* "Qwen/Qwen3-4B": an organisation and a model, and no path of this machine. */
+bool rk_json_is_hub_id(const char *name);
+
 /* Whether a name is that of a file and not of a catalogue entry: it ends in .json or .json.gz. */
 bool rk_json_is_file(const char *name);
 

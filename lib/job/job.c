@@ -323,6 +323,15 @@ static void note_launch_word(rk_job *job, const char *word)
     }
 }
 
+rk_status rk_job_set_launch_line(rk_job *job, const char *const *words, size_t count, bool *taken,
+                                 rk_error *err)
+{
+    *taken = false;
+    return job->command->take_launch_line
+               ? job->command->take_launch_line(job, words, count, taken, err)
+               : RK_OK;
+}
+
 rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *value, rk_flag_use *use,
                                  rk_error *err)
 {

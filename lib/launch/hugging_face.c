@@ -31,13 +31,6 @@ void rk_hf_assume_layout(rk_launch *launch)
     rk_launch_assume(launch, "compile", "false");
 }
 
-void rk_hf_assume_open(rk_launch *launch, const char *field, const char *value)
-{
-    if (!rk_launch_fact_of(launch, field)) {
-        rk_launch_assume(launch, field, value);
-    }
-}
-
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 void rk_hf_state_switch(rk_launch *launch, const char *key, const char *field, const char *value)
@@ -74,24 +67,6 @@ bool rk_hf_has_part(const char *text, const char *part)
     return false;
 }
 
-/* "Qwen2.5-VL-7B" has the language model of Qwen2.5-7B; its vision tower is not priced. */
-static void state_language_model(rk_launch *launch, const rk_launch_key *by)
-{
-    static const char mark[] = "-VL";
-    const char *place = by->value ? strstr(by->value, mark) : NULL;
-    if (!place || place[strlen(mark)] != '-') {
-        return;
-    }
-    const char *language = rk_launch_format(launch, "%.*s%s", (int)(place - by->value), by->value,
-                                            place + strlen(mark));
-    if (rk_launch_state_named_model(launch, language, by)) {
-        rk_launch_mark(
-            launch, by->name, RK_KEY_NOT_PRICED,
-            rk_launch_format(launch, "priced with the shape of %s; the vision tower is not priced",
-                             language));
-    }
-}
-
 void rk_hf_state_model(rk_launch *launch, const char *key)
 {
     const rk_launch_key *by = rk_launch_find(launch, key);
@@ -99,13 +74,82 @@ void rk_hf_state_model(rk_launch *launch, const char *key)
         return;
     }
     rk_launch_state(launch, "model.name", by->value, RK_FACT_STATED, by);
-    if (!rk_launch_state_named_model(launch, by->value, by)) {
-        state_language_model(launch, by);
-    }
+    (void)rk_launch_state_named_model(launch, by->value, by);
     for (size_t i = 0; i < COUNT(quantised_names); i++) {
         if (rk_hf_has_part(by->value, quantised_names[i][0])) {
             rk_launch_state(launch, "base_quantised", quantised_names[i][1], RK_FACT_DERIVED, by);
         }
+    }
+}
+
+/* Names of sizes in configurations of models, and the fields that they are. */
+static const char *const size_names[][2] = {
+    {"hidden_size", "model.hidden"},
+    {"n_embd", "model.hidden"},
+    {"num_hidden_layers", "model.layers"},
+    {"n_layer", "model.layers"},
+    {"num_attention_heads", "model.heads"},
+    {"n_head", "model.heads"},
+    {"num_key_value_heads", "model.kv_heads"},
+    {"head_dim", "model.head_size"},
+    {"intermediate_size", "model.ffn"},
+    {"n_inner", "model.ffn"},
+    {"vocab_size", "model.vocab"},
+};
+
+/* The field of a size, from 1 to INT32_MAX, that "n_layer=12" gives; NULL: none. */
+static const char *size_of(const char *pair, size_t length, int64_t *value)
+{
+    for (size_t i = 0; i < COUNT(size_names); i++) {
+        const size_t name = strlen(size_names[i][0]);
+        if (length > name && strncmp(pair, size_names[i][0], name) == 0 && pair[name] == '=') {
+            const long number = strtol(pair + name + 1, NULL, 10);
+            *value = number;
+            return number >= 1 && number <= INT32_MAX ? size_names[i][1] : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* Widths that follow from others, of a model that was made wider or narrower. */
+static void scale_widths(rk_launch *launch, int64_t before, const char *given)
+{
+    const int64_t hidden = rk_launch_count_of(launch, "model.hidden");
+    const int64_t ffn = rk_launch_count_of(launch, "model.ffn");
+    const int64_t heads = rk_launch_count_of(launch, "model.heads");
+    if (before <= 0 || hidden <= 0) {
+        return;
+    }
+    if (!strstr(given, "n_inner") && !strstr(given, "intermediate_size") && ffn == 4 * before) {
+        rk_launch_state_count(launch, "model.ffn", 4 * hidden, RK_FACT_DERIVED, NULL);
+    }
+    if (!strstr(given, "head_dim") && heads > 0 && hidden % heads == 0) {
+        rk_launch_state_count(launch, "model.head_size", hidden / heads, RK_FACT_DERIVED, NULL);
+    }
+    if (!strstr(given, "num_key_value_heads") && strstr(given, "n_head")) {
+        rk_launch_state_count(launch, "model.kv_heads", heads, RK_FACT_DERIVED, NULL);
+    }
+}
+
+void rk_hf_take_overrides(rk_launch *launch, const char *key)
+{
+    const char *list = rk_launch_value(launch, key);
+    const int64_t before = rk_launch_count_of(launch, "model.hidden");
+    bool changed = false;
+    for (const char *at = list; at && *at; at += strspn(at, ",")) {
+        const size_t length = strcspn(at, ",");
+        int64_t value = 0;
+        const char *field = size_of(at, length, &value);
+        if (field) {
+            rk_launch_state_count(launch, field, value, RK_FACT_STATED,
+                                  rk_launch_find(launch, key));
+            changed = true;
+        }
+        at += length;
+    }
+    if (changed) {
+        scale_widths(launch, before, list);
+        rk_launch_drop(launch, "model.name"); /* it is another model */
     }
 }
 
@@ -116,20 +160,6 @@ void rk_hf_state_accumulation(rk_launch *launch, const char *key, int64_t usual)
     if (!rk_hf_state_count(launch, key, "accumulation") && usual > 0) {
         rk_launch_assume_count(launch, "accumulation", usual);
     }
-}
-
-const char *rk_hf_precision_name(const char *type)
-{
-    static const char *const names[][2] = {
-        {"bfloat16", "bf16"}, {"bf16", "bf16"},    {"float16", "fp16"}, {"fp16", "fp16"},
-        {"half", "fp16"},     {"float32", "fp32"}, {"fp32", "fp32"},    {"float", "fp32"}};
-    const char *dot = type ? strrchr(type, '.') : NULL;
-    for (size_t i = 0; type && i < COUNT(names); i++) {
-        if (strcasecmp(dot ? dot + 1 : type, names[i][0]) == 0) {
-            return names[i][1];
-        }
-    }
-    return NULL;
 }
 
 void rk_hf_state_weights(rk_launch *launch, const char *type, const rk_launch_key *by)
@@ -146,18 +176,6 @@ void rk_hf_state_recompute(rk_launch *launch, bool on, const char *key)
     }
     rk_launch_state(launch, "recompute.granularity", on ? "full" : "none",
                     by ? RK_FACT_STATED : RK_FACT_DEFAULT, by);
-}
-
-void rk_hf_ask_sequence(rk_launch *launch, const char *key)
-{
-    const rk_launch_key missing = {
-        .name = key,
-        .use = RK_KEY_NOT_PRICED,
-        .note = "not given, so the data decide how long sequences are; give --seq",
-    };
-    if (!rk_launch_fact_of(launch, "seq") && !rk_launch_has(launch, key)) {
-        rk_launch_add_key(launch, &missing);
-    }
 }
 
 /* ---- optimizer ------------------------------------------------------------------------------- */
@@ -186,9 +204,13 @@ void rk_hf_state_optimizer(rk_launch *launch, const char *key, const char *usual
 {
     const rk_launch_key *by = rk_launch_find(launch, key);
     const char *name = by ? by->value : NULL;
+    rk_launch_assume(launch, "optimizer_impl", "fused"); /* of PyTorch 2.8 and later */
     if (!name) {
         rk_launch_assume(launch, "optimizer", usual);
         return;
+    }
+    if (strcasecmp(name, "adamw_torch") == 0) {
+        rk_launch_state(launch, "optimizer_impl", "foreach", RK_FACT_STATED, by);
     }
     for (size_t i = 0; i < COUNT(optimizer_names); i++) {
         if (strcasecmp(name, optimizer_names[i][0]) == 0) {
@@ -247,6 +269,18 @@ void rk_hf_state_adapters(rk_launch *launch, const char *rank, int64_t usual, co
     }
 }
 
+void rk_hf_state_nested(rk_launch *launch, const char *key, bool usual)
+{
+    const rk_launch_key *by = rk_launch_find(launch, key);
+    if (rk_launch_holds(launch, "qlora")) {
+        rk_launch_state(launch, "nested_quant",
+                        rk_launch_is_on(launch, key, usual) ? "true" : "false",
+                        by ? RK_FACT_STATED : RK_FACT_DEFAULT, by);
+    } else if (by) {
+        rk_launch_mark(launch, key, RK_KEY_WITHOUT_COST, "has no effect without a base of 4 bits");
+    }
+}
+
 /* ---- options of the trainer ------------------------------------------------------------------ */
 
 /* Whether a switch is on; "--no_x" turns one off that is on by default. */
@@ -293,9 +327,9 @@ void rk_hf_state_trainer(rk_launch *launch, const rk_hf_trainer *usual)
         rk_launch_state(launch, "compile", "true", RK_FACT_DERIVED, NULL);
     }
     rk_hf_state_switch(launch, "use_liger_kernel", "loss", "fused (liger)");
-    rk_hf_assume_open(launch, "loss", "full logits");
-    rk_hf_assume_open(launch, "attention", "sdpa");
-    rk_hf_assume_open(launch, "packing", "false");
+    rk_launch_assume_open(launch, "loss", "full logits");
+    rk_launch_assume_open(launch, "attention", "sdpa");
+    rk_launch_assume_open(launch, "packing", "false");
 }
 
 void rk_hf_state_single(rk_launch *launch)

@@ -8,14 +8,18 @@
 #define RK_LAUNCH_HUGGING_FACE_H
 
 #include "launch/launch.h"
+#include "launch/reader_kit.h"
+
+/* The framework of a launch that neither DeepSpeed nor Megatron runs. */
+#define RK_HF_FRAMEWORK "huggingface"
+
+/* Why keys of adapters cost nothing. */
+#define RK_HF_NO_ADAPTERS "has no effect without adapters"
 
 /* ---- the trainer ----------------------------------------------------------------------------- */
 
 /* Degrees that are 1 where nothing says otherwise, no sharding, no offload, no compiler. */
 void rk_hf_assume_layout(rk_launch *launch);
-
-/* Assumes a value where none is known, be it of another default. */
-void rk_hf_assume_open(rk_launch *launch, const char *field, const char *value);
 
 /* States a fact where a switch is on. */
 void rk_hf_state_switch(rk_launch *launch, const char *key, const char *field, const char *value);
@@ -26,6 +30,9 @@ bool rk_hf_state_count(rk_launch *launch, const char *key, const char *field);
 /* The model that a key names, and its shape where the catalogue has it. */
 void rk_hf_state_model(rk_launch *launch, const char *key);
 
+/* Sizes that a key changes in the configuration of the model: "n_layer=12,n_embd=768". */
+void rk_hf_take_overrides(rk_launch *launch, const char *key);
+
 /* Micro-batches per step, from a key whose value may be "auto". */
 void rk_hf_state_accumulation(rk_launch *launch, const char *key, int64_t usual);
 
@@ -34,6 +41,9 @@ void rk_hf_state_optimizer(rk_launch *launch, const char *key, const char *usual
 
 /* Rank of the adapters and what they train; `modules` is a key, or NULL. */
 void rk_hf_state_adapters(rk_launch *launch, const char *rank, int64_t usual, const char *modules);
+
+/* Whether the scales of a base in 4 bits are quantised again, by a key or by default. */
+void rk_hf_state_nested(rk_launch *launch, const char *key, bool usual);
 
 /* Recomputation of whole layers, or none. */
 void rk_hf_state_recompute(rk_launch *launch, bool on, const char *key);
@@ -66,17 +76,11 @@ bool rk_hf_has_part(const char *text, const char *part);
 /* The type of the weights that train; `by` may be NULL. */
 void rk_hf_state_weights(rk_launch *launch, const char *type, const rk_launch_key *by);
 
-/* "bf16" of "bfloat16", "torch.bfloat16"; NULL: no type by name ("auto"). */
-const char *rk_hf_precision_name(const char *type);
-
 /*
  * The objective by its name ("sft", "dpo", "grpo", "rm").  If it needs generation, pairs or other
  * models, states it and adds a key that says what is not priced.
  */
 void rk_hf_state_objective(rk_launch *launch, const char *name);
-
-/* Names the missing key where the data decide the length of sequences. */
-void rk_hf_ask_sequence(rk_launch *launch, const char *key);
 
 /* Adds a word of what is offloaded: "optimizer", "weights", "activations". */
 void rk_hf_add_offload(rk_launch *launch, const char *what, const rk_launch_key *by);

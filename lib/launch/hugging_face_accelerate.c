@@ -132,12 +132,16 @@ rk_status rk_hf_take_fsdp(rk_launch *launch, const char *words, const char *conf
                            : RK_OK;
     const char *file = rk_launch_value(launch, config);
     if (!status && file && strchr(file, '.')) {
+        const size_t before = launch->key_count;
         status = rk_launch_open_named(launch, file, &found, err);
+        for (size_t i = before; i < launch->key_count; i++) { /* as in a file of accelerate */
+            launch->keys[i].name = rk_launch_format(launch, "%s.%s", config, launch->keys[i].name);
+        }
     }
     if (status || (off && !has_group(launch, config))) {
         return status;
     }
-    rk_launch_state(launch, "framework", "torchtitan", RK_FACT_DERIVED, NULL);
+    rk_launch_state(launch, "framework", RK_HF_FRAMEWORK, RK_FACT_DERIVED, NULL);
     (void)rk_launch_value(launch, "fsdp_transformer_layer_cls_to_wrap");
     if (!off) {
         state_fsdp_words(launch, list, rk_launch_find(launch, words));
@@ -177,12 +181,9 @@ static const struct {
 /* Flags of `accelerate launch` are keys of its file by another name. */
 static const char *file_key(rk_launch *launch, const char *flag)
 {
-    static const char *const deepspeed[] = {"zero_stage", "offload_optimizer_device",
+    static const char *const deepspeed[] = {"zero_stage",           "offload_optimizer_device",
                                             "offload_param_device", "deepspeed_config_file",
-                                            "zero3_init_flag"};
-    static const char *const same[] = {"mixed_precision", "num_processes", "num_machines",
-                                       "config_file",     "multi_gpu",     "use_fsdp",
-                                       "use_deepspeed"};
+                                            "zero3_init_flag",      "gradient_accumulation_steps"};
     static const char *const groups[][2] = {{"fsdp_", "fsdp_config"},
                                             {"parallelism_config_", "parallelism_config"},
                                             {"megatron_lm_", "megatron_lm_config"},
@@ -193,17 +194,12 @@ static const char *file_key(rk_launch *launch, const char *flag)
             return rk_launch_format(launch, "deepspeed_config.%s", flag);
         }
     }
-    for (size_t i = 0; i < COUNT(same); i++) {
-        if (strcmp(flag, same[i]) == 0) {
-            return same[i];
-        }
-    }
     for (size_t i = 0; i < COUNT(groups); i++) {
         if (strncmp(flag, groups[i][0], strlen(groups[i][0])) == 0) {
             return rk_launch_format(launch, "%s.%s", groups[i][1], flag);
         }
     }
-    return NULL;
+    return flag;
 }
 
 /* The flags between `accelerate launch` and the program as keys of its file. */
@@ -229,9 +225,7 @@ static void cut_accelerate_words(rk_launch *launch)
                              : launch->words[i + 1].text,
             .line = launch->words[i].line,
         };
-        if (key.name) {
-            rk_launch_add_key(launch, &key);
-        }
+        rk_launch_add_key(launch, &key);
     }
 }
 
@@ -308,7 +302,7 @@ static void state_mixed_precision(rk_launch *launch)
 {
     const rk_launch_key *by = rk_launch_find(launch, "mixed_precision");
     const char *value = by ? by->value : NULL;
-    const char *precision = rk_hf_precision_name(value);
+    const char *precision = rk_launch_precision_name(value);
     if (precision) {
         rk_launch_state(launch, "precision", precision, RK_FACT_STATED, by);
     } else if (value && strcasecmp(value, "fp8") == 0) {
@@ -332,6 +326,11 @@ rk_status rk_hf_state_accelerate(rk_launch *launch, rk_error *err)
     const bool deepspeed = rk_launch_is_on(launch, "use_deepspeed", false) ||
                            (type && strcasecmp(type, "DEEPSPEED") == 0);
     (void)rk_launch_value(launch, "multi_gpu");
+    const char *compiler = rk_launch_value(launch, "dynamo_config.dynamo_backend");
+    if (compiler && strcasecmp(compiler, "no") != 0) {
+        rk_launch_state(launch, "compile", "true", RK_FACT_STATED,
+                        rk_launch_find(launch, "dynamo_config.dynamo_backend"));
+    }
     state_processes(launch);
     state_parallelism(launch);
     state_mixed_precision(launch);
@@ -342,7 +341,7 @@ rk_status rk_hf_state_accelerate(rk_launch *launch, rk_error *err)
         return state_deepspeed_plugin(launch, err);
     }
     if (fsdp) {
-        rk_launch_state(launch, "framework", "torchtitan", RK_FACT_DERIVED, NULL);
+        rk_launch_state(launch, "framework", RK_HF_FRAMEWORK, RK_FACT_DERIVED, NULL);
         state_fsdp_group(launch, "fsdp_config");
     } else if (type) {
         rk_launch_state(launch, "zero", "0", RK_FACT_STATED, by);
@@ -376,7 +375,7 @@ static void state_accelerate_name(rk_launch *launch, const char *key)
     }
     rk_launch_state_count(launch, "zero", stage == FSDP ? 3 : stage, RK_FACT_DERIVED, by);
     if (stage == FSDP) {
-        rk_launch_state(launch, "framework", "torchtitan", RK_FACT_DERIVED, by);
+        rk_launch_state(launch, "framework", RK_HF_FRAMEWORK, RK_FACT_DERIVED, by);
     } else if (stage > 0) {
         rk_launch_state(launch, "framework", "deepspeed", RK_FACT_DERIVED, by);
         rk_launch_state(launch, "overlap", rk_hf_overlap_of(stage, stage == 3), RK_FACT_DERIVED,
@@ -433,7 +432,16 @@ static void state_states(rk_launch *launch)
     const char *weights = rk_launch_fact_of(launch, "weights");
     const bool narrow =
         precision && (strcmp(precision, "bf16") == 0 || strcmp(precision, "fp16") == 0);
-    if (!held || (lora && strcmp(lora, "none") != 0)) {
+    const bool adapters = lora && strcmp(lora, "none") != 0;
+    const bool quantised = rk_launch_holds(launch, "qlora") ||
+                           rk_launch_holds(launch, "base_8bit") ||
+                           rk_launch_fact_of(launch, "base_quantised");
+    if (!held || (adapters && (quantised || strncmp(held, "fp32", 4) != 0 || !framework ||
+                               strcmp(framework, RK_HF_FRAMEWORK) != 0))) {
+        return;
+    }
+    if (adapters) { /* the frozen model, too */
+        rk_launch_state(launch, "weights", "fp32", RK_FACT_DERIVED, NULL);
         return;
     }
     if (framework && strcmp(framework, "deepspeed") == 0 && narrow) {
@@ -449,10 +457,44 @@ static void state_states(rk_launch *launch)
     }
 }
 
+/* Replicas keep the type of the checkpoint, which a launch does not say; FSDP makes it fp32. */
+static void name_stored_type(rk_launch *launch)
+{
+    const rk_launch_key key = {
+        .name = "type of the checkpoint",
+        .use = RK_KEY_NOT_PRICED,
+        .note = "weights train in it, and are priced in fp32; give --weights bf16 where it is that",
+    };
+    const char *held = rk_launch_fact_of(launch, "weights_loaded_as");
+    const char *framework = rk_launch_fact_of(launch, "framework");
+    const char *lora = rk_launch_fact_of(launch, "lora");
+    if (held && strcmp(held, "as stored") == 0 && rk_launch_count_of(launch, "zero") == 0 &&
+        framework && strcmp(framework, RK_HF_FRAMEWORK) == 0 && lora && strcmp(lora, "none") == 0) {
+        rk_launch_add_key(launch, &key);
+    }
+}
+
+/* bitsandbytes quantises linear layers; the fused experts of transformers are none. */
+static void name_wide_experts(rk_launch *launch)
+{
+    const rk_launch_key key = {
+        .name = "experts of the frozen model",
+        .use = RK_KEY_NOT_PRICED,
+        .note = "they stay in 16 bits, and are priced as quantised like the other layers",
+    };
+    const bool quantised = rk_launch_holds(launch, "qlora") || rk_launch_holds(launch, "base_8bit");
+    if (quantised && rk_launch_count_of(launch, "model.experts") > 1 &&
+        !rk_launch_is_on(launch, "quantize_moe_experts", false)) {
+        rk_launch_add_key(launch, &key);
+    }
+}
+
 void rk_hf_finish_sharding(rk_launch *launch)
 {
-    rk_hf_assume_open(launch, "framework", "torchtitan");
-    rk_hf_assume_open(launch, "overlap",
-                      rk_launch_count_of(launch, "zero") >= 2 ? "grad+param" : "grad");
+    name_wide_experts(launch);
+    rk_launch_assume_open(launch, "framework", RK_HF_FRAMEWORK);
+    name_stored_type(launch);
+    rk_launch_assume_open(launch, "overlap",
+                          rk_launch_count_of(launch, "zero") >= 2 ? "grad+param" : "grad");
     state_states(launch);
 }

@@ -35,9 +35,12 @@ const char *rk_hf_overlap_of(int64_t stage, bool on)
 
 static void state_zero(rk_launch *launch)
 {
-    const rk_launch_key *by = rk_launch_find(launch, "zero_optimization.stage");
+    const char *key = rk_launch_has(launch, "zero_optimization") ? "zero_optimization"
+                                                                 : "zero_optimization.stage";
+    const rk_launch_key *by = rk_launch_find(launch, key);
     const double number = rk_launch_number(launch, "zero_optimization.stage", 0);
-    const int64_t stage = number >= 0 && number <= 3 ? (int64_t)number : 0;
+    const bool first = rk_launch_is_on(launch, "zero_optimization", false); /* of old releases */
+    const int64_t stage = number >= 0 && number <= 3 && !first ? (int64_t)number : first;
     const bool overlap = rk_launch_is_on(launch, "zero_optimization.overlap_comm", stage == 3);
     rk_launch_state_count(launch, "zero", stage, by ? RK_FACT_STATED : RK_FACT_DERIVED, by);
     rk_hf_take_device(launch, "zero_optimization.offload_optimizer.device", "optimizer");
@@ -149,7 +152,7 @@ void rk_hf_state_deepspeed(rk_launch *launch)
         (void)rk_launch_value(launch, "compile.backend");
     }
     const char *gradients =
-        rk_hf_precision_name(rk_launch_value(launch, "data_types.grad_accum_dtype"));
+        rk_launch_precision_name(rk_launch_value(launch, "data_types.grad_accum_dtype"));
     if (gradients) {
         rk_launch_state(launch, "gradients", gradients, RK_FACT_STATED,
                         rk_launch_find(launch, "data_types.grad_accum_dtype"));

@@ -114,6 +114,12 @@ rk_status rk_launch_load(const char *path, rk_launch *launch, rk_error *err);
 rk_status rk_launch_parse(const char *text, size_t size, const char *name, rk_launch *launch,
                           rk_error *err);
 
+/* Whether words begin a line that starts a program: "torchrun", "NNODES=2 swift". */
+bool rk_launch_begins_line(const char *const *words, size_t count);
+
+/* The reader that is surest of a launch; NULL: none. */
+const rk_launch_reader *rk_launch_recognise(const rk_launch *launch);
+
 /* Names the reader and the release; NULL leaves one as it is. */
 void rk_launch_set_reader(rk_launch *launch, const char *framework, const char *release);
 
@@ -230,6 +236,7 @@ struct rk_launch_reader {
     const char *tables[RK_LAUNCH_TABLES_MAX]; /* data/launch_flags, the first that has a flag */
     bool dash_is_underscore;                  /* "--max-steps" and "--max_steps" are one flag */
     bool words_are_pairs;                     /* the words are key=value */
+    bool pasted; /* its lines are whole jobs among the arguments of a command */
     /* How sure it is that the launch is its own; 0: it is not. */
     int (*recognise)(const rk_launch *launch);
     /* Opens files that the launch names, renames keys; before the table states facts.  NULL:

@@ -4,6 +4,7 @@
 
 const rk_launch_field rk_launch_fields[] = {
     {"framework", "framework", "rules of the strategy: deepspeed, torchtitan, ..."},
+    {"stack", "stack", "training software whose rates hold, where it is not the framework's usual"},
     {"objective", NULL,
      "what is trained for where other models run next to the one that trains: dpo, ..."},
     /* machine */
@@ -49,13 +50,14 @@ const rk_launch_field rk_launch_fields[] = {
     {"fp8.param_gather", NULL, "weights are gathered in fp8: true, false"},
     {"fp4.recipe", NULL, "nvfp4, mxfp4"},
     {"gradients", "gradients", "data type of gradient accumulation: fp32, bf16, fp16"},
-    {"weights", NULL, "data type in which weights are held: fp32, bf16"},
+    {"weights", "weights", "data type in which weights are held: fp32, bf16"},
     {"weights_loaded_as", NULL,
      "data type of the weights that train, where no master copy is made"},
     {"states.main_params", NULL, "data type of the master copy"},
     {"states.exp_avg", NULL, "data type of the first moment"},
     {"states.exp_avg_sq", NULL, "data type of the second moment"},
     {"optimizer", "optimizer", "adam, adamw, muon, sgd, adafactor, adamw_8bit, ..."},
+    {"optimizer_impl", "optimizer-impl", "PyTorch's update: foreach, fused"},
     {"optimizer_in_backward", NULL, "each gradient is used and dropped in backward: true"},
     {"offload", NULL, "none, or what goes to the host: optimizer, weights, gradients, activations"},
     {"offload_modules", NULL, "modules whose activations go to the host"},
@@ -74,6 +76,7 @@ const rk_launch_field rk_launch_fields[] = {
     {"dispatcher", NULL, "of tokens to experts: allgather, alltoall, flex, deepep, hybridep"},
     {"grouped_gemm", NULL, "experts of a rank are one grouped GEMM: true, false"},
     {"permute_fusion", NULL, "permutation of tokens is fused: true, false"},
+    {"scan_layers", NULL, "one compiled layer runs for all: true, false"},
     {"compile", NULL, "a compiler fuses operators: true, false"},
     {"graphs", NULL, "what CUDA graphs capture; none"},
     {"turbo.enable_primus_turbo", NULL, "kernels of Primus-Turbo: true, false"},
@@ -86,6 +89,7 @@ const rk_launch_field rk_launch_fields[] = {
     {"lora", "lora", "rank of adapters; none"},
     {"lora_modules", "lora-modules", "attention, mlp: what adapters train"},
     {"qlora", NULL, "the frozen model is held in 4 bits (NF4): true"},
+    {"nested_quant", NULL, "scales of a base in 4 bits are quantised again: true, false"},
     {"base_8bit", NULL, "the frozen model is held in 8 bits: true"},
     {"base_quantised", NULL, "the stored model is quantised: gptq, awq, aqlm"},
     /* model */

@@ -86,3 +86,22 @@ rk_status rk_launch_open_named(rk_launch *launch, const char *path, bool *found,
     }
     return RK_OK;
 }
+
+rk_status rk_launch_open_own(rk_launch *launch, bool *found, rk_error *err)
+{
+    *found = false;
+    for (size_t i = launch->program + 1; i < launch->word_count && !*found; i++) {
+        const char *word = launch->words[i].text, *place = NULL;
+        json_t *root = NULL;
+        const rk_status status =
+            strchr(word, '=') ? RK_OK : find_document(launch, word, &place, &root, err);
+        if (status) {
+            return status;
+        }
+        *found = place != NULL;
+        if (*found) {
+            rk_launch_add_document(launch, place, root);
+        }
+    }
+    return RK_OK;
+}

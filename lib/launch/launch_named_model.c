@@ -85,6 +85,17 @@ static void state_shape(const shape_facts *to, const rk_model *model)
     state_experts(to, model);
 }
 
+/* Says what the model has in addition to the language model whose shape is stated. */
+static void name_left_out(const shape_facts *to, const char *name, const char *shape)
+{
+    char words[96];
+    if (to->by && rk_catalogue_left_out(name, words, sizeof(words))) {
+        rk_launch_mark(to->launch, to->by->name, RK_KEY_NOT_PRICED,
+                       rk_launch_format(to->launch, "priced with the shape of %s; not priced: %s",
+                                        shape, words));
+    }
+}
+
 bool rk_launch_state_named_model(rk_launch *launch, const char *name, const rk_launch_key *by)
 {
     const rk_catalogue_entry *entry = name ? rk_catalogue_find("models", name) : NULL;
@@ -100,6 +111,7 @@ bool rk_launch_state_named_model(rk_launch *launch, const char *name, const rk_l
     launch->out_of_memory |= status == RK_ERR_MEMORY;
     if (!status) {
         state_shape(&(shape_facts){launch, by}, &model);
+        name_left_out(&(shape_facts){launch, by}, name, entry->name);
     }
     return !status;
 }

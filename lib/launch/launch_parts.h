@@ -57,6 +57,12 @@ rk_launch_form rk_launch_form_of_text(const char *text, size_t size);
 rk_status rk_launch_parse_document(rk_launch_form form, const char *text, size_t size,
                                    const char *name, json_t **root, rk_error *err);
 
+/*
+ * Opens the configuration that a program of no known name gets as its first file, "train.py
+ * sft.yaml", as a document whose values are not yet keys.  false: it gets none.
+ */
+rk_status rk_launch_open_own(rk_launch *launch, bool *found, rk_error *err);
+
 /* Adds a key; facts that others state keep them, but other pointers to keys end. */
 void rk_launch_add_key(rk_launch *launch, const rk_launch_key *key);
 
@@ -86,6 +92,10 @@ rk_status rk_launch_read_script(rk_launch *launch, const char *text, size_t size
 
 /* Finds the program among the words, and states the machine of the launchers before it. */
 void rk_launch_find_program(rk_launch *launch);
+
+/* Whether a word names a program that trains by itself ("trl"), or one that starts others. */
+bool rk_launch_is_trainer(const char *word);
+bool rk_launch_is_launcher(const char *word);
 
 /* A file that the script writes; its text, NULL: it writes none of this name. */
 void rk_launch_add_written(rk_launch *launch, const char *path, const char *text);

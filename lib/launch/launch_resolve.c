@@ -16,7 +16,7 @@ const rk_launch_reader *const rk_launch_readers[] = {RK_LAUNCH_READER_LIST(RK_LA
 #undef RK_LAUNCH_READER_ENTRY
 
 /* The reader that the launch names, or the one that is surest. */
-static const rk_launch_reader *find_reader(const rk_launch *launch)
+const rk_launch_reader *rk_launch_recognise(const rk_launch *launch)
 {
     const rk_launch_reader *best = NULL;
     int most = 0;
@@ -115,6 +115,8 @@ static void class_keys(rk_launch *launch, const rk_flag_table *table)
         } else if (strcmp(flag->class, "no-cost") == 0 || strcmp(flag->class, "data") == 0 ||
                    strcmp(flag->class, "launcher") == 0 || is_usual(key, flag)) {
             key->use = RK_KEY_WITHOUT_COST;
+            key->note = !is_usual(key, flag) && flag->note[0] ? rk_launch_keep(launch, flag->note)
+                                                              : key->note;
         } else {
             const bool open = key->value && strstr(key->value, "${");
             key->use = RK_KEY_NOT_PRICED;
@@ -193,7 +195,15 @@ rk_status rk_launch_name_reader(rk_launch *launch, const char *framework, const 
 
 rk_status rk_launch_resolve(rk_launch *launch, rk_error *err)
 {
-    launch->reader = find_reader(launch);
+    bool opened = false;
+    launch->reader = rk_launch_recognise(launch);
+    if (!launch->reader && !launch->out_of_memory && launch->document_count == 0) {
+        const rk_status failure = rk_launch_open_own(launch, &opened, err);
+        if (failure) {
+            return failure;
+        }
+        launch->reader = opened ? rk_launch_recognise(launch) : NULL;
+    }
     if (!launch->reader && launch->out_of_memory) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", launch->name);
     }

@@ -123,6 +123,7 @@ static launcher_kind kind_of(const char *word)
         {"tune", TRAINER},
         {"nemo", TRAINER},
         {"primus-cli", TRAINER},
+        {"run_train.sh", TRAINER}, /* of torchtitan */
     };
     const char *name = rk_launch_base_name(word);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -133,6 +134,34 @@ static launcher_kind kind_of(const char *word)
     return strncmp(name, "python", strlen("python")) == 0 && !strchr(name, '.') ? PYTHON
            : strncmp(name, "python3.", strlen("python3.")) == 0                 ? PYTHON
                                                                                 : NO_LAUNCHER;
+}
+
+bool rk_launch_is_trainer(const char *word)
+{
+    return kind_of(word) == TRAINER;
+}
+
+bool rk_launch_is_launcher(const char *word)
+{
+    const launcher_kind kind = kind_of(word);
+    return (kind != NO_LAUNCHER && kind != PYTHON && kind != TRAINER) || strcmp(word, "ray") == 0 ||
+           strcmp(word, "colossalai") == 0;
+}
+
+/* "NNODES=2": an assignment before a command. */
+static bool is_assignment(const char *word)
+{
+    const size_t length = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return length > 0 && word[length] == '=' && !isdigit((unsigned char)word[0]);
+}
+
+bool rk_launch_begins_line(const char *const *words, size_t count)
+{
+    size_t i = 0;
+    while (i < count && is_assignment(words[i])) {
+        i++;
+    }
+    return i < count && kind_of(words[i]) != NO_LAUNCHER;
 }
 
 /* Options of a launcher that no value follows. */

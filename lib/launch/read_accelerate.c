@@ -19,7 +19,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     rk_launch_drop(launch, "compile");
     const rk_status status = rk_hf_state_accelerate(launch, err);
     if (!status) {
-        rk_hf_assume_open(launch, "precision", "fp32");
+        rk_launch_assume_open(launch, "precision", "fp32");
         rk_hf_finish_sharding(launch);
     }
     return status;

@@ -65,7 +65,7 @@ static void state_precision(rk_launch *launch)
     if (!bf16 && !fp16 && is_on(launch, "load_in_8bit", false)) {
         type = "fp16";
     }
-    const char *asked = rk_hf_precision_name(rk_launch_value(launch, "torch_dtype"));
+    const char *asked = rk_launch_precision_name(rk_launch_value(launch, "torch_dtype"));
     rk_launch_state(launch, "weights_loaded_as", asked ? asked : type, origin, by);
     rk_hf_take_tf32(launch);
     if (is_on(launch, "fp8", false)) {
@@ -98,8 +98,8 @@ static void state_adapters(rk_launch *launch)
     const char *adapter = rk_launch_value(launch, "adapter");
     take_dequantised(launch);
     state_true(launch, "load_in_4bit", "qlora");
+    rk_hf_state_nested(launch, "bnb_config_kwargs.bnb_4bit_use_double_quant", true);
     state_true(launch, "load_in_8bit", "base_8bit");
-    (void)rk_launch_value(launch, "quantize_moe_experts");
     if (is_on(launch, "gptq", false)) {
         rk_launch_state(launch, "base_quantised", "gptq, 4 bits", RK_FACT_STATED,
                         rk_launch_find(launch, "gptq"));
@@ -108,7 +108,7 @@ static void state_adapters(rk_launch *launch)
     }
     if (!adapter || (strcmp(adapter, "lora") != 0 && strcmp(adapter, "qlora") != 0)) {
         rk_launch_assume(launch, "lora", "none");
-        rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, NULL);
+        rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, RK_HF_NO_ADAPTERS);
         if (adapter && *adapter) {
             rk_launch_mark(launch, "adapter", RK_KEY_NOT_PRICED,
                            "only adapters of LoRA and QLoRA are counted as such");
@@ -166,7 +166,7 @@ static void state_loss(rk_launch *launch)
 {
     const char *list = rk_launch_value(launch, "plugins");
     const char *plugins = list ? list : "";
-    const bool cut = strstr(plugins, "CutCrossEntropyPlugin") != NULL;
+    const bool cut = strstr(plugins, "cut_cross_entropy") || strstr(plugins, "CutCrossEntropy");
     if (cut && is_on(launch, "cut_cross_entropy", true)) {
         rk_launch_state(launch, "loss", "fused (cut cross entropy)", RK_FACT_STATED,
                         rk_launch_find(launch, "plugins"));
@@ -284,10 +284,13 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     state_loss(launch);
     state_memory(launch);
     state_true(launch, "torch_compile", "compile");
-    rk_hf_assume_open(launch, "loss", "full logits");
-    rk_hf_assume_open(launch, "attention", "sdpa");
-    rk_hf_assume_open(launch, "packing", "false");
+    rk_launch_assume_open(launch, "loss", "full logits");
+    rk_launch_assume_open(launch, "attention", "sdpa");
+    rk_launch_assume_open(launch, "packing", "false");
     rk_hf_finish_sharding(launch);
+    if (rk_launch_holds(launch, "packing") || !is_on(launch, "pad_to_sequence_len", false)) {
+        rk_launch_name_packing(launch, "sample_packing", true);
+    }
     rk_hf_state_objective(launch, rk_launch_value(launch, "rl"));
     if (is_on(launch, "reward_model", false)) {
         rk_hf_state_objective(launch, "reward");
@@ -300,8 +303,9 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
 
 const rk_launch_reader rk_launch_reader_axolotl = {
     .name = "axolotl",
-    .tables = {"axolotl", "fsdp-plugin", "accelerate-yaml", "deepspeed-json"},
+    .tables = {"axolotl", "fsdp-plugin", "accelerate-yaml", "deepspeed-json", "accelerate-launch"},
     .dash_is_underscore = true,
+    .pasted = true,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

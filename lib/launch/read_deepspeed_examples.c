@@ -86,7 +86,7 @@ static void resolve_rlhf(rk_launch *launch)
 
 static void resolve_chat(rk_launch *launch)
 {
-    const char *type = rk_hf_precision_name(rk_launch_value(launch, "dtype"));
+    const char *type = rk_launch_precision_name(rk_launch_value(launch, "dtype"));
     rk_launch_state(launch, "precision", type ? type : "fp16",
                     type ? RK_FACT_STATED : RK_FACT_DEFAULT,
                     type ? rk_launch_find(launch, "dtype") : NULL);
@@ -131,7 +131,7 @@ static rk_status resolve_finetune(rk_launch *launch, rk_error *err)
     }
     rk_launch_assume(launch, "overlap", "none");
     if (zero3) {
-        rk_hf_assume_open(launch, "attention", "flash_attention_2");
+        rk_launch_assume_open(launch, "attention", "flash_attention_2");
     }
     return status;
 }
@@ -153,6 +153,7 @@ const rk_launch_reader rk_launch_reader_deepspeed_examples = {
     .framework = "deepspeed",
     .tables = {"deepspeed-examples", "hf-trainer", "deepspeed-json"},
     .dash_is_underscore = true,
+    .pasted = true,
     .recognise = recognise,
     .resolve = resolve,
 };

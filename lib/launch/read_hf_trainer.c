@@ -40,6 +40,7 @@ static void state_adapters(rk_launch *launch)
     for (size_t i = 0; i < COUNT(bases); i++) {
         rk_hf_state_switch(launch, bases[i], "qlora", "true");
     }
+    rk_hf_state_nested(launch, "use_nested_quant", false);
     static const char *const wide[] = {"use_8bit_quantization", "load_in_8bit"};
     for (size_t i = 0; i < COUNT(wide); i++) {
         rk_hf_state_switch(launch, wide[i], "base_8bit", "true");
@@ -49,7 +50,7 @@ static void state_adapters(rk_launch *launch)
         return;
     }
     rk_hf_state_adapters(launch, rank, qwen ? 64 : 8, "lora_target_modules");
-    rk_hf_assume_open(launch, "lora_modules", qwen ? "attention,mlp" : "attention");
+    rk_launch_assume_open(launch, "lora_modules", qwen ? "attention,mlp" : "attention");
 }
 
 /* Weights stay as they are loaded: in fp32 before release 5, as stored since. */
@@ -58,7 +59,7 @@ static void state_weights(rk_launch *launch)
     static const char *const keys[] = {"dtype", "torch_dtype", "bnb_4bit_quant_storage_dtype"};
     for (size_t i = 0; i < COUNT(keys); i++) {
         const char *value = rk_launch_value(launch, keys[i]);
-        const char *type = rk_hf_precision_name(value);
+        const char *type = rk_launch_precision_name(value);
         if (value) {
             rk_hf_state_weights(launch, type ? type : "as stored", rk_launch_find(launch, keys[i]));
             return;
@@ -72,9 +73,9 @@ static void state_sequence(rk_launch *launch)
 {
     if (strncmp(rk_launch_program(launch), "run_clm", strlen("run_clm")) == 0) {
         rk_launch_assume_count(launch, "seq", 1024);
-        rk_hf_assume_open(launch, "packing", "true");
+        rk_launch_assume_open(launch, "packing", "true");
     }
-    rk_hf_ask_sequence(launch, "max_seq_length");
+    rk_launch_ask_sequence(launch, "max_seq_length");
 }
 
 static rk_status resolve(rk_launch *launch, rk_error *err)
@@ -92,19 +93,23 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     rk_hf_state_single(launch);
     rk_hf_state_model(launch, rk_launch_has(launch, "model_name_or_path") ? "model_name_or_path"
                                                                           : "config_name");
+    rk_hf_take_overrides(launch, "config_overrides");
     state_sequence(launch);
     state_weights(launch);
     state_adapters(launch);
     rk_hf_state_switch(launch, "use_flash_attn", "attention", "flash_attention_2");
     rk_hf_state_trainer(launch, &(rk_hf_trainer){.micro_batch = 8});
     rk_hf_finish_sharding(launch);
+    rk_launch_name_packing(launch, "packing", false);
     return RK_OK;
 }
 
 const rk_launch_reader rk_launch_reader_hf_trainer = {
     .name = "hf-trainer",
-    .tables = {"hf-trainer", "trl", "peft-lora", "accelerate-yaml", "deepspeed-json"},
+    .tables = {"hf-trainer", "trl", "peft-lora", "accelerate-yaml", "deepspeed-json",
+               "accelerate-launch"},
     .dash_is_underscore = true,
+    .pasted = true,
     .recognise = recognise,
     .resolve = resolve,
 };

@@ -77,11 +77,11 @@ static void state_adapters(rk_launch *launch)
     const char *type = rk_launch_value(launch, "finetuning_type");
     if (is_lora(launch)) {
         rk_hf_state_adapters(launch, "lora_rank", 8, "lora_target");
-        rk_hf_assume_open(launch, "lora_modules", "attention,mlp");
+        rk_launch_assume_open(launch, "lora_modules", "attention,mlp");
         return;
     }
     rk_launch_assume(launch, "lora", "none");
-    rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, NULL);
+    rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, RK_HF_NO_ADAPTERS);
     if (strcmp(type, "full") != 0) {
         rk_launch_mark(
             launch, "finetuning_type", RK_KEY_NOT_PRICED,
@@ -104,6 +104,7 @@ static void state_base(rk_launch *launch)
                         rk_launch_format(launch, "%s, %d bits", method ? method : "bnb", (int)bits),
                         RK_FACT_STATED, by);
     }
+    rk_hf_state_nested(launch, "double_quantization", true);
 }
 
 /* Trainable weights are upcast to fp32, except in pure bf16 and under ZeRO 3, which has masters. */
@@ -195,7 +196,7 @@ static void state_options(rk_launch *launch)
         (void)rk_launch_value(launch, "fp8_backend");
     }
     if (stage && strcmp(stage, "pt") == 0) {
-        rk_hf_assume_open(launch, "packing", "true");
+        rk_launch_assume_open(launch, "packing", "true");
     }
     rk_launch_assume_count(launch, "seq", rk_hf_is_before(launch, 0, 9) ? 1024 : 2048);
 }
@@ -265,15 +266,18 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
         state_weights(launch);
     }
     rk_hf_finish_sharding(launch);
+    rk_launch_name_packing(launch, "packing", rk_launch_is_on(launch, "neat_packing", false));
     rk_hf_state_objective(launch, rk_launch_value(launch, "stage"));
     return RK_OK;
 }
 
 const rk_launch_reader rk_launch_reader_llama_factory = {
     .name = "llama-factory",
-    .tables = {"llama-factory", "hf-trainer", "accelerate-yaml", "deepspeed-json"},
+    .tables = {"llama-factory", "hf-trainer", "accelerate-yaml", "deepspeed-json",
+               "accelerate-launch"},
     .dash_is_underscore = true,
     .words_are_pairs = true,
+    .pasted = true,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

@@ -146,8 +146,12 @@ static void state_memory(rk_launch *launch)
                                                   : "decoupled_adamw",
                     optimizer ? RK_FACT_STATED : RK_FACT_DEFAULT, optimizer);
     state_adapters(launch);
-    rk_launch_state(launch, "compile", has_start(launch, "compile_config") ? "true" : "false",
-                    RK_FACT_DERIVED, rk_launch_find(launch, "compile_config"));
+    const bool compiled = has_start(launch, "compile_config");
+    rk_launch_state(launch, "compile", compiled ? "true" : "false", RK_FACT_DERIVED,
+                    rk_launch_find(launch, "compile_config"));
+    if (!compiled) {
+        rk_launch_assume(launch, "stack", "fsdp-llm-foundry");
+    }
     rk_launch_mark(launch, "compile_config.", RK_KEY_USED, NULL);
 }
 
@@ -255,6 +259,7 @@ const rk_launch_reader rk_launch_reader_llm_foundry = {
     .framework = "torchtitan",
     .tables = {"llm-foundry"},
     .words_are_pairs = true,
+    .pasted = true,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

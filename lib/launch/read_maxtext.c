@@ -221,6 +221,76 @@ static void state_precision(rk_launch *launch)
     state_quantization(launch);
 }
 
+/* Tensors of a layer that a policy keeps by name; "offload" ones go to the host. */
+enum { QKV = 1, CONTEXT = 2, OUT = 4, MLP_IN = 8, MLP_OUT = 16 };
+
+static const struct {
+    const char *name;
+    int kept;
+} policies[] = {
+    {"minimal_with_context", QKV | CONTEXT | OUT | MLP_IN | MLP_OUT},
+    {"minimal_flash", QKV | CONTEXT | OUT | MLP_IN | MLP_OUT}, /* its older name */
+    {"minimal_with_context_and_quantization", QKV | CONTEXT | OUT | MLP_IN | MLP_OUT},
+    {"minimal_with_quantization", QKV | OUT | MLP_IN | MLP_OUT},
+    {"minimal", QKV | OUT | MLP_IN | MLP_OUT},
+    {"minimal_offloaded", QKV | OUT | MLP_IN | MLP_OUT},
+    {"save_dot_with_context_except_mlp", QKV | CONTEXT | OUT},
+    {"save_dot_except_mlp", QKV | OUT},
+    {"save_dot_except_mlpwi", QKV | OUT | MLP_OUT},
+    {"save_qkv_proj", QKV},
+    {"qkv_proj_offloaded", QKV},
+    {"save_out_proj", OUT},
+};
+
+/* Whether a policy of one's own keeps a tensor, on the device or the host. */
+static bool keeps(rk_launch *launch, const char *tensor)
+{
+    const char *place = rk_launch_value(launch, tensor);
+    return place && strcmp(place, "remat") != 0;
+}
+
+static int kept_by_tensor(rk_launch *launch)
+{
+    const bool qkv = keeps(launch, "qkv_proj") || keeps(launch, "query_proj") ||
+                     keeps(launch, "key_proj") || keeps(launch, "value_proj");
+    const bool in = keeps(launch, "mlpwi") || keeps(launch, "mlpwi_0") ||
+                    keeps(launch, "mlpwi_1") || keeps(launch, "moe_mlpwi_0");
+    const bool out = keeps(launch, "mlpwo") || keeps(launch, "moe_mlpwo");
+    return (qkv ? QKV : 0) | (keeps(launch, "context") ? CONTEXT : 0) |
+           (keeps(launch, "out_proj") ? OUT : 0) | (in ? MLP_IN : 0) | (out ? MLP_OUT : 0);
+}
+
+/* Modules that run again: those of which the policy keeps nothing. */
+static void state_policy(rk_launch *launch, const char *name)
+{
+    int kept = strcmp(name, "custom") == 0 ? kept_by_tensor(launch) : -1;
+    for (size_t i = 0; i < COUNT(policies) && kept < 0; i++) {
+        kept = strcmp(policies[i].name, name) == 0 ? policies[i].kept : kept;
+    }
+    if (kept <= 0) {
+        if (kept < 0) {
+            rk_launch_mark(launch, "remat_policy", RK_KEY_NOT_PRICED,
+                           "a policy of no known name is priced as full recomputation");
+        }
+        return;
+    }
+    const bool mlp = !(kept & MLP_IN);
+    const bool experts = rk_launch_count_of(launch, "model.experts") > 1;
+    rk_launch_state(launch, "recompute.modules",
+                    rk_launch_format(launch, "norm,act%s%s%s", kept & CONTEXT ? "" : ",core_attn",
+                                     kept & OUT ? "" : ",attn_proj",
+                                     !mlp      ? ""
+                                     : experts ? ",moe"
+                                               : ",mlp"),
+                    RK_FACT_DERIVED, rk_launch_find(launch, "remat_policy"));
+    if (!(kept & QKV) || (kept & MLP_OUT && mlp)) {
+        rk_launch_mark(launch, "remat_policy", RK_KEY_NOT_PRICED,
+                       kept & QKV
+                           ? "the output of the network, which it keeps, is not counted"
+                           : "queries, keys and values, which it drops, are counted as kept");
+    }
+}
+
 static void state_memory(rk_launch *launch)
 {
     const rk_launch_key *policy = rk_launch_find(launch, "remat_policy");
@@ -237,6 +307,9 @@ static void state_memory(rk_launch *launch)
                     policy);
     rk_launch_state(launch, "recompute.granularity", whole ? name : "policy", RK_FACT_DERIVED,
                     policy);
+    if (!whole) {
+        state_policy(launch, name);
+    }
     rk_launch_state(launch, "offload", *list ? list + 1 : "none", RK_FACT_DERIVED, NULL);
     rk_launch_state(launch, "optimizer",
                     kind && kind->value ? rk_launch_lower(launch, kind->value) : "adamw",
@@ -246,6 +319,7 @@ static void state_memory(rk_launch *launch)
     rk_launch_assume(launch, "attention", "autoselected");
     rk_launch_assume(launch, "lora", "none");
     rk_launch_assume(launch, "compile", "true");
+    rk_launch_assume(launch, "scan_layers", "true");
     rk_launch_assume(launch, "packing", "true");
 }
 
@@ -337,6 +411,7 @@ const rk_launch_reader rk_launch_reader_maxtext = {
     .framework = "maxtext",
     .tables = {"maxtext"},
     .words_are_pairs = true,
+    .pasted = true,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

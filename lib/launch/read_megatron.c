@@ -360,7 +360,7 @@ static void state_batch(rk_launch *launch)
 
 static const char *plain_type(const char *type)
 {
-    return or_usual(rk_hf_precision_name(type), type);
+    return or_usual(rk_launch_precision_name(type), type);
 }
 
 static void state_gradients(rk_launch *launch, bool aware)

@@ -72,11 +72,11 @@ static void state_tuner(rk_launch *launch)
     const char *tuner = rk_launch_value(launch, key);
     if (!tuner || strcmp(tuner, "lora") == 0) {
         rk_hf_state_adapters(launch, "lora_rank", 8, "target_modules");
-        rk_hf_assume_open(launch, "lora_modules", "attention,mlp");
+        rk_launch_assume_open(launch, "lora_modules", "attention,mlp");
         return;
     }
     rk_launch_assume(launch, "lora", "none");
-    rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, NULL);
+    rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, RK_HF_NO_ADAPTERS);
     if (strcmp(tuner, "full") != 0) {
         rk_launch_mark(launch, key, RK_KEY_NOT_PRICED,
                        rk_launch_format(launch, "%s is priced as full training", tuner));
@@ -98,12 +98,13 @@ static void state_base(rk_launch *launch)
                                          bits > 0 && bits <= 16 ? (int)bits : 8),
                         RK_FACT_STATED, by);
     }
+    rk_hf_state_nested(launch, "bnb_4bit_use_double_quant", true);
 }
 
 /* Weights are loaded in --torch_dtype, and train in it except under DeepSpeed. */
 static void state_weights(rk_launch *launch)
 {
-    const char *type = rk_hf_precision_name(rk_launch_value(launch, "torch_dtype"));
+    const char *type = rk_launch_precision_name(rk_launch_value(launch, "torch_dtype"));
     const rk_launch_key *by = type ? rk_launch_find(launch, "torch_dtype") : NULL;
     const char *framework = rk_launch_fact_of(launch, "framework");
     const char *lora = rk_launch_fact_of(launch, "lora");
@@ -143,7 +144,7 @@ static void state_sequence(rk_launch *launch)
     if (rk_launch_holds(launch, "packing")) {
         (void)rk_hf_state_count(launch, "packing_length", "seq");
     }
-    rk_hf_ask_sequence(launch, "max_length");
+    rk_launch_ask_sequence(launch, "max_length");
 }
 
 static rk_status resolve(rk_launch *launch, rk_error *err)
@@ -168,6 +169,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
         launch,
         &(rk_hf_trainer){.micro_batch = 1, .bf16 = true, .recompute = true, .steps_stated = true});
     rk_hf_finish_sharding(launch);
+    rk_launch_name_packing(launch, "packing", true);
     rk_hf_state_objective(launch, objective);
     rk_hf_state_objective(launch, rk_launch_value(launch, "task_type"));
     return RK_OK;
@@ -177,6 +179,7 @@ const rk_launch_reader rk_launch_reader_ms_swift = {
     .name = "ms-swift",
     .tables = {"ms-swift", "hf-trainer", "trl", "deepspeed-json", "ms-swift-megatron"},
     .dash_is_underscore = true,
+    .pasted = true,
     .recognise = recognise,
     .resolve = resolve,
 };

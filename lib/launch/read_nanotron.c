@@ -73,6 +73,7 @@ static void state_memory(rk_launch *launch)
     rk_launch_state(launch, "recompute.granularity",
                     rk_launch_is_on(launch, "parallelism.recompute_layer", false) ? "full" : "none",
                     layer ? RK_FACT_STATED : RK_FACT_DEFAULT, layer);
+    rk_launch_assume(launch, "stack", "nanotron");
     rk_launch_assume(launch, "offload", "none");
     rk_launch_assume(launch, "lora", "none");
     rk_launch_assume(launch, "loss", "full logits");
@@ -180,6 +181,7 @@ const rk_launch_reader rk_launch_reader_nanotron = {
     .name = "nanotron",
     .framework = "any",
     .tables = {"nanotron"},
+    .pasted = true,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

@@ -89,7 +89,8 @@ static void state_layout(rk_launch *launch)
         state_replicas(launch);
     } else {
         for (size_t i = 0; i < COUNT(groups); i++) {
-            rk_launch_mark(launch, groups[i], RK_KEY_WITHOUT_COST, NULL);
+            rk_launch_mark(launch, groups[i], RK_KEY_WITHOUT_COST,
+                           "has no effect without replicas of shards (hsdp)");
         }
     }
     const bool ulysses = rk_launch_value(launch, TRAIN "cp_config.uly") != NULL;
@@ -139,7 +140,10 @@ static void state_recompute(rk_launch *launch)
     const rk_launch_key *interval = rk_launch_find(launch, TRAIN "ac_config.block_interval");
     const char *mode = value_of(key, "none");
     const bool selected = strncmp(mode, "selected", strlen("selected")) == 0;
-    (void)rk_launch_find(launch, TRAIN "ac_config.activation_memory_budget");
+    if (strcmp(mode, "budget") == 0) {
+        rk_launch_state_budget(launch, TRAIN "ac_config.activation_memory_budget", 1, key);
+        return;
+    }
     rk_launch_state(launch, "recompute.granularity", selected ? "selective" : mode,
                     key ? RK_FACT_STATED : RK_FACT_DEFAULT, key);
     if (strcmp(mode, "selected_modules") == 0 && modules) {
@@ -151,6 +155,10 @@ static void state_recompute(rk_launch *launch)
                         : attention      ? "attention"
                                          : modules->value,
                         RK_FACT_DERIVED, modules);
+        if (!mlp && !attention) {
+            rk_launch_mark(launch, modules->name, RK_KEY_NOT_PRICED,
+                           "recomputation of these modules is not counted");
+        }
     } else if (strcmp(mode, "selected_blocks") == 0 && interval && interval->value) {
         rk_launch_state(launch, "recompute.option", interval->value, RK_FACT_STATED, interval);
     } else if (strcmp(mode, "selected_ops") == 0) {
@@ -193,10 +201,12 @@ static void state_memory(rk_launch *launch)
     const bool fused = loss && loss->value && strncmp(loss->value, "fused", 5) == 0;
     rk_launch_state(launch, "loss", fused ? "fused" : "full logits",
                     loss ? RK_FACT_STATED : RK_FACT_DEFAULT, loss);
+    rk_launch_assume(launch, "stack", "torchtitan"); /* compiled PyTorch with FSDP2 */
     rk_launch_assume(launch, "offload", "none");
     rk_launch_assume(launch, "lora", "none");
     rk_launch_assume(launch, "packing", "true");
-    const bool flash = rk_launch_is_on(launch, "model.use_flash", true);
+    const bool flash = rk_launch_is_on(launch, "model.block.attention.use_flash",
+                                       rk_launch_is_on(launch, "model.use_flash", true));
     rk_launch_assume(launch, "attention", flash ? "flash" : "sdpa");
     state_recompute(launch);
 }
@@ -251,7 +261,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
 
 const rk_launch_reader rk_launch_reader_olmo_core = {
     .name = "olmo-core",
-    .framework = "torchtitan",
+    .framework = "any",
     .tables = {"olmo-core"},
     .recognise = recognise,
     .resolve = resolve,

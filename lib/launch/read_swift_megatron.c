@@ -88,7 +88,7 @@ static void state_precision(rk_launch *launch)
 {
     const rk_launch_key *key = rk_megatron_find(launch, "torch_dtype");
     if (key && key->value) {
-        const char *type = rk_hf_precision_name(key->value);
+        const char *type = rk_launch_precision_name(key->value);
         rk_launch_state(launch, "precision", type ? type : "bf16", RK_FACT_STATED, key);
     }
 }

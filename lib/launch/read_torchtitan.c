@@ -11,6 +11,7 @@
 #include "launch/reader_kit.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Whether the value of a key has a part; absent keys have none. */
@@ -48,15 +49,16 @@ static void state_sharding(rk_launch *launch, int64_t pp)
 /* Keys of a pipeline that is not there say nothing. */
 static void drop_pipeline(rk_launch *launch)
 {
+    static const char no_pipeline[] = "has no effect without a pipeline";
     static const char *const keys[] = {"schedule",   "layers_per_stage", "first_stage",
                                        "last_stage", "microbatch_size",  "expert_parallel_overlap"};
     for (size_t i = 0; i < COUNT(keys); i++) {
         rk_launch_mark(launch,
                        rk_launch_format(launch, "parallelism.pipeline_parallel_%s", keys[i]),
-                       RK_KEY_WITHOUT_COST, NULL);
+                       RK_KEY_WITHOUT_COST, no_pipeline);
     }
-    rk_launch_mark(launch, "parallelism.module_fqns", RK_KEY_WITHOUT_COST, NULL);
-    rk_launch_mark(launch, "parallelism.num_pp_microbatches", RK_KEY_WITHOUT_COST, NULL);
+    rk_launch_mark(launch, "parallelism.module_fqns", RK_KEY_WITHOUT_COST, no_pipeline);
+    rk_launch_mark(launch, "parallelism.num_pp_microbatches", RK_KEY_WITHOUT_COST, no_pipeline);
 }
 
 static void state_layout(rk_launch *launch, const rk_torchtitan_base *base)
@@ -85,7 +87,7 @@ static void state_layout(rk_launch *launch, const rk_torchtitan_base *base)
                         NULL);
     } else {
         rk_launch_mark(launch, "parallelism.context_parallel_rotate_method", RK_KEY_WITHOUT_COST,
-                       NULL);
+                       "has no effect without context parallelism");
     }
     if (rk_launch_count_of(launch, "ep") > 1) {
         const char *backend = value_or(launch, "parallelism.expert_parallel_comm_backend",
@@ -95,7 +97,7 @@ static void state_layout(rk_launch *launch, const rk_torchtitan_base *base)
                         NULL);
     } else {
         rk_launch_mark(launch, "parallelism.expert_parallel_comm_backend", RK_KEY_WITHOUT_COST,
-                       NULL);
+                       "has no effect without expert parallelism");
     }
 }
 
@@ -200,9 +202,10 @@ static void state_converters(rk_launch *launch)
 /* Keys of converters that are not there say nothing. */
 static void drop_quantization(rk_launch *launch)
 {
+    static const char none[] = "has no effect without its converter";
     if (!rk_launch_fact_of(launch, "fp8.format") && !rk_launch_fact_of(launch, "fp4.recipe")) {
-        rk_launch_mark(launch, "quantize.", RK_KEY_WITHOUT_COST, NULL);
-        rk_launch_mark(launch, "float8.", RK_KEY_WITHOUT_COST, NULL);
+        rk_launch_mark(launch, "quantize.", RK_KEY_WITHOUT_COST, none);
+        rk_launch_mark(launch, "float8.", RK_KEY_WITHOUT_COST, none);
     }
 }
 
@@ -264,8 +267,7 @@ static void state_recompute(rk_launch *launch, const rk_torchtitan_base *base)
         rk_launch_state(launch, "recompute.option", by_operator ? "per operator" : option,
                         RK_FACT_DERIVED, key);
     } else if (strncmp(mode, "MemoryBudget", 12) == 0 || strcmp(mode, "memory_budget") == 0) {
-        (void)rk_launch_find(launch, "activation_checkpoint.memory_budget");
-        rk_launch_state(launch, "recompute.granularity", "budget", origin, key);
+        rk_launch_state_budget(launch, "activation_checkpoint.memory_budget", 0.5, key);
     } else {
         rk_launch_state(launch, "recompute.granularity", "none", origin, key);
     }
@@ -475,6 +477,13 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
                        "configuration that it makes (--debug.save_config_file writes it)",
                        launch->name);
     }
+    if (strcmp(rk_launch_program(launch), "run_train.sh") == 0) {
+        const char *ranks = environment_value(launch, "NGPU=");
+        const long count = ranks ? strtol(ranks, NULL, 10) : 8;
+        rk_launch_assume_count(launch, "nodes", 1);
+        rk_launch_state_count(launch, "gpus_per_node", count > 0 && count < 1000 ? count : 8,
+                              ranks ? RK_FACT_STATED : RK_FACT_DEFAULT, NULL);
+    }
     (void)rk_launch_find(launch, "config"); /* names the function that makes the configuration */
     const rk_status status = state_model(launch, err);
     if (!status) {
@@ -488,6 +497,7 @@ const rk_launch_reader rk_launch_reader_torchtitan = {
     .framework = "torchtitan",
     .tables = {"torchtitan-0.2", "torchtitan-main"},
     .dash_is_underscore = true,
+    .pasted = true,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

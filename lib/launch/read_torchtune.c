@@ -187,6 +187,8 @@ static void state_kernels(rk_launch *launch)
     rk_launch_state(launch, "compile", rk_launch_is_on(launch, "compile", false) ? "true" : "false",
                     compiled ? RK_FACT_STATED : RK_FACT_DEFAULT, compiled);
     rk_launch_assume(launch, "packing", "false");
+    rk_launch_name_packing(launch, "dataset.packed", true);
+    rk_launch_ask_sequence(launch, "tokenizer.max_seq_len");
     rk_launch_assume(launch, "attention", rk_launch_holds(launch, "packing") ? "flex" : "sdpa");
 }
 
@@ -258,6 +260,7 @@ const rk_launch_reader rk_launch_reader_torchtune = {
     .tables = {"torchtune"},
     .dash_is_underscore = true,
     .words_are_pairs = true,
+    .pasted = true,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

@@ -16,14 +16,20 @@ static const char *const trainers[] = {"sft",  "dpo",  "grpo", "kto",    "reward
                                        "prm",  "xpo",  "nash", "gspo",   "tpo",    "gold",
                                        "sdpo", "ssd",  "mpo",  "distil", "sdft",   "minillm"};
 
-/* The trainer in the name of a program or a command, from where it begins: "run_dpo.py" is dpo. */
+/*
+ * The trainer in the name of a program or a command, from where its word begins: "run_dpo.py" is
+ * dpo, "train_grpo.py" grpo.
+ */
 static const char *trainer_name(const char *program)
 {
-    const char *name = strncmp(program, "run_", strlen("run_")) == 0 ? program + 4 : program;
-    for (size_t i = 0; i < COUNT(trainers); i++) {
-        if (strncmp(name, trainers[i], strlen(trainers[i])) == 0) {
-            return name;
+    for (const char *word = program; *word;) {
+        for (size_t i = 0; i < COUNT(trainers); i++) {
+            if (strncmp(word, trainers[i], strlen(trainers[i])) == 0) {
+                return word;
+            }
         }
+        word += strcspn(word, "_-");
+        word += strspn(word, "_-");
     }
     return NULL;
 }
@@ -100,7 +106,7 @@ static void state_adapters(rk_launch *launch)
 {
     if (!rk_launch_is_on(launch, "use_peft", false)) {
         rk_launch_assume(launch, "lora", "none");
-        rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, NULL);
+        rk_launch_mark(launch, "lora_", RK_KEY_WITHOUT_COST, RK_HF_NO_ADAPTERS);
         return;
     }
     rk_hf_state_adapters(launch, "lora_r", 16, "lora_target_modules");
@@ -111,9 +117,10 @@ static void state_base(rk_launch *launch)
 {
     rk_hf_state_switch(launch, "load_in_4bit", "qlora", "true");
     rk_hf_state_switch(launch, "load_in_8bit", "base_8bit", "true");
+    rk_hf_state_nested(launch, "use_bnb_nested_quant", false);
     const char *key = rk_launch_has(launch, "dtype") ? "dtype" : "torch_dtype";
     const char *value = rk_launch_value(launch, key);
-    const char *type = rk_hf_precision_name(value);
+    const char *type = rk_launch_precision_name(value);
     if (value) {
         rk_hf_state_weights(launch, type ? type : "as stored", rk_launch_find(launch, key));
     }
@@ -165,14 +172,16 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
         rk_hf_add_offload(launch, "activations", rk_launch_find(launch, "activation_offloading"));
     }
     rk_hf_finish_sharding(launch);
+    rk_launch_name_packing(launch, "packing", true);
     rk_hf_state_objective(launch, trainer);
     return RK_OK;
 }
 
 const rk_launch_reader rk_launch_reader_trl = {
     .name = "trl",
-    .tables = {"trl", "hf-trainer", "accelerate-yaml", "deepspeed-json"},
+    .tables = {"trl", "hf-trainer", "accelerate-yaml", "deepspeed-json", "accelerate-launch"},
     .dash_is_underscore = true,
+    .pasted = true,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

@@ -10,6 +10,13 @@
 #include <string.h>
 #include <strings.h>
 
+void rk_launch_assume_open(rk_launch *launch, const char *field, const char *value)
+{
+    if (!rk_launch_fact_of(launch, field)) {
+        rk_launch_assume(launch, field, value);
+    }
+}
+
 void rk_launch_assume_all(rk_launch *launch, const rk_launch_default *defaults, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -43,20 +50,25 @@ const char *rk_launch_last_part(const char *dotted)
     return dot ? dot + 1 : dotted;
 }
 
-const char *rk_launch_data_type(rk_launch *launch, const char *text)
+const char *rk_launch_precision_name(const char *type)
 {
-    static const char *const types[][2] = {
+    static const char *const names[][2] = {
         {"bfloat16", "bf16"}, {"bf16", "bf16"}, {"amp_bf16", "bf16"}, {"float16", "fp16"},
         {"half", "fp16"},     {"fp16", "fp16"}, {"amp_fp16", "fp16"}, {"float32", "fp32"},
         {"float", "fp32"},    {"fp32", "fp32"}, {"tf32", "fp32"},
     };
-    const char *name = rk_launch_lower(launch, rk_launch_last_part(text));
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (strcmp(name, types[i][0]) == 0) {
-            return types[i][1];
+    for (size_t i = 0; type && i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcasecmp(rk_launch_last_part(type), names[i][0]) == 0) {
+            return names[i][1];
         }
     }
-    return name;
+    return NULL;
+}
+
+const char *rk_launch_data_type(rk_launch *launch, const char *text)
+{
+    const char *name = rk_launch_precision_name(text);
+    return name ? name : rk_launch_lower(launch, rk_launch_last_part(text));
 }
 
 void rk_launch_state_sequences(rk_launch *launch, const char *field, double tokens, double seq,
@@ -64,6 +76,60 @@ void rk_launch_state_sequences(rk_launch *launch, const char *field, double toke
 {
     if (seq >= 1 && tokens >= seq && tokens < 9e15) {
         rk_launch_state_count(launch, field, (int64_t)(tokens / seq), origin, by);
+    }
+}
+
+void rk_launch_ask_sequence(rk_launch *launch, const char *key)
+{
+    const rk_launch_key *given = rk_launch_find(launch, key);
+    const rk_launch_key missing = {.name = key};
+    static const char note[] = "not given, so the data decide how long sequences are: priced with "
+                               "the longest of the model; give --seq";
+    if (rk_launch_fact_of(launch, "seq")) {
+        return;
+    }
+    if (!given) {
+        rk_launch_add_key(launch, &missing);
+    }
+    rk_launch_mark(launch, key, RK_KEY_NOT_PRICED, note);
+}
+
+void rk_launch_name_packing(rk_launch *launch, const char *key, bool masked)
+{
+    const bool packed = rk_launch_holds(launch, "packing");
+    const rk_launch_key missing = {.name = key};
+    if (packed && !masked) {
+        return;
+    }
+    if (!rk_launch_has(launch, key)) {
+        rk_launch_add_key(launch, &missing);
+    }
+    rk_launch_mark(launch, key, RK_KEY_NOT_PRICED,
+                   packed ? "attention among packed examples is priced over the whole sequence; "
+                            "give --document-tokens"
+                          : "examples are not packed: each is priced as a whole sequence");
+}
+
+void rk_launch_state_budget(rk_launch *launch, const char *key, double usual,
+                            const rk_launch_key *mode)
+{
+    const rk_launch_key missing = {.name = key};
+    const double budget = rk_launch_number(launch, key, usual);
+    rk_launch_state(launch, "recompute.granularity", "budget", RK_FACT_STATED, mode);
+    rk_launch_state(launch, "recompute.option",
+                    budget >= 1     ? "none"
+                    : budget >= 0.5 ? "per operator"
+                                    : "full",
+                    RK_FACT_DERIVED, mode);
+    if (!rk_launch_has(launch, key)) {
+        rk_launch_add_key(launch, &missing);
+    }
+    if (budget < 1) {
+        rk_launch_mark(launch, key, RK_KEY_NOT_PRICED,
+                       budget >= 0.5 ? "what the compiler recomputes under a budget is priced as "
+                                       "all operators but matrix products and attention"
+                                     : "what the compiler recomputes under so small a budget is "
+                                       "priced as everything");
     }
 }
 

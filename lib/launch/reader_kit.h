@@ -5,6 +5,9 @@
 
 #include "launch/launch.h"
 
+/* Assumes a value where none is known, be it of another default. */
+void rk_launch_assume_open(rk_launch *launch, const char *field, const char *value);
+
 /* A fact of a framework that says nothing else. */
 typedef struct rk_launch_default {
     const char *field, *value;
@@ -18,7 +21,11 @@ void rk_launch_assume_size(rk_launch *launch, const char *field, int64_t value);
 /* A copy in lower case, "" of NULL. */
 const char *rk_launch_lower(rk_launch *launch, const char *text);
 
-/* bf16, fp16 or fp32 of "bfloat16", "torch.bfloat16", "float32", "amp_bf16"; else the text. */
+/* bf16, fp16 or fp32 of "bfloat16", "torch.bfloat16", "float32", "amp_bf16"; NULL: no type by name
+ * ("auto"). */
+const char *rk_launch_precision_name(const char *type);
+
+/* The same; of another type its last part. */
 const char *rk_launch_data_type(rk_launch *launch, const char *text);
 
 /* The last part of a dotted name: "AdamW" of "torch.optim.AdamW". */
@@ -55,6 +62,22 @@ bool rk_launch_state_built_model(rk_launch *launch, const char *table, const cha
  * say them.  One node is what a launcher takes for granted: degrees that need more say more.
  */
 void rk_launch_state_processes(rk_launch *launch);
+
+/* Names the key of the length of sequences where nothing states it: the data decide. */
+void rk_launch_ask_sequence(rk_launch *launch, const char *key);
+
+/*
+ * States recomputation under a budget of activations, which the compiler spends: from a half on it
+ * recomputes what is cheap, operators but matrix products and attention, and below that all.
+ */
+void rk_launch_state_budget(rk_launch *launch, const char *key, double usual,
+                            const rk_launch_key *mode);
+
+/*
+ * Names what is not priced of examples in sequences: those that are not packed are priced as whole
+ * sequences, and of packed ones that see only themselves (`masked`) attention over all of it.
+ */
+void rk_launch_name_packing(rk_launch *launch, const char *key, bool masked);
 
 /* States sequences of a number of tokens, rounded down; nothing where either is not known. */
 void rk_launch_state_sequences(rk_launch *launch, const char *field, double tokens, double seq,

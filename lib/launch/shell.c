@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "launch/launch_parts.h"
 #include "launch/shell_parts.h"
 
 #include <stdlib.h>
@@ -11,28 +12,10 @@
 
 /* ---- commands that are kept ------------------------------------------------------------------ */
 
-static bool is_among(const char *word, const char *const *words)
-{
-    for (size_t i = 0; words[i]; i++) {
-        if (strcmp(word, words[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool ends_in_py(const char *word)
 {
     return rk_ends_with(word, ".py") && !strpbrk(word, " \n");
 }
-
-/* Programs that start others on several processes, and those that train by themselves. */
-static const char *const launchers[] = {"torchrun", "deepspeed",  "accelerate", "srun",
-                                        "sbatch",   "mpirun",     "mpiexec",    "composer",
-                                        "ray",      "colossalai", NULL};
-static const char *const trainers[] = {
-    "swift", "megatron", "llamafactory-cli", "lmf", "trl", "axolotl",
-    "tune",  "nemo",     "primus-cli",       NULL};
 
 static bool is_python(const char *word)
 {
@@ -43,7 +26,7 @@ static bool starts_program(const rk_shell_field *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const char *name = rk_launch_base_name(words[i].text);
-        if (is_among(name, launchers) || is_among(name, trainers) || is_python(name) ||
+        if (rk_launch_is_launcher(name) || rk_launch_is_trainer(name) || is_python(name) ||
             ends_in_py(name)) {
             return true;
         }
@@ -51,11 +34,12 @@ static bool starts_program(const rk_shell_field *words, size_t count)
     return false;
 }
 
-/* Variables that launchers and programs read the number of processes from. */
+/* Variables that launchers and programs read the number of processes from, or their configuration.
+ */
 static const char *const world_names[] = {
     "NNODES",    "NPROC_PER_NODE", "WORLD_SIZE", "CUDA_VISIBLE_DEVICES",
     "NUM_NODES", "GPUS_PER_NODE",  "NUM_GPUS",   "ASCEND_RT_VISIBLE_DEVICES",
-    NULL};
+    "NGPU",      "CONFIG_FILE",    "USE_MCA",    NULL};
 
 static void add_before(rk_shell *sh, rk_shell_command *command)
 {
@@ -121,8 +105,8 @@ static int score(const rk_shell_command *command)
             return 0; /* what it runs is a command of its own */
         }
         const bool module = i > 0 && strcmp(command->words[i - 1].text, "-m") == 0;
-        launcher |= is_among(name, launchers) || strstr(word, "torch.distributed") == word;
-        if (is_among(name, trainers)) {
+        launcher |= rk_launch_is_launcher(name) || strstr(word, "torch.distributed") == word;
+        if (rk_launch_is_trainer(name)) {
             program = 3;
             break;
         }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "io/catalogue.h"
 #include "io/document.h"
 #include "layer/all_kinds.h"
 #include "model/hf_config.h"
@@ -76,6 +77,7 @@ static rk_status read_with_own(const rk_json_doc *doc, rk_model *model, rk_error
 
 rk_status rk_model_load(const char *name, rk_model *model, rk_error *err)
 {
+    char words[96];
     rk_json_doc doc;
     rk_status status = rk_document_load(name, "models", &doc, err);
     if (status) {
@@ -86,6 +88,10 @@ rk_status rk_model_load(const char *name, rk_model *model, rk_error *err)
         rk_error_set_file(err, doc.name);
     } else if (model->name[0] == '\0') {
         name_after_file(doc.name, model->name, sizeof(model->name));
+    }
+    if (!status && !rk_json_is_file(doc.name) &&
+        rk_catalogue_left_out(name, words, sizeof(words))) {
+        (void)snprintf(model->note, sizeof(model->note), "left out: %s", words);
     }
     rk_json_clear(&doc);
     return status;

@@ -300,6 +300,9 @@ static bool is_complete(const rk_request *r)
     if (line->file) {
         return !line->open;
     }
+    if (line->titan && !line->open && !line->own && !line->script) {
+        return true;
+    }
     const bool whole = line->script || (line->model && r->model == line->model);
     return is_megatron(line) && !line->open && framework && whole;
 }

@@ -105,8 +105,25 @@ static void complete_other(rk_request *r)
     }
 }
 
+/* torchtitan's batch: 8 sequences of 2048 tokens on a rank, or as many as a number of tokens is. */
+static void complete_titan(rk_request *r)
+{
+    if (!r->seq) {
+        r->seq = 2048;
+        rk_request_note_filled(r, "seq_tokens");
+    }
+    if (r->line.titan_tokens > 0 && r->micro_batch.count == 0) {
+        const int64_t sequences = r->line.titan_tokens / r->seq;
+        r->micro_batch = (rk_option_counts){.values = {rk_at_least_1(sequences)}, .count = 1};
+    }
+    set_default(r, "micro_batch", &r->micro_batch, 8);
+}
+
 void rk_launch_complete(rk_request *r)
 {
+    if (r->line.titan && !r->line.file) {
+        complete_titan(r);
+    }
     const struct {
         const char *field;
         rk_option_counts *counts;
@@ -152,5 +169,7 @@ void rk_launch_complete(rk_request *r)
 
 int64_t rk_launch_expert_tensor(const rk_request *r, const rk_model *model, int64_t tp)
 {
-    return r->line.complete && r->etp.count == 0 && rk_model_has_experts(model) ? tp : 0;
+    return r->line.complete && is_megatron(r) && r->etp.count == 0 && rk_model_has_experts(model)
+               ? tp
+               : 0;
 }

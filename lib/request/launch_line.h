@@ -10,6 +10,7 @@ typedef struct rk_launch_line {
     bool script;       /* one of Megatron-LM's */
     bool megatron;     /* a flag that only Megatron-LM has */
     bool other;        /* a word or a flag of another tool */
+    bool titan;        /* a flag of torchtitan, which has its name and a dot */
     bool own;          /* an option of a strategy by a name that is ours */
     bool open;         /* the command chooses what the line does not say: no default holds */
     bool plain_states; /* it does not shard, for lack of a flag that does */
@@ -26,6 +27,7 @@ typedef struct rk_launch_line {
 
     rk_model_flags flags;            /* what it says of the model */
     char unbuilt[RK_FLAG_NAME_SIZE]; /* a flag of layers that flags cannot describe whole */
+    int64_t titan_tokens; /* of a micro-batch, as torchtitan counts since 2026; 0: not given */
     const char *model; /* the document made of the flags; NULL: none.  Lives as long as the job */
 } rk_launch_line;
 

@@ -3,9 +3,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "io/catalogue.h"
 #include "launch/launch.h"
-#include "layer/model_load.h"
 #include "request/option_values.h"
 
 #include <ctype.h>
@@ -113,6 +111,7 @@ static void note_default(const taking *t, const char *option, const char *field)
         {"attention", "attention"},
         {"precision", "precision"},
         {"optimizer", "optimizer"},
+        {"weights", "weight_bytes_per_parameter"},
         {"gradients", "gradient_bytes_per_parameter"},
     };
     const bool stated = origin_of(t, field) > RK_FACT_DEFAULT;
@@ -251,6 +250,20 @@ static rk_status set_batch(const taking *t, rk_error *err)
                    : RK_OK;
 }
 
+/* The framework that the launch is for: one that it chooses, or that of its reader; NULL: neither.
+ */
+static const char *framework_of(const taking *t)
+{
+    const char *chosen = fact(t, "framework");
+    return chosen ? chosen : t->launch->reader->framework;
+}
+
+static bool runs(const taking *t, const char *name)
+{
+    const char *framework = framework_of(t);
+    return framework && strcmp(framework, name) == 0;
+}
+
 /* ---- precision and states -------------------------------------------------------------------- */
 
 static rk_status set_precision(const taking *t, rk_error *err)
@@ -278,7 +291,7 @@ static rk_status set_precision(const taking *t, rk_error *err)
 /* Optimizers of frameworks as --optimizer has them; NULL: as the fact has it. */
 static const char *optimizer_of(const taking *t)
 {
-    const char *name = fact(t, "optimizer"), *loaded = fact(t, "weights_loaded_as");
+    const char *name = fact(t, "optimizer");
     if (!name) {
         return NULL;
     }
@@ -286,8 +299,12 @@ static const char *optimizer_of(const taking *t)
     if (adam && (strstr(name, "8bit") || strstr(name, "8-bit") || strstr(name, "bnb"))) {
         return "adam-8bit";
     }
-    const bool low = loaded && (strcmp(loaded, "bf16") == 0 || strcmp(loaded, "bfloat16") == 0);
-    return adam && strncmp(name, "adamw-", 6) != 0 ? low ? "adamw-bf16" : "adamw" : name;
+    if (strstr(name, "lion") || strcmp(name, "rmsprop") == 0) { /* one state of a weight */
+        rk_launch_mark(t->launch, key_of(t, "optimizer") ? key_of(t, "optimizer")->name : name,
+                       RK_KEY_NOT_PRICED, "priced as SGD with momentum, which has as many states");
+        return "sgd";
+    }
+    return adam && strncmp(name, "adamw-", 6) != 0 ? "adamw" : name;
 }
 
 static rk_status set_moments(const taking *t, rk_error *err)
@@ -302,12 +319,36 @@ static rk_status set_moments(const taking *t, rk_error *err)
     return set(t, "moments", first, "states.exp_avg", err);
 }
 
+/* Weights, gradients and moments of full training in bf16, without a copy in fp32. */
+static bool is_pure(const taking *t)
+{
+    const char *type = fact(t, fact(t, "weights") ? "weights" : "weights_loaded_as");
+    return type && rk_launch_count_of(t->launch, "lora") == 0 &&
+           (strcmp(type, "bf16") == 0 || strcmp(type, "bfloat16") == 0);
+}
+
+/* FSDP of Hugging Face reduces in the type of compute, whatever its gradients are. */
+static bool reduces_low(const taking *t)
+{
+    return runs(t, "huggingface") && rk_launch_count_of(t->launch, "zero") > 0;
+}
+
 static rk_status set_states(const taking *t, rk_error *err)
 {
     /* sums in fp16 are as wide as those in bf16 */
     const char *gradients = is_fact(t, "gradients", "fp16") ? "bf16" : fact(t, "gradients");
-    rk_status status = set(t, "gradients", gradients, "gradients", err);
+    rk_status status = is_pure(t) ? set(t, "weights", "bf16", "weights", err) : RK_OK;
+    if (!status && is_fact(t, "weights", "fp32") &&
+        (runs(t, "any") || (runs(t, "huggingface") && rk_launch_count_of(t->launch, "lora") > 0))) {
+        status = set(t, "weights", "fp32", "weights", err);
+    }
+    if (!status && !reduces_low(t)) {
+        status = set(t, "gradients", gradients, "gradients", err);
+    }
     status = status ? status : set(t, "optimizer", optimizer_of(t), "optimizer", err);
+    status = status || !runs(t, "huggingface")
+                 ? status
+                 : set(t, "optimizer-impl", fact(t, "optimizer_impl"), "optimizer_impl", err);
     return status ? status : set_moments(t, err);
 }
 
@@ -323,6 +364,16 @@ static rk_status set_adapters(const taking *t, rk_error *err)
     rk_status status = set_count(t, "lora-rank", rank, "lora", err);
     if (!status && modules) {
         status = set(t, "lora-modules", list_of(modules, list), "lora_modules", err);
+    }
+    if (!status && rk_launch_holds(t->launch, "base_8bit")) {
+        status = set(t, "frozen-weights", "int8", "base_8bit", err);
+    }
+    const char *stored = fact(t, "base_quantised");
+    if (!status && stored && strstr(stored, "4 bits")) {
+        status = set(t, "frozen-weights", "int4", "base_quantised", err);
+    }
+    if (rk_launch_holds(t->launch, "qlora") && is_fact(t, "nested_quant", "false")) {
+        return status ? status : set(t, "frozen-weights", "nf4_plain", "nested_quant", err);
     }
     return status ? status : set_switch(t, "qlora", "qlora", err);
 }
@@ -374,20 +425,10 @@ static const char *cp_kind_of(const char *word)
     return strncmp(word, "ulysses (", strlen("ulysses (")) == 0 ? "ulysses" : word; /* a note */
 }
 
-/* The framework that the launch is for: one that it chooses, or that of its reader; NULL: neither.
- */
-static const char *framework_of(const taking *t)
-{
-    const char *chosen = fact(t, "framework");
-    return chosen ? chosen : t->launch->reader->framework;
-}
-
 /* Of Megatron core: an expert is split as the model is, where nothing else is said. */
 static bool splits_experts(const taking *t)
 {
-    const char *framework = framework_of(t);
-    return !framework || strcmp(framework, "megatron") == 0 ||
-           strcmp(framework, "mindspeed") == 0 || strcmp(framework, "primus") == 0;
+    return !framework_of(t) || runs(t, "megatron") || runs(t, "mindspeed") || runs(t, "primus");
 }
 
 /* Whether a degree of the request, the launch's or the person's, is above 1. */
@@ -444,6 +485,15 @@ static rk_status set_every_layer(const taking *t, int64_t every, rk_error *err)
                            "recompute.option", err);
 }
 
+/* Modules as --recompute-modules has them: attention as a whole is two of these. */
+static const char *modules_of(const char *value, char out[LIST_SIZE])
+{
+    char list[2 * LIST_SIZE];
+    (void)snprintf(list, sizeof(list), "%s%s", value,
+                   strstr(value, "attention") ? ",core_attn,attn_proj" : "");
+    return choose(list, rk_module_choices, out);
+}
+
 static rk_status set_selective(const taking *t, rk_error *err)
 {
     char list[LIST_SIZE];
@@ -453,9 +503,7 @@ static rk_status set_selective(const taking *t, rk_error *err)
         return set_every_layer(t, every, err);
     }
     const rk_status status = set(t, "recompute", "selective", "recompute.granularity", err);
-    const char *chosen = modules  ? choose(modules, rk_module_choices, list)
-                         : option ? "operators"
-                                  : "";
+    const char *chosen = modules ? modules_of(modules, list) : option ? "operators" : "";
     return status || !chosen[0] ? status
                                 : set(t, "recompute-modules", chosen, "recompute.modules", err);
 }
@@ -465,6 +513,17 @@ static rk_status set_recompute(const taking *t, rk_error *err)
     static const char *const options[] = {"recompute", "recompute-modules", "recompute-layers"};
     if (is_any_given(t, options, COUNT(options)) || !fact(t, "recompute.granularity")) {
         return RK_OK;
+    }
+    const char *option = fact(t, "recompute.option");
+    if (is_fact(t, "recompute.granularity", "policy")) {
+        return fact(t, "recompute.modules")
+                   ? set_selective(t, err)
+                   : set(t, "recompute", "full", "recompute.granularity", err);
+    }
+    if (is_fact(t, "recompute.granularity", "budget")) {
+        return option && strcmp(option, "per operator") == 0
+                   ? set_selective(t, err)
+                   : set(t, "recompute", option ? option : "full", "recompute.granularity", err);
     }
     if (is_fact(t, "recompute.granularity", "selective")) {
         return set_selective(t, err);
@@ -478,15 +537,17 @@ static rk_status set_recompute(const taking *t, rk_error *err)
     return status;
 }
 
-static rk_status set_overlap(const taking *t, rk_error *err)
+/* Those of a list that an option has; none where it has none of them. */
+static rk_status set_list(const taking *t, const char *field, const char *const *names,
+                          rk_error *err)
 {
     char list[LIST_SIZE];
-    const char *value = fact(t, "overlap");
+    const char *value = fact(t, field);
     if (!value) {
         return RK_OK;
     }
-    (void)choose(value, rk_overlap_choices, list);
-    return set(t, "overlap", list[0] ? list : "none", "overlap", err);
+    (void)choose(value, names, list);
+    return set(t, field, list[0] ? list : "none", field, err);
 }
 
 /* A kernel that has a name here; for any other the stack's rates are used. */
@@ -501,17 +562,6 @@ static rk_status set_attention(const taking *t, rk_error *err)
         known = known || strcmp(rk_attention_synonyms[i].typed, value) == 0;
     }
     return known ? set(t, "attention", value, "attention", err) : RK_OK;
-}
-
-static rk_status set_offload(const taking *t, rk_error *err)
-{
-    char list[LIST_SIZE];
-    const char *value = fact(t, "offload");
-    if (!value) {
-        return RK_OK;
-    }
-    (void)choose(value, rk_offload_choices, list);
-    return set(t, "offload", list[0] ? list : "none", "offload", err);
 }
 
 /* Losses of PyTorch's family; Megatron core's, on shards of the vocabulary, are the stack's. */
@@ -535,9 +585,9 @@ static rk_status set_strategy(const taking *t, rk_error *err)
     const char *graphs = fact(t, "graphs");
     rk_status status = set_degrees(t, err);
     status = status ? status : set_recompute(t, err);
-    status = status ? status : set_overlap(t, err);
+    status = status ? status : set_list(t, "overlap", rk_overlap_choices, err);
     status = status ? status : set_attention(t, err);
-    status = status ? status : set_offload(t, err);
+    status = status ? status : set_list(t, "offload", rk_offload_choices, err);
     status = status ? status : set_loss(t, err);
     if (!status) {
         status = set_switch(t, "optimizer-in-backward", "optimizer_in_backward", err);
@@ -550,105 +600,18 @@ static rk_status set_strategy(const taking *t, rk_error *err)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* The first fact that a model contradicts; NULL: none. */
-static const char *contradiction(const taking *t, const rk_model *model, int64_t *has)
-{
-    const struct {
-        const char *field;
-        int64_t value;
-    } sizes[] = {
-        {"model.layers_real", model->layers},
-        {"model.layers", fact(t, "model.layers_real") ? 0 : model->layers},
-        {"model.hidden", model->hidden},
-    };
-    for (size_t i = 0; i < COUNT(sizes); i++) {
-        const int64_t said = rk_launch_count_of(t->launch, sizes[i].field);
-        if (said > 0 && sizes[i].value > 0 && said != sizes[i].value) {
-            *has = sizes[i].value;
-            return sizes[i].field;
-        }
-    }
-    return NULL;
-}
-
-/* Refuses a model that is not the one of the launch. */
-static rk_status check_model(const taking *t, rk_error *err)
-{
-    const rk_request *request = rk_job_arguments(t->job);
-    int64_t has = 0;
-    rk_model *model = malloc(sizeof(*model));
-    rk_status status = model ? rk_model_load(request->model, model, err)
-                             : rk_fail(err, RK_ERR_MEMORY, "not enough memory for a model");
-    const char *field = status ? NULL : contradiction(t, model, &has);
-    if (field) {
-        status = rk_fail(err, RK_ERR_INVALID,
-                         "--model %.100s contradicts %s: %s is %" PRId64 ", but %s in the "
-                         "launch; leave out --model, or name the model that the launch trains",
-                         rk_json_title(request->model), t->launch->name, field + strlen("model."),
-                         has, fact(t, field));
-    }
-    free(model);
-    return status;
-}
-
-/* Whether a name is one of the catalogue, or a file, and not another model than the facts say. */
-static rk_status find_known_model(const taking *t, const char *name, bool *known, rk_error *err)
-{
-    int64_t has = 0;
-    rk_error reason;
-    rk_model *model = malloc(sizeof(*model));
-    const rk_status status = model ? rk_model_load(name, model, &reason) : RK_ERR_MEMORY;
-    *known = !status && contradiction(t, model, &has) == NULL;
-    free(model);
-    return status == RK_ERR_MEMORY
-               ? rk_fail(err, status, "not enough memory for the model %s", name)
-               : RK_OK;
-}
-
-/* The first size that a model needs and the launch lacks. */
-static const char *missing_size(const taking *t)
-{
-    static const char *const sizes[][2] = {{"model.layers", "the number of layers"},
-                                           {"model.hidden", "the width"},
-                                           {"model.heads", "the attention heads"},
-                                           {"model.vocab", "the vocabulary"},
-                                           {"seq", "the sequence length (--seq)"}};
-    for (size_t i = 0; i < COUNT(sizes); i++) {
-        if (!fact(t, sizes[i][0])) {
-            return sizes[i][1];
-        }
-    }
-    return "all parts";
-}
-
-static rk_status fail_model(const taking *t, const char *name, rk_error *err)
-{
-    const char *near = name ? rk_catalogue_nearest("models", name) : NULL;
-    if (!name) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "%s does not say %s of the model; name the model with --model, or give its "
-                       "config.json",
-                       t->launch->name, missing_size(t));
-    }
-    return rk_fail(err, RK_ERR_INVALID,
-                   "%s trains %.200s, which the catalogue lacks; give --model with its config.json"
-                   "%s%s%s",
-                   t->launch->name, name, near ? ", or --model " : "", near ? near : "",
-                   near ? " if that is its shape" : "");
-}
-
 static rk_status set_model(const taking *t, rk_error *err)
 {
     const rk_request *request = rk_job_arguments(t->job);
     const char *name = fact(t, "model.name");
     const int64_t seq = request->seq ? request->seq : rk_launch_count_of(t->launch, "seq");
     if (is_given(t, "model")) {
-        return check_model(t, err);
+        return rk_launch_check_model_name(t->launch, request->model, err);
     }
     const char *text = fact(t, "model.document");
     if (!text && name) {
         bool known = false;
-        const rk_status status = find_known_model(t, name, &known, err);
+        const rk_status status = rk_launch_knows_model(t->launch, name, &known, err);
         if (status) {
             return status;
         }
@@ -659,17 +622,37 @@ static rk_status set_model(const taking *t, rk_error *err)
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", t->launch->name);
     }
     if (!text) {
-        return fail_model(t, name, err);
+        return rk_launch_fail_model(t->launch, name, err);
     }
     const rk_status status = rk_job_set_implied(t->job, "model", text, err);
-    return status ? status : check_model(t, err);
+    return status ? status : rk_launch_check_model_name(t->launch, request->model, err);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static rk_status set_framework(const taking *t, rk_error *err)
+/*
+ * The training software whose rates hold.  The stacks of torchtitan and MaxText are compiled; those
+ * of the other PyTorch frameworks are eager, and torchtitan's holds where a compiler is on.
+ */
+static rk_status set_stack(const taking *t, rk_error *err)
 {
-    return set(t, "framework", framework_of(t), "framework", err);
+    const char *compiled = fact(t, "compile"), *framework = framework_of(t);
+    const char *stack = fact(t, "stack"), *scan = fact(t, "scan_layers");
+    const bool on = compiled && (strcmp(compiled, "true") == 0 || strstr(compiled, "model"));
+    const bool eager = runs(t, "huggingface") || runs(t, "deepspeed");
+    stack = stack || !(eager && on) ? stack : "torchtitan";
+    if (is_given(t, "stack")) {
+        return RK_OK;
+    }
+    const char *used = stack ? stack : framework ? framework : "";
+    const rk_status status = set(t, "stack", stack, stack ? "stack" : "compile", err);
+    if (!status && scan && strcmp(used, "maxtext") == 0) {
+        return set(t, "set", strcmp(scan, "true") == 0 ? "scan_layers=true" : "scan_layers=false",
+                   "scan_layers", err);
+    }
+    return status || !compiled || on || strcmp(used, "torchtitan") != 0
+               ? status
+               : set(t, "set", "compile=false", "compile", err);
 }
 
 static void clear_launch(void *launch)
@@ -693,7 +676,8 @@ rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
         status = rk_launch_name_reader(launch, request->reader, NULL, err);
     }
     status = status ? status : rk_launch_resolve(launch, err);
-    status = status ? status : set_framework(&t, err);
+    status = status ? status : set(&t, "framework", framework_of(&t), "framework", err);
+    status = status ? status : set_stack(&t, err);
     status = status ? status : set_model(&t, err);
     status = status ? status : set_machine(&t, err);
     status = status ? status : check_machine(&t, err);
@@ -707,14 +691,4 @@ rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
     request->launch = launch;
     request->line.file = true;
     return status;
-}
-
-rk_status rk_request_prepare(rk_job *job, rk_error *err)
-{
-    const rk_request *request = rk_job_arguments(job);
-    if (request->reader && !request->from) {
-        return rk_fail(err, RK_ERR_INVALID, "--reader needs --from, the launch that it reads");
-    }
-    return request->from && !request->launch ? rk_request_take_launch(job, request->from, err)
-                                             : RK_OK;
 }

@@ -17,6 +17,10 @@ struct rk_launch;
  */
 rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err);
 
+/* As rk_job_set_launch_line, for jobs whose arguments begin with an rk_request. */
+rk_status rk_request_take_launch_line(rk_job *job, const char *const *words, size_t count,
+                                      bool *taken, rk_error *err);
+
 /* The same for the file of --from, if the job has one: rk_command.prepare. */
 rk_status rk_request_prepare(rk_job *job, rk_error *err);
 
@@ -25,5 +29,17 @@ rk_status rk_request_prepare(rk_job *job, rk_error *err);
  * NULL: they do not describe a whole one.
  */
 const char *rk_launch_model_text(struct rk_launch *launch, int64_t seq);
+
+/* Refuses a model that is not the one of the launch. */
+rk_status rk_launch_check_model_name(const struct rk_launch *launch, const char *name,
+                                     rk_error *err);
+
+/* Whether a name is one of the catalogue, or a file, and not another model than the facts say. */
+rk_status rk_launch_knows_model(const struct rk_launch *launch, const char *name, bool *known,
+                                rk_error *err);
+
+/* Says that the catalogue lacks the model of a name, or that the launch lacks one, and what to do.
+ */
+rk_status rk_launch_fail_model(const struct rk_launch *launch, const char *name, rk_error *err);
 
 #endif

@@ -11,6 +11,7 @@
 #include "request/deepspeed_config.h"
 #include "request/launch_model.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -100,6 +101,7 @@ static const struct {
     {"training.local-batch-size", "micro-batch", NULL},
     {"training.global-batch-size", "global-batch", NULL},
     {"training.seq-len", "seq", NULL},
+    {"training.max-context-length", "seq", NULL},
     {"parallelism.tensor-parallel-degree", "tp", NULL},
     {"parallelism.pipeline-parallel-degree", "pp", NULL},
     {"parallelism.context-parallel-degree", "cp", NULL},
@@ -176,6 +178,35 @@ static rk_status set_shards(rk_job *job, const char *value, rk_flag_use *use, rk
     return rk_job_set(job, "zero", value && strcmp(value, "1") == 0 ? "0" : "3", err);
 }
 
+/* Products in a low precision: "float8", "quantize.linear.mx". */
+static rk_status set_converters(rk_job *job, const char *value, rk_flag_use *use, rk_error *err)
+{
+    *use = value ? RK_FLAG_WITH_VALUE : RK_FLAG_ALONE;
+    return !value                    ? RK_OK
+           : strstr(value, "float8") ? rk_job_set(job, "precision", "fp8", err)
+           : strstr(value, "mx")     ? rk_job_set(job, "precision", "mxfp8", err)
+                                     : RK_OK;
+}
+
+/* A flag of torchtitan that is no option under another name; false: it is none. */
+static bool take_titan(rk_job *job, const char *flag, const char *value, rk_flag_use *use,
+                       rk_status *status, rk_error *err)
+{
+    rk_launch_line *line = &((rk_request *)rk_job_arguments(job))->line;
+    if (strcmp(flag, "parallelism.data-parallel-shard-degree") == 0) {
+        *status = set_shards(job, value, use, err);
+    } else if (strcmp(flag, "model.converters") == 0) {
+        *status = set_converters(job, value, use, err);
+    } else if (strcmp(flag, "training.num-tokens-per-microbatch-per-dp-rank") == 0) {
+        const long tokens = value ? strtol(value, NULL, 10) : 0;
+        *use = RK_FLAG_WITH_VALUE;
+        line->titan_tokens = tokens > 0 && tokens < INT32_MAX ? tokens : 0;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* "--deepspeed", "--deepspeed FILE" and "--deepspeed-config FILE". */
 static rk_status set_deepspeed(rk_job *job, const char *flag, const char *value, rk_flag_use *use,
                                rk_error *err)
@@ -201,7 +232,9 @@ static bool is_switch(size_t i, const char *flag, const char *value)
 rk_status rk_take_other_flag(rk_job *job, const char *flag, const char *value, rk_flag_use *use,
                              bool *known, rk_error *err)
 {
+    rk_status status = RK_OK;
     *known = true;
+    ((rk_request *)rk_job_arguments(job))->line.titan |= is_titan(flag);
     for (size_t i = 0; i < COUNT(switches); i++) {
         if (is_switch(i, flag, value)) {
             return rk_launch_truth(value, use)
@@ -216,8 +249,8 @@ rk_status rk_take_other_flag(rk_job *job, const char *flag, const char *value, r
                                            : rk_job_set(job, flags[i].option, value, err);
         }
     }
-    if (strcmp(flag, "parallelism.data-parallel-shard-degree") == 0) {
-        return set_shards(job, value, use, err);
+    if (take_titan(job, flag, value, use, &status, err)) {
+        return status;
     }
     if (strcmp(flag, "deepspeed") == 0 || strcmp(flag, "deepspeed-config") == 0) {
         return set_deepspeed(job, flag, value, use, err);

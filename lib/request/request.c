@@ -51,6 +51,9 @@ static bool read_layout(const char *text, rk_request *r)
 /* A launch file is for one framework, so that its rules and defaults have to hold. */
 static rk_status choose_framework(rk_request *request, rk_error *err)
 {
+    if (request->line.titan && request->framework == RK_NOT_GIVEN) {
+        request->framework = RK_FRAMEWORK_TORCHTITAN;
+    }
     if (request->emit < 0) {
         return RK_OK;
     }

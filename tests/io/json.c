@@ -276,6 +276,14 @@ static void test_typed_names(void **state)
         {"models", "nvidia/Qwen3-30B-A3B-NVFP4", "qwen3-30b-a3b"},
         {"models", "axolotl-quants/DeepSeek-V2.5-bnb-nf4-bf16", "deepseek-v2"},
         {"models", "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "nemotron-3-nano-30b"},
+        {"models", "ISTA-DASLab/Meta-Llama-3-8B-Instruct-AQLM-2Bit-1x16", "llama3-8b"},
+        {"models", "trl-lib/pythia-1b-deduped-tldr-sft", "pythia-1b"},
+        {"models", "Qwen/Qwen3-4B-Instruct-2507", "qwen3-4b"},
+        {"models", "Qwen/Qwen2.5-VL-7B-Instruct", "qwen2.5-7b"},
+        {"models", "models/llama3-8b-pro", NULL},                  /* of 40 layers */
+        {"models", "mistralai/Mistral-Small-Instruct-2409", NULL}, /* of 22 B */
+        {"models", "Qwen/Qwen3.5-4B", NULL},
+        {"models", "deepcogito/cogito-v1-preview-llama-3B", NULL},
         {"models", "instruct-7b", NULL},
         {"accelerators", "H100", "h100-sxm"},
         {"accelerators", "910B", "ascend-910b3"},
@@ -294,6 +302,26 @@ static void test_typed_names(void **state)
             assert_null(found);
         }
     }
+}
+
+/* Names of models with more than a language model are found, and say what else they have. */
+static void test_left_out(void **state)
+{
+    const rk_catalogue_entry *entry = rk_catalogue_find("aliases", "left-out");
+    char words[96];
+    rk_csv_in table;
+    rk_error err;
+    (void)state;
+    assert_non_null(entry);
+    assert_int_equal(rk_csv_parse(entry->text, entry->size, entry->name, &table, &err), RK_OK);
+    assert_true(table.rows > 0);
+    for (size_t i = 1; i <= table.rows; i++) {
+        assert_non_null(rk_catalogue_find("models", table.cells[2 * i]));
+    }
+    rk_csv_in_clear(&table);
+    assert_true(rk_catalogue_left_out("Qwen/Qwen2.5-VL-7B-Instruct", words, sizeof(words)));
+    assert_string_equal(words, "vision tower");
+    assert_false(rk_catalogue_left_out("Qwen/Qwen2.5-7B-Instruct", words, sizeof(words)));
 }
 
 /* A wrong name is answered by one of its family. */
@@ -341,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_catalogue),
         cmocka_unit_test(test_aliases),
         cmocka_unit_test(test_typed_names),
+        cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_suggestions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,7 +117,7 @@ static void test_axolotl_degrees(void **state)
     assert_fact(&launch, "loss", "fused (cut cross entropy)");
     assert_fact(&launch, "precision", "fp32");
     assert_fact(&launch, "global_batch", "8");
-    assert_fact(&launch, "framework", "torchtitan");
+    assert_fact(&launch, "framework", "huggingface");
     assert_int_equal(use_of(&launch, "plugins"), RK_KEY_NOT_PRICED);
     rk_launch_clear(&launch);
 }
