@@ -284,6 +284,7 @@ rk_status rk_shell_read(const char *text, size_t size, const char *name, const c
     result->count = sh->command_count;
     result->files = sh->files;
     result->file_count = sh->file_count;
+    result->cut = sh->cut;
     free(sh->source.lines);
     return sh->out_of_memory
                ? rk_fail(err, RK_ERR_MEMORY, "not enough memory for the script %s", name)

@@ -476,6 +476,17 @@ static void expand_word(rk_shell *sh, size_t from, rk_shell_fields *fields)
     rk_shell_end_field(sh, fields);
 }
 
+/* Gives a variable elements of its own, which it shares with no saved value. */
+static void own_elements(rk_shell *sh, rk_shell_variable *variable)
+{
+    rk_shell_element *own =
+        variable->count > 0 ? rk_shell_get(sh, variable->room, sizeof(*own)) : NULL;
+    if (own) {
+        memcpy(own, variable->elements, variable->count * sizeof(*own));
+        variable->elements = own;
+    }
+}
+
 /* Sets a variable before a command, which has its old value again afterwards. */
 static void take_assignment(rk_shell *sh, size_t from, size_t name, size_t value, bool appends,
                             rk_shell_prefix *prefixes, size_t *count)
@@ -490,9 +501,10 @@ static void take_assignment(rk_shell *sh, size_t from, size_t name, size_t value
     if (*count < RK_SHELL_PREFIXES_MAX) {
         prefixes[(*count)++] = (rk_shell_prefix){variable, *variable};
     }
-    /* the saved value shares its elements: the new one needs elements of its own */
     if (text[from + name] != '[' && !appends) {
         rk_shell_unset(variable);
+    } else if (rk_shell_peek(sh) == ' ') { /* a command may follow */
+        own_elements(sh, variable);
     }
     set_assigned(sh, rk_shell_keep(sh, text + from, value - from), name, set, appends,
                  rk_shell_line(sh, from));
