@@ -288,4 +288,14 @@ typedef struct rk_launch_field {
 extern const rk_launch_field rk_launch_fields[];
 extern const size_t rk_launch_field_count;
 
+/* A field that no prediction counts. */
+typedef struct rk_launch_unpriced {
+    const char *field;
+    const char *assumed; /* the value that predictions have; NULL: none */
+    const char *note;    /* what is priced in place of another */
+} rk_launch_unpriced;
+
+/* The field as one of these; NULL: it is priced. */
+const rk_launch_unpriced *rk_launch_find_unpriced(const char *field);
+
 #endif

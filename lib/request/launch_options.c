@@ -548,6 +548,13 @@ static rk_status set_strategy(const taking *t, rk_error *err)
     return status;
 }
 
+static rk_status set_kernels(const taking *t, rk_error *err)
+{
+    const rk_request *request = rk_job_arguments(t->job);
+    const char *text = rk_launch_settings_text(t->launch, splits_experts(t), request->settings);
+    return text && text != request->settings ? rk_job_set_implied(t->job, "set", text, err) : RK_OK;
+}
+
 /* ---- the model ------------------------------------------------------------------------------- */
 
 /* The first fact that a model contradicts; NULL: none. */
@@ -701,6 +708,7 @@ rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
     status = status ? status : set_precision(&t, err);
     status = status ? status : set_states(&t, err);
     status = status ? status : set_adapters(&t, err);
+    status = status ? status : set_kernels(&t, err);
     if (!status && !t.search) {
         status = set_strategy(&t, err);
     }
