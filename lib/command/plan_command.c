@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "command/commands.h"
 #include "command/question_args.h"
+#include "method/launched.h"
 #include "work/share.h"
 
 #include <stdlib.h>
@@ -98,6 +99,10 @@ static rk_status find(rk_job *job, const rk_question_args *args, rk_question *qu
         return status;
     }
     status = rk_question_rank(job, question, err);
+    if (!status && args->method == &rk_method_reckon && args->reckon.emit < 0) {
+        status = rk_plan_find_launched(job, &args->reckon, &question->problem.reckon.inputs,
+                                       &question->plan, err);
+    }
     return status ? status : rk_plan_remark(&question->plan, err);
 }
 

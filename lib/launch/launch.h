@@ -292,7 +292,7 @@ extern const size_t rk_launch_field_count;
 typedef struct rk_launch_unpriced {
     const char *field;
     const char *assumed; /* the value that predictions have; NULL: none */
-    const char *note;    /* what is priced in place of another */
+    const char *note;    /* what is priced in place of another; NULL: it costs nothing */
 } rk_launch_unpriced;
 
 /* The field as one of these; NULL: it is priced. */

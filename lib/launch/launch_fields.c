@@ -129,7 +129,9 @@ static const char turbo[] = "kernels are priced at the rates of the stack";
 static const rk_launch_unpriced unpriced[] = {
     {"packing", "true", "every sequence is priced at its full length"},
     {"offload_modules", NULL, "activations of all modules are priced as offloaded"},
-    {"recompute_extra", NULL, "what it recomputes is priced as kept"},
+    {"max_tokens_per_gpu", NULL, "micro-batches are priced as whole sequences"},
+    {"samples_per_rollout", NULL, NULL}, /* a step trains some of them */
+    {"samples_per_step", NULL, NULL},
     {"grouped_gemm", "true", "experts of a rank are priced as one grouped GEMM"},
     {"states.main_params", "fp32", "the master copy is priced in fp32"},
     {"turbo.enable_primus_turbo", "false", turbo},

@@ -122,7 +122,9 @@ static void class_repeated(rk_launch *launch, const rk_flag_table *table)
         bool priced = false;
         const rk_launch_flag *flag =
             key->use == RK_KEY_USED ? rk_flag_table_find(table, key->name) : NULL;
-        if (flag && !states_fact(launch, key, &priced) && is_usual(key, flag)) {
+        const bool null = key->json && !key->value;
+        if (key->use == RK_KEY_USED && (null || (flag && is_usual(key, flag))) &&
+            !states_fact(launch, key, &priced)) {
             key->use = RK_KEY_WITHOUT_COST;
         }
     }
@@ -142,9 +144,11 @@ static void class_unpriced(rk_launch *launch)
         const bool same = field->assumed && strcmp(fact->value, field->assumed) == 0;
         rk_launch_key key = {.name = fact->field, .value = fact->value};
         rk_launch_key *by = fact->by ? &launch->keys[fact->by - launch->keys] : &key;
-        by->use = same ? RK_KEY_WITHOUT_COST : RK_KEY_NOT_PRICED;
-        by->note = same ? NULL : field->note;
-        if (by == &key && !same) {
+        if (!same) {
+            by->use = field->note ? RK_KEY_NOT_PRICED : RK_KEY_WITHOUT_COST;
+            by->note = field->note;
+        }
+        if (!same && by == &key && field->note) {
             rk_launch_add_key(launch, &key);
         }
     }

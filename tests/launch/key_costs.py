@@ -26,7 +26,30 @@ import tempfile
 from corpus import READERS
 
 # Names of keys, as patterns, that are used where nothing moves, and why.
+TWICE = "another key says the same, and holds without this one"
 REASONS = {
+    "(use|no)-.*position-embeddings?|position-embedding-type": TWICE,
+    "(hidden|attention)[-_]dropout": "dropout is on or off by the other one",
+    "bf16|fp16|.*[.](bf16|fp16)([.]enabled)?|trainer.precision": "products are in 8 bits, or " + TWICE,
+    "no-pipeline-parallel|pipeline-model-parallel-size|zero-stage": TWICE,
+    "make-vocab-size-divisible-by": "the vocabulary is a multiple of it, and of the default",
+    "moe-router-group-topk": "counts where a dispatcher sends a node one copy of a token",
+}
+
+
+# Values of keys that are neither numbers nor switches.
+TYPES = ("bf16", "fp32", "fp16")
+WORDS = {
+    "recompute_method": ("block", "uniform"), "checkpoint_method": ("block", "uniform"),
+    "granularity": ("full", "selective"), "attention_backend": ("unfused", "flash"),
+    "dispatcher_type": ("alltoall", "flex"), "transformer_impl": ("local", "transformer_engine"),
+    "normalization": ("LayerNorm", "RMSNorm"), "position_embedding_type": ("learned_absolute", "rope"),
+    "moe_layer_freq": ("2", "1"), "fusion_impl": ("te", "native"), "_dtype": TYPES,
+    "sharding_strategy": ("optim", "no_shard", "optim_grads_params"), "optimizer": ("sgd", "adam", "muon"),
+    "parallel_algo": ("ulysses_cp_algo", "megatron_cp_algo"), "cp_comm_type": ("a2a", "p2p", "all_gather"),
+    "precision": ("32", "bf16"), "target_modules": ("linear_qkv",), "tuner_type": ("lora", "full"),
+    "loss_compute_mode": ("chunk", "default"), "dropout": ("0.3", "0.0"), "fp8_format": ("e4m3", "hybrid"),
+    "fp8_recipe": ("mxfp8", "delayed", "tensorwise", "blockwise"),
 }
 
 
@@ -92,15 +115,20 @@ def find_member(tree, name):
     return None
 
 
-def others(value):
+def others(name, value):
     """Other values of a key that may be legal."""
     text = str(value)
+    for end, words in WORDS.items():
+        if re.sub("-", "_", name).endswith(end):
+            return [w for w in words if w != text]
     if text.lower() in ("true", "false"):
         return ["true" if text.lower() == "false" else "false"]
     try:
         number = float(text)
     except ValueError:
         return []
+    if number < 0:
+        return ["2", "1"]
     if number == int(number) and "." not in text and "e" not in text.lower():
         return [str(n) for n in (2 * int(number), int(number) // 2, int(number) + 1) if n != int(number)]
     return [str(2 * number), str(number / 2)]
@@ -115,7 +143,7 @@ def variants(record, key):
         words = len(str(value).split(" ")) if value is not None and not together else 0
         words = min(words, len(argv) - place - 1)
         yield {**record, "argv": argv[:place] + argv[place + 1 + words:]}
-        for other in others(value) if value is not None else ["false"]:
+        for other in others(name, value) if value is not None else ["false"]:
             given = [argv[place].split("=", 1)[0] + "=" + other] if together else [argv[place], other]
             yield {**record, "argv": argv[:place] + given + argv[place + 1 + words:]}
     elif "config" in record:
@@ -126,10 +154,10 @@ def variants(record, key):
         tree, member = found
         old = tree.pop(member)
         yield changed
-        for other in others(old):
+        for other in others(name, old):
             changed = copy.deepcopy(record)
             tree, member = find_member(changed["config"], name)
-            tree[member] = json.loads(other) if re.match(r"[-0-9tf]", other) else other
+            tree[member] = json.loads(other) if re.fullmatch(r"-?[0-9.]+|true|false", other) else other
             yield changed
 
 
@@ -157,13 +185,15 @@ def words_for(program, record):
 
 def check(program, row):
     """Faults of a launch, and the keys that are asked."""
-    record = {key: row[key] for key in ("argv", "config", "world", "release") if key in row}
+    record = {key: row[key] for key in ("argv", "config", "release") if key in row}
     record["framework"] = READERS.get(row["framework"], row["framework"])
     words = words_for(program, record)
     if not words:
         return [], 0
-    json_answer = ask(program, record, *words)
-    keys = json.loads(json_answer.stdout)["launch"]["keys"]
+    answer = json.loads(ask(program, record, *words).stdout)
+    if "estimate" not in answer:  # nothing fits of what is open
+        return [], 0
+    keys = answer["launch"]["keys"]
     text = ask(program, record, *words, form=None).stdout
     text = re.sub(r"\s+", "", text)
     before = answer_of(program, record, words)
