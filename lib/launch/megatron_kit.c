@@ -407,10 +407,11 @@ static void state_kernels(rk_launch *launch, const rk_megatron_kit *kit)
     const rk_launch_key *graph = rk_kit_find(launch, kit, graphs);
     const rk_launch_key *dropout = find_one(launch, kit, "hidden_dropout");
     const bool te = kind && kind->value && strcmp(kind->value, "te") == 0;
-    rk_kit_state(launch, "loss", fused,
-                 !is_on(launch, fused, false) ? "unfused"
-                 : te                         ? "fused te"
-                                              : "fused",
+    const bool usually = kit->loss && strncmp(kit->loss, "fused", strlen("fused")) == 0;
+    rk_kit_state(launch, "loss", fused || !usually ? fused : kind,
+                 !is_on(launch, fused, usually) ? "unfused"
+                 : te                           ? "fused te"
+                                                : "fused",
                  kit->loss);
     if (graph && graph->value &&
         (is_on(launch, graph, false) || strcmp(graph->value, "local") == 0 ||

@@ -635,12 +635,15 @@ void rk_megatron_state_kernels(rk_launch *launch, const rk_megatron_usual *usual
 {
     const rk_launch_key *fused = rk_megatron_find(launch, "cross-entropy-loss-fusion");
     const char *kind = rk_megatron_value(launch, "cross-entropy-fusion-impl");
-    if (fused) {
+    const bool usually = usual->loss && strncmp(usual->loss, "fused", strlen("fused")) == 0;
+    const rk_launch_key *by =
+        fused || !usually ? fused : rk_megatron_find(launch, "cross-entropy-fusion-impl");
+    if (by) {
         rk_launch_state(launch, "loss",
-                        rk_launch_is_on(launch, fused->name, true)
+                        !fused || rk_launch_is_on(launch, fused->name, true)
                             ? rk_launch_format(launch, "fused %s", kind ? kind : "native")
                             : "unfused",
-                        RK_FACT_STATED, fused);
+                        RK_FACT_STATED, by);
     }
     rk_megatron_assume(launch, "loss", or_usual(usual->loss, "unfused"));
     state_attention(launch, usual);
