@@ -325,12 +325,97 @@ static int read_all(const rk_command *command, int argc, char **argv, const tabl
     return result;
 }
 
+/* ---- a pasted launch ------------------------------------------------------------------- */
+
+static bool is_among(const char *word, const char *const *words)
+{
+    for (size_t i = 0; words[i]; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first word of a launch that is read as --from reads it; argc: there is none. */
+static int find_launch(int argc, char **argv)
+{
+    static const char *const starts[] = {"srun", "mpirun", "mpiexec", "megatron", "swift", NULL};
+    static const char *const modules[] = {"python", "python3", "torchrun", NULL};
+    for (int i = 1; i + 1 < argc; i++) {
+        const bool module = is_among(argv[i], modules) && strcmp(argv[i + 1], "-m") == 0;
+        if (argv[i - 1][0] != '-' && (module || is_among(argv[i], starts))) {
+            return i;
+        }
+    }
+    return argc;
+}
+
+/* Characters that a shell takes as they are. */
+#define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=:,@%+"
+
+/* The words from `first` on as a shell would need them; ours move before them.  NULL: no memory. */
+static char *join_launch(int first, int *argc, char **argv)
+{
+    static const char *const own[] = {"--json", "--csv", "--explain", NULL};
+    size_t size = 1;
+    int kept = first;
+    for (int i = first; i < *argc; i++) {
+        size += 4 * strlen(argv[i]) + 3;
+    }
+    char *line = malloc(size), *end = line;
+    for (int i = first; line && i < *argc; i++) {
+        if (is_among(argv[i], own)) {
+            argv[kept++] = argv[i];
+            continue;
+        }
+        const bool plain = argv[i][0] && !argv[i][strspn(argv[i], PLAIN)];
+        end += snprintf(end, size - (size_t)(end - line), "%s%s", end > line ? " " : "",
+                        plain ? "" : "'");
+        for (const char *c = argv[i]; *c; c++) {
+            const bool quote = *c == '\'';
+            end += snprintf(end, size - (size_t)(end - line), quote ? "'\\''" : "%c", *c);
+        }
+        end += snprintf(end, size - (size_t)(end - line), "%s", plain ? "" : "'");
+    }
+    *argc = kept;
+    return line;
+}
+
+static bool takes_launch(const rk_command *command)
+{
+    bool takes = false;
+    for (size_t i = 0; rk_command_option(command, i); i++) {
+        takes = takes || strcmp(info_of(rk_command_option(command, i)).name, "from") == 0;
+    }
+    return takes;
+}
+
+/* Takes a launch by a launcher that options are not made for as the value of --from. */
+static int take_launch(const rk_command *command, int *argc, char **argv, rk_job *job)
+{
+    rk_error err;
+    const int first = find_launch(*argc, argv);
+    const bool whole = first < *argc && !rk_arguments_find(*argc, argv, "from");
+    char *line = whole ? join_launch(first, argc, argv) : NULL;
+    if (whole && !line) {
+        return rk_fail_command(command, "not enough memory for the launch");
+    }
+    const rk_status status = line ? rk_job_set(job, "from", line, &err) : RK_OK;
+    free(line);
+    return status ? rk_fail_with(command, &err) : RK_PARSED;
+}
+
 int rk_arguments_read(const rk_command *command, int argc, char **argv, rk_job *job)
 {
     tables t;
-    const int result = fill_tables(command, &t)
-                           ? read_all(command, argc, argv, &t, job)
-                           : rk_fail_command(command, "not enough memory for the options");
+    int result = takes_launch(command) ? take_launch(command, &argc, argv, job) : RK_PARSED;
+    if (result != RK_PARSED) {
+        return result;
+    }
+    result = fill_tables(command, &t)
+                 ? read_all(command, argc, argv, &t, job)
+                 : rk_fail_command(command, "not enough memory for the options");
     free_tables(&t);
     return result;
 }

@@ -104,7 +104,8 @@ typedef struct rk_launch {
  * Reads a file, or standard input as "-".  By its ending and its first line it is a shell script or
  * a pasted line, YAML (.yaml, .yml), TOML, or JSON: a DeepSpeed configuration, or a record
  * {"argv": [...], "config": {...}, "framework": "...", "release": "...", "world": {...}}.
- * Behind the name of a script its arguments may follow: "run.sh 70b 8".  Refuses Python files by
+ * Behind the name of a script its arguments may follow: "run.sh 70b 8".  A line of words and flags
+ * that begins with no file is the launch itself: "srun -N 4 python train.py --x 1".  Refuses Python files by
  * name, and files above 16 MiB.  The caller releases the launch with
  * rk_launch_clear, also after a failure.
  */

@@ -167,11 +167,24 @@ static size_t name_length(const char *path)
     return path[length] == '\0' || stat(path, &status) == 0 ? strlen(path) : length;
 }
 
+/* Whether a path is the line itself: no file of its first word, and flags behind it. */
+static bool is_line(const char *path, size_t length)
+{
+    struct stat status;
+    char first[512];
+    (void)snprintf(first, sizeof(first), "%.*s", (int)(length < 511 ? length : 511), path);
+    return strstr(path + length, " -") && (stat(first, &status) != 0 || !S_ISREG(status.st_mode));
+}
+
 rk_status rk_launch_load(const char *path, rk_launch *launch, rk_error *err)
 {
     char *text = NULL;
     size_t size = 0;
     const size_t length = name_length(path);
+    if (is_line(path, length)) {
+        *launch = (rk_launch){.name = strdup("the line"), .folder = strdup(".")};
+        return rk_launch_parse(path, strlen(path), "the line", launch, err);
+    }
     *launch = (rk_launch){.name = strndup(path, length)};
     if (!launch->name) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %s", path);

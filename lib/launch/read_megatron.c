@@ -406,8 +406,12 @@ static void state_states(rk_launch *launch)
     static const char *const rows[][2] = {{"states.main_params", "main-params-dtype"},
                                           {"states.exp_avg", "exp-avg-dtype"},
                                           {"states.exp_avg_sq", "exp-avg-sq-dtype"}};
+    static const char *const types[] = {"main-params-dtype", "exp-avg-dtype", "exp-avg-sq-dtype",
+                                        "main-grads-dtype", NULL};
     const bool aware = rk_megatron_is_on(launch, "use-precision-aware-optimizer", false);
-    rk_megatron_leave(launch, "use-precision-aware-optimizer"); /* the types cost, not the switch */
+    if (!rk_megatron_find_among(launch, types)) {
+        rk_megatron_leave(launch, "use-precision-aware-optimizer"); /* what costs are the types */
+    }
     for (size_t i = 0; i < COUNT(rows); i++) {
         const rk_launch_key *key = rk_megatron_find(launch, rows[i][1]);
         const char *type = key && key->value && aware ? plain_type(key->value) : "fp32";
@@ -666,6 +670,7 @@ static const char *find_dispatcher(rk_launch *launch, const char *type)
 void rk_megatron_state_experts(rk_launch *launch, const rk_megatron_usual *usual)
 {
     const rk_launch_key *type = rk_megatron_find(launch, "moe-token-dispatcher-type");
+    type = type ? type : rk_megatron_find(launch, "moe-enable-deepep");
     const char *usual_type = or_usual(usual->dispatcher, "allgather");
     const rk_launch_key *grouped = rk_megatron_find(launch, "moe-grouped-gemm");
     const rk_launch_key *permute = rk_megatron_find(launch, "moe-permute-fusion");
@@ -705,7 +710,6 @@ void rk_megatron_state_overlap(rk_launch *launch)
     const char *list = "";
     if (rk_launch_count_of(launch, "tp") <= 1) {
         rk_megatron_leave(launch, "tp-comm-overlap");
-        rk_megatron_leave(launch, "sequence-parallel");
     }
     if (rk_launch_count_of(launch, "vp") <= 1) {
         rk_megatron_leave(launch, "overlap-p2p-comm");

@@ -179,7 +179,7 @@ static void mark_modules(rk_launch *launch)
     const rk_launch_key *spec = rk_megatron_find(launch, "spec");
     const char *module = spec && spec->value ? spec->value : "";
     module += strspn(module, "['\"");
-    if (spec) {
+    if (spec && strncmp(module, "mindspeed", 9) == 0) {
         rk_megatron_leave(launch, spec->name);
     }
     if (spec && strncmp(module, "megatron.core", 13) != 0 && strncmp(module, "mindspeed", 9) != 0 &&
@@ -192,10 +192,12 @@ static void mark_modules(rk_launch *launch)
 /* What says the vocabulary, where another flag says it itself. */
 static void leave_vocabulary(rk_launch *launch)
 {
-    static const char *const names[] = {
-        "tokenizer-type", "tokenizer-model", "tokenizer-name-or-path",
-        "vocab-file",     "vocab-size",      "make-vocab-size-divisible-by"};
-    const bool padded = rk_megatron_find(launch, "padded-vocab-size") != NULL;
+    static const char *const names[] = {"tokenizer-type", "tokenizer-model",
+                                        "tokenizer-name-or-path", "vocab-size",
+                                        "make-vocab-size-divisible-by"};
+    static const char *const rows[] = {"padded-vocab-size", "pad-vocab-size-to", NULL};
+    const bool padded = rk_megatron_find_among(launch, rows) != NULL;
+    rk_megatron_leave(launch, "vocab-file"); /* that of GPT-2, as without a tokenizer */
     const size_t count = padded ? COUNT(names) : COUNT(names) - 2;
     for (size_t i = 0; i < count && (padded || rk_megatron_find(launch, "vocab-size")); i++) {
         rk_megatron_leave(launch, names[i]);

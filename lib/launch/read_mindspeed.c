@@ -103,6 +103,10 @@ static void state_recompute(rk_launch *launch)
         {"recompute-mla-up-proj", "recompute-mla-up-proj"},
     };
     const char *list = list_of(launch, "", rows, COUNT(rows));
+    const char *granularity = rk_launch_fact_of(launch, "recompute.granularity");
+    for (size_t i = 0; i < COUNT(rows) && granularity && strcmp(granularity, "full") == 0; i++) {
+        rk_megatron_leave(launch, rows[i][0]);
+    }
     const char *level = rk_megatron_value(launch, "moe-zero-memory");
     if (level && strcmp(level, "disable") != 0) {
         rk_launch_mark(launch, "moe-zero-memory", RK_KEY_NOT_PRICED,
@@ -198,8 +202,9 @@ static void state_layout(rk_launch *launch)
         rk_launch_state(launch, "cp_kind", kind && kind->value ? kind->value : "megatron_cp_algo",
                         kind ? RK_FACT_STATED : RK_FACT_DEFAULT, kind);
         rk_megatron_leave(launch, "use-flash-attn"); /* it is on */
-    } else if (kind) {
-        rk_megatron_leave(launch, kind->name);
+    } else {
+        (void)rk_megatron_find(launch, "use-flash-attn");
+        rk_megatron_leave(launch, "context-parallel-algo");
     }
     const rk_launch_key *extended = rk_megatron_find(launch, "moe-tp-extend-ep");
     if (extended && rk_launch_is_on(launch, extended->name, true) &&

@@ -10,6 +10,7 @@ typedef struct rk_launch_line {
     bool script;       /* one of Megatron-LM's */
     bool megatron;     /* a flag that only Megatron-LM has */
     bool other;        /* a word or a flag of another tool */
+    bool deepspeed;    /* the launcher of DeepSpeed, whose number of devices is that of a node */
     bool own;          /* an option of a strategy by a name that is ours */
     bool open;         /* the command chooses what the line does not say: no default holds */
     bool plain_states; /* it does not shard, for lack of a flag that does */

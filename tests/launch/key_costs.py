@@ -29,8 +29,15 @@ from corpus import READERS
 TWICE = "another key says the same, and holds without this one"
 REASONS = {
     "(use|no)-.*position-embeddings?|position-embedding-type": TWICE,
-    "(hidden|attention)[-_]dropout": "dropout is on or off by the other one",
-    "bf16|fp16|.*[.](bf16|fp16)([.]enabled)?|trainer.precision": "products are in 8 bits, or " + TWICE,
+    "(.*[.])?(hidden|attention)[-_]dropout": "dropout is on or off by the other one",
+    "(.*[.])?(bf16|fp16)([.]enabled)?|trainer.precision": "products are in 8 bits, or " + TWICE,
+    "attention-output-gate|use-gated-attention|moe-enable-deepep|moe-token-dispatcher-type": TWICE,
+    "config-name|model_engine|.*[.]actor[.]strategy": "names the engine, which other keys show too",
+    "model.ffn_hidden_size": "an expression of what is the default",
+    "trainer.num_(nodes|gpus_per_node)": "the name of an argument of the recipe",
+    "model.fsdp_.*": "counts with FSDP alone",
+    "tokenizer-type|tokenizer-name-or-path|model.tokenizer.type|patch-tokenizer-type":
+        "its entries are not known, or those of the default",
     "no-pipeline-parallel|pipeline-model-parallel-size|zero-stage": TWICE,
     "make-vocab-size-divisible-by": "the vocabulary is a multiple of it, and of the default",
     "moe-router-group-topk": "counts where a dispatcher sends a node one copy of a token",
