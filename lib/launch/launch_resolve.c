@@ -71,7 +71,8 @@ static bool is_same(const char *value, const rk_launch_flag *flag)
     const bool none = strcmp(flag->usual, "") == 0 || strcmp(flag->usual, "None") == 0;
     const char *truth = rk_launch_truth_text(value);
     const char *usual = rk_launch_truth_text(flag->usual);
-    usual = usual || !none || strncmp(flag->type, "bool", strlen("bool")) != 0 ? usual : "false";
+    const bool off = strncmp(flag->type, "bool", strlen("bool")) == 0 || flag->type[0] == '\0';
+    usual = usual || !none || !off ? usual : "false";
     return strcmp(value, flag->usual) == 0 || (truth && usual && strcmp(truth, usual) == 0) ||
            (rk_launch_read_number(value, &a) && rk_launch_read_number(flag->usual, &b) && a == b);
 }

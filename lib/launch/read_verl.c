@@ -356,6 +356,8 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
         state_samples(launch);
     }
     rk_megatron_state_named_model(launch);
+    rk_launch_state(launch, "framework", is_engine(engine, "megatron") ? "megatron" : "torchtitan",
+                    RK_FACT_DERIVED, NULL);
     if (is_engine(engine, "megatron")) {
         state_megatron(launch);
     } else {

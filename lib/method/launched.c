@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/time_text.h"
 #include "base/units.h"
+#include "launch/launch.h"
 #include "report/estimate_fields.h"
 
 #include <math.h>
@@ -22,9 +23,15 @@ static rk_status keep(const rk_plan *own, rk_plan *plan, rk_error *err)
     }
     launched->candidate = (rk_candidate){.strategy = found->strategy, .estimate = found->estimate};
     plan->launched = launched;
-    return best ? rk_find_flag_changes(&plan->setting, &found->strategy, &best->strategy,
-                                       &launched->flags, err)
-                : RK_OK;
+    if (!best) {
+        return RK_OK;
+    }
+    rk_flag_changes *flags = &launched->flags;
+    const rk_status status =
+        rk_find_flag_changes(&plan->setting, &found->strategy, &best->strategy, flags, err);
+    return status ? status
+                  : rk_launch_spell_flags(plan->request->launch, flags->set, flags->unset,
+                                          sizeof(flags->set), err);
 }
 
 rk_status rk_plan_find_launched(rk_job *job, const rk_request *request, const rk_inputs *inputs,
@@ -36,8 +43,14 @@ rk_status rk_plan_find_launched(rk_job *job, const rk_request *request, const rk
         return RK_OK;
     }
     rk_status status = rk_plan_find(job, request->launched, inputs, &own, &refusal);
-    if (status == RK_ERR_INVALID) { /* an illegal layout is no row */
+    if (status == RK_ERR_INVALID) {
         rk_plan_clear(&own);
+        plan->launched = calloc(1, sizeof(*plan->launched));
+        if (!plan->launched) {
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the layout of the launch");
+        }
+        (void)snprintf(plan->launched->refusal, sizeof(plan->launched->refusal), "%.400s",
+                       refusal.message);
         return RK_OK;
     }
     status = status ? rk_fail(err, status, "%s", refusal.message)
@@ -65,10 +78,11 @@ static void write_gain(FILE *to, const rk_estimate *now, const rk_estimate *best
 static void write_flags(FILE *to, const char *label, const char *flags)
 {
     while (*flags) {
-        const char *next = strstr(flags, " --");
+        const char *next = strpbrk(flags, "\n");
+        next = next ? next : strstr(flags, " --");
         rk_write_label(to, label);
         (void)fprintf(to, "%.*s%s\n", next ? (int)(next - flags) : (int)strlen(flags), flags,
-                      next ? " \\" : "");
+                      next && *next == ' ' ? " \\" : "");
         label = "";
         flags = next ? next + 1 : "";
     }
@@ -80,6 +94,11 @@ void rk_launched_write(FILE *to, const rk_plan *plan)
     const rk_answer *best = rk_plan_best(plan);
     char step[RK_TIME_TEXT_SIZE];
     if (!launched) {
+        return;
+    }
+    if (launched->refusal[0]) {
+        rk_write_label(to, "launch");
+        (void)fprintf(to, "its own layout is refused: %s\n\n", launched->refusal);
         return;
     }
     const rk_estimate *now = &launched->candidate.estimate;
@@ -103,6 +122,11 @@ void rk_launched_write_json(rk_json_writer *writer, const rk_plan *plan)
         return;
     }
     rk_json_open_member(writer, "launched", "{");
+    if (launched->refusal[0]) {
+        rk_json_string(writer, "refusal", launched->refusal);
+        rk_json_close(writer, "}");
+        return;
+    }
     rk_strategy_write_json(writer, &launched->candidate.strategy);
     rk_estimate_write_json(writer, &launched->candidate.strategy, &launched->candidate.estimate);
     rk_json_string(writer, "set", launched->flags.set);

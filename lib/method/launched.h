@@ -8,8 +8,9 @@
 
 /* Predicted as it is; owned by rk_plan.launched. */
 struct rk_launched {
-    rk_candidate candidate; /* its strategy and estimate */
-    rk_flag_changes flags;  /* that make the best strategy of it */
+    char refusal[RK_WORDS_SIZE]; /* why the layout is not legal on these accelerators; "": it is */
+    rk_candidate candidate;      /* its strategy and estimate */
+    rk_flag_changes flags;       /* that make the best strategy of it */
 };
 
 /*

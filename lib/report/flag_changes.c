@@ -30,9 +30,11 @@ static void append(void *user, const char *piece, size_t size)
     t->start[t->size] = '\0';
 }
 
-/* The first writer of a framework; NULL: it has none. */
+/* The first writer of a framework, or of the one it is built on; NULL: it has none. */
 static rk_launch_writer *find_writer(rk_framework framework)
 {
+    const bool core = framework == RK_FRAMEWORK_PRIMUS || framework == RK_FRAMEWORK_MINDSPEED;
+    framework = core ? RK_FRAMEWORK_MEGATRON : framework;
     for (size_t i = 0; rk_launch_names[i]; i++) {
         if (rk_launch_kinds[i].framework == framework) {
             return rk_launch_kinds[i].write;

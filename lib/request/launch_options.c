@@ -593,7 +593,7 @@ static rk_status set_strategy(const taking *t, rk_error *err)
 static rk_status set_kernels(const taking *t, rk_error *err)
 {
     const rk_request *request = rk_job_arguments(t->job);
-    const char *text = rk_launch_settings_text(t->launch, splits_experts(t), request->settings);
+    const char *text = rk_launch_settings_text(t->launch, framework_of(t), request->settings);
     return text && text != request->settings ? rk_job_set_implied(t->job, "set", text, err) : RK_OK;
 }
 

@@ -28,9 +28,10 @@ const char *rk_launch_model_text(struct rk_launch *launch, int64_t seq);
 
 /*
  * The kernels that a launch names, as --set has them: "dispatcher=deepep,loss_fusion=te"; what
- * `said`, the value of --set or NULL, says of them stays.  `core`: the framework is one on Megatron
- * core.  NULL: nothing; else it lives as long as the launch.
+ * `said`, the value of --set or NULL, says of them stays.  Of a framework on Megatron core (NULL:
+ * such a one) alone, but for dropout.  NULL: nothing; else it lives as long as the launch.
  */
-const char *rk_launch_settings_text(struct rk_launch *launch, bool core, const char *said);
+const char *rk_launch_settings_text(struct rk_launch *launch, const char *framework,
+                                    const char *said);
 
 #endif

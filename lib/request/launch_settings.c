@@ -45,15 +45,18 @@ static const char *dropout_of(const rk_launch *launch)
     return !name || strcmp(name, "none") == 0 ? NULL : "true";
 }
 
-const char *rk_launch_settings_text(rk_launch *launch, bool core, const char *said)
+const char *rk_launch_settings_text(rk_launch *launch, const char *framework, const char *said)
 {
+    const bool megatron =
+        !framework || strcmp(framework, "megatron") == 0 || strcmp(framework, "primus") == 0;
+    const bool core = megatron || strcmp(framework, "mindspeed") == 0;
     const bool experts = rk_launch_count_of(launch, "model.experts") > 0;
     const struct {
         const char *name, *value;
     } settings[] = {
         {"dispatcher", core ? dispatcher_of(launch) : NULL},
         {"permute_fusion", core && experts ? rk_launch_fact_of(launch, "permute_fusion") : NULL},
-        {"loss_fusion", core ? loss_of(launch) : NULL},
+        {"loss_fusion", megatron ? loss_of(launch) : NULL},
         {"dropout", dropout_of(launch)},
     };
     const char *text = "";
