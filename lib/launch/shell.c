@@ -48,14 +48,14 @@ static bool starts_program(const rk_shell_field *words, size_t count)
             return true;
         }
     }
-    return false;
+    return count > 0 && rk_ends_with(words[0].text, ".sh");
 }
 
 /* Variables that launchers and programs read the number of processes from. */
 static const char *const world_names[] = {
     "NNODES",    "NPROC_PER_NODE", "WORLD_SIZE", "CUDA_VISIBLE_DEVICES",
     "NUM_NODES", "GPUS_PER_NODE",  "NUM_GPUS",   "ASCEND_RT_VISIBLE_DEVICES",
-    NULL};
+    "NGPU",      "CONFIG_FILE",    NULL};
 
 static void add_before(rk_shell *sh, rk_shell_command *command)
 {

@@ -14,7 +14,7 @@
 #define RK_SHELL_MEMORY_MAX (64U << 20) /* bytes of all values */
 #define RK_SHELL_VALUE_MAX  (4U << 20)  /* bytes of one value */
 #define RK_SHELL_BUCKETS    1024
-#define RK_SHELL_MATCH_MAX  (256U << 20) /* characters of values x characters of patterns */
+#define RK_SHELL_MATCH_MAX  (64U << 20) /* characters of values x characters of patterns */
 
 /* ---- values ---------------------------------------------------------------------------------- */
 

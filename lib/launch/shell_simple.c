@@ -408,7 +408,9 @@ static void run_program(rk_shell *sh, const rk_shell_field *words, size_t count,
         set_around(sh, words, shell);
         run_shell(sh, words + shell, count - shell, line);
     } else if (rk_ends_with(words[0].text, ".sh")) {
-        (void)rk_shell_run_file(sh, words[0].text, words + 1, count - 1);
+        if (!rk_shell_run_file(sh, words[0].text, words + 1, count - 1)) {
+            rk_shell_record(sh, words, count); /* of a framework, which its reader may know */
+        }
     }
     sh->around = around;
     sh->around_count = around_count;

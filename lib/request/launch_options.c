@@ -428,6 +428,9 @@ static rk_status set_degrees(const taking *t, rk_error *err)
     }
     for (size_t i = 0; i < COUNT(same) && !status; i++) {
         const char *value = fact(t, same[i].field);
+        if (strcmp(same[i].field, "ep") == 0 && fact(t, "ep_effective")) {
+            value = fact(t, "ep_effective"); /* tensor-parallel ranks share the experts, too */
+        }
         const bool off = value && strcmp(value, "false") == 0;
         if (value && !off && !replaced[i] && (!same[i].needs || is_split(t, same[i].needs))) {
             value = strcmp(same[i].field, "cp_kind") == 0 ? cp_kind_of(value) : value;
