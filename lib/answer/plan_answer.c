@@ -2,6 +2,7 @@
 /* The answer of `plan` by either method. */
 #include "answer/answers.h"
 #include "job/answer_writers.h"
+#include "method/launched.h"
 #include "method/ranking_text.h"
 
 void rk_question_write(FILE *to, const rk_question *question)
@@ -16,6 +17,9 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     const rk_question *question = what;
     const rk_method *method = question->problem.method;
     const rk_ranking *ranking = &question->plan.ranking;
+    const rk_candidate *launched = question->plan.launched && !question->plan.launched->refusal[0]
+                                       ? &question->plan.launched->candidate
+                                       : NULL;
     rk_question_write(to, question);
     rk_ranking_write(to, method, ranking, question->plan.time.cpu_s);
     if (method->write_choices) {
@@ -26,7 +30,8 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         method->write_missing(to, question);
         return RK_OK;
     }
-    const rk_status status = rk_write_comparison(to, &question->problem, ranking, style, err);
+    const rk_status status =
+        rk_write_comparison(to, &question->problem, ranking, launched, style, err);
     return status ? status : method->write_best(to, question, style, err);
 }
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "command/commands.h"
 #include "command/question_args.h"
+#include "method/launched.h"
 #include "work/share.h"
 
 #include <stdlib.h>
@@ -47,6 +48,7 @@
             .type = RK_OPTION_FLAG,                                                                \
             .offset = offsetof(rk_request, exhaustive),                                            \
             .help = "evaluate every strategy, and count those that are legal and fit"})            \
+    RECKON(RK_OPTION_COMPLETE)                                                                     \
     RECKON(RK_OPTIONS_OF_SYNC)                                                                     \
     RECKON(RK_OPTION_EMIT)                                                                         \
     RECKON(RK_OPTIONS_OF_SEARCH)
@@ -69,6 +71,11 @@ static rk_status complete(void *arguments, rk_error *err)
     rk_question_args *args = arguments;
     const rk_status status = rk_question_args_check(args, err);
     rk_request *plan = args->method == &rk_method_reckon ? &args->reckon : NULL;
+    if (!status && plan && rk_request_policy(plan) == RK_POLICY_OBSERVED) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--complete observed infers one strategy, and plan searches; use it with "
+                       "'reckon estimate'");
+    }
     if (plan && plan->top == 0 && (plan->ranked || plan->emit >= 0)) {
         plan->top = plan->ranked ? RK_PLAN_TOP : 1;
     }
@@ -98,6 +105,10 @@ static rk_status find(rk_job *job, const rk_question_args *args, rk_question *qu
         return status;
     }
     status = rk_question_rank(job, question, err);
+    if (!status && args->method == &rk_method_reckon && args->reckon.emit < 0) {
+        status = rk_plan_find_launched(job, &args->reckon, &question->problem.reckon.inputs,
+                                       &question->plan, err);
+    }
     return status ? status : rk_plan_remark(&question->plan, err);
 }
 

@@ -364,7 +364,7 @@ static void write_experts(rk_out *out, const rk_launch_file *launch, const rk_mo
         rk_megatron_flag_if(out, moe->shared_gate, "moe-shared-expert-gate");
     }
     rk_megatron_flag(out, "moe-grouped-gemm");
-    rk_megatron_flag(out, "moe-permute-fusion");
+    rk_megatron_flag_if(out, launch->stack->permute_passes <= 1, "moe-permute-fusion");
     rk_megatron_count(out, "expert-model-parallel-size", s->ep);
     rk_megatron_count(out, "expert-tensor-parallel-size", s->etp);
     if (s->capacity_factor > 0) { /* the flexible dispatchers do not pad these */

@@ -104,9 +104,10 @@ typedef struct rk_launch {
  * Reads a file, or standard input as "-".  By its ending and its first line it is a shell script or
  * a pasted line, YAML (.yaml, .yml), TOML, or JSON: a DeepSpeed configuration, or a record
  * {"argv": [...], "config": {...}, "framework": "...", "release": "...", "world": {...}}.
- * Behind the name of a script its arguments may follow: "run.sh 70b 8".  Refuses Python files by
- * name, and files above 16 MiB.  The caller releases the launch with
- * rk_launch_clear, also after a failure.
+ * Behind the name of a script its arguments may follow: "run.sh 70b 8".  A line of words and flags
+ * that begins with no file is the launch itself: "srun -N 4 python train.py --x 1".  Refuses Python
+ * files by name, and files above 16 MiB.  The caller releases the launch with rk_launch_clear, also
+ * after a failure.
  */
 rk_status rk_launch_load(const char *path, rk_launch *launch, rk_error *err);
 
@@ -138,6 +139,16 @@ void rk_launch_clear(rk_launch *launch);
 
 /* Writes facts, origins and keys as members of an object that is open. */
 void rk_launch_write_json(rk_json_writer *writer, const rk_launch *launch);
+
+/*
+ * Writes flags of Megatron-LM, "--tensor-model-parallel-size 4, without --sequence-parallel", as
+ * the framework of a launch that is resolved has them: "tensor_model_parallel_size: 4" in YAML,
+ * "key=value" of overrides.  A flag that the launch has in place of one of them
+ * (--num-layers-per-virtual-pipeline-stage) is added as one to leave out: to `removed`, names of
+ * flags that are written likewise, or to the list where that is NULL.  Both have `size` bytes.
+ */
+rk_status rk_launch_spell_flags(const rk_launch *launch, char *flags, char *removed, size_t size,
+                                rk_error *err);
 
 /* ---- for the parts that build a launch ------------------------------------------------------- */
 
@@ -294,5 +305,15 @@ typedef struct rk_launch_field {
 
 extern const rk_launch_field rk_launch_fields[];
 extern const size_t rk_launch_field_count;
+
+/* A field that no prediction counts. */
+typedef struct rk_launch_unpriced {
+    const char *field;
+    const char *assumed; /* the value that predictions have; NULL: none */
+    const char *note;    /* what is priced in place of another; NULL: it costs nothing */
+} rk_launch_unpriced;
+
+/* The field as one of these; NULL: it is priced. */
+const rk_launch_unpriced *rk_launch_find_unpriced(const char *field);
 
 #endif

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fields of a job that launches state, and the options of estimate that take their values. */
+#include "base/units.h"
 #include "launch/launch.h"
+
+#include <string.h>
 
 const rk_launch_field rk_launch_fields[] = {
     {"framework", "framework", "rules of the strategy: deepspeed, torchtitan, ..."},
@@ -124,3 +127,29 @@ const rk_launch_field rk_launch_fields[] = {
 };
 
 const size_t rk_launch_field_count = sizeof(rk_launch_fields) / sizeof(rk_launch_fields[0]);
+
+static const char turbo[] = "kernels are priced at the rates of the stack";
+
+static const rk_launch_unpriced unpriced[] = {
+    {"packing", "true", "every sequence is priced at its full length"},
+    {"offload_modules", NULL, "activations of all modules are priced as offloaded"},
+    {"max_tokens_per_gpu", NULL, "micro-batches are priced as whole sequences"},
+    {"samples_per_rollout", NULL, NULL}, /* a step trains some of them */
+    {"samples_per_step", NULL, NULL},
+    {"grouped_gemm", "true", "experts of a rank are priced as one grouped GEMM"},
+    {"states.main_params", "fp32", "the master copy is priced in fp32"},
+    {"turbo.enable_primus_turbo", "false", turbo},
+    {"turbo.use_turbo_attention", "false", turbo},
+    {"turbo.use_turbo_grouped_gemm", "false", turbo},
+    {"turbo.turbo_sync_free_moe_stage", "0", "waits for the host are priced as the stack has them"},
+};
+
+const rk_launch_unpriced *rk_launch_find_unpriced(const char *field)
+{
+    for (size_t i = 0; i < COUNT(unpriced); i++) {
+        if (strcmp(unpriced[i].field, field) == 0) {
+            return &unpriced[i];
+        }
+    }
+    return NULL;
+}

@@ -167,33 +167,25 @@ static size_t name_length(const char *path)
     return path[length] == '\0' || stat(path, &status) == 0 ? strlen(path) : length;
 }
 
-/* Whether a text is a line, and not the name of a file. */
-static bool is_line(const char *text)
+/* Whether a path is the line itself: no file of its first word, and flags behind it. */
+static bool is_line(const char *path, size_t length)
 {
-    char word[64];
     struct stat status;
-    const char *at = text + strspn(text, " ");
-    const char *first = word;
-    while (strcspn(at, "= ") < strcspn(at, " ")) { /* assignments */
-        at += strcspn(at, " ");
-        at += strspn(at, " ");
-    }
-    const size_t length = strcspn(at, " ");
-    (void)snprintf(word, sizeof(word), "%.*s", (int)length, at);
-    return at[length] == ' ' && length < sizeof(word) && rk_launch_begins_line(&first, 1) &&
-           stat(text, &status) != 0;
+    char first[512];
+    (void)snprintf(first, sizeof(first), "%.*s", (int)(length < 511 ? length : 511), path);
+    return strstr(path + length, " -") && (stat(first, &status) != 0 || !S_ISREG(status.st_mode));
 }
 
 rk_status rk_launch_load(const char *path, rk_launch *launch, rk_error *err)
 {
     char *text = NULL;
-    if (is_line(path)) {
+    size_t size = 0;
+    const size_t length = name_length(path);
+    if (is_line(path, length)) {
         *launch = (rk_launch){.name = strdup("the line"), .folder = strdup(".")};
         return launch->folder ? rk_launch_parse(path, strlen(path), "the line", launch, err)
                               : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the line");
     }
-    size_t size = 0;
-    const size_t length = name_length(path);
     *launch = (rk_launch){.name = strndup(path, length)};
     if (!launch->name) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %s", path);

@@ -71,7 +71,8 @@ static bool is_same(const char *value, const rk_launch_flag *flag)
     const bool none = strcmp(flag->usual, "") == 0 || strcmp(flag->usual, "None") == 0;
     const char *truth = rk_launch_truth_text(value);
     const char *usual = rk_launch_truth_text(flag->usual);
-    usual = usual || !none || strncmp(flag->type, "bool", strlen("bool")) != 0 ? usual : "false";
+    const bool off = strncmp(flag->type, "bool", strlen("bool")) == 0 || flag->type[0] == '\0';
+    usual = usual || !none || !off ? usual : "false";
     return strcmp(value, flag->usual) == 0 || (truth && usual && strcmp(truth, usual) == 0) ||
            (rk_launch_read_number(value, &a) && rk_launch_read_number(flag->usual, &b) && a == b);
 }
@@ -99,8 +100,65 @@ static const rk_launch_flag *find_flag(rk_launch *launch, const rk_flag_table *t
     return flag;
 }
 
+/* Whether a key states a fact, and whether one that predictions use. */
+static bool states_fact(const rk_launch *launch, const rk_launch_key *key, bool *priced)
+{
+    bool states = false;
+    *priced = false;
+    for (size_t i = 0; i < launch->fact_count; i++) {
+        const rk_launch_fact *fact = &launch->facts[i];
+        if (fact->by == key && fact->origin != RK_FACT_OPEN) {
+            states = true;
+            *priced |= !rk_launch_find_unpriced(fact->field);
+        }
+    }
+    return states;
+}
+
+/* Keys that readers look up, and that only repeat what the framework does, are without cost. */
+static void class_repeated(rk_launch *launch, const rk_flag_table *table)
+{
+    for (size_t i = 0; i < launch->key_count; i++) {
+        rk_launch_key *key = &launch->keys[i];
+        bool priced = false;
+        const rk_launch_flag *flag =
+            key->use == RK_KEY_USED ? rk_flag_table_find(table, key->name) : NULL;
+        const bool null = key->json && !key->value;
+        if (key->use == RK_KEY_USED && (null || (flag && is_usual(key, flag))) &&
+            !states_fact(launch, key, &priced)) {
+            key->use = RK_KEY_WITHOUT_COST;
+        }
+    }
+}
+
+/* Facts that no prediction counts, by a key or by default, unless they are what it assumes. */
+static void class_unpriced(rk_launch *launch)
+{
+    for (size_t i = 0; i < launch->fact_count; i++) {
+        const rk_launch_fact *fact = &launch->facts[i];
+        const rk_launch_unpriced *field = rk_launch_find_unpriced(fact->field);
+        bool priced = false;
+        if (!field || fact->origin == RK_FACT_OPEN ||
+            (fact->by && states_fact(launch, fact->by, &priced) && priced)) {
+            continue;
+        }
+        const bool same = field->assumed && strcmp(fact->value, field->assumed) == 0;
+        rk_launch_key key = {.name = fact->field, .value = fact->value};
+        rk_launch_key *by = fact->by ? &launch->keys[fact->by - launch->keys] : &key;
+        if (!same) {
+            by->use = field->note ? RK_KEY_NOT_PRICED : RK_KEY_WITHOUT_COST;
+            by->note = field->note;
+        }
+        if (!same && by == &key && field->note) {
+            rk_launch_add_key(launch, &key);
+        }
+    }
+}
+
 static void class_keys(rk_launch *launch, const rk_flag_table *table)
 {
+    class_repeated(launch, table);
+    class_unpriced(launch);
     for (size_t i = 0; i < launch->key_count; i++) {
         rk_launch_key *key = &launch->keys[i];
         if (key->use != RK_KEY_UNREAD) {

@@ -64,6 +64,12 @@ rk_status rk_launch_read_script(rk_launch *launch, const char *text, size_t size
         add_words(launch, command->around, command->around_count);
         add_words(launch, command->words, command->word_count);
         keep_files(launch, &result);
+    } else if (!status && result.cut > 0) {
+        status = rk_fail(err, RK_ERR_INVALID,
+                         "%s: read up to line %d, by which it loops, nests or makes more text than "
+                         "a launch does, and starts no program; give the line that starts the "
+                         "training",
+                         launch->name, result.cut);
     } else if (!status && size > 0 && text[strspn(text, " \t\r\n")] == '-') {
         add_plain_words(launch, text);
     } else if (!status) {

@@ -353,6 +353,7 @@ static void read_environment(const rk_launch *launch, size_t end, world *w)
         int what; /* 0: nodes, 1: of a node, 2: a list of them */
     } names[] = {{"NNODES=", 0},
                  {"NPROC_PER_NODE=", 1},
+                 {"NGPU=", 1},
                  {"CUDA_VISIBLE_DEVICES=", 2},
                  {"ASCEND_RT_VISIBLE_DEVICES=", 2}};
     for (size_t i = 0; i < end; i++) {

@@ -224,6 +224,15 @@ static void state_sharding(rk_launch *launch, const rk_megatron_kit *kit)
 
 /* ---- activations ----------------------------------------------------------------------------- */
 
+/* Classes a setting that has no effect in this launch as without cost; NULL: none. */
+static void leave(rk_launch *launch, const rk_megatron_kit *kit, const char *const *names)
+{
+    const rk_launch_key *key = names ? rk_kit_find(launch, kit, names) : NULL;
+    if (key) {
+        rk_launch_mark(launch, key->name, RK_KEY_WITHOUT_COST, NULL);
+    }
+}
+
 static void state_recompute(rk_launch *launch, const rk_megatron_kit *kit)
 {
     static const char *const granularities[] = {"recompute_granularity",
@@ -247,6 +256,8 @@ static void state_recompute(rk_launch *launch, const rk_megatron_kit *kit)
         rk_launch_state_count(launch, "recompute.layers", count_of(launch, layers), RK_FACT_STATED,
                               layers);
     }
+    leave(launch, kit, whole ? NULL : methods);
+    leave(launch, kit, whole ? NULL : counts);
     if (!whole && known && modules) {
         rk_kit_state(launch, "recompute.modules", modules, modules->value, NULL);
     }
@@ -287,6 +298,7 @@ static void state_overlap(rk_launch *launch, const rk_megatron_kit *kit)
     static const char *const param[] = {"overlap_param_gather", "overlap_param_sync", NULL};
     static const char *const tp[] = {"tp_comm_overlap", "ub_tp_comm_overlap", NULL};
     static const char *const pp[] = {"overlap_p2p_comm", NULL};
+    static const char *const sharding[] = {"use_distributed_optimizer", NULL};
     static const char *const moe[] = {"overlap_moe_expert_parallel_comm", "moe_a2a_overlap",
                                       "patch_moe_overlap", NULL};
     const bool interleaves = rk_launch_count_of(launch, "vp") > 1;
@@ -306,6 +318,10 @@ static void state_overlap(rk_launch *launch, const rk_megatron_kit *kit)
         {"moe", overlaps(launch, kit, moe, false) && rk_launch_count_of(launch, "ep") > 1},
     };
     const char *list = "";
+    leave(launch, kit, interleaves ? NULL : pp);
+    leave(launch, kit, fsdp2 ? grad : NULL);
+    leave(launch, kit, fsdp2 ? param : NULL);
+    leave(launch, kit, fsdp2 ? sharding : NULL);
     for (size_t i = 0; i < COUNT(all); i++) {
         if (all[i].on) {
             list = rk_launch_format(launch, "%s%s%s", list, *list ? "+" : "", all[i].name);
@@ -407,10 +423,11 @@ static void state_kernels(rk_launch *launch, const rk_megatron_kit *kit)
     const rk_launch_key *graph = rk_kit_find(launch, kit, graphs);
     const rk_launch_key *dropout = find_one(launch, kit, "hidden_dropout");
     const bool te = kind && kind->value && strcmp(kind->value, "te") == 0;
-    rk_kit_state(launch, "loss", fused,
-                 !is_on(launch, fused, false) ? "unfused"
-                 : te                         ? "fused te"
-                                              : "fused",
+    const bool usually = kit->loss && strncmp(kit->loss, "fused", strlen("fused")) == 0;
+    rk_kit_state(launch, "loss", fused || !usually ? fused : kind,
+                 !is_on(launch, fused, usually) ? "unfused"
+                 : te                           ? "fused te"
+                                                : "fused",
                  kit->loss);
     if (graph && graph->value &&
         (is_on(launch, graph, false) || strcmp(graph->value, "local") == 0 ||

@@ -154,6 +154,8 @@ static void state_precision(rk_launch *launch)
     if (fp8 && used) {
         state(launch, "fp8.format", "te_fp8_format", fp8, NULL);
         rk_launch_assume(launch, "fp8.recipe", "delayed");
+    } else {
+        rk_launch_mark(launch, "te_fp8_", RK_KEY_WITHOUT_COST, NULL);
     }
 }
 
@@ -178,6 +180,10 @@ static void state_recompute(rk_launch *launch)
     }
     state(launch, "recompute.granularity", "checkpoint_activations", "full", NULL);
     state_count(launch, "recompute.layers", "checkpoint_num_layers", 1);
+    const bool pieces = rk_launch_count_of(launch, "recompute.layers") > 1;
+    rk_launch_mark(launch, "checkpoint_num_layers",
+                   pieces ? RK_KEY_NOT_PRICED : RK_KEY_WITHOUT_COST,
+                   pieces ? "memory is priced as that of pieces of one layer" : NULL);
 }
 
 /* attention_config: [[["flash"], 12]] */

@@ -48,6 +48,21 @@ int64_t rk_megatron_count(rk_launch *launch, const char *name)
     return value > 0 && value < 9e15 ? (int64_t)value : 0;
 }
 
+static void class_key(rk_launch *launch, const rk_launch_key *key, rk_key_use use, const char *note)
+{
+    rk_launch_key *own = &launch->keys[key - launch->keys];
+    own->use = use;
+    own->note = note;
+}
+
+void rk_megatron_leave(rk_launch *launch, const char *name)
+{
+    const rk_launch_key *key = rk_megatron_find(launch, name);
+    if (key) {
+        class_key(launch, key, RK_KEY_WITHOUT_COST, NULL);
+    }
+}
+
 const rk_launch_key *rk_megatron_find_among(rk_launch *launch, const char *const *names)
 {
     for (size_t i = 0; names[i]; i++) {
@@ -281,6 +296,7 @@ static void state_zero(rk_launch *launch, const rk_megatron_usual *usual)
         if (zero >= 0) {
             rk_launch_state_count(launch, "zero", zero, RK_FACT_STATED, fsdp);
         }
+        rk_megatron_leave(launch, "use-distributed-optimizer");
     } else if (torch && rk_launch_is_on(launch, torch->name, true)) {
         const bool keeps = rk_megatron_is_on(launch, "torch-fsdp2-no-reshard-after-forward", false);
         rk_launch_state_count(launch, "zero", keeps ? 2 : 3, RK_FACT_STATED, torch);
@@ -299,6 +315,9 @@ static void state_zero(rk_launch *launch, const rk_megatron_usual *usual)
 static void state_context_parallelism(rk_launch *launch)
 {
     const rk_launch_key *kind = rk_megatron_find(launch, "cp-comm-type");
+    if (kind && rk_launch_count_of(launch, "cp") <= 1) {
+        rk_megatron_leave(launch, kind->name);
+    }
     if (rk_launch_count_of(launch, "cp") > 1) {
         state_or_assume(launch, "cp_kind", kind,
                         kind && kind->value ? rk_megatron_join(launch, kind->value) : "p2p", "p2p");
@@ -344,7 +363,7 @@ static int64_t largest_of(const char *schedule)
 static void state_batch(rk_launch *launch)
 {
     const rk_launch_key *schedule = rk_megatron_find(launch, "step-batch-size-schedule");
-    (void)rk_megatron_find(launch, "rampup-batch-size"); /* the first steps only */
+    rk_megatron_leave(launch, "rampup-batch-size"); /* the first steps only */
     if (schedule && schedule->value && !rk_launch_fact_of(launch, "global_batch")) {
         const int64_t largest = largest_of(schedule->value);
         if (largest > 0) {
@@ -390,12 +409,20 @@ static void state_states(rk_launch *launch)
     static const char *const rows[][2] = {{"states.main_params", "main-params-dtype"},
                                           {"states.exp_avg", "exp-avg-dtype"},
                                           {"states.exp_avg_sq", "exp-avg-sq-dtype"}};
+    static const char *const types[] = {"main-params-dtype", "exp-avg-dtype", "exp-avg-sq-dtype",
+                                        "main-grads-dtype", NULL};
     const bool aware = rk_megatron_is_on(launch, "use-precision-aware-optimizer", false);
+    if (!rk_megatron_find_among(launch, types)) {
+        rk_megatron_leave(launch, "use-precision-aware-optimizer"); /* what costs are the types */
+    }
     for (size_t i = 0; i < COUNT(rows); i++) {
         const rk_launch_key *key = rk_megatron_find(launch, rows[i][1]);
+        const char *type = key && key->value && aware ? plain_type(key->value) : "fp32";
         if (key && key->value) {
-            rk_launch_state(launch, rows[i][0], aware ? plain_type(key->value) : "fp32",
-                            RK_FACT_STATED, key);
+            rk_launch_state(launch, rows[i][0], type, RK_FACT_STATED, key);
+        }
+        if (key && strcmp(type, "fp32") == 0) {
+            class_key(launch, key, RK_KEY_WITHOUT_COST, NULL);
         }
     }
     state_gradients(launch, aware);
@@ -448,6 +475,21 @@ void rk_megatron_state_precision(rk_launch *launch, const rk_megatron_usual *usu
 
 /* ---- activations ----------------------------------------------------------------------------- */
 
+/* All layers are recomputed in pieces of so many; only the inputs of pieces are kept. */
+static void settle_pieces(rk_launch *launch, const rk_launch_key *layers)
+{
+    const char *method = rk_launch_fact_of(launch, "recompute.method");
+    if (!method || strcmp(method, "uniform") != 0) {
+        return;
+    }
+    if (rk_launch_count_of(launch, "recompute.layers") > 1) {
+        class_key(launch, layers, RK_KEY_NOT_PRICED,
+                  "all layers are recomputed; memory is priced as that of pieces of one layer");
+    } else {
+        class_key(launch, layers, RK_KEY_WITHOUT_COST, NULL);
+    }
+}
+
 static void state_full_recompute(rk_launch *launch)
 {
     const rk_launch_key *method = rk_megatron_find(launch, "recompute-method");
@@ -457,6 +499,7 @@ static void state_full_recompute(rk_launch *launch)
     }
     if (layers && layers->value) {
         rk_launch_state(launch, "recompute.layers", layers->value, RK_FACT_STATED, layers);
+        settle_pieces(launch, layers);
     } else if (method) {
         rk_megatron_assume_count(launch, "recompute.layers", 1);
     }
@@ -477,8 +520,8 @@ void rk_megatron_state_recompute(rk_launch *launch, const rk_megatron_usual *usu
     if (granularity && strcmp(granularity, "full") == 0) {
         state_full_recompute(launch);
     } else {
-        (void)rk_megatron_find(launch, "recompute-method"); /* without effect */
-        (void)rk_megatron_find(launch, "recompute-num-layers");
+        rk_megatron_leave(launch, "recompute-method");
+        rk_megatron_leave(launch, "recompute-num-layers");
     }
     if (granularity && strcmp(granularity, "selective") == 0) {
         state_or_assume(launch, "recompute.modules", modules && modules->value ? modules : NULL,
@@ -500,6 +543,9 @@ void rk_megatron_state_offload(rk_launch *launch)
     if (by && rk_launch_is_on(launch, by->name, true)) {
         const rk_launch_key *key = rk_megatron_find(launch, "optimizer-offload-fraction");
         const double share = key ? rk_launch_number(launch, key->name, 1) : 1;
+        if (key && share < 1) {
+            class_key(launch, key, RK_KEY_NOT_PRICED, "all states are priced as offloaded");
+        }
         list = share < 1 ? rk_launch_format(launch, "optimizer fraction %.6g", share) : "optimizer";
     }
     const rk_launch_key *other = rk_megatron_find_among(launch, activations);
@@ -596,12 +642,15 @@ void rk_megatron_state_kernels(rk_launch *launch, const rk_megatron_usual *usual
 {
     const rk_launch_key *fused = rk_megatron_find(launch, "cross-entropy-loss-fusion");
     const char *kind = rk_megatron_value(launch, "cross-entropy-fusion-impl");
-    if (fused) {
+    const bool usually = usual->loss && strncmp(usual->loss, "fused", strlen("fused")) == 0;
+    const rk_launch_key *by =
+        fused || !usually ? fused : rk_megatron_find(launch, "cross-entropy-fusion-impl");
+    if (by) {
         rk_launch_state(launch, "loss",
-                        rk_launch_is_on(launch, fused->name, true)
+                        !fused || rk_launch_is_on(launch, fused->name, true)
                             ? rk_launch_format(launch, "fused %s", kind ? kind : "native")
                             : "unfused",
-                        RK_FACT_STATED, fused);
+                        RK_FACT_STATED, by);
     }
     rk_megatron_assume(launch, "loss", or_usual(usual->loss, "unfused"));
     state_attention(launch, usual);
@@ -624,6 +673,7 @@ static const char *find_dispatcher(rk_launch *launch, const char *type)
 void rk_megatron_state_experts(rk_launch *launch, const rk_megatron_usual *usual)
 {
     const rk_launch_key *type = rk_megatron_find(launch, "moe-token-dispatcher-type");
+    type = type ? type : rk_megatron_find(launch, "moe-enable-deepep");
     const char *usual_type = or_usual(usual->dispatcher, "allgather");
     const rk_launch_key *grouped = rk_megatron_find(launch, "moe-grouped-gemm");
     const rk_launch_key *permute = rk_megatron_find(launch, "moe-permute-fusion");
@@ -634,6 +684,9 @@ void rk_megatron_state_experts(rk_launch *launch, const rk_megatron_usual *usual
                             rk_megatron_is_on(launch, "moe-grouped-gemm", usual->grouped), grouped);
     rk_megatron_state_truth(launch, "permute_fusion",
                             rk_megatron_is_on(launch, "moe-permute-fusion", false), permute);
+    if (type && rk_launch_count_of(launch, "ep") <= 1) {
+        rk_megatron_leave(launch, type->name);
+    }
     rk_megatron_assume_count(launch, "etp",
                              usual->whole_experts ? 1 : rk_launch_count_of(launch, "tp"));
 }
@@ -658,6 +711,16 @@ void rk_megatron_state_overlap(rk_launch *launch)
         {"moe", rk_megatron_is_on(launch, "overlap-moe-expert-parallel-comm", false)},
     };
     const char *list = "";
+    if (rk_launch_count_of(launch, "tp") <= 1) {
+        rk_megatron_leave(launch, "tp-comm-overlap");
+    }
+    if (rk_launch_count_of(launch, "vp") <= 1) {
+        rk_megatron_leave(launch, "overlap-p2p-comm");
+        rk_megatron_leave(launch, off[0]);
+    }
+    if (rk_launch_count_of(launch, "ep") <= 1) {
+        rk_megatron_leave(launch, "overlap-moe-expert-parallel-comm");
+    }
     for (size_t i = 0; i < COUNT(rows); i++) {
         if (rows[i].on) {
             list = rk_launch_format(launch, "%s%s%s", list, *list ? "+" : "", rows[i].name);

@@ -17,6 +17,9 @@ const char *rk_megatron_value(rk_launch *launch, const char *name);
 bool rk_megatron_is_on(rk_launch *launch, const char *name, bool usual);
 int64_t rk_megatron_count(rk_launch *launch, const char *name); /* 0: absent, or no number */
 
+/* Classes a key that has no effect in this launch as without cost, by either spelling. */
+void rk_megatron_leave(rk_launch *launch, const char *name);
+
 /* The first of several names that is there; NULL-terminated. */
 const rk_launch_key *rk_megatron_find_among(rk_launch *launch, const char *const *names);
 

@@ -87,7 +87,7 @@ static void state_recompute(rk_launch *launch)
 {
     static const rk_megatron_usual usual = {0};
     const rk_launch_key *all = rk_launch_find(launch, "checkpoint-activations");
-    (void)rk_launch_find(launch, "deepspeed-activation-checkpointing"); /* how, not whether */
+    rk_megatron_leave(launch, "deepspeed-activation-checkpointing"); /* how, not whether */
     if (!all) {
         rk_megatron_state_recompute(launch, &usual);
         return;
@@ -163,7 +163,13 @@ static void settle_rest(rk_launch *launch)
     for (size_t i = 0; repeated[i]; i++) {
         rk_launch_mark(launch, repeated[i], RK_KEY_WITHOUT_COST, NULL);
     }
-    if (cut && cut->value && strstr(cut->value, "embedding")) {
+    static const char *const named[] = {"deepspeed", "pp-partition-method", "deepspeed_config"};
+    for (size_t i = 0; i < COUNT(named) - (launch->document_count == 0); i++) {
+        rk_megatron_leave(launch, named[i]);
+    }
+    if (cut && cut->value && strstr(cut->value, "embedding") &&
+        rk_launch_count_of(launch, "pp") > 1) {
+        cut = rk_launch_find(launch, cut->name);
         rk_launch_state(launch, "count_embedding", "true", RK_FACT_STATED, cut);
         rk_launch_state(launch, "count_head", "true", RK_FACT_STATED, cut);
     }

@@ -116,7 +116,7 @@ static void list_experts(const rk_launch *launch, const rk_megatron_usual *usual
     flags->experts = (rk_layer_list){.count = (int)layers};
     for (int i = 0; i < layers; i++) {
         flags->experts.of[i] =
-            i >= first && (!usual->last_of_period || every <= 1 || (i + 1) % every == 0);
+            i >= first && (every <= 1 || (i + usual->last_of_period) % every == 0);
     }
 }
 
@@ -179,11 +179,63 @@ static void mark_modules(rk_launch *launch)
     const rk_launch_key *spec = rk_megatron_find(launch, "spec");
     const char *module = spec && spec->value ? spec->value : "";
     module += strspn(module, "['\"");
+    if (spec && strncmp(module, "mindspeed", 9) == 0) {
+        rk_megatron_leave(launch, spec->name);
+    }
     if (spec && strncmp(module, "megatron.core", 13) != 0 && strncmp(module, "mindspeed", 9) != 0 &&
         strcmp(module, "local") != 0) {
         rk_launch_mark(launch, spec->name, RK_KEY_NOT_PRICED,
                        "layers of another module are priced as the layers that the flags describe");
     }
+}
+
+/* What says the vocabulary, where another flag says it itself. */
+static void leave_vocabulary(rk_launch *launch)
+{
+    static const char *const names[] = {"tokenizer-type", "tokenizer-model",
+                                        "tokenizer-name-or-path", "vocab-size",
+                                        "make-vocab-size-divisible-by"};
+    static const char *const rows[] = {"padded-vocab-size", "pad-vocab-size-to", NULL};
+    const bool padded = rk_megatron_find_among(launch, rows) != NULL;
+    rk_megatron_leave(launch, "vocab-file"); /* that of GPT-2, as without a tokenizer */
+    const size_t count = padded ? COUNT(names) : COUNT(names) - 2;
+    for (size_t i = 0; i < count && (padded || rk_megatron_find(launch, "vocab-size")); i++) {
+        rk_megatron_leave(launch, names[i]);
+    }
+}
+
+/* Flags of parts that this model does not have, or that another flag says. */
+static void leave_flags(rk_launch *launch, const rk_model_flags *flags)
+{
+    static const char *const latent[] = {"kv-channels", "qk-layernorm"};
+    static const char *const ranks[] = {"q-lora-rank", "kv-lora-rank"};
+    static const char *const alike[] = {"squared-relu", "quick-geglu"}; /* as any activation */
+    for (size_t i = 0; i < COUNT(latent); i++) { /* which has sizes and norms of its own */
+        rk_megatron_leave(launch, rk_launch_holds(launch, "model.mla") ? latent[i] : ranks[i]);
+    }
+    leave_vocabulary(launch);
+    for (size_t i = 0; i < COUNT(alike); i++) {
+        const rk_launch_key *key = rk_megatron_find(launch, alike[i]);
+        if (key && rk_launch_origin_of(launch, "model.gated") == RK_FACT_DEFAULT) {
+            rk_megatron_leave(launch, alike[i]);
+        }
+    }
+    if (flags->size[RK_SHAPE_ROPE]) {
+        rk_megatron_leave(launch, "max-position-embeddings"); /* no table of positions */
+    }
+    if (rk_launch_fact_of(launch, "model.hybrid_pattern")) {
+        rk_megatron_leave(launch, "num-layers");
+    }
+}
+
+/* Whether no layer has a dense network: an expert's width is given, too. */
+static bool has_experts_alone(const rk_launch *launch)
+{
+    const char *frequency = rk_launch_fact_of(launch, "model.moe_layer_freq");
+    return rk_launch_count_of(launch, "model.experts") > 0 && frequency &&
+           !strchr(frequency, '0') && rk_launch_count_of(launch, "model.moe_layer_freq") <= 1 &&
+           rk_launch_count_of(launch, "model.dense_layers_first") <= 0 &&
+           rk_launch_origin_of(launch, "model.moe_ffn") == RK_FACT_STATED;
 }
 
 /* ---- the document ---------------------------------------------------------------------------- */
@@ -236,6 +288,10 @@ void rk_megatron_state_document(rk_launch *launch, const rk_megatron_usual *usua
                                        rk_launch_count_of(launch, "tp")));
     }
     list_experts(launch, usual, &flags);
+    leave_flags(launch, &flags);
+    if (has_experts_alone(launch)) {
+        rk_megatron_leave(launch, "ffn-hidden-size");
+    }
     const char *missing = find_missing(launch, &flags);
     if (!missing) {
         rk_launch_state(launch, "model.document", rk_model_document(&flags, text), RK_FACT_DERIVED,

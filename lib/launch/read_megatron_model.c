@@ -161,25 +161,11 @@ int64_t rk_megatron_pad_vocabulary(int64_t tokens, int64_t divisor, int64_t tp)
                : (tokens + multiple - 1) / multiple * multiple;
 }
 
-/* The line gives the vocabulary itself, so its tokenizer decides nothing. */
-static void settle_tokenizer(rk_launch *launch)
-{
-    static const char *const names[] = {"tokenizer-type", "tokenizer-model",
-                                        "tokenizer-name-or-path", "vocab-file",
-                                        "make-vocab-size-divisible-by"};
-    for (size_t i = 0; i < COUNT(names); i++) {
-        (void)rk_megatron_find(launch, names[i]);
-    }
-}
-
 static void state_vocabulary(rk_launch *launch, const rk_megatron_usual *usual)
 {
     const rk_launch_key *padded = rk_megatron_find(launch, "padded-vocab-size"), *by = NULL;
     const rk_launch_key *divisor = rk_megatron_find(launch, "make-vocab-size-divisible-by");
     const int64_t entries = find_entries(launch, usual, &by);
-    if (padded || rk_megatron_find(launch, "vocab-size")) {
-        settle_tokenizer(launch);
-    }
     if (entries > 0) {
         rk_launch_state_count(launch, "model.vocab_unpadded", entries, RK_FACT_STATED, by);
     }

@@ -103,8 +103,14 @@ static void state_recompute(rk_launch *launch)
         {"recompute-mla-up-proj", "recompute-mla-up-proj"},
     };
     const char *list = list_of(launch, "", rows, COUNT(rows));
+    const char *granularity = rk_launch_fact_of(launch, "recompute.granularity");
+    for (size_t i = 0; i < COUNT(rows) && granularity && strcmp(granularity, "full") == 0; i++) {
+        rk_megatron_leave(launch, rows[i][0]);
+    }
     const char *level = rk_megatron_value(launch, "moe-zero-memory");
     if (level && strcmp(level, "disable") != 0) {
+        rk_launch_mark(launch, "moe-zero-memory", RK_KEY_NOT_PRICED,
+                       "what it recomputes of the experts is priced as kept");
         list = rk_launch_format(launch, "%s%smoe-zero-memory %s", list, *list ? "+" : "", level);
     }
     if (*list) {
@@ -195,6 +201,10 @@ static void state_layout(rk_launch *launch)
     if (rk_launch_count_of(launch, "cp") > 1) {
         rk_launch_state(launch, "cp_kind", kind && kind->value ? kind->value : "megatron_cp_algo",
                         kind ? RK_FACT_STATED : RK_FACT_DEFAULT, kind);
+        rk_megatron_leave(launch, "use-flash-attn"); /* it is on */
+    } else {
+        (void)rk_megatron_find(launch, "use-flash-attn");
+        rk_megatron_leave(launch, "context-parallel-algo");
     }
     const rk_launch_key *extended = rk_megatron_find(launch, "moe-tp-extend-ep");
     if (extended && rk_launch_is_on(launch, extended->name, true) &&
@@ -244,6 +254,7 @@ static void state_loss(rk_launch *launch)
 static void mark_stage(rk_launch *launch)
 {
     const char *stage = rk_megatron_value(launch, "stage");
+    rk_megatron_leave(launch, "stage");
     if (stage && strcmp(stage, "sft") != 0) {
         rk_launch_mark(launch, "stage", RK_KEY_NOT_PRICED,
                        rk_launch_format(launch,
@@ -255,10 +266,9 @@ static void mark_stage(rk_launch *launch)
 /* Kernels that the stack is measured with. */
 static void mark_fused(rk_launch *launch)
 {
-    static const char *const names[] = {
-        "use-fused-",      "use-flash-attn",        "gemm-gradient-accumulation-fusion",
-        "use-triton-gdn",  "use-sparse-flash-attn", "coc-fused-kernel",
-        "transformer-impl"};
+    static const char *const names[] = {"use-fused-",       "gemm-gradient-accumulation-fusion",
+                                        "use-triton-gdn",   "use-sparse-flash-attn",
+                                        "coc-fused-kernel", "transformer-impl"};
     for (size_t i = 0; i < COUNT(names); i++) {
         rk_launch_mark(launch, names[i], RK_KEY_WITHOUT_COST, NULL);
     }

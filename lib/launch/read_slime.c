@@ -4,6 +4,7 @@
  * part of the actor.  Source: slime/utils/arguments.py and slime/backends/megatron_utils of
  * THUDM/slime, commit 624b824a.
  */
+#include "base/units.h"
 #include "launch/read_megatron.h"
 
 #include <limits.h>
@@ -53,6 +54,8 @@ static void state_sequence(rk_launch *launch)
 
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
+    static const char *const sizes[] = {"rollout-batch-size", "n-samples-per-prompt",
+                                        "num-steps-per-rollout"};
     const rk_megatron_usual usual = {
         .core = INT_MAX, .precision = "bf16", .dispatcher = "alltoall", .distributed = true};
     state_batch(launch);
@@ -70,7 +73,13 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     if (backend && backend->value && strcmp(backend->value, "fsdp") == 0) {
         rk_launch_state(launch, "zero", "3", RK_FACT_STATED, backend);
     }
-    (void)rk_megatron_find(launch, "enable-mtp-training"); /* with --mtp-num-layers */
+    rk_megatron_leave(launch, "enable-mtp-training"); /* with --mtp-num-layers */
+    if (rk_launch_fact_of(launch, "model.document")) {
+        rk_megatron_leave(launch, "hf-checkpoint");
+    }
+    for (size_t i = 0; i < COUNT(sizes) && rk_megatron_find(launch, "global-batch-size"); i++) {
+        rk_megatron_leave(launch, sizes[i]);
+    }
     rk_launch_mark(launch, "sglang-", RK_KEY_NOT_PRICED, "generation is not priced");
     return status;
 }

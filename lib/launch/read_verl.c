@@ -53,6 +53,18 @@ static void state_first(rk_launch *launch, const char *field, const char *const 
 
 /* ---- the engine ------------------------------------------------------------------------------ */
 
+/* Whether settings of the Megatron actor are among the words. */
+static bool has_actor(const rk_launch *launch)
+{
+    static const char start[] = ACTOR "megatron.";
+    for (size_t i = 0; i < launch->key_count; i++) {
+        if (strncmp(launch->keys[i].name, start, strlen(start)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The engine that trains the actor: "megatron", "fsdp", "fsdp2", "veomni", ... */
 static const char *find_engine(rk_launch *launch)
 {
@@ -67,7 +79,7 @@ static const char *find_engine(rk_launch *launch)
     if (engine) {
         return engine;
     }
-    return config && strstr(config, "megatron") ? "megatron" : "fsdp";
+    return (config && strstr(config, "megatron")) || has_actor(launch) ? "megatron" : "fsdp";
 }
 
 static bool is_engine(const char *engine, const char *name)
@@ -89,8 +101,12 @@ static void state_samples(rk_launch *launch)
     rk_launch_state_count(launch, "samples_per_step", prompts * samples, RK_FACT_DERIVED, NULL);
     rk_launch_state_count(launch, "global_batch", mini * samples, RK_FACT_DERIVED, NULL);
     rk_launch_state_count(launch, "seq", longest, RK_FACT_DERIVED, NULL);
+    if (rk_launch_has(launch, ACTOR "ppo_mini_batch_size")) {
+        rk_launch_mark(launch, "data.train_batch_size", RK_KEY_WITHOUT_COST, NULL);
+    }
     if (rk_launch_is_on(launch, ACTOR "use_dynamic_bsz", false)) {
         rk_launch_drop(launch, "micro_batch"); /* limited by tokens of a rank */
+        rk_launch_mark(launch, ACTOR "ppo_micro_batch_size", RK_KEY_WITHOUT_COST, NULL);
         rk_launch_state_count(launch, "max_tokens_per_gpu",
                               count_of(launch, ACTOR "ppo_max_token_len_per_gpu", 16384),
                               RK_FACT_STATED,
@@ -151,6 +167,18 @@ static void state_degrees(rk_launch *launch)
     }
 }
 
+/* Pieces of several layers, whose memory is not that of pieces of one. */
+static void settle_pieces(rk_launch *launch)
+{
+    const char *method = rk_launch_fact_of(launch, "recompute.method");
+    const bool pieces = rk_launch_count_of(launch, "recompute.layers") > 1;
+    if (method && strcmp(method, "uniform") == 0) {
+        rk_launch_mark(launch, OVERRIDE "recompute_num_layers",
+                       pieces ? RK_KEY_NOT_PRICED : RK_KEY_WITHOUT_COST,
+                       pieces ? "memory is priced as that of pieces of one layer" : NULL);
+    }
+}
+
 static void state_recompute(rk_launch *launch)
 {
     const char *modules = value_of(launch, OVERRIDE "recompute_modules");
@@ -159,7 +187,9 @@ static void state_recompute(rk_launch *launch)
         rk_launch_state(launch, "recompute.modules",
                         modules ? rk_megatron_join(launch, modules) : "core_attn", RK_FACT_STATED,
                         NULL);
-    } else if (!granularity || strcmp(granularity, "full") != 0) {
+    } else if (granularity && strcmp(granularity, "full") == 0) {
+        settle_pieces(launch);
+    } else {
         rk_launch_drop(launch, "recompute.method");
         rk_launch_drop(launch, "recompute.layers");
     }
@@ -326,6 +356,8 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
         state_samples(launch);
     }
     rk_megatron_state_named_model(launch);
+    rk_launch_state(launch, "framework", is_engine(engine, "megatron") ? "megatron" : "torchtitan",
+                    RK_FACT_DERIVED, NULL);
     if (is_engine(engine, "megatron")) {
         state_megatron(launch);
     } else {

@@ -181,8 +181,8 @@ rk_status rk_launch_open_config(rk_launch *launch, const char *path, rk_error *e
     return status || found
                ? status
                : rk_fail(err, RK_ERR_INVALID,
-                         "%s: the job is in the configuration %s, which is not there; put that "
-                         "file beside %s, or give it in its place",
+                         "%s: the job is in the configuration %s, which is not there; copy it into "
+                         "the folder of %s, or name it with --from",
                          launch->name, path, launch->name);
 }
 
@@ -191,7 +191,7 @@ rk_status rk_launch_require_document(const rk_launch *launch, bool found, rk_err
     return found ? RK_OK
                  : rk_fail(err, RK_ERR_INVALID,
                            "%s: the job is in a configuration that the line names, which is not "
-                           "there; put that file beside %s, or give it in its place",
+                           "there; copy it into the folder of %s, or name it with --from",
                            launch->name, launch->name);
 }
 

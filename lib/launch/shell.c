@@ -31,7 +31,7 @@ static bool starts_program(const rk_shell_field *words, size_t count)
             return true;
         }
     }
-    return false;
+    return count > 0 && rk_ends_with(words[0].text, ".sh");
 }
 
 /* Variables that launchers and programs read the number of processes from, or their configuration.
@@ -268,6 +268,7 @@ rk_status rk_shell_read(const char *text, size_t size, const char *name, const c
     result->count = sh->command_count;
     result->files = sh->files;
     result->file_count = sh->file_count;
+    result->cut = sh->cut;
     free(sh->source.lines);
     return sh->out_of_memory
                ? rk_fail(err, RK_ERR_MEMORY, "not enough memory for the script %s", name)

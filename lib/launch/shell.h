@@ -32,6 +32,7 @@ typedef struct rk_shell_result {
     size_t file_count;
     rk_launch_word *allocation; /* "sbatch" and the options of its #SBATCH lines */
     size_t allocation_count;
+    int cut;                /* the line at which it was cut short; 0: read to its end */
     struct rk_shell *shell; /* owns all of it */
 } rk_shell_result;
 

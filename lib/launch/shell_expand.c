@@ -263,28 +263,18 @@ static bool add_alternative(rk_shell *sh, parameter *p, const char *text, size_t
 static const char *strip(rk_shell *sh, const char *value, const char *pattern, bool start,
                          bool longest)
 {
-    const size_t size = strlen(value);
-    for (size_t i = 0; i <= size; i++) {
-        const size_t length = longest ? size - i : i;
-        if (start && rk_shell_matches(pattern, value, length)) {
-            return rk_shell_keep(sh, value + length, size - length);
-        }
-        if (!start && rk_shell_matches(pattern, value + size - length, length)) {
-            return rk_shell_keep(sh, value, size - length);
-        }
+    size_t at = 0;
+    if (!rk_shell_find_match(sh, pattern, value, start, longest, &at)) {
+        return value;
     }
-    return value;
+    return start ? rk_shell_keep(sh, value + at, strlen(value + at)) : rk_shell_keep(sh, value, at);
 }
 
 /* The longest match of a pattern at the start of a text; 0: there is none. */
-static size_t match_length(const char *pattern, const char *text)
+static size_t match_length(rk_shell *sh, const char *pattern, const char *text)
 {
-    for (size_t length = strlen(text); length > 0; length--) {
-        if (rk_shell_matches(pattern, text, length)) {
-            return length;
-        }
-    }
-    return 0;
+    size_t length = 0;
+    return rk_shell_find_match(sh, pattern, text, true, true, &length) ? length : 0;
 }
 
 static const char *replace(rk_shell *sh, const char *value, const char *pattern, const char *with,
@@ -297,7 +287,7 @@ static const char *replace(rk_shell *sh, const char *value, const char *pattern,
         return value;
     }
     for (const char *at = value; *at;) {
-        size_t length = done && !all ? 0 : match_length(pattern + anchored, at);
+        size_t length = done && !all ? 0 : match_length(sh, pattern + anchored, at);
         if (anchored && (pattern[0] == '#' ? at > value : at[length] != '\0')) {
             length = 0;
         }
@@ -658,8 +648,7 @@ const char *rk_shell_expand_text(rk_shell *sh, const char *text, size_t at, size
 {
     rk_shell_fields fields = {.pattern = pattern};
     if (++sh->depth > RK_SHELL_DEPTH_MAX) {
-        sh->stopped = true;
-        sh->flow = FLOW_EXIT;
+        rk_shell_stop(sh);
     }
     rk_shell_expand(sh, text, at, end, &fields);
     sh->depth--;

@@ -14,6 +14,7 @@
 #define RK_SHELL_MEMORY_MAX (64U << 20) /* bytes of all values */
 #define RK_SHELL_VALUE_MAX  (4U << 20)  /* bytes of one value */
 #define RK_SHELL_BUCKETS    1024
+#define RK_SHELL_MATCH_MAX  (64U << 20) /* characters of values x characters of patterns */
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -83,8 +84,9 @@ typedef enum rk_shell_flow {
 
 typedef struct rk_shell {
     rk_arena arena;
-    size_t used; /* bytes of it */
-    char *block; /* of it, for small pieces */
+    size_t used;    /* bytes of it */
+    size_t matched; /* towards RK_SHELL_MATCH_MAX */
+    char *block;    /* of it, for small pieces */
     size_t block_left;
     const char *name, *folder;
     rk_shell_source source;
@@ -110,6 +112,7 @@ typedef struct rk_shell {
     size_t here_line;   /* place of the line end before here-documents; 0: none */
     size_t here_behind; /* and that behind them */
     bool out_of_memory, stopped;
+    int cut; /* the line on which it stopped */
 
     const rk_launch_word *around; /* words before the shell that runs this text */
     size_t around_count;
@@ -137,6 +140,9 @@ static inline bool rk_shell_is_on(const rk_shell *sh)
 }
 
 int rk_shell_line(const rk_shell *sh, size_t at);
+
+/* Cuts the script short: it exceeds one of the limits above. */
+void rk_shell_stop(rk_shell *sh);
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
@@ -188,6 +194,13 @@ const char *rk_shell_braces(rk_shell *sh, const char *text, size_t at, size_t en
 
 /* Whether a text matches a pattern of the shell. */
 bool rk_shell_matches(const char *pattern, const char *text, size_t length);
+
+/*
+ * Finds the shortest or longest match at the start of a text, and where it ends, or at its end, and
+ * where it begins; in time of pattern x text.
+ */
+bool rk_shell_find_match(rk_shell *sh, const char *pattern, const char *text, bool start,
+                         bool longest, size_t *place);
 
 /* The value of an expression; false: it is none, or it needs what is not known. */
 bool rk_shell_calculate(rk_shell *sh, const char *expression, int64_t *value);

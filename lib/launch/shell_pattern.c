@@ -85,6 +85,93 @@ bool rk_shell_matches(const char *pattern, const char *text, size_t length)
     }
 }
 
+/* ---- where a pattern matches ------------------------------------------------------------------
+ */
+
+enum { NOWHERE = SIZE_MAX };
+
+/* Places in a pattern that a text has reached: of each, where the match began; NOWHERE: none. */
+typedef struct places {
+    size_t *from;
+    bool longest; /* of two beginnings the first counts */
+} places;
+
+static void reach(const places *p, size_t place, size_t from)
+{
+    const size_t old = p->from[place];
+    if (old == NOWHERE || (p->longest ? from < old : from > old)) {
+        p->from[place] = from;
+    }
+}
+
+/* A star may stand for nothing. */
+static void pass_stars(const places *p, const char *pattern)
+{
+    for (size_t i = 0; pattern[i]; i++) {
+        if (pattern[i] == '*' && p->from[i] != NOWHERE) {
+            reach(p, i + 1, p->from[i]);
+        }
+    }
+}
+
+/* The places behind one more character. */
+static void step(const places *now, const places *next, const char *pattern, size_t length, char c)
+{
+    for (size_t i = 0; i <= length; i++) {
+        next->from[i] = NOWHERE;
+    }
+    for (size_t i = 0; i < length; i++) {
+        const char *behind = pattern + i + 1;
+        bool same = pattern[i] == '*' || pattern[i] == '?' || pattern[i] == c;
+        if (now->from[i] == NOWHERE) {
+            continue;
+        }
+        if (pattern[i] == '[') {
+            behind = pattern + i;
+            same = is_in_set(&behind, c);
+        } else if (pattern[i] == '\\' && pattern[i + 1]) {
+            same = pattern[i + 1] == c;
+            behind++;
+        }
+        if (same) {
+            reach(next, pattern[i] == '*' ? i : (size_t)(behind - pattern), now->from[i]);
+        }
+    }
+    pass_stars(next, pattern);
+}
+
+bool rk_shell_find_match(rk_shell *sh, const char *pattern, const char *text, bool start,
+                         bool longest, size_t *place)
+{
+    const size_t length = strlen(pattern), size = strlen(text);
+    size_t *room = rk_shell_get(sh, 2 * (length + 1), sizeof(*room));
+    bool found = false;
+    if (!room || size > (RK_SHELL_MATCH_MAX - sh->matched) / (length + 1)) {
+        rk_shell_stop(sh);
+        return false;
+    }
+    sh->matched += size * (length + 1);
+    places now = {room, longest}, next = {room + length + 1, longest};
+    for (size_t i = 0; i <= length; i++) {
+        now.from[i] = NOWHERE;
+    }
+    for (size_t at = 0; at <= size && !(found && start && !longest); at++) {
+        if (at == 0 || !start) {
+            reach(&now, 0, at);
+            pass_stars(&now, pattern);
+        }
+        if (now.from[length] != NOWHERE && (start || at == size)) {
+            *place = start ? at : now.from[length];
+            found = true;
+        }
+        step(&now, &next, pattern, length, text[at]);
+        const places before = now;
+        now = next;
+        next = before;
+    }
+    return found;
+}
+
 /* ---- braces ---------------------------------------------------------------------------------- */
 
 /* "1..8" as numbers separated by blanks; NULL: it is no range, or too long. */

@@ -366,10 +366,9 @@ static bool run_compound(rk_shell *sh)
 void rk_shell_run_command(rk_shell *sh)
 {
     rk_shell_skip_blanks(sh);
-    sh->stopped |= rk_shell_is_on(sh) && ++sh->steps > RK_SHELL_STEPS_MAX;
-    if (++sh->depth > RK_SHELL_DEPTH_MAX || sh->stopped) {
-        sh->stopped = true;
-        sh->flow = FLOW_EXIT;
+    const bool long_run = rk_shell_is_on(sh) && ++sh->steps > RK_SHELL_STEPS_MAX;
+    if (++sh->depth > RK_SHELL_DEPTH_MAX || long_run || sh->stopped) {
+        rk_shell_stop(sh);
         sh->at = sh->source.size;
     } else if (run_compound(sh)) {
         rk_shell_redirection unused = {0};

@@ -408,7 +408,9 @@ static void run_program(rk_shell *sh, const rk_shell_field *words, size_t count,
         set_around(sh, words, shell);
         run_shell(sh, words + shell, count - shell, line);
     } else if (rk_ends_with(words[0].text, ".sh")) {
-        (void)rk_shell_run_file(sh, words[0].text, words + 1, count - 1);
+        if (!rk_shell_run_file(sh, words[0].text, words + 1, count - 1)) {
+            rk_shell_record(sh, words, count); /* of a framework, which its reader may know */
+        }
     }
     sh->around = around;
     sh->around_count = around_count;
@@ -476,6 +478,17 @@ static void expand_word(rk_shell *sh, size_t from, rk_shell_fields *fields)
     rk_shell_end_field(sh, fields);
 }
 
+/* Gives a variable elements of its own, which it shares with no saved value. */
+static void own_elements(rk_shell *sh, rk_shell_variable *variable)
+{
+    rk_shell_element *own =
+        variable->count > 0 ? rk_shell_get(sh, variable->room, sizeof(*own)) : NULL;
+    if (own) {
+        memcpy(own, variable->elements, variable->count * sizeof(*own));
+        variable->elements = own;
+    }
+}
+
 /* Sets a variable before a command, which has its old value again afterwards. */
 static void take_assignment(rk_shell *sh, size_t from, size_t name, size_t value, bool appends,
                             rk_shell_prefix *prefixes, size_t *count)
@@ -490,9 +503,10 @@ static void take_assignment(rk_shell *sh, size_t from, size_t name, size_t value
     if (*count < RK_SHELL_PREFIXES_MAX) {
         prefixes[(*count)++] = (rk_shell_prefix){variable, *variable};
     }
-    /* the saved value shares its elements: the new one needs elements of its own */
     if (text[from + name] != '[' && !appends) {
         rk_shell_unset(variable);
+    } else if (rk_shell_peek(sh) == ' ') { /* a command may follow */
+        own_elements(sh, variable);
     }
     set_assigned(sh, rk_shell_keep(sh, text + from, value - from), name, set, appends,
                  rk_shell_line(sh, from));

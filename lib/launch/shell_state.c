@@ -8,6 +8,13 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+void rk_shell_stop(rk_shell *sh)
+{
+    sh->cut = sh->stopped ? sh->cut : rk_shell_line(sh, sh->at);
+    sh->stopped = true;
+    sh->flow = FLOW_EXIT;
+}
+
 /* Small pieces are parts of one block: most are words. */
 enum { BLOCK_SIZE = 65536, SMALL_SIZE = 4096 };
 
@@ -16,9 +23,8 @@ void *rk_shell_get(rk_shell *sh, size_t count, size_t size)
     void *memory = NULL;
     const size_t bytes = (count * size + 15) / 16 * 16;
     sh->used += bytes;
-    sh->stopped |= sh->used > RK_SHELL_MEMORY_MAX;
-    if (sh->stopped) {
-        sh->flow = FLOW_EXIT;
+    if (sh->stopped || sh->used > RK_SHELL_MEMORY_MAX) {
+        rk_shell_stop(sh);
         return NULL;
     }
     if (bytes > SMALL_SIZE) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "method/estimate_verb.h"
 
+#include "launch/launch.h"
+
 rk_status rk_estimate_find(rk_job *job, const rk_request *request, const rk_inputs *inputs,
                            rk_estimate_answer *e, rk_error *err)
 {
@@ -19,6 +21,10 @@ rk_status rk_estimate_find(rk_job *job, const rk_request *request, const rk_inpu
     if (!status && request->changes) {
         status =
             rk_find_gains(&plan->setting, &answer->strategy, &answer->estimate, &e->gains, err);
+        for (size_t i = 0; request->launch && i < e->gains.changes.count && !status; i++) {
+            status = rk_launch_spell_flags(request->launch, e->gains.flags[i], NULL,
+                                           sizeof(e->gains.flags[i]), err);
+        }
     }
     if (!status && (!request->csv || request->dp_sync)) {
         status = rk_plan_remark(plan, err);

@@ -32,11 +32,13 @@ void rk_plan_clear(rk_plan *plan)
     }
     free(plan->answers);
     free(plan->nearest.stages);
+    free(plan->launched);
     free(plan->results);
     rk_ranking_clear(&plan->ranking);
     plan->answers = NULL;
     plan->results = NULL;
     plan->nearest.stages = NULL;
+    plan->launched = NULL;
     plan->answer_count = 0;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "method/ranking_text.h"
 
+#include "base/error.h"
 #include "report/describe.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- how it went ---------------------------------------------------------------------------- */
@@ -101,7 +103,15 @@ struct comparison {
     const rk_candidate *candidates;
     const unsigned *kinds; /* of alternatives; NULL: a plain ranking */
     size_t count;
+    bool launched; /* the last is the layout of a launch */
 };
+
+/* What a candidate is called above its column. */
+static const char *name_of(const struct comparison *c, size_t number)
+{
+    return c->launched && number == c->count - 1 ? "as it is"
+                                                 : rk_alternative_name(c->kinds[number]);
+}
 
 static bool is_shown(const struct comparison *c, size_t row)
 {
@@ -114,7 +124,7 @@ static size_t column_width(const struct comparison *c, size_t number)
 {
     const rk_method *method = c->problem->method;
     const rk_candidate *candidate = &c->candidates[number];
-    const size_t label = c->kinds ? strlen(rk_alternative_name(c->kinds[number])) : 0;
+    const size_t label = c->kinds ? strlen(name_of(c, number)) : 0;
     char text[RK_CELL_SIZE];
     size_t widest = label > (size_t)method->cell_width ? label : (size_t)method->cell_width;
     for (size_t row = 0; row < method->row_count; row++) {
@@ -146,14 +156,15 @@ static rk_status write_together(FILE *to, const struct comparison *c, size_t fir
     rk_table_column columns[TOGETHER_MAX + 1] = {{"rank", RK_ALIGN_LEFT}};
     rk_table table;
     for (size_t i = 0; i < count; i++) {
-        (void)snprintf(titles[i], sizeof(titles[i]), "%zu", first + i + 1);
+        const bool launched = c->launched && first + i == c->count - 1;
+        (void)snprintf(titles[i], sizeof(titles[i]), launched ? "launch" : "%zu", first + i + 1);
         columns[i + 1] = (rk_table_column){titles[i], RK_ALIGN_RIGHT};
     }
     rk_table_init(&table, columns, count + 1);
     if (c->kinds) {
         rk_table_cell(&table, "%s", "alternative");
         for (size_t i = first; i < first + count; i++) {
-            rk_table_cell(&table, "%s", rk_alternative_name(c->kinds[i]));
+            rk_table_cell(&table, "%s", name_of(c, i));
         }
     }
     for (size_t row = 0; row < method->row_count; row++) {
@@ -170,11 +181,19 @@ static rk_status write_together(FILE *to, const struct comparison *c, size_t fir
 }
 
 rk_status rk_write_comparison(FILE *to, const rk_problem *problem, const rk_ranking *ranking,
-                              rk_table_style style, rk_error *err)
+                              const rk_candidate *launched, rk_table_style style, rk_error *err)
 {
-    const size_t count = ranking->count;
-    const struct comparison c = {problem, ranking->candidates,
-                                 ranking->kinds[0] ? ranking->kinds : NULL, count};
+    const size_t count = ranking->count + (launched != NULL);
+    rk_candidate *candidates = calloc(count + 1, sizeof(*candidates));
+    const struct comparison c = {problem, candidates, ranking->kinds[0] ? ranking->kinds : NULL,
+                                 count, launched != NULL};
+    if (!candidates) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a comparison");
+    }
+    memcpy(candidates, ranking->candidates, ranking->count * sizeof(*candidates));
+    if (launched) {
+        candidates[count - 1] = *launched;
+    }
     rk_status status = RK_OK;
     for (size_t first = 0; first < count && !status;) {
         const size_t together = count_together(&c, first, style.width);
@@ -182,5 +201,6 @@ rk_status rk_write_comparison(FILE *to, const rk_problem *problem, const rk_rank
         (void)fputc('\n', to);
         first += together;
     }
+    free(candidates);
     return status;
 }

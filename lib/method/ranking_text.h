@@ -23,6 +23,6 @@ void rk_ranking_write_json(rk_json_writer *writer, const rk_method *method,
  * followed by an empty line.
  */
 rk_status rk_write_comparison(FILE *to, const rk_problem *problem, const rk_ranking *ranking,
-                              rk_table_style style, rk_error *err);
+                              const rk_candidate *launched, rk_table_style style, rk_error *err);
 
 #endif

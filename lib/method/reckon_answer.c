@@ -4,6 +4,7 @@
 
 #include "base/extremes.h"
 #include "base/time_text.h"
+#include "method/launched.h"
 #include "report/describe.h"
 #include "report/estimate_fields.h"
 
@@ -160,6 +161,7 @@ rk_status rk_reckon_write_best(FILE *to, const rk_question *question, rk_table_s
     const rk_plan *plan = &question->plan;
     const rk_answer *best = &plan->answers[0];
     write_reasons(to, plan);
+    rk_launched_write(to, plan);
     (void)fputs("The best of them:\n\n", to);
     rk_write_strategy(to, &best->strategy);
     rk_write_summary(to, plan->inputs, best);
@@ -187,6 +189,7 @@ rk_status rk_reckon_write_best(FILE *to, const rk_question *question, rk_table_s
 
 void rk_reckon_write_missing(FILE *to, const rk_question *question)
 {
+    rk_launched_write(to, &question->plan);
     rk_plan_write_missing(to, &question->plan);
 }
 
@@ -199,6 +202,7 @@ void rk_reckon_write_request_json(rk_json_writer *writer, const rk_question *que
 
 void rk_reckon_write_best_json(rk_json_writer *writer, const rk_question *question)
 {
+    rk_launched_write_json(writer, &question->plan);
     rk_rules_write_json(writer, &question->plan.rules);
     if (question->plan.request->dp_sync) {
         rk_sync_write_json(writer, &question->plan.sync);
@@ -207,6 +211,7 @@ void rk_reckon_write_best_json(rk_json_writer *writer, const rk_question *questi
 
 void rk_reckon_write_missing_json(rk_json_writer *writer, const rk_question *question)
 {
+    rk_launched_write_json(writer, &question->plan);
     rk_plan_write_missing_json(writer, &question->plan);
 }
 

@@ -100,7 +100,10 @@ static void write_launch(FILE *to, const rk_request *request)
     }
     if (line->plain_states && !line->file) {
         rk_write_label(to, label);
-        (void)fputs("ZeRO-0, as the line has no --use-distributed-optimizer\n", to);
+        (void)fputs(line->script || line->megatron
+                        ? "ZeRO-0, as the line has no --use-distributed-optimizer\n"
+                        : "ZeRO-0, unless --zero or --use-distributed-optimizer is given\n",
+                    to);
         label = "";
     }
     if (line->pieces > 1) {

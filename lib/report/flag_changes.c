@@ -30,9 +30,11 @@ static void append(void *user, const char *piece, size_t size)
     t->start[t->size] = '\0';
 }
 
-/* The first writer of a framework; NULL: it has none. */
+/* The first writer of a framework, or of the one it is built on; NULL: it has none. */
 static rk_launch_writer *find_writer(rk_framework framework)
 {
+    const bool core = framework == RK_FRAMEWORK_PRIMUS || framework == RK_FRAMEWORK_MINDSPEED;
+    framework = core ? RK_FRAMEWORK_MEGATRON : framework;
     for (size_t i = 0; rk_launch_names[i]; i++) {
         if (rk_launch_kinds[i].framework == framework) {
             return rk_launch_kinds[i].write;
@@ -115,7 +117,8 @@ static bool is_flag(const char *line, size_t length)
 {
     static const char padding[] = "--make-vocab-size-divisible-by";
     return length > 0 && strncmp(line, padding, sizeof(padding) - 1) != 0 && line[0] != '#' &&
-           line[0] != '[' && (line[0] == '-' || strchr(line, '='));
+           line[0] != '[' && strncmp(line, "export ", strlen("export ")) != 0 &&
+           (line[0] == '-' || strchr(line, '='));
 }
 
 typedef struct words {
@@ -123,50 +126,88 @@ typedef struct words {
     size_t used;
 } words;
 
-static void add(words *w, const char *before, const char *line, size_t length)
+static void add(words *w, const char *between, const char *line, size_t length)
 {
     if (w->used < RK_FLAG_CHANGE_TEXT) {
-        const int n = snprintf(w->out + w->used, RK_FLAG_CHANGE_TEXT - w->used, "%s%s%.*s",
-                               w->used > 0 ? ", " : "", before, (int)length, line);
+        const int n = snprintf(w->out + w->used, RK_FLAG_CHANGE_TEXT - w->used, "%s%.*s",
+                               w->used > 0 ? between : "", (int)length, line);
         w->used += n > 0 ? (size_t)n : 0;
     }
 }
 
-static void compare(const launch_text *from, const launch_text *to, words *w)
+/* Lines that are new or other in `to`, and names that are gone. */
+static void compare(const launch_text *from, const launch_text *to, words *set, words *unset,
+                    const char *between)
 {
     size_t length = 0;
     for (const char *at = to->start; *at;) {
         const char *line = next_line(&at, &length);
         if (is_flag(line, length) && !has_line(from, line, length)) {
-            add(w, "", line, length);
+            add(set, between, line, length);
         }
     }
     for (const char *at = from->start; *at;) {
         const char *line = next_line(&at, &length);
         const size_t name = name_length(line, length);
         if (is_flag(line, length) && !has_line(to, line, name)) {
-            add(w, "without ", line, name);
+            add(unset, between, line, name);
         }
     }
+}
+
+/* Compares the launch files of two strategies; *written: both have one. */
+static rk_status find_changes(const rk_setting *setting, const rk_strategy *from,
+                              const rk_strategy *to, const char *between, rk_flag_changes *changes,
+                              bool *written, rk_error *err)
+{
+    launch_text before = {.start = NULL}, after = {.start = NULL};
+    words set = {.out = changes->set}, unset = {.out = changes->unset};
+    changes->set[0] = changes->unset[0] = '\0';
+    rk_status status = write_file(setting, from, &before, err);
+    status = status ? status : write_file(setting, to, &after, err);
+    *written = !status && before.start && after.start;
+    if (*written) {
+        compare(&before, &after, &set, &unset, between);
+    }
+    free(before.start);
+    free(after.start);
+    return status;
+}
+
+rk_status rk_find_flag_changes(const rk_setting *setting, const rk_strategy *from,
+                               const rk_strategy *to, rk_flag_changes *changes, rk_error *err)
+{
+    bool written = false;
+    const rk_fit_change change = {.strategy = *to, .kinds = rk_change_kinds(from, to)};
+    const rk_status status = find_changes(setting, from, to, " ", changes, &written, err);
+    if (!status && !written && change.kinds) {
+        char text[RK_FIT_CHANGE_TEXT];
+        (void)snprintf(changes->set, sizeof(changes->set), "%s",
+                       rk_fit_change_text(from, &change, text));
+    }
+    return status;
 }
 
 rk_status rk_flag_change_text(const rk_setting *setting, const rk_strategy *from,
                               const rk_fit_change *change, char out[RK_FLAG_CHANGE_TEXT],
                               rk_error *err)
 {
-    launch_text before = {.start = NULL}, after = {.start = NULL};
+    rk_flag_changes changes;
+    bool written = false;
+    const rk_status status =
+        find_changes(setting, from, &change->strategy, ", ", &changes, &written, err);
     words w = {.out = out};
     out[0] = '\0';
-    rk_status status = write_file(setting, from, &before, err);
-    status = status ? status : write_file(setting, &change->strategy, &after, err);
-    if (!status && before.start && after.start) {
-        compare(&before, &after, &w);
+    add(&w, "", changes.set, strlen(changes.set));
+    for (const char *at = changes.unset; *at;) {
+        const size_t length = strcspn(at, ",");
+        add(&w, ", ", "without ", strlen("without "));
+        add(&w, "", at, length);
+        at += length + strspn(at + length, ", ");
     }
-    if (!status && w.used == 0) {
+    if (!status && !out[0]) {
         char text[RK_FIT_CHANGE_TEXT];
         (void)snprintf(out, RK_FLAG_CHANGE_TEXT, "%s", rk_fit_change_text(from, change, text));
     }
-    free(before.start);
-    free(after.start);
     return status;
 }

@@ -12,7 +12,7 @@
 /* A change that saves memory may cost so much of the step. */
 #define RK_GAIN_MOST_COST 0.15
 
-#define RK_FLAG_CHANGE_TEXT 512
+#define RK_FLAG_CHANGE_TEXT 1024
 
 /* Changes with the flags that make them. */
 typedef struct rk_gains {
@@ -28,6 +28,19 @@ typedef struct rk_gains {
  */
 rk_status rk_find_gains(const rk_setting *setting, const rk_strategy *from, const rk_estimate *now,
                         rk_gains *gains, rk_error *err);
+
+/* Flags that make another strategy of one, ready to paste; "" where there are none. */
+typedef struct rk_flag_changes {
+    char set[RK_FLAG_CHANGE_TEXT];   /* "--tensor-model-parallel-size 4 --sequence-parallel" */
+    char unset[RK_FLAG_CHANGE_TEXT]; /* "--recompute-granularity" */
+} rk_flag_changes;
+
+/*
+ * Finds them by the launch files of both strategies; without a writer of the framework `set` says
+ * the change in words.
+ */
+rk_status rk_find_flag_changes(const rk_setting *setting, const rk_strategy *from,
+                               const rk_strategy *to, rk_flag_changes *changes, rk_error *err);
 
 /*
  * The flags that a launch file of the framework (--emit) has more, less or otherwise with `to` than

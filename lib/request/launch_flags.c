@@ -29,6 +29,7 @@ static const struct {
     {"fp8-format", "precision", "fp8", true},
     {"fp4-format", "precision", "fp4", true},
     {"recompute-activations", "recompute", "selective", false},
+    {"optimizer-cpu-offload", "offload", "optimizer", false},
     {"nnodes", "nodes", NULL, true},
     {"nproc-per-node", "gpus-per-node", NULL, true},
     {"num-layers-per-virtual-pipeline-stage", "vp-layers", NULL, true},
@@ -229,6 +230,7 @@ void rk_request_note_launch_word(void *request, const char *word)
     const char *slash = strrchr(word, '/');
     const char *script = slash ? slash + 1 : word;
     line->script |= strncmp(script, "pretrain_", strlen("pretrain_")) == 0;
+    line->deepspeed |= strcmp(word, "deepspeed") == 0;
     line->other |= strcmp(word, "deepspeed") == 0 || strcmp(word, "accelerate") == 0;
     line->megatron |= is_among(word, megatron_names, COUNT(megatron_names));
     line->own |= is_among(word, own_names, COUNT(own_names));
@@ -340,6 +342,9 @@ rk_status rk_request_settle_launch(rk_request *r, rk_error *err)
         r->recomputes = r->recomputes ? r->recomputes : 1U << RK_REC_FULL;
         line->pieces = r->recompute_layers ? r->recompute_layers : line->pieces;
         r->recompute_layers = 0;
+    }
+    if (line->deepspeed && r->gpus_per_node > 0 && r->nodes == 0 && r->accelerators == 0) {
+        r->nodes = 1; /* its launcher's default */
     }
     if (line->complete) {
         rk_launch_complete(r);

@@ -11,6 +11,7 @@ typedef struct rk_launch_line {
     bool megatron;     /* a flag that only Megatron-LM has */
     bool other;        /* a word or a flag of another tool */
     bool titan;        /* a flag of torchtitan, which has its name and a dot */
+    bool deepspeed;    /* the launcher of DeepSpeed, whose number of devices is that of a node */
     bool own;          /* an option of a strategy by a name that is ours */
     bool open;         /* the command chooses what the line does not say: no default holds */
     bool plain_states; /* it does not shard, for lack of a flag that does */

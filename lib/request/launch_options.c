@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "launch/launch.h"
+#include "request/choices.h"
 #include "request/option_values.h"
 
 #include <ctype.h>
@@ -17,6 +18,7 @@
 
 typedef struct taking {
     rk_job *job;
+    rk_request *own; /* the request that options go to, and no orders hold; NULL: that of the job */
     rk_launch *launch;
     bool search;  /* the command chooses a layout */
     bool machine; /* and the number of accelerators */
@@ -33,9 +35,14 @@ static bool is_fact(const taking *t, const char *field, const char *value)
     return found && strcasecmp(found, value) == 0;
 }
 
+static rk_request *request_of(const taking *t)
+{
+    return t->own ? t->own : rk_job_arguments(t->job);
+}
+
 static bool is_given(const taking *t, const char *option)
 {
-    return rk_job_has(t->job, option);
+    return !t->own && rk_job_has(t->job, option);
 }
 
 static bool is_any_given(const taking *t, const char *const *options, size_t count)
@@ -117,9 +124,20 @@ static void note_default(const taking *t, const char *option, const char *field)
     const bool stated = origin_of(t, field) > RK_FACT_DEFAULT;
     for (size_t i = 0; i < COUNT(fields) && !stated; i++) {
         if (strcmp(option, fields[i][0]) == 0) {
-            rk_request_note_filled(rk_job_arguments(t->job), fields[i][1]);
+            rk_request_note_filled(request_of(t), fields[i][1]);
         }
     }
+}
+
+static rk_status set_own(rk_request *own, const char *option, const char *value, rk_error *err)
+{
+    size_t i = 0;
+    while (i < RK_STRATEGY_OPTION_COUNT && strcmp(rk_strategy_options[i].name, option) != 0) {
+        i++;
+    }
+    return i == RK_STRATEGY_OPTION_COUNT
+               ? rk_fail(err, RK_ERR_INVALID, "there is no option --%s", option)
+               : rk_option_read(&rk_strategy_options[i], value, own, err);
 }
 
 /* Sets an option that nobody gave, from the value of a fact. */
@@ -130,7 +148,8 @@ static rk_status set(const taking *t, const char *option, const char *value, con
     if (!value || is_given(t, option)) {
         return RK_OK;
     }
-    const rk_status status = rk_job_set_implied(t->job, option, value, &reason);
+    const rk_status status = t->own ? set_own(t->own, option, value, &reason)
+                                    : rk_job_set_implied(t->job, option, value, &reason);
     if (!status) {
         note_default(t, option, field);
     }
@@ -434,7 +453,7 @@ static bool splits_experts(const taking *t)
 /* Whether a degree of the request, the launch's or the person's, is above 1. */
 static bool is_split(const taking *t, const char *degree)
 {
-    const rk_request *r = rk_job_arguments(t->job);
+    const rk_request *r = request_of(t);
     const rk_option_counts *counts = strcmp(degree, "pp") == 0   ? &r->pp
                                      : strcmp(degree, "cp") == 0 ? &r->cp
                                                                  : &r->tp;
@@ -450,6 +469,9 @@ static rk_status set_degrees(const taking *t, rk_error *err)
     }
     for (size_t i = 0; i < COUNT(same) && !status; i++) {
         const char *value = fact(t, same[i].field);
+        if (strcmp(same[i].field, "ep") == 0 && fact(t, "ep_effective")) {
+            value = fact(t, "ep_effective"); /* tensor-parallel ranks share the experts, too */
+        }
         const bool off = value && strcmp(value, "false") == 0;
         if (value && !off && !replaced[i] && (!same[i].needs || is_split(t, same[i].needs))) {
             value = strcmp(same[i].field, "cp_kind") == 0 ? cp_kind_of(value) : value;
@@ -494,6 +516,25 @@ static const char *modules_of(const char *value, char out[LIST_SIZE])
     return choose(list, rk_module_choices, out);
 }
 
+/* Modules that switches of their own recompute, beside those that are chosen. */
+static const char *add_extra(const taking *t, const char *chosen, char out[LIST_SIZE])
+{
+    static const char *const switches[][2] = {
+        {"recompute-activation-function", "act"}, {"recompute-norm", "norm"},
+        {"recompute-mla-up-proj", "mla_up"},      {"mla-zero-memory", "mla_up"},
+        {"moe-layer-recompute", "moe"},
+    };
+    const char *extra = fact(t, "recompute_extra");
+    (void)snprintf(out, LIST_SIZE, "%.*s", LIST_SIZE / 2, chosen);
+    for (size_t i = 0; extra && i < COUNT(switches); i++) {
+        const size_t used = strlen(out);
+        if (strstr(extra, switches[i][0])) {
+            (void)snprintf(out + used, LIST_SIZE - used, "%s%s", used ? "," : "", switches[i][1]);
+        }
+    }
+    return out;
+}
+
 static rk_status set_selective(const taking *t, rk_error *err)
 {
     char list[LIST_SIZE];
@@ -503,7 +544,9 @@ static rk_status set_selective(const taking *t, rk_error *err)
         return set_every_layer(t, every, err);
     }
     const rk_status status = set(t, "recompute", "selective", "recompute.granularity", err);
+    char all[LIST_SIZE];
     const char *chosen = modules ? modules_of(modules, list) : option ? "operators" : "";
+    chosen = add_extra(t, chosen, all);
     return status || !chosen[0] ? status
                                 : set(t, "recompute-modules", chosen, "recompute.modules", err);
 }
@@ -525,7 +568,9 @@ static rk_status set_recompute(const taking *t, rk_error *err)
                    ? set_selective(t, err)
                    : set(t, "recompute", option ? option : "full", "recompute.granularity", err);
     }
-    if (is_fact(t, "recompute.granularity", "selective")) {
+    char extra[LIST_SIZE];
+    const bool none = is_fact(t, "recompute.granularity", "none");
+    if (is_fact(t, "recompute.granularity", "selective") || (none && *add_extra(t, "", extra))) {
         return set_selective(t, err);
     }
     rk_status status =
@@ -598,6 +643,13 @@ static rk_status set_strategy(const taking *t, rk_error *err)
     return status;
 }
 
+static rk_status set_kernels(const taking *t, rk_error *err)
+{
+    const rk_request *request = rk_job_arguments(t->job);
+    const char *text = rk_launch_settings_text(t->launch, framework_of(t), request->settings);
+    return text && text != request->settings ? rk_job_set_implied(t->job, "set", text, err) : RK_OK;
+}
+
 /* ---- the model ------------------------------------------------------------------------------- */
 
 static rk_status set_model(const taking *t, rk_error *err)
@@ -655,6 +707,34 @@ static rk_status set_stack(const taking *t, rk_error *err)
                : set(t, "set", "compile=false", "compile", err);
 }
 
+/*
+ * The request of the launch with its own layout, which options of the person do not change, beside
+ * the one that is searched.  A layout that is refused is left out.
+ */
+static rk_status take_launched(const taking *search, rk_error *err)
+{
+    rk_request *request = rk_job_arguments(search->job);
+    rk_request *own = malloc(sizeof(*own));
+    rk_error refusal;
+    if (!own || !rk_job_keep(search->job, own, free)) {
+        free(own);
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s",
+                       search->launch->name);
+    }
+    const taking t = {.job = search->job, .own = own, .launch = search->launch};
+    *own = rk_request_open(request);
+    own->line.open = own->fsdp = own->graph_capture = own->graph_step = false;
+    own->overlaps = own->offloads = 0;
+    own->vp_layers = 0;
+    own->layout_text = NULL;
+    own->emit = RK_NOT_GIVEN;
+    rk_status status = set(&t, "micro-batch", fact(&t, "micro_batch"), "micro_batch", &refusal);
+    status = status ? status : set_strategy(&t, &refusal);
+    status = status ? status : rk_request_complete(own, &refusal);
+    request->launched = status ? NULL : own;
+    return status == RK_ERR_MEMORY ? rk_fail(err, status, "%s", refusal.message) : RK_OK;
+}
+
 static void clear_launch(void *launch)
 {
     rk_launch_clear(launch);
@@ -670,7 +750,7 @@ rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the launch %s", path);
     }
     const bool design = strcmp(rk_command_name(rk_job_command(job)), "design") == 0;
-    const taking t = {job, launch, request->line.open || design, design};
+    const taking t = {job, NULL, launch, request->line.open || design, design};
     rk_status status = rk_launch_load(path, launch, err);
     if (!status && request->reader) {
         status = rk_launch_name_reader(launch, request->reader, NULL, err);
@@ -685,10 +765,11 @@ rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
     status = status ? status : set_precision(&t, err);
     status = status ? status : set_states(&t, err);
     status = status ? status : set_adapters(&t, err);
+    status = status ? status : set_kernels(&t, err);
     if (!status && !t.search) {
         status = set_strategy(&t, err);
     }
     request->launch = launch;
     request->line.file = true;
-    return status;
+    return status || !t.search || design ? status : take_launched(&t, err);
 }

@@ -244,7 +244,12 @@ rk_status rk_take_other_flag(rk_job *job, const char *flag, const char *value, r
     }
     for (size_t i = 0; i < COUNT(flags); i++) {
         if (strcmp(flag, flags[i].flag) == 0) {
+            const rk_request *request = rk_job_arguments(job);
+            const bool of_node = request->line.deepspeed && strcmp(flag, "num-gpus") == 0;
             *use = RK_FLAG_WITH_VALUE;
+            if (of_node) {
+                return rk_job_set(job, "gpus-per-node", value, err);
+            }
             return flags[i].words && value ? set_words(job, i, value, err)
                                            : rk_job_set(job, flags[i].option, value, err);
         }

@@ -2,6 +2,7 @@
 /* Launch lines among the arguments of a command: "reckon estimate 8xh100 trl sft ...". */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "launch/launch.h"
 #include "request/launch_options.h"
 
@@ -20,6 +21,24 @@ static void quote_words(const char *const *words, size_t count, rk_bytes *text)
         rk_bytes_add(text, "'", !plain);
     }
     rk_bytes_add(text, "", 1);
+}
+
+/* Whether a line begins with a launcher whose options are none of ours, whatever it starts. */
+static bool has_launcher(const char *const *words, size_t count)
+{
+    static const char *const names[] = {"srun", "mpirun", "mpiexec", "megatron", "swift"};
+    static const char *const runners[] = {"python", "python3", "torchrun"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        if (strcmp(words[0], names[i]) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < COUNT(runners) && count > 1; i++) {
+        if (strcmp(words[0], runners[i]) == 0 && strcmp(words[1], "-m") == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Whether a line is one whose reader takes it whole. */
@@ -46,7 +65,7 @@ rk_status rk_request_take_launch_line(rk_job *job, const char *const *words, siz
         rk_bytes_clear(&text);
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the line");
     }
-    *taken = is_pasted((const char *)text.data);
+    *taken = has_launcher(words, count) || is_pasted((const char *)text.data);
     const rk_status status = *taken ? rk_job_set(job, "from", (const char *)text.data, err) : RK_OK;
     rk_bytes_clear(&text);
     return status;

@@ -25,6 +25,7 @@ typedef struct rk_request {
     const char *model, *system, *stack; /* catalogue names or files */
     const char *from, *reader;          /* a launch and its framework; NULL: none, recognised */
     const struct rk_launch *launch;     /* read from it; owned by the job, no option */
+    const struct rk_request *launched;  /* where a layout is searched: that of the launch */
     int64_t accelerators, global_batch, seq;
     int64_t nodes, gpus_per_node;
     int64_t accumulation; /* micro-batches of a rank, in place of global_batch */

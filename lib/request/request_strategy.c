@@ -117,6 +117,13 @@ static void note_base(const rk_request *r, const rk_inputs *inputs, const rk_str
     }
 }
 
+/* Kernels of flash attention begin with Ampere: without a word, Megatron's launches have none. */
+static bool lacks_flash(const rk_request *r, const rk_inputs *inputs)
+{
+    return r->line.complete && r->attention < 0 &&
+           inputs->system.accelerator.generation == RK_GENERATION_VOLTA;
+}
+
 /* What does not depend on the degrees, and is the same in all strategies of a space. */
 static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy *s,
                        rk_origins *origins)
@@ -126,7 +133,7 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
     s->precision = rk_request_precision(r);
     s->fp8_recipe = recipe_of(r);
     s->low_activations = r->low_activations;
-    s->flash_attention = rk_request_is_flash(r);
+    s->flash_attention = rk_request_is_flash(r) && !lacks_flash(r, inputs);
     s->attention_kernel = rk_request_kernel(r);
     apply_states(r, inputs->software.framework, s);
     s->replicas = r->replicas ? r->replicas : 1;

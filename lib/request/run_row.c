@@ -108,6 +108,8 @@ static const struct {
     {"fp8_cast", "fused eager"},
     {"network_state", "normal slow"},
     {"dispatcher", "alltoall deepep hybridep"},
+    {"loss_fusion", "none native te"},
+    {"permute_fusion", "true false"},
     {"kernels", "framework transformer-engine"},
 };
 

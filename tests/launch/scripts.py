@@ -45,6 +45,8 @@ def long_scripts():
     yield "deep arithmetic", "A=$((" + "(" * 100000 + "\n"
     yield "many appends", "".join(line.format(i, i) for i in range(3000)) + "torchrun a.py $A\n"
     yield "open quote", 'torchrun a.py "' + "x $(" * 1000
+    yield "longest match", "X=" + "a" * 100000 + "b\n" + "torchrun a.py ${X##*b} ${X%%b*}\n" * 50
+    yield "replacements", "X=" + "a" * 4000 + "\n" + "torchrun a.py ${X//a*b/}\n" * 50
     yield "regex", '[[ ' + "a" * 250 + " =~ " + "a*" * 30 + "b ]] && torchrun a.py\n"
 
 

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels that a launch names, as facts of --set. */
+#include "launch/launch.h"
+#include "request/launch_options.h"
+
+#include <string.h>
+
+/* Whether --set already says a fact. */
+static bool says(const char *settings, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = settings; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && at[length] == '=') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Deduplicating kernels by their names; any other dispatcher sends a token to each expert. */
+static const char *dispatcher_of(const rk_launch *launch)
+{
+    const char *name = rk_launch_fact_of(launch, "dispatcher");
+    return !name || rk_launch_count_of(launch, "ep") <= 1        ? NULL
+           : strstr(name, "hybridep")                            ? "hybridep"
+           : strstr(name, "deepep") || strcmp(name, "flex") == 0 ? "deepep"
+                                                                 : "alltoall";
+}
+
+/* Megatron's loss on shards of the vocabulary; others are --cross-entropy. */
+static const char *loss_of(const rk_launch *launch)
+{
+    const char *name = rk_launch_fact_of(launch, "loss");
+    return !name                                                             ? NULL
+           : strcmp(name, "unfused") == 0                                    ? "none"
+           : strcmp(name, "fused native") == 0 || strcmp(name, "fused") == 0 ? "native"
+           : strcmp(name, "fused te") == 0                                   ? "te"
+                                                                             : NULL;
+}
+
+static const char *dropout_of(const rk_launch *launch)
+{
+    const char *name = rk_launch_fact_of(launch, "dropout");
+    return !name || strcmp(name, "none") == 0 ? NULL : "true";
+}
+
+const char *rk_launch_settings_text(rk_launch *launch, const char *framework, const char *said)
+{
+    const bool megatron =
+        !framework || strcmp(framework, "megatron") == 0 || strcmp(framework, "primus") == 0;
+    const bool core = megatron || strcmp(framework, "mindspeed") == 0;
+    const bool experts = rk_launch_count_of(launch, "model.experts") > 0;
+    const struct {
+        const char *name, *value;
+    } settings[] = {
+        {"dispatcher", core ? dispatcher_of(launch) : NULL},
+        {"permute_fusion", core && experts ? rk_launch_fact_of(launch, "permute_fusion") : NULL},
+        {"loss_fusion", megatron ? loss_of(launch) : NULL},
+        {"dropout", dropout_of(launch)},
+    };
+    const char *text = "";
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        if (settings[i].value && !says(said, settings[i].name)) {
+            text = rk_launch_format(launch, "%s%s%s=%s", text, *text ? "," : "", settings[i].name,
+                                    settings[i].value);
+        }
+    }
+    return !*text ? said : !said ? text : rk_launch_format(launch, "%s,%s", text, said);
+}
