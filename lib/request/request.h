@@ -31,6 +31,8 @@ typedef struct rk_request {
     int64_t vp_layers;    /* layers of a virtual stage, in place of vp */
     rk_launch_line line;  /* what a pasted launch line says besides; no option */
     bool assumed_batch;   /* global_batch is a default; not an option */
+    bool tuning;          /* sizes that are not given are those of fine-tuning; not an option */
+    bool assumed_seq;     /* of them, the sequence */
     bool fsdp;
     rk_option_counts tp, cp, pp, vp, ep, etp, micro_batch, zero;
     int64_t dp, replicas;
