@@ -99,6 +99,7 @@ typedef struct rk_stack {
     double stage_tensors;       /* hidden states that a pipeline keeps per microbatch in flight */
     double optimizer_temporary; /* bytes per parameter while the optimizer steps */
     double frozen_inputs;       /* gradients of inputs that sharded layers of frozen weights keep */
+    bool wide_norms;            /* norms, operator by operator, keep their input in fp32 */
     double layer_tensors;       /* hidden states, besides, in the backward of a layer */
     double inner_tensors;       /* gradients, besides, inside a gated network */
     double step_bytes;          /* per parameter of the shard while its group steps */

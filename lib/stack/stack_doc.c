@@ -145,6 +145,7 @@ static const rk_field memory_fields[] = {
     NUMBER(frozen_inputs, 8, "tensors",
            "gradients of its input that the backward pass keeps of a sharded layer of frozen "
            "weights"),
+    FLAG(wide_norms, "norms run operator by operator, and keep their input in fp32"),
     NUMBER(layer_tensors, 64, "tensors", "more hidden states in the backward of a layer"),
     NUMBER(inner_tensors, 8, "tensors", "more gradients inside a gated network in its backward"),
     BYTES(step_bytes, "per parameter of a shard while the optimizer steps its group"),
