@@ -666,21 +666,19 @@ static void fill_activations(const rk_block_context *c, const rk_strategy *s, co
 }
 
 /* Fills the bytes in host memory. */
-static void fill_host(const rk_strategy *s, const rk_stage *stage, const struct kept *kept,
-                      rk_stage_need *need)
+static void fill_host(const rk_stack *stack, const rk_strategy *s, const rk_stage *stage,
+                      const struct kept *kept, rk_stage_need *need)
 {
     if (s->offload_optimizer) {
         need->host += optimizer_bytes(s, kept);
     }
     if (s->offload_gradients) {
-        need->host += s->states.gradient * kept_from(s, kept, RK_SHARD_GRADIENTS);
+        const double each = stack->step_bytes > 0 ? WIDE_BYTES : s->states.gradient;
+        need->host += each * kept_from(s, kept, RK_SHARD_GRADIENTS);
     }
-    if (s->offload_activations) {
-        need->host_saved = need->offloaded * stage->saved;
-    }
-    if (s->offload_weights) {
-        need->host += stored_weights(s, kept);
-    }
+    need->host_saved = s->offload_activations ? need->offloaded * stage->saved : 0;
+    need->host += s->offload_weights ? stored_weights(s, kept) : 0;
+    need->host *= 1 + stack->host_share;
 }
 
 /*
@@ -720,7 +718,7 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
     }
     fill_activations(&table->context, s, stage, &need);
     fill_moments(table, s, stage, &kept, &need);
-    fill_host(s, stage, &kept, &need);
+    fill_host(stack, s, stage, &kept, &need);
     if (stack->separate_blocks || stack->stale_logits > 0) {
         const double least = rk_min(need.unsaved + need.layer, need.head);
         need.cached =

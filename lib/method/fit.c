@@ -38,11 +38,23 @@ static rk_status find_fewest(rk_job *job, rk_fit *fit, const rk_answer *answer, 
 
 #define TUNING_TOKENS 4096 /* of a sequence, at most, where none is given */
 
+/* Whether a degree above 1 is given: a strategy then has as many accelerators as the degrees say.
+ */
+static bool has_degree(const rk_request *r)
+{
+    const rk_option_counts *const degrees[] = {&r->tp, &r->pp, &r->cp, &r->ep, &r->etp};
+    bool has = r->dp > 0;
+    for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]); i++) {
+        has = has || (degrees[i]->count == 1 && degrees[i]->values[0] > 1);
+    }
+    return has;
+}
+
 /* Whether the number of accelerators is the question. */
 static bool asks_number(const rk_request *r, const rk_inputs *inputs)
 {
-    return r->accelerators == 0 && r->dp == 0 && rk_request_policy(r) == RK_POLICY_SEARCH &&
-           !inputs->completed.done && !rk_request_is_strategy(r, &inputs->model);
+    return r->accelerators == 0 && rk_request_policy(r) == RK_POLICY_SEARCH &&
+           !inputs->completed.done && !has_degree(r);
 }
 
 /* Takes the framework in which most people fine-tune, where none is given and it runs. */

@@ -106,6 +106,7 @@ typedef struct rk_stack {
     double step_params;         /* parameters of such a group with ZeRO-3; 0: all */
     double live_params;         /* that ZeRO-3 leaves gathered; 0: two layers */
     double bucket_memory;       /* bytes of buffers in which gradients are reduced */
+    double host_share;          /* of pinned host memory, besides what is asked for */
     double stale_logits;        /* sets of logits cached from batches of other lengths */
     bool separate_blocks;       /* cached blocks of loss, layers and update serve none but these */
     bool keeps_root;            /* sharded embedding and head stay gathered, and one layer */

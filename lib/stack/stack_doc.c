@@ -152,6 +152,7 @@ static const rk_field memory_fields[] = {
     NUMBER(step_params, 1e13, "parameters", "of such a group with ZeRO-3; 0: the whole shard"),
     NUMBER(live_params, 1e13, "parameters", "that ZeRO-3 leaves gathered; 0: those of two layers"),
     SIZE(bucket_memory, "bucket_GiB", "GiB", "buffers in which sharded gradients are reduced"),
+    NUMBER(host_share, 8, "share", "of states on the host that their pinned blocks take besides"),
     NUMBER(stale_logits, 8, "sets", "of logits that stay cached from batches of other lengths"),
     FLAG(separate_blocks, "blocks cached for the loss serve no layer, and the other way round"),
     FLAG(keeps_root,

@@ -329,7 +329,7 @@ STACK_DEFAULTS = {
         "gathered_buffers": 0, "late_buffers": 0, "stage_tensors": 0, "optimizer_temporary": 0,
         "transposes_again": False, "frozen_inputs": 0, "wide_norms": False,
         "layer_tensors": 0, "inner_tensors": 0,
-        "step_bytes": 0, "step_params": 0, "live_params": 0, "bucket_GiB": 0, "stale_logits": 0,
+        "step_bytes": 0, "step_params": 0, "live_params": 0, "bucket_GiB": 0, "stale_logits": 0, "host_share": 0,
         "separate_blocks": False, "keeps_root": False, "frees_gradients": False,
         "communicator_GiB": 0,
         "thrash_seconds": 0, "context_GiB": 0, "workspace_GiB": 0, "fragmentation": 0,

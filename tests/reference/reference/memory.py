@@ -276,9 +276,11 @@ def host_bytes(c, rank, in_flight):
         size += optimizer_bytes(s, rank)
     if s.offload_gradients:
         kept = kept_of(s, rank)
-        size += s.states.gradient * (kept.sharded if s.sharding in ("gradients", "all") else kept.whole)
+        each = 4 if c.stack.step_bytes > 0 else s.states.gradient
+        size += each * (kept.sharded if s.sharding in ("gradients", "all") else kept.whole)
     if s.offload_weights:
         size += stored_weights(c, rank)
+    size *= 1 + c.stack.host_share
     if s.offload_activations:
         size += offloaded_share(c) * in_flight * rank.saved
     return size
