@@ -83,6 +83,7 @@ typedef struct rk_stack {
     bool masks_tokens;    /* with a capacity, products with masks take tokens to experts and back */
     /* Per step. */
     double step_seconds; /* fixed */
+    double host_params;  /* that CPUs of a node step in a second; 0: the device does */
     double scale_growth; /* relative, per doubling of accelerators beyond 8 */
     /* Memory. */
     bool recompute_stops;       /* checkpoints stop with the last tensor that backward needs */

@@ -122,6 +122,8 @@ static const rk_field communication_fields[] = {
 
 static const rk_field step_fields[] = {
     SECONDS(step_seconds, "fixed time of a step"),
+    NUMBER(host_params, 1e12, "parameters",
+           "whose optimizer on the host the CPUs of a node step in a second; 0: the device does"),
     NUMBER(scale_growth, 1, "share", "relative, per doubling of accelerators beyond 8"),
 };
 
