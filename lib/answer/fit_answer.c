@@ -59,6 +59,41 @@ static void write_fewest(FILE *to, const rk_fit *fit)
                   s->ep, (int)s->sharding, rk_recompute_kind_names[s->recompute]);
 }
 
+/* What each cure needs, on one accelerator and in number; a step that does not fit is told too. */
+static rk_status write_cures(FILE *to, const rk_fit *fit, rk_table_style style, rk_error *err)
+{
+    char number[RK_COMMAS_SIZE], batch[RK_COMMAS_SIZE], step[RK_TIME_TITLE_SIZE];
+    const rk_cures *cures = &fit->cures;
+    const rk_time_unit unit = rk_time_unit_of(cures->count ? cures->items[0].estimate.step : 1);
+    const rk_table_column columns[] = {{"on one accelerator", RK_ALIGN_LEFT},
+                                       {"memory, GiB", RK_ALIGN_RIGHT},
+                                       {rk_time_title("step", unit, step), RK_ALIGN_RIGHT},
+                                       {"fits", RK_ALIGN_LEFT},
+                                       {"fewest", RK_ALIGN_RIGHT}};
+    rk_table table;
+    if (fit->fewest > 0) {
+        (void)fprintf(to, "\nFewest accelerators: %s, for a batch of %s.\n\n",
+                      rk_with_commas((uint64_t)fit->fewest, number),
+                      rk_with_commas((uint64_t)fit->request->global_batch, batch));
+    } else {
+        (void)fputs("\nNo number of accelerators of this system is enough.\n\n", to);
+    }
+    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t i = 0; i < cures->count; i++) {
+        const rk_cure *cure = &cures->items[i];
+        rk_table_cell(&table, "%s", cure->options[0] ? cure->options : cure->name);
+        rk_table_cell(&table, "%.2f", cure->estimate.memory.total / GIB);
+        rk_table_cell(&table, "%.3f", cure->estimate.step / unit.seconds);
+        rk_table_cell(&table, "%s", cure->estimate.fits ? "yes" : "no");
+        rk_table_cell(&table, "%s",
+                      cure->fewest ? rk_with_commas((uint64_t)cure->fewest, number) : "none");
+    }
+    const rk_status status = rk_write_table(to, &table, style, err);
+    (void)fputs("\nEach line has the options of those above it too, the last ones without LoRA.\n",
+                to);
+    return status;
+}
+
 static rk_status write_strategy(FILE *to, const rk_fit *fit, rk_table_style style, rk_error *err)
 {
     const rk_answer *answer = rk_fit_answer(fit);
@@ -87,6 +122,9 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     rk_status status = write_strategy(to, fit, style, err);
     if (status || !rk_fit_answer(fit)) {
         return status;
+    }
+    if (fit->counts) {
+        return write_cures(to, fit, style, err);
     }
     if (!rk_fit_fits(fit)) {
         (void)fputc('\n', to);
@@ -122,6 +160,23 @@ static void write_shortage_json(rk_json_writer *writer, const rk_fit *fit)
     rk_json_close(writer, "}");
 }
 
+static void write_cures_json(rk_json_writer *writer, const rk_cures *cures)
+{
+    rk_json_open_member(writer, "cures", "[");
+    for (size_t i = 0; i < cures->count; i++) {
+        const rk_cure *cure = &cures->items[i];
+        rk_json_item(writer);
+        rk_json_open(writer, "{");
+        rk_json_string(writer, "cure", cure->name);
+        rk_json_string(writer, "options", cure->options);
+        rk_json_count(writer, "fewest_accelerators", (uint64_t)cure->fewest);
+        rk_strategy_write_json(writer, &cure->alone);
+        rk_estimate_write_json(writer, &cure->alone, &cure->estimate);
+        rk_json_close(writer, "}");
+    }
+    rk_json_close(writer, "]");
+}
+
 static void write_members(rk_json_writer *writer, const void *what)
 {
     const rk_fit *fit = what;
@@ -135,7 +190,9 @@ static void write_members(rk_json_writer *writer, const void *what)
     }
     rk_json_real(writer, "left_bytes", answer->estimate.usable - answer->estimate.memory.total);
     rk_answer_write_json(writer, answer);
-    if (!rk_fit_fits(fit)) {
+    if (fit->counts) {
+        write_cures_json(writer, &fit->cures);
+    } else if (!rk_fit_fits(fit)) {
         write_shortage_json(writer, fit);
     }
     if (fit->fewest > 0) {

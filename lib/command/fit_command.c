@@ -39,6 +39,8 @@ const rk_command rk_command_fit = {
     .option_count = sizeof(fit_options) / sizeof(fit_options[0]),
     RK_COMMAND_OF_STRATEGY,
     .notes = RK_NOTES_OF_CHOICES
+    "Without a number of accelerators: the fewest on which fine-tuning fits, and what\n"
+    "people try, each with its memory, its step and its number.\n"
     "Exit status: 0 it fits, 1 it does not, 2 wrong usage or input, or an illegal\n"
     "strategy.\n"
     "\n"

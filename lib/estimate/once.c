@@ -477,6 +477,16 @@ double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *s, co
            orthogonal_seconds(s, &stage->orthogonal_experts, rk_expert_shard_ranks(s));
 }
 
+/* CPUs step the shards of all ranks of a node, with gradients down and weights up. */
+static double host_step_seconds(const rk_cost_table *table, const rk_strategy *s,
+                                const rk_stage *heaviest)
+{
+    const double node = (double)table->context.system->tiers[0].size;
+    const double ranks = rk_min((double)rk_strategy_ranks(s), node);
+    const double params = rk_strategy_learning(s) * rk_stage_optimized_params(s, heaviest);
+    return ranks * params / table->context.stack->host_params;
+}
+
 double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s,
                           const rk_stage *heaviest, const rk_exchange *x)
 {
@@ -487,7 +497,9 @@ double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s,
     const double backward = rk_stage_backward(s, heaviest) + alone * heaviest->hidden_backward;
     double seconds = 0;
     if (s->offload_optimizer) {
-        seconds += 2 * rk_host_copy_seconds(a, rk_stage_optimizer_bytes(s, heaviest));
+        seconds += table->context.stack->host_params > 0
+                       ? host_step_seconds(table, s, heaviest)
+                       : 2 * rk_host_copy_seconds(a, rk_stage_optimizer_bytes(s, heaviest));
     }
     if (each_way > 0) {
         seconds += copies_beside(each_way, forward, x->hidden_forward, x->hidden_forward);

@@ -534,23 +534,30 @@ static double whole_sequence(const rk_block_context *c)
     return c->element * c->tokens * (double)c->model->hidden;
 }
 
+#define WIDE_BYTES 4.0 /* of a weight, a gradient or a moment in fp32 */
+
 /*
- * Temporaries of the update.  The optimizers of PyTorch step all tensors together (foreach), and
- * their intermediate results are as large as the weights.
+ * Temporaries of the update.  PyTorch's optimizers step all tensors together (foreach), with
+ * results as large as the weights; in an engine that casts a group to fp32, as large as these.
  */
 static double update_bytes(const rk_stack *stack, const rk_strategy *s, const struct kept *kept)
 {
     const double learning = rk_strategy_learning(s);
     const double of_stack = learning * stack->optimizer_temporary * kept->whole;
-    const bool makes = s->foreach_update || stack->step_bytes > 0;
-    if (!makes || s->offload_optimizer || s->step_in_backward) {
+    if (s->offload_optimizer || s->step_in_backward) {
         return of_stack;
     }
-    const double each = s->adapter_rank == 0 ? s->states.weight : adapter_bytes(s);
+    const bool master =
+        stack->step_bytes > 0 && (s->adapter_rank > 0 || s->states.optimizer > 2 * WIDE_BYTES);
+    const double each = s->adapter_rank > 0 ? adapter_bytes(s)
+                        : master            ? WIDE_BYTES
+                                            : s->states.weight;
+    const double cast = rk_max(stack->step_bytes - (master ? 0 : WIDE_BYTES), 0);
     const double shard = optimized_params(s, kept);
     const double wanted = s->step_params > 0 ? s->step_params : stack->step_params;
     const double group = s->sharding == RK_SHARD_ALL && wanted > 0 ? rk_min(shard, wanted) : shard;
-    return of_stack + learning * stack->step_bytes * group + (s->foreach_update ? each * shard : 0);
+    return of_stack + learning * cast * group +
+           (s->foreach_update ? each * (master ? group : shard) : 0);
 }
 
 /* Whole gradients that are there while an optimizer on the host or in backward takes them. */
@@ -597,8 +604,11 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     }
     need->unsaved = stage->unsaved;
     need->layer = stage->transient + kept_inputs(c, s, stage);
+    /* the gradient of a chunk of the loss comes beside the sum of those before */
+    const double chunked = s->cross_entropy == RK_CROSS_ENTROPY_CHUNKED ? s->states.reduce : 0;
     need->head = losses * stage->head_saved + stage->head_transient +
-                 (stale ? stack->stale_logit_bytes * logits : 0);
+                 (stale ? stack->stale_logit_bytes * logits : 0) +
+                 rk_strategy_learning(s) * chunked * stage->head_params;
     need->update = update_bytes(stack, s, kept);
     const bool tensors = stack->gathers_tensors && s->sharding == RK_SHARD_ALL;
     const double layer =
@@ -625,9 +635,7 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
         need->layer += (shared ? embedding : embedding + stage->head_params) * s->states.gather;
         need->head += shared ? 0 : embedding * s->states.gather;
     }
-    if (low > 0) {
-        need->layer += passing_copies(table, s) * rk_low_weight_bytes(s) * low;
-    }
+    need->layer += low > 0 ? passing_copies(table, s) * rk_low_weight_bytes(s) * low : 0;
     fill_passing_gradients(c, s, stage, need);
 }
 
@@ -658,21 +666,19 @@ static void fill_activations(const rk_block_context *c, const rk_strategy *s, co
 }
 
 /* Fills the bytes in host memory. */
-static void fill_host(const rk_strategy *s, const rk_stage *stage, const struct kept *kept,
-                      rk_stage_need *need)
+static void fill_host(const rk_stack *stack, const rk_strategy *s, const rk_stage *stage,
+                      const struct kept *kept, rk_stage_need *need)
 {
     if (s->offload_optimizer) {
         need->host += optimizer_bytes(s, kept);
     }
     if (s->offload_gradients) {
-        need->host += s->states.gradient * kept_from(s, kept, RK_SHARD_GRADIENTS);
+        const double each = stack->step_bytes > 0 ? WIDE_BYTES : s->states.gradient;
+        need->host += each * kept_from(s, kept, RK_SHARD_GRADIENTS);
     }
-    if (s->offload_activations) {
-        need->host_saved = need->offloaded * stage->saved;
-    }
-    if (s->offload_weights) {
-        need->host += stored_weights(s, kept);
-    }
+    need->host_saved = s->offload_activations ? need->offloaded * stage->saved : 0;
+    need->host += s->offload_weights ? stored_weights(s, kept) : 0;
+    need->host *= 1 + stack->host_share;
 }
 
 /*
@@ -706,15 +712,13 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
         .stage_fragmentation = s->pp > 1 ? stack->stage_fragmentation : 0,
         .context = stack->context_bytes,
     };
-    if (stack->communicator_bytes > 0 && rk_strategy_ranks(s) > 1) {
-        need.context += stack->communicator_bytes;
-    }
+    need.context += rk_strategy_ranks(s) > 1 ? stack->communicator_bytes : 0;
     if (stack->frees_gradients && rk_strategy_microbatches(s) == 1) {
         need.later = need.gradients;
     }
     fill_activations(&table->context, s, stage, &need);
     fill_moments(table, s, stage, &kept, &need);
-    fill_host(s, stage, &kept, &need);
+    fill_host(stack, s, stage, &kept, &need);
     if (stack->separate_blocks || stack->stale_logits > 0) {
         const double least = rk_min(need.unsaved + need.layer, need.head);
         need.cached =

@@ -105,7 +105,7 @@ static void set_feed_forward(const sizes *n, const rk_run_facts *facts, bool kno
                              rk_layer_type *type)
 {
     if (!known) {
-        type->ffn.gated = facts->gated;
+        type->ffn.gated = facts->gated && n->ffn > 0; /* 4 x hidden is that of two matrices */
         type->ffn.bias = facts->biases;
     }
     if (!moe) {

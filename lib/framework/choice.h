@@ -20,6 +20,7 @@ typedef enum rk_framework_source {
     RK_FRAMEWORK_GIVEN,
     RK_FRAMEWORK_BY_STACK,
     RK_FRAMEWORK_BY_ACCELERATOR,
+    RK_FRAMEWORK_OF_TUNING, /* usual for fine-tuning */
 } rk_framework_source;
 
 typedef struct rk_software {

@@ -344,13 +344,26 @@ void rk_add_attention_core(rk_cost_builder *x, const rk_attention_shape *a)
     }
 }
 
+/* PyTorch's ring: keys and values of all ranks, and gradients of queries, keys and values in fp32.
+ */
+static double ring_bytes(const rk_block_context *c, const rk_attention_shape *a)
+{
+    const rk_strategy *s = c->strategy;
+    const rk_attention_widths w = rk_attention_widths_of(a, (double)s->tp);
+    const double pairs = w.key + w.value;
+    const bool gathers = s->cp > 1 && s->cp_kind == RK_CP_RING && c->stack->ring_gathers;
+    return gathers
+               ? c->tokens * ((double)s->cp * c->element * pairs + SUM_BYTES * (w.query + pairs))
+               : 0;
+}
+
 double rk_attention_transient(const rk_block_context *c, const rk_layer_type *type)
 {
     const rk_strategy *s = c->strategy;
     const double t = (double)s->tp, n = (double)s->seq;
-    return s->flash_attention ? 0
-                              : c->element * 2 * (double)s->micro_batch *
-                                    (double)type->attention.query_heads / t * n * n / (double)s->cp;
+    const double scores = c->element * 2 * (double)s->micro_batch *
+                          (double)type->attention.query_heads / t * n * n / (double)s->cp;
+    return ring_bytes(c, &type->attention) + (s->flash_attention ? 0 : scores);
 }
 
 double rk_attention_flops_of(const rk_layer_type *type, int64_t hidden, int64_t seq,

@@ -17,6 +17,14 @@ static double hidden_bytes(const rk_block_context *c)
 }
 
 /*
+ * Of whole logits in fp32, per logit: PyTorch's backward has the logarithms of the softmax, their
+ * gradient and that of the logits at once; forward has 10, 16 bits, their copy and the logarithms.
+ */
+#define FULL_LOGIT_BYTES 12.0
+
+#define NORM_BYTES 4.0 /* of what a norm keeps of its input, operator by operator */
+
+/*
  * Rate of attention over that in 16 bits, for which accelerators give it: that of the matrix
  * engine, where it is wider.
  */
@@ -273,6 +281,7 @@ static void add_norms(rk_cost_builder *x, const rk_layer_type *type)
     rk_save(x, true, projected * inputs);
     rk_save(x, rk_recomputes(s, RK_MODULE_OPERATORS), (within - projected) * inputs);
     rk_save(x, again, output * rk_max(gathered, kept));
+    rk_save(x, false, stack->wide_norms ? (NORM_BYTES - x->c->element) * norms * elements : 0);
     x->cost.late += again ? 0 : output * rk_max(gathered - kept, 0);
     rk_save(x, false, stack->dropout_bytes > 0 ? 2 * elements : 0); /* masks */
 }
@@ -622,7 +631,7 @@ static double loss_bytes(const rk_block_context *c, double width)
 {
     const rk_strategy *s = c->strategy;
     const double of_stack = s->tp > 1 ? c->stack->split_logit_bytes : c->stack->logit_bytes;
-    const double full = s->logit_bytes > 0 ? s->logit_bytes : 2 + 4 + 4;
+    const double full = s->logit_bytes > 0 ? s->logit_bytes : FULL_LOGIT_BYTES;
     const double hidden = c->tokens * (double)c->model->hidden;
     const double chunk =
         s->loss_chunk > 0 ? rk_min((double)s->loss_chunk, c->tokens) : c->tokens / 8;

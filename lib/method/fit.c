@@ -34,14 +34,90 @@ static rk_status find_fewest(rk_job *job, rk_fit *fit, const rk_answer *answer, 
                                                 &fit->fewest, &fit->leanest, err);
 }
 
+/* ---- how many -------------------------------------------------------------------------------- */
+
+#define TUNING_TOKENS 4096 /* of a sequence, at most, where none is given */
+
+/* Whether a degree above 1 is given: a strategy then has as many accelerators as the degrees say.
+ */
+static bool has_degree(const rk_request *r)
+{
+    const rk_option_counts *const degrees[] = {&r->tp, &r->pp, &r->cp, &r->ep, &r->etp};
+    bool has = r->dp > 0;
+    for (size_t i = 0; i < sizeof(degrees) / sizeof(degrees[0]); i++) {
+        has = has || (degrees[i]->count == 1 && degrees[i]->values[0] > 1);
+    }
+    return has;
+}
+
+/* Whether the number of accelerators is the question. */
+static bool asks_number(const rk_request *r, const rk_inputs *inputs)
+{
+    return r->accelerators == 0 && rk_request_policy(r) == RK_POLICY_SEARCH &&
+           !inputs->completed.done && !has_degree(r);
+}
+
+/* Takes the framework in which most people fine-tune, where none is given and it runs. */
+static rk_status take_framework(rk_fit *fit, rk_error *err)
+{
+    const rk_generation generation = fit->own.system.accelerator.generation;
+    const bool runs = rk_framework_of(RK_FRAMEWORK_HUGGINGFACE)->runs_on >> generation & 1U;
+    if (!runs || fit->asked.framework >= 0 || fit->asked.stack) {
+        return RK_OK;
+    }
+    fit->asked.framework = RK_FRAMEWORK_HUGGINGFACE;
+    const rk_status status = rk_request_apply(&fit->asked, false, &fit->own, err);
+    fit->own.software.source = RK_FRAMEWORK_OF_TUNING;
+    return status;
+}
+
+static void take_sizes(rk_fit *fit)
+{
+    rk_request *r = &fit->asked;
+    r->tuning = true;
+    r->assumed_seq = r->seq == 0;
+    r->assumed_batch = r->global_batch == 0;
+    const int64_t most = fit->own.model.seq;
+    r->seq = r->seq ? r->seq : most < TUNING_TOKENS ? most : TUNING_TOKENS;
+}
+
+/* Answers for the fewest accelerators; for one domain of them where no number suffices. */
+static rk_status find_number(rk_job *job, rk_fit *fit, rk_error *err)
+{
+    const rk_search_control control =
+        rk_job_search_control(job, "strategies", fit->request->threads);
+    rk_request *r = &fit->asked;
+    fit->counts = true;
+    *r = *fit->request;
+    fit->own = *fit->inputs;
+    fit->request = r;
+    fit->inputs = &fit->own;
+    rk_status status = take_framework(fit, err);
+    take_sizes(fit);
+    status = status ? status : rk_cures_find(r, fit->inputs, &control, &fit->cures, err);
+    status =
+        status ? status
+               : rk_request_find_fewest(r, fit->inputs, &control, &fit->fewest, &fit->leanest, err);
+    r->accelerators = fit->fewest > 0 ? fit->fewest : fit->own.system.tiers[0].size;
+    if (r->assumed_batch) {
+        r->global_batch =
+            r->accelerators * (r->micro_batch.count == 1 ? r->micro_batch.values[0] : 1);
+    }
+    return status;
+}
+
 rk_status rk_fit_find(rk_job *job, const rk_request *request, const rk_inputs *inputs, rk_fit *fit,
                       rk_error *err)
 {
     *fit = (rk_fit){.request = request, .inputs = inputs};
-    rk_status status = rk_plan_find(job, fit->request, fit->inputs, &fit->plan, err);
+    rk_status status = RK_OK;
+    if (asks_number(request, inputs)) {
+        status = find_number(job, fit, err);
+    }
+    status = status ? status : rk_plan_find(job, fit->request, fit->inputs, &fit->plan, err);
     const rk_answer *answer = status ? NULL : rk_fit_answer(fit);
     if (answer && !rk_fit_fits(fit)) {
         status = rk_find_fit_changes(&fit->plan.setting, &answer->strategy, &fit->changes, err);
     }
-    return status || !answer ? status : find_fewest(job, fit, answer, err);
+    return status || !answer || fit->counts ? status : find_fewest(job, fit, answer, err);
 }

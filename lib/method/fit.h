@@ -3,6 +3,7 @@
 #ifndef RK_METHOD_FIT_H
 #define RK_METHOD_FIT_H
 
+#include "method/cures.h"
 #include "method/plan_result.h"
 #include "report/remedies.h"
 
@@ -14,6 +15,10 @@ typedef struct rk_fit {
     rk_fit_changes changes; /* of the strategy in question, if it does not fit */
     int64_t fewest;         /* accelerators on which some strategy fits; 0: no number suffices */
     rk_planned leanest;     /* a strategy that fits on them */
+    bool counts;            /* the number of accelerators itself was asked for: what follows */
+    rk_cures cures;
+    rk_request asked; /* with the fewest accelerators, and the sizes of fine-tuning */
+    rk_inputs own;    /* with the framework of fine-tuning */
 } rk_fit;
 
 /* Cleared with rk_plan_clear(&fit->plan), also after a failure. */

@@ -32,10 +32,12 @@ void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
         rk_json_string(writer, "set", request->settings);
     }
     rk_json_string(writer, "completion", rk_policy_names[rk_request_policy(request)]);
-    if (request->seq == 0 || request->assumed_batch || request->line.plain_states || kernel) {
+    const bool assumes_seq = request->seq == 0 || request->assumed_seq;
+    if (assumes_seq || request->assumed_batch || request->line.plain_states || kernel) {
         rk_json_open_member(writer, "assumed", "{");
-        if (request->seq == 0) {
-            rk_json_count(writer, "seq", (uint64_t)inputs->model.seq);
+        if (assumes_seq) {
+            rk_json_count(writer, "seq",
+                          (uint64_t)(request->seq ? request->seq : inputs->model.seq));
         }
         if (request->assumed_batch) {
             rk_json_count(writer, "global_batch", (uint64_t)request->global_batch);

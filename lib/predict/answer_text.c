@@ -62,16 +62,19 @@ static void write_assumed(FILE *to, const rk_request *request, const rk_inputs *
 {
     char number[RK_COUNTED_SIZE], words[RK_WORDS_SIZE];
     const char *label = "assumed";
-    if (request->seq == 0) {
+    if (request->seq == 0 || request->assumed_seq) {
+        const int64_t seq = request->seq ? request->seq : inputs->model.seq;
         rk_write_label(to, label);
-        (void)fprintf(to, "sequence of %s tokens, the model's (--seq)\n",
-                      rk_with_commas((uint64_t)inputs->model.seq, number));
+        (void)fprintf(to, "sequence of %s tokens, %s (--seq)\n",
+                      rk_with_commas((uint64_t)seq, number),
+                      seq == inputs->model.seq ? "the model's" : "usual in fine-tuning");
         label = "";
     }
     if (request->assumed_batch) {
         rk_write_label(to, label);
-        (void)fprintf(to, "global batch of %s, about 4 M tokens (--global-batch)\n",
-                      rk_counted((uint64_t)request->global_batch, "sequence", number));
+        (void)fprintf(to, "global batch of %s, %s (--global-batch)\n",
+                      rk_counted((uint64_t)request->global_batch, "sequence", number),
+                      request->tuning ? "a micro-batch of each accelerator" : "about 4 M tokens");
         label = "";
     }
     if (rk_describe_kernel(&inputs->system.accelerator, &inputs->software.stack,

@@ -148,6 +148,16 @@ static rk_status check_accelerators(const rk_request *request, const rk_system *
                    system->name, most, request->accelerators, nodes);
 }
 
+/* A node's share of host memory, of the accelerators of it that the run has. */
+static void limit_host(const rk_request *request, rk_system *system)
+{
+    const int64_t node = rk_system_node(system), n = request->accelerators;
+    if (request->host_memory > 0) {
+        system->accelerator.host_capacity =
+            request->host_memory * GIB / (double)(n > 0 && n < node ? n : node);
+    }
+}
+
 rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_error *err)
 {
     rk_status status = rk_request_set_node(request, system, err);
@@ -155,6 +165,7 @@ rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_erro
     if (!status && request->max_memory > 0) {
         system->accelerator.memory_usable = request->max_memory * GIB;
     }
+    limit_host(request, system);
     if (!status && request->side_links && !rk_system_use_side_links(system)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "--side-links needs a tier with \"side_links\"; %s has none", system->name);

@@ -32,6 +32,8 @@ typedef struct rk_request {
     int64_t vp_layers;    /* layers of a virtual stage, in place of vp */
     rk_launch_line line;  /* what a pasted launch line says besides; no option */
     bool assumed_batch;   /* global_batch is a default; not an option */
+    bool tuning;          /* sizes that are not given are those of fine-tuning; not an option */
+    bool assumed_seq;     /* of them, the sequence */
     bool fsdp;
     rk_option_counts tp, cp, pp, vp, ep, etp, micro_batch, zero;
     int64_t dp, replicas;
@@ -51,6 +53,7 @@ typedef struct rk_request {
     int64_t loss_chunk;                                      /* tokens */
     bool step_in_backward;
     double capacity_factor, imbalance, max_memory; /* the last in GiB */
+    double host_memory;                            /* of a node, GiB */
     bool no_sp, sp, count_embedding, count_head, mtp_before_head, graph_capture, graph_step,
         distributed_optimizer, pipeline_first;
     bool side_links;
@@ -93,7 +96,7 @@ rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_
 rk_request rk_request_defaults(void);
 void rk_request_init(void *request);
 
-#define RK_STRATEGY_OPTION_COUNT 73
+#define RK_STRATEGY_OPTION_COUNT 74
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 
 /* Notes that the value of a strategy field, by its key, is the framework's default. */

@@ -117,11 +117,13 @@ static void note_base(const rk_request *r, const rk_inputs *inputs, const rk_str
     }
 }
 
-/* Kernels of flash attention begin with Ampere: without a word, Megatron's launches have none. */
-static bool lacks_flash(const rk_request *r, const rk_inputs *inputs)
+/* Megatron-LM's fused attention is FlashAttention 2, which begins with Ampere. */
+static bool is_fused(const rk_request *r, const rk_inputs *inputs)
 {
-    return r->line.complete && r->attention < 0 &&
-           inputs->system.accelerator.generation == RK_GENERATION_VOLTA;
+    const bool volta = inputs->system.accelerator.generation == RK_GENERATION_VOLTA;
+    const bool lacks =
+        volta && (r->line.complete || inputs->software.framework == RK_FRAMEWORK_MEGATRON);
+    return rk_request_is_flash(r) && !(r->attention < 0 && lacks);
 }
 
 /* What does not depend on the degrees, and is the same in all strategies of a space. */
@@ -133,7 +135,7 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
     s->precision = rk_request_precision(r);
     s->fp8_recipe = recipe_of(r);
     s->low_activations = r->low_activations;
-    s->flash_attention = rk_request_is_flash(r) && !lacks_flash(r, inputs);
+    s->flash_attention = is_fused(r, inputs);
     s->attention_kernel = rk_request_kernel(r);
     apply_states(r, inputs->software.framework, s);
     s->replicas = r->replicas ? r->replicas : 1;

@@ -44,7 +44,9 @@ rk_status rk_find_fewest_accelerators(const rk_model *model, const rk_system *sy
     rk_plan_space lean = *space;
     rk_status status = RK_OK;
     *fewest = 0;
-    lean.micro_batch = (rk_choices){1, {1}};
+    if (space->micro_batch.count != 1) {
+        lean.micro_batch = (rk_choices){1, {1}};
+    }
     if (lean.recomputes & 1U << RK_REC_FULL) {
         lean.recomputes = 1U << RK_REC_FULL;
     }
@@ -56,6 +58,8 @@ rk_status rk_find_fewest_accelerators(const rk_model *model, const rk_system *sy
         size_t found = 0;
         rk_bounded_counts counts;
         lean.accelerators = n;
+        lean.global_batch =
+            space->global_batch > 0 ? space->global_batch : n * lean.micro_batch.values[0];
         status = rk_plan_search_bounded(model, system, stack, &lean, control, 1, planned, &found,
                                         &counts, err);
         *fewest = found > 0 ? n : 0;

@@ -83,6 +83,7 @@ typedef struct rk_stack {
     bool masks_tokens;    /* with a capacity, products with masks take tokens to experts and back */
     /* Per step. */
     double step_seconds; /* fixed */
+    double host_params;  /* that CPUs of a node step in a second; 0: the device does */
     double scale_growth; /* relative, per doubling of accelerators beyond 8 */
     /* Memory. */
     bool recompute_stops;       /* checkpoints stop with the last tensor that backward needs */
@@ -99,12 +100,14 @@ typedef struct rk_stack {
     double stage_tensors;       /* hidden states that a pipeline keeps per microbatch in flight */
     double optimizer_temporary; /* bytes per parameter while the optimizer steps */
     double frozen_inputs;       /* gradients of inputs that sharded layers of frozen weights keep */
+    bool wide_norms;            /* norms, operator by operator, keep their input in fp32 */
     double layer_tensors;       /* hidden states, besides, in the backward of a layer */
     double inner_tensors;       /* gradients, besides, inside a gated network */
     double step_bytes;          /* per parameter of the shard while its group steps */
     double step_params;         /* parameters of such a group with ZeRO-3; 0: all */
     double live_params;         /* that ZeRO-3 leaves gathered; 0: two layers */
     double bucket_memory;       /* bytes of buffers in which gradients are reduced */
+    double host_share;          /* of pinned host memory, besides what is asked for */
     double stale_logits;        /* sets of logits cached from batches of other lengths */
     bool separate_blocks;       /* cached blocks of loss, layers and update serve none but these */
     bool keeps_root;            /* sharded embedding and head stay gathered, and one layer */

@@ -122,6 +122,8 @@ static const rk_field communication_fields[] = {
 
 static const rk_field step_fields[] = {
     SECONDS(step_seconds, "fixed time of a step"),
+    NUMBER(host_params, 1e12, "parameters",
+           "whose optimizer on the host the CPUs of a node step in a second; 0: the device does"),
     NUMBER(scale_growth, 1, "share", "relative, per doubling of accelerators beyond 8"),
 };
 
@@ -145,12 +147,14 @@ static const rk_field memory_fields[] = {
     NUMBER(frozen_inputs, 8, "tensors",
            "gradients of its input that the backward pass keeps of a sharded layer of frozen "
            "weights"),
+    FLAG(wide_norms, "norms run operator by operator, and keep their input in fp32"),
     NUMBER(layer_tensors, 64, "tensors", "more hidden states in the backward of a layer"),
     NUMBER(inner_tensors, 8, "tensors", "more gradients inside a gated network in its backward"),
     BYTES(step_bytes, "per parameter of a shard while the optimizer steps its group"),
     NUMBER(step_params, 1e13, "parameters", "of such a group with ZeRO-3; 0: the whole shard"),
     NUMBER(live_params, 1e13, "parameters", "that ZeRO-3 leaves gathered; 0: those of two layers"),
     SIZE(bucket_memory, "bucket_GiB", "GiB", "buffers in which sharded gradients are reduced"),
+    NUMBER(host_share, 8, "share", "of states on the host that their pinned blocks take besides"),
     NUMBER(stale_logits, 8, "sets", "of logits that stay cached from batches of other lengths"),
     FLAG(separate_blocks, "blocks cached for the loss serve no layer, and the other way round"),
     FLAG(keeps_root,

@@ -194,6 +194,15 @@ static void test_fewest(void **state)
     assert_true(counts.legal > 0);
     assert_int_equal(counts.fitting, 0);
 
+    /* without a batch, each accelerator has its own microbatch, of the pinned size */
+    space.global_batch = 0;
+    space.micro_batch = (rk_choices){1, {2}};
+    assert_int_equal(rk_find_fewest_accelerators(s.model, s.system, s.stack, &space, NULL, &fewest,
+                                                 &planned, &err),
+                     RK_OK);
+    assert_int_equal(planned.strategy.global_batch, 2 * fewest);
+    assert_int_equal(planned.strategy.micro_batch, 2);
+
     in.system.accelerator.memory_usable = 1 * GIB; /* less than a layer with its states */
     space.global_batch = 1;
     assert_int_equal(rk_find_fewest_accelerators(s.model, s.system, s.stack, &space, NULL, &fewest,

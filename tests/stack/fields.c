@@ -49,9 +49,9 @@ static rk_estimate estimate_of(const struct draw *d, const rk_system *system, co
 static bool is_moved(const rk_estimate *a, const rk_estimate *b)
 {
     return a->step != b->step || a->memory.total != b->memory.total ||
-           a->memory.late != b->memory.late || a->volumes.tensor != b->volumes.tensor ||
-           a->volumes.expert != b->volumes.expert || a->volumes.data != b->volumes.data ||
-           a->volumes.pipeline != b->volumes.pipeline;
+           a->memory.late != b->memory.late || a->host_bytes != b->host_bytes ||
+           a->volumes.tensor != b->volumes.tensor || a->volumes.expert != b->volumes.expert ||
+           a->volumes.data != b->volumes.data || a->volumes.pipeline != b->volumes.pipeline;
 }
 
 static bool moved[FIELDS_MAX];
@@ -100,7 +100,8 @@ static void try_recurrence(const char *model)
     try_fields(&d);
 }
 
-/* Moments of memory that the draws do not reach: all states are sharded over eight ranks. */
+/* Moments of memory that the draws do not reach: all states are sharded over eight ranks.  With an
+ * adapter rank below 0 the optimizer is on the host. */
 static void try_shards(const char *stack, int64_t micro_batch, int64_t adapter_rank)
 {
     static struct draw d;
@@ -115,6 +116,7 @@ static void try_shards(const char *stack, int64_t micro_batch, int64_t adapter_r
     d.strategy.sharding = RK_SHARD_ALL;
     d.strategy.recompute = RK_REC_FULL;
     d.strategy.cross_entropy = RK_CROSS_ENTROPY_FUSED;
+    d.strategy.offload_optimizer = adapter_rank < 0;
     if (adapter_rank > 0) {
         rk_strategy_freeze(&d.model, adapter_rank, RK_ADAPTED_ATTENTION, &d.strategy);
     }
@@ -132,6 +134,7 @@ static void test_every_field_moves_a_figure(void **state)
     try_shards("deepspeed-hopper", 1, 0);  /* the update is the fullest */
     try_shards("deepspeed-hopper", 64, 0); /* a layer is */
     try_shards("huggingface-hopper", 64, 16);
+    try_shards("deepspeed-hopper", 1, -1); /* the optimizer is on the host */
     int still = 0;
     for (size_t i = 0; (field = rk_stack_field_at(i, &group)) != NULL; i++) {
         if (!moved[i]) {

@@ -41,7 +41,7 @@ def loss_memory(c, width):
     """Bytes of logits and what the loss makes of them."""
     s, hidden = c.strategy, c.T * c.model.hidden
     usual = c.stack.split_logit_bytes if s.tp > 1 else c.stack.logit_bytes
-    each = s.logit_bytes or (usual if s.cross_entropy == "stack" else 2 + 4 + 4)
+    each = s.logit_bytes or (usual if s.cross_entropy == "stack" else 12)
     each = max(each, 4) if precision.is_full(s.precision) else each
     if s.cross_entropy == "fused":
         pieces = ceil(width / c.model.hidden)

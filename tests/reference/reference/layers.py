@@ -32,6 +32,7 @@ def add_norms(x, layer):
     x.save((norms - 1 - projected) * c.element * c.H, c.recomputes("operators"))
     tokens = max(stack.gathered_share * c.T, c.T_s) if stack.keeps_gathered else c.T_s
     output = norm_output_bytes(c, layer) * c.model.hidden
+    x.save((4 - c.element) * norms * c.H if stack.wide_norms else 0)
     x.save(output * tokens, again)
     x.late += 0 if again else output * (tokens - c.T_s)
     x.save(2 * c.H if stack.dropout_bytes > 0 else 0)
@@ -106,7 +107,11 @@ def layer_temporaries(c, layer):
         return max(c.element * inner, kept) + output
     scores = 0 if s.flash_attention else (
         2 * s.micro_batch * layer.heads / s.tp * s.seq**2 / s.cp)
-    return c.element * max(inner, scores) + output
+    ring = 0
+    if s.cp > 1 and s.cp_kind == "ring" and c.stack.ring_gathers and layer.mixer != "none":
+        q, y, z, _ = attention.widths_of(layer, s.tp)
+        ring = c.T * (s.cp * c.element * (y + z) + 4 * (q + y + z))
+    return max(c.element * inner, c.element * scores + ring) + output
 
 
 def add_accumulation(x):

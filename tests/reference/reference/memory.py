@@ -158,6 +158,8 @@ def moments_of(c, rank):
     head = (m if s.schedule == "gpipe" else 1) * rank.head_saved + rank.head_transient
     if rank.head and m > 1:
         head += stack.stale_logit_bytes * c.T * c.vocab / s.tp
+    if rank.head and s.cross_entropy == "chunked":
+        head += s.learning * s.states.reduce * rank.head_parameters
     largest = rank.largest
     parameters, low, at_hand = largest.dense + largest.experts, largest.low, layers_at_hand(rank)
     tensors = stack.gathers_tensors and s.sharding == "all"
@@ -194,9 +196,12 @@ def update_of(c, rank):
         return update
     group = s.step_params or stack.step_params
     group = min(group, shard) if group and s.sharding == "all" else shard
-    update += s.learning * stack.step_bytes * group
+    # an engine that keeps weights in fp32, and casts gradients to it
+    master = stack.step_bytes > 0 and (s.adapter_rank > 0 or s.states.optimizer > 8)
+    update += s.learning * max(stack.step_bytes - (0 if master else 4), 0) * group
     if s.foreach_update:
-        update += (adapter_bytes(s) if s.adapter_rank else s.states.weight) * shard
+        weight = 4 if master else s.states.weight
+        update += (adapter_bytes(s) if s.adapter_rank else weight) * (group if master else shard)
     return update
 
 
@@ -271,9 +276,11 @@ def host_bytes(c, rank, in_flight):
         size += optimizer_bytes(s, rank)
     if s.offload_gradients:
         kept = kept_of(s, rank)
-        size += s.states.gradient * (kept.sharded if s.sharding in ("gradients", "all") else kept.whole)
+        each = 4 if c.stack.step_bytes > 0 else s.states.gradient
+        size += each * (kept.sharded if s.sharding in ("gradients", "all") else kept.whole)
     if s.offload_weights:
         size += stored_weights(c, rank)
+    size *= 1 + c.stack.host_share
     if s.offload_activations:
         size += offloaded_share(c) * in_flight * rank.saved
     return size

@@ -226,7 +226,7 @@ def traffic_of_group(c, matrix, parameters, low, shard, replica):
     leaves = (shard.size - 1) / shard.size
     if s.sharding != "none":
         a = 1 if s.sharding == "all" else learning
-        gathered = a * memory.gathered_bytes(c, parameters, low)
+        gathered = a * max(memory.gathered_bytes(c, parameters, low), 0)  # all low: rounding
         t.gather = in_messages(c, "all_gather", a * parameters, gathered, stack.gather_bytes,
                                tensors, shard)
         t.gather_bytes = gathered * leaves
@@ -423,7 +423,11 @@ def optimizer_seconds(c, heaviest):
 
 def offload_seconds(c, slowest, heaviest, exchange):
     s, seconds = c.strategy, c.strategy.microbatches * slowest.copy_seconds
-    if s.offload_optimizer:
+    if s.offload_optimizer and c.stack.host_params > 0:
+        ranks = min(s.tp * s.cp * s.pp * s.dp, c.system.tiers[0].size)
+        stepped = s.learning * memory.optimized_parameters(s, heaviest)
+        seconds += ranks * stepped / c.stack.host_params
+    elif s.offload_optimizer:
         seconds += 2 * kernels.copy(
             c.accelerator, memory.optimizer_bytes(s, heaviest))
     each_way = copies_each_way(c, heaviest)
