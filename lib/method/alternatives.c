@@ -9,23 +9,27 @@
 #include <stdlib.h>
 
 #define LESS_MEMORY 0.5 /* of the memory of the fastest */
+#define MOST_USED   0.9 /* of the memory there is, where some is to stay free */
 
 /* A kind of alternative: a part of the space that does not contain the fastest strategy. */
 struct kind {
     const char *label;
     rk_plan_part part;
     double memory; /* of the memory of the fastest; 0: any */
+    double used;   /* of the memory there is; 0: any */
 };
 
 static const struct kind kinds[RK_ALTERNATIVE_KINDS] = {
-    {"fastest", {0}, 0},
-    {"no pipeline", {.ones = RK_DEGREE_PP}, 0},
-    {"no TP", {.ones = RK_DEGREE_TP}, 0},
-    {"ZeRO 1", {.shardings = 1U << RK_SHARD_OPTIMIZER}, 0},
-    {"ZeRO 3", {.shardings = 1U << RK_SHARD_ALL}, 0},
-    {"no recompute", {.recomputes = 1U << RK_REC_NONE}, 0},
-    {"full recompute", {.recomputes = 1U << RK_REC_FULL}, 0},
-    {"half the memory", {0}, LESS_MEMORY},
+    {"fastest", {0}, 0, 0},
+    {"no pipeline", {.ones = RK_DEGREE_PP}, 0, 0},
+    {"no TP", {.ones = RK_DEGREE_TP}, 0, 0},
+    {"ZeRO 1", {.shardings = 1U << RK_SHARD_OPTIMIZER}, 0, 0},
+    {"ZeRO 3", {.shardings = 1U << RK_SHARD_ALL}, 0, 0},
+    {"no recompute", {.recomputes = 1U << RK_REC_NONE}, 0, 0},
+    {"full recompute", {.recomputes = 1U << RK_REC_FULL}, 0, 0},
+    {"half the memory", {0}, LESS_MEMORY, 0},
+    {"10 % of memory free", {0}, 0, MOST_USED},
+    {"faster, riskier", {.riskier = true}, 0, 0},
 };
 
 const char *rk_alternative_name(unsigned set)
@@ -80,13 +84,19 @@ static void add_alternative(rk_ranking *ranking, int kind, const rk_candidate *c
     ranking->count++;
 }
 
+/* Whether a strategy needs no more memory than the part allows. */
+static bool has_memory(const rk_plan_part *part, const rk_candidate *candidate)
+{
+    return part->max_memory <= 0 ||
+           rk_needed_bytes(&candidate->estimate.memory) <= part->max_memory;
+}
+
 /* The part can hold no strategy slower than those already ranked. */
 static double longest_step(const rk_plan_part *part, const rk_ranking *ranking)
 {
     for (size_t i = 1; i < ranking->count; i++) {
         const rk_candidate *there = &ranking->candidates[i];
-        if (is_in(part, &there->strategy) &&
-            (part->max_memory == 0 || there->memory <= part->max_memory)) {
+        if (!there->risky && is_in(part, &there->strategy) && has_memory(part, there)) {
             return there->step;
         }
     }
@@ -104,11 +114,14 @@ static rk_status add_alternatives(const rk_problem *problem, rk_plan_bounds *bou
         rk_plan_part part = kinds[i].part;
         rk_planned planned;
         bool found;
-        if (kinds[i].memory == 0 && is_in(&part, &fastest.strategy)) {
+        part.max_memory = kinds[i].used > 0
+                              ? kinds[i].used * fastest.estimate.usable
+                              : kinds[i].memory * rk_needed_bytes(&fastest.estimate.memory);
+        if (!part.riskier && is_in(&part, &fastest.strategy) && has_memory(&part, &fastest)) {
             continue;
         }
-        part.max_memory = kinds[i].memory * fastest.memory;
-        part.longest_step_s = longest_step(&part, ranking);
+        part.longest_step_s =
+            part.riskier ? fastest.step * RK_ALTERNATIVE_FASTER : longest_step(&part, ranking);
         status = rk_plan_bounds_search_part(bounds, &part, &planned, &found, err);
         if (!status && found) {
             const rk_candidate candidate = rk_reckon_candidate(problem, &planned);
@@ -169,7 +182,9 @@ rk_status rk_rank_alternatives(const rk_problem *problem, rk_search_kind kind, r
         status = rk_rank_strategies(problem, kind, 1, team, control, ranking, err);
         status = status ? status : make_room(ranking, err);
     }
-    if (!status && ranking->count > 0) {
+    if (!status && ranking->count > 0 && ranking->candidates[0].risky) {
+        ranking->kinds[0] = 1; /* nothing is within the risk */
+    } else if (!status && ranking->count > 0) {
         status = bounds ? RK_OK : open_bounds(problem, control, &bounds, err);
         status = status ? status : add_alternatives(problem, bounds, ranking, err);
     }

@@ -19,6 +19,7 @@ static rk_status find_change(const rk_problem *problem, rk_shortage *shortage, r
         .stack = &problem->reckon.inputs.software.stack,
         .framework = problem->reckon.space.framework,
         .convention = problem->reckon.space.convention,
+        .risk = problem->reckon.space.risk,
     };
     rk_candidate *changed = &shortage->changed;
     const rk_status status =

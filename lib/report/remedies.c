@@ -3,6 +3,7 @@
 
 #include "base/extremes.h"
 #include "report/estimate_fields.h"
+#include "residual/risk.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -257,7 +258,7 @@ static void note_leanest(struct walk *w, const rk_fit_change *change)
 {
     const double host = w->setting->system->accelerator.host_capacity;
     const double bytes =
-        change->estimate.memory.total + rk_max(change->estimate.host_bytes - host, 0);
+        rk_needed_bytes(&change->estimate.memory) + rk_max(change->estimate.host_bytes - host, 0);
     for (int bit = 0; bit < KIND_COUNT; bit++) {
         if (change->kinds == 1U << bit && bytes < w->bytes[bit]) {
             w->bytes[bit] = bytes;
@@ -274,10 +275,10 @@ static void judge(void *user, const rk_strategy *changed)
     if (w->status || change.kinds == 0) {
         return;
     }
-    w->status = rk_estimate_exact(s, changed, &change.estimate, NULL, w->err);
+    w->status = rk_predict_estimate(s, changed, &change.estimate, NULL, w->err);
     if (!w->status) {
         note_leanest(w, &change);
-        if (change.estimate.fits) {
+        if (rk_is_within_risk(s, &change.estimate)) {
             keep(w->changes, &change);
         }
     }

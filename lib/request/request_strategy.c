@@ -540,6 +540,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
         rk_plan_space_defaults(&inputs->model, &inputs->system, r->accelerators, r->global_batch);
     space->framework = inputs->software.framework;
     space->convention = inputs->software.convention;
+    space->risk = inputs->risk;
     apply_base(r, inputs, &space->base, &space->origins);
     space->base.layout = r->layout;
     space->base.layout_count = r->layout_count;

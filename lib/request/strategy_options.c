@@ -98,6 +98,8 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     ABOVE("max-memory", NULL, max_memory, MEMORY_MAX,
           "memory limit per accelerator, GiB, or with a unit such as 70GB; default: all of it",
           .gib = true),
+    ABOVE("risk", NULL, risk, 100 * RK_RISK_FITS,
+          "recommend what runs out of memory with at most this probability, in %; default: 10"),
     CHOICE("framework", framework, rk_framework_names,
            "framework whose constraints and defaults apply; default: the accelerator's usual one",
            .synonyms = rk_framework_synonyms),

@@ -193,12 +193,23 @@ static void fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strat
     w->counts.bounds++;
 }
 
-/* The lanes whose states fit; DualPipe holds every stage twice. */
+/* Bytes that a rank of a strategy may need in what is searched. */
+static double memory_limit(const rk_plan_bounds *s, const rk_strategy *strategy)
+{
+    const rk_plan_part *part = s->part;
+    const double limit =
+        part && part->riskier ? s->limits.usable : rk_risk_limit(&s->limits, strategy);
+    return part && part->max_memory > 0 ? rk_min(limit, part->max_memory) : limit;
+}
+
+/* The lanes whose states fit, whatever their risk; DualPipe holds every stage twice. */
 static uint64_t fitting_states(const rk_plan_bounds *s, struct worker *w,
                                const rk_strategy *strategy, uint64_t lanes)
 {
     rk_strategy with = *strategy;
-    const double usable = s->system.accelerator.memory_usable * (1 + RK_LEAST_SLACK);
+    const double all = s->limits.usable;
+    const double most = s->part && s->part->max_memory > 0 ? rk_min(all, s->part->max_memory) : all;
+    const double usable = most * (1 + RK_LEAST_SLACK);
     uint64_t fitting = 0;
     w->counts.bounds++;
     for (int lane = 0; lanes >> lane; lane++) {
@@ -358,7 +369,7 @@ static rk_status list_groups(rk_plan_bounds *s, rk_error *err)
 static bool lane_fits(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
                       const rk_strategy *strategy)
 {
-    const rk_accelerator *a = &s->system.accelerator;
+    const double limit = memory_limit(s, strategy);
     const int64_t m = rk_strategy_microbatches(strategy), v = rk_stage_chunks(strategy);
     for (size_t i = 0; i < base->shape->kind_count; i++) {
         const int64_t rank = s->lists.kinds.items[base->shape->kind_first + i];
@@ -366,8 +377,9 @@ static bool lane_fits(const rk_plan_bounds *s, struct worker *w, const rk_plan_b
             rk_pipeline_in_flight(strategy->schedule, strategy->pp, v, m, rank);
         const rk_stage_need need =
             rk_stage_need_of(&w->table, strategy, rk_plan_clock_stage(&w->clock, base, i));
-        if (!(rk_stage_memory_at(&need, in_flight).total <= a->memory_usable) ||
-            !(rk_stage_host_at(&need, in_flight) <= a->host_capacity)) {
+        const rk_stage_memory memory = rk_stage_memory_at(&need, in_flight);
+        if (!(rk_needed_bytes(&memory) <= limit) ||
+            !(rk_stage_host_at(&need, in_flight) <= s->system.accelerator.host_capacity)) {
             return false;
         }
     }
@@ -670,6 +682,7 @@ static void report(rk_plan_bounds *s, rk_planned *planned, size_t *found, rk_bou
         const rk_plan_found *kept = rk_top_payload(&s->top, i);
         planned[i] = (rk_planned){
             .strategy = kept->strategy, .estimate = kept->estimate, .index = s->top.heap[i].index};
+        rk_risk_set(&s->limits, &planned[i].strategy, &planned[i].estimate);
     }
 }
 
@@ -694,7 +707,10 @@ rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, co
     if (space->max_memory > 0) {
         s->system.accelerator.memory_usable = space->max_memory;
     }
+    const rk_setting setting = {.model = model, .system = &s->system, .stack = stack};
     status = rk_plan_lists_init(model, &s->system, space, &s->lists, err);
+    status =
+        status ? status : rk_risk_limits_of(&setting, &space->base, space->risk, &s->limits, err);
     s->part_lanes = rk_part_lanes(&s->lists, NULL);
     (void)(status || (status = list_batches(s, err)) || (status = init_workers(s, err)) ||
            (status = list_groups(s, err)) ||
@@ -742,18 +758,13 @@ rk_status rk_plan_bounds_search_part(rk_plan_bounds *bounds, const rk_plan_part 
                                      rk_planned *planned, bool *found, rk_error *err)
 {
     rk_bounded_counts counts = {0};
-    const double usable = bounds->system.accelerator.memory_usable;
     size_t count = 0;
     bounds->part = part;
     rk_bound_part(bounds);
     bounds->part_lanes = rk_part_lanes(&bounds->lists, part);
-    if (part->max_memory > 0) {
-        bounds->system.accelerator.memory_usable = rk_min(part->max_memory, usable);
-    }
     const rk_status status = bounds->part_lanes
                                  ? rk_plan_bounds_search(bounds, 1, planned, &count, &counts, err)
                                  : RK_OK;
-    bounds->system.accelerator.memory_usable = usable;
     bounds->part = NULL;
     bounds->part_lanes = rk_part_lanes(&bounds->lists, NULL);
     *found =

@@ -21,6 +21,7 @@ typedef struct rk_plan_part {
     unsigned shardings;    /* a bit per rk_sharding; 0: all */
     unsigned recomputes;   /* a bit per rk_recompute_kind; 0: all */
     double max_memory;     /* bytes per accelerator; 0: as in the space */
+    bool riskier;          /* all that fits, whatever the risk of the space */
     double longest_step_s; /* 0: any */
 } rk_plan_part;
 

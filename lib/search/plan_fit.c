@@ -17,7 +17,8 @@ struct rk_plan_known {
 /* Microbatches in flight: so many fit, so many do not, and so many need `bytes`. */
 struct rk_plan_bracket {
     uint64_t visit;
-    double open; /* share of the gradients that is whole, which is up to schedule and batch */
+    double open;  /* share of the gradients that is whole, which is up to schedule and batch */
+    double limit; /* bytes that are within the risk */
     double fits, fails;
     double least, bytes; /* the fewest that were evaluated */
     rk_stage_need need;
@@ -27,7 +28,7 @@ struct rk_plan_bracket {
 enum { WAYS = 2 };
 
 rk_status rk_plan_fit_init(rk_plan_fit *fit, const rk_plan_lists *lists, const rk_system *system,
-                           rk_error *err)
+                           const rk_risk_limits *limits, rk_error *err)
 {
     size_t most = 1;
     for (size_t i = 0; i < lists->pipe_count; i++) {
@@ -36,6 +37,7 @@ rk_status rk_plan_fit_init(rk_plan_fit *fit, const rk_plan_lists *lists, const r
     }
     *fit = (rk_plan_fit){.lists = lists,
                          .system = system,
+                         .limits = limits,
                          .lanes = (size_t)(lists->sharding_count * lists->offload_count)};
     fit->known = calloc(most, sizeof(*fit->known));
     fit->bracket = calloc(most * WAYS * fit->lanes, sizeof(*fit->bracket));
@@ -92,6 +94,7 @@ static struct rk_plan_bracket *bracket_of(rk_plan_fit *fit, const rk_strategy *s
         *b = (struct rk_plan_bracket){
             .visit = fit->visit,
             .open = open,
+            .limit = rk_risk_limit(fit->limits, strategy),
             .fits = -1,
             .fails = (double)INFINITY,
             .least = (double)INFINITY,
@@ -105,10 +108,11 @@ static struct rk_plan_bracket *bracket_of(rk_plan_fit *fit, const rk_strategy *s
 static double evaluate(const rk_plan_fit *fit, struct rk_plan_bracket *b, const rk_plan_rank *rank)
 {
     const rk_accelerator *a = &fit->system->accelerator;
-    const double total = rk_stage_memory_at(&b->need, rank->in_flight).total;
+    const rk_stage_memory memory = rk_stage_memory_at(&b->need, rank->in_flight);
+    const double needed = rk_needed_bytes(&memory);
     const double host = rk_stage_host_at(&b->need, rank->in_flight);
-    const double bytes = total + rk_max(host - a->host_capacity, 0);
-    if (total <= a->memory_usable && host <= a->host_capacity) {
+    const double bytes = needed + rk_max(host - a->host_capacity, 0);
+    if (needed <= b->limit && host <= a->host_capacity) {
         b->fits = rk_max(b->fits, rank->in_flight);
     } else {
         b->fails = rk_min(b->fails, rank->in_flight);
