@@ -129,7 +129,7 @@ static int compare_job_pointers(const void *a, const void *b)
 /* Whether a run would be recommended: at the usual risk; or as what fits, if none is. */
 static int rank_of(const rk_compared *row)
 {
-    return row->risk <= RK_RISK_USUAL ? 0 : row->fits ? 1 : 2;
+    return !row->fits ? 2 : row->risk > RK_RISK_USUAL ? 1 : 0;
 }
 
 /* Whether a is predicted to be the better choice; of equals the one that turned out slower. */

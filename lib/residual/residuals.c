@@ -65,6 +65,7 @@ static const rk_field cell_fields[] = {
     {.name = "sharding",
      .type = RK_FIELD_ENUM,
      .offset = offsetof(cell_document, key.sharding),
+     .optional = true,
      .names = sharding_names},
     FLAG("several_nodes", key.several),
     FLAG("low_precision", key.low),
