@@ -42,7 +42,7 @@ typedef struct rk_rounding {
 
 double rk_round_next(rk_rounding *rounding, double part);
 
-/* "12 %", "below 1 %". */
+/* "12 %", "< 1 %". */
 #define RK_RISK_TEXT_SIZE 16
 const char *rk_risk_text(double risk, char out[RK_RISK_TEXT_SIZE]);
 

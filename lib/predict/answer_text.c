@@ -256,8 +256,8 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
 const char *rk_risk_text(double risk, char out[RK_RISK_TEXT_SIZE])
 {
     (void)snprintf(out, RK_RISK_TEXT_SIZE,
-                   risk < 0.01                  ? "below 1 %%"
-                   : risk >= RK_RISK_IMPOSSIBLE ? "above 99 %%"
+                   risk < 0.01                  ? "< 1 %%"
+                   : risk >= RK_RISK_IMPOSSIBLE ? "> 99 %%"
                                                 : "%.0f %%",
                    100 * risk);
     return out;
@@ -270,9 +270,8 @@ static void write_risk(FILE *to, const rk_answer *answer)
     const rk_interval *i = &answer->memory;
     char risk[RK_RISK_TEXT_SIZE];
     rk_write_label(to, "");
-    (void)fprintf(to, "10th to 90th percentile %.1f to %.1f GiB; risk of running out %s%s\n",
-                  e->memory_low / GIB, e->memory_high / GIB, rk_risk_text(e->risk, risk),
-                  e->risk >= RK_RISK_IMPOSSIBLE ? ": impossible" : "");
+    (void)fprintf(to, "10th to 90th percentile %.1f to %.1f GiB; risk of running out %s\n",
+                  e->memory_low / GIB, e->memory_high / GIB, rk_risk_text(e->risk, risk));
     rk_write_label(to, "");
     (void)fprintf(to, "(memory: %zu runs of %zu model%s, %s)\n", i->runs, i->groups,
                   i->groups == 1 ? "" : "s", i->basis);

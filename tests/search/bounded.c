@@ -62,7 +62,7 @@ static struct problem random_problem(uint64_t seed)
         rk_plan_recipes_of_all(&p.model, &(rk_state_wish){0}, &p.space);
     }
     p.top_n = (size_t)PICK(&r, 1, 1, 5, 10, 50, TOP_MAX);
-    p.space.risk = (double)PICK(&r, 0, 2, 10, 10, 30) / 100;
+    p.space.risk = (double)PICK(&r, 0, 0, 2, 10, 30) / 100;
     return p;
 }
 

@@ -4,6 +4,7 @@
 from math import ceil, inf
 from types import SimpleNamespace as Record
 
+RECLAIMED = 0.9  # of late memory, when the allocator runs out
 PARTS = ("weights", "gradients", "optimizer states", "activations", "recomputed layer", "logits",
          "temporaries", "allocator fragments", "context")
 
@@ -217,7 +218,8 @@ def activations_of(c, rank, in_flight):
     ahead = stack.late_buffers * c.element * c.T * c.model.hidden if s.tp > 1 and s.pp == 1 else 0
     message = c.element * c.T_s * max(c.model.streams, 1) * c.model.hidden
     ends = stack.stage_tensors * message if s.pp > 1 else 0
-    return kept * rank.saved + ahead + in_flight * ends, kept * rank.late + ahead
+    late = kept * rank.late if s.pp == 1 else 0
+    return kept * rank.saved + ahead + in_flight * ends, late + ahead
 
 
 def memory_of(c, rank, in_flight):
@@ -262,7 +264,7 @@ def memory_of(c, rank, in_flight):
     return Record(part=part, allocated=allocated,
                   reserved=allocated + part["allocator fragments"],
                   total=sum(part.values()),
-                  late=late * (1 + of_stages) + stack.fragmentation * allocated + cached)
+                  late=RECLAIMED * late + cached)
 
 
 def host_bytes(c, rank, in_flight):
