@@ -325,6 +325,11 @@ rk_status rk_find_fit_changes(const rk_setting *setting, const rk_strategy *from
         }
     }
     rk_makespans_store_free(keeping.makespans);
+    if (!w.status && changes->count == 0 && setting->risk > 0) {
+        keeping = *setting;
+        keeping.risk = 0; /* nothing is within the risk: all that fits */
+        return rk_find_fit_changes(&keeping, from, changes, err);
+    }
     sort(changes);
     return w.status;
 }
