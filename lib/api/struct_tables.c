@@ -101,6 +101,7 @@ static const rk_member strategy[] = {
     SHARE(adapter_bytes, 0),
     SHARE(step_params, 0),
     SWITCH(adapts_ends),
+    SWITCH(expandable_segments),
 };
 
 #undef SHARE

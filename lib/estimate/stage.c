@@ -637,17 +637,12 @@ double rk_offloaded_share(const rk_model *model, const rk_strategy *s)
     return !s->offload_activations ? 0 : layers > 0 ? rk_min(layers, 1) : 1;
 }
 
-/*
- * Share of late memory that an allocator gets back when it runs out: the most likely one by the
- * out-of-memory labels of the H100 sweep without pipelines, split fit (0.9 of 0.6, 0.7 ... 1).
- */
+/* Share of late memory that an allocator gets back when it runs out: docs/method/memory.md. */
 static const double reclaimed = 0.9;
 
 /*
  * Tensors that collectives on streams of their own still read are free only when the device gets
- * there, while the host runs ahead; messages between stages hold the host back.  With a pipeline
- * the allocator gets none of them back: of the runs of the H100 sweep (split fit) that have one and
- * need more than there is only with these tensors, all ran out of memory.
+ * there, while the host runs ahead; with a pipeline, they never are (the same page).
  */
 static void fill_activations(const rk_block_context *c, const rk_strategy *s, const rk_stage *stage,
                              rk_stage_need *need)
@@ -698,6 +693,9 @@ static void add_ends(const rk_strategy *s, const struct kept *kept, rk_stage_nee
     need->update += s->foreach_update ? params : 0;
 }
 
+/* [assumption] Share of fragments that expandable segments leave: docs/method/memory.md. */
+static const double expandable_fragments = 0.3;
+
 rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
                                const rk_stage *stage)
 {
@@ -705,13 +703,14 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
     const struct kept kept = kept_of(s, stage);
     const double states = optimizer_bytes(s, &kept);
     const double shards = s->states.gradient * kept_from(s, &kept, RK_SHARD_GRADIENTS);
+    const double fragments = s->expandable_segments ? expandable_fragments : 1;
     rk_stage_need need = {
         .weights = s->offload_weights ? loaded_weights(s, stage) : kept_weights(table, s, &kept),
         .shards = shards,
         .gradients = gradient_bytes(stack, s, stage, shards),
         .optimizer = s->offload_optimizer ? 0 : states,
-        .fragmentation = stack->fragmentation,
-        .stage_fragmentation = s->pp > 1 ? stack->stage_fragmentation : 0,
+        .fragmentation = fragments * stack->fragmentation,
+        .stage_fragmentation = s->pp > 1 ? fragments * stack->stage_fragmentation : 0,
         .context = stack->context_bytes,
     };
     if (stack->communicator_bytes > 0 && rk_strategy_ranks(s) > 1) {
@@ -723,7 +722,7 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
     fill_activations(&table->context, s, stage, &need);
     fill_moments(table, s, stage, &kept, &need);
     fill_host(s, stage, &kept, &need);
-    if (stack->separate_blocks || stack->stale_logits > 0) {
+    if ((stack->separate_blocks || stack->stale_logits > 0) && !s->expandable_segments) {
         const double least = rk_min(need.unsaved + need.layer, need.head);
         need.cached =
             (stack->separate_blocks ? least : 0) + stack->stale_logits * stage->head_saved;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KIND_COUNT 14
+#define KIND_COUNT 15
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
@@ -46,6 +46,7 @@ unsigned rk_change_kinds(const rk_strategy *a, const rk_strategy *b)
         {RK_CHANGE_SCHEDULE, a->pp == b->pp && a->vp == b->vp && a->schedule != b->schedule},
         {RK_CHANGE_KERNELS,
          a->graph_capture != b->graph_capture || a->flash_attention != b->flash_attention},
+        {RK_CHANGE_ALLOCATOR, a->expandable_segments != b->expandable_segments},
     };
     unsigned set = 0;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -146,6 +147,9 @@ const char *rk_fit_change_text(const rk_strategy *from, const rk_fit_change *cha
     if (change->kinds & RK_CHANGE_KERNELS) {
         add(&w, from->graph_capture != to->graph_capture ? "CUDA graphs" : "fused attention");
     }
+    if (change->kinds & RK_CHANGE_ALLOCATOR) {
+        add(&w, "expandable segments");
+    }
     add_states(&w, from, to);
     if (change->kinds & RK_CHANGE_PRECISION) {
         add(&w, "%s%s", rk_precision_names[to->precision],
@@ -210,10 +214,21 @@ static void offer_precision(const rk_setting *s, const rk_strategy *from, rk_cha
     }
 }
 
+static void offer_allocator(const rk_setting *s, const rk_strategy *from, rk_change_visitor *visit,
+                            void *user)
+{
+    rk_strategy changed = *from;
+    changed.expandable_segments = true;
+    if (!from->expandable_segments && s->stack->fragmentation + s->stack->stage_fragmentation > 0) {
+        offer(s, &changed, visit, user);
+    }
+}
+
 void rk_visit_changes(const rk_setting *s, const rk_strategy *from, rk_change_visitor *visit,
                       void *user)
 {
     rk_changes_each(s, from, visit, user);
+    offer_allocator(s, from, visit, user);
     offer_states(s, from, visit, user);
     offer_precision(s, from, visit, user);
 }

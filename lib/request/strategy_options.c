@@ -224,6 +224,9 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
            "PyTorch's update: foreach makes temporaries as large as the weights"),
     FLAG("optimizer-in-backward", NULL, step_in_backward,
          "update a weight and free its gradient as soon as backward has made it"),
+    FLAG("expandable-segments", NULL, expandable_segments,
+         "PyTorch's allocator extends segments (PYTORCH_CUDA_ALLOC_CONF), and leaves fewer "
+         "fragments"),
     CHOICE("cross-entropy", cross_entropy, rk_cross_entropy_choices,
            "loss: whole logits in fp32, fused with the output layer, or on chunks of the tokens; "
            "default: the stack's"),

@@ -101,6 +101,25 @@ static void test_verdicts(void **state)
     assert_near(over.step, roomy.step, 1e-12);
 }
 
+/* Expandable segments leave 0.3 of the fragments, and no block that serves one moment only. */
+static void test_expandable(void **state)
+{
+    (void)state;
+    const rk_model model = gpt_of(28, 3072, 32);
+    const rk_system system = system_of("h100-p5-efa");
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = strategy_of(&model);
+    stack.separate_blocks = true;
+    rk_estimate e = estimate_of(&model, &system, &stack, &s);
+    assert_true(e.memory.late > 0);
+    s.expandable_segments = true;
+    const double allocated = e.memory.allocated;
+    e = estimate_of(&model, &system, &stack, &s);
+    assert_near(e.memory.allocated, allocated, 0);
+    assert_near(e.memory.part[RK_MEM_FRAGMENTATION], 0.3 * stack.fragmentation * allocated, 1e-9);
+    assert_near(e.memory.late, 0, 0);
+}
+
 /* Logits of the microbatch before are there only when there was one. */
 static void test_stale_logits(void **state)
 {
@@ -118,9 +137,8 @@ static void test_stale_logits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late),
-        cmocka_unit_test(test_stages),
-        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_late),         cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_verdicts),     cmocka_unit_test(test_expandable),
         cmocka_unit_test(test_stale_logits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 from math import ceil, inf
 from types import SimpleNamespace as Record
 
+EXPANDABLE = 0.3  # of fragments, with expandable segments
 RECLAIMED = 0.9  # of late memory, when the allocator runs out
 PARTS = ("weights", "gradients", "optimizer states", "activations", "recomputed layer", "logits",
          "temporaries", "allocator fragments", "context")
@@ -251,11 +252,13 @@ def memory_of(c, rank, in_flight):
         part["activations"], part["recomputed layer"] = activations, rank.unsaved
         part["temporaries"] = always + layer - rank.unsaved
 
-    of_stages = stack.stage_fragmentation if s.pp > 1 else 0
+    fragments = EXPANDABLE if s.expandable_segments else 1
+    of_stages = fragments * stack.stage_fragmentation if s.pp > 1 else 0
     allocated = sum(part.values())
     cached = min(layer, head) if stack.separate_blocks else 0
     cached += stack.stale_logits * rank.head_saved
-    part["allocator fragments"] = (stack.fragmentation * allocated
+    cached = 0 if s.expandable_segments else cached
+    part["allocator fragments"] = (fragments * stack.fragmentation * allocated
                                    + of_stages * part["activations"] + cached)
     part["context"] = stack.context_bytes
     if s.tp * s.cp * s.pp * s.dp > 1:
