@@ -48,6 +48,8 @@ typedef struct rk_setup_choice {
     const char *mfu_convention; /* how model FLOPs are counted: "megatron", "palm"...; NULL: that of
                                    the framework */
     double max_memory_bytes;    /* memory per accelerator that training may use; 0: all */
+    double max_risk; /* of running out of memory that a recommended strategy may have, up to 0.5;
+                        0: 0.1 */
 } rk_setup_choice;
 
 /*
@@ -137,9 +139,9 @@ typedef struct rk_prediction {
     double pipeline_bytes;       /* likewise */
     double data_bytes;           /* likewise */
     bool fits;                   /* on every stage */
-    bool thrashes;       /* it runs, but the allocator keeps freeing and reallocating memory */
-    int64_t worst_stage; /* pipeline rank that needs most memory */
-    double memory_bytes; /* of that stage */
+    bool thrashes;               /* fits, but the allocator keeps freeing and reallocating memory */
+    int64_t worst_stage;         /* pipeline rank that needs most memory */
+    double memory_bytes;         /* of that stage */
     double memory_part_bytes[RK_MEMORY_ROOM]; /* by rk_memory_part_name; adds up to memory_bytes */
     double usable_bytes;                      /* available to it */
     double host_bytes;                        /* offloaded, per accelerator of that stage */
@@ -151,6 +153,11 @@ typedef struct rk_prediction {
     size_t comparable_models;  /* models of these runs */
     char comparable_text[256]; /* which runs: "nanotron on h100-sxm, dense, TP in a node" */
     double bf16_step_s;        /* of a strategy in fp8 or fp4, its step in bf16; 0: none */
+    double needed_bytes;       /* of memory_bytes, without what the allocator can give back */
+    double p10_memory_bytes;   /* 10th percentile of what runs like it need */
+    double p90_memory_bytes;   /* 90th percentile */
+    double out_of_memory_risk; /* probability that it needs more than usable_bytes; `fits` means
+                                  0.5 or less, 0.99 and more is taken to be impossible */
 } rk_prediction;
 
 /* Memory of one pipeline rank. */

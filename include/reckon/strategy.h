@@ -223,6 +223,7 @@ typedef struct rk_strategy {
     double adapter_bytes;
     bool adapts_ends;   /* copies of embedding and head learn beside adapters (modules_to_save) */
     double step_params; /* that the optimizer steps at a time with ZeRO-3; 0: as the stack */
+    bool expandable_segments; /* of PyTorch's allocator, which leaves fewer fragments */
 } rk_strategy;
 
 #ifdef __cplusplus

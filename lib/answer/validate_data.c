@@ -96,6 +96,18 @@ static void write_verdicts(rk_json_writer *w, const rk_verdicts *v)
     rk_json_close(w, "}");
 }
 
+static void write_risk(rk_json_writer *w, const rk_risk_score *r)
+{
+    rk_json_open_member(w, "out_of_memory_risk", "{");
+    rk_json_count(w, "runs", r->runs);
+    rk_json_real(w, "brier_score", r->brier);
+    rk_json_real(w, "brier_score_of_verdicts", r->verdict_brier);
+    rk_json_count(w, "ran_called_impossible", r->impossible);
+    rk_json_count(w, "bins", r->bins);
+    rk_json_real(w, "worst_bin", r->worst_bin);
+    rk_json_close(w, "}");
+}
+
 static void write_group(rk_json_writer *w, const rk_score_group *g)
 {
     rk_json_item(w);
@@ -111,6 +123,7 @@ static void write_group(rk_json_writer *w, const rk_score_group *g)
     write_regret(w, &g->score.regret);
     if (g->score.verdicts.oom_fits + g->score.verdicts.oom_not > 0) {
         write_verdicts(w, &g->score.verdicts);
+        write_risk(w, &g->score.risk);
     }
     rk_json_close(w, "}");
 }

@@ -202,6 +202,17 @@ static void write_verdicts(FILE *to, const rk_score_group *g)
         "  %zu predicted to fit ran out of memory, %zu predicted not to fit ran; of the %zu "
         "predicted to thrash, %zu ran out\n",
         v->oom_fits, v->ran_not, v->thrash_ran + v->thrash_oom, v->thrash_oom);
+    const rk_risk_score *r = &g->score.risk;
+    (void)fprintf(
+        to,
+        "  risk of running out: Brier score %.4f, %.4f of the verdicts; %zu of the %zu that "
+        "ran called impossible",
+        r->brier, r->verdict_brier, r->impossible, r->ran);
+    if (r->bins > 0) {
+        (void)fprintf(to, ";\n  of %zu bins of %d runs and more the worst is off by %.1f%%",
+                      r->bins, RK_RISK_BIN, 100 * r->worst_bin);
+    }
+    (void)fputc('\n', to);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "command/comm.h"
 #include "report/estimate_fields.h"
+#include "residual/risk.h"
 
 #include <assert.h>
 #include <math.h>
@@ -51,6 +52,10 @@ rk_prediction rk_prediction_of(const rk_estimate *e)
         .memory_bytes = e->memory.total,
         .usable_bytes = e->usable,
         .host_bytes = e->host_bytes,
+        .needed_bytes = rk_needed_bytes(&e->memory),
+        .p10_memory_bytes = e->memory_low,
+        .p90_memory_bytes = e->memory_high,
+        .out_of_memory_risk = e->risk,
     };
     for (int i = 0; i < RK_PART_COUNT; i++) {
         p.time_s[i] = e->times.part[i];
@@ -67,7 +72,7 @@ rk_status rk_predict_step(const rk_setup *setup, const rk_strategy *strategy,
     rk_status status = rk_need(setup, "setup", err);
     status = status ? status : rk_strategy_adopt_legal(setup, strategy, &own, err);
     if (!status) {
-        status = rk_estimate_exact(&setup->setting, &own, &estimate, NULL, err);
+        status = rk_predict_estimate(&setup->setting, &own, &estimate, NULL, err);
     }
     if (!status) {
         const rk_prediction all = rk_prediction_of(&estimate);

@@ -56,6 +56,7 @@ rk_status rk_setup_create(const rk_model *model, const rk_system *system,
     if (known.max_memory_bytes > 0) {
         created->inputs.system.accelerator.memory_usable = known.max_memory_bytes;
     }
+    created->inputs.risk = known.max_risk > 0 ? known.max_risk : RK_RISK_USUAL;
     rk_makespans_store *makespans = NULL;
     status = choose_software(&known, created, err);
     status = status ? status : rk_makespans_store_new(&makespans, err);
@@ -69,6 +70,7 @@ rk_status rk_setup_create(const rk_model *model, const rk_system *system,
         .stack = &created->inputs.software.stack,
         .framework = created->inputs.software.framework,
         .convention = created->inputs.software.convention,
+        .risk = created->inputs.risk,
         .makespans = makespans,
     };
     *setup = created;
@@ -164,9 +166,10 @@ static rk_status check_options(const rk_setup *setup, const rk_request *request,
                        "the options name a model or a system, which the setup has already");
     }
     if (request->stack || request->framework >= 0 || request->convention >= 0 ||
-        request->max_memory > 0) {
+        request->max_memory > 0 || request->risk > 0) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "stack, framework, mfu_convention and max_memory belong to the setup: see "
+                       "stack, framework, mfu_convention, max_memory and risk belong to the "
+                       "setup: see "
                        "rk_setup_choice");
     }
     if (request->gpus_per_node && request->gpus_per_node != rk_system_node(&setup->inputs.system)) {

@@ -22,6 +22,7 @@
 
 static const rk_member setup_choice[] = {
     RK_MEMBER(rk_setup_choice, REAL, max_memory_bytes, 0, REAL_MAX),
+    RK_MEMBER(rk_setup_choice, REAL, max_risk, 0, RK_RISK_FITS),
 };
 
 /* ---- strategies ------------------------------------------------------------------------------ */
@@ -100,6 +101,7 @@ static const rk_member strategy[] = {
     SHARE(adapter_bytes, 0),
     SHARE(step_params, 0),
     SWITCH(adapts_ends),
+    SWITCH(expandable_segments),
 };
 
 #undef SHARE

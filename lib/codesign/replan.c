@@ -60,8 +60,9 @@ static rk_status replan(const rk_problem *changed, rk_search_control *control,
     rk_candidate old = *before, best;
     size_t found = 0;
     rk_status status = method->evaluate(changed, &old, err);
-    replan->old_step = old.fits && !status ? old.step : 0;
-    replan->old_rate = old.fits && !status ? old.rate : 0;
+    const bool kept = old.fits && !old.risky && !status;
+    replan->old_step = kept ? old.step : 0;
+    replan->old_rate = kept ? old.rate : 0;
     control->least_rate = replan->old_rate;
     if (!status) {
         status = method->bound(changed, control, 1, &best, &found, &own, err);

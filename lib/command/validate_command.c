@@ -57,7 +57,12 @@ static const rk_option validate_options[] = {
      .writes = true,
      .offset = PLACE(residuals),
      .value = "FILE.json",
-     .help = "write the residuals from which intervals are computed"},
+     .help = "write the residuals from which intervals of step times are computed"},
+    {.name = "memory-residuals",
+     .writes = true,
+     .offset = PLACE(memory_residuals),
+     .value = "FILE.json",
+     .help = "write those from which intervals of memory and risks are computed"},
     {.name = "intervals",
      .offset = PLACE(intervals),
      .value = "FILE.json",
@@ -118,12 +123,18 @@ static rk_status load_tables(const char *list, rk_validation *v, rk_error *err)
 }
 
 /* Collects the residuals of the selected rows and writes them. */
-static rk_status write_residuals(const rk_validation *v, rk_error *err)
+static rk_status write_residuals(const rk_validation *v, bool of_memory, rk_error *err)
 {
+    const rk_validate_request *request = v->request;
+    const char *path = of_memory ? request->memory_residuals : request->residuals;
     rk_residuals residuals;
-    rk_status status = rk_compare_residuals(&v->comparison, &residuals, err);
+    if (!path) {
+        return RK_OK;
+    }
+    rk_status status = (of_memory ? rk_compare_memory_residuals
+                                  : rk_compare_residuals)(&v->comparison, &residuals, err);
     if (!status) {
-        status = rk_residuals_write(&residuals, v->request->residuals, v->request->runs, err);
+        status = rk_residuals_write(&residuals, path, request->runs, err);
         rk_residuals_clear(&residuals);
     }
     return status;
@@ -133,9 +144,8 @@ static rk_status write_answer(const rk_job *job, const rk_validation *v, rk_erro
 {
     const rk_validate_request *request = v->request;
     rk_status status = request->plot ? rk_validation_plot(job, v, request->plot, err) : RK_OK;
-    if (!status && request->residuals) {
-        status = write_residuals(v, err);
-    }
+    status = status ? status : write_residuals(v, false, err);
+    status = status ? status : write_residuals(v, true, err);
     if (status) {
         return status;
     }
@@ -216,6 +226,9 @@ static rk_status settle_files(rk_validate_request *request, rk_error *err)
     status = status ? status
                     : rk_output_check("residuals", request->residuals, 1U << RK_OUTPUT_JSON,
                                       "residuals are written as .json", err);
+    status = status ? status
+                    : rk_output_check("memory-residuals", request->memory_residuals,
+                                      1U << RK_OUTPUT_JSON, "residuals are written as .json", err);
     return status ? status : rk_output_check_plot("plot", request->plot, err);
 }
 

@@ -31,6 +31,12 @@ rk_estimate rk_infer_estimate(const rk_inference *f)
     return estimate_on(f, f->stack);
 }
 
+/* Whether it fits with all that the allocator would like to keep. */
+static bool fits_whole(const rk_estimate *e)
+{
+    return e->fits && !e->thrashes;
+}
+
 /* The same, and whether it fits in memory; *step gets its time. */
 static bool try_fit(rk_inference *f, double *step)
 {
@@ -39,7 +45,7 @@ static bool try_fit(rk_inference *f, double *step)
     }
     const rk_estimate e = rk_infer_estimate(f);
     *step = e.step;
-    return e.fits;
+    return fits_whole(&e);
 }
 
 /*
@@ -157,8 +163,9 @@ static void try_degrees(rk_inference *f, plan *best)
         return;
     }
     const rk_estimate e = rk_infer_estimate(f);
-    if (best->fits ? e.fits && e.step < best->step : e.fits || e.memory.total < best->need) {
-        *best = (plan){f->known, e.step, e.memory.total, e.fits};
+    const bool fits = fits_whole(&e);
+    if (best->fits ? fits && e.step < best->step : fits || e.memory.total < best->need) {
+        *best = (plan){f->known, e.step, e.memory.total, fits};
     }
 }
 
@@ -340,13 +347,13 @@ static void complete_settings(rk_inference *f)
             continue;
         }
         const rk_estimate e = try_settings(f, way);
-        const int runs = e.fits ? 0 : 1;
-        if ((e.fits || (e.thrashes && !usual.thrashes)) && e.step < least[runs]) {
+        const int runs = fits_whole(&e) ? 0 : 1;
+        if ((runs == 0 || (e.thrashes && !usual.thrashes)) && e.step < least[runs]) {
             least[runs] = e.step;
             best[runs] = way;
         }
     }
-    const int taken = usual.fits ? 0 : best[0] ? best[0] : best[1];
+    const int taken = fits_whole(&usual) ? 0 : best[0] ? best[0] : best[1];
     (void)try_settings(f, taken);
     f->settings_inferred = taken > 0;
     set_inferred(f, "fp8_activation_input", taken & LOW);

@@ -125,6 +125,7 @@ static void set_states(const rk_known *k, rk_strategy *s)
     s->outer_states = traits->outer_bytes - traits->matrix_bytes;
     s->foreach_update = k->foreach_update;
     s->step_in_backward = k->step_in_backward;
+    s->expandable_segments = k->expandable_segments;
     s->adapter_bytes = k->lora_rank > 0 ? k->adapter_bytes : 0;
     s->nf4_weights = k->frozen_type > 0 && k->lora_rank > 0;
     s->frozen_type = (rk_frozen_type)(s->nf4_weights ? k->frozen_type - 1 : 0);

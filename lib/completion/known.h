@@ -54,7 +54,7 @@ typedef struct rk_known {
     rk_state_recipe states;
     double bucket_bytes; /* per parameter, besides, with data parallelism */
     rk_optimizer optimizer;
-    bool foreach_update, step_in_backward;
+    bool foreach_update, step_in_backward, expandable_segments;
     unsigned offloads; /* bits of RK_OFFLOAD_NAMES */
     int frozen_type;   /* 1 + rk_frozen_type; 0: as states.weight */
     bool wide_residual;

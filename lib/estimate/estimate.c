@@ -61,10 +61,10 @@ void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *tabl
 
 /* The memory of all ranks reduced to what an estimate says. */
 struct fullest {
-    int64_t worst; /* rank with most memory */
+    int64_t worst; /* rank that needs most memory */
     rk_stage_memory memory;
     double host_bytes;
-    bool fits, runs; /* with, and without what the allocator can give back */
+    bool fits, thrashes;
 };
 
 double rk_rank_seconds(const rk_strategy *s, const rk_chunk_times *chunks)
@@ -83,13 +83,13 @@ static void add_memory(const rk_accelerator *a, const rk_stage_need *need, doubl
     const rk_stage_memory memory = rk_stage_memory_at(need, in_flight);
     const double host = rk_stage_host_at(need, in_flight);
     const bool host_fits = host <= a->host_capacity;
-    if (rank == 0 || memory.total > out->memory.total) {
+    if (rank == 0 || rk_needed_bytes(&memory) > rk_needed_bytes(&out->memory)) {
         out->worst = rank;
         out->memory = memory;
         out->host_bytes = host;
     }
-    out->fits = out->fits && memory.total <= a->memory_usable && host_fits;
-    out->runs = out->runs && memory.total - memory.late <= a->memory_usable && host_fits;
+    out->fits = out->fits && rk_needed_bytes(&memory) <= a->memory_usable && host_fits;
+    out->thrashes = out->thrashes || memory.total > a->memory_usable;
 }
 
 /* Lengthens the times of the `chunks` of a rank by the traffic that they wait for. */
@@ -142,7 +142,7 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s,
     rk_stage_need need;
     rk_rank_traffic traffic = {.chunks = 0};
     const bool waits = rk_has_pass_traffic(s);
-    *out = (struct fullest){.fits = true, .runs = true};
+    *out = (struct fullest){.fits = true};
     ranks->ends = 0;
     rk_strategy_chunks(model, s, chunks);
     for (int64_t r = 0; r < s->pp; r++) {
@@ -315,7 +315,7 @@ static double thrash_seconds(const rk_stack *stack, const struct fullest *fulles
                              double microbatches)
 {
     const double beyond = (fullest->memory.total - usable) / GIB;
-    return fullest->runs && beyond > 0 ? stack->thrash_seconds * microbatches * beyond : 0;
+    return fullest->fits && beyond > 0 ? stack->thrash_seconds * microbatches * beyond : 0;
 }
 
 static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_convention convention,
@@ -335,7 +335,7 @@ static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_co
     e->volumes.context = m * ranks->slowest.sent.context;
     e->volumes.expert = m * ranks->slowest.sent.expert;
     e->fits = fullest->fits;
-    e->thrashes = fullest->runs && !fullest->fits;
+    e->thrashes = fullest->fits && fullest->thrashes;
     e->worst_stage = fullest->worst;
     e->memory = fullest->memory;
     e->host_bytes = fullest->host_bytes;

@@ -37,6 +37,12 @@ typedef struct rk_stage_memory {
     double late;                       /* of it, what the allocator gives back when it runs out */
 } rk_stage_memory;
 
+/* Bytes without which a rank does not run. */
+static inline double rk_needed_bytes(const rk_stage_memory *memory)
+{
+    return memory->total - memory->late;
+}
+
 /* Bytes that one rank sends in a step, by group, forward and backward. */
 typedef struct rk_volumes {
     double tensor, context, expert, pipeline, data;
@@ -51,12 +57,14 @@ typedef struct rk_estimate {
     double mfu, hfu;          /* against the dense peak of bf16, or of fp16 where there is none */
     double tokens_per_second; /* of the whole system */
     rk_volumes volumes;
-    bool fits;              /* with all that the allocator would like to keep */
-    bool thrashes;          /* does not, but runs while memory is given back and taken again */
-    int64_t worst_stage;    /* pipeline rank that needs most memory */
-    rk_stage_memory memory; /* of that rank */
-    double usable;          /* bytes it may use */
-    double host_bytes;      /* offloaded, per accelerator, of the worst rank */
+    bool fits;                      /* on every rank: what it needs is at most what it may use */
+    bool thrashes;                  /* fits, but only while memory is given back and taken again */
+    int64_t worst_stage;            /* pipeline rank that needs most memory */
+    rk_stage_memory memory;         /* of that rank */
+    double usable;                  /* bytes it may use */
+    double memory_low, memory_high; /* 10th and 90th percentile of what it needs, and the */
+    double risk;                    /* P(running out of memory): by rk_predict_estimate, else 0 */
+    double host_bytes;              /* offloaded, per accelerator, of the worst rank */
 } rk_estimate;
 
 /* Costs of all blocks of a model under a strategy; they do not depend on pp, vp, dp, schedule. */
@@ -96,6 +104,7 @@ typedef struct rk_setting {
     rk_framework framework; /* decides what is legal */
     rk_flop_convention convention;
     rk_makespans_store *makespans; /* for estimates one after the other; NULL: none is kept */
+    double risk; /* of running out of memory that a change may have; 0: all that fits */
 } rk_setting;
 
 /* The same from documents, whose table is filled for this strategy alone. */

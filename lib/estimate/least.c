@@ -50,5 +50,6 @@ double rk_least_memory(const rk_cost_table *table, const rk_strategy *s, const r
     };
     rk_stage_need need = rk_stage_need_of(table, s, &mean);
     need.gradients = need.shards; /* how many are whole is up to the schedule */
-    return rk_stage_memory_at(&need, 0).total;
+    const rk_stage_memory memory = rk_stage_memory_at(&need, 0);
+    return rk_needed_bytes(&memory);
 }

@@ -645,9 +645,12 @@ double rk_offloaded_share(const rk_model *model, const rk_strategy *s)
     return !s->offload_activations ? 0 : layers > 0 ? rk_min(layers, 1) : 1;
 }
 
+/* Share of late memory that an allocator gets back when it runs out: docs/method/memory.md. */
+static const double reclaimed = 0.9;
+
 /*
  * Tensors that collectives on streams of their own still read are free only when the device gets
- * there, while the host runs ahead; messages between stages hold the host back.
+ * there, while the host runs ahead; with a pipeline, they never are (the same page).
  */
 static void fill_activations(const rk_block_context *c, const rk_strategy *s, const rk_stage *stage,
                              rk_stage_need *need)
@@ -658,7 +661,7 @@ static void fill_activations(const rk_block_context *c, const rk_strategy *s, co
     need->most = buffers;
     need->live = c->stack->activation_share;
     need->saved = stage->saved;
-    need->late = stage->late;
+    need->late = s->pp == 1 ? stage->late : 0;
     need->ahead = s->tp > 1 && s->pp == 1 ? c->stack->late_buffers * whole_sequence(c) : 0;
     const double message =
         c->element * c->local_tokens * (double)(rk_model_streams(c->model) * c->model->hidden);
@@ -696,6 +699,9 @@ static void add_ends(const rk_strategy *s, const struct kept *kept, rk_stage_nee
     need->update += s->foreach_update ? params : 0;
 }
 
+/* [assumption] Share of fragments that expandable segments leave: docs/method/memory.md. */
+static const double expandable_fragments = 0.3;
+
 rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
                                const rk_stage *stage)
 {
@@ -703,13 +709,14 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
     const struct kept kept = kept_of(s, stage);
     const double states = optimizer_bytes(s, &kept);
     const double shards = s->states.gradient * kept_from(s, &kept, RK_SHARD_GRADIENTS);
+    const double fragments = s->expandable_segments ? expandable_fragments : 1;
     rk_stage_need need = {
         .weights = s->offload_weights ? loaded_weights(s, stage) : kept_weights(table, s, &kept),
         .shards = shards,
         .gradients = gradient_bytes(stack, s, stage, shards),
         .optimizer = s->offload_optimizer ? 0 : states,
-        .fragmentation = stack->fragmentation,
-        .stage_fragmentation = s->pp > 1 ? stack->stage_fragmentation : 0,
+        .fragmentation = fragments * stack->fragmentation,
+        .stage_fragmentation = s->pp > 1 ? fragments * stack->stage_fragmentation : 0,
         .context = stack->context_bytes,
     };
     need.context += rk_strategy_ranks(s) > 1 ? stack->communicator_bytes : 0;
@@ -719,7 +726,7 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
     fill_activations(&table->context, s, stage, &need);
     fill_moments(table, s, stage, &kept, &need);
     fill_host(stack, s, stage, &kept, &need);
-    if (stack->separate_blocks || stack->stale_logits > 0) {
+    if ((stack->separate_blocks || stack->stale_logits > 0) && !s->expandable_segments) {
         const double least = rk_min(need.unsaved + need.layer, need.head);
         need.cached =
             (stack->separate_blocks ? least : 0) + stack->stale_logits * stage->head_saved;
@@ -734,9 +741,9 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
 static void add_fragments(const rk_stage_need *need, rk_stage_memory *m)
 {
     const double of_stages = need->stage_fragmentation;
-    const double all = need->fragmentation * m->allocated;
-    m->part[RK_MEM_FRAGMENTATION] = all + of_stages * m->part[RK_MEM_ACTIVATIONS] + need->cached;
-    m->late = m->late * (1 + of_stages) + all + need->cached;
+    m->part[RK_MEM_FRAGMENTATION] =
+        need->fragmentation * m->allocated + of_stages * m->part[RK_MEM_ACTIVATIONS] + need->cached;
+    m->late = reclaimed * m->late + need->cached;
 }
 
 rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)

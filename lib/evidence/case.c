@@ -219,8 +219,7 @@ static bool guesses_modules(const filling *f, const rk_run_table *table, size_t 
 /* Whether it fits, or runs short of memory. */
 static bool runs_now(const filling *f)
 {
-    const rk_estimate e = rk_infer_estimate(&f->inference);
-    return e.fits || e.thrashes;
+    return rk_infer_estimate(&f->inference).fits;
 }
 
 /* Whether the rates of the attention kernel that it states are those of another accelerator. */

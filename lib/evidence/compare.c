@@ -71,9 +71,9 @@ static void set_prediction(const rk_run_case *run, const rk_run_prediction *p, r
     c->tokens_per_second = p->tokens_per_second;
     c->flops_per_second = p->flops_per_second;
     c->mfu = e->mfu;
-    c->need = e->memory.total;
+    c->need = rk_needed_bytes(&e->memory);
     c->usable = e->usable;
-    c->fits = e->fits || e->thrashes;
+    c->fits = e->fits;
     c->thrashes = e->thrashes;
     c->unsure = !c->fits && run->unsure;
     if (c->step_measured > 0 && peak > 0) {
@@ -175,39 +175,68 @@ void rk_comparison_clear(rk_comparison *comparison)
     *comparison = (rk_comparison){.rows = NULL};
 }
 
+static rk_status set_interval(rk_compared *c, const rk_residuals *residuals,
+                              const rk_left_out *except, rk_error *err)
+{
+    rk_interval interval;
+    const rk_status status = residuals->of_memory
+                                 ? rk_memory_interval_of(residuals, &c->key, except, &interval, err)
+                                 : rk_interval_of(residuals, &c->key, except, &interval, err);
+    if (!status && residuals->of_memory) {
+        c->memory_low = interval.low * c->memory;
+        c->memory_high = interval.high * c->memory;
+        c->risk = rk_risk_of(&interval, c->need, c->usable);
+    } else if (!status) {
+        c->low = interval.low * c->step;
+        c->high = interval.high * c->step;
+    }
+    return status;
+}
+
 rk_status rk_compare_intervals(rk_comparison *comparison, const rk_residuals *residuals,
                                rk_error *err)
 {
     for (size_t i = 0; i < comparison->count; i++) {
         rk_compared *c = &comparison->rows[i];
-        rk_interval interval;
         if (!c->predicted) {
             continue;
         }
         const rk_left_out own = {.source = rk_run_cell(c->table, c->row, RK_RUN_PART),
                                  .model = rk_run_cell(c->table, c->row, RK_RUN_MODEL)};
         const bool known = strcmp(rk_run_cell(c->table, c->row, RK_RUN_SPLIT), "fit") == 0;
-        const rk_status status =
-            rk_interval_of(residuals, &c->key, known ? &own : NULL, &interval, err);
+        const rk_status status = set_interval(c, residuals, known ? &own : NULL, err);
         if (status) {
             return status;
         }
-        c->low = interval.low * c->step;
-        c->high = interval.high * c->step;
     }
     return RK_OK;
 }
 
-rk_status rk_compare_residuals(const rk_comparison *comparison, rk_residuals *out, rk_error *err)
+static double time_ratio(const rk_compared *c)
 {
-    *out = (rk_residuals){.cells = NULL};
+    return rk_compared_has_time(c) ? c->step_measured / c->step : 0;
+}
+
+static double memory_ratio(const rk_compared *c)
+{
+    const bool wrong =
+        c->selected && c->predicted && c->labelled && !c->unsure && c->out_of_memory == c->fits;
+    return rk_compared_has_memory(c) ? c->memory_measured / c->memory
+           : wrong                   ? c->usable / c->need
+                                     : 0;
+}
+
+/* `ratio_of`: measured over predicted of a row; 0: nothing is known of it. */
+static rk_status gather(const rk_comparison *comparison, double (*ratio_of)(const rk_compared *),
+                        rk_residuals *out, rk_error *err)
+{
     rk_status status = RK_OK;
     for (size_t i = 0; !status && i < comparison->count; i++) {
         const rk_compared *c = &comparison->rows[i];
-        if (rk_compared_has_time(c)) {
+        const double ratio = ratio_of(c);
+        if (ratio > 0) {
             status = rk_residuals_add(out, &c->key, rk_run_cell(c->table, c->row, RK_RUN_PART),
-                                      rk_run_cell(c->table, c->row, RK_RUN_MODEL),
-                                      c->step_measured / c->step, err);
+                                      rk_run_cell(c->table, c->row, RK_RUN_MODEL), ratio, err);
         }
     }
     status = status ? status : rk_residuals_source_error(out, err);
@@ -215,6 +244,19 @@ rk_status rk_compare_residuals(const rk_comparison *comparison, rk_residuals *ou
         rk_residuals_clear(out);
     }
     return status;
+}
+
+rk_status rk_compare_residuals(const rk_comparison *comparison, rk_residuals *out, rk_error *err)
+{
+    *out = (rk_residuals){.of_memory = false};
+    return gather(comparison, time_ratio, out, err);
+}
+
+rk_status rk_compare_memory_residuals(const rk_comparison *comparison, rk_residuals *out,
+                                      rk_error *err)
+{
+    *out = (rk_residuals){.of_memory = true};
+    return gather(comparison, memory_ratio, out, err);
 }
 
 bool rk_compared_has_time(const rk_compared *row)

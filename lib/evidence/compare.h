@@ -4,7 +4,7 @@
 #define RK_EVIDENCE_COMPARE_H
 
 #include "evidence/runs.h"
-#include "residual/interval.h"
+#include "residual/risk.h"
 
 enum { RK_COMPARED_TEXT = 256, RK_LABEL_TEXT = 64 };
 
@@ -31,6 +31,8 @@ typedef struct rk_compared {
     bool unsure; /* does not fit because of an assumed value: unknown */
     rk_similarity_key key;
     double low, high; /* 10th to 90th percentile of the step; 0: nothing is comparable */
+    double memory_low, memory_high; /* the same of `memory` */
+    double risk;                    /* of running out of memory */
     double null_step; /* of the null model; 0: no run of this accelerator to fit it on */
     /* Measured; 0: not printed. */
     double step_measured, memory_measured, mfu_measured;
@@ -50,14 +52,23 @@ typedef struct rk_selection {
 } rk_selection;
 
 /*
- * Sets the intervals of all predicted rows from the residuals.  Rows of split "fit", which the
- * built-in residuals are made of, get theirs without those of their source and model.
+ * Sets the intervals of all predicted rows from the residuals, of time or of memory; these set the
+ * risks, too.  Rows of split "fit", which the built-in residuals are made of, get theirs without
+ * those of their source and model.
  */
 rk_status rk_compare_intervals(rk_comparison *comparison, const rk_residuals *residuals,
                                rk_error *err);
 
 /* Gathers the residuals of all selected rows, and the error of a source. */
 rk_status rk_compare_residuals(const rk_comparison *comparison, rk_residuals *out, rk_error *err);
+
+/*
+ * The same of memory: of peaks that were measured; and a run that ran out of memory although it is
+ * predicted to fit, or ran without a measured peak although it is not, counts with the least error
+ * that explains it.
+ */
+rk_status rk_compare_memory_residuals(const rk_comparison *comparison, rk_residuals *out,
+                                      rk_error *err);
 
 /*
  * Predicts every row of the tables, which outlive the comparison.  The caller releases it with

@@ -221,6 +221,8 @@ const rk_field rk_run_fact_fields[] = {
          "the optimizer steps all tensors together, with temporaries as large as the weights"),
     FLAG("step_in_backward", known.step_in_backward,
          "the optimizer steps as soon as a gradient is there, and frees it"),
+    FLAG("expandable_segments", known.expandable_segments,
+         "PyTorch's allocator extends segments, and leaves fewer fragments"),
     TEXT("offload", known.offloads, read_offloads,
          "what is on the host, joined by +: optimizer, activations, weights, gradients"),
     NAMES("frozen_type", known.frozen_type, frozen_names,

@@ -13,9 +13,10 @@
 #include <string.h>
 
 const char *const rk_figure_measures[] = {"time",         "memory",   "null", "verdict",
-                                          "first_choice", "interval", NULL};
-const char *const rk_figure_statistics[] = {"mean",      "median", "p90",      "worst", "accuracy",
-                                            "precision", "recall", "coverage", NULL};
+                                          "first_choice", "interval", "risk", NULL};
+const char *const rk_figure_statistics[] = {"mean",     "median",     "p90",    "worst",
+                                            "accuracy", "precision",  "recall", "coverage",
+                                            "brier",    "impossible", "failed", NULL};
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
@@ -213,6 +214,17 @@ static void set_first_choice(const rk_regret *r, rk_figure *f)
     f->now = f->runs_now > 0 ? f->now : (double)NAN;
 }
 
+static void set_risk(const rk_risk_score *r, const rk_regret *choice, rk_figure *f)
+{
+    f->now = f->statistic == RK_STATISTIC_WORST        ? r->worst_bin
+             : f->statistic == RK_STATISTIC_BRIER      ? r->brier / r->verdict_brier
+             : f->statistic == RK_STATISTIC_IMPOSSIBLE ? (double)r->impossible / (double)r->ran
+             : f->statistic == RK_STATISTIC_FAILED ? (double)choice->failed / (double)choice->groups
+                                                   : (double)NAN;
+    f->runs_now = f->statistic == RK_STATISTIC_FAILED ? (int64_t)choice->groups : (int64_t)r->runs;
+    f->now = f->runs_now > 0 ? f->now : (double)NAN;
+}
+
 /* Distance of a value from the ideal. */
 static double badness(const rk_figure *f, double value)
 {
@@ -267,6 +279,9 @@ static rk_status evaluate(rk_figure *f, const rk_comparison *comparison, const r
     case RK_MEASURE_INTERVAL:
         f->runs_now = (int64_t)score.intervals;
         f->now = f->runs_now ? (double)score.inside / (double)f->runs_now : (double)NAN;
+        break;
+    case RK_MEASURE_RISK:
+        set_risk(&score.risk, &score.regret, f);
         break;
     }
     judge(f);

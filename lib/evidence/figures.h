@@ -16,6 +16,7 @@ typedef enum rk_measure {
     RK_MEASURE_VERDICT,      /* runs out of memory, or not */
     RK_MEASURE_FIRST_CHOICE, /* how much slower than the best */
     RK_MEASURE_INTERVAL,
+    RK_MEASURE_RISK, /* of running out of memory */
 } rk_measure;
 
 typedef enum rk_statistic {
@@ -27,6 +28,9 @@ typedef enum rk_statistic {
     RK_STATISTIC_PRECISION,
     RK_STATISTIC_RECALL,
     RK_STATISTIC_COVERAGE,
+    RK_STATISTIC_BRIER,      /* over that of verdicts */
+    RK_STATISTIC_IMPOSSIBLE, /* share of what ran that was called so */
+    RK_STATISTIC_FAILED,     /* share of the first choices that ran out of memory */
 } rk_statistic;
 
 extern const char *const rk_figure_measures[], *const rk_figure_statistics[]; /* NULL-terminated */

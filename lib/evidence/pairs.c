@@ -49,6 +49,8 @@ static const struct meaning {
     {"optimizer", "fused", "foreach_update", "false", NULL, NULL},
     {"optimizer_impl", "foreach", "foreach_update", "true", NULL, NULL},
     {"optimizer_impl", "fused", "foreach_update", "false", NULL, NULL},
+    {"allocator", "expandable_segments", "expandable_segments", "true", NULL, NULL},
+    {"expandable_segments", "1", "expandable_segments", "true", NULL, NULL},
     {"optimizer_in_backward", "1", "step_in_backward", "true", NULL, NULL},
     {"fsdp_cpu_offload", "", "offload", "optimizer+gradients+weights", NULL, NULL},
     {"offload", "fsdp_cpu_offload", "offload", "optimizer+gradients+weights", NULL, NULL},

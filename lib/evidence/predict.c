@@ -88,8 +88,8 @@ static rk_strategy strategy_of(const rk_run_case *run)
 static void finish(const rk_run_case *run, const rk_stage_memory *memory, rk_run_prediction *out)
 {
     const rk_estimate *e = &out->estimate;
-    /* what is cached is given back where a run can go on without it */
-    const bool runs = memory->total - memory->late <= e->usable;
+    /* of what fits, an allocator holds no more than there is, and gives back what it could spare */
+    const bool runs = rk_needed_bytes(memory) <= e->usable;
     const double held = runs ? rk_min(memory->total, e->usable) : memory->total;
     out->memory = run->memory_kind == RK_RUN_ALLOCATED  ? memory->allocated
                   : run->memory_kind == RK_RUN_RESERVED ? memory->reserved - memory->total + held

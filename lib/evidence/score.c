@@ -126,11 +126,17 @@ static int compare_job_pointers(const void *a, const void *b)
     return compare_jobs(*(const rk_compared *const *)a, *(const rk_compared *const *)b);
 }
 
+/* Whether a run would be recommended: at the usual risk; or as what fits, if none is. */
+static int rank_of(const rk_compared *row)
+{
+    return !row->fits ? 2 : row->risk > RK_RISK_USUAL ? 1 : 0;
+}
+
 /* Whether a is predicted to be the better choice; of equals the one that turned out slower. */
 static bool chosen_before(const rk_compared *a, const rk_compared *b)
 {
-    if (a->fits != b->fits) {
-        return a->fits;
+    if (rank_of(a) != rank_of(b)) {
+        return rank_of(a) < rank_of(b);
     }
     if (fabs(a->step - b->step) > 1e-9 * b->step) {
         return a->step < b->step;
@@ -228,7 +234,8 @@ rk_status rk_score_rows(const rk_compared **rows, size_t count, rk_row_score *ou
         add_interval(rows[i], out);
     }
     out->width /= out->intervals ? (double)out->intervals : 1;
-    const rk_status status = score_errors(rows, count, out, err);
+    rk_status status = rk_score_risk(rows, count, &out->risk, err);
+    status = status ? status : score_errors(rows, count, out, err);
     return status ? status : score_regret(rows, count, &out->regret, err);
 }
 

@@ -10,6 +10,24 @@ double rk_verdicts_accuracy(const rk_verdicts *v);
 double rk_verdicts_precision(const rk_verdicts *v); /* of "runs out of memory" */
 double rk_verdicts_recall(const rk_verdicts *v);
 
+/*
+ * Of runs of sources that report out-of-memory: mean squares of what risks are off, and of verdicts
+ * that only say yes or no; and over bins of runs in order of risk, how far the mean risk of a bin
+ * is from the share that ran out of memory.
+ */
+enum { RK_RISK_BIN = 60 }; /* runs, at least */
+
+typedef struct rk_risk_score {
+    size_t runs, ran, failed;
+    size_t impossible; /* of those that ran, predicted to be */
+    double brier, verdict_brier;
+    size_t bins;
+    double worst_bin;
+} rk_risk_score;
+
+rk_status rk_score_risk(const rk_compared *const *rows, size_t count, rk_risk_score *out,
+                        rk_error *err);
+
 /* The scores of a set of rows. */
 typedef struct rk_row_score {
     rk_errors time, memory;
@@ -18,6 +36,7 @@ typedef struct rk_row_score {
     rk_errors null;           /* of the null model, over the rows that it predicts */
     rk_regret regret;
     rk_verdicts verdicts;
+    rk_risk_score risk;
 } rk_row_score;
 
 /* Share of the runs with an interval that lie in it; NaN without any. */

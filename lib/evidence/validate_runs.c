@@ -22,10 +22,13 @@ rk_status rk_validation_add(rk_validation *v, const rk_run_table *table, rk_erro
 static rk_status set_intervals(rk_validation *v, rk_error *err)
 {
     rk_residuals residuals;
-    if (!v->request->intervals) {
-        return rk_compare_intervals(&v->comparison, &rk_residuals_built_in, err);
+    rk_status status = rk_compare_intervals(&v->comparison, &rk_residuals_built_in, err);
+    status =
+        status ? status : rk_compare_intervals(&v->comparison, &rk_memory_residuals_built_in, err);
+    if (status || !v->request->intervals) {
+        return status;
     }
-    rk_status status = rk_residuals_load(v->request->intervals, &residuals, err);
+    status = rk_residuals_load(v->request->intervals, &residuals, err);
     if (!status) {
         status = rk_compare_intervals(&v->comparison, &residuals, err);
         rk_residuals_clear(&residuals);

@@ -10,6 +10,7 @@ extern const char *const rk_split_names[]; /* NULL-terminated */
 
 typedef struct rk_validate_request {
     const char *runs, *only, *sources, *output, *plot, *residuals, *intervals, *figures;
+    const char *memory_residuals;
     int split;   /* index in rk_split_names; -1: all */
     unsigned by; /* rk_dimension, a bit each */
     int options; /* an rk_case_extent; -1: none */
@@ -40,7 +41,7 @@ void rk_validation_clear(rk_validation *v);
 
 /* ---- fields of a row, for tables that programs read ----------------------------------------- */
 
-enum { RK_COMPARED_FIELDS = 41 };
+enum { RK_COMPARED_FIELDS = 44 };
 extern const rk_column rk_compared_columns[RK_COMPARED_FIELDS];
 
 /* The value of a field; a text is borrowed from the row, the table or the program. */

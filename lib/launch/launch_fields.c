@@ -32,6 +32,8 @@ const rk_launch_field rk_launch_fields[] = {
     {"layout", "layout", "layers of each stage, as --layout has them"},
     {"first_stage_layers", "first-stage-layers", "layers of the first pipeline rank"},
     {"last_stage_layers", "last-stage-layers", "layers of the last pipeline rank"},
+    {"expandable_segments", "expandable-segments",
+     "PyTorch's allocator extends segments: true or false"},
     {"count_embedding", "count-embedding", "the embedding counts as a layer: true"},
     {"count_head", "count-head", "the output layer counts as a layer: true"},
     {"order", "order", "order of ranks, as --order has it"},

@@ -374,6 +374,27 @@ static void read_environment(const rk_launch *launch, size_t end, world *w)
     }
 }
 
+/* PyTorch's allocator, as one of the variables before the command sets it. */
+static void read_allocator(rk_launch *launch, size_t end)
+{
+    static const char *const names[] = {
+        "PYTORCH_CUDA_ALLOC_CONF=", "PYTORCH_ALLOC_CONF=", "PYTORCH_HIP_ALLOC_CONF=", NULL};
+    for (size_t i = 0; i < end; i++) {
+        for (size_t j = 0; names[j]; j++) {
+            const char *word = word_at(launch, i);
+            const char *value = strncmp(word, names[j], strlen(names[j])) == 0
+                                    ? strstr(word, "expandable_segments:")
+                                    : NULL;
+            if (value) {
+                const bool on =
+                    tolower((unsigned char)value[strlen("expandable_segments:")]) == 't';
+                rk_launch_state(launch, "expandable_segments", on ? "true" : "false",
+                                RK_FACT_STATED, NULL);
+            }
+        }
+    }
+}
+
 /* States what nothing else has stated. */
 static void state(rk_launch *launch, const char *field, int64_t value, rk_fact_origin origin)
 {
@@ -454,6 +475,7 @@ void rk_launch_find_program(rk_launch *launch)
         i = next;
     }
     read_environment(launch, environment, &around);
+    read_allocator(launch, environment);
     merge(&all, &around);
     state_world(launch, &all, one_node);
 }

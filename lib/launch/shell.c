@@ -34,12 +34,25 @@ static bool starts_program(const rk_shell_field *words, size_t count)
     return count > 0 && rk_ends_with(words[0].text, ".sh");
 }
 
-/* Variables that launchers and programs read the number of processes from, or their configuration.
+/*
+ * Variables that say how many processes there are, where the configuration is, and how PyTorch
+ * allocates.
  */
-static const char *const world_names[] = {
-    "NNODES",    "NPROC_PER_NODE", "WORLD_SIZE", "CUDA_VISIBLE_DEVICES",
-    "NUM_NODES", "GPUS_PER_NODE",  "NUM_GPUS",   "ASCEND_RT_VISIBLE_DEVICES",
-    "NGPU",      "CONFIG_FILE",    "USE_MCA",    NULL};
+static const char *const world_names[] = {"NNODES",
+                                          "NPROC_PER_NODE",
+                                          "WORLD_SIZE",
+                                          "CUDA_VISIBLE_DEVICES",
+                                          "NUM_NODES",
+                                          "GPUS_PER_NODE",
+                                          "NUM_GPUS",
+                                          "ASCEND_RT_VISIBLE_DEVICES",
+                                          "NGPU",
+                                          "CONFIG_FILE",
+                                          "USE_MCA",
+                                          "PYTORCH_CUDA_ALLOC_CONF",
+                                          "PYTORCH_ALLOC_CONF",
+                                          "PYTORCH_HIP_ALLOC_CONF",
+                                          NULL};
 
 static void add_before(rk_shell *sh, rk_shell_command *command)
 {

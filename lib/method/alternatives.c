@@ -9,23 +9,27 @@
 #include <stdlib.h>
 
 #define LESS_MEMORY 0.5 /* of the memory of the fastest */
+#define MOST_USED   0.9 /* of the memory there is, where some is to stay free */
 
 /* A kind of alternative: a part of the space that does not contain the fastest strategy. */
 struct kind {
     const char *label;
     rk_plan_part part;
     double memory; /* of the memory of the fastest; 0: any */
+    double used;   /* of the memory there is; 0: any */
 };
 
 static const struct kind kinds[RK_ALTERNATIVE_KINDS] = {
-    {"fastest", {0}, 0},
-    {"no pipeline", {.ones = RK_DEGREE_PP}, 0},
-    {"no TP", {.ones = RK_DEGREE_TP}, 0},
-    {"ZeRO 1", {.shardings = 1U << RK_SHARD_OPTIMIZER}, 0},
-    {"ZeRO 3", {.shardings = 1U << RK_SHARD_ALL}, 0},
-    {"no recompute", {.recomputes = 1U << RK_REC_NONE}, 0},
-    {"full recompute", {.recomputes = 1U << RK_REC_FULL}, 0},
-    {"half the memory", {0}, LESS_MEMORY},
+    {"fastest", {0}, 0, 0},
+    {"no pipeline", {.ones = RK_DEGREE_PP}, 0, 0},
+    {"no TP", {.ones = RK_DEGREE_TP}, 0, 0},
+    {"ZeRO 1", {.shardings = 1U << RK_SHARD_OPTIMIZER}, 0, 0},
+    {"ZeRO 3", {.shardings = 1U << RK_SHARD_ALL}, 0, 0},
+    {"no recompute", {.recomputes = 1U << RK_REC_NONE}, 0, 0},
+    {"full recompute", {.recomputes = 1U << RK_REC_FULL}, 0, 0},
+    {"half the memory", {0}, LESS_MEMORY, 0},
+    {"10 % of memory free", {0}, 0, MOST_USED},
+    {"faster, riskier", {.riskier = true}, 0, 0},
 };
 
 const char *rk_alternative_name(unsigned set)
@@ -80,6 +84,24 @@ static void add_alternative(rk_ranking *ranking, int kind, const rk_candidate *c
     ranking->count++;
 }
 
+/* Whether a strategy needs no more memory than the part allows. */
+static bool has_memory(const rk_plan_part *part, const rk_candidate *candidate)
+{
+    return part->max_memory <= 0 ||
+           rk_needed_bytes(&candidate->estimate.memory) <= part->max_memory;
+}
+
+/* The part of a kind, beside the fastest strategy. */
+static rk_plan_part part_of(const struct kind *kind, const rk_candidate *fastest)
+{
+    rk_plan_part part = kind->part;
+    part.max_memory = kind->used > 0 ? kind->used * fastest->estimate.usable
+                                     : kind->memory * rk_needed_bytes(&fastest->estimate.memory);
+    part.longest_step_s =
+        fastest->step * (part.riskier ? RK_ALTERNATIVE_FASTER : RK_ALTERNATIVE_SLOWEST);
+    return part;
+}
+
 /* Adds the alternatives to the fastest, which is alone in the ranking. */
 static rk_status add_alternatives(const rk_problem *problem, rk_plan_bounds *bounds,
                                   rk_ranking *ranking, rk_error *err)
@@ -90,10 +112,9 @@ static rk_status add_alternatives(const rk_problem *problem, rk_plan_bounds *bou
     bool found[RK_ALTERNATIVE_KINDS];
     int of[RK_ALTERNATIVE_KINDS], count = 0;
     for (int i = 1; i < RK_ALTERNATIVE_KINDS; i++) {
-        if (kinds[i].memory > 0 || !is_in(&kinds[i].part, &fastest.strategy)) {
-            parts[count] = kinds[i].part;
-            parts[count].max_memory = kinds[i].memory * fastest.memory;
-            parts[count].longest_step_s = RK_ALTERNATIVE_SLOWEST * fastest.step;
+        rk_plan_part part = part_of(&kinds[i], &fastest);
+        if (part.riskier || !is_in(&part, &fastest.strategy) || !has_memory(&part, &fastest)) {
+            parts[count] = part;
             of[count++] = i;
         }
     }
@@ -159,7 +180,9 @@ rk_status rk_rank_alternatives(const rk_problem *problem, rk_search_kind kind, r
         status = rk_rank_strategies(problem, kind, 1, team, control, ranking, err);
         status = status ? status : make_room(ranking, err);
     }
-    if (!status && ranking->count > 0) {
+    if (!status && ranking->count > 0 && ranking->candidates[0].risky) {
+        ranking->kinds[0] = 1; /* nothing is within the risk */
+    } else if (!status && ranking->count > 0) {
         status = bounds ? RK_OK : open_bounds(problem, control, &bounds, err);
         status = status ? status : add_alternatives(problem, bounds, ranking, err);
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Distinct strategies by the reckon model: the fastest, and the fastest of those that make one
- * choice differently, such as no pipeline or half the memory.
+ * choice differently, such as no pipeline or half the memory; and a faster one that fits at a
+ * higher risk of running out of memory.
  */
 #ifndef RK_METHOD_ALTERNATIVES_H
 #define RK_METHOD_ALTERNATIVES_H
@@ -10,6 +11,9 @@
 
 /* Alternatives that take longer than so many times the fastest step are left out. */
 #define RK_ALTERNATIVE_SLOWEST 1.5
+
+/* Riskier ones are shown if they take at most so many times that of the fastest within the risk. */
+#define RK_ALTERNATIVE_FASTER 0.99
 
 /*
  * As rk_rank_strategies with top 1, then adds alternatives to the ranking: each strategy once, by

@@ -60,6 +60,7 @@ typedef struct rk_source {
 /* A strategy and its cost. */
 typedef struct rk_candidate {
     bool fits;
+    bool risky;        /* fits, at a higher risk of running out of memory than was asked for */
     double step;       /* s */
     double rate;       /* sequences/s */
     double efficiency; /* of all FLOPs, see rk_method.efficiency_name */

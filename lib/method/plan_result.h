@@ -86,6 +86,9 @@ double rk_plan_slowdown(const rk_plan *plan, size_t i);
 /* Which choices were given and which were searched; nothing if none was given. */
 void rk_plan_write_choices(FILE *to, const rk_plan *plan);
 
+/* That nothing is within the risk that was asked for, if so. */
+void rk_plan_write_risk(FILE *to, const rk_plan *plan);
+
 /* How the search went, and the choices; nothing if a strategy was given. */
 void rk_plan_write_search(FILE *to, const rk_plan *plan);
 void rk_plan_write_search_json(rk_json_writer *writer, const rk_plan *plan);

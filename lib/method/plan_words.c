@@ -33,6 +33,20 @@ void rk_plan_write_choices(FILE *to, const rk_plan *plan)
     }
 }
 
+void rk_plan_write_risk(FILE *to, const rk_plan *plan)
+{
+    const rk_answer *best = rk_plan_best(plan);
+    char risk[RK_RISK_TEXT_SIZE];
+    if (best && plan->searched && best->estimate.fits &&
+        !rk_is_within_risk(&plan->setting, &best->estimate)) {
+        (void)fprintf(
+            to,
+            "No strategy is within the risk of %.3g %% of running out of memory; the best "
+            "one\nthat may fit has %s.\n\n",
+            100 * plan->setting.risk, rk_risk_text(best->estimate.risk, risk));
+    }
+}
+
 void rk_plan_write_search(FILE *to, const rk_plan *plan)
 {
     if (plan->searched) {

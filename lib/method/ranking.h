@@ -5,7 +5,7 @@
 
 #include "method/method.h"
 
-#define RK_ALTERNATIVE_KINDS 8
+#define RK_ALTERNATIVE_KINDS 10
 
 typedef struct rk_ranking {
     rk_search_kind kind;               /* as asked */

@@ -108,9 +108,14 @@ static void write_reasons(FILE *to, const rk_plan *plan)
         const bool labelled = plan->ranking.kinds[0] != 0;
         (void)rk_alternative_label(labelled ? plan->ranking.kinds[i] : 0, label);
         describe_difference(best, e, whole, parts);
-        const int length =
-            fprintf(to, "%zu%s%s%s is %.1f %% slower than 1%s", i + 1, labelled ? " (" : "", label,
-                    labelled ? ")" : "", 100 * (e->step / best->step - 1), whole);
+        const double more = 100 * (e->step / best->step - 1);
+        char risk[RK_RISK_TEXT_SIZE];
+        int length =
+            fprintf(to, "%zu%s%s%s is %.1f %% %s than 1%s", i + 1, labelled ? " (" : "", label,
+                    labelled ? ")" : "", fabs(more), more < 0 ? "faster" : "slower", whole);
+        if (more < 0) {
+            length += fprintf(to, ", risk %s", rk_risk_text(e->risk, risk));
+        }
         if (parts[0]) {
             const bool fits = (size_t)length + strlen(": ") + strlen(parts) <= LINE_WIDTH;
             (void)fprintf(to, ":%s%s", fits ? " " : "\n    ", parts);
@@ -160,6 +165,7 @@ rk_status rk_reckon_write_best(FILE *to, const rk_question *question, rk_table_s
 {
     const rk_plan *plan = &question->plan;
     const rk_answer *best = &plan->answers[0];
+    rk_plan_write_risk(to, plan);
     write_reasons(to, plan);
     rk_launched_write(to, plan);
     (void)fputs("The best of them:\n\n", to);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reckon model. */
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/units.h"
 #include "layer/model_load.h"
 #include "method/reckon_answer.h"
@@ -154,6 +155,7 @@ rk_candidate rk_reckon_candidate(const rk_problem *problem, const rk_planned *pl
     const rk_estimate *e = &planned->estimate;
     return (rk_candidate){
         .fits = e->fits,
+        .risky = e->fits && problem->reckon.space.risk > 0 && e->risk > problem->reckon.space.risk,
         .step = e->step,
         .rate = (double)problem->reckon.space.global_batch / e->step,
         .efficiency = e->mfu,
@@ -164,6 +166,24 @@ rk_candidate rk_reckon_candidate(const rk_problem *problem, const rk_planned *pl
         .strategy = planned->strategy,
         .estimate = *e,
     };
+}
+
+/*
+ * Searches again where nothing is within the risk, but something fits: with the next risk up to
+ * that of all that fits of which the strategy is that needs the least memory.
+ */
+static rk_status search_riskier(const rk_problem *problem, const rk_search_control *control,
+                                size_t top, const rk_planned *least, rk_planned *planned,
+                                size_t *found, rk_plan_counts *counts, rk_error *err)
+{
+    static const double risks[] = {0.2, 0.3, 0.4, RK_RISK_FITS};
+    const rk_inputs *inputs = &problem->reckon.inputs;
+    rk_plan_space space = problem->reckon.space;
+    for (size_t i = 0; i < COUNT(risks) && space.risk < least->estimate.risk; i++) {
+        space.risk = rk_max(risks[i], problem->reckon.space.risk);
+    }
+    return rk_plan_search(&inputs->model, &inputs->system, &inputs->software.stack, &space, control,
+                          top, planned, found, NULL, counts, err);
 }
 
 static rk_status search(const rk_problem *problem, rk_team *team, const rk_search_control *control,
@@ -178,10 +198,14 @@ static rk_status search(const rk_problem *problem, rk_team *team, const rk_searc
         rk_share_leave(team, err);
         return failed;
     }
-    const rk_status status = rk_plan_search_shared(
-        team, &problem->reckon.inputs.model, &problem->reckon.inputs.system,
-        &problem->reckon.inputs.software.stack, &problem->reckon.space, control, top, planned,
-        found, nearest ? &least : NULL, &searched, err);
+    rk_status status =
+        rk_plan_search_shared(team, &problem->reckon.inputs.model, &problem->reckon.inputs.system,
+                              &problem->reckon.inputs.software.stack, &problem->reckon.space,
+                              control, top, planned, found, &least, &searched, err);
+    const bool risky = !status && !team && *found == 0 && least.index != UINT64_MAX;
+    if (risky && least.estimate.fits) {
+        status = search_riskier(problem, control, top, &least, planned, found, &searched, err);
+    }
     counts[0] = searched.enumerated;
     counts[1] = searched.legal;
     counts[2] = searched.fitting;
@@ -222,7 +246,7 @@ static rk_status evaluate(const rk_problem *problem, rk_candidate *candidate, rk
     rk_planned planned = {.strategy = candidate->strategy, .index = candidate->index};
     const rk_setting setting = rk_setting_of(&problem->reckon.inputs);
     const rk_status status =
-        rk_estimate_exact(&setting, &planned.strategy, &planned.estimate, NULL, err);
+        rk_predict_estimate(&setting, &planned.strategy, &planned.estimate, NULL, err);
     if (!status) {
         *candidate = rk_reckon_candidate(problem, &planned);
     }
@@ -237,8 +261,8 @@ static rk_status misfit(const rk_problem *problem, const rk_candidate *candidate
     (void)err;
     out[0] = '\0';
     if (!e->fits) {
-        (void)snprintf(out, RK_MISFIT_SIZE, "needs %.1f GiB of %.1f GiB", e->memory.total / GIB,
-                       e->usable / GIB);
+        (void)snprintf(out, RK_MISFIT_SIZE, "needs %.1f GiB of %.1f GiB",
+                       rk_needed_bytes(&e->memory) / GIB, e->usable / GIB);
     }
     return RK_OK;
 }
@@ -410,7 +434,7 @@ const rk_method rk_method_reckon = {
     .sizes = own_sizes,
     .shape = shape,
     .reshape = reshape,
-    .counted = {"strategies", "legal", "fit"},
+    .counted = {"strategies", "legal", "within the risk"},
     .search_note = "",
     .label_width = 20,
     .row_count = RK_RECKON_ROWS,

@@ -15,6 +15,7 @@ static void write_remedy(FILE *to, const rk_answer *answer, const rk_shortage *s
 {
     const rk_estimate *e = &answer->estimate, *then = &shortage->changed.estimate;
     char changes[RK_WORDS_SIZE], step[RK_TIME_TEXT_SIZE], before[RK_TIME_TEXT_SIZE];
+    char risk[RK_RISK_TEXT_SIZE];
     rk_write_largest_part(to, e);
     if (shortage->changes == 0) {
         (void)fputs("No change of one or two of its choices makes it fit.\n", to);
@@ -22,12 +23,13 @@ static void write_remedy(FILE *to, const rk_answer *answer, const rk_shortage *s
     }
     (void)fprintf(to,
                   "Smallest change that fits: %s.\nThen stage %" PRId64
-                  " needs %.2f GiB of %.2f, and a step takes %s instead of %s (%+.1f %%).\n",
+                  " needs %.2f GiB of %.2f, risk %s, and a step takes %s instead of %s\n"
+                  "(%+.1f %%).\n",
                   rk_strategy_changes(&answer->strategy, &shortage->changed.strategy, changes,
                                       sizeof(changes)),
-                  then->worst_stage, then->memory.total / GIB, then->usable / GIB,
-                  rk_time_text(then->step, step), rk_time_text(e->step, before),
-                  100 * (then->step / e->step - 1));
+                  then->worst_stage, rk_needed_bytes(&then->memory) / GIB, then->usable / GIB,
+                  rk_risk_text(then->risk, risk), rk_time_text(then->step, step),
+                  rk_time_text(e->step, before), 100 * (then->step / e->step - 1));
 }
 
 static void write_remedy_json(rk_json_writer *writer, const rk_answer *answer,
@@ -37,7 +39,7 @@ static void write_remedy_json(rk_json_writer *writer, const rk_answer *answer,
     char changes[RK_WORDS_SIZE];
     rk_json_open_member(writer, "shortage", "{");
     rk_json_count(writer, "stage", (uint64_t)e->worst_stage);
-    rk_json_real(writer, "missing_bytes", e->memory.total - e->usable);
+    rk_json_real(writer, "missing_bytes", rk_needed_bytes(&e->memory) - e->usable);
     rk_json_string(writer, "largest_part", rk_memory_part_keys[rk_largest_part(&e->memory)]);
     rk_json_count(writer, "changes", (uint64_t)shortage->changes);
     if (shortage->changes > 0) {

@@ -8,11 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum cost { STEP, TOKENS, FLOPS, MFU, MEMORY, HOST, COSTS };
+enum cost { STEP, TOKENS, FLOPS, MFU, MEMORY, RISK, HOST, COSTS };
 
 static const char *const cost_labels[COSTS] = {
-    [STEP] = "step",  [TOKENS] = "tokens/s/GPU", [FLOPS] = "TFLOP/s/GPU",
-    [MFU] = "MFU, %", [MEMORY] = "memory, GiB",  [HOST] = "host memory, GiB",
+    [STEP] = "step",
+    [TOKENS] = "tokens/s/GPU",
+    [FLOPS] = "TFLOP/s/GPU",
+    [MFU] = "MFU, %",
+    [MEMORY] = "memory, GiB",
+    [RISK] = "risk of OOM, %",
+    [HOST] = "host memory, GiB",
 };
 
 /* Always shown; the other rows only where a strategy differs from the space's default. */
@@ -64,6 +69,7 @@ const char *rk_reckon_describe(const rk_problem *problem, const rk_candidate *ca
         [FLOPS] = e->model_flops / e->step / 1e12,
         [HOST] = e->host_bytes / GIB,
         [MEMORY] = e->memory.total / GIB,
+        [RISK] = 100 * e->risk,
     };
     (void)problem;
     if (row < RK_STRATEGY_FIELD_COUNT) {
@@ -73,6 +79,10 @@ const char *rk_reckon_describe(const rk_problem *problem, const rk_candidate *ca
     if (cost == STEP) {
         char time[RK_TIME_TEXT_SIZE];
         (void)snprintf(out, RK_CELL_SIZE, "%s", rk_time_text(e->step, time));
+        return out;
+    }
+    if (cost == RISK) {
+        (void)snprintf(out, RK_CELL_SIZE, "%.0f", costs[RISK]);
         return out;
     }
     (void)snprintf(out, RK_CELL_SIZE, cost == TOKENS || cost == FLOPS ? "%.1f" : "%.2f",

@@ -10,20 +10,25 @@
 #define MOST_CHANGES   2
 #define MOST_DOUBLINGS 6 /* of accelerators */
 
-/* The smallest change of the nearest strategy that makes it fit, also beyond the space. */
+/* The smallest change of the nearest strategy that makes it fit, also beyond the space; within the
+ * risk, or else at any. */
 static rk_status find_change(const rk_problem *problem, rk_shortage *shortage, rk_error *err)
 {
-    const rk_setting setting = {
+    rk_setting setting = {
         .model = &problem->reckon.inputs.model,
         .system = &problem->reckon.inputs.system,
         .stack = &problem->reckon.inputs.software.stack,
         .framework = problem->reckon.space.framework,
         .convention = problem->reckon.space.convention,
+        .risk = problem->reckon.space.risk,
     };
     rk_candidate *changed = &shortage->changed;
-    const rk_status status =
-        rk_change_to_fit(&setting, &shortage->nearest.strategy, MOST_CHANGES, &shortage->changes,
-                         &changed->strategy, &changed->estimate, err);
+    rk_status status = RK_OK;
+    for (int riskier = 0; riskier < 2 && !status && shortage->changes == 0; riskier++) {
+        setting.risk = riskier ? 0 : setting.risk;
+        status = rk_change_to_fit(&setting, &shortage->nearest.strategy, MOST_CHANGES,
+                                  &shortage->changes, &changed->strategy, &changed->estimate, err);
+    }
     return status || shortage->changes == 0 ? status
                                             : problem->method->evaluate(problem, changed, err);
 }

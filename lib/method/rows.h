@@ -5,7 +5,7 @@
 
 #include "method/method.h"
 
-enum { RK_CALCULON_ROWS = 23, RK_RECKON_ROWS = RK_STRATEGY_FIELD_COUNT + 6 };
+enum { RK_CALCULON_ROWS = 23, RK_RECKON_ROWS = RK_STRATEGY_FIELD_COUNT + 7 };
 
 const char *rk_calculon_row_label(size_t row);
 const char *rk_calculon_describe(const rk_problem *problem, const rk_candidate *candidate,

@@ -195,6 +195,7 @@ static uint64_t plan_fingerprint(const struct plan_inputs *in, uint64_t total)
                               (double)in->model->seq,
                               system->accelerator.gemm[RK_BF16].peak,
                               system->accelerator.memory_usable,
+                              in->space->risk,
                               system->tier_count ? system->tiers[0].bandwidth : 0,
                               system->tier_count ? system->tiers[system->tier_count - 1].bandwidth
                                                  : 0,

@@ -14,6 +14,7 @@ rk_setting rk_setting_of(const rk_inputs *inputs)
         .stack = &inputs->software.stack,
         .framework = inputs->software.framework,
         .convention = inputs->software.convention,
+        .risk = inputs->risk,
     };
 }
 
@@ -21,7 +22,11 @@ static rk_status set_interval(const rk_setting *setting, rk_answer *answer, rk_e
 {
     const rk_similarity_key key = rk_similarity_key_of(
         setting->system, setting->stack, setting->model, &answer->strategy, &answer->estimate);
-    return rk_interval_of(&rk_residuals_built_in, &key, NULL, &answer->interval, err);
+    const rk_status status =
+        rk_interval_of(&rk_residuals_built_in, &key, NULL, &answer->interval, err);
+    return status ? status
+                  : rk_memory_interval_of(&rk_memory_residuals_built_in, &key, NULL,
+                                          &answer->memory, err);
 }
 
 /* The step of the same strategy in bf16, if it uses lower precision and bf16 is legal. */
@@ -75,7 +80,8 @@ rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy,
     if (!answer->stages) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a pipeline");
     }
-    rk_status status = rk_estimate_exact(setting, strategy, &answer->estimate, answer->stages, err);
+    rk_status status =
+        rk_predict_estimate(setting, strategy, &answer->estimate, answer->stages, err);
     status = status ? status : set_interval(setting, answer, err);
     status = status ? status : set_bf16_step(setting, answer, err);
     status = status ? status : set_dense_step(setting, answer, err);

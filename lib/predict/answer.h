@@ -10,14 +10,15 @@
 #include "job/job.h"
 #include "report/estimate_explain.h"
 #include "request/request.h"
-#include "residual/interval.h"
+#include "residual/risk.h"
 
 /* One strategy in full. */
 typedef struct rk_answer {
     rk_strategy strategy;
     rk_estimate estimate;
     rk_stage_memory *stages; /* owned; strategy.pp entries */
-    rk_interval interval;    /* of measured over predicted, by comparable runs */
+    rk_interval interval;    /* of measured over predicted time, by comparable runs */
+    rk_interval memory;      /* the same of memory */
     double bf16_step;        /* s; of a strategy in fp8 or fp4, its step in bf16; else 0 */
     double dense_step;       /* s; of a model with picked keys, its step with all keys; else 0 */
 } rk_answer;
@@ -40,6 +41,10 @@ typedef struct rk_rounding {
 } rk_rounding;
 
 double rk_round_next(rk_rounding *rounding, double part);
+
+/* "12 %", "< 1 %". */
+#define RK_RISK_TEXT_SIZE 16
+const char *rk_risk_text(double risk, char out[RK_RISK_TEXT_SIZE]);
 
 /* Starts a line of the form "model     ..."; "" continues the one before. */
 void rk_write_label(FILE *to, const char *label);

@@ -80,6 +80,19 @@ void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
     rk_json_close(writer, "}");
 }
 
+/* The member "memory_interval": the likely range of what a run needs, and the runs it rests on. */
+static void write_memory_interval(rk_json_writer *writer, const rk_answer *answer)
+{
+    const rk_interval *interval = &answer->memory;
+    rk_json_open_member(writer, "memory_interval", "{");
+    rk_json_real(writer, "memory_p10_bytes", answer->estimate.memory_low);
+    rk_json_real(writer, "memory_p90_bytes", answer->estimate.memory_high);
+    rk_json_count(writer, "runs", interval->runs);
+    rk_json_count(writer, "models", interval->groups);
+    rk_json_string(writer, "comparable", interval->basis);
+    rk_json_close(writer, "}");
+}
+
 /* The member "interval": the likely range of the measured step, and the runs it rests on. */
 static void write_interval(rk_json_writer *writer, const rk_answer *answer)
 {
@@ -100,6 +113,7 @@ void rk_answer_write_json(rk_json_writer *writer, const rk_answer *answer)
     if (answer->interval.runs > 0) {
         write_interval(writer, answer);
     }
+    write_memory_interval(writer, answer);
     if (answer->bf16_step > 0) {
         rk_json_real(writer, "bf16_step_s", answer->bf16_step);
     }

@@ -259,10 +259,35 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
 
 /* ---- results -------------------------------------------------------------------------------- */
 
+const char *rk_risk_text(double risk, char out[RK_RISK_TEXT_SIZE])
+{
+    (void)snprintf(out, RK_RISK_TEXT_SIZE,
+                   risk < 0.01                  ? "< 1 %%"
+                   : risk >= RK_RISK_IMPOSSIBLE ? "> 99 %%"
+                                                : "%.0f %%",
+                   100 * risk);
+    return out;
+}
+
+/* What memory may come to, the risk, and the runs that this rests on. */
+static void write_risk(FILE *to, const rk_answer *answer)
+{
+    const rk_estimate *e = &answer->estimate;
+    const rk_interval *i = &answer->memory;
+    char risk[RK_RISK_TEXT_SIZE];
+    rk_write_label(to, "");
+    (void)fprintf(to, "10th to 90th percentile %.1f to %.1f GiB; risk of running out %s\n",
+                  e->memory_low / GIB, e->memory_high / GIB, rk_risk_text(e->risk, risk));
+    rk_write_label(to, "");
+    (void)fprintf(to, "(memory: %zu runs of %zu model%s, %s)\n", i->runs, i->groups,
+                  i->groups == 1 ? "" : "s", i->basis);
+}
+
 void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
 {
     const rk_estimate *e = &answer->estimate;
     const double host = inputs->system.accelerator.host_capacity;
+    const double needed = rk_needed_bytes(&e->memory) / GIB;
     const double total = e->memory.total / GIB, usable = e->usable / GIB;
     rk_write_label(to, "memory");
     if (e->thrashes) {
@@ -271,19 +296,20 @@ void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
                       ", %.2f GiB over the %.2f GiB available, which the allocator frees and "
                       "allocates again and again\n",
                       total, e->worst_stage, total - usable, usable);
-    } else if (e->memory.total > e->usable) {
+    } else if (needed > usable) {
         (void)fprintf(to,
                       "does not fit: %.2f GiB on stage %" PRId64
                       ", %.2f GiB over the %.2f GiB available\n",
-                      total, e->worst_stage, total - usable, usable);
+                      needed, e->worst_stage, needed - usable, usable);
     } else if (e->host_bytes > host) {
         (void)fprintf(to,
                       "does not fit: %.2f GiB of host memory per accelerator, %.2f GiB available\n",
                       e->host_bytes / GIB, host / GIB);
     } else {
-        (void)fprintf(to, "fits: %.2f of %.2f GiB on stage %" PRId64 ", %.2f GiB left\n", total,
-                      usable, e->worst_stage, usable - total);
+        (void)fprintf(to, "fits: %.2f of %.2f GiB on stage %" PRId64 ", %.2f GiB left\n", needed,
+                      usable, e->worst_stage, usable - needed);
     }
+    write_risk(to, answer);
     if (e->host_bytes > 0 && e->host_bytes <= host) {
         rk_write_label(to, "");
         (void)fprintf(to, "and %.2f of %.2f GiB of host memory an accelerator\n",

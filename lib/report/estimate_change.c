@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/estimate_change.h"
 
+#include "residual/risk.h"
+
 #include <stddef.h>
 
 /* Layers of a chunk of which the checkpointed ones are counted one by one. */
@@ -178,10 +180,10 @@ static void keep_fastest(void *user, const rk_strategy *changed)
     const rk_setting *s = best->setting;
     rk_estimate estimate;
     if (best->status ||
-        (best->status = rk_estimate_exact(s, changed, &estimate, NULL, best->err))) {
+        (best->status = rk_predict_estimate(s, changed, &estimate, NULL, best->err))) {
         return;
     }
-    if (estimate.fits && (!best->found || estimate.step < best->estimate.step)) {
+    if (rk_is_within_risk(s, &estimate) && (!best->found || estimate.step < best->estimate.step)) {
         best->found = true;
         best->strategy = *changed;
         best->estimate = estimate;

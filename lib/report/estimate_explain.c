@@ -2,6 +2,7 @@
 #include "report/estimate_explain.h"
 
 #include "base/units.h"
+#include "residual/risk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,12 +133,13 @@ static void survey(void *user, const rk_strategy *changed)
     struct neighbours *n = user;
     const rk_setting *s = n->setting;
     rk_estimate e;
-    if (n->status || (n->status = rk_estimate_exact(s, changed, &e, NULL, n->err))) {
+    if (n->status || (n->status = rk_predict_estimate(s, changed, &e, NULL, n->err))) {
         return;
     }
-    if (e.fits) {
+    const double size = n->usable / s->system->accelerator.memory_usable;
+    if (rk_is_within_risk(s, &e)) {
         n->now = e.step < n->now ? e.step : n->now;
-    } else if (e.memory.total <= n->usable && e.step < n->then &&
+    } else if (rk_is_within_more(s, &e, size) && e.step < n->then &&
                e.host_bytes <= s->system->accelerator.host_capacity) {
         n->then = e.step;
         n->fastest = *changed;

@@ -46,6 +46,12 @@ static double hardware_tflops(const rk_strategy *s, const rk_estimate *e)
     return e->hardware_flops / e->step / 1e12;
 }
 
+static double needed_bytes(const rk_strategy *s, const rk_estimate *e)
+{
+    (void)s;
+    return rk_needed_bytes(&e->memory);
+}
+
 static const struct {
     const char *key;
     size_t offset; /* of a double in rk_estimate, where there is no function */
@@ -61,7 +67,11 @@ static const struct {
     {"memory_allocated_bytes", offsetof(rk_estimate, memory.allocated), NULL},
     {"memory_reserved_bytes", offsetof(rk_estimate, memory.reserved), NULL},
     {"memory_total_bytes", offsetof(rk_estimate, memory.total), NULL},
+    {"memory_needed_bytes", 0, needed_bytes},
+    {"memory_p10_bytes", offsetof(rk_estimate, memory_low), NULL},
+    {"memory_p90_bytes", offsetof(rk_estimate, memory_high), NULL},
     {"memory_usable_bytes", offsetof(rk_estimate, usable), NULL},
+    {"out_of_memory_risk", offsetof(rk_estimate, risk), NULL},
     {"host_memory_bytes", offsetof(rk_estimate, host_bytes), NULL},
 };
 #define RESULT_COUNT (sizeof(results) / sizeof(results[0]))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/gains.h"
 
+#include "residual/risk.h"
+
 #include <stddef.h>
 
 /* ---- changes beyond those that make a strategy fit ------------------------------------------- */
@@ -102,8 +104,8 @@ static void judge(void *user, const rk_strategy *changed)
     if (w->status || change.kinds == 0) {
         return;
     }
-    w->status = rk_estimate_exact(w->setting, changed, &change.estimate, NULL, w->err);
-    if (w->status || !change.estimate.fits) {
+    w->status = rk_predict_estimate(w->setting, changed, &change.estimate, NULL, w->err);
+    if (w->status || !rk_is_within_risk(w->setting, &change.estimate)) {
         return;
     }
     if (change.estimate.step < (1 - RK_GAIN_LEAST_TIME) * w->now->step) {

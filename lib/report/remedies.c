@@ -3,6 +3,7 @@
 
 #include "base/extremes.h"
 #include "report/estimate_fields.h"
+#include "residual/risk.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KIND_COUNT 14
+#define KIND_COUNT 15
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
@@ -45,6 +46,7 @@ unsigned rk_change_kinds(const rk_strategy *a, const rk_strategy *b)
         {RK_CHANGE_SCHEDULE, a->pp == b->pp && a->vp == b->vp && a->schedule != b->schedule},
         {RK_CHANGE_KERNELS,
          a->graph_capture != b->graph_capture || a->flash_attention != b->flash_attention},
+        {RK_CHANGE_ALLOCATOR, a->expandable_segments != b->expandable_segments},
     };
     unsigned set = 0;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -145,6 +147,9 @@ const char *rk_fit_change_text(const rk_strategy *from, const rk_fit_change *cha
     if (change->kinds & RK_CHANGE_KERNELS) {
         add(&w, from->graph_capture != to->graph_capture ? "CUDA graphs" : "fused attention");
     }
+    if (change->kinds & RK_CHANGE_ALLOCATOR) {
+        add(&w, "expandable segments");
+    }
     add_states(&w, from, to);
     if (change->kinds & RK_CHANGE_PRECISION) {
         add(&w, "%s%s", rk_precision_names[to->precision],
@@ -209,10 +214,21 @@ static void offer_precision(const rk_setting *s, const rk_strategy *from, rk_cha
     }
 }
 
+static void offer_allocator(const rk_setting *s, const rk_strategy *from, rk_change_visitor *visit,
+                            void *user)
+{
+    rk_strategy changed = *from;
+    changed.expandable_segments = true;
+    if (!from->expandable_segments && s->stack->fragmentation + s->stack->stage_fragmentation > 0) {
+        offer(s, &changed, visit, user);
+    }
+}
+
 void rk_visit_changes(const rk_setting *s, const rk_strategy *from, rk_change_visitor *visit,
                       void *user)
 {
     rk_changes_each(s, from, visit, user);
+    offer_allocator(s, from, visit, user);
     offer_states(s, from, visit, user);
     offer_precision(s, from, visit, user);
 }
@@ -257,7 +273,7 @@ static void note_leanest(struct walk *w, const rk_fit_change *change)
 {
     const double host = w->setting->system->accelerator.host_capacity;
     const double bytes =
-        change->estimate.memory.total + rk_max(change->estimate.host_bytes - host, 0);
+        rk_needed_bytes(&change->estimate.memory) + rk_max(change->estimate.host_bytes - host, 0);
     for (int bit = 0; bit < KIND_COUNT; bit++) {
         if (change->kinds == 1U << bit && bytes < w->bytes[bit]) {
             w->bytes[bit] = bytes;
@@ -274,10 +290,10 @@ static void judge(void *user, const rk_strategy *changed)
     if (w->status || change.kinds == 0) {
         return;
     }
-    w->status = rk_estimate_exact(s, changed, &change.estimate, NULL, w->err);
+    w->status = rk_predict_estimate(s, changed, &change.estimate, NULL, w->err);
     if (!w->status) {
         note_leanest(w, &change);
-        if (change.estimate.fits) {
+        if (rk_is_within_risk(s, &change.estimate)) {
             keep(w->changes, &change);
         }
     }
@@ -324,6 +340,11 @@ rk_status rk_find_fit_changes(const rk_setting *setting, const rk_strategy *from
         }
     }
     rk_makespans_store_free(keeping.makespans);
+    if (!w.status && changes->count == 0 && setting->risk > 0) {
+        keeping = *setting;
+        keeping.risk = 0; /* nothing is within the risk: all that fits */
+        return rk_find_fit_changes(&keeping, from, changes, err);
+    }
     sort(changes);
     return w.status;
 }

@@ -17,10 +17,11 @@ typedef enum rk_change_kind {
     RK_CHANGE_OFFLOAD = 128,
     RK_CHANGE_STATES = 256, /* data types of gradients and optimizer moments */
     RK_CHANGE_PRECISION = 512,
-    RK_CHANGE_OVERLAP = 1024,  /* traffic behind compute */
-    RK_CHANGE_SP = 2048,       /* sequence parallelism alone */
-    RK_CHANGE_SCHEDULE = 4096, /* of the same stages */
-    RK_CHANGE_KERNELS = 8192,  /* CUDA graphs, fused attention */
+    RK_CHANGE_OVERLAP = 1024,    /* traffic behind compute */
+    RK_CHANGE_SP = 2048,         /* sequence parallelism alone */
+    RK_CHANGE_SCHEDULE = 4096,   /* of the same stages */
+    RK_CHANGE_KERNELS = 8192,    /* CUDA graphs, fused attention */
+    RK_CHANGE_ALLOCATOR = 16384, /* expandable segments */
 } rk_change_kind;
 
 /* A legal strategy on as many accelerators that fits. */
@@ -47,7 +48,8 @@ const char *rk_fit_change_text(const rk_strategy *from, const rk_fit_change *cha
 
 /*
  * Calls `visit` for the neighbours of rk_changes_each and, for Megatron-LM, for gradients in bf16,
- * moments in bf16 or 8 bits, and linears in fp8.
+ * moments in bf16 or 8 bits, and linears in fp8; and, where the stack leaves fragments, for
+ * expandable segments.
  */
 typedef void rk_change_visitor(void *user, const rk_strategy *changed);
 void rk_visit_changes(const rk_setting *setting, const rk_strategy *from, rk_change_visitor *visit,

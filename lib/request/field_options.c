@@ -68,6 +68,8 @@ const rk_field_option rk_field_options[RK_FIELD_OPTION_COUNT] = {
     FIELD("weight_bytes_per_parameter", "weights", NULL, CHOICE, weights),
     FIELD("foreach_update", "optimizer-impl", NULL, CHOICE, optimizer_impl),
     FIELD("step_in_backward", "optimizer-in-backward", "step_in_backward", FLAG, step_in_backward),
+    FIELD("expandable_segments", "expandable-segments", "expandable_segments", FLAG,
+          expandable_segments),
     FIELD("cross_entropy", "cross-entropy", "cross_entropy", CHOICE, cross_entropy),
     FIELD("loss_chunk_tokens", "loss-chunk", "loss_chunk", COUNT, loss_chunk),
     FIELD("quantised_weights", "frozen-weights", "frozen_type", CHOICE, frozen_type),

@@ -422,6 +422,7 @@ static const struct {
     {"count_embedding", "count-embedding", "pp", {"layout"}},
     {"count_head", "count-head", "pp", {"layout"}},
     {"order", "order", "pp", {"use-tp-pp-dp-mapping"}},
+    {"expandable_segments", "expandable-segments", NULL, {NULL}},
 };
 
 /* Frameworks' words for the ways of context parallelism; others are refused by the option. */

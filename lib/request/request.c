@@ -189,6 +189,7 @@ rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error
 rk_status rk_request_apply(const rk_request *request, bool stack_given, rk_inputs *inputs,
                            rk_error *err)
 {
+    inputs->risk = request->risk > 0 ? request->risk / 100 : RK_RISK_USUAL;
     rk_status status = rk_request_settle(request, stack_given, inputs, err);
     status = status ? status : rk_request_settle_facts(request, inputs, err);
     if (!status && request->emit >= 0) {

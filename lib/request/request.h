@@ -51,9 +51,10 @@ typedef struct rk_request {
     int gradients, moments, framework, convention; /* likewise; below 0: not given */
     int weights, cross_entropy, frozen_type, optimizer_impl; /* likewise */
     int64_t loss_chunk;                                      /* tokens */
-    bool step_in_backward;
+    bool step_in_backward, expandable_segments;
     double capacity_factor, imbalance, max_memory; /* the last in GiB */
     double host_memory;                            /* of a node, GiB */
+    double risk; /* of running out of memory, %; 0: the usual one */
     bool no_sp, sp, count_embedding, count_head, mtp_before_head, graph_capture, graph_step,
         distributed_optimizer, pipeline_first;
     bool side_links;
@@ -96,7 +97,7 @@ rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_
 rk_request rk_request_defaults(void);
 void rk_request_init(void *request);
 
-#define RK_STRATEGY_OPTION_COUNT 74
+#define RK_STRATEGY_OPTION_COUNT 76
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 
 /* Notes that the value of a strategy field, by its key, is the framework's default. */
@@ -129,6 +130,7 @@ typedef struct rk_completed {
 typedef struct rk_inputs {
     rk_model model;
     rk_system system; /* with the request's limit of memory and size of nodes */
+    double risk;      /* of running out of memory that what is recommended may have */
     rk_software software;
     rk_settings settings;
     rk_completed completed;

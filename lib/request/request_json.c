@@ -14,8 +14,8 @@
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Options that are not part of a strategy; those without a name here are about the command. */
-static const char *const outer_names[] = {"accelerators", "global-batch", "seq",
-                                          "framework",    "max-memory",   "mfu-convention"};
+static const char *const outer_names[] = {
+    "accelerators", "global-batch", "seq", "framework", "max-memory", "risk", "mfu-convention"};
 static const char *const command_names[] = {
     "model", "system", "stack",  "nodes", "gpus-per-node", "vp-layers", "accumulation",
     "json",  "csv",    "output", "set",   "from",          "reader"};

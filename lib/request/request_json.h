@@ -10,9 +10,10 @@
 #include "request/request.h"
 
 /*
- * Reads "accelerators", "global_batch", "seq", "framework", "max_memory" and "mfu_convention" of
- * `root`, and the others of its member "strategy".  A number with several values is a list, so is
- * a set of names.  What is not given has its default.  Text is borrowed from the document.
+ * Reads "accelerators", "global_batch", "seq", "framework", "max_memory", "risk" and
+ * "mfu_convention" of `root`, and the others of its member "strategy".  A number with several
+ * values is a list, so is a set of names.  What is not given has its default.  Text is borrowed
+ * from the document.
  */
 rk_status rk_request_read_json(const json_t *root, rk_request *request, rk_error *err);
 

@@ -23,6 +23,7 @@ static void apply_states(const rk_request *r, rk_framework framework, rk_strateg
     rk_optimizer_set(rk_request_optimizer(r), wish.weight == 2, s);
     s->foreach_update = rk_request_foreach(r, rk_framework_of(framework)->foreach_update);
     s->step_in_backward = r->step_in_backward;
+    s->expandable_segments = r->expandable_segments;
     s->cross_entropy = (rk_cross_entropy)(r->cross_entropy + 1);
     s->loss_chunk = r->loss_chunk;
     s->nf4_weights = rk_request_quantises(r);
@@ -549,6 +550,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
         rk_plan_space_defaults(&inputs->model, &inputs->system, r->accelerators, r->global_batch);
     space->framework = inputs->software.framework;
     space->convention = inputs->software.convention;
+    space->risk = inputs->risk;
     apply_base(r, inputs, &space->base, &space->origins);
     space->base.layout = r->layout;
     space->base.layout_count = r->layout_count;

@@ -101,6 +101,8 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     ABOVE("host-memory", NULL, host_memory, MEMORY_MAX,
           "host memory of a node, GiB, or with a unit such as 1TB; default: the system's",
           .gib = true),
+    ABOVE("risk", NULL, risk, 100 * RK_RISK_FITS,
+          "recommend what runs out of memory with at most this probability, in %; default: 10"),
     CHOICE("framework", framework, rk_framework_names,
            "framework whose constraints and defaults apply; default: the accelerator's usual one",
            .synonyms = rk_framework_synonyms),
@@ -225,6 +227,9 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
            "PyTorch's update: foreach makes temporaries as large as the weights"),
     FLAG("optimizer-in-backward", NULL, step_in_backward,
          "update a weight and free its gradient as soon as backward has made it"),
+    FLAG("expandable-segments", NULL, expandable_segments,
+         "PyTorch's allocator extends segments (PYTORCH_CUDA_ALLOC_CONF), and leaves fewer "
+         "fragments"),
     CHOICE("cross-entropy", cross_entropy, rk_cross_entropy_choices,
            "loss: whole logits in fp32, fused with the output layer, or on chunks of the tokens; "
            "default: the stack's"),

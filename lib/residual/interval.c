@@ -19,6 +19,13 @@
  */
 static const double untimed_error = 0.29;
 
+/*
+ * How far memory may be off where nobody measured runs of the kind: [assumption] as far as that of
+ * the kinds that were last added when they were new (80th percentile of |ln|: 0.2 to 0.3, mixtures
+ * of experts of Megatron and adapters of Hugging Face).
+ */
+static const double unmeasured_error = 0.25;
+
 /* Share of the runs that an interval is to hold: from the 10th to the 90th percentile. */
 static const double covered = 0.8;
 
@@ -74,10 +81,9 @@ rk_similarity_key rk_similarity_key_of(const rk_system *system, const rk_stack *
         .low = rk_is_low(strategy->precision),
         .frozen = strategy->adapter_rank > 0,
         .uncertain = system->accelerator.uncertain,
-        .kernel = kernel_error(system, stack, strategy, estimate),
-        .tensor = strategy->tp == 1      ? RK_TENSOR_NONE
-                  : strategy->tp <= node ? RK_TENSOR_INSIDE
-                                         : RK_TENSOR_ACROSS,
+        .kernel = estimate ? kernel_error(system, stack, strategy, estimate) : 0,
+        .tensor = rk_tensor_place_of(strategy, node),
+        .sharding = strategy->sharding,
     };
     for (int i = 0; i < model->type_count; i++) {
         key.untimed |= !model->types[i].mixer->timed;
@@ -105,10 +111,11 @@ enum {
     SAME_FACTS = 256,     /* all known, or some assumed */
     SAME_RATES = 512,     /* of the accelerator: measured, or assumed */
     SAME_LEARNING = 1024, /* of all weights, or of adapters */
+    SAME_SHARDING = 2048,
 };
 
 /* What must agree, strictest first. */
-static const unsigned rungs[] = {
+static const unsigned time_rungs[] = {
     SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_TENSOR | SAME_NODES | SAME_WIDTH | SAME_FACTS,
     SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_TENSOR | SAME_NODES | SAME_FACTS,
     SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_FACTS,
@@ -121,7 +128,30 @@ static const unsigned rungs[] = {
     SAME_KIND,
     0,
 };
-enum { RUNGS = COUNT(rungs) };
+
+/* The same of memory, which is up to software more than to machines. */
+static const unsigned memory_rungs[] = {
+    SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_WIDTH | SAME_TENSOR | SAME_SHARDING |
+        SAME_FACTS,
+    SAME_STACK | SAME_KIND | SAME_WIDTH | SAME_TENSOR | SAME_FACTS,
+    SAME_STACK | SAME_KIND | SAME_WIDTH | SAME_FACTS,
+    SAME_FAMILY | SAME_KIND | SAME_WIDTH | SAME_FACTS,
+    SAME_FAMILY | SAME_KIND | SAME_WIDTH,
+    SAME_KIND | SAME_WIDTH | SAME_FACTS,
+    SAME_KIND | SAME_WIDTH,
+    0,
+};
+
+typedef struct rung_list {
+    const unsigned *items;
+    size_t count;
+} rung_list;
+
+static rung_list rungs_of(const rk_residuals *r)
+{
+    return r->of_memory ? (rung_list){memory_rungs, COUNT(memory_rungs)}
+                        : (rung_list){time_rungs, COUNT(time_rungs)};
+}
 
 /* Whether two facts are known and the same. */
 static bool is_same(const char *a, const char *b)
@@ -143,11 +173,26 @@ static unsigned agreement(const rk_similarity_key *a, const rk_similarity_key *b
     same |= a->assumed == b->assumed ? SAME_FACTS : 0;
     same |= a->uncertain == b->uncertain ? SAME_RATES : 0;
     same |= a->frozen == b->frozen ? SAME_LEARNING : 0;
+    same |= a->sharding == b->sharding ? SAME_SHARDING : 0;
     return same;
 }
 
+/* How far a kind of runs is off that nobody measured, in time or memory. */
+static double unknown_error(const rk_residuals *r)
+{
+    return r->of_memory ? unmeasured_error : untimed_error;
+}
+
+/* Whether no run is of the kind of `key`: in its layers, or at a rung in all that memory is up to.
+ */
+static bool is_unknown(const rk_residuals *r, const rk_similarity_key *key, unsigned rung)
+{
+    return key->untimed || (r->of_memory && rung == 0);
+}
+
 /* Writes which runs agree with `key` in everything that a rung requires. */
-static void describe(const rk_similarity_key *key, unsigned rung, char out[RK_BASIS_TEXT])
+static void describe(const rk_residuals *r, const rk_similarity_key *key, unsigned rung,
+                     char out[RK_BASIS_TEXT])
 {
     const unsigned same = SAME_STACK | SAME_ACCELERATOR;
     const char *software = rung & SAME_STACK    ? key->stack_name
@@ -156,12 +201,16 @@ static void describe(const rk_similarity_key *key, unsigned rung, char out[RK_BA
     const char *machine = rung & SAME_ACCELERATOR ? key->accelerator_name
                           : rung & SAME_LINE      ? key->line
                                                   : "any accelerator";
-    (void)snprintf(out, RK_BASIS_TEXT, "%s on %s%s%s%s%s%s%s%s%s", software, machine,
+    char zero[16] = "";
+    if (rung & SAME_SHARDING) {
+        (void)snprintf(zero, sizeof(zero), ", ZeRO-%d", (int)key->sharding);
+    }
+    (void)snprintf(out, RK_BASIS_TEXT, "%s on %s%s%s%s%s%s%s%s%s%s", software, machine,
                    !(rung & SAME_KIND) ? ""
                    : key->moe          ? ", MoE"
                                        : ", dense",
                    key->frozen ? ", adapters" : "", rung & SAME_TENSOR ? ", TP " : "",
-                   rung & SAME_TENSOR ? rk_tensor_place_names[key->tensor] : "",
+                   rung & SAME_TENSOR ? rk_tensor_place_names[key->tensor] : "", zero,
                    !(rung & SAME_NODES) ? ""
                    : key->several       ? ", several nodes"
                                         : ", one node",
@@ -183,10 +232,11 @@ static void describe(const rk_similarity_key *key, unsigned rung, char out[RK_BA
                        "; rates of the attention kernel assumed");
         length = strlen(out);
     }
-    if (key->untimed) {
+    if (is_unknown(r, key, rung)) {
         (void)snprintf(out + length, RK_BASIS_TEXT - length,
-                       "; none has its kinds of layers, so at least %.0f %% either way",
-                       100 * expm1(untimed_error));
+                       "; none %s, so at least %.0f %% either way",
+                       key->untimed ? "has its kinds of layers" : "is of its kind",
+                       100 * expm1(unknown_error(r)));
     }
 }
 
@@ -247,7 +297,8 @@ static void count_runs(const rk_residuals *r, const rk_similarity_key *key,
      * Runs with adapters use fewer of the kernels of full training: they are evidence for full
      * training, but not the other way round.
      */
-    const unsigned wanted = rung | (key->frozen ? SAME_LEARNING : 0);
+    const unsigned wanted =
+        rung | (key->frozen && !(r->of_memory && rung == 0) ? SAME_LEARNING : 0);
     out->runs = out->groups = 0;
     memset(sizes, 0, r->cell_count * sizeof(*sizes));
     for (size_t i = 0; i < r->cell_count; i++) {
@@ -262,7 +313,7 @@ static void count_runs(const rk_residuals *r, const rk_similarity_key *key,
     }
 }
 
-static void set_percentiles(const rk_residuals *r, const rk_similarity_key *key,
+static void set_percentiles(const rk_residuals *r, const rk_similarity_key *key, unsigned rung,
                             const bool *counted, const size_t *sizes, weighted *list,
                             rk_interval *out)
 {
@@ -278,7 +329,7 @@ static void set_percentiles(const rk_residuals *r, const rk_similarity_key *key,
     /* The runs and their mirror images. */
     const double known =
         hypot(hypot(percentile(list, count, total, covered), r->source_error), key->kernel);
-    const double far = key->untimed ? rk_max(known, untimed_error) : known;
+    const double far = is_unknown(r, key, rung) ? rk_max(known, unknown_error(r)) : known;
     out->low = exp(-far);
     out->high = exp(far);
 }
@@ -294,11 +345,13 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_similarity_key 
     if (!sizes || !counted || !list) {
         status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for an interval");
     }
-    for (size_t i = 0; !status && i < RUNGS; i++) {
-        count_runs(residuals, key, except, rungs[i], counted, sizes, out);
-        if (out->runs >= RK_INTERVAL_RUNS || (i + 1 == RUNGS && out->runs > 0)) {
-            set_percentiles(residuals, key, counted, sizes, list, out);
-            describe(key, rungs[i], out->basis);
+    const rung_list rungs = rungs_of(residuals);
+    for (size_t i = 0; !status && i < rungs.count; i++) {
+        const unsigned rung = rungs.items[i];
+        count_runs(residuals, key, except, rung, counted, sizes, out);
+        if (out->runs >= RK_INTERVAL_RUNS || (i + 1 == rungs.count && out->runs > 0)) {
+            set_percentiles(residuals, key, rung, counted, sizes, list, out);
+            describe(residuals, key, rung, out->basis);
             break;
         }
     }
@@ -308,14 +361,21 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_similarity_key 
     return status;
 }
 
+void rk_interval_unknown(const rk_residuals *residuals, rk_interval *out)
+{
+    const double far = unknown_error(residuals);
+    *out = (rk_interval){.low = exp(-far), .high = exp(far)};
+    (void)snprintf(out->basis, sizeof(out->basis), "no comparable run");
+}
+
 /* ---- gathering ------------------------------------------------------------------------------ */
 
-static bool same_kin(const rk_similarity_key *a, const rk_similarity_key *b)
+static bool same_kin(const rk_residuals *r, const rk_similarity_key *a, const rk_similarity_key *b)
 {
-    return strcmp(a->stack, b->stack) == 0 && strcmp(a->product, b->product) == 0 &&
-           same_line(a, b) && a->moe == b->moe && a->several == b->several && a->low == b->low &&
-           a->tensor == b->tensor && a->assumed == b->assumed && a->uncertain == b->uncertain &&
-           a->frozen == b->frozen;
+    return (!r->of_memory || a->sharding == b->sharding) && strcmp(a->stack, b->stack) == 0 &&
+           strcmp(a->product, b->product) == 0 && same_line(a, b) && a->moe == b->moe &&
+           a->several == b->several && a->low == b->low && a->tensor == b->tensor &&
+           a->assumed == b->assumed && a->uncertain == b->uncertain && a->frozen == b->frozen;
 }
 
 /* The list, reallocated if it needs room for one more element; NULL if memory ran out. */
@@ -348,7 +408,7 @@ rk_status rk_residuals_add(rk_residuals *residuals, const rk_similarity_key *key
     for (; i < residuals->cell_count; i++) {
         const bool same = same_group(&residuals->cells[i], key, source, model);
         peer = same && peer == residuals->cell_count ? i : peer;
-        if (same && same_kin(&residuals->cells[i].key, key)) {
+        if (same && same_kin(residuals, &residuals->cells[i].key, key)) {
             break;
         }
     }
@@ -382,7 +442,7 @@ void rk_residuals_clear(rk_residuals *residuals)
 {
     free(residuals->own_cells);
     free(residuals->own_ratios);
-    *residuals = (rk_residuals){.cells = NULL};
+    *residuals = (rk_residuals){.of_memory = residuals->of_memory};
 }
 
 /* ---- sources that are not known ------------------------------------------------------------- */

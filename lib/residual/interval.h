@@ -51,9 +51,18 @@ typedef struct rk_similarity_key {
     double kernel;          /* how far the step may be off, as a logarithm, because the rates of its
                                attention kernel are those of another accelerator; 0: they are not */
     rk_tensor_place tensor;
+    rk_sharding sharding; /* of memory only: runs are not compared by it in time */
 } rk_similarity_key;
 
-/* `estimate` is that of the strategy. */
+/* `node`: accelerators of the fastest tier. */
+static inline rk_tensor_place rk_tensor_place_of(const rk_strategy *strategy, int64_t node)
+{
+    return strategy->tp == 1      ? RK_TENSOR_NONE
+           : strategy->tp <= node ? RK_TENSOR_INSIDE
+                                  : RK_TENSOR_ACROSS;
+}
+
+/* `estimate` is that of the strategy; NULL, where only memory is compared. */
 rk_similarity_key rk_similarity_key_of(const rk_system *system, const rk_stack *stack,
                                        const rk_model *model, const rk_strategy *strategy,
                                        const rk_estimate *estimate);
@@ -71,17 +80,21 @@ typedef struct rk_residuals {
     const double *ratios; /* measured over predicted */
     size_t cell_count, ratio_count;
     double source_error; /* error of an unknown source, as a logarithm; 0: as of known ones */
+    bool of_memory;      /* otherwise of step times */
     /* The same lists if owned, and their capacities; NULL and 0 for the built-in ones. */
     rk_residual_cell *own_cells;
     double *own_ratios;
     size_t cell_room, ratio_room;
 } rk_residuals;
 
-/* data/runs/residuals.json, made by tools/residual_table.py when reckon is built. */
-extern const rk_residuals rk_residuals_built_in;
+/*
+ * data/runs/residuals.json and memory_residuals.json, made tables by tools/residual_table.py when
+ * reckon is built.
+ */
+extern const rk_residuals rk_residuals_built_in, rk_memory_residuals_built_in;
 
 typedef struct rk_interval {
-    double low, high; /* of measured over predicted; 0: nothing is comparable */
+    double low, high; /* of measured over predicted; 0: nothing is comparable, in time */
     size_t runs, groups;
     char basis[RK_BASIS_TEXT]; /* which runs: "nanotron on h100-sxm, dense, TP in a node" */
 } rk_interval;
@@ -99,9 +112,12 @@ typedef struct rk_left_out {
 rk_status rk_interval_of(const rk_residuals *residuals, const rk_similarity_key *key,
                          const rk_left_out *except, rk_interval *out, rk_error *err);
 
+/* The interval of a kind of runs that nobody measured. */
+void rk_interval_unknown(const rk_residuals *residuals, rk_interval *out);
+
 /* ---- making and keeping residuals ------------------------------------------------------------ */
 
-/* Adds a run.  All zero is an empty set; released with rk_residuals_clear. */
+/* Adds a run.  All zero is an empty set of times; released with rk_residuals_clear. */
 rk_status rk_residuals_add(rk_residuals *residuals, const rk_similarity_key *key,
                            const char *source, const char *model, double ratio, rk_error *err);
 void rk_residuals_clear(rk_residuals *residuals);

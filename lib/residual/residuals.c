@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The document of residuals: data/runs/residuals.json, made by `reckon validate --residuals`. */
+/*
+ * The documents of residuals, made by `reckon validate`: data/runs/residuals.json of step times
+ * (--residuals) and memory_residuals.json (--memory-residuals).
+ */
 #include "base/error.h"
 #include "base/units.h"
 #include "io/fields.h"
@@ -35,6 +38,8 @@ static rk_status read_ratios(const json_t *value, const char *path, void *out, r
                              rk_json_describe(value, found));
 }
 
+static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
+
 #define TEXT(member, place, reader)                                                                \
     {                                                                                              \
         .name = member, .type = RK_FIELD_CUSTOM, .offset = offsetof(cell_document, place),         \
@@ -57,6 +62,11 @@ static const rk_field cell_fields[] = {
      .type = RK_FIELD_ENUM,
      .offset = offsetof(cell_document, key.tensor),
      .names = rk_tensor_place_names},
+    {.name = "sharding",
+     .type = RK_FIELD_ENUM,
+     .offset = offsetof(cell_document, key.sharding),
+     .optional = true,
+     .names = sharding_names},
     FLAG("several_nodes", key.several),
     FLAG("low_precision", key.low),
     FLAG("adapters", key.frozen),
@@ -86,6 +96,8 @@ static rk_status read_document(const json_t *root, rk_residuals *residuals, rk_e
 {
     const json_t *cells = json_object_get(root, "cells");
     const json_t *source_error = json_object_get(root, "source_error");
+    const char *name = json_string_value(json_object_get(root, "name"));
+    residuals->of_memory = name && strcmp(name, "memory_residuals") == 0;
     residuals->source_error = json_number_value(source_error);
     if (!json_is_number(source_error) ||
         !(residuals->source_error >= 0 && residuals->source_error <= 1)) {
@@ -134,6 +146,9 @@ static void write_cell(rk_out *out, const rk_residuals *residuals, const rk_resi
     rk_json_string(&w, "line", cell->key.line);
     rk_json_flag(&w, "moe", cell->key.moe);
     rk_json_string(&w, "tensor", rk_tensor_place_names[cell->key.tensor]);
+    if (residuals->of_memory) {
+        rk_json_string(&w, "sharding", sharding_names[cell->key.sharding]);
+    }
     rk_json_flag(&w, "several_nodes", cell->key.several);
     rk_json_flag(&w, "low_precision", cell->key.low);
     rk_json_flag(&w, "adapters", cell->key.frozen);
@@ -158,12 +173,14 @@ rk_status rk_residuals_write(const rk_residuals *residuals, const char *path, co
     if (status) {
         return status;
     }
+    const bool memory = residuals->of_memory;
     rk_out_printf(out,
-                  "{\n  \"name\": \"residuals\",\n"
-                  "  \"description\": \"Measured over predicted step time of runs, in groups that "
+                  "{\n  \"name\": \"%sresiduals\",\n"
+                  "  \"description\": \"Measured over predicted %s of runs, in groups that "
                   "err together; what intervals of estimates are made of\",\n"
-                  "  \"source\": \"reckon validate --residuals: %s\",\n"
+                  "  \"source\": \"reckon validate --%sresiduals: %s\",\n"
                   "  \"source_error\": %.4f,\n  \"cells\": [\n",
+                  memory ? "memory_" : "", memory ? "memory" : "step time", memory ? "memory-" : "",
                   source, residuals->source_error);
     for (size_t i = 0; i < residuals->cell_count; i++) {
         rk_out_text(out, "    ");

@@ -89,6 +89,9 @@ void rk_bound_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count)
     s->parts = parts;
     s->part_count = count;
     s->lanes = 0;
+    for (int i = 0; i < s->threads && s->workers; i++) {
+        s->workers[i].fit.riskier = count > 0 && parts[0].riskier;
+    }
     for (int i = 0; i < count; i++) {
         s->part_lanes[i] = lanes_of(l, &parts[i]);
         s->lanes |= s->part_lanes[i];

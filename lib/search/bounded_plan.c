@@ -213,12 +213,12 @@ static void fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strat
     know_table(w);
 }
 
-/* The lanes whose states fit; DualPipe holds every stage twice. */
+/* The lanes whose states fit, whatever their risk; DualPipe holds every stage twice. */
 static uint64_t fitting_states(const rk_plan_bounds *s, struct worker *w,
                                const rk_strategy *strategy, uint64_t lanes)
 {
     rk_strategy with = *strategy;
-    const double usable = s->system.accelerator.memory_usable * (1 + RK_LEAST_SLACK);
+    const double usable = s->limits.usable * (1 + RK_LEAST_SLACK);
     uint64_t fitting = 0;
     w->counts.bounds++;
     for (int lane = 0; lanes >> lane; lane++) {
@@ -701,7 +701,7 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
         rk_status status = rk_plan_clock_init(&w->clock, l, err);
-        status = status ? status : rk_plan_fit_init(&w->fit, l, &s->system, err);
+        status = status ? status : rk_plan_fit_init(&w->fit, l, &s->system, &s->limits, err);
         if (status) {
             return status;
         }
@@ -728,13 +728,14 @@ static void clear_search(rk_plan_bounds *s)
 }
 
 /* Takes the strategies of a top list, best first.  Returns how many they are. */
-static size_t take_found(rk_top *top, rk_planned *planned)
+static size_t take_found(const rk_plan_bounds *s, rk_top *top, rk_planned *planned)
 {
     rk_top_sort(top);
     for (size_t i = 0; i < top->count; i++) {
         const rk_plan_found *kept = rk_top_payload(top, i);
         planned[i] = (rk_planned){
             .strategy = kept->strategy, .estimate = kept->estimate, .index = top->heap[i].index};
+        rk_risk_set(&s->limits, &planned[i].strategy, &planned[i].estimate);
     }
     return top->count;
 }
@@ -755,7 +756,7 @@ static void report(rk_plan_bounds *s, rk_planned *planned, size_t *found, rk_bou
     for (size_t i = s->done; i < s->batch_count; i++) {
         counts->by_time += s->batches[i].count;
     }
-    *found = take_found(&s->top[0], planned);
+    *found = take_found(s, &s->top[0], planned);
 }
 
 rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, const rk_stack *stack,
@@ -779,8 +780,11 @@ rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, co
     if (space->max_memory > 0) {
         s->system.accelerator.memory_usable = space->max_memory;
     }
+    const rk_setting setting = {.model = model, .system = &s->system, .stack = stack};
     status = rk_plan_lists_init(model, &s->system, space, &s->lists, err);
     rk_bound_parts(s, &everything, 1);
+    status =
+        status ? status : rk_risk_limits_of(&setting, &space->base, space->risk, &s->limits, err);
     (void)(status || (status = list_batches(s, err)) || (status = init_workers(s, err)) ||
            (status = list_groups(s, err)) ||
            (status = run_batches(s, bound_group, s->group_count, err)));
@@ -822,20 +826,40 @@ rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned
     return status;
 }
 
+/* Searches parts of one kind of risk together; of those of the other nothing is found. */
+static rk_status search_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count, bool riskier,
+                              rk_planned *planned, bool *found, rk_error *err)
+{
+    rk_plan_part some[RK_PLAN_PARTS];
+    int of[RK_PLAN_PARTS], picked = 0;
+    for (int i = 0; i < count; i++) {
+        if (parts[i].riskier == riskier) {
+            some[picked] = parts[i];
+            of[picked++] = i;
+        }
+    }
+    if (picked == 0) {
+        return RK_OK;
+    }
+    s->counts = false;
+    rk_bound_parts(s, some, picked);
+    const rk_status status = run_search(s, 1, err);
+    for (int i = 0; i < picked && !status; i++) {
+        rk_planned *to = &planned[of[i]];
+        const double longest = some[i].longest_step_s;
+        found[of[i]] =
+            take_found(s, &s->top[i], to) > 0 && !(longest > 0 && to->estimate.step > longest);
+    }
+    rk_bound_parts(s, &everything, 1);
+    return status;
+}
+
 rk_status rk_plan_bounds_search_parts(rk_plan_bounds *bounds, const rk_plan_part *parts, int count,
                                       rk_planned *planned, bool *found, rk_error *err)
 {
     assert(count <= RK_PLAN_PARTS);
-    bounds->counts = false;
-    rk_bound_parts(bounds, parts, count);
-    const rk_status status = run_search(bounds, 1, err);
-    for (int i = 0; i < count && !status; i++) {
-        const double longest = parts[i].longest_step_s;
-        found[i] = take_found(&bounds->top[i], &planned[i]) > 0 &&
-                   !(longest > 0 && planned[i].estimate.step > longest);
-    }
-    rk_bound_parts(bounds, &everything, 1);
-    return status;
+    const rk_status status = search_parts(bounds, parts, count, false, planned, found, err);
+    return status ? status : search_parts(bounds, parts, count, true, planned, found, err);
 }
 
 rk_status rk_plan_search_bounded(const rk_model *model, const rk_system *system,

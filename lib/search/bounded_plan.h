@@ -21,6 +21,7 @@ typedef struct rk_plan_part {
     unsigned shardings;    /* a bit per rk_sharding; 0: all */
     unsigned recomputes;   /* a bit per rk_recompute_kind; 0: all */
     double max_memory;     /* bytes per accelerator; 0: as in the space */
+    bool riskier;          /* all that fits, whatever the risk of the space */
     double longest_step_s; /* 0: any */
 } rk_plan_part;
 
@@ -39,7 +40,7 @@ void rk_plan_bounds_close(rk_plan_bounds *bounds);
 rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned *planned,
                                 size_t *found, rk_bounded_counts *counts, rk_error *err);
 
-#define RK_PLAN_PARTS 8 /* at most, in one search */
+#define RK_PLAN_PARTS 10 /* at most, in one search */
 
 /*
  * Finds the fastest strategy of each part, the same that a search of that part alone finds.  They

@@ -51,6 +51,7 @@ struct worker {
 struct rk_plan_bounds {
     const rk_model *model;
     rk_system system; /* with the memory that the space allows */
+    rk_risk_limits limits;
     const rk_stack *stack;
     const rk_plan_space *space;
     rk_plan_lists lists;

@@ -45,6 +45,7 @@ struct worker {
 struct search {
     const rk_model *model;
     rk_system system; /* with the memory that the space allows */
+    rk_risk_limits limits;
     const rk_stack *stack;
     const rk_plan_space *space;
     rk_plan_lists lists;
@@ -314,7 +315,7 @@ static rk_status init_workers(struct search *s, int threads, rk_error *err)
         if (!w->misfits) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
-        rk_status status = rk_plan_fit_init(&w->fit, &s->lists, &s->system, err);
+        rk_status status = rk_plan_fit_init(&w->fit, &s->lists, &s->system, &s->limits, err);
         status = status ? status : rk_plan_clock_init(&w->clock, &s->lists, err);
         if (status) {
             return status;
@@ -372,6 +373,7 @@ static rk_status report(const struct search *s, rk_planned *planned, size_t *fou
         const rk_plan_found *kept = rk_top_payload(&w->top, i);
         planned[i] = (rk_planned){
             .strategy = kept->strategy, .estimate = kept->estimate, .index = w->top.heap[i].index};
+        rk_risk_set(&s->limits, &planned[i].strategy, &planned[i].estimate);
     }
     if (nearest && w->least.index != UINT64_MAX) {
         nearest->strategy = w->least.strategy;
@@ -381,7 +383,7 @@ static rk_status report(const struct search *s, rk_planned *planned, size_t *fou
                                     .system = &s->system,
                                     .stack = s->stack,
                                     .convention = s->space->convention};
-        return rk_estimate_exact(&setting, &nearest->strategy, &nearest->estimate, NULL, err);
+        return rk_predict_estimate(&setting, &nearest->strategy, &nearest->estimate, NULL, err);
     }
     return RK_OK;
 }
@@ -421,7 +423,10 @@ rk_status rk_plan_search(const rk_model *model, const rk_system *system, const r
     if (space->max_memory > 0) {
         s.system.accelerator.memory_usable = space->max_memory;
     }
+    const rk_setting setting = {.model = model, .system = &s.system, .stack = stack};
     rk_status status = rk_plan_lists_init(model, system, space, &s.lists, err);
+    status =
+        status ? status : rk_risk_limits_of(&setting, &space->base, space->risk, &s.limits, err);
     if (!status) {
         status = init_workers(&s, threads, err);
     }

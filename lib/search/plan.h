@@ -8,6 +8,7 @@
 
 #include "estimate/estimate.h"
 #include "framework/framework.h"
+#include "residual/risk.h"
 #include "strategy/origin.h"
 
 #define RK_CHOICE_MAX 32
@@ -57,6 +58,7 @@ typedef struct rk_plan_space {
     rk_plan_recipe recipes[RK_PLAN_RECIPE_MAX];
     int recipe_count;
     double max_memory; /* bytes per accelerator; 0: what the accelerator can use */
+    double risk;       /* of running out of it, at most; 0: as of all that fits */
     rk_flop_convention convention;
     /*
      * Everything that is not searched: sequence, precision, states, overlap...  Layers are also
@@ -94,14 +96,14 @@ rk_status rk_plan_count(const rk_model *model, const rk_system *system, const rk
 typedef struct rk_plan_counts {
     uint64_t enumerated; /* combinations of the space in which every degree divides */
     uint64_t legal;      /* of them legal for model and framework */
-    uint64_t fitting;    /* of them within memory */
+    uint64_t fitting;    /* of them within memory and risk */
 } rk_plan_counts;
 
 /*
- * Fills the `top_n` fastest fitting strategies, best first, *found of them.  `nearest` (may be
- * NULL) gets the legal strategy that needs least memory, whether it fits or not (what it asks of
- * the host beyond the host's capacity counts too); its index is UINT64_MAX when no strategy is
- * legal at all.  The result does not depend on threads.
+ * Fills the `top_n` fastest strategies within memory and risk, best first, *found of them.
+ * `nearest` (may be NULL) gets the legal strategy that needs least memory, whether it fits or not
+ * (what it asks of the host beyond the host's capacity counts too); its index is UINT64_MAX when no
+ * strategy is legal at all.  The result does not depend on threads.
  */
 rk_status rk_plan_search(const rk_model *model, const rk_system *system, const rk_stack *stack,
                          const rk_plan_space *space, const rk_search_control *control, size_t top_n,

@@ -344,6 +344,20 @@ struct timed {
     uint64_t computed; /* lanes whose step was computed */
 };
 
+/* Adds what a step takes longer while memory is given back and taken again, if it is. */
+static rk_status add_thrashing(const rk_plan_clock *clock, const rk_strategy *strategy,
+                               const rk_makespan *makespan, double *step, rk_error *err)
+{
+    rk_estimate estimate;
+    if (clock->table->context.stack->thrash_seconds <= 0) {
+        return RK_OK;
+    }
+    const rk_status status = rk_estimate_with(
+        clock->table, strategy, clock->lists->space->convention, makespan, &estimate, err);
+    *step = status ? *step : estimate.step;
+    return status;
+}
+
 /* Plays the schedule for lanes that share a pace. */
 static rk_status time_lanes(rk_plan_clock *clock, const rk_plan_base *base, struct pace *pace,
                             uint64_t lanes, double limit, struct timed *out, rk_error *err)
@@ -355,14 +369,19 @@ static rk_status time_lanes(rk_plan_clock *clock, const rk_plan_base *base, stru
         return status;
     }
     const uint64_t fast = within(clock, base, pace, lanes, limit, steps);
-    for (int i = 0; i < RK_PLAN_LANES && lanes >> i; i++) {
+    rk_strategy strategy = base->strategy;
+    for (int i = 0; i < RK_PLAN_LANES && lanes >> i && !status; i++) {
         out->computed += lanes >> i & 1;
         if (fast >> i & 1) {
+            rk_plan_set_lane(clock->lists, i, &strategy);
+            status = add_thrashing(clock, &strategy, &pace->makespan, &steps[i], err);
+        }
+        if (fast >> i & 1 && !status) {
             out->makespans[i] = pace->makespan;
             insert(out->sorted, out->count++, lane_of(clock->lists, i, steps[i]));
         }
     }
-    return RK_OK;
+    return status;
 }
 
 /* One lane whose passes wait for traffic. */

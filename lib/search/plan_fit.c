@@ -17,7 +17,8 @@ struct rk_plan_known {
 /* Microbatches in flight: so many fit, so many do not, and so many need `bytes`. */
 struct rk_plan_bracket {
     uint64_t visit;
-    double open; /* share of the gradients that is whole, which is up to schedule and batch */
+    double open;  /* share of the gradients that is whole, which is up to schedule and batch */
+    double limit; /* bytes that are within the risk */
     double fits, fails;
     double least, bytes; /* the fewest that were evaluated */
     rk_stage_need need;
@@ -27,7 +28,7 @@ struct rk_plan_bracket {
 enum { WAYS = 2 };
 
 rk_status rk_plan_fit_init(rk_plan_fit *fit, const rk_plan_lists *lists, const rk_system *system,
-                           rk_error *err)
+                           const rk_risk_limits *limits, rk_error *err)
 {
     const size_t most = lists->block_count + 1;
     size_t kinds = 1;
@@ -37,6 +38,7 @@ rk_status rk_plan_fit_init(rk_plan_fit *fit, const rk_plan_lists *lists, const r
     }
     *fit = (rk_plan_fit){.lists = lists,
                          .system = system,
+                         .limits = limits,
                          .lanes = (size_t)(lists->sharding_count * lists->offload_count)};
     fit->known = calloc(most, sizeof(*fit->known));
     fit->bracket = calloc(most * WAYS * fit->lanes, sizeof(*fit->bracket));
@@ -115,6 +117,7 @@ static struct rk_plan_bracket *bracket_of(rk_plan_fit *fit, const rk_strategy *s
         *b = (struct rk_plan_bracket){
             .visit = fit->visit,
             .open = open,
+            .limit = fit->riskier ? fit->limits->usable : rk_risk_limit(fit->limits, strategy),
             .fits = -1,
             .fails = (double)INFINITY,
             .least = (double)INFINITY,
@@ -128,10 +131,11 @@ static struct rk_plan_bracket *bracket_of(rk_plan_fit *fit, const rk_strategy *s
 static double evaluate(const rk_plan_fit *fit, struct rk_plan_bracket *b, const rk_plan_rank *rank)
 {
     const rk_accelerator *a = &fit->system->accelerator;
-    const double total = rk_stage_memory_at(&b->need, rank->in_flight).total;
+    const rk_stage_memory memory = rk_stage_memory_at(&b->need, rank->in_flight);
+    const double needed = rk_needed_bytes(&memory);
     const double host = rk_stage_host_at(&b->need, rank->in_flight);
-    const double bytes = total + rk_max(host - a->host_capacity, 0);
-    if (total <= a->memory_usable && host <= a->host_capacity) {
+    const double bytes = needed + rk_max(host - a->host_capacity, 0);
+    if (needed <= b->limit && host <= a->host_capacity) {
         b->fits = rk_max(b->fits, rank->in_flight);
     } else {
         b->fails = rk_min(b->fails, rank->in_flight);
@@ -184,7 +188,8 @@ double rk_plan_fit_bytes(rk_plan_fit *fit, const rk_strategy *strategy, int lane
     for (size_t i = 0; i < fit->rank_count; i++) {
         const rk_plan_rank *rank = &fit->ranks[i];
         const struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, rank->blocks);
-        bytes = rk_max(bytes, rk_stage_memory_at(&b->need, rank->in_flight).total);
+        const rk_stage_memory memory = rk_stage_memory_at(&b->need, rank->in_flight);
+        bytes = rk_max(bytes, rk_needed_bytes(&memory));
     }
     return bytes;
 }

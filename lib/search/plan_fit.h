@@ -21,6 +21,7 @@ typedef struct rk_plan_rank {
 typedef struct rk_plan_fit {
     const rk_plan_lists *lists;
     const rk_system *system;
+    const rk_risk_limits *limits;
     const rk_cost_table *table;
     const rk_plan_pipe *pipe;
     struct rk_plan_known *known;     /* owned; by blocks */
@@ -28,11 +29,12 @@ typedef struct rk_plan_fit {
     rk_plan_rank *ranks;             /* owned; of the base at hand */
     size_t rank_count;
     size_t lanes;
+    bool riskier; /* whatever the risk */
     uint64_t visit;
 } rk_plan_fit;
 
 rk_status rk_plan_fit_init(rk_plan_fit *fit, const rk_plan_lists *lists, const rk_system *system,
-                           rk_error *err);
+                           const rk_risk_limits *limits, rk_error *err);
 void rk_plan_fit_clear(rk_plan_fit *fit);
 
 /* Turns to other costs of blocks, and forgets what is known of those before. */

@@ -87,6 +87,9 @@ static rk_status check_space(const rk_plan_space *s, rk_error *err)
         return rk_fail(err, RK_ERR_INVALID, "at most %g bytes of memory; give 0 or more",
                        s->max_memory);
     }
+    if (!(s->risk >= 0 && s->risk <= RK_RISK_FITS)) {
+        return rk_fail(err, RK_ERR_INVALID, "a risk of %g; give 0 to %g", s->risk, RK_RISK_FITS);
+    }
     for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
         if ((masks[i].bits & masks[i].known) == 0) {
             return rk_fail(err, RK_ERR_INVALID, "the space allows no %s", masks[i].name);

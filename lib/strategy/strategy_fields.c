@@ -229,6 +229,7 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     {"cross_entropy", "cross-entropy", FIELD_ENUM, AT(cross_entropy), cross_entropy_names, NULL},
     REAL("logit_bytes", "bytes, logit", logit_bytes),
     FIELD_COUNT("loss_chunk_tokens", "chunk of the loss", loss_chunk),
+    FLAG("expandable_segments", "expandable segments", expandable_segments),
 };
 
 const char *rk_strategy_key(size_t field)

@@ -62,6 +62,7 @@ static const rk_field point_fields[] = {
     REQUEST("seq", "tokens of a sequence"),
     REQUEST("framework", "framework whose constraints apply"),
     REQUEST("max_memory", "GiB an accelerator may use"),
+    REQUEST("risk", "at most this probability of running out of memory, %"),
     REQUEST("mfu_convention", "how FLOPs are counted"),
     REQUEST("strategy", "the strategy, or as much of it as is known"),
     RK_SWEEP_COMMON_FIELDS(struct point),

@@ -93,7 +93,10 @@ class Strategy:
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """One optimizer step: s, bytes, tokens/s; mfu and hfu are shares."""
+    """
+    One optimizer step: s, bytes, tokens/s; mfu and hfu are shares; out_of_memory_risk is a probability, at
+    most 0.5 where it fits.
+    """
 
     fits: bool
     step_s: float
@@ -105,6 +108,9 @@ class Estimate:
     mfu_convention: str
     memory_total_bytes: float
     memory_usable_bytes: float
+    memory_p10_bytes: float
+    memory_p90_bytes: float
+    out_of_memory_risk: float
     worst_stage: int
     time_s: Dict[str, float]
     sent_bytes_per_step: Dict[str, float]
@@ -156,6 +162,7 @@ def _choice_row(choice: Choice) -> Dict[str, Any]:
         "mfu": e.mfu,
         "tokens_per_s": e.tokens_per_s,
         "memory_GiB": e.memory_total_bytes / 2**30,
+        "out_of_memory_risk": e.out_of_memory_risk,
         "fits": e.fits,
         "tp": s.tp,
         "cp": s.cp,
@@ -199,7 +206,7 @@ class Plan(Result):
 
     @property
     def best(self) -> Choice:
-        """The fastest strategy that fits."""
+        """The fastest strategy within the risk of running out of memory that was asked for."""
         return self.choices[0]
 
     def rows(self) -> List[Dict[str, Any]]:

@@ -71,6 +71,7 @@ def check_includes(root, order, arrows):
 def modules_of_objects(root, order):
     """Object names begin with the module (io_json.c.o), but for those of a library of their own."""
     found = {"catalogue.c.o": "io", "residual_residual_table.c.o": "residual",
+             "residual_memory_residual_table.c.o": "residual",
              "system_flash_table.c.o": "system"}
     for path in (root / "lib").glob("*/*.c"):
         module = path.parent.name

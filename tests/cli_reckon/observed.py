@@ -28,7 +28,7 @@ def main():
         for row in [row for row in rows if "step_s" in row][::EVERY]:
             answer = ask("estimate", "--json", *row["options"])
             estimate, origins = answer["estimate"], answer["provenance"]
-            found = (estimate["step_s"], estimate["memory_total_bytes"])
+            found = (estimate["step_s"], estimate["memory_needed_bytes"])
             if found != (row["step_s"], row["need_bytes"]):
                 sys.exit(f"{row['id']}, {extent}: {found}, not {row['step_s']}, {row['need_bytes']}")
             if origins["tp"] != "stated" and extent == "whole":

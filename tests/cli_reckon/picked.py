@@ -10,7 +10,7 @@ The planner and the estimate say so there, and are silent beyond.
 import subprocess
 import sys
 
-COMMANDS = [["plan", "deepseek-v3.2", "1024xgb200"],
+COMMANDS = [["plan", "deepseek-v3.2", "1024xgb200", "--risk", "50"],
             ["estimate", "deepseek-v3.2", "1024xgb200", "--tp", "1", "--pp", "16", "--ep", "32", "--cp", "1"]]
 
 

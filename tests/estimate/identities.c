@@ -70,9 +70,10 @@ static void check_parts(const struct draw *d, uint64_t *r)
     assert_amount(e.volumes.data);
     assert_amount(e.host_bytes);
     assert_true(e.worst_stage >= 0 && e.worst_stage < d->strategy.pp);
-    if (e.memory.total > e.usable) {
+    if (rk_needed_bytes(&e.memory) > e.usable) {
         assert_false(e.fits);
     }
+    assert_true(!e.thrashes || (e.fits && e.memory.total > e.usable));
 }
 
 static void test_parts(void **state)

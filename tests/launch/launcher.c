@@ -69,6 +69,36 @@ static void test_lines(void **state)
     }
 }
 
+/* What variables say of PyTorch's allocator, before the command or exported. */
+static void test_allocator(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *fact;
+    } settings[] = {
+        {"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True torchrun t.py", "true"},
+        {"export PYTORCH_ALLOC_CONF=max_split_size_mb:64,expandable_segments:true\ntorchrun t.py\n",
+         "true"},
+        {"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False torchrun t.py", "false"},
+        {"PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64 torchrun t.py", NULL},
+    };
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        rk_launch launch = {0};
+        rk_error err;
+        assert_int_equal(
+            rk_launch_parse(settings[i].text, strlen(settings[i].text), "x.sh", &launch, &err),
+            RK_OK);
+        const char *fact = rk_launch_fact_of(&launch, "expandable_segments");
+        if (settings[i].fact) {
+            assert_non_null(fact);
+            assert_string_equal(fact, settings[i].fact);
+        } else {
+            assert_null(fact);
+        }
+        rk_launch_clear(&launch);
+    }
+}
+
 static void test_nothing_is_started(void **state)
 {
     (void)state;
@@ -101,8 +131,8 @@ static void test_written_file(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines),
-                                       cmocka_unit_test(test_nothing_is_started),
-                                       cmocka_unit_test(test_written_file)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines), cmocka_unit_test(test_nothing_is_started),
+        cmocka_unit_test(test_allocator), cmocka_unit_test(test_written_file)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,23 +4,27 @@
 
     scripts.py SHELL_COMMANDS FOLDER...
 
-NAME.argv, next to NAME.sh, has a JSON list of words on a line for each command.  A folder that is not
+NAME.argv, next to NAME.sh, has a JSON list of words on a line for each command, without the variables of the
+allocator.  A folder that is not
 there is passed over; without any the test is skipped.  Scripts that are too long are to end, too.
 """
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import time
+
+ALLOCATOR = re.compile(r"PYTORCH_(CUDA_|HIP_)?ALLOC_CONF=")
 
 
 def commands_of(program, path, *arguments):
     done = subprocess.run([program, path, *arguments], capture_output=True, text=True, timeout=60)
     if done.returncode:
         sys.exit(f"{path}: exit status {done.returncode}: {done.stderr}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [[word for word in json.loads(line) if not ALLOCATOR.match(word)] for line in done.stdout.splitlines()]
 
 
 def compare(program, script):

@@ -585,6 +585,7 @@ def random_strategy(rng, model, layers, has_experts):
     s["offload_layers"] = rng.choice((0, 0, 1, 5, 1000))
     s["offload_gradients"] = s["offload_optimizer"] and often(rng, 0.5)
     s["foreach_update"], s["step_in_backward"] = often(rng, 0.2), often(rng, 0.1)
+    s["expandable_segments"] = often(rng, 0.2)
     s["step_params"] = rng.choice((0, 0, 1e7, 1e9))
     if often(rng, 0.4):
         s["cross_entropy"] = rng.choice(("full", "fused", "chunked"))

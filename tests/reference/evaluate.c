@@ -170,6 +170,7 @@ static rk_status read_strategy(const json_t *object, const rk_model *model, draf
         NUMBER(adapter_bytes),
         NUMBER(step_params),
         FLAG(adapts_ends),
+        FLAG(expandable_segments),
         CUSTOM("states", read_states, offsetof(draft, strategy.states)),
         FLAG(flash_attention),
         CHOICE(attention_kernel, kernel_names),

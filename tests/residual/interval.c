@@ -245,15 +245,13 @@ static void test_document(void **state)
     assert_int_equal(rk_residuals_load("no", &again, &err), RK_ERR_INVALID);
 }
 
-/* The table that is built in is the document of the catalogue. */
-static void test_built_in(void **state)
+static void check_built_in(const rk_residuals *b, const char *name, size_t least)
 {
-    (void)state;
-    const rk_residuals *b = &rk_residuals_built_in;
     rk_residuals r;
     rk_error err;
-    assert_int_equal(rk_residuals_load("residuals", &r, &err), RK_OK);
-    assert_true(b->ratio_count > 1000);
+    assert_int_equal(rk_residuals_load(name, &r, &err), RK_OK);
+    assert_true(b->ratio_count > least);
+    assert_true(b->of_memory == r.of_memory);
     assert_int_equal(b->cell_count, r.cell_count);
     assert_int_equal(b->ratio_count, r.ratio_count);
     assert_memory_equal(b->ratios, r.ratios, r.ratio_count * sizeof(*r.ratios));
@@ -269,10 +267,18 @@ static void test_built_in(void **state)
         assert_true(x->key.moe == y->key.moe && x->key.several == y->key.several &&
                     x->key.low == y->key.low && x->key.frozen == y->key.frozen &&
                     x->key.tensor == y->key.tensor && x->key.assumed == y->key.assumed &&
-                    x->key.uncertain == y->key.uncertain);
+                    x->key.uncertain == y->key.uncertain && x->key.sharding == y->key.sharding);
         assert_true(x->peer == y->peer && x->first == y->first && x->count == y->count);
     }
     rk_residuals_clear(&r);
+}
+
+/* The tables that are built in are documents of the catalogue. */
+static void test_built_in(void **state)
+{
+    (void)state;
+    check_built_in(&rk_residuals_built_in, "residuals", 1000);
+    check_built_in(&rk_memory_residuals_built_in, "memory_residuals", 250);
 }
 
 int main(void)

@@ -62,6 +62,7 @@ static struct problem random_problem(uint64_t seed)
         rk_plan_recipes_of_all(&p.model, &(rk_state_wish){0}, &p.space);
     }
     p.top_n = (size_t)PICK(&r, 1, 1, 5, 10, 50, TOP_MAX);
+    p.space.risk = (double)PICK(&r, 0, 0, 2, 10, 30) / 100;
     return p;
 }
 
@@ -101,6 +102,8 @@ static rk_bounded_counts compare(const struct problem *p, rk_planned *all, rk_pl
         assert_int_equal(count, all_count);
         for (size_t i = 0; i < count; i++) {
             assert_same(&best[i], &all[i]);
+            assert_true(best[i].estimate.fits);
+            assert_true(best[i].estimate.risk <= (p->space.risk > 0 ? p->space.risk : 0.5) + 1e-9);
         }
         if (threads > 1) {
             assert_memory_equal(&bounded, &again, sizeof(again));
@@ -168,6 +171,7 @@ static const rk_plan_part parts[] = {
     {.recomputes = 1U << RK_REC_NONE},
     {.recomputes = 1U << RK_REC_FULL},
     {.max_memory = 3 * GIB},
+    {.riskier = true},
 };
 
 /* The part as a space of its own. */
@@ -184,6 +188,7 @@ static rk_plan_space space_of(const rk_plan_space *space, const rk_plan_part *pa
         own.shardings &= part->shardings & rk_framework_of(own.framework)->shardings;
     }
     own.recomputes &= part->recomputes ? part->recomputes : own.recomputes;
+    own.risk = part->riskier ? 0 : own.risk;
     own.max_memory = part->max_memory > 0 ? fmin(part->max_memory, own.max_memory) : own.max_memory;
     return own;
 }
@@ -209,6 +214,9 @@ static size_t search_alone(const struct problem *p, const rk_search_control *con
         rk_error err;
         if (space.shardings == 0 || space.recomputes == 0) {
             continue;
+        }
+        if (parts[i].max_memory > 0 && (space.risk > 0 || p->stack.thrash_seconds > 0)) {
+            continue; /* a smaller memory has other limits, and thrashes */
         }
         a->number = i;
         assert_int_equal(rk_plan_search(&p->model, &p->system, &p->stack, &space, control, 1,

@@ -4,6 +4,8 @@
 from math import ceil, inf
 from types import SimpleNamespace as Record
 
+EXPANDABLE = 0.3  # of fragments, with expandable segments
+RECLAIMED = 0.9  # of late memory, when the allocator runs out
 PARTS = ("weights", "gradients", "optimizer states", "activations", "recomputed layer", "logits",
          "temporaries", "allocator fragments", "context")
 
@@ -222,7 +224,8 @@ def activations_of(c, rank, in_flight):
     ahead = stack.late_buffers * c.element * c.T * c.model.hidden if s.tp > 1 and s.pp == 1 else 0
     message = c.element * c.T_s * max(c.model.streams, 1) * c.model.hidden
     ends = stack.stage_tensors * message if s.pp > 1 else 0
-    return kept * rank.saved + ahead + in_flight * ends, kept * rank.late + ahead
+    late = kept * rank.late if s.pp == 1 else 0
+    return kept * rank.saved + ahead + in_flight * ends, late + ahead
 
 
 def memory_of(c, rank, in_flight):
@@ -254,11 +257,13 @@ def memory_of(c, rank, in_flight):
         part["activations"], part["recomputed layer"] = activations, rank.unsaved
         part["temporaries"] = always + layer - rank.unsaved
 
-    of_stages = stack.stage_fragmentation if s.pp > 1 else 0
+    fragments = EXPANDABLE if s.expandable_segments else 1
+    of_stages = fragments * stack.stage_fragmentation if s.pp > 1 else 0
     allocated = sum(part.values())
     cached = min(layer, head) if stack.separate_blocks else 0
     cached += stack.stale_logits * rank.head_saved
-    part["allocator fragments"] = (stack.fragmentation * allocated
+    cached = 0 if s.expandable_segments else cached
+    part["allocator fragments"] = (fragments * stack.fragmentation * allocated
                                    + of_stages * part["activations"] + cached)
     part["context"] = stack.context_bytes
     if s.tp * s.cp * s.pp * s.dp > 1:
@@ -267,7 +272,7 @@ def memory_of(c, rank, in_flight):
     return Record(part=part, allocated=allocated,
                   reserved=allocated + part["allocator fragments"],
                   total=sum(part.values()),
-                  late=late * (1 + of_stages) + stack.fragmentation * allocated + cached)
+                  late=RECLAIMED * late + cached)
 
 
 def host_bytes(c, rank, in_flight):

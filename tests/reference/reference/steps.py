@@ -464,10 +464,10 @@ def estimate(model, system, stack, s, convention):
     hosts = [memory.host_bytes(c, rank, n) for rank, n in zip(ranks, in_flight)]
     slowest = slowest_of(ranks)
     heaviest = ranks[first_most(ranks, lambda rank: rank.dense + rank.experts)]
-    fullest = first_most(memories, lambda held: held.total)
+    fullest = first_most(memories, lambda held: held.total - held.late)
     host_fits = all(host <= a.host_capacity for host in hosts)
-    fits = host_fits and all(held.total <= a.usable for held in memories)
-    runs = host_fits and all(held.total - held.late <= a.usable for held in memories)
+    fits = host_fits and all(held.total - held.late <= a.usable for held in memories)
+    roomy = all(held.total <= a.usable for held in memories)
 
     part = {name: m * (slowest.forward[name] + slowest.backward[name]) for name in operators.PARTS}
     times = [rank.chunks for rank in ranks]
@@ -484,11 +484,11 @@ def estimate(model, system, stack, s, convention):
     part["offloading"] = offload_seconds(c, slowest, heaviest, exchange)
     growth = stack.scale_growth * max(0, log2(s.ranks / 8)) * sum(part.values())
     beyond = (memories[fullest].total - a.usable) / GIB
-    thrashing = stack.thrash_seconds * m * beyond if runs and beyond > 0 else 0
+    thrashing = stack.thrash_seconds * m * beyond if fits and beyond > 0 else 0
     part["fixed"] = stack.step_seconds + growth + thrashing
 
     e = Record(blocks=blocks, part=part, step=sum(part.values()), memories=memories,
-               worst_stage=fullest, fits=fits, thrashes=runs and not fits,
+               worst_stage=fullest, fits=fits, thrashes=fits and not roomy,
                host_bytes=hosts[fullest])
     e.volumes = {group: m * slowest.sent[group] for group in slowest.sent}
     e.volumes["pipeline"] = 2 * m * passes(s) * message

@@ -26,6 +26,7 @@ DEFAULTS = {
     "cross_entropy": "stack", "logit_bytes": 0, "loss_chunk": 0, "foreach_update": False,
     "step_in_backward": False, "offload_gradients": False, "wide_residual": False,
     "frozen_type": "nf4", "adapter_bytes": 0, "step_params": 0, "adapts_ends": False,
+    "expandable_segments": False,
 }
 # Bytes of states per parameter of matrices and of embedding and head, traffic over that of AdamW,
 # whether it orthogonalizes, whether data ranks share whole matrices out.

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How much memory a run may need, and the risk that it runs out of it.  Measured over predicted
+ * memory is taken to be distributed log-normally about 1; its 10th and 90th percentile are those of
+ * comparable runs (residual/interval.h), which agree in software, kind of model, width of formats,
+ * place of tensor parallelism and sharding.  So within such a class the risk rises with what a
+ * strategy needs, and a search compares bytes with one limit.
+ */
+#ifndef RK_RESIDUAL_RISK_H
+#define RK_RESIDUAL_RISK_H
+
+#include "residual/interval.h"
+
+#define RK_RISK_USUAL      0.10 /* that a recommended strategy may have */
+#define RK_RISK_FITS       0.50 /* the most of what fits: it needs what there is */
+#define RK_RISK_IMPOSSIBLE 0.99 /* from here on, a run is taken to be impossible */
+
+/* Of measured over predicted memory; where no run is comparable, as of kinds nobody measured. */
+rk_status rk_memory_interval_of(const rk_residuals *residuals, const rk_similarity_key *key,
+                                const rk_left_out *except, rk_interval *out, rk_error *err);
+
+/* P(a run that is predicted to need `need` bytes needs more than `usable`). */
+double rk_risk_of(const rk_interval *interval, double need, double usable);
+
+/*
+ * Estimates a strategy exactly (rk_estimate_exact) with its interval of memory and its risk;
+ * `stages` may be NULL.
+ */
+rk_status rk_predict_estimate(const rk_setting *setting, const rk_strategy *strategy,
+                              rk_estimate *estimate, rk_stage_memory *stages, rk_error *err);
+
+/* Whether an estimate that has a risk is within what the setting allows. */
+bool rk_is_within_risk(const rk_setting *setting, const rk_estimate *estimate);
+
+/* The same of a strategy whose accelerators had `size` times the memory. */
+bool rk_is_within_more(const rk_setting *setting, const rk_estimate *estimate, double size);
+
+/* ---- searches -------------------------------------------------------------------------------- */
+
+/* What ranks may need, by place of tensor parallelism and sharding; host memory is a limit apart.
+ */
+typedef struct rk_risk_limits {
+    int64_t node; /* accelerators of the fastest tier */
+    double usable;
+    double bytes[RK_TENSOR_ACROSS + 1][RK_SHARD_ALL + 1];
+    rk_interval intervals[RK_TENSOR_ACROSS + 1][RK_SHARD_ALL + 1];
+} rk_risk_limits;
+
+/* Of strategies that have the precision and adapters of `base`; risk 0: all that fits. */
+rk_status rk_risk_limits_of(const rk_setting *setting, const rk_strategy *base, double risk,
+                            rk_risk_limits *out, rk_error *err);
+
+double rk_risk_limit(const rk_risk_limits *limits, const rk_strategy *strategy);
+
+/* Sets interval and risk of an estimate. */
+void rk_risk_set(const rk_risk_limits *limits, const rk_strategy *strategy, rk_estimate *estimate);
+
+#endif
