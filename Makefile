@@ -53,6 +53,13 @@ static: setup
 	[ -f $(BUILD)-static/build.ninja ] || meson setup -Dstatic=true -Dlto=true $(BUILD)-static
 	ninja -C $(BUILD)-static
 
+# The explorer: the library as WebAssembly in one page, $(BUILD)-wasm/explorer.html, which `make install`
+# installs beside the command (emscripten and node: 1 GB of packages).
+pages:
+	tools/setup.sh pages
+	wasm/build.sh $(BUILD)-wasm
+	pages/build.js $(BUILD)-wasm $(BUILD)-wasm/explorer.html
+
 # Debian packages, checked with lintian and tried in a clean Debian.
 package:
 	tools/package.sh $(BUILD)-package
@@ -70,4 +77,4 @@ clean:
 $(BUILD)/build.ninja:
 	meson setup -Dlto=true $(BUILD)
 
-.PHONY: all demo calibrate check test studies bench fuzz mutants nightly static package install setup clean
+.PHONY: all demo calibrate check test studies bench fuzz mutants nightly static pages package install setup clean
