@@ -16,10 +16,8 @@ EM_JS(void, take_text, (const char *text, size_t size),
 
 EM_JS(void, take_remark, (const char *line), { Module.taken.remarks.push(UTF8ToString(line)); });
 
-EM_JS(int, take_progress, (const char *what, double done, double total), {
-    return Module.taken.progress ? Module.taken.progress(UTF8ToString(what), done, total) != = false
-                                 : 1;
-});
+EM_JS(int, take_progress, (const char *what, double done, double total),
+      { return Module.taken.progress(UTF8ToString(what), done, total); });
 
 static void write_text(void *user, const char *text, size_t size)
 {

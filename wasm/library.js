@@ -49,10 +49,10 @@ async function openReckon(createReckon, wasmBinary) {
    * text that the command wrote, or that of the file `output`; its remarks; and whether it found
    * what was asked for.  Throws ReckonError.
    */
-  function run(command, options = {}, {files = {}, progress} = {}) {
+  function run(command, options = {}, {files = {}, progress = () => true} = {}) {
     const name = key => typeof options[key] === "string" ? options[key] : null;
     const room = 2048, message = module._malloc(room);
-    module.taken = {text: [], remarks: [], progress};
+    module.taken = {text: [], remarks: [], progress: (...at) => progress(...at) === false ? 0 : 1};
     Object.entries(files).forEach(([path, text]) => module.FS.writeFile(path, text));
     try {
       const status = withTexts(
