@@ -149,8 +149,8 @@ function showAnswers(list) {
 
 function sectionsOf(answer) {
   const choices = strategiesOf(answer);
-  const detail = choice => [...details(choice, choice.provenance || answer.plan.provenance),
-    timelineOf(answer, choice)];
+  const detail = choice => details(choice, choice.provenance || answer.plan.provenance,
+    [timelineOf(answer, choice)]);
   return [...question(answer.plan),
     ...(answer.launch && answer.launch.refused ? [make("p", {class: "alert"},
       `Your launch as it is: ${answer.launch.refused}`)] : []),
@@ -391,6 +391,8 @@ function whatIfs(machine) {
 
 function showForm() {
   const machine = asked.machines[active], form = place("question");
+  const open = form.querySelector("details") && form.querySelector("details").open;
+  const further = ["framework", "precision", "tokens", "more"];
   const focused = document.activeElement && document.activeElement.id;
   form.replaceChildren(
     make("datalist", {id: "models"}, catalogue.models.map(name => make("option", {value: name}))),
@@ -398,7 +400,8 @@ function showForm() {
     make("fieldset", {}, make("legend", {}, "On"), machineTabs(), systemFields(machine),
       textField("Accelerators", machine, "n", {type: "number", min: 1, placeholder: "as in the launch"})),
     whatIfs(machine),
-    make("fieldset", {}, make("legend", {}, "With"),
+    make("details", {open: open || further.some(key => asked[key]) ? "" : null},
+      make("summary", {}, "Framework, precision, length of the run…"),
       choice("Framework", asked, "framework", [["", [["", "usual there"], "megatron", "torchtitan",
         "deepspeed", "maxtext", "huggingface", "any"]]]),
       choice("Precision", asked, "precision", [["", [["", "bf16"], "fp8", "mxfp8", "nvfp4", "fp16"]]]),
