@@ -113,6 +113,7 @@ async function remember(machine) {
 
 async function answerAll() {
   const mine = ++turn, began = performance.now();
+  document.documentElement.dataset.asked = mine;
   history.replaceState(null, "", `#${hashOf(asked)}`);
   engine.interrupt();
   status("Searching…");
@@ -127,6 +128,7 @@ async function answerAll() {
   status(error ? "The question has no answer yet." : `${digits(plan.search.strategies)} strategies in ` +
     `${seconds((performance.now() - began) / 1000)}, on this computer.`);
   document.documentElement.dataset.answered = mine;
+  document.documentElement.dataset.planned = Math.round(performance.now() - began);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
