@@ -60,6 +60,14 @@ pages:
 	wasm/build.sh $(BUILD)-wasm
 	pages/build.js $(BUILD)-wasm $(BUILD)-wasm/explorer.html
 
+# The npm package of the same library, packed and tried in node.
+npm: pages
+	rm -rf $(BUILD)-npm && mkdir -p $(BUILD)-npm/try
+	cp wasm/npm/* wasm/library.js LICENSE $(BUILD)-wasm/reckon.js $(BUILD)-wasm/reckon.wasm $(BUILD)-npm
+	cd $(BUILD)-npm && npm pack --silent && npm install --silent --offline --no-audit --no-fund --prefix try \
+	    ./reckon-llm-*.tgz
+	wasm/npm/test.js $(BUILD)-npm/try
+
 # Debian packages, checked with lintian and tried in a clean Debian.
 package:
 	tools/package.sh $(BUILD)-package
@@ -77,4 +85,4 @@ clean:
 $(BUILD)/build.ninja:
 	meson setup -Dlto=true $(BUILD)
 
-.PHONY: all demo calibrate check test studies bench fuzz mutants nightly static pages package install setup clean
+.PHONY: all demo calibrate check test studies bench fuzz mutants nightly static pages npm package install setup clean

@@ -127,7 +127,7 @@ const nameOf = document => isDocument(document) ? JSON.parse(document).name || "
 function machineName(machine) {
   const changes = CHANGES.filter(({key}) => machine[key])
     .map(({key, sizes}) => `${key} ${machine[key]}${sizes ? "" : " x"}`);
-  return `${machine.n ? `${machine.n} ` : ""}${nameOf(machine.system)}` +
+  return `${machine.n ? `${machine.n} × ` : ""}${nameOf(machine.system)}` +
     (changes.length ? `, ${changes.join(", ")}` : "");
 }
 
