@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that are missing; needs neither network nor rights when none is.
 #
-#     tools/setup.sh [ci|pages]    "ci" adds what tools/check.sh needs, "pages" what `make pages` needs
+#     tools/setup.sh [ci|pages]    "ci" adds what tools/check.sh needs, "pages" what `make pages` and its tests need
 set -eu
 
 packages="gcc meson ninja-build pkg-config libjansson-dev libcmocka-dev libsqlite3-dev libnlopt-dev
@@ -15,8 +15,8 @@ if [ "${1:-}" = ci ]; then
 fi
 
 if [ "${1:-}" = pages ]; then
-    packages="$packages emscripten"
-    command -v node >/dev/null || packages="$packages nodejs"
+    packages="$packages emscripten chromium"
+    command -v npm >/dev/null || packages="$packages nodejs npm"
 fi
 
 if ! command -v dpkg-query >/dev/null; then

@@ -102,8 +102,9 @@ END
 grep -qF '<h2><a href="one/page.html">a &amp; b</a></h2>' links.html || fail "a link of a heading"
 grep -qF '<p><img src="bars.svg" alt="bars"/> and [0, 1) and ![x] and [no](javascript:x)' links.html ||
     fail "a picture in a text"
-test "$(grep -c 'javascript:' links.html)" -eq 1 && ! grep -q 'href="\(javascript\|/\)' links.html ||
+if grep -q 'href="\(javascript\|/\)' links.html; then
     fail "a link that leaves the page"
+fi
 "$reckon" plot page.json --figure heat | cmp - heat.svg || fail "one figure of a page"
 
 # Another table in place of the document's; compressed; and a database.
