@@ -39,7 +39,8 @@ function questionOf(hash) {
   for (let i = 0; i === 0 || (i < 3 && given.get(`system.${i + 1}`)); i++) {
     const machine = newMachine();
     ["system", "n", ...CHANGES.map(c => c.key)].forEach(key => {
-      machine[key] = given.get(i ? `${key}.${i + 1}` : key) || machine[key];
+      const value = given.get(i ? `${key}.${i + 1}` : key);
+      if (value) { machine[key] = value; }
     });
     question.machines[i] = machine;
   }
