@@ -291,7 +291,7 @@ function textField(label, target, key, attributes = {}) {
 
 function choice(label, target, key, groups) {
   const select = make("select", {onchange: () => { target[key] = select.value; showForm(); changed(); }},
-    groups.map(([name, values]) => {
+    groups.flatMap(([name, values]) => {
       const options = values.map(value => typeof value === "string" ? [value, value] : value)
         .map(([value, text]) => make("option", {value}, text));
       return name ? make("optgroup", {label: name}, options) : options;

@@ -156,6 +156,14 @@ async function askTen(page) {
   await after(page, () => page.getByLabel("Machine", {exact: true}).selectOption("mi300x"));
   check(await stepOf(page) === bestOf("llama3-8b", "64xmi300x"), "3: on another machine");
 
+  await page.getByText("Framework, precision").click();
+  const framework = page.getByLabel("Framework", {exact: true});
+  check(await framework.evaluate(e => e.selectedOptions[0].text) === "usual there", "3: the usual framework");
+  await after(page, () => framework.selectOption("torchtitan"));
+  check(await stepOf(page) === bestOf("llama3-8b", "64xmi300x", "--framework", "torchtitan"),
+    "3: with another framework");
+  await after(page, () => framework.selectOption(""));
+
   const slider = page.getByLabel(/^Network bandwidth/);
   await slider.focus();
   await after(page, () => page.keyboard.press("Home"));
