@@ -123,7 +123,10 @@ function strategyOptions(options, strategy) {
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-const nameOf = document => isDocument(document) ? JSON.parse(document).name || "own document" : document;
+function nameOf(document) {
+  if (!isDocument(document)) { return document; }
+  try { return JSON.parse(document).name || "own document"; } catch { return "own document"; }
+}
 
 function machineName(machine) {
   const changes = CHANGES.filter(({key}) => machine[key])

@@ -193,6 +193,17 @@ async function askTen(page) {
   check(await stepOf(page) === bestOf(file, "1024xh100"), "7: a config.json that is dropped");
   fs.rmSync(file);
 
+  await open(page, "#model=%7Boops&more=tp%3D3");
+  check(/JSON/.test(await alertOf(page)), "7: an address with a document that is none");
+  await after(page, () => page.getByRole("button", {name: "remove"}).first().click());
+  check(/tp/.test(await alertOf(page)), "7: an option that the model does not allow");
+  await fill(page, "More options", "");
+  check(await stepOf(page) > 0, "7: and without it");
+
+  await open(page);
+  await drop(page, "machine.json", reckon("show", "dgx-a100-superpod", "--json"));
+  check(await stepOf(page) === bestOf("llama3-70b", "dgx-a100-superpod", "-p", "1024"), "8: a machine that is dropped");
+
   await open(page);
   await drop(page, "run.sh", LAUNCH);
   const first = await page.locator("tr.choice td").first().textContent();
