@@ -28,6 +28,7 @@ fetch()
     for archive in "$build"/src/*.orig.tar.*; do
         tar xf "$archive" -C "$build/src"
     done
+    touch "$build/src/complete"
 }
 
 # library NAME PKG VERSION FOLDER FLAGS: compiles all of FOLDER/*.c to libNAME.a.
@@ -50,7 +51,9 @@ libraries()
 {
     rm -rf "$root"
     mkdir -p "$root/lib/pkgconfig" "$root/include"
-    [ -d "$build/src" ] || fetch
+    if [ ! -e "$build/src/complete" ]; then
+        fetch
+    fi
     json=$(echo "$build"/src/jansson-*) yaml=$(echo "$build"/src/libyaml-*) z=$(echo "$build"/src/zlib-*)
     cat >"$json/src/jansson_config.h" <<END
 #define JSON_INLINE inline
