@@ -22,7 +22,7 @@ static void write_address(const char *path)
 int rk_run_explore(int argc, char **argv)
 {
     const char *own = getenv("RECKON_EXPLORER"), *path = own && *own ? own : RK_EXPLORER;
-    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+    if (argc > 1 && (strncmp(argv[1], "--help", 6) == 0 || strcmp(argv[1], "-h") == 0)) {
         (void)printf("usage: reckon explore\n\n"
                      "Print the address of the explorer: reckon in a page, which plans in the "
                      "browser.\nIt needs no network and uploads nothing.\n\n"
