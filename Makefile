@@ -39,19 +39,39 @@ mutants: setup
 	tests/mutants/run.py $(BUILD)-mutants
 
 # What takes too long for every change: all recorded answers, every target fuzzed for a minute, every
-# allocation of every command failed once (hundreds of thousands), and the tests on a 32-bit and on a
-# big-endian machine.
-nightly: setup all
+# allocation of every command failed once (hundreds of thousands), the tests on a 32-bit and on a
+# big-endian machine, and the WebAssembly build: its answers, the explorer in a browser, the package.
+nightly: setup all npm
 	tests/record/record.py $(BUILD)
 	fuzz/run.sh $(SECONDS_EACH)
 	cd tests/allocation && $(abspath $(BUILD))/tests/allocation/inject $(abspath $(BUILD))/reckon \
 	    $(abspath $(BUILD))/tests/allocation/libfail_allocation.so commands.txt 0
 	tools/other-machines.sh
+	npm ci --silent --prefix tests/pages
+	tests/wasm/questions.js $(BUILD)-wasm $(BUILD)/reckon
+	tests/wasm/questions.js $(BUILD)-wasm $(BUILD)/reckon 500 1
+	tests/pages/explorer.js $(BUILD)/reckon $(BUILD)-wasm
+	tests/pages/report.py $(BUILD)/reckon 200
 
 # One file to copy to a login node: no shared library, so neither MPI nor NLopt.
 static: setup
 	[ -f $(BUILD)-static/build.ninja ] || meson setup -Dstatic=true -Dlto=true $(BUILD)-static
 	ninja -C $(BUILD)-static
+
+# The explorer: the library as WebAssembly in one page, $(BUILD)-wasm/explorer.html, which `make install`
+# installs beside the command (emscripten, node and chromium: more than 1 GB of packages).
+pages:
+	tools/setup.sh pages
+	wasm/build.sh $(BUILD)-wasm
+	pages/build.js $(BUILD)-wasm $(BUILD)-wasm/explorer.html
+
+# The npm package of the same library, packed and tried in node.
+npm: pages
+	rm -rf $(BUILD)-npm && mkdir -p $(BUILD)-npm/try
+	cp wasm/npm/* wasm/library.js LICENSE $(BUILD)-wasm/reckon.js $(BUILD)-wasm/reckon.wasm $(BUILD)-npm
+	cd $(BUILD)-npm && npm pack --silent && npm install --silent --offline --no-audit --no-fund --prefix try \
+	    ./reckon-llm-*.tgz
+	wasm/npm/test.js $(BUILD)-npm/try
 
 # Debian packages, checked with lintian and tried in a clean Debian.
 package:
@@ -70,4 +90,4 @@ clean:
 $(BUILD)/build.ninja:
 	meson setup -Dlto=true $(BUILD)
 
-.PHONY: all demo calibrate check test studies bench fuzz mutants nightly static package install setup clean
+.PHONY: all demo calibrate check test studies bench fuzz mutants nightly static pages npm package install setup clean

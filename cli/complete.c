@@ -19,6 +19,7 @@ static void offer_commands(const char *prefix)
     for (size_t i = 0; (command = rk_command_at(i)); i++) {
         offer(prefix, rk_command_name(command));
     }
+    offer(prefix, "explore");
     offer(prefix, "help");
     offer(prefix, "version");
     offer(prefix, "--help");

@@ -9,8 +9,10 @@
 
 void rk_write_overview(FILE *to)
 {
-    static const char *const others[][2] = {{"help", "Explain a command"},
-                                            {"version", "Print the version"}};
+    static const char *const others[][2] = {
+        {"explore", "Print the address of the explorer, a page"},
+        {"help", "Explain a command"},
+        {"version", "Print the version"}};
     const rk_command *command;
     (void)fputs("usage: reckon COMMAND [MODEL] [Nx][SYSTEM] [OPTION...]\n\n"
                 "Predicts the cost of training large language models and finds the best setup.\n\n",

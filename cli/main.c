@@ -3,6 +3,7 @@
 #include "arguments.h"
 #include "calculon.h"
 #include "complete.h"
+#include "explore.h"
 #include "help.h"
 #include "joined.h"
 #include "run_job.h"
@@ -54,9 +55,8 @@ static const struct {
     const char *names[3];
     int (*run)(int argc, char **argv);
 } own_commands[] = {
-    {{"help", "--help", "-h"}, run_help},
-    {{"version", "--version", "-V"}, run_version},
-    {{"calculon"}, rk_run_calculon},
+    {{"help", "--help", "-h"}, run_help}, {{"version", "--version", "-V"}, run_version},
+    {{"calculon"}, rk_run_calculon},      {{"explore"}, rk_run_explore},
     {{"__complete"}, rk_run_complete},
 };
 

@@ -48,6 +48,7 @@ for study in "$@"; do
     "$reckon" plot "$study/page.json" -o "$study/page.html"
 done
 "$reckon" plot index.json -o README.md
+"$reckon" plot index.json -o page.html
 if [ -z "$pages_only" ]; then
     times >times.txt
     echo "$all strategies, $(sed -n '2s/\.[0-9]*s .*/s/p' times.txt) of processor time"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes the second half of docs/accuracy.md anew; tools/accuracy.sh calls this.
 #
-#     tools/accuracy-page.sh RECKON [PAGE [PLOT]]     where to write; default: docs/accuracy.md,
-#                                                     docs/accuracy-check.svg
+#     tools/accuracy-page.sh RECKON [PAGE MACHINES KINDS]     where to write; default: docs/accuracy.md,
+#                                     docs/accuracy-machines.svg, docs/accuracy-kinds.svg
 set -eu
 
 reckon=$1
@@ -27,8 +27,8 @@ show()
 
 page=docs/accuracy.md
 export NO_COLOR=1 COLUMNS=160
-"$reckon" validate --runs "$all" --split check --by source --plot "${3:-docs/accuracy-check.svg}" \
-    -o /dev/null
+"$reckon" validate --runs "$all" --by accelerator --plot "${3:-docs/accuracy-machines.svg}" -o /dev/null
+"$reckon" validate --runs "$all" --by kind --plot "${4:-docs/accuracy-kinds.svg}" -o /dev/null
 mark='<!-- What follows is made by tools/accuracy.sh. -->'
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT
@@ -53,7 +53,11 @@ echo '```'
 echo '```'
 cat <<'TEXT'
 
-![Predicted against measured step times of split check, and their errors](accuracy-check.svg)
+Every row that a step time is predicted for, of both splits, by machine and by kind of model:
+
+![Predicted against measured step times by machine, and their errors](accuracy-machines.svg)
+
+![The same by kind of model](accuracy-kinds.svg)
 
 ## Step time
 

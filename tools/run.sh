@@ -156,7 +156,8 @@ for its tokens, 2,048 sequences of 8,192 for 15 T tokens.
     $ reckon run ... --timeline timeline.csv
     $ cat timeline.json
     {"table": "timeline.csv",
-     "figure": {"x": {"value": "hours"}, "y": {"value": "100 * done", "title": "done, %"}}}
+     "figure": {"x": {"value": "hours / 24", "title": "days"}, "y": {"value": "100 * done", "title": "done, %"},
+                "series": [{"plain": true}]}}
     $ reckon plot timeline.json -o timeline.svg
 
 ## Prices

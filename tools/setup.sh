@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that are missing; needs neither network nor rights when none is.
 #
-#     tools/setup.sh [ci]      "ci" adds what tools/check.sh needs
+#     tools/setup.sh [ci|pages]    "ci" adds what tools/check.sh needs, "pages" what `make pages` and its tests need
 set -eu
 
 packages="gcc meson ninja-build pkg-config libjansson-dev libcmocka-dev libsqlite3-dev libnlopt-dev
@@ -12,6 +12,11 @@ if [ "${1:-}" = ci ]; then
     packages="$packages clang-14 clang-format-14 libclang-rt-14-dev pmccabe sqlite3 valgrind
               libopenmpi-dev openmpi-bin doxygen python3-venv python3-pip python3-setuptools python3-wheel python3-jsonschema
               python3-nbconvert python3-ipykernel mypy"
+fi
+
+if [ "${1:-}" = pages ]; then
+    packages="$packages emscripten chromium"
+    command -v npm >/dev/null || packages="$packages nodejs npm"
 fi
 
 if ! command -v dpkg-query >/dev/null; then

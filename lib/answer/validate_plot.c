@@ -3,10 +3,13 @@
 #include "answer/validate_answer.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "plot/plot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#define ERROR_MOST 60.0 /* %; errors beyond stand at the edge, so that every row is drawn */
 
 /* Points of the groups, one group after the other. */
 typedef struct points {
@@ -25,7 +28,8 @@ static void add_runs(const rk_score_group *g, points *p)
         if (rk_compared_has_time(row)) {
             p->measured[p->count] = row->step_measured;
             p->predicted[p->count] = row->step;
-            p->error[p->count++] = 100 * (row->step / row->step_measured - 1);
+            p->error[p->count++] =
+                rk_max(rk_min(100 * (row->step / row->step_measured - 1), ERROR_MOST), -ERROR_MOST);
         }
     }
 }
@@ -45,7 +49,8 @@ static void add_series(points *p, size_t first, const char *name, int color)
     }
 }
 
-/* Moves the groups with most runs to the front, so that each gets its own colour. */
+/* Moves the groups with most runs to the front: they get colours of their own, and are drawn below
+ * the others. */
 static void sort_groups(const rk_score_group **groups, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
@@ -66,9 +71,7 @@ static void add_groups(const rk_validation *v, const rk_score_group **groups, po
     for (size_t g = 0; g < count; g++) {
         groups[g] = &v->by.groups[g];
     }
-    if (own < count) {
-        sort_groups(groups, count);
-    }
+    sort_groups(groups, count);
     for (size_t g = own; g < count; g++) { /* first, so that the others are drawn on top */
         add_runs(groups[g], p);
     }
@@ -96,7 +99,7 @@ static rk_status draw(const points *p, rk_out *out, rk_error *err)
          .rules = diagonal,
          .rule_count = 1},
         {.x = measured,
-         .y = {.title = "error, %", .from = -60, .to = 60},
+         .y = {.title = "error, % (at the edge: beyond)", .from = -ERROR_MOST, .to = ERROR_MOST},
          .series = p->errors,
          .series_count = p->series_count,
          .rules = bounds,

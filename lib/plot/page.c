@@ -1,23 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plot/page.h"
 
+#include "base/text.h"
 #include "plot/draw.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define TARGET_SIZE 256
 
 static const char style[] =
     "body{font:16px/1.5 Helvetica,Arial,'Liberation Sans',sans-serif;color:#222;background:#fff;"
     "max-width:60rem;margin:2rem auto;padding:0 1rem}\n"
     "h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}\n"
     "figure{margin:1.5rem 0}figure svg{width:100%;height:auto;max-width:60rem}\n"
-    "figcaption{font-size:.9rem;color:#555}\n"
+    "img{max-width:100%}figcaption{font-size:.9rem;color:#555}\n"
     ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem}\n"
     "th,td{padding:.2rem .7rem;text-align:left;vertical-align:top;border-bottom:1px solid #ddd}\n"
     "th{border-bottom:2px solid "
     "#999}.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}\n";
 
+/* A part of a text, escaped. */
+static void piece(const char *text, size_t length, rk_out *out)
+{
+    char part[TARGET_SIZE];
+    for (size_t size; length > 0; text += size, length -= size) {
+        size = length < sizeof(part) ? length : sizeof(part) - 1;
+        while (size > 1 && size < length && ((unsigned char)text[size] & 0xc0) == 0x80) {
+            size--; /* not within a character */
+        }
+        memcpy(part, text, size);
+        part[size] = '\0';
+        rk_draw_escaped(out, part);
+    }
+}
+
+/*
+ * A link or picture of Markdown, "[text](file)" or "![text](file)", to a file beside the page; a
+ * README.md is the page.html of its folder.  Returns its length; 0: none begins at `text`.
+ */
+static size_t write_link(const char *text, rk_out *out)
+{
+    static const char readme[] = "README.md";
+    char target[TARGET_SIZE];
+    const bool picture = text[0] == '!';
+    const char *shown = text + picture + 1, *middle = shown + strcspn(shown, "[]");
+    const bool named = strncmp(middle, "](", 2) == 0;
+    const size_t length = named ? strcspn(middle + 2, ") :") : 0;
+    if (text[picture] != '[' || length == 0 || middle[2] == '/' || middle[2 + length] != ')' ||
+        length + sizeof("page.html") > sizeof(target)) {
+        return 0;
+    }
+    memcpy(target, middle + 2, length);
+    target[length] = '\0';
+    if (rk_ends_with(target, readme)) {
+        memcpy(target + length - strlen(readme), "page.html", sizeof("page.html"));
+    }
+    rk_out_text(out, picture ? "<img src=\"" : "<a href=\"");
+    rk_draw_escaped(out, target);
+    rk_out_text(out, picture ? "\" alt=\"" : "\">");
+    piece(shown, (size_t)(middle - shown), out);
+    rk_out_text(out, picture ? "\"/>" : "</a>");
+    return (size_t)(middle + 2 + length + 1 - text);
+}
+
 static void element(const char *name, const char *text, rk_out *out)
 {
     rk_out_printf(out, "<%s>", name);
-    rk_draw_escaped(out, text);
+    while (*text) {
+        const size_t plain = strcspn(text, "![");
+        piece(text, plain, out);
+        text += plain;
+        const size_t linked = *text ? write_link(text, out) : 0;
+        piece(text, *text && linked == 0 ? 1 : 0, out);
+        text += linked > 0 ? linked : *text != '\0';
+    }
     rk_out_printf(out, "</%s>\n", name);
 }
 

@@ -244,12 +244,14 @@ static void describe(const rk_residuals *r, const rk_similarity_key *key, unsign
 
 typedef struct weighted {
     double value, weight;
+    size_t place; /* in the list: what qsort makes of ties differs between C libraries */
 } weighted;
 
 static int compare_weighted(const void *a, const void *b)
 {
-    const double x = ((const weighted *)a)->value, y = ((const weighted *)b)->value;
-    return (x > y) - (x < y);
+    const weighted *one = a, *other = b;
+    const double x = one->value, y = other->value;
+    return x > y ? 1 : x < y ? -1 : (one->place > other->place) - (one->place < other->place);
 }
 
 /* A percentile of sorted values, each in the middle of its weight, between them by a line. */
@@ -320,8 +322,10 @@ static void set_percentiles(const rk_residuals *r, const rk_similarity_key *key,
     size_t count = 0;
     for (size_t i = 0; i < r->cell_count; i++) {
         for (size_t j = 0; counted[i] && j < r->cells[i].count; j++) {
-            list[count++] = (weighted){.value = fabs(log(r->ratios[r->cells[i].first + j])),
-                                       .weight = 1 / (double)sizes[r->cells[i].peer]};
+            list[count] = (weighted){.value = fabs(log(r->ratios[r->cells[i].first + j])),
+                                     .weight = 1 / (double)sizes[r->cells[i].peer],
+                                     .place = count};
+            count++;
         }
     }
     qsort(list, count, sizeof(*list), compare_weighted);
@@ -475,8 +479,10 @@ static rk_status hold_out(const rk_residuals *r, weighted *list, size_t *count, 
         const double far = log(interval.high);
         for (size_t j = cell->first; interval.runs > 0 && j < cell->first + cell->count; j++) {
             const double off = fabs(log(r->ratios[j]));
-            list[(*count)++] = (weighted){.value = sqrt(rk_max(off * off - far * far, 0)),
-                                          .weight = 1 / rk_max(size, RK_INTERVAL_RUNS)};
+            list[*count] = (weighted){.value = sqrt(rk_max(off * off - far * far, 0)),
+                                      .weight = 1 / rk_max(size, RK_INTERVAL_RUNS),
+                                      .place = *count};
+            ++*count;
         }
     }
     return RK_OK;

@@ -56,12 +56,23 @@ void rk_timeline_communication(const rk_timeline *timeline, const rk_op *op,
                                double seconds[RK_STREAM_COUNT]);
 
 /*
+ * The memory of a rank whenever it changes, in the order of operations, from the start of the step
+ * on.  Returns false where there is no memory for it.
+ */
+bool rk_timeline_visit_memory(const rk_timeline *timeline, int64_t rank,
+                              void (*take)(void *user, double at, const rk_stage_memory *memory),
+                              void *user);
+
+/*
  * Trace events in JSON, times in us: a process per rank, with a thread for its compute and for each
  * kind of its communication, arrows for the messages between stages, and a counter of its memory.
  */
 void rk_timeline_write_trace(const rk_timeline *timeline, const char *title, rk_out *out);
 
-/* An SVG: a row per rank, a box per operation. */
+/*
+ * An SVG: a row per rank with a box per operation, its visible communication, and its memory below.
+ * Where boxes are too narrow for the numbers of microbatches, the beginning follows enlarged.
+ */
 void rk_timeline_write_picture(const rk_timeline *timeline, const char *title, rk_out *out);
 
 /* A table in CSV: rank, kind, chunk, microbatch, start and end in s. */

@@ -172,58 +172,15 @@ static void write_after(struct trace *t)
     }
 }
 
-/* Bytes of a rank with a number of microbatches in flight. */
-static void write_memory(struct trace *t, double at, double in_flight)
+static void write_memory(void *user, double at, const rk_stage_memory *memory)
 {
-    const rk_stage_need *need = &t->timeline->streams.needs[t->rank];
-    const rk_stage_memory memory = rk_stage_memory_at(need, in_flight);
-    const double activations = memory.part[RK_MEM_ACTIVATIONS];
+    struct trace *t = user;
+    const double activations = memory->part[RK_MEM_ACTIVATIONS];
     begin_event(t, LANE_COMPUTE);
     rk_out_printf(t->out,
                   ",\"ph\":\"C\",\"ts\":%.3f,\"name\":\"memory GiB\",\"args\":{\"static\":%.4f,"
                   "\"activations\":%.4f}}",
-                  microseconds(at), (memory.total - activations) / GIB, activations / GIB);
-}
-
-/* The place of the microbatch of an operation among those of a rank. */
-static size_t pass_of(const rk_timeline *line, const rk_op *op)
-{
-    const size_t microbatches = (size_t)rk_strategy_microbatches(line->strategy);
-    return (size_t)op->chunk * microbatches + (size_t)op->microbatch;
-}
-
-/*
- * A forward keeps its activations until the backward of its microbatch, or its weight gradients
- * where they are computed apart.
- */
-static void write_counter(struct trace *t, size_t first, size_t past)
-{
-    const rk_timeline *line = t->timeline;
-    const size_t passes =
-        (size_t)line->streams.chunks * (size_t)rk_strategy_microbatches(line->strategy);
-    bool *apart = calloc(passes, sizeof(*apart));
-    int64_t kept = 0;
-    if (!apart) {
-        rk_out_fail_memory(t->out);
-    }
-    for (size_t i = first; apart && i < past; i++) {
-        const rk_op *op = &line->ops[i];
-        apart[pass_of(line, op)] = apart[pass_of(line, op)] || op->kind == RK_OP_WEIGHT;
-    }
-    for (size_t i = first; apart && i < past; i++) {
-        const rk_op *op = &line->ops[i];
-        const bool releases =
-            op->kind == RK_OP_WEIGHT || (op->kind == RK_OP_BACKWARD && !apart[pass_of(line, op)]);
-        if (i == first) {
-            write_memory(t, 0, 0);
-        }
-        if (op->kind == RK_OP_FORWARD || releases) {
-            kept += releases ? -1 : 1;
-            write_memory(t, releases ? op->end : op->start,
-                         (double)kept / (double)line->streams.chunks);
-        }
-    }
-    free(apart);
+                  microseconds(at), (memory->total - activations) / GIB, activations / GIB);
 }
 
 static void write_rank(struct trace *t)
@@ -247,7 +204,9 @@ static void write_rank(struct trace *t)
     }
     write_idle(t, done, line->pipeline);
     write_after(t);
-    write_counter(t, first, past);
+    if (!rk_timeline_visit_memory(line, t->rank, write_memory, t)) {
+        rk_out_fail_memory(t->out);
+    }
 }
 
 /* ---- messages between stages ----------------------------------------------------------------- */

@@ -41,7 +41,7 @@ HABITS = [
 ]
 ENDINGS = {".c", ".h", ".md", ".py", ".sh", ".scd", ".txt", ".json", ".ipynb", ".golden"}
 LEFT_OUT = {"CHANGELOG.md", "tests/language/check.py", "LICENSE"}
-FOLDERS_LEFT_OUT = ("build", ".", "data", "studies", "fuzz/seeds")
+FOLDERS_LEFT_OUT = ("build", ".", "data", "studies", "fuzz/seeds", "tests/pages/node_modules")
 
 
 def main():

@@ -11,7 +11,7 @@ import re
 import sys
 import urllib.parse
 
-LEFT_OUT = re.compile(r"(build|\.)[^/]*/|subprojects/")
+LEFT_OUT = re.compile(r"(build|\.)[^/]*/|subprojects/|(.*/)?node_modules/")
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)|^\s*\[[^\]]+\]:\s*(\S+)",
                   re.MULTILINE)
 HTML = re.compile(r"<(?:a|img)\b[^>]*?\b(?:href|src)=\"([^\"]+)\"")

@@ -94,6 +94,17 @@ grep -q '>20.0</text>' heat.svg || fail "a cell without its label"
 test "$(grep -c '<path d=' lines.svg)" -ge 2 || fail "lines are missing"
 "$reckon" plot page.json -o page.html
 grep -qF '<h1>All &amp; &lt;all&gt;</h1>' page.html || fail "the title of the page"
+cat >links.json <<'END'
+{"title": "Links", "page": [{"heading": "[a & b](one/README.md)"},
+    {"text": "![bars](bars.svg) and [0, 1) and ![x] and [no](javascript:x) and [no](//x) and \"[q](r\"s.svg)\""}]}
+END
+"$reckon" plot links.json -o links.html
+grep -qF '<h2><a href="one/page.html">a &amp; b</a></h2>' links.html || fail "a link of a heading"
+grep -qF '<p><img src="bars.svg" alt="bars"/> and [0, 1) and ![x] and [no](javascript:x)' links.html ||
+    fail "a picture in a text"
+if grep -q 'href="\(javascript\|/\)' links.html; then
+    fail "a link that leaves the page"
+fi
 "$reckon" plot page.json --figure heat | cmp - heat.svg || fail "one figure of a page"
 
 # Another table in place of the document's; compressed; and a database.

@@ -244,6 +244,19 @@ static size_t occurrences(const char *text, const char *part)
     return count;
 }
 
+/* Operations with visible tensor-parallel communication. */
+static size_t communicating(const rk_timeline *t)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < t->op_count; i++) {
+        double seconds[RK_STREAM_COUNT];
+        rk_timeline_communication(t, &t->ops[i], seconds);
+        count += seconds[RK_STREAM_TP] > 0;
+    }
+    return count;
+}
+
+/* Where boxes are narrow, the ranks follow again with the operations of the beginning. */
 static void test_picture(void **state)
 {
     (void)state;
@@ -253,7 +266,13 @@ static void test_picture(void **state)
         char *text = written(&p.timeline, "a \"title\" <&>", rk_timeline_write_picture);
         assert_non_null(strstr(text, "&lt;&amp;&gt;"));
         assert_true(occurrences(text, "<rect") > p.timeline.op_count);
-        assert_int_equal(occurrences(text, ">rank "), cases[i].pp);
+        const bool enlarged = strstr(text, "enlarged") != NULL;
+        const size_t sent = communicating(&p.timeline);
+        assert_int_equal(occurrences(text, ">rank "), cases[i].pp * (enlarged ? 2 : 1));
+        assert_int_equal(occurrences(text, " GiB</text>"), cases[i].pp * (enlarged ? 2 : 1));
+        assert_int_equal(occurrences(text, "TP communication"), sent > 0);
+        const size_t red = occurrences(text, "#e0523f") - (sent > 0);
+        assert_true(enlarged ? red >= sent && red <= 2 * sent : red == sent);
         assert_int_equal(occurrences(text, "weight gradients"), cases[i].split);
         assert_non_null(strstr(text, "</svg>"));
         assert_null(strstr(text, "nan"));

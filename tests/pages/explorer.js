@@ -1,0 +1,253 @@
+#!/usr/bin/env node
+/* SPDX-License-Identifier: Apache-2.0 */
+"use strict";
+/*
+ * The explorer in headless Chromium, opened from a file:
+ *
+ *     explorer.js RECKON FOLDER [PICTURES]
+ *
+ * FOLDER has explorer.html and reckon.wasm (`make pages`).  Asks what a new user would, by the elements
+ * of the page; the answers are those of the program RECKON.  No request leaves the page, every control
+ * has a name, and no question ends without an answer or what would be right.  PICTURES gets
+ * screenshots at three widths, light and dark.  Times count where the machine is idle enough.
+ */
+const {execFileSync} = require("child_process");
+const fs = require("fs");
+const os = require("os");
+const path = require("path");
+const zlib = require("zlib");
+const {chromium} = require("playwright-core");
+
+const [, , program, folder, pictures] = process.argv;
+const page_path = path.resolve(folder, "explorer.html");
+const ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const faults = [];
+let checks = 0;
+
+function check(holds, what) {
+  checks++;
+  if (!holds) { faults.push(what); }
+}
+
+const reckon = (...words) => execFileSync(program, words, {encoding: "utf8", maxBuffer: 1 << 28});
+const bestOf = (...words) => JSON.parse(reckon("plan", ...words, "--json")).strategies[0].estimate.step_s;
+
+async function withPage(options, use) {
+  const profile = fs.mkdtempSync(path.join(os.tmpdir(), "explorer-"));
+  const context = await chromium.launchPersistentContext(profile,
+    {executablePath: "/usr/bin/chromium", args: ARGUMENTS, acceptDownloads: true, ...options});
+  try {
+    const page = await context.newPage();
+    page.on("pageerror", error => faults.push(`error on the page: ${error.message}`));
+    context.on("request", request => check(/^(file|blob|data):/.test(request.url()),
+      `the page asks for ${request.url()}`));
+    await use(page);
+  } finally {
+    await context.close();
+    fs.rmSync(profile, {recursive: true, force: true});
+  }
+}
+
+/* The page has answered the question that it shows. */
+async function settle(page, after = 0) {
+  for (let i = 0; i < 1200; i++) {
+    const {asked = 0, answered = 0} = await page.evaluate(() => ({...document.documentElement.dataset}));
+    if (Number(asked) > after && asked === answered) { return Number(asked); }
+    await page.waitForTimeout(50);
+  }
+  throw new Error("the page does not answer");
+}
+
+/* What an action makes of the page. */
+async function after(page, act) {
+  const before = await page.evaluate(() => Number(document.documentElement.dataset.asked || 0));
+  await act();
+  await settle(page, before);
+}
+
+const open = (page, hash = "") => page.goto(`file://${page_path}${hash}`)
+  .then(() => page.reload()).then(() => settle(page));
+const stepOf = page => page.evaluate(() => {
+  const row = document.querySelector("tr.choice td:nth-child(2)");
+  return row ? Number(row.title) : null;
+});
+const alertOf = page => page.evaluate(() => document.getElementById("alert").textContent);
+
+async function fill(page, label, value) {
+  await after(page, async () => {
+    await page.getByLabel(label, {exact: true}).fill(value);
+    await page.keyboard.press("Tab");
+  });
+}
+
+/* ---- what the page is ------------------------------------------------------------------------ */
+
+function checkSizes() {
+  const wasm = fs.readFileSync(path.join(folder, "reckon.wasm"));
+  const packed = zlib.gzipSync(wasm, {level: 9}).length;
+  check(wasm.length <= 3e6 && packed <= 1e6, `reckon.wasm has ${wasm.length} bytes, ${packed} packed`);
+  const page = fs.statSync(page_path).size;
+  console.log(`reckon.wasm ${wasm.length} bytes, ${packed} packed; explorer.html ${page}`);
+}
+
+async function checkTimes() {
+  const took = {ready: Infinity, plan: Infinity};
+  for (let i = 0; i < 3; i++) {
+    await withPage({}, async page => {
+      await open(page);
+      const {ready, planned} = await page.evaluate(() => ({...document.documentElement.dataset}));
+      took.ready = Math.min(took.ready, Number(ready));
+      took.plan = Math.min(took.plan, Number(planned));
+    });
+  }
+  const busy = os.loadavg()[0] > 0.7 * os.cpus().length;
+  console.log(`interactive after ${took.ready} ms, 70B on 1,024 planned in ${took.plan} ms` +
+    (busy ? `; not judged: the load is ${os.loadavg()[0]}` : ""));
+  check(busy || took.ready <= 1500, `interactive after ${took.ready} ms`);
+  check(busy || took.plan <= 300, `planned in ${took.plan} ms`);
+}
+
+/* Every control has a name, and what changes is announced. */
+async function checkAccess(page) {
+  const nameless = await page.evaluate(() => [...document.querySelectorAll(
+    "input:not([type=file]), select, button, textarea, figure, section[aria-label]")]
+    .filter(e => !(e.labels && e.labels.length) && !e.getAttribute("aria-label") && !e.textContent.trim())
+    .map(e => e.outerHTML.slice(0, 80)));
+  check(nameless.length === 0, `without a name: ${nameless}`);
+  const live = await page.evaluate(() => ["status", "alert"].map(role =>
+    document.querySelector(`[role=${role}]`) !== null));
+  check(live.every(Boolean), "no live region");
+}
+
+/* ---- ten questions of a new user --------------------------------------------------------------- */
+
+const CONFIG = JSON.stringify({architectures: ["LlamaForCausalLM"], model_type: "llama",
+  hidden_size: 4096, intermediate_size: 14336, num_hidden_layers: 32, num_attention_heads: 32,
+  num_key_value_heads: 8, vocab_size: 128256, max_position_embeddings: 8192, tie_word_embeddings: false});
+const LAUNCH = "torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py --num-layers 32 " +
+  "--hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 " +
+  "--micro-batch-size 1 --global-batch-size 128 --tensor-model-parallel-size 2 --bf16 --swiglu\n";
+
+async function drop(page, name, text) {
+  const data = await page.evaluateHandle(([file, content]) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([content], file));
+    return transfer;
+  }, [name, text]);
+  await after(page, () => page.dispatchEvent("body", "drop", {dataTransfer: data}));
+}
+
+async function download(page, label) {
+  const [saved] = await Promise.all([page.waitForEvent("download"),
+    page.getByRole("button", {name: label}).first().click()]);
+  return fs.readFileSync(await saved.path(), "utf8");
+}
+
+async function askTen(page) {
+  await open(page);
+  check(await stepOf(page) === bestOf("llama3-70b", "1024xh100"), "1: what takes 70B on 1,024 H100?");
+  await checkAccess(page);
+
+  await fill(page, "Model", "llama3-8b");
+  await fill(page, "Accelerators", "64");
+  check(await stepOf(page) === bestOf("llama3-8b", "64xh100"), "2: another model, fewer accelerators");
+
+  await after(page, () => page.getByLabel("Machine", {exact: true}).selectOption("mi300x"));
+  check(await stepOf(page) === bestOf("llama3-8b", "64xmi300x"), "3: on another machine");
+
+  await page.getByText("Framework, precision").click();
+  const framework = page.getByLabel("Framework", {exact: true});
+  check(await framework.evaluate(e => e.selectedOptions[0].text) === "usual there", "3: the usual framework");
+  await after(page, () => framework.selectOption("torchtitan"));
+  check(await stepOf(page) === bestOf("llama3-8b", "64xmi300x", "--framework", "torchtitan"),
+    "3: with another framework");
+  await after(page, () => framework.selectOption(""));
+
+  const slider = page.getByLabel(/^Network bandwidth/);
+  await slider.focus();
+  await after(page, () => page.keyboard.press("Home"));
+  const slower = await stepOf(page);
+  check(slower > bestOf("llama3-8b", "64xmi300x"), "4: a quarter of the network, by the keyboard");
+  check(await slider.getAttribute("aria-valuetext") === "0.25 x", "4: the slider says its value");
+
+  await after(page, () => page.getByRole("button", {name: "+ compare with another"}).click());
+  await after(page, () => page.getByLabel("Machine", {exact: true}).selectOption("b200-sxm"));
+  const columns = await page.locator("#comparison thead th").count();
+  check(columns === 3, "5: two machines side by side");
+  const address = page.url();
+
+  await open(page);
+  await fill(page, "Accelerators", "8");
+  const enough = page.getByRole("button", {name: /^Plan \d+ accelerators/});
+  check(await enough.count() === 1, "6: nothing fits, and the page says how many would do");
+  await after(page, () => enough.click());
+  check(await stepOf(page) > 0, "6: on as many it fits");
+
+  await open(page);
+  await fill(page, "Model", "lama3-70b");
+  check(/did you mean "llama3-70b"/.test(await alertOf(page)), "7: a mistyped model");
+  await drop(page, "config.json", CONFIG);
+  const file = path.join(os.tmpdir(), `explorer-config-${process.pid}.json`);
+  fs.writeFileSync(file, CONFIG);
+  check(await stepOf(page) === bestOf(file, "1024xh100"), "7: a config.json that is dropped");
+  fs.rmSync(file);
+
+  await open(page, "#model=%7Boops&more=tp%3D3");
+  check(/JSON/.test(await alertOf(page)), "7: an address with a document that is none");
+  await after(page, () => page.getByRole("button", {name: "remove"}).first().click());
+  check(/tp/.test(await alertOf(page)), "7: an option that the model does not allow");
+  await fill(page, "More options", "");
+  check(await stepOf(page) > 0, "7: and without it");
+
+  await open(page);
+  await drop(page, "machine.json", reckon("show", "dgx-a100-superpod", "--json"));
+  check(await stepOf(page) === bestOf("llama3-70b", "dgx-a100-superpod", "-p", "1024"), "8: a machine that is dropped");
+
+  await open(page);
+  await drop(page, "run.sh", LAUNCH);
+  const first = await page.locator("tr.choice td").first().textContent();
+  check(first === "your launch" && !await alertOf(page), "8: a launch that is dropped");
+  check(await page.locator("tr.choice").count() > 1, "8: and the best strategies beside it");
+
+  await open(page, "#model=llama3-8b&n=64&tokens=1T");
+  const start = await download(page, "Save the launch file");
+  check(/pretrain_gpt/.test(start), "9: a launch file to take along");
+  const report = await download(page, "Save the report");
+  check(/<main id="report">/.test(report) && report.length < 1e6, "9: a report to take along");
+  check(/The whole run/.test(await page.textContent("#plan")), "9: how long for 1 T tokens?");
+
+  await open(page, address.slice(address.indexOf("#")));
+  check(await page.locator("#comparison thead th").count() === 3, "10: the address is the question");
+  await page.getByRole("button", {name: "What is each number of the machine worth?"}).click();
+  await page.getByText(/% more of each number is worth/).waitFor({timeout: 120000});
+  check(await page.locator("figure svg").count() === 1, "10: a picture of the step");
+}
+
+async function takePictures() {
+  fs.mkdirSync(pictures, {recursive: true});
+  const hash = "#model=llama3-70b&system=h100-sxm&n=1024&system.2=b200-sxm&n.2=512&tokens=15T";
+  for (const width of [390, 1280, 2560]) {
+    for (const colorScheme of ["light", "dark"]) {
+      await withPage({viewport: {width, height: 1000}, colorScheme}, async page => {
+        await open(page, hash);
+        await page.locator("figure svg").waitFor();
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        check(wide <= width, `at ${width} px the page is ${wide} wide`);
+        await page.screenshot({path: path.join(pictures, `${width}-${colorScheme}.png`), fullPage: true});
+      });
+    }
+  }
+}
+
+async function main() {
+  checkSizes();
+  await withPage({}, askTen);
+  if (pictures) { await takePictures(); }
+  await checkTimes();
+  faults.forEach(fault => console.log(fault));
+  console.log(`${checks} checks, ${faults.length} faults`);
+  process.exitCode = faults.length > 0 ? 1 : 0;
+}
+
+main();

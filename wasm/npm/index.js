@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+"use strict";
+/* In node: the library with the bytes beside this file.  In a page or a worker: open(bytes). */
+const {openReckon, ReckonError} = require("./library.js");
+const createReckon = require("./reckon.js");
+
+async function open(bytes) {
+  return openReckon(createReckon, bytes || await require("fs").promises.readFile(`${__dirname}/reckon.wasm`));
+}
+
+module.exports = {open, ReckonError};
