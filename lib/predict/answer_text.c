@@ -57,6 +57,17 @@ static void write_system(FILE *to, const rk_request *request, const rk_system *s
     }
 }
 
+/* Numbers of the machine that --set changes. */
+static void write_changes(FILE *to, const rk_settings *settings)
+{
+    for (int i = 0; i < settings->change_count; i++) {
+        const rk_number *was = &settings->changed[i];
+        rk_write_label(to, i ? "" : "what if");
+        (void)fprintf(to, "%s of %.6g %s, not %.6g as in the document\n", was->name,
+                      settings->now[i], was->unit, was->value);
+    }
+}
+
 /* Assumptions: sequence length, batch, rates of the attention kernel. */
 static void write_assumed(FILE *to, const rk_request *request, const rk_inputs *inputs)
 {
@@ -140,6 +151,7 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
         rk_write_label(to, "set");
         (void)fprintf(to, "%s\n", rk_json_printable(request->settings, settings, sizeof(settings)));
     }
+    write_changes(to, &inputs->settings);
     write_assumed(to, request, inputs);
     if (request->launch) {
         rk_launch_write_text(to, request->launch);

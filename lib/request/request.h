@@ -13,6 +13,7 @@
 #include "request/launch_line.h"
 #include "search/plan.h"
 #include "strategy/origin.h"
+#include "system/machine_numbers.h"
 
 #define RK_LAYOUT_MAX 256 /* stages of --layout */
 
@@ -107,10 +108,18 @@ rk_status rk_request_complete(rk_request *request, rk_error *err);
 /* The same, and takes the format from the ending of the output; `request` is an rk_request. */
 rk_status rk_request_finish(void *request, rk_error *err);
 
-/* What --set says of a run: the facts, and which of them, in the order of rk_run_fact_fields. */
+#define RK_WHAT_IF_MAX 8 /* numbers of the machine that --set changes */
+
+/*
+ * What --set says of a run: the facts, and which of them, in the order of rk_run_fact_fields; and
+ * numbers of the machine, as its document has them, with their new values.
+ */
 typedef struct rk_settings {
     rk_run_facts facts;
     bool said[RK_RUN_FACT_MAX];
+    rk_number changed[RK_WHAT_IF_MAX];
+    double now[RK_WHAT_IF_MAX];
+    int change_count;
 } rk_settings;
 
 /* A strategy that is complete before any search: that of the policy "observed". */
