@@ -3,6 +3,7 @@
 
 #include "terminal.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #define LEFT_COLUMN 26 /* width of an option before its help */
@@ -148,10 +149,23 @@ static void write_option(const help_text *h, const rk_option_info *info)
     (void)fputc('\n', h->to);
 }
 
-static void write_options(const help_text *h, bool only_common)
+/* Where the options begin that are the command's own: after those of a strategy, --output last. */
+static size_t find_own(const rk_command *command)
 {
     const rk_option *option;
-    for (size_t i = 0; (option = rk_command_option(h->command, i)); i++) {
+    size_t own = 0;
+    for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
+        rk_option_info info;
+        rk_option_describe(option, &info, sizeof(info));
+        own = strcmp(info.name, "output") == 0 ? i + 1 : own;
+    }
+    return own;
+}
+
+static void write_options(const help_text *h, bool only_common, size_t from, size_t past)
+{
+    const rk_option *option;
+    for (size_t i = from; i < past && (option = rk_command_option(h->command, i)); i++) {
         rk_option_info info;
         rk_option_describe(option, &info, sizeof(info));
         if (h->all && info.group) {
@@ -174,7 +188,13 @@ void rk_write_command_help(FILE *to, const rk_command *command, bool all)
     if (!some && !has_common(command)) {
         (void)fputc('\n', to);
     }
-    write_options(&h, some);
+    if (some) { /* the command's own options first */
+        const size_t own = find_own(command);
+        write_options(&h, true, own, SIZE_MAX);
+        write_options(&h, true, 0, own);
+    } else {
+        write_options(&h, false, 0, SIZE_MAX);
+    }
     (void)fprintf(to, "%s  %-*s  %s\n", all && has_common(command) ? "\n" : "", LEFT_COLUMN,
                   "-h, --help",
                   some ? "print this text; --help-all lists every option" : "print this text");

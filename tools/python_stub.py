@@ -47,7 +47,7 @@ Path = Union[str, "os.PathLike[str]", None]
 Words = Union[str, "os.PathLike[str]", Sequence[str]]
 '''
 # Options that the functions set themselves.
-OWN = {"json", "csv", "help", "output", "emit"}
+OWN = {"json", "csv", "help", "output", "emit", "verbose"}
 
 
 def name_type(member):

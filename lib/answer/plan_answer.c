@@ -16,6 +16,9 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     const rk_question *question = what;
     const rk_method *method = question->problem.method;
     const rk_ranking *ranking = &question->plan.ranking;
+    if (!style.full && method->write_brief) {
+        return method->write_brief(to, question, style, err);
+    }
     rk_question_write(to, question);
     rk_ranking_write(to, method, ranking, question->plan.time.cpu_s);
     if (method->write_choices) {

@@ -324,6 +324,15 @@ rk_status rk_job_set_implied(rk_job *job, const char *option, const char *value,
     return set_option(job, option, value, BY_OTHERS, err);
 }
 
+static bool has_option(const rk_command *command, const char *name)
+{
+    bool found = false;
+    for (size_t i = 0; i < rk_command_option_count(command); i++) {
+        found = found || has_name(rk_command_option(command, i), name);
+    }
+    return found;
+}
+
 bool rk_job_has(const rk_job *job, const char *option)
 {
     bool set = false;
@@ -567,6 +576,7 @@ rk_status rk_job_print(const rk_job *job, const char *path, rk_text_writer *writ
     const rk_table_style style = {
         .width = job->control.width > 0 ? job->control.width : USUAL_WIDTH,
         .drawn = is_answer(path) && job->control.drawn,
+        .full = rk_job_has(job, "verbose") || !has_option(job->command, "verbose"),
     };
     char *text = NULL;
     rk_status status = write_page(write, what, style, &text, &size, err);

@@ -61,6 +61,7 @@ typedef struct rk_request {
     int64_t dp_servers, dp_every, sites;
     double staleness_price, site_bandwidth; /* the last in GB/s */
     bool ranked;                            /* of plan: the fastest strategies, not alternatives */
+    bool verbose;                           /* the whole answer as text */
     bool pictures;                          /* the command writes SVG too; not an option */
     const char *settings;                   /* of --set */
     const char *output;                     /* file, or "-" */
@@ -74,7 +75,7 @@ typedef struct rk_request {
 #define RK_OPTION_EMIT                                                                             \
     {                                                                                              \
         .name = "emit", .type = RK_OPTION_CHOICE, .offset = offsetof(rk_request, emit),            \
-        .choices = rk_launch_names, .value = "NAME",                                               \
+        .choices = rk_launch_names, .value = "NAME", .common = true,                               \
         .help = "write a launch file for the strategy"                                             \
     }
 
@@ -93,7 +94,7 @@ rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_
 rk_request rk_request_defaults(void);
 void rk_request_init(void *request);
 
-#define RK_STRATEGY_OPTION_COUNT 73
+#define RK_STRATEGY_OPTION_COUNT 74
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 
 /* Notes that the value of a strategy field, by its key, is the framework's default. */

@@ -250,6 +250,8 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
         "modules with adapters; default: both"),
     CHOICE("mfu-convention", convention, rk_flop_convention_names,
            "FLOP convention; default: the framework's", .group = "Output"),
+    FLAG("verbose", NULL, verbose, "the whole answer, not one screen of it", .letter = 'v',
+         .common = true),
     FLAG("json", NULL, json, "write JSON", .common = true),
     FLAG("csv", NULL, csv, "write CSV"),
     {.name = "output",

@@ -120,8 +120,9 @@ static rk_status fail_name(const char *name, const rk_system *system, rk_error *
                        i == 0 && system->tier_count > 1 ? ".size, " : ", ", word, word);
     }
     return rk_fail(err, RK_ERR_INVALID,
-                   "--set %.60s: %s has memory, hbm, peak, host_memory, host_link, %s; numbers of "
-                   "stacks are in docs/method/documents.md",
+                   "--set %.60s: stacks have no number of this name "
+                   "(docs/method/documents.md), and %s has memory, hbm, peak, host_memory, "
+                   "host_link, %s",
                    name, system->name, tiers + (tiers[0] == ',' ? 2 : 0));
 }
 
