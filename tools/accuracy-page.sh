@@ -17,7 +17,7 @@ show()
     last=$2
     shift 2
     echo '```'
-    "$reckon" validate --runs "$all" "$@" |
+    "$reckon" validate -v --runs "$all" "$@" |
         awk -v first="$first" -v last="$last" '
             BEGIN {part = 1}
             /^$/ {part++; open = 1; next}
@@ -27,7 +27,7 @@ show()
 
 page=docs/accuracy.md
 export NO_COLOR=1 COLUMNS=160
-"$reckon" validate --runs "$all" --split check --by source --plot "${3:-docs/accuracy-check.svg}" \
+"$reckon" validate -v --runs "$all" --split check --by source --plot "${3:-docs/accuracy-check.svg}" \
     -o /dev/null
 mark='<!-- What follows is made by tools/accuracy.sh. -->'
 new=$(mktemp)

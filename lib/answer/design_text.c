@@ -197,7 +197,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     const bool brief = !style.full && method->write_brief_question;
     char price[MONEY_SIZE];
     if (brief) {
-        method->write_brief_question(to, &d->question);
+        method->write_brief_question(to, &d->question, 0);
         write_target(to, d);
         (void)fprintf(to, "%-10s%s: %s a processor; %zu machines\n", "prices", d->target.prices,
                       money(d, d->prices.processor, price), d->count);

@@ -178,7 +178,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     const rk_shape_answer *s = what;
     const bool brief = !style.full && s->question.problem.method->write_brief_question;
     if (brief) {
-        s->question.problem.method->write_brief_question(to, &s->question);
+        s->question.problem.method->write_brief_question(to, &s->question, RK_SAYS_ACCELERATORS);
         write_wish(to, s);
     } else {
         write_inputs(to, s);

@@ -299,7 +299,7 @@ struct rk_method {
     void (*write_csv)(rk_out *out, const rk_question *question);
 
     /* The question, a strategy and the answer of `plan` on one screen; NULL: only in full. */
-    void (*write_brief_question)(FILE *to, const rk_question *question);
+    void (*write_brief_question)(FILE *to, const rk_question *question, unsigned parts);
     void (*write_brief_strategy)(FILE *to, const rk_candidate *candidate);
     rk_status (*write_brief)(FILE *to, const rk_question *question, rk_table_style style,
                              rk_error *err);

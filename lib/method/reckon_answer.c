@@ -189,7 +189,7 @@ rk_status rk_reckon_write_best(FILE *to, const rk_question *question, rk_table_s
     return status;
 }
 
-void rk_reckon_write_brief_question(FILE *to, const rk_question *question)
+void rk_reckon_write_brief_question(FILE *to, const rk_question *question, unsigned parts)
 {
     const rk_problem *problem = &question->problem;
     const rk_request *request = question->request;
@@ -197,7 +197,7 @@ void rk_reckon_write_brief_question(FILE *to, const rk_question *question)
     asked.global_batch = question->batch;
     asked.seq = asked.seq ? question->seq : 0;
     rk_brief_write_question(to, &asked, &problem->reckon.inputs,
-                            problem->reckon.space.accelerators);
+                            parts & RK_SAYS_ACCELERATORS ? problem->reckon.space.accelerators : 0);
 }
 
 /* "8/1/2/4/4": the degrees of the columns that are not 1 for all strategies. */
@@ -277,7 +277,7 @@ rk_status rk_reckon_write_brief(FILE *to, const rk_question *question, rk_table_
                                 rk_error *err)
 {
     const rk_plan *plan = &question->plan;
-    rk_reckon_write_brief_question(to, question);
+    rk_reckon_write_brief_question(to, question, RK_SAYS_ACCELERATORS);
     (void)fputc('\n', to);
     if (plan->answer_count == 0) {
         rk_plan_write_missing(to, plan);
