@@ -44,6 +44,7 @@ Counts = Union[Count, Sequence[Union[str, SupportsIndex]]]
 Number = Union[str, SupportsFloat, SupportsIndex, None]
 Numbers = Union[Number, Sequence[Union[str, SupportsFloat, SupportsIndex]]]
 Path = Union[str, "os.PathLike[str]", None]
+Facts = Union[str, Mapping[str, Any], None]
 Words = Union[str, "os.PathLike[str]", Sequence[str]]
 '''
 # Options that the functions set themselves.
@@ -76,7 +77,8 @@ def keywords_of(command, own):
     for name, member in sorted(members.items()):
         target = member.get("$ref", "").rsplit("/", 1)[-1] or name
         if name.isidentifier() and not keyword.iskeyword(name) and target not in OWN | own:
-            yield f"    {name}: {name_type(members[target])} = ...,\n"
+            kind = "Facts" if name == "set" else name_type(members[target])
+            yield f"    {name}: {kind} = ...,\n"
 
 
 # The command whose options a function takes, where it has another name.

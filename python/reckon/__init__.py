@@ -144,6 +144,9 @@ def _run(name: str, options: Dict[str, Any], progress: Optional[ProgressCallback
     """Runs a command.  A Launch as the model is the option `launch`."""
     if isinstance(options.get("model"), Launch):
         options = {**options, "launch": options["model"].source, "model": None}
+    if isinstance(options.get("set"), Mapping):
+        facts = ",".join(f"{name}={value}" for name, value in options["set"].items())
+        options = {**options, "set": facts}
     with _launch_as_file(options.get("launch") or "") as launch:
         return run_command(name, {**options, "launch": launch or None}, progress)
 
@@ -418,8 +421,8 @@ def timeline(
     asked = {"model": model, "system": system, **options}
     trace = _search("timeline", asked, progress)
     operations = _read_csv(_run("timeline", {**asked, "csv": True}, progress).text)
-    if isinstance(model, Launch):
-        asked = {**asked, "launch": model.source, "model": None}
-    with _launch_as_file(asked.get("launch") or "") as launch:
-        picture = written_picture("timeline", {**asked, "launch": launch or None})
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "step.svg"
+        _run("timeline", {**asked, "output": path})
+        picture = Picture(path.read_text(encoding="utf-8"))
     return Timeline(trace, picture, operations)

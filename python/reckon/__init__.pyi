@@ -41,6 +41,7 @@ Counts = Union[Count, Sequence[Union[str, SupportsIndex]]]
 Number = Union[str, SupportsFloat, SupportsIndex, None]
 Numbers = Union[Number, Sequence[Union[str, SupportsFloat, SupportsIndex]]]
 Path = Union[str, "os.PathLike[str]", None]
+Facts = Union[str, Mapping[str, Any], None]
 Words = Union[str, "os.PathLike[str]", Sequence[str]]
 
 Column = Union[Count, Number, bool, Iterable[Union[str, SupportsFloat, SupportsIndex]]]
@@ -467,7 +468,7 @@ def plan(
     seq_len: Count = ...,
     seq_length: Count = ...,
     sequence_parallel: Optional[bool] = ...,
-    set: Numbers = ...,
+    set: Facts = ...,
     side_links: Optional[bool] = ...,
     site_GBps: Number = ...,
     sites: Count = ...,
@@ -588,7 +589,7 @@ def estimate(
     seq_len: Count = ...,
     seq_length: Count = ...,
     sequence_parallel: Optional[bool] = ...,
-    set: Numbers = ...,
+    set: Facts = ...,
     side_links: Optional[bool] = ...,
     site_GBps: Number = ...,
     sites: Count = ...,
@@ -701,7 +702,7 @@ def fit(
     seq_len: Count = ...,
     seq_length: Count = ...,
     sequence_parallel: Optional[bool] = ...,
-    set: Numbers = ...,
+    set: Facts = ...,
     side_links: Optional[bool] = ...,
     stack: Optional[Document] = ...,
     tensor_model_parallel_size: Counts = ...,
@@ -842,7 +843,7 @@ def run(
     seq_len: Count = ...,
     seq_length: Count = ...,
     sequence_parallel: Optional[bool] = ...,
-    set: Numbers = ...,
+    set: Facts = ...,
     side_links: Optional[bool] = ...,
     silent_corruption: Number = ...,
     simulate: Count = ...,
@@ -967,7 +968,7 @@ def explain(
     seq_len: Count = ...,
     seq_length: Count = ...,
     sequence_parallel: Optional[bool] = ...,
-    set: Numbers = ...,
+    set: Facts = ...,
     side_links: Optional[bool] = ...,
     stack: Optional[Document] = ...,
     tensor_model_parallel_size: Counts = ...,
@@ -1142,7 +1143,7 @@ def design(
     seq_len: Count = ...,
     seq_length: Count = ...,
     sequence_parallel: Optional[bool] = ...,
-    set: Numbers = ...,
+    set: Facts = ...,
     side_links: Optional[bool] = ...,
     stack: Optional[Document] = ...,
     step: Number = ...,
@@ -1264,7 +1265,7 @@ def shape(
     seq_len: Count = ...,
     seq_length: Count = ...,
     sequence_parallel: Optional[bool] = ...,
-    set: Numbers = ...,
+    set: Facts = ...,
     side_links: Optional[bool] = ...,
     stack: Optional[Document] = ...,
     tensor_model_parallel_size: Counts = ...,
@@ -1384,7 +1385,7 @@ def emit(
     seq_len: Count = ...,
     seq_length: Count = ...,
     sequence_parallel: Optional[bool] = ...,
-    set: Numbers = ...,
+    set: Facts = ...,
     side_links: Optional[bool] = ...,
     site_GBps: Number = ...,
     sites: Count = ...,
@@ -1529,7 +1530,7 @@ def timeline(
     seq_len: Count = ...,
     seq_length: Count = ...,
     sequence_parallel: Optional[bool] = ...,
-    set: Numbers = ...,
+    set: Facts = ...,
     side_links: Optional[bool] = ...,
     stack: Optional[Document] = ...,
     tensor_model_parallel_size: Counts = ...,

@@ -280,6 +280,13 @@ class Package(unittest.TestCase):
         run = reckon.run("llama3-8b", "h100-sxm", tokens="1T", **asked)
         self.assertEqual(run.rows()[0], dict(leaves(run.raw["run"])))
 
+    def test_what_if(self):
+        asked = dict(accelerators=64, global_batch=512, top=1)
+        plan = reckon.plan("llama3-70b", "h100-sxm", set={"memory": "192GiB", "nvlink.size": 16}, **asked)
+        text = reckon.plan("llama3-70b", "h100-sxm", set="memory=192GiB,nvlink.size=16", **asked)
+        self.assertEqual(plan.best.estimate, text.best.estimate)
+        self.assertEqual(plan.raw["request"]["what_if"]["domain"]["value"], 16)
+
     def test_pictures_of_the_command(self):
         plan = reckon.plan("llama3-8b", "h100-sxm", accelerators=8, global_batch=64)
         page = plan.report().page
@@ -414,6 +421,21 @@ class Package(unittest.TestCase):
             self.skipTest("no pandas")
         frame = reckon.comm("h100-sxm", bytes="1Gi").to_frame()
         self.assertEqual(list(frame["bytes"]), [2**30] * len(frame))
+
+    def test_numpy(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("no numpy")
+        plain = reckon.plan("llama3-8b", "h100-sxm", accelerators=8, global_batch=64, tp=[1, 2])
+        other = reckon.plan("llama3-8b", "h100-sxm", accelerators=numpy.int64(8),
+                            global_batch=numpy.int32(64), tp=numpy.array([1, 2]))
+        self.assertEqual(plain.best.strategy, other.best.strategy)
+        predict = reckon.Predictor("llama3-8b", "8xh100", global_batch=64)
+        many = predict.all(tp=numpy.array([1, 2, 3]))
+        self.assertIsInstance(many.step_s, numpy.ndarray)
+        self.assertEqual(list(numpy.isnan(many.step_s)), [False, False, True])
+        self.assertEqual(many.fits.dtype, bool)
 
     def test_catalogue(self):
         self.assertIn("llama3-8b", reckon.catalogue("models"))
