@@ -68,13 +68,28 @@ typedef struct help_text {
     bool all;
 } help_text;
 
-static bool has_common(const rk_command *command)
+/* Where the options begin that are the command's own: after those of a strategy, --output last. */
+static size_t find_own(const rk_command *command)
 {
     const rk_option *option;
+    size_t own = 0;
     for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
         rk_option_info info;
         rk_option_describe(option, &info, sizeof(info));
-        if (info.common) {
+        own = strcmp(info.name, "output") == 0 ? i + 1 : own;
+    }
+    return own;
+}
+
+/* Whether some options are more usual than others: where they are of a strategy, its model is. */
+static bool has_common(const rk_command *command)
+{
+    const rk_option *option;
+    const size_t own = find_own(command);
+    for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
+        rk_option_info info;
+        rk_option_describe(option, &info, sizeof(info));
+        if (info.common && (own == 0 || info.catalogue)) {
             return true;
         }
     }
@@ -147,19 +162,6 @@ static void write_option(const help_text *h, const rk_option_info *info)
         write_words(&w, alias);
     }
     (void)fputc('\n', h->to);
-}
-
-/* Where the options begin that are the command's own: after those of a strategy, --output last. */
-static size_t find_own(const rk_command *command)
-{
-    const rk_option *option;
-    size_t own = 0;
-    for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
-        rk_option_info info;
-        rk_option_describe(option, &info, sizeof(info));
-        own = strcmp(info.name, "output") == 0 ? i + 1 : own;
-    }
-    return own;
 }
 
 static void write_options(const help_text *h, bool only_common, size_t from, size_t past)

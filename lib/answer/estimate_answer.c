@@ -29,7 +29,7 @@ static rk_status write_tables(FILE *to, const rk_estimate_answer *e, const rk_an
     return status;
 }
 
-enum { BRIEF_GAINS = 3 };
+enum { BRIEF_GAINS = 3, FLAGS_WIDTH = 72 };
 
 /* A row for each change, and below it the flags of the framework that make it. */
 static void write_gains(FILE *to, const rk_estimate_answer *e, const rk_answer *answer,
@@ -54,7 +54,9 @@ static void write_gains(FILE *to, const rk_estimate_answer *e, const rk_answer *
                       then->memory.total / GIB, (then->memory.total - now->memory.total) / GIB);
         const char *flags = e->gains.flags[i];
         if (strcmp(flags, words) != 0) {
-            (void)fprintf(to, "    %s\n", flags);
+            const bool cut = !style.full && strlen(flags) > FLAGS_WIDTH;
+            (void)fprintf(to, "    %.*s%s\n", cut ? FLAGS_WIDTH : (int)strlen(flags), flags,
+                          cut ? "..." : "");
         }
     }
 }

@@ -194,3 +194,23 @@ rk_status rk_what_if_set(const char *name, const char *value, rk_system *system,
     }
     return RK_OK;
 }
+
+rk_status rk_what_if_set_all(const char *text, rk_system *system, rk_error *err)
+{
+    char name[64], value[64];
+    rk_status status = RK_OK;
+    while (*text && !status) {
+        const size_t length = strcspn(text, ","), before = strcspn(text, "=");
+        rk_number change;
+        double now;
+        if (before >= length || before >= sizeof(name) || length - before > sizeof(value)) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "--set needs items such as nvlink.size=72,hbm=8TB/s, not '%.60s'", text);
+        }
+        (void)snprintf(name, sizeof(name), "%.*s", (int)before, text);
+        (void)snprintf(value, sizeof(value), "%.*s", (int)(length - before - 1), text + before + 1);
+        status = rk_what_if_set(name, value, system, &change, &now, err);
+        text += length + (text[length] == ',');
+    }
+    return status;
+}

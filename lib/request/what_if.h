@@ -22,4 +22,7 @@ bool rk_what_if_names(const char *name);
 rk_status rk_what_if_set(const char *name, const char *value, rk_system *system, rk_number *change,
                          double *now, rk_error *err);
 
+/* The same for all of "nvlink.size=72,hbm=8TB/s". */
+rk_status rk_what_if_set_all(const char *text, rk_system *system, rk_error *err);
+
 #endif

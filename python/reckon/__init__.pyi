@@ -1004,6 +1004,7 @@ def comm(
     plot: Path = ...,
     ranks: Count = ...,
     servers: Count = ...,
+    set: Facts = ...,
     sharing: Count = ...,
     side_links: Optional[bool] = ...,
     size: Counts = ...,

@@ -68,6 +68,11 @@ def main():
     rates = ask("estimate", "llama3-8b", "64xh100-sxm", *JOB, "--set", "hbm=8TB/s")
     if "rates assumed" not in rates["interval"]["comparable"]:
         wrong.append(f"other rates are compared with {rates['interval']['comparable']}")
+    wide = ask("comm", "h100", "--op", "all_reduce", "--bytes", "1Gi", "--ranks", "16", "--json",
+               "--set", "nvlink.size=16")
+    narrow = ask("comm", "h100", "--op", "all_reduce", "--bytes", "1Gi", "--ranks", "16", "--json")
+    if not wide["collectives"][0]["seconds"] < narrow["collectives"][0]["seconds"]:
+        wrong.append("a domain of 16 does not help an all-reduce of 16")
     fitting = [ask("plan", "llama3-70b", "64xh100", "--json", "-n", "1", "--set", f"memory={size}GiB")
                ["strategies"][0]["estimate"]["step_s"] for size in (80, 141, 192)]
     if not fitting[0] > fitting[1] > fitting[2]:
