@@ -203,9 +203,8 @@ const rk_command rk_command_sweep = {
     .options = sweep_options,
     .option_count = sizeof(sweep_options) / sizeof(sweep_options[0]),
     .notes =
-        "A grid, such as this one, is a question of 'reckon plan' with axes: options of it, "
-        "members\n"
-        "of \"strategy\", or numbers of documents by their path.\n\n"
+        "A grid is a question of 'reckon plan' with axes: options, members of\n"
+        "\"strategy\", or numbers of documents by their path:\n\n"
         "  {\"model\": \"llama3-70b\", \"system\": \"h100\", \"global_batch\": 512,\n"
         "   \"axes\": [{\"key\": \"accelerators\", \"values\": [64, 128, 256]},\n"
         "            {\"key\": \"seq\", \"values\": [\"4k\", \"8k\"]},\n"
