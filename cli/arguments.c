@@ -282,7 +282,12 @@ static int set_positional(const rk_command *command, const char *word, size_t *n
         *next = place + 1;
         return RK_PARSED;
     }
-    return rk_job_set_word(job, word, &word_err) ? rk_fail_with(command, &err) : RK_PARSED;
+    if (!rk_job_set_word(job, word, &word_err)) {
+        return RK_PARSED;
+    }
+    /* a second system, or a word that is none */
+    const bool second = strncmp(word_err.message, "expected one ", strlen("expected one ")) == 0;
+    return rk_fail_with(command, second ? &word_err : &err);
 }
 
 /* How many words at the end are options of ours that people add to a line. */

@@ -3,6 +3,7 @@
 
 #include "terminal.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #define LEFT_COLUMN 26 /* width of an option before its help */
@@ -69,13 +70,28 @@ typedef struct help_text {
     bool all;
 } help_text;
 
-static bool has_common(const rk_command *command)
+/* Where the options begin that are the command's own: after those of a strategy, --output last. */
+static size_t find_own(const rk_command *command)
 {
     const rk_option *option;
+    size_t own = 0;
     for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
         rk_option_info info;
         rk_option_describe(option, &info, sizeof(info));
-        if (info.common) {
+        own = strcmp(info.name, "output") == 0 ? i + 1 : own;
+    }
+    return own;
+}
+
+/* Whether some options are more usual than others: where they are of a strategy, its model is. */
+static bool has_common(const rk_command *command)
+{
+    const rk_option *option;
+    const size_t own = find_own(command);
+    for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
+        rk_option_info info;
+        rk_option_describe(option, &info, sizeof(info));
+        if (info.common && (own == 0 || info.catalogue)) {
             return true;
         }
     }
@@ -150,10 +166,10 @@ static void write_option(const help_text *h, const rk_option_info *info)
     (void)fputc('\n', h->to);
 }
 
-static void write_options(const help_text *h, bool only_common)
+static void write_options(const help_text *h, bool only_common, size_t from, size_t past)
 {
     const rk_option *option;
-    for (size_t i = 0; (option = rk_command_option(h->command, i)); i++) {
+    for (size_t i = from; i < past && (option = rk_command_option(h->command, i)); i++) {
         rk_option_info info;
         rk_option_describe(option, &info, sizeof(info));
         if (h->all && info.group) {
@@ -176,7 +192,13 @@ void rk_write_command_help(FILE *to, const rk_command *command, bool all)
     if (!some && !has_common(command)) {
         (void)fputc('\n', to);
     }
-    write_options(&h, some);
+    if (some) { /* the command's own options first */
+        const size_t own = find_own(command);
+        write_options(&h, true, own, SIZE_MAX);
+        write_options(&h, true, 0, own);
+    } else {
+        write_options(&h, false, 0, SIZE_MAX);
+    }
     (void)fprintf(to, "%s  %-*s  %s\n", all && has_common(command) ? "\n" : "", LEFT_COLUMN,
                   "-h, --help",
                   some ? "print this text; --help-all lists every option" : "print this text");

@@ -18,12 +18,14 @@ struct screen {
     const rk_command *command;
     rk_progress progress;
     int failure; /* errno of writing the answer, or 0 */
+    bool said;   /* something was written to the screen */
 };
 
 static void write_answer(void *user, const char *text, size_t size)
 {
     struct screen *screen = user;
     rk_progress_clear(&screen->progress);
+    screen->said = true;
     errno = 0;
     if (fwrite(text, 1, size, stdout) != size && !screen->failure) {
         screen->failure = errno ? errno : EIO;
@@ -34,6 +36,7 @@ static void write_remark(void *user, const char *line)
 {
     struct screen *screen = user;
     rk_progress_clear(&screen->progress);
+    screen->said = true;
     (void)fprintf(stderr, "reckon %s: %s\n", rk_command_name(screen->command), line);
 }
 
@@ -74,6 +77,11 @@ static int run(const rk_command *command, rk_job *job, int nothing)
         return rk_fail_with(command, &err);
     }
     rk_team_report(command);
+    if (!rk_job_found(job) && !screen.said && rk_team_is_first()) {
+        (void)fprintf(stderr,
+                      "reckon %s: nothing meets the question; the file says what is missing\n",
+                      rk_command_name(command));
+    }
     return rk_job_found(job) ? RK_EXIT_DONE : nothing;
 }
 

@@ -17,7 +17,7 @@ show()
     last=$2
     shift 2
     echo '```'
-    "$reckon" validate --runs "$all" "$@" |
+    "$reckon" validate -v --runs "$all" "$@" |
         awk -v first="$first" -v last="$last" '
             BEGIN {part = 1}
             /^$/ {part++; open = 1; next}
@@ -27,8 +27,8 @@ show()
 
 page=docs/accuracy.md
 export NO_COLOR=1 COLUMNS=160
-"$reckon" validate --runs "$all" --by accelerator --plot "${3:-docs/accuracy-machines.svg}" -o /dev/null
-"$reckon" validate --runs "$all" --by kind --plot "${4:-docs/accuracy-kinds.svg}" -o /dev/null
+"$reckon" validate -v --runs "$all" --by accelerator --plot "${3:-docs/accuracy-machines.svg}" -o /dev/null
+"$reckon" validate -v --runs "$all" --by kind --plot "${4:-docs/accuracy-kinds.svg}" -o /dev/null
 mark='<!-- What follows is made by tools/accuracy.sh. -->'
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT

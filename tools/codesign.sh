@@ -39,7 +39,7 @@ cat <<'TEXT'
 The reckon model knows kernels, launches and host memory besides:
 
 TEXT
-show explain --model llama3-70b --system a100-sxm-40gb --accelerators 64 --global-batch 256
+show explain -v --model llama3-70b --system a100-sxm-40gb --accelerators 64 --global-batch 256
 cat <<'TEXT'
 
 ## Which machine is the cheapest that is fast enough? `reckon design`
@@ -78,7 +78,7 @@ The reckon model answers the same for the models of today, with the options of `
 billion parameters, 15 trillion tokens, 60 days, where an axis of offload memory also allows offload:
 
 TEXT
-show design --model llama3-70b --system h100-sxm --batch 1024 --prices example --tokens 15T --days 60
+show design -v --model llama3-70b --system h100-sxm --batch 1024 --prices example --tokens 15T --days 60
 cat <<'TEXT'
 
 The target can also be a step of the whole batch (`--step`) or a rate (`--tokens-per-second`); with
@@ -116,5 +116,5 @@ vocabulary and the ratios of widths stay, and as many parameters are wanted as i
 70B have been faster in another shape?
 
 TEXT
-show shape --model llama3-70b --system h100-sxm --accelerators 256 --global-batch 1024 --tolerance 3 \
+show shape -v --model llama3-70b --system h100-sxm --accelerators 256 --global-batch 1024 --tolerance 3 \
     --top 8

@@ -25,7 +25,9 @@ HEADER = '''\
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Literal, Mapping, Optional, Sequence, SupportsFloat, SupportsIndex, Union
+from typing import (
+    Any, Dict, Iterable, Literal, Mapping, Optional, Sequence, SupportsFloat, SupportsIndex, Union,
+)
 
 from ._library import NothingFitsError as NothingFitsError
 from ._library import ProgressCallback as ProgressCallback
@@ -42,9 +44,11 @@ Counts = Union[Count, Sequence[Union[str, SupportsIndex]]]
 Number = Union[str, SupportsFloat, SupportsIndex, None]
 Numbers = Union[Number, Sequence[Union[str, SupportsFloat, SupportsIndex]]]
 Path = Union[str, "os.PathLike[str]", None]
+Facts = Union[str, Mapping[str, Any], None]
+Words = Union[str, "os.PathLike[str]", Sequence[str]]
 '''
 # Options that the functions set themselves.
-OWN = {"json", "csv", "help"}
+OWN = {"json", "csv", "help", "output", "emit", "verbose"}
 
 
 def name_type(member):
@@ -73,7 +77,8 @@ def keywords_of(command, own):
     for name, member in sorted(members.items()):
         target = member.get("$ref", "").rsplit("/", 1)[-1] or name
         if name.isidentifier() and not keyword.iskeyword(name) and target not in OWN | own:
-            yield f"    {name}: {name_type(members[target])} = ...,\n"
+            kind = "Facts" if name == "set" else name_type(members[target])
+            yield f"    {name}: {kind} = ...,\n"
 
 
 # The command whose options a function takes, where it has another name.
@@ -83,7 +88,7 @@ COMMANDS = {"emit": "estimate"}
 def write_function(node):
     """A function of the package; one that takes **options has them written out."""
     arguments = node.args
-    own = {a.arg for a in arguments.args + arguments.kwonlyargs} | {"from", "name", "emit"}
+    own = {a.arg for a in arguments.args + arguments.kwonlyargs} | {"from", "name"}
     text = f"def {node.name}(\n"
     first_default = len(arguments.args) - len(arguments.defaults)
     for i, argument in enumerate(arguments.args):
@@ -99,14 +104,36 @@ def write_function(node):
     return text + f") -> {ast.unparse(node.returns)}: ...\n"
 
 
+# Options of `estimate` that choose documents, or what is searched and written.
+NOT_OF_PREDICTOR = {"model", "system", "from", "reader", "set", "complete", "explain", "operators", "changes",
+                    "max-memory", "max_memory", "threads", "top", "bounded", "exhaustive", "layout",
+                    "gpus_per_node", "method"}
+
+
+def write_predictor():
+    """The class Predictor, whose calls take the fields of a strategy."""
+    fields = "".join("    " + line for line in keywords_of("estimate", NOT_OF_PREDICTOR))
+    setup = {"framework", "stack", "mfu_convention"}
+    choices = "".join("    " + line for line in keywords_of("estimate", NOT_OF_PREDICTOR - setup))
+    rows = "".join(f"        {line.split(':')[0].strip()}: Column = ...,\n"
+                   for line in keywords_of("estimate", NOT_OF_PREDICTOR | setup))
+    return (
+        "\nColumn = Union[Count, Number, bool, Iterable[Union[str, SupportsFloat, SupportsIndex]]]\n\n"
+        "class Predictor:\n"
+        "    def __init__(\n        self,\n        model: Document,\n        system: Document,\n"
+        f"        *,\n        max_memory_bytes: float = ...,\n{choices}    ) -> None: ...\n"
+        f"    def __call__(\n        self,\n        *,\n{fields}    ) -> Prediction: ...\n"
+        f"    def all(\n        self,\n        *,\n{rows}    ) -> Predictions: ...\n")
+
+
 def write_stub():
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     text = HEADER
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module == "results":
-            text += "".join(f"from .results import {n.name} as {n.name}\n" for n in node.names
-                            if n.name[0].isupper())
-    text += ALIASES
+        if isinstance(node, ast.ImportFrom) and node.module in ("_pictures", "predictor", "results"):
+            text += "".join(f"from .{node.module} import {n.name} as {n.name}\n" for n in node.names
+                            if n.name[0].isupper() and n.name != "Predictor")
+    text += ALIASES + write_predictor()
     functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name[0] != "_"]
     for node in functions:
         text += "\n" + write_function(node)

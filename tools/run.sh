@@ -71,7 +71,7 @@ This page is made by `tools/run.sh`; the commands can be typed as they are.
 `reckon run` goes from a step to a run: `lib/run`, equations of Young (1974) and Daly (2006).
 
 TEXT
-show run $llama | of_run
+show run -v $llama | of_run
 echo
 cat <<'TEXT'
 The percentiles are those of simulated runs ([method](method/runs.md)): each draws its step time from the
@@ -128,7 +128,7 @@ idle power are paid; the page says how many suffice 99 % of the time.
 each with a limit if wanted, the number of accelerators is searched, and with it the strategy; so none is given.
 
 TEXT
-show run --model llama3-70b --tokens 15T --deadline 30d --system h100-sxm:16384,b200-sxm:8192 --price 2
+show run -v --model llama3-70b --tokens 15T --deadline 30d --system h100-sxm:16384,b200-sxm:8192 --price 2
 echo
 cat <<'TEXT'
 The table lists days with their 90th percentile, accelerator-hours, cost and power; `*` marks the Pareto front of
@@ -186,7 +186,7 @@ with what its report says; where the multi-token module stands is assumed, and t
 layer:
 
 TEXT
-show run $deepseek | of_run
+show run -v $deepseek | of_run
 echo
 cat <<'TEXT'
 ## What is computed
@@ -224,10 +224,10 @@ Not part of a prediction: evaluations, manual restarts, and what is learnt from 
 
 ## Memory and scaling
 
-`estimate`, `plan` and `run` show these; `estimate` in brief, with `--explain` in full, with `--json` as `scaling`:
+`estimate`, `plan` and `run` show these with `-v`, `estimate` in full with `--explain`; `--json` has them as `scaling`:
 
 TEXT
-show estimate --model llama3-70b --system h100-sxm --accelerators 64 --global-batch 256 | rules
+show estimate -v --model llama3-70b --system h100-sxm --accelerators 64 --global-batch 256 | rules
 echo
 cat <<'TEXT'
 `T` tokens, `P` active parameters, `n` accelerators, `X` the FLOP/s that each executes; 8 with full recompute, else 6. The

@@ -57,7 +57,7 @@ static void write_assumed(FILE *to, const rk_clusters *c)
 {
     const rk_request *r = &c->question->request;
     const int64_t seq = r->seq > 0 ? r->seq : c->model.seq;
-    char number[RK_COMMAS_SIZE], tokens[RK_AMOUNT_SIZE], best[RK_AMOUNT_SIZE];
+    char number[RK_COMMAS_SIZE], best[RK_AMOUNT_SIZE];
     const bool batch = r->global_batch == 0;
     if (r->seq == 0) {
         (void)fprintf(to, "\nassumed: sequence of %s tokens, the model's (--seq)%s",
@@ -68,11 +68,48 @@ static void write_assumed(FILE *to, const rk_clusters *c)
                       r->seq == 0 ? "" : "\nassumed: ");
     }
     if (c->best_batch > 0) {
-        (void)fprintf(
-            to, "batch: the law step-law finds %s tokens best for %s: --global-batch %" PRId64 "\n",
-            rk_amount_text((double)c->best_batch * (double)seq, "", best),
-            rk_amount_text(c->tokens, "", tokens), c->best_batch);
+        (void)fprintf(to,
+                      "batch: %s tokens would be best, by step-law: --global-batch %" PRId64 "\n",
+                      rk_amount_text((double)c->best_batch * (double)seq, "", best), c->best_batch);
     }
+}
+
+enum { BRIEF_CLUSTERS = 12 };
+
+/* The clusters in one table. */
+static rk_status write_brief(FILE *to, const rk_clusters *c, rk_table_style style, rk_error *err)
+{
+    static const rk_table_column columns[] = {
+        {"system", RK_ALIGN_LEFT},       {"accelerators", RK_ALIGN_RIGHT},
+        {"TP/CP/PP/DP", RK_ALIGN_RIGHT}, {"days", RK_ALIGN_RIGHT},
+        {"p90", RK_ALIGN_RIGHT},         {"M hours", RK_ALIGN_RIGHT},
+        {"M cost", RK_ALIGN_RIGHT},      {"answer", RK_ALIGN_LEFT},
+    };
+    char answer[64];
+    rk_table table;
+    rk_table_init(&table, columns, COUNT(columns));
+    for (int i = 0, rows = 0; i < c->count; i++) {
+        const rk_cluster *k = &c->clusters[i];
+        const bool best = i == c->smallest || i == c->cheapest || i == c->fastest;
+        rows += !best;
+        if (!best && rows > BRIEF_CLUSTERS - 3) {
+            continue;
+        }
+        rk_table_cell(&table, "%s", k->system);
+        rk_table_cell(&table, "%.0f", k->accelerators);
+        rk_table_cell(&table, "%" PRId64 "/%" PRId64 "/%" PRId64 "/%" PRId64, k->strategy.tp,
+                      k->strategy.cp, k->strategy.pp, k->strategy.dp);
+        rk_table_cell(&table, "%.1f", k->days);
+        rk_table_cell(&table, "%.1f", k->late_days);
+        rk_table_cell(&table, "%.3f", k->hours / 1e6);
+        if (k->cost > 0) {
+            rk_table_cell(&table, "%.3f", k->cost / 1e6);
+        } else {
+            rk_table_cell(&table, "-");
+        }
+        rk_table_cell(&table, "%s", answer_of(c, i, answer));
+    }
+    return rk_write_table(to, &table, style, err);
 }
 
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
@@ -87,7 +124,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     char answer[64];
     rk_table table;
     rk_table_init(&table, columns, COUNT(columns));
-    for (int i = 0; i < c->count; i++) {
+    for (int i = 0; i < c->count && style.full; i++) {
         const rk_cluster *k = &c->clusters[i];
         rk_table_cell(&table, "%s", k->system);
         rk_table_cell(&table, "%.0f", k->accelerators);
@@ -107,13 +144,17 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         rk_table_cell(&table, "%s", k->front ? "*" : "");
         rk_table_cell(&table, "%s", answer_of(c, i, answer));
     }
-    const rk_status status = rk_write_table(to, &table, style, err);
+    rk_status status =
+        style.full ? rk_write_table(to, &table, style, err) : write_brief(to, c, style, err);
+    if (!style.full) {
+        rk_table_clear(&table);
+    }
     if (!status) {
         write_assumed(to, c);
         write_measure(to, c);
         write_stated(to, c->question);
         (void)fputs(c->question->loss > 0 ? "\n" : "", to);
-        rk_run_write_target(to, c->question, &c->model, &c->target);
+        rk_run_write_target(to, c->question, &c->model, &c->target, style.full);
     }
     if (!status && c->fastest < 0) {
         (void)fputs("\nnothing meets it: give more accelerators, time, money or power\n", to);

@@ -6,9 +6,12 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "method/ranking_text.h"
+#include "predict/brief.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+enum { BRIEF_MACHINES = 4 };
 
 #define FIXED_COLUMNS 5 /* of the table, in addition to the axes */
 
@@ -66,7 +69,7 @@ static void write_inputs(FILE *to, const rk_design_answer *d)
 
 /* ---- machines ------------------------------------------------------------------------------ */
 
-static void write_cheapest(FILE *to, const rk_design_answer *d)
+static void write_cheapest(FILE *to, const rk_design_answer *d, bool brief)
 {
     const rk_design *best = d->cheapest;
     const char *separator = "";
@@ -96,7 +99,10 @@ static void write_cheapest(FILE *to, const rk_design_answer *d)
         }
         (void)fputc('\n', to);
     }
-    if (d->question.problem.method->strategy_words) {
+    if (brief) {
+        d->question.problem.method->write_brief_strategy(to, &best->best);
+        (void)fputc('\n', to);
+    } else if (d->question.problem.method->strategy_words) {
         (void)fprintf(to, "  %s\n\n",
                       d->question.problem.method->strategy_words(&best->best, words));
     } else {
@@ -106,14 +112,28 @@ static void write_cheapest(FILE *to, const rk_design_answer *d)
     }
 }
 
-static void add_design(rk_table *table, const rk_design_answer *d, const rk_design *design)
+/* Whether an axis has a column: on one screen, where machines of the front differ in it. */
+static bool shows_axis(const rk_design_answer *d, int axis, bool brief)
+{
+    bool differ = !brief;
+    int first = -1;
+    for (size_t i = 0; i < d->count && !differ; i++) {
+        const int choice = (int)d->designs[i].choice[axis];
+        differ = d->designs[i].on_front && first >= 0 && choice != first;
+        first = d->designs[i].on_front ? choice : first;
+    }
+    return differ && !rk_price_axis_is_processors(&d->prices.axes[axis]);
+}
+
+static void add_design(rk_table *table, const rk_design_answer *d, const rk_design *design,
+                       bool brief)
 {
     char text[MONEY_SIZE];
     rk_table_cell(table, "%s", money(d, design->cost, text));
     rk_table_cell(table, "%" PRId64, design->processors);
     for (int i = 0; i < d->prices.axis_count; i++) {
         const rk_price_axis *axis = &d->prices.axes[i];
-        if (!rk_price_axis_is_processors(axis)) {
+        if (shows_axis(d, i, brief)) {
             rk_table_cell(table, "%.6g", axis->values[design->choice[i]]);
         }
     }
@@ -128,9 +148,10 @@ static void add_design(rk_table *table, const rk_design_answer *d, const rk_desi
 }
 
 /* The Pareto front of machines; those that meet the target come after a line. */
-static rk_status write_front(FILE *to, const rk_design_answer *d, rk_table_style style,
+static rk_status write_front(FILE *to, const rk_design_answer *d, rk_table_style style, bool brief,
                              rk_error *err)
 {
+    const size_t most = brief ? BRIEF_MACHINES : d->count;
     rk_table_column columns[RK_PRICE_AXES_MAX + FIXED_COLUMNS] = {{"cost", RK_ALIGN_RIGHT},
                                                                   {"processors", RK_ALIGN_RIGHT}};
     char efficiency[32];
@@ -139,7 +160,7 @@ static rk_status write_front(FILE *to, const rk_design_answer *d, rk_table_style
     (void)snprintf(efficiency, sizeof(efficiency), "%s, %%",
                    d->question.problem.method->efficiency_short);
     for (int i = 0; i < d->prices.axis_count; i++) {
-        if (!rk_price_axis_is_processors(&d->prices.axes[i])) {
+        if (shows_axis(d, i, brief)) {
             columns[count++] = (rk_table_column){d->prices.axes[i].key, RK_ALIGN_RIGHT};
         }
     }
@@ -157,8 +178,8 @@ static rk_status write_front(FILE *to, const rk_design_answer *d, rk_table_style
         if (design == d->cheapest && rows > 0) {
             rk_table_rule(&table);
         }
-        if (design->on_front) {
-            add_design(&table, d, design);
+        if (design->on_front && rows < most) {
+            add_design(&table, d, design, brief);
             rows++;
         }
     }
@@ -172,18 +193,32 @@ static rk_status write_front(FILE *to, const rk_design_answer *d, rk_table_style
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_design_answer *d = what;
-    write_inputs(to, d);
+    const rk_method *method = d->question.problem.method;
+    const bool brief = !style.full && method->write_brief_question;
+    char price[MONEY_SIZE];
+    if (brief) {
+        method->write_brief_question(to, &d->question, 0);
+        write_target(to, d);
+        (void)fprintf(to, "%-10s%s: %s a processor; %zu machines\n", "prices", d->target.prices,
+                      money(d, d->prices.processor, price), d->count);
+    } else {
+        write_inputs(to, d);
+    }
     (void)fputc('\n', to);
     if (!rk_design_cheapest(d->designs, d->count, 0)) {
         (void)fputs("The model fits on none of the machines.\n", to);
         return RK_OK;
     }
     if (d->cheapest) {
-        write_cheapest(to, d);
+        write_cheapest(to, d, brief);
     } else if (d->least_rate > 0) {
         (void)fputs("No machine meets the target.\n\n", to);
     }
-    return write_front(to, d, style, err);
+    const rk_status status = write_front(to, d, style, brief, err);
+    if (!status && brief) {
+        rk_brief_write_more(to, "all machines of the front, and the search");
+    }
+    return status;
 }
 
 rk_status rk_design_write(const rk_job *job, const rk_design_answer *design, rk_error *err)

@@ -6,6 +6,7 @@
 #include "base/time_text.h"
 #include "base/units.h"
 #include "job/answer_writers.h"
+#include "predict/brief.h"
 
 #include <string.h>
 
@@ -28,9 +29,13 @@ static rk_status write_tables(FILE *to, const rk_estimate_answer *e, const rk_an
     return status;
 }
 
+enum { BRIEF_GAINS = 3, FLAGS_WIDTH = 72 };
+
 /* A row for each change, and below it the flags of the framework that make it. */
-static void write_gains(FILE *to, const rk_estimate_answer *e, const rk_answer *answer)
+static void write_gains(FILE *to, const rk_estimate_answer *e, const rk_answer *answer,
+                        rk_table_style style)
 {
+    const size_t most = style.full ? e->gains.changes.count : BRIEF_GAINS;
     const rk_estimate *now = &answer->estimate;
     const rk_time_unit unit = rk_time_unit_of(now->step);
     char step[RK_TIME_TITLE_SIZE], words[RK_FIT_CHANGE_TEXT];
@@ -40,7 +45,7 @@ static void write_gains(FILE *to, const rk_estimate_answer *e, const rk_answer *
     }
     (void)fprintf(to, "%-43s%10s%8s%9s%9s\n", "single change", rk_time_title("step", unit, step),
                   "%", "GiB", "GiB");
-    for (size_t i = 0; i < e->gains.changes.count; i++) {
+    for (size_t i = 0; i < e->gains.changes.count && i < most; i++) {
         const rk_fit_change *change = &e->gains.changes.items[i];
         const rk_estimate *then = &change->estimate;
         (void)fprintf(to, "%-43.43s%10.3f%+8.1f%9.1f%+9.1f\n",
@@ -49,15 +54,58 @@ static void write_gains(FILE *to, const rk_estimate_answer *e, const rk_answer *
                       then->memory.total / GIB, (then->memory.total - now->memory.total) / GIB);
         const char *flags = e->gains.flags[i];
         if (strcmp(flags, words) != 0) {
-            (void)fprintf(to, "    %s\n", flags);
+            const bool cut = !style.full && strlen(flags) > FLAGS_WIDTH;
+            (void)fprintf(to, "    %.*s%s\n", cut ? FLAGS_WIDTH : (int)strlen(flags), flags,
+                          cut ? "..." : "");
         }
     }
+}
+
+/* What options ask for besides the step itself. */
+static rk_status write_asked(FILE *to, const rk_estimate_answer *e, const rk_answer *answer,
+                             rk_table_style style, rk_error *err)
+{
+    rk_status status = RK_OK;
+    if (e->request->changes) {
+        (void)fputc('\n', to);
+        write_gains(to, e, answer, style);
+    }
+    if (e->request->dp_sync) {
+        (void)fputc('\n', to);
+        status = rk_sync_write(to, &e->plan.sync, style, err);
+    }
+    if (!status && e->request->operators) {
+        status = rk_operators_write_text(to, &e->operators, style, err);
+    }
+    return status;
+}
+
+static rk_status write_brief(FILE *to, const rk_estimate_answer *e, const rk_answer *answer,
+                             rk_table_style style, rk_error *err)
+{
+    rk_brief_write_question(to, e->request, e->inputs,
+                            answer ? rk_strategy_ranks(&answer->strategy) : 0);
+    (void)fputc('\n', to);
+    if (!answer) {
+        rk_plan_write_missing(to, &e->plan);
+        return RK_OK;
+    }
+    rk_brief_write_strategy(to, e->plan.searched ? "best" : "strategy", &answer->strategy);
+    rk_brief_write_step(to, e->inputs, answer);
+    const rk_status status = write_asked(to, e, answer, style, err);
+    if (!status) {
+        rk_brief_write_more(to, "every part of time and memory, stages and communication");
+    }
+    return status;
 }
 
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_estimate_answer *e = what;
     const rk_answer *answer = rk_plan_best(&e->plan);
+    if (!style.full && !e->request->explain) {
+        return write_brief(to, e, answer, style, err);
+    }
     rk_write_inputs(to, e->request, e->inputs);
     rk_plan_write_search(to, &e->plan);
     if (!answer) {
@@ -83,18 +131,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         (void)fputc('\n', to);
         rk_rules_write_brief(to, &e->plan.rules);
     }
-    if (!status && e->request->changes) {
-        (void)fputc('\n', to);
-        write_gains(to, e, answer);
-    }
-    if (!status && e->request->dp_sync) {
-        (void)fputc('\n', to);
-        status = rk_sync_write(to, &e->plan.sync, style, err);
-    }
-    if (!status && e->request->operators) {
-        status = rk_operators_write_text(to, &e->operators, style, err);
-    }
-    return status;
+    return status ? status : write_asked(to, e, answer, style, err);
 }
 
 static void write_gains_json(rk_json_writer *writer, const rk_estimate_answer *e,

@@ -4,11 +4,14 @@
 #include "answer/codesign_writers.h"
 
 #include "method/ranking_text.h"
+#include "predict/brief.h"
 
 #include <math.h>
 #include <string.h>
 
 #define LINE_WIDTH 100
+
+enum { BRIEF_NUMBERS = 7 }; /* that are worth most */
 
 /* Writes words, broken at blanks, further lines `indent` columns in. */
 static void write_wrapped(FILE *to, int column, int indent, const char *words)
@@ -54,18 +57,16 @@ static rk_status write_numbers(FILE *to, const rk_explain *explain, rk_table_sty
                                rk_error *err)
 {
     char title[32];
-    const rk_table_column columns[] = {{title, RK_ALIGN_LEFT},
-                                       {"from", RK_ALIGN_RIGHT},
-                                       {"to", RK_ALIGN_RIGHT},
-                                       {"old strategy, s", RK_ALIGN_RIGHT},
-                                       {"new strategy, s", RK_ALIGN_RIGHT},
-                                       {"faster, %", RK_ALIGN_RIGHT}};
+    const rk_table_column columns[] = {
+        {title, RK_ALIGN_LEFT},           {"from", RK_ALIGN_RIGHT},
+        {"to", RK_ALIGN_RIGHT},           {"step, s", RK_ALIGN_RIGHT},
+        {"replanned, s", RK_ALIGN_RIGHT}, {"faster, %", RK_ALIGN_RIGHT}};
     rk_table table;
     const double percent = 100 * explain->change;
     (void)snprintf(title, sizeof(title), "%.4g %% %s", percent < 0 ? -percent : percent,
                    percent < 0 ? "worse" : "better");
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    for (size_t i = 0; i < explain->count; i++) {
+    for (size_t i = 0; i < explain->count && (style.full || i < BRIEF_NUMBERS); i++) {
         const rk_replan *replan = &explain->replans[i];
         rk_table_cell(&table, "%s, %s", replan->number.name, replan->number.unit);
         rk_table_cell(&table, "%.5g", replan->number.value);
@@ -96,9 +97,28 @@ static void write_changes(FILE *to, const rk_explain *explain)
     }
 }
 
+static rk_status write_brief(FILE *to, const rk_explain *explain, rk_table_style style,
+                             rk_error *err)
+{
+    const rk_method *method = explain->question.problem.method;
+    method->write_brief_question(to, &explain->question, RK_SAYS_ACCELERATORS);
+    (void)fputc('\n', to);
+    method->write_brief_strategy(to, &explain->best);
+    (void)fprintf(to, "%-10s%.5g s a step, %.5g sequences/s\n\n", "", explain->best.step,
+                  explain->best.rate);
+    const rk_status status = write_numbers(to, explain, style, err);
+    if (!status) {
+        rk_brief_write_more(to, "every number, and what changes in the strategy");
+    }
+    return status;
+}
+
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_explain *explain = what;
+    if (!style.full && explain->question.problem.method->write_brief_question) {
+        return write_brief(to, explain, style, err);
+    }
     write_best(to, explain);
     (void)fputc('\n', to);
     const rk_status status = write_numbers(to, explain, style, err);

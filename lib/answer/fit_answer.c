@@ -6,12 +6,15 @@
 #include "base/time_text.h"
 #include "base/units.h"
 #include "job/answer_writers.h"
+#include "predict/brief.h"
 #include "report/describe.h"
 #include "report/estimate_fields.h"
 
 #include <inttypes.h>
 
 /* ---- for people ---------------------------------------------------------------------------- */
+
+enum { BRIEF_CHANGES = 4 };
 
 static rk_status write_changes(FILE *to, const rk_fit *fit, rk_table_style style, rk_error *err)
 {
@@ -24,14 +27,16 @@ static rk_status write_changes(FILE *to, const rk_fit *fit, rk_table_style style
                                        {rk_time_title("step", unit, step), RK_ALIGN_RIGHT},
                                        {"cost, %", RK_ALIGN_RIGHT}};
     rk_table table;
-    rk_write_largest_part(to, e);
+    if (style.full) {
+        rk_write_largest_part(to, e);
+    }
     if (fit->changes.count == 0) {
         (void)fputs("No change of one or two of its choices makes it fit.\n", to);
         return RK_OK;
     }
-    (void)fputc('\n', to);
+    (void)fputs(style.full ? "\n" : "", to);
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    for (size_t i = 0; i < fit->changes.count; i++) {
+    for (size_t i = 0; i < fit->changes.count && (style.full || i < BRIEF_CHANGES); i++) {
         const rk_fit_change *change = &fit->changes.items[i];
         char text[RK_FIT_CHANGE_TEXT];
         rk_table_cell(&table, "%s", rk_fit_change_text(&answer->strategy, change, text));
@@ -114,12 +119,34 @@ static rk_status write_strategy(FILE *to, const rk_fit *fit, rk_table_style styl
     return status ? status : rk_write_stages(to, fit->inputs, answer, style, err);
 }
 
+static rk_status write_brief(FILE *to, const rk_fit *fit)
+{
+    const rk_answer *answer = rk_fit_answer(fit);
+    rk_brief_write_question(to, fit->request, fit->inputs, fit->request->accelerators);
+    (void)fputc('\n', to);
+    if (!answer) {
+        rk_plan_write_missing(to, &fit->plan);
+        return RK_OK;
+    }
+    if (fit->plan.searched && !rk_fit_fits(fit)) {
+        (void)fputs("Nothing fits. The strategy that needs least memory:\n", to);
+    }
+    rk_brief_write_strategy(to, "strategy", &answer->strategy);
+    rk_brief_write_step(to, fit->inputs, answer);
+    return RK_OK;
+}
+
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_fit *fit = what;
-    rk_write_inputs(to, fit->request, fit->inputs);
-    rk_plan_write_search(to, &fit->plan);
-    rk_status status = write_strategy(to, fit, style, err);
+    rk_status status = RK_OK;
+    if (style.full) {
+        rk_write_inputs(to, fit->request, fit->inputs);
+        rk_plan_write_search(to, &fit->plan);
+        status = write_strategy(to, fit, style, err);
+    } else {
+        status = write_brief(to, fit);
+    }
     if (status || !rk_fit_answer(fit)) {
         return status;
     }

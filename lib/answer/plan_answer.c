@@ -20,6 +20,9 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     const rk_candidate *launched = question->plan.launched && !question->plan.launched->refusal[0]
                                        ? &question->plan.launched->candidate
                                        : NULL;
+    if (!style.full && method->write_brief) {
+        return method->write_brief(to, question, style, err);
+    }
     rk_question_write(to, question);
     rk_ranking_write(to, method, ranking, question->plan.time.cpu_s);
     if (method->write_choices) {

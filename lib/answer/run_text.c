@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
+#include "predict/brief.h"
 #include "report/describe.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ const char *rk_amount_text(double value, const char *unit, char out[RK_AMOUNT_SI
 /* ---- lines --------------------------------------------------------------------------------- */
 
 void rk_run_write_target(FILE *to, const rk_run_question *question, const rk_model *model,
-                         const rk_loss_target *target)
+                         const rk_loss_target *target, bool full)
 {
     const rk_loss_law *law = &target->law;
     const rk_model_params params = rk_model_params_of(model);
@@ -53,27 +54,25 @@ void rk_run_write_target(FILE *to, const rk_run_question *question, const rk_mod
             rk_amount_text(law->most_tokens, "", d),
             target->parameters > 1.1 * law->most_parameters ? "; this model is larger" : "");
     }
-    for (int i = 0; i < target->other_count; i++) {
+    for (int i = 0; i < target->other_count && full; i++) {
         (void)fprintf(to, i == 0 ? "%-10sother laws: " : "%.0s, ", "");
         (void)fprintf(to, "%s by %s", rk_amount_text(target->others[i].tokens, "", d),
                       target->others[i].name);
     }
-    (void)fputs(target->other_count > 0 ? "\n" : "", to);
+    (void)fputs(target->other_count > 0 && full ? "\n" : "", to);
 }
 
 /* Where the number of tokens comes from, if it was not given. */
-static void write_tokens(FILE *to, const rk_whole_run *run)
+static void write_tokens(FILE *to, const rk_whole_run *run, rk_table_style style)
 {
     char tokens[RK_AMOUNT_SIZE], critical[RK_AMOUNT_SIZE];
-    rk_run_write_target(to, run->question, &run->inputs->model, &run->target);
+    rk_run_write_target(to, run->question, &run->inputs->model, &run->target, style.full);
     if (run->best_batch > 0) {
         const double best =
             (double)run->best_batch * (double)rk_plan_best(&run->plan)->strategy.seq;
         rk_write_label(to, "batch");
-        (void)fprintf(to, "the law step-law finds %s tokens best for %s: --global-batch %lld\n",
-                      rk_amount_text(best, "", tokens),
-                      rk_amount_text(run->training.tokens, "", critical),
-                      (long long)run->best_batch);
+        (void)fprintf(to, "%s tokens would be best, by step-law: --global-batch %lld\n",
+                      rk_amount_text(best, "", tokens), (long long)run->best_batch);
     }
     if (run->critical > 0) {
         rk_write_label(to, "batch");
@@ -99,13 +98,13 @@ static void write_spread(FILE *to, const rk_spread *spread)
     }
 }
 
-static void write_run(FILE *to, const rk_whole_run *run)
+static void write_run(FILE *to, const rk_whole_run *run, rk_table_style style)
 {
     const rk_training_result *r = &run->result;
     const rk_simulated *s = &run->simulated;
     const rk_time_unit unit = rk_time_unit_of(r->total);
     char tokens[RK_AMOUNT_SIZE], steps[RK_COMMAS_SIZE], each[RK_COMMAS_SIZE];
-    write_tokens(to, run);
+    write_tokens(to, run, style);
     rk_write_label(to, "run");
     (void)fprintf(to, "%s tokens in %s steps of %s: %.4g %s\n",
                   rk_amount_text(run->training.tokens, "", tokens),
@@ -151,7 +150,7 @@ static void write_phases(FILE *to, const rk_whole_run *run)
     }
 }
 
-static void write_failures(FILE *to, const rk_whole_run *run)
+static void write_failures(FILE *to, const rk_whole_run *run, rk_table_style style)
 {
     const rk_training_result *r = &run->result;
     char time[RK_AMOUNT_SIZE], restart[RK_AMOUNT_SIZE], reading[RK_AMOUNT_SIZE],
@@ -161,11 +160,15 @@ static void write_failures(FILE *to, const rk_whole_run *run)
         (void)fputs("none\n", to);
         return;
     }
-    (void)fprintf(to, "one in %s, %s in the run", rk_duration_text(r->mtbf, time),
+    (void)fprintf(to, "MTBF %s; %s expected", rk_duration_text(r->mtbf, time),
                   rk_amount_text(r->failures, "", count));
     if (run->simulation.runs > 0) {
         (void)fprintf(to, " (10th to 90th percentile %.4g to %.4g)",
                       run->simulated.interruptions.p10, run->simulated.interruptions.p90);
+    }
+    if (!style.full) {
+        (void)fputc('\n', to);
+        return;
     }
     (void)fprintf(to, ";\n%-10s%s to restart and %s to read\n", "",
                   rk_duration_text(run->training.restart, restart),
@@ -201,22 +204,24 @@ static void write_spares(FILE *to, const rk_whole_run *run)
     }
 }
 
-static void write_checkpoints(FILE *to, const rk_whole_run *run)
+static void write_checkpoints(FILE *to, const rk_whole_run *run, rk_table_style style)
 {
     const rk_training_result *r = &run->result;
     char size[RK_AMOUNT_SIZE], rate[RK_AMOUNT_SIZE];
     char writing[RK_AMOUNT_SIZE], waits[RK_AMOUNT_SIZE], interval[RK_AMOUNT_SIZE];
     rk_write_label(to, "saved");
-    (void)fprintf(to, "%s a checkpoint, %s to write at %s",
+    (void)fprintf(to, "%s per checkpoint, %s to write",
                   rk_amount_text(run->training.checkpoint, "B", size),
-                  rk_duration_text(r->writing, writing),
-                  rk_amount_text(run->training.storage, "B/s", rate));
+                  rk_duration_text(r->writing, writing));
+    if (style.full) {
+        (void)fprintf(to, " at %s", rk_amount_text(run->training.storage, "B/s", rate));
+    }
     if (run->training.host > 0) {
         (void)fprintf(to, ", of which training waits %s", rk_duration_text(r->blocking, waits));
     }
     if (r->interval < HUGE_VAL) {
-        (void)fprintf(to, "; every %s%s", rk_duration_text(r->interval, interval),
-                      run->training.interval > 0 ? "" : ", which is best");
+        (void)fprintf(to, "; %sinterval %s", run->training.interval > 0 ? "" : "optimal ",
+                      rk_duration_text(r->interval, interval));
     }
     if (run->training.near_write > 0) {
         (void)fprintf(to, ";\n%-10scopies in %s take %s, and one in %.0f is in storage too", "",
@@ -267,7 +272,7 @@ static void write_price_source(FILE *to, const rk_whole_run *run)
 }
 
 /* Accelerator-hours, cost and energy. */
-static void write_prices(FILE *to, const rk_whole_run *run)
+static void write_prices(FILE *to, const rk_whole_run *run, rk_table_style style)
 {
     const rk_training *t = &run->training;
     const rk_training_result *r = &run->result;
@@ -298,7 +303,9 @@ static void write_prices(FILE *to, const rk_whole_run *run)
             (void)fprintf(to, "; %s of CO2", rk_amount_text(r->carbon / 1e3, "t", number));
         }
         (void)fputc('\n', to);
-        write_energy(to, run);
+        if (style.full) {
+            write_energy(to, run);
+        }
     }
 }
 
@@ -372,10 +379,10 @@ static void write_rule(FILE *to, const rk_whole_run *run)
                   recompute ? 8 : 6, time / unit.seconds, unit.name, rate / 1e12);
 }
 
-/* The three assumptions that move the answer most. */
-static void write_ranges(FILE *to, const rk_whole_run *run)
+/* The assumptions that move the answer most. */
+static void write_ranges(FILE *to, const rk_whole_run *run, int most)
 {
-    for (int i = 0; i < run->range_count && i < 3; i++) {
+    for (int i = 0; i < run->range_count && i < most; i++) {
         const rk_assumed_range *r = &run->ranges[i];
         const double low = rk_min(r->low_s, r->high_s), high = rk_max(r->low_s, r->high_s);
         const rk_time_unit unit = rk_time_unit_of(low);
@@ -390,11 +397,46 @@ static void write_ranges(FILE *to, const rk_whole_run *run)
     }
 }
 
+/* The run on one screen; what options ask for follows. */
+static rk_status write_brief(FILE *to, const rk_whole_run *run, const rk_answer *answer,
+                             rk_table_style style, rk_error *err)
+{
+    const rk_training_result *r = &run->result;
+    const rk_request shown = rk_run_shown_request(run);
+    rk_brief_write_question(to, &shown, run->inputs,
+                            answer ? rk_strategy_ranks(&answer->strategy) : 0);
+    (void)fputc('\n', to);
+    if (!answer) {
+        rk_plan_write_missing(to, &run->plan);
+        return RK_OK;
+    }
+    rk_brief_write_strategy(to, run->plan.searched ? "best" : "strategy", &answer->strategy);
+    rk_brief_write_totals(to, run->inputs, answer);
+    write_stated(to, run);
+    write_run(to, run, style);
+    write_phases(to, run);
+    rk_write_label(to, "time");
+    rk_brief_write_shares(to, rk_training_part_names, r->part, RK_TRAINING_PART_COUNT, r->total, 3);
+    write_failures(to, run, style);
+    write_checkpoints(to, run, style);
+    write_prices(to, run, style);
+    write_ranges(to, run, 1);
+    if (run->tier_count > 0) {
+        (void)fputc('\n', to);
+        return write_tiers(to, run, style, err);
+    }
+    rk_brief_write_more(to, "the parts of time and energy, spare nodes, data, rules of thumb");
+    return RK_OK;
+}
+
 rk_status rk_whole_run_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_whole_run *run = what;
     const rk_answer *answer = rk_plan_best(&run->plan);
     const rk_request shown = rk_run_shown_request(run);
+    if (!style.full) {
+        return write_brief(to, run, answer, style, err);
+    }
     rk_write_inputs(to, &shown, run->inputs);
     rk_plan_write_search(to, &run->plan);
     if (!answer) {
@@ -407,16 +449,16 @@ rk_status rk_whole_run_text(FILE *to, const void *what, rk_table_style style, rk
     rk_write_summary(to, run->inputs, answer);
     (void)fputc('\n', to);
     write_stated(to, run);
-    write_run(to, run);
+    write_run(to, run, style);
     write_phases(to, run);
-    write_failures(to, run);
+    write_failures(to, run, style);
     write_spares(to, run);
-    write_checkpoints(to, run);
+    write_checkpoints(to, run, style);
     write_data(to, run);
-    write_prices(to, run);
+    write_prices(to, run, style);
     write_rule(to, run);
     rk_rules_write(to, &run->rules);
-    write_ranges(to, run);
+    write_ranges(to, run, 3);
     (void)fputc('\n', to);
     if (run->tier_count > 0) {
         const rk_status status = write_tiers(to, run, style, err);

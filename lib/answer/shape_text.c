@@ -5,7 +5,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "method/ranking_text.h"
+#include "predict/brief.h"
 #include "report/describe.h"
 
 #include <inttypes.h>
@@ -20,12 +22,10 @@ static void write_values(FILE *to, const rk_option_counts *counts)
     }
 }
 
-static void write_inputs(FILE *to, const rk_shape_answer *s)
+static void write_wish(FILE *to, const rk_shape_answer *s)
 {
     const rk_shape_wish *wish = &s->wish;
-    char number[RK_COMMAS_SIZE], parameters[RK_NUMBER_TEXT_SIZE];
-    s->question.problem.method->write_machine(to, &s->question);
-    s->question.problem.method->write_run(to, &s->question, RK_SAYS_ACCELERATORS | RK_SAYS_SEQ);
+    char number[RK_COUNTED_SIZE], parameters[RK_NUMBER_TEXT_SIZE];
     (void)fprintf(to, "%-10s%s parameters within %.4g %%, ", "shapes",
                   rk_human_text(wish->parameters, RK_HUMAN_BASE10, parameters), wish->tolerance);
     if (wish->feedforward > 0) {
@@ -49,11 +49,20 @@ static void write_inputs(FILE *to, const rk_shape_answer *s)
     } else {
         (void)fprintf(to, "; heads in multiples of %" PRId64, wish->head_multiple);
     }
-    (void)fprintf(to, ": %s shapes\n", rk_with_commas((uint64_t)s->count, number));
+    (void)fprintf(to, ": %s\n", rk_counted((uint64_t)s->count, "shape", number));
+}
+
+static void write_inputs(FILE *to, const rk_shape_answer *s)
+{
+    s->question.problem.method->write_machine(to, &s->question);
+    s->question.problem.method->write_run(to, &s->question, RK_SAYS_ACCELERATORS | RK_SAYS_SEQ);
+    write_wish(to, s);
     rk_write_bounded(to, &s->counts, s->question.problem.method->name, s->cpu_s);
 }
 
 /* ---- shapes -------------------------------------------------------------------------------- */
+
+enum { BRIEF_SHAPES = 10 };
 
 #define DEGREES_SIZE (RK_DEGREE_MAX * 24)
 
@@ -77,7 +86,8 @@ static const char *join_degrees(const rk_method *method, const rk_candidate *can
     return out;
 }
 
-static void add_shape(rk_table *table, const rk_shape_answer *s, size_t rank, const rk_shape *shape)
+static void add_shape(rk_table *table, const rk_shape_answer *s, size_t rank, const rk_shape *shape,
+                      bool full)
 {
     const rk_model_sizes *sizes = &shape->sizes;
     char number[RK_COMMAS_SIZE], parameters[RK_NUMBER_TEXT_SIZE], degrees[DEGREES_SIZE];
@@ -85,9 +95,13 @@ static void add_shape(rk_table *table, const rk_shape_answer *s, size_t rank, co
     rk_table_cell(table, "%" PRId64, sizes->blocks);
     rk_table_cell(table, "%" PRId64, sizes->hidden);
     rk_table_cell(table, "%" PRId64 " x %" PRId64, sizes->heads, sizes->head_size);
-    rk_table_cell(table, "%.1f", (double)sizes->hidden / (double)sizes->blocks);
+    if (full) {
+        rk_table_cell(table, "%.1f", (double)sizes->hidden / (double)sizes->blocks);
+    }
     rk_table_cell(table, "%s", rk_human_text(sizes->parameters, RK_HUMAN_BASE10, parameters));
-    rk_table_cell(table, "%s", rk_with_commas(shape->mappings, number));
+    if (full) {
+        rk_table_cell(table, "%s", rk_with_commas(shape->mappings, number));
+    }
     if (!shape->runs) {
         rk_table_cell(table, "does not fit");
         rk_table_cell(table, "-");
@@ -115,12 +129,16 @@ static rk_status write_shapes(FILE *to, const rk_shape_answer *s, rk_table_style
         {"step, s", RK_ALIGN_RIGHT},
         {join_degrees(s->question.problem.method, NULL, degrees), RK_ALIGN_RIGHT},
     };
+    const rk_table_column brief[] = {columns[0], columns[1], columns[2], columns[3],
+                                     columns[5], columns[7], columns[8], columns[9]};
+    const size_t rows =
+        style.full || s->question.view.top < BRIEF_SHAPES ? s->question.view.top : BRIEF_SHAPES;
     rk_table table;
     (void)snprintf(efficiency, sizeof(efficiency), "%s, %%",
                    s->question.problem.method->efficiency_name);
-    rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    for (size_t i = 0; i < s->count && i < s->question.view.top; i++) {
-        add_shape(&table, s, i + 1, &s->shapes[i]);
+    rk_table_init(&table, style.full ? columns : brief, style.full ? COUNT(columns) : COUNT(brief));
+    for (size_t i = 0; i < s->count && i < rows; i++) {
+        add_shape(&table, s, i + 1, &s->shapes[i], style.full);
     }
     return rk_write_table(to, &table, style, err);
 }
@@ -158,7 +176,13 @@ static rk_status write_spread(FILE *to, const rk_shape_answer *s, rk_error *err)
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_shape_answer *s = what;
-    write_inputs(to, s);
+    const bool brief = !style.full && s->question.problem.method->write_brief_question;
+    if (brief) {
+        s->question.problem.method->write_brief_question(to, &s->question, RK_SAYS_ACCELERATORS);
+        write_wish(to, s);
+    } else {
+        write_inputs(to, s);
+    }
     (void)fputc('\n', to);
     if (s->count == 0) {
         (void)fputs("No shape has so many parameters: allow more with --tolerance, --aspect-min, "
@@ -169,6 +193,10 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     const rk_status status = write_shapes(to, s, style, err);
     if (status || s->runs == 0) {
         return status;
+    }
+    if (brief) {
+        rk_brief_write_more(to, "the search, and how the MFU of the shapes is distributed");
+        return RK_OK;
     }
     (void)fprintf(to, "\n%smappings: strategies of the space, whether they fit or not\n",
                   s->question.problem.method->efficiency_note);

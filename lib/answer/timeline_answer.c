@@ -7,9 +7,12 @@
 #include "base/units.h"
 #include "job/answer_writers.h"
 #include "job/output_form.h"
+#include "predict/brief.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+enum { BRIEF_RANKS = 6 };
 
 enum { PICTURE_MAX = 100000 }; /* most operations in a picture: more would be too small to see */
 
@@ -42,10 +45,17 @@ static char letter_at(const rk_timeline *t, size_t *next, size_t past, double ti
 }
 
 /* One line per rank, one character per interval of time. */
-static void write_letters(FILE *to, const rk_timeline *t, int width)
+static void write_letters(FILE *to, const rk_timeline *t, rk_table_style style)
 {
-    const int columns = width > 30 ? width - 12 : 18;
-    for (int64_t rank = 0; rank < t->strategy->pp; rank++) {
+    const int columns = style.width > 30 ? style.width - 12 : 18;
+    const int64_t ranks = t->strategy->pp;
+    for (int64_t rank = 0; rank < ranks; rank++) {
+        if (!style.full && ranks > BRIEF_RANKS &&
+            rank * (BRIEF_RANKS - 1) / (ranks - 1) ==
+                (rank - 1) * (BRIEF_RANKS - 1) / (ranks - 1) &&
+            rank > 0) {
+            continue; /* evenly spread, with the first and the last */
+        }
         size_t next = rk_timeline_first(t, rank);
         const size_t past = rk_timeline_first(t, rank + 1);
         (void)fprintf(to, "rank %-5" PRId64, rank);
@@ -54,9 +64,24 @@ static void write_letters(FILE *to, const rk_timeline *t, int width)
         }
         (void)fputc('\n', to);
     }
-    (void)fputs("\n0-9 forward of a micro-batch, a-z backward, * weight gradients, . idle,\n"
-                "= after the pipeline\n",
+    (void)fputs("\n0-9 forward, a-z backward, * weight gradients, . idle, = after the pipeline\n",
                 to);
+}
+
+/* The ranks that wait least and most. */
+static void write_idle(FILE *to, const rk_timeline *t)
+{
+    int64_t least = 0, most = 0;
+    for (int64_t rank = 1; rank < t->strategy->pp; rank++) {
+        least = t->idle[rank] < t->idle[least] ? rank : least;
+        most = t->idle[rank] > t->idle[most] ? rank : most;
+    }
+    (void)fprintf(to, "idle: %.2f %% of the pipeline on rank %" PRId64,
+                  100 * t->idle[least] / t->pipeline, least);
+    if (most != least) {
+        (void)fprintf(to, ", %.2f %% on rank %" PRId64, 100 * t->idle[most] / t->pipeline, most);
+    }
+    (void)fputc('\n', to);
 }
 
 /* Seconds of a kind of operation on a rank. */
@@ -103,15 +128,25 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     const rk_answer *answer = rk_plan_best(&drawn->plan);
     const rk_timeline *t = &drawn->timeline;
     char time[RK_TIME_TEXT_SIZE], part[RK_TIME_TEXT_SIZE];
-    rk_write_inputs(to, drawn->request, drawn->inputs);
-    rk_plan_write_search(to, &drawn->plan);
-    if (!answer) {
+    if (style.full) {
+        rk_write_inputs(to, drawn->request, drawn->inputs);
+        rk_plan_write_search(to, &drawn->plan);
+    } else {
+        rk_brief_write_question(to, drawn->request, drawn->inputs,
+                                answer ? rk_strategy_ranks(&answer->strategy) : 0);
         (void)fputc('\n', to);
+    }
+    if (!answer) {
+        (void)fputs(style.full ? "\n" : "", to);
         rk_plan_write_missing(to, &drawn->plan);
         return RK_OK;
     }
-    rk_write_strategy(to, &answer->strategy);
-    (void)fputc('\n', to);
+    if (style.full) {
+        rk_write_strategy(to, &answer->strategy);
+        (void)fputc('\n', to);
+    } else {
+        rk_brief_write_strategy(to, drawn->plan.searched ? "best" : "strategy", &answer->strategy);
+    }
     rk_write_label(to, "step");
     (void)fprintf(to, "%s, of which the pipeline %s\n", rk_time_text(t->step, time),
                   rk_time_text(t->pipeline, part));
@@ -121,7 +156,12 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
                       rk_time_text(t->after[i].seconds, part));
     }
     (void)fputs("\n\n", to);
-    write_letters(to, t, style.width);
+    write_letters(to, t, style);
+    if (!style.full) {
+        write_idle(to, t);
+        rk_brief_write_more(to, "the times of every rank");
+        return RK_OK;
+    }
     (void)fputc('\n', to);
     return write_ranks(to, t, style, err);
 }

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { BRIEF_GROUPS = 10 }; /* with most runs */
+
 /* A share in percent; "-" where there is none. */
 static void cell_percent(rk_table *table, double share)
 {
@@ -429,10 +431,87 @@ rk_status rk_validation_write_figures(FILE *to, const void *what, rk_table_style
     return rk_write_table(to, &table, style, err);
 }
 
+/* How many rows are left out; -v says why. */
+static void write_left_out(FILE *to, const rk_remark *remarks, size_t count)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < count; i++) {
+        rows += remarks[i].rows;
+    }
+    if (rows > 0) {
+        (void)fprintf(to, "left out  %zu row%s; -v says why\n", rows, rows == 1 ? "" : "s");
+    }
+}
+
+/* What most rows leave open: "assumed   recompute of 183 rows, sharding of 73". */
+static void write_assumed(FILE *to, const rk_remark *remarks, size_t count)
+{
+    for (size_t i = 0; i < count && i < 3; i++) {
+        (void)fprintf(to, i ? ", %s of %zu" : "assumed   %s of %zu rows", remarks[i].text,
+                      remarks[i].rows);
+    }
+    (void)fputs(count > 3 ? ", and others\n" : count ? "\n" : "", to);
+}
+
+/* Whether a group is among the BRIEF_GROUPS with most runs. */
+static bool is_large(const rk_validation *v, size_t group)
+{
+    size_t larger = 0;
+    for (size_t i = 0; i < v->by.count; i++) {
+        const size_t runs = v->by.groups[i].score.time.count;
+        larger += runs > v->by.groups[group].score.time.count ||
+                  (runs == v->by.groups[group].score.time.count && i < group);
+    }
+    return larger < BRIEF_GROUPS && v->by.groups[group].score.time.count > 0;
+}
+
+static rk_status write_brief(FILE *to, const rk_validation *v, rk_table_style style, rk_error *err)
+{
+    static const rk_table_column columns[] = {{"step time, error in %", RK_ALIGN_LEFT},
+                                              COLUMNS_OF_ERRORS};
+    const rk_row_score *all = &v->all.groups[0].score;
+    rk_remark remarks[RK_REMARK_MAX];
+    rk_status status = RK_OK;
+    rk_table table;
+    write_files(to, v);
+    write_columns(to, v);
+    write_left_out(to, remarks, rk_validation_left_out(v, remarks));
+    write_assumed(to, remarks, rk_validation_assumed(v, remarks));
+    (void)fputc('\n', to);
+    if (v->all.count > 0 && all->time.count > 0) {
+        rk_table_init(&table, columns, COUNT(columns));
+        for (size_t i = 0; i < v->by.count; i++) {
+            if (is_large(v, i)) {
+                cell_errors(&table, v->by.groups[i].label, &v->by.groups[i].score.time);
+            }
+        }
+        rk_table_rule(&table);
+        cell_errors(&table, "all", &all->time);
+        status = rk_write_table(to, &table, style, err);
+        if (all->intervals > 0) {
+            (void)fprintf(to,
+                          "\nintervals %.1f %% of %zu runs are within their 10th to 90th "
+                          "percentile\n",
+                          100 * (double)all->inside / (double)all->intervals, all->intervals);
+        }
+    }
+    if (v->all.count > 0 && all->memory.count > 0) {
+        (void)fprintf(to, "memory    %zu runs, error %.1f %% in the median, %.1f %% in the mean\n",
+                      all->memory.count, 100 * all->memory.median, 100 * all->memory.mean);
+    }
+    if (!status) {
+        (void)fputs("\n-v adds every group, what is assumed, memory, choices and verdicts\n", to);
+    }
+    return status;
+}
+
 rk_status rk_validation_write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_validation *v = what;
     rk_remark remarks[RK_REMARK_MAX];
+    if (!style.full && !v->request->rows) {
+        return write_brief(to, v, style, err);
+    }
     write_files(to, v);
     write_columns(to, v);
     write_remarks(to, "left out", remarks, rk_validation_left_out(v, remarks));

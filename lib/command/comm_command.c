@@ -13,6 +13,7 @@
 #include "command/commands.h"
 #include "io/json_write.h"
 #include "report/describe.h"
+#include "request/what_if.h"
 #include "system/collective_plan.h"
 #include "system/nccl.h"
 
@@ -567,6 +568,9 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     rk_table table;
     (void)fprintf(to, "system    %s: %s GB/s\n", comm->system->name,
                   rk_describe_tiers(comm->system, words));
+    if (comm->args->settings) {
+        (void)fprintf(to, "set       %s\n", comm->args->settings);
+    }
     write_group(to, comm);
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for_each(comm, add_row, &table);
@@ -632,6 +636,9 @@ static rk_status write_data(const rk_job *job, const struct comm *comm, rk_error
     rk_json_writer writer = {.out = out, .indented = true};
     rk_json_open_answer(&writer);
     rk_json_string(&writer, "system", comm->system->name);
+    if (comm->args->settings) {
+        rk_json_string(&writer, "set", comm->args->settings);
+    }
     rk_json_count(&writer, "ranks", (uint64_t)ranks_of(comm));
     rk_json_count(&writer, "ranks_of_innermost_domain", (uint64_t)comm->group.within[0]);
     rk_json_string(&writer, "choice", describe_choice(comm, (char[CHOICE_SIZE]){0}));
@@ -710,12 +717,13 @@ static rk_status run_comm(rk_job *job, void *arguments, rk_error *err)
     if (status) {
         return status;
     }
+    status = args->settings ? rk_what_if_set_all(args->settings, &system, err) : RK_OK;
     for (int i = 0; i < system.tier_count; i++) {
         system.tiers[i].bandwidth *=
             (rk_tier_is_fabric(&system.tiers[i]) ? args->fabric_share : 1) / (double)args->sharing;
     }
     struct comm comm = {.args = args, .system = &system};
-    status = find_algorithm(&comm, err);
+    status = status ? status : find_algorithm(&comm, err);
     if (!status && args->side_links && !rk_system_use_side_links(&system)) {
         status = rk_fail(err, RK_ERR_INVALID,
                          "--side-links needs a tier with \"side_links\"; %s has none", system.name);

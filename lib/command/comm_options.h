@@ -9,7 +9,7 @@
 #define RK_COMM_ALL_OPS ((1U << RK_COLL_COUNT) - 1)
 
 typedef struct rk_comm_args {
-    const char *system, *output, *algorithm, *fit, *slice, *plot;
+    const char *system, *output, *algorithm, *fit, *slice, *plot, *settings;
     int64_t ranks, stride, domains;
     int64_t servers, every, sharing;
     int64_t chunks; /* -1: as measured; 0: the best number */
@@ -21,7 +21,7 @@ typedef struct rk_comm_args {
     bool explain, side_links, json, csv;
 } rk_comm_args;
 
-#define RK_COMM_OPTIONS 29
+#define RK_COMM_OPTIONS 30
 extern const rk_option rk_comm_options[RK_COMM_OPTIONS];
 
 /* The values of options that are not given. */

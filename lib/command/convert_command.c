@@ -11,7 +11,7 @@
 typedef struct convert_arguments {
     const char *from;
     const char *framework, *release;
-    bool json;
+    bool json, verbose;
 } convert_arguments;
 
 static const rk_option convert_options[] = {
@@ -34,12 +34,20 @@ static const rk_option convert_options[] = {
      .offset = offsetof(convert_arguments, release),
      .value = "NAME",
      .help = "release of the framework; default: the newest known"},
+    {.name = "verbose",
+     .letter = 'v',
+     .type = RK_OPTION_FLAG,
+     .offset = offsetof(convert_arguments, verbose),
+     .common = true,
+     .help = "the whole answer, not one screen of it"},
     {.name = "json",
      .type = RK_OPTION_FLAG,
      .offset = offsetof(convert_arguments, json),
      .common = true,
      .help = "write facts, their origin and the use of every key as JSON"},
 };
+
+enum { BRIEF_KEYS = 4 }; /* of a use */
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -83,10 +91,12 @@ static size_t find_same(const rk_launch *launch, size_t key)
 }
 
 /* A line for each note: the first key that has it, and how many others do. */
-static void write_keys(FILE *to, const rk_launch *launch, rk_key_use use, const char *heading)
+static void write_keys(FILE *to, const rk_launch *launch, rk_key_use use, const char *heading,
+                       size_t most)
 {
     bool first = true;
-    for (size_t i = 0; i < launch->key_count; i++) {
+    size_t lines = 0;
+    for (size_t i = 0; i < launch->key_count && lines < most; i++) {
         const rk_launch_key *key = &launch->keys[i];
         size_t others = 0;
         if (key->use != use || find_same(launch, i) != i) {
@@ -101,16 +111,43 @@ static void write_keys(FILE *to, const rk_launch *launch, rk_key_use use, const 
         }
         (void)fprintf(to, "%s%s\n", key->note ? ": " : "", key->note ? key->note : "");
         first = false;
+        lines++;
     }
+}
+
+/* Fields of some origins in a line: "stated    tp 2, model.layers 32". */
+static void write_fields(FILE *to, const rk_launch *launch, const char *label, unsigned origins)
+{
+    bool any = false;
+    for (size_t i = 0; i < launch->fact_count; i++) {
+        const rk_launch_fact *fact = &launch->facts[i];
+        if (origins >> fact->origin & 1U && strcmp(fact->field, "model.document") != 0) {
+            (void)fprintf(to, "%s%s %.24s", any ? ", " : label, fact->field, fact->value);
+            any = true;
+        }
+    }
+    (void)fputs(any ? "\n" : "", to);
 }
 
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_launch *launch = what;
+    const size_t most = style.full ? launch->key_count : BRIEF_KEYS;
+    const unsigned defaults = 1U << RK_FACT_DEFAULT, derived = 1U << RK_FACT_DERIVED;
+    rk_status status = RK_OK;
     (void)fprintf(to, "%s: a launch of %s\n\n", launch->name, launch->reader->name);
-    const rk_status status = write_facts(to, launch, style, err);
-    write_keys(to, launch, RK_KEY_NOT_PRICED, "\nNot priced:\n");
-    write_keys(to, launch, RK_KEY_UNKNOWN, "\nUnknown:\n");
+    if (style.full) {
+        status = write_facts(to, launch, style, err);
+    } else {
+        write_fields(to, launch, "stated    ", ~(defaults | derived | 1U << RK_FACT_OPEN));
+        write_fields(to, launch, "derived   ", derived);
+        write_fields(to, launch, "default   ", defaults);
+    }
+    write_keys(to, launch, RK_KEY_NOT_PRICED, "\nNot priced:\n", most);
+    write_keys(to, launch, RK_KEY_UNKNOWN, "\nUnknown:\n", most);
+    if (!style.full) {
+        (void)fputs("\n-v adds the key and the line of each field, and every key\n", to);
+    }
     return status;
 }
 

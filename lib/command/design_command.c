@@ -11,7 +11,7 @@
 #define TARGET(member, text, unit, words)                                                          \
     {                                                                                              \
         .name = text, .type = RK_OPTION_REAL, .offset = offsetof(rk_design_args, target.member),   \
-        .min = 0, .max = INT64_MAX, .value = unit, .help = words                                   \
+        .min = 0, .max = INT64_MAX, .value = unit, .common = true, .help = words                   \
     }
 
 /* clang-format off: a row each */

@@ -17,6 +17,7 @@ struct args {
 /* clang-format off: a row each */
 #define OPTIONS(BOTH, RECKON, CALCULON)                                                            \
     BOTH({.name = "change",                                                                        \
+          .common = true,                                                                          \
           .type = RK_OPTION_REAL,                                                                  \
           .offset = offsetof(struct args, change),                                                 \
           .min = -90,                                                                              \

@@ -14,7 +14,7 @@
 #define TOP_OPTION(struct_, words)                                                                 \
     {                                                                                              \
         .name = "top", .letter = 'n', .type = RK_OPTION_COUNT, .offset = offsetof(struct_, top),   \
-        .min = 1, .max = MOST_RANKED, .value = "N", .help = words                                  \
+        .min = 1, .max = MOST_RANKED, .value = "N", .common = true, .help = words                  \
     }
 
 #define BOUNDED_OPTION(struct_, words)                                                             \

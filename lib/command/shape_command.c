@@ -24,13 +24,13 @@ static const rk_shape_wish wish_defaults = {
 #define REAL(member, text, least, most, unit, words)                                               \
     {                                                                                              \
         .name = text, .type = RK_OPTION_REAL, WISH(member), .min = least, .max = most,             \
-        .value = unit, .help = words                                                               \
+        .value = unit, .common = true, .help = words                                               \
     }
 
 #define COUNT(kind, member, text, unit, words)                                                     \
     {                                                                                              \
         .name = text, .type = kind, WISH(member), .min = 1, .max = MOST_VALUE, .value = unit,      \
-        .help = words                                                                              \
+        .common = true, .help = words                                                              \
     }
 
 #define ONE_COUNT(member, text, words) COUNT(RK_OPTION_COUNT, member, text, "N", words)

@@ -202,7 +202,14 @@ const rk_command rk_command_sweep = {
     .purpose = "Plan or estimate over a grid of models, systems and strategies",
     .options = sweep_options,
     .option_count = sizeof(sweep_options) / sizeof(sweep_options[0]),
-    .notes = "Exit status: 0 done, 1 nothing fits at any point, 2 wrong usage or wrong input.",
+    .notes =
+        "A grid is a question of 'reckon plan' with axes: options, members of\n"
+        "\"strategy\", or numbers of documents by their path:\n\n"
+        "  {\"model\": \"llama3-70b\", \"system\": \"h100\", \"global_batch\": 512,\n"
+        "   \"axes\": [{\"key\": \"accelerators\", \"values\": [64, 128, 256]},\n"
+        "            {\"key\": \"seq\", \"values\": [\"4k\", \"8k\"]},\n"
+        "            {\"key\": \"system.memory.bandwidth_GBps\", \"values\": [3352, 8000]}]}\n\n"
+        "Exit status: 0 done, 1 nothing fits at any point, 2 wrong usage or wrong input.",
     .is_shared = true,
     .size = sizeof(struct arguments),
     .complete = check_arguments,

@@ -14,7 +14,7 @@ typedef struct rk_validate_request {
     int split;   /* index in rk_split_names; -1: all */
     unsigned by; /* rk_dimension, a bit each */
     int options; /* an rk_case_extent; -1: none */
-    bool rows, json, csv, whole;
+    bool rows, json, csv, whole, verbose;
 } rk_validate_request;
 
 struct rk_validation {

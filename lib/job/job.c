@@ -207,6 +207,20 @@ static const char *keep_text(rk_job *job, const char *text, bool read, bool writ
     return kept->text;
 }
 
+/* The same for two texts with a comma between them. */
+static const char *keep_joined(rk_job *job, const char *first, const char *second)
+{
+    const size_t size = strlen(first) + strlen(second) + 2;
+    char *text = malloc(size);
+    if (!text) {
+        return NULL;
+    }
+    (void)snprintf(text, size, "%s,%s", first, second);
+    const char *kept = keep_text(job, text, false, false);
+    free(text);
+    return kept;
+}
+
 /* Whether two values of an option differ: "64" and "64" do not, nor do "1k" and "1000". */
 static bool differ(const rk_option *option, const char *a, const char *b, void *scratch)
 {
@@ -272,7 +286,10 @@ static rk_status set_option(rk_job *job, const char *option, const char *value, 
         }
     }
     const bool read = value && names_file(found, value);
-    const char *kept = value ? keep_text(job, value, read, found->writes) : NULL;
+    const char *kept = value ? found->joins && job->given[i]
+                                   ? keep_joined(job, job->given[i], value)
+                                   : keep_text(job, value, read, found->writes)
+                             : NULL;
     const bool by_word = giving == BY_WORD;
     if (value && !kept) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the options");
@@ -305,6 +322,15 @@ rk_status rk_job_set_by_word(rk_job *job, const char *option, const char *value,
 rk_status rk_job_set_implied(rk_job *job, const char *option, const char *value, rk_error *err)
 {
     return set_option(job, option, value, BY_OTHERS, err);
+}
+
+static bool has_option(const rk_command *command, const char *name)
+{
+    bool found = false;
+    for (size_t i = 0; i < rk_command_option_count(command); i++) {
+        found = found || has_name(rk_command_option(command, i), name);
+    }
+    return found;
 }
 
 bool rk_job_has(const rk_job *job, const char *option)
@@ -559,6 +585,7 @@ rk_status rk_job_print(const rk_job *job, const char *path, rk_text_writer *writ
     const rk_table_style style = {
         .width = job->control.width > 0 ? job->control.width : USUAL_WIDTH,
         .drawn = is_answer(path) && job->control.drawn,
+        .full = rk_job_has(job, "verbose") || !has_option(job->command, "verbose"),
     };
     char *text = NULL;
     rk_status status = write_page(write, what, style, &text, &size, err);

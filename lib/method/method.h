@@ -299,6 +299,12 @@ struct rk_method {
     void (*write_strategies_json)(rk_json_writer *writer, const rk_question *question);
     void (*write_csv)(rk_out *out, const rk_question *question);
 
+    /* The question, a strategy and the answer of `plan` on one screen; NULL: only in full. */
+    void (*write_brief_question)(FILE *to, const rk_question *question, unsigned parts);
+    void (*write_brief_strategy)(FILE *to, const rk_candidate *candidate);
+    rk_status (*write_brief)(FILE *to, const rk_question *question, rk_table_style style,
+                             rk_error *err);
+
     /* A strategy on one line; if this is NULL, on several. */
     const char *(*strategy_words)(const rk_candidate *candidate, char out[RK_WORDS_SIZE]);
     void (*write_strategy)(FILE *to, const rk_candidate *candidate);

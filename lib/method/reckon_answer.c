@@ -4,7 +4,9 @@
 
 #include "base/extremes.h"
 #include "base/time_text.h"
+#include "base/units.h"
 #include "method/launched.h"
+#include "predict/brief.h"
 #include "report/describe.h"
 #include "report/estimate_fields.h"
 
@@ -20,6 +22,8 @@
 #define SMALL      0.05 /* of the largest difference: what is not named, all of it */
 
 enum { NAMED_MAX = 6, REASON_SIZE = 256 };
+
+enum { BRIEF_ROWS = 4, BRIEF_DEGREES = 6 }; /* of the answer on one screen */
 
 /* The part that differs most between two estimates of those not named; RK_PART_COUNT: none left. */
 static int most_different(const rk_estimate *a, const rk_estimate *b, unsigned named)
@@ -189,6 +193,114 @@ rk_status rk_reckon_write_best(FILE *to, const rk_question *question, rk_table_s
     if (!status && plan->request->dp_sync) {
         (void)fputc('\n', to);
         status = rk_sync_write(to, &plan->sync, style, err);
+    }
+    return status;
+}
+
+void rk_reckon_write_brief_question(FILE *to, const rk_question *question, unsigned parts)
+{
+    const rk_problem *problem = &question->problem;
+    const rk_request *request = question->request;
+    rk_request asked = *request;
+    asked.global_batch = question->batch;
+    asked.seq = asked.seq ? question->seq : 0;
+    rk_brief_write_question(to, &asked, &problem->reckon.inputs,
+                            parts & RK_SAYS_ACCELERATORS ? problem->reckon.space.accelerators : 0);
+}
+
+/* "8/1/2/4/4": the degrees of the columns that are not 1 for all strategies. */
+static void add_degrees(char out[64], const int64_t *degrees, unsigned shown)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < BRIEF_DEGREES && used < 64; i++) {
+        if (shown >> i & 1U) {
+            used +=
+                (size_t)snprintf(out + used, 64 - used, "%s%" PRId64, used ? "/" : "", degrees[i]);
+        }
+    }
+}
+
+static void list_degrees(const rk_strategy *s, int64_t out[BRIEF_DEGREES])
+{
+    const int64_t degrees[BRIEF_DEGREES] = {s->tp, s->cp, s->pp, s->vp, s->ep, s->dp};
+    memcpy(out, degrees, sizeof(degrees));
+}
+
+/* A row for the best strategy and each alternative: three, or as many as are asked for. */
+static rk_status write_alternatives(FILE *to, const rk_plan *plan, rk_table_style style,
+                                    rk_error *err)
+{
+    static const char *const names[BRIEF_DEGREES] = {"TP", "CP", "PP", "VP", "EP", "DP"};
+    const bool labelled = plan->ranking.kinds[0] != 0;
+    const size_t count =
+        labelled && plan->answer_count > BRIEF_ROWS ? BRIEF_ROWS : plan->answer_count;
+    const rk_time_unit unit = rk_time_unit_of(plan->answers[0].estimate.step);
+    int64_t degrees[BRIEF_DEGREES];
+    unsigned shown = 1U << 0 | 1U << (BRIEF_DEGREES - 1);
+    char title[64] = "", step[RK_TIME_TITLE_SIZE], cell[64], label[RK_ALTERNATIVE_LABEL_SIZE];
+    rk_table table;
+    for (size_t i = 0; i < count; i++) {
+        list_degrees(&plan->answers[i].strategy, degrees);
+        for (int j = 0; j < BRIEF_DEGREES; j++) {
+            shown |= degrees[j] > 1 ? 1U << j : 0U;
+        }
+    }
+    for (int i = 0; i < BRIEF_DEGREES; i++) {
+        const size_t used = strlen(title);
+        if (shown >> i & 1U) {
+            (void)snprintf(title + used, sizeof(title) - used, "%s%s", used ? "/" : "", names[i]);
+        }
+    }
+    const rk_table_column columns[] = {
+        {labelled ? "alternative" : "rank", RK_ALIGN_LEFT},
+        {title, RK_ALIGN_RIGHT},
+        {"ZeRO", RK_ALIGN_RIGHT},
+        {"batch", RK_ALIGN_RIGHT},
+        {"recompute", RK_ALIGN_LEFT},
+        {rk_time_title("step", unit, step), RK_ALIGN_RIGHT},
+        {"MFU, %", RK_ALIGN_RIGHT},
+        {"GiB", RK_ALIGN_RIGHT},
+    };
+    rk_table_init(&table, columns, COUNT(columns));
+    for (size_t i = 0; i < count; i++) {
+        const rk_strategy *s = &plan->answers[i].strategy;
+        const rk_estimate *e = &plan->answers[i].estimate;
+        list_degrees(s, degrees);
+        add_degrees(cell, degrees, shown);
+        (void)snprintf(label, sizeof(label), "%zu", i + 1);
+        rk_table_cell(&table, "%s", labelled ? rk_alternative_name(plan->ranking.kinds[i]) : label);
+        rk_table_cell(&table, "%s", cell);
+        rk_table_cell(&table, "%d", (int)s->sharding);
+        rk_table_cell(&table, "%" PRId64, s->micro_batch);
+        rk_table_cell(&table, "%s", rk_recompute_kind_names[s->recompute]);
+        rk_table_cell(&table, "%.3f", e->step / unit.seconds);
+        rk_table_cell(&table, "%.2f", 100 * e->mfu);
+        rk_table_cell(&table, "%.1f", e->memory.total / GIB);
+    }
+    return rk_write_table(to, &table, style, err);
+}
+
+rk_status rk_reckon_write_brief(FILE *to, const rk_question *question, rk_table_style style,
+                                rk_error *err)
+{
+    const rk_plan *plan = &question->plan;
+    rk_reckon_write_brief_question(to, question, RK_SAYS_ACCELERATORS);
+    (void)fputc('\n', to);
+    if (plan->answer_count == 0) {
+        rk_plan_write_missing(to, plan);
+        return RK_OK;
+    }
+    rk_brief_write_strategy(to, "best", &plan->answers[0].strategy);
+    rk_brief_write_step(to, plan->inputs, &plan->answers[0]);
+    (void)fputc('\n', to);
+    rk_status status = write_alternatives(to, plan, style, err);
+    if (!status && plan->request->dp_sync) {
+        (void)fputc('\n', to);
+        status = rk_sync_write(to, &plan->sync, style, err);
+    }
+    if (!status) {
+        rk_brief_write_more(to, "why alternatives are slower, and all parts of time and memory");
     }
     return status;
 }

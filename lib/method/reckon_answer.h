@@ -10,6 +10,9 @@ rk_status rk_reckon_predict(rk_question *question, rk_error *err);
 void rk_reckon_write_documents(FILE *to, const rk_question *question);
 void rk_reckon_write_run(FILE *to, const rk_question *question, unsigned parts);
 void rk_reckon_write_choices(FILE *to, const rk_question *question);
+void rk_reckon_write_brief_question(FILE *to, const rk_question *question, unsigned parts);
+rk_status rk_reckon_write_brief(FILE *to, const rk_question *question, rk_table_style style,
+                                rk_error *err);
 rk_status rk_reckon_write_best(FILE *to, const rk_question *question, rk_table_style style,
                                rk_error *err);
 void rk_reckon_write_missing(FILE *to, const rk_question *question);

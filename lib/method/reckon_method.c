@@ -10,6 +10,7 @@
 #include "method/reshape.h"
 #include "method/rows.h"
 #include "method/team_search.h"
+#include "predict/brief.h"
 #include "report/estimate_fields.h"
 #include "search/bounded_plan.h"
 #include "stack/stack_doc.h"
@@ -363,6 +364,11 @@ static void write_strategy(FILE *to, const rk_candidate *candidate)
     rk_write_strategy(to, &candidate->strategy);
 }
 
+static void write_brief_strategy(FILE *to, const rk_candidate *candidate)
+{
+    rk_brief_write_strategy(to, "best", &candidate->strategy);
+}
+
 static void degree_values(const rk_candidate *candidate, int64_t values[RK_DEGREE_MAX])
 {
     const rk_strategy *s = &candidate->strategy;
@@ -453,6 +459,9 @@ const rk_method rk_method_reckon = {
     .write_missing_json = rk_reckon_write_missing_json,
     .write_strategies_json = rk_reckon_write_strategies_json,
     .write_csv = rk_reckon_write_csv,
+    .write_brief_question = rk_reckon_write_brief_question,
+    .write_brief_strategy = write_brief_strategy,
+    .write_brief = rk_reckon_write_brief,
     .write_strategy = write_strategy,
     .changes = changes,
     .write_json = write_json,

@@ -49,8 +49,11 @@ const char *rk_risk_text(double risk, char out[RK_RISK_TEXT_SIZE]);
 /* Starts a line of the form "model     ..."; "" continues the one before. */
 void rk_write_label(FILE *to, const char *label);
 
-/* The keys of a launch: how many are used, which have a cost that is not priced, which unknown. */
-void rk_launch_write_text(FILE *to, const struct rk_launch *launch);
+/*
+ * The keys of a launch: how many are used, which have a cost that is not priced, which unknown;
+ * in full with what they cost.
+ */
+void rk_launch_write_text(FILE *to, const struct rk_launch *launch, bool full);
 
 /* The documents with their main figures, and the strategy in words. */
 void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs);
@@ -59,6 +62,9 @@ void rk_write_strategy(FILE *to, const rk_strategy *strategy);
 /* Step, rates and utilisation; and whether it fits, by how much, on which stage. */
 void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer);
 void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer);
+
+/* Warns where bf16, or attention to all keys, would be faster. */
+void rk_write_slower(FILE *to, const rk_answer *answer);
 
 /* The part of memory that takes most, and a line about it: "To cut: ...". */
 int rk_largest_part(const rk_stage_memory *memory);

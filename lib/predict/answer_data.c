@@ -11,6 +11,21 @@
 #include "request/option_values.h"
 #include "system/measured.h"
 
+/* The member "what_if": numbers of the machine, by key, as in its document and as --set has them.
+ */
+static void write_changes(rk_json_writer *writer, const rk_settings *settings)
+{
+    rk_json_open_member(writer, "what_if", "{");
+    for (int i = 0; i < settings->change_count; i++) {
+        rk_json_open_member(writer, settings->changed[i].key, "{");
+        rk_json_real(writer, "value", settings->now[i]);
+        rk_json_real(writer, "document", settings->changed[i].value);
+        rk_json_string(writer, "unit", settings->changed[i].unit);
+        rk_json_close(writer, "}");
+    }
+    rk_json_close(writer, "}");
+}
+
 void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
                            const rk_inputs *inputs)
 {
@@ -30,6 +45,9 @@ void rk_request_write_json(rk_json_writer *writer, const rk_request *request,
         rk_describe_kernel(accelerator, &inputs->software.stack, rk_request_kernel(request), words);
     if (request->settings) {
         rk_json_string(writer, "set", request->settings);
+    }
+    if (inputs->settings.change_count > 0) {
+        write_changes(writer, &inputs->settings);
     }
     rk_json_string(writer, "completion", rk_policy_names[rk_request_policy(request)]);
     const bool assumes_seq = request->seq == 0 || request->assumed_seq;

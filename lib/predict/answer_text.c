@@ -57,6 +57,17 @@ static void write_system(FILE *to, const rk_request *request, const rk_system *s
     }
 }
 
+/* Numbers of the machine that --set changes. */
+static void write_changes(FILE *to, const rk_settings *settings)
+{
+    for (int i = 0; i < settings->change_count; i++) {
+        const rk_number *was = &settings->changed[i];
+        rk_write_label(to, i ? "" : "what if");
+        (void)fprintf(to, "%s of %.6g %s, not %.6g as in the document\n", was->name,
+                      settings->now[i], was->unit, was->value);
+    }
+}
+
 /* Assumptions: sequence length, batch, rates of the attention kernel. */
 static void write_assumed(FILE *to, const rk_request *request, const rk_inputs *inputs)
 {
@@ -146,9 +157,10 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
         rk_write_label(to, "set");
         (void)fprintf(to, "%s\n", rk_json_printable(request->settings, settings, sizeof(settings)));
     }
+    write_changes(to, &inputs->settings);
     write_assumed(to, request, inputs);
     if (request->launch) {
-        rk_launch_write_text(to, request->launch);
+        rk_launch_write_text(to, request->launch, true);
     }
     write_launch(to, request);
 }
@@ -358,7 +370,7 @@ static void write_own_peak(FILE *to, const rk_inputs *inputs, const rk_answer *a
 }
 
 /* Warns when lower precision makes a step slower. */
-static void write_slower(FILE *to, const rk_answer *answer)
+static void write_slower_than_bf16(FILE *to, const rk_answer *answer)
 {
     const double bf16 = answer->bf16_step, step = answer->estimate.step;
     if (bf16 > 0 && step > bf16) {
@@ -383,6 +395,12 @@ static void write_slower_than_dense(FILE *to, const rk_answer *answer)
         (void)fprintf(to, "%.1f %% less; picked keys pay in longer sequences\n",
                       100 * (step - dense) / step);
     }
+}
+
+void rk_write_slower(FILE *to, const rk_answer *answer)
+{
+    write_slower_than_bf16(to, answer);
+    write_slower_than_dense(to, answer);
 }
 
 /* The interval of the step, and the runs it rests on. */
@@ -439,8 +457,7 @@ void rk_write_summary(FILE *to, const rk_inputs *inputs, const rk_answer *answer
         a->gemm[RK_BF16].peak / 1e12, rk_flop_convention_names[e->convention]);
     write_executed(to, &inputs->model, e);
     write_own_peak(to, inputs, answer);
-    write_slower(to, answer);
-    write_slower_than_dense(to, answer);
+    rk_write_slower(to, answer);
     rk_write_fit(to, inputs, answer);
 }
 

@@ -52,12 +52,39 @@ static void write_unknown(FILE *to, const rk_launch *launch)
     (void)fputc('\n', to);
 }
 
-void rk_launch_write_text(FILE *to, const rk_launch *launch)
+/* The keys of a use by name, in one line. */
+static void write_names(FILE *to, const rk_launch *launch, rk_key_use use, const char *heading)
+{
+    enum { MOST = 5 };
+    size_t names = 0;
+    for (size_t i = 0; i < launch->key_count; i++) {
+        if (launch->keys[i].use == use && !is_repeated(launch, i)) {
+            names++;
+            if (names == 1) {
+                rk_write_label(to, "");
+            }
+            if (names <= MOST) {
+                (void)fprintf(to, "%s%s", names == 1 ? heading : ", ", launch->keys[i].name);
+            }
+        }
+    }
+    if (names > MOST) {
+        (void)fprintf(to, " and %zu more", names - MOST);
+    }
+    (void)fputs(names ? "\n" : "", to);
+}
+
+void rk_launch_write_text(FILE *to, const rk_launch *launch, bool full)
 {
     const size_t used = count_keys(launch, RK_KEY_USED);
     rk_write_label(to, "launch");
     (void)fprintf(to, "%s, %s; %zu %s used, %zu without cost\n", launch->name, launch->reader->name,
                   used, used == 1 ? "key" : "keys", count_keys(launch, RK_KEY_WITHOUT_COST));
+    if (!full) {
+        write_names(to, launch, RK_KEY_NOT_PRICED, "not priced: ");
+        write_names(to, launch, RK_KEY_UNKNOWN, "unknown: ");
+        return;
+    }
     write_not_priced(to, launch);
     if (count_keys(launch, RK_KEY_UNKNOWN) > 0) {
         write_unknown(to, launch);

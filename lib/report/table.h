@@ -16,6 +16,7 @@ typedef struct rk_table_column {
 typedef struct rk_table_style {
     int width;  /* columns of the page; 0: no limit */
     bool drawn; /* bold titles and rules, for terminals; false: for pipes and files */
+    bool full;  /* everything there is; false: an answer on one screen */
 } rk_table_style;
 
 /* Rows are filled from left to right.  Released with rk_table_clear. */

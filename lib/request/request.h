@@ -13,6 +13,7 @@
 #include "request/launch_line.h"
 #include "search/plan.h"
 #include "strategy/origin.h"
+#include "system/machine_numbers.h"
 
 #define RK_LAYOUT_MAX 256 /* stages of --layout */
 
@@ -65,6 +66,7 @@ typedef struct rk_request {
     int64_t dp_servers, dp_every, sites;
     double staleness_price, site_bandwidth; /* the last in GB/s */
     bool ranked;                            /* of plan: the fastest strategies, not alternatives */
+    bool verbose;                           /* the whole answer as text */
     bool pictures;                          /* the command writes SVG too; not an option */
     const char *settings;                   /* of --set */
     const char *output;                     /* file, or "-" */
@@ -78,7 +80,7 @@ typedef struct rk_request {
 #define RK_OPTION_EMIT                                                                             \
     {                                                                                              \
         .name = "emit", .type = RK_OPTION_CHOICE, .offset = offsetof(rk_request, emit),            \
-        .choices = rk_launch_names, .value = "NAME",                                               \
+        .choices = rk_launch_names, .value = "NAME", .common = true,                               \
         .help = "write a launch file for the strategy"                                             \
     }
 
@@ -97,7 +99,7 @@ rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_
 rk_request rk_request_defaults(void);
 void rk_request_init(void *request);
 
-#define RK_STRATEGY_OPTION_COUNT 76
+#define RK_STRATEGY_OPTION_COUNT 77
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 
 /* Notes that the value of a strategy field, by its key, is the framework's default. */
@@ -112,10 +114,18 @@ rk_status rk_request_complete(rk_request *request, rk_error *err);
 /* The same, and takes the format from the ending of the output; `request` is an rk_request. */
 rk_status rk_request_finish(void *request, rk_error *err);
 
-/* What --set says of a run: the facts, and which of them, in the order of rk_run_fact_fields. */
+#define RK_WHAT_IF_MAX 8 /* numbers of the machine that --set changes */
+
+/*
+ * What --set says of a run: the facts, and which of them, in the order of rk_run_fact_fields; and
+ * numbers of the machine, as its document has them, with their new values.
+ */
 typedef struct rk_settings {
     rk_run_facts facts;
     bool said[RK_RUN_FACT_MAX];
+    rk_number changed[RK_WHAT_IF_MAX];
+    double now[RK_WHAT_IF_MAX];
+    int change_count;
 } rk_settings;
 
 /* A strategy that is complete before any search: that of the policy "observed". */

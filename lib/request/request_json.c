@@ -18,7 +18,7 @@ static const char *const outer_names[] = {
     "accelerators", "global-batch", "seq", "framework", "max-memory", "risk", "mfu-convention"};
 static const char *const command_names[] = {
     "model", "system", "stack",  "nodes", "gpus-per-node", "vp-layers", "accumulation",
-    "json",  "csv",    "output", "set",   "from",          "reader"};
+    "json",  "csv",    "output", "set",   "from",          "reader",    "verbose"};
 
 static bool is_among(const char *name, const char *const *names, size_t count)
 {
@@ -49,14 +49,23 @@ static rk_status fail_type(const json_t *value, const char *path, const char *wa
                       rk_json_describe(value, text));
 }
 
+/* A count as a number, or as on the command line: "4k"; 0: it is neither. */
+static int64_t count_of(const json_t *value, const rk_option *option)
+{
+    const char *text = json_string_value(value);
+    const double amount = text ? rk_option_amount(&text, option->binary) : 0;
+    const bool whole = amount > 0 && amount < 0x1p62 && !*text && amount <= (double)(int64_t)amount;
+    return json_is_integer(value) ? json_integer_value(value) : whole ? (int64_t)amount : 0;
+}
+
 static rk_status read_count(const json_t *value, const char *path, const rk_option *option,
                             int64_t *out, rk_error *err)
 {
     char wanted[96];
     (void)snprintf(wanted, sizeof(wanted), "an integer from %" PRId64 " to %" PRId64, option->min,
                    option->max);
-    *out = json_integer_value(value);
-    return json_is_integer(value) && *out >= option->min && *out <= option->max
+    *out = count_of(value, option);
+    return (json_is_integer(value) || *out > 0) && *out >= option->min && *out <= option->max
                ? RK_OK
                : fail_type(value, path, wanted, err);
 }

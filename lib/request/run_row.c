@@ -9,6 +9,7 @@
 #include "request/field_options.h"
 #include "request/option_values.h"
 #include "request/sizes.h"
+#include "request/what_if.h"
 #include "stack/stack_doc.h"
 
 #include <inttypes.h>
@@ -64,7 +65,7 @@ static rk_status split(const char *text, items *out, rk_error *err)
         char *equals = end_of_name(at), *comma = end_of_value(at);
         if (!equals || out->count == ITEM_MAX) {
             return rk_fail(err, RK_ERR_INVALID,
-                           "--set needs up to %d items such as compile=false,power_W=400, not "
+                           "--set needs up to %d items such as nvlink.size=72,compile=false, not "
                            "'%.60s'",
                            ITEM_MAX, at);
         }
@@ -85,6 +86,11 @@ static rk_status split(const char *text, items *out, rk_error *err)
 static const struct {
     const char *name, *values; /* NULL: of the type of the fact */
 } settable[] = {
+    {"memory", NULL},
+    {"hbm", NULL},
+    {"peak", NULL},
+    {"host_memory", NULL},
+    {"host_link", NULL},
     {"stack", NULL},
     {"system_accelerators", NULL},
     {"network_GBps", NULL},
@@ -188,17 +194,11 @@ static bool reads_rules(const items *said)
     return reads;
 }
 
-/* Sets a number of the stack by "group.key". */
-static rk_status set_number(const char *name, const char *value, rk_stack *stack, rk_error *err)
+/* Sets a number of the stack, named "group.key". */
+static rk_status set_number(const rk_field *field, const char *name, const char *value,
+                            rk_stack *stack, rk_error *err)
 {
-    const rk_field *field = rk_stack_field(name);
     char *end = NULL;
-    if (!field) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "--set %.60s: stacks have no number of this name; docs/method/documents.md "
-                       "lists them",
-                       name);
-    }
     void *place = (char *)stack + field->offset;
     if (field->type == RK_FIELD_BOOL) {
         if (!is_among(value, "true false")) {
@@ -348,7 +348,7 @@ static rk_status make_table(const rk_request *r, const rk_inputs *inputs, const 
         add_options(&row, r);
     }
     for (int i = 0; i < said->count; i++) {
-        if (!strchr(said->names[i], '.')) {
+        if (!strchr(said->names[i], '.') && !rk_what_if_names(said->names[i])) {
             add_cell(&row, said->names[i], said->values[i]);
         }
     }
@@ -504,6 +504,27 @@ static rk_status widen(const rk_request *r, const items *said, rk_system *system
     return RK_OK;
 }
 
+/* Applies a number of the stack or of the machine; other items are facts. */
+static rk_status apply_number(const char *name, const char *value, rk_inputs *inputs, rk_error *err)
+{
+    rk_settings *settings = &inputs->settings;
+    const int count = settings->change_count;
+    const rk_field *field = rk_stack_field(name);
+    if (field) {
+        return set_number(field, name, value, &inputs->software.stack, err);
+    }
+    if (!strchr(name, '.') && !rk_what_if_names(name)) {
+        return RK_OK;
+    }
+    if (count == RK_WHAT_IF_MAX) {
+        return rk_fail(err, RK_ERR_INVALID, "--set changes up to %d numbers of a system", count);
+    }
+    const rk_status status = rk_what_if_set(name, value, &inputs->system, &settings->changed[count],
+                                            &settings->now[count], err);
+    settings->change_count += !status;
+    return status;
+}
+
 static rk_status apply(const rk_request *r, const items *said, const rk_run_table *table,
                        const rk_run_changes *changes, rk_inputs *inputs, rk_error *err)
 {
@@ -522,9 +543,7 @@ static rk_status apply(const rk_request *r, const items *said, const rk_run_tabl
     status = status ? status : widen(r, said, &inputs->system, err);
     rk_run_changes_apply(changes, stack);
     for (int i = 0; i < said->count && !status; i++) {
-        if (strchr(said->names[i], '.')) {
-            status = set_number(said->names[i], said->values[i], stack, err);
-        }
+        status = apply_number(said->names[i], said->values[i], inputs, err);
     }
     return status ? status : rk_request_limit(r, &inputs->system, err);
 }

@@ -5,6 +5,7 @@
 #include "base/extremes.h"
 #include "base/units.h"
 #include "layer/model_load.h"
+#include "request/what_if.h"
 #include "system/system.h"
 
 #include <inttypes.h>
@@ -50,15 +51,19 @@ static const char *node_sizes(const rk_system *system, char *out, size_t size)
 
 rk_status rk_request_set_node(const rk_request *request, rk_system *system, rk_error *err)
 {
-    char sizes[160];
+    char sizes[160], word[RK_TIER_WORD_SIZE], what_if[96] = "";
     if (!request->gpus_per_node || rk_system_set_node(system, request->gpus_per_node)) {
         return RK_OK;
     }
+    if (system->tier_count > 1 && system->tiers[0].kind != RK_TIER_TORUS) {
+        (void)snprintf(what_if, sizeof(what_if), ", or what if: --set %s.size=%" PRId64,
+                       rk_what_if_tier(&system->tiers[0], word), request->gpus_per_node);
+    }
     return rk_fail(err, RK_ERR_INVALID,
                    "--gpus-per-node %" PRId64 ": %s can have nodes of %s (default: "
-                   "%" PRId64 "); for others, give a system document",
+                   "%" PRId64 "); for others, give a system document%s",
                    request->gpus_per_node, system->name, node_sizes(system, sizes, sizeof(sizes)),
-                   rk_system_node(system));
+                   rk_system_node(system), what_if);
 }
 
 /* Accelerators of a node: those of the options, otherwise of the machine. */

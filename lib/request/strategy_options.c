@@ -112,10 +112,11 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .catalogue = "stacks",
      .help = "training software ('reckon list stacks'); default: the framework's usual one"},
     {.name = "set",
+     .joins = true,
      .offset = PLACE(settings),
      .value = "NAME=VALUE,...",
-     .help = "facts of a run, as in tables of runs (compile=false, power_W=400), or numbers of the "
-             "stack (traffic.activation_passes=2)"},
+     .help = "numbers of the system (nvlink.size=72, memory=192GiB, hbm=8TB/s) or of the stack "
+             "(traffic.activation_passes=2), or facts of a run (compile=false, power_W=400)"},
     {.name = "global-batch",
      .aliases = {"global-batch-size", "batch", "gbs"},
      .letter = 'b',
@@ -257,6 +258,8 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
         "modules with adapters; default: both"),
     CHOICE("mfu-convention", convention, rk_flop_convention_names,
            "FLOP convention; default: the framework's", .group = "Output"),
+    FLAG("verbose", NULL, verbose, "the whole answer, not one screen of it", .letter = 'v',
+         .common = true),
     FLAG("json", NULL, json, "write JSON", .common = true),
     FLAG("csv", NULL, csv, "write CSV"),
     {.name = "output",

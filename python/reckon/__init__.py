@@ -8,27 +8,31 @@ What a large-language-model training run will cost, before you pay for it.
 
 Functions take a model, a system and the options of the command of the same name, with '_' for '-'.
 A model or a system is a name of the catalogue, the path of a document, or a document as a mapping.
+A number may come before a system ("64xh100"), and a launch takes the place of a model
+(reckon.from_file("run.sh")).
 Long searches report to `progress` (reckon.print_progress shows a line).  Ctrl-C stops every call at
 once.  The interpreter lock is released while the library works.  Numbers may be of any type that
 has __index__ or __float__, such as those of numpy.
 
-Where nothing fits, plan, estimate, run, timeline, explain and sweep raise NothingFitsError, a
-LookupError with the reason and with changes that would help.  `fit` is asked just that and returns
+Where nothing fits, plan, estimate, emit, run, timeline, explain, design, shape and sweep raise
+NothingFitsError, a LookupError with the reason and with changes that would help.  `fit` is asked just that and returns
 its answer.  `estimate` of a strategy that is given in full returns its figures, with
 estimate.fits False.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import os
 import pathlib
 import tempfile
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 from ._library import (
+    Answer,
     NothingFitsError,
     ProgressCallback,
     ReckonError,
@@ -40,6 +44,8 @@ from ._library import (
     to_json,
     version,
 )
+from ._pictures import Picture, Report, written_picture
+from .predictor import Prediction, Predictions, Predictor
 from .results import (
     Choice,
     Collective,
@@ -50,7 +56,6 @@ from .results import (
     Interval,
     Launch,
     MeasuredRun,
-    Picture,
     Plan,
     Run,
     Spread,
@@ -79,7 +84,11 @@ __all__ = [
     "NothingFitsError",
     "Picture",
     "Plan",
+    "Prediction",
+    "Predictions",
+    "Predictor",
     "ReckonError",
+    "Report",
     "Run",
     "Spread",
     "Strategy",
@@ -96,6 +105,7 @@ __all__ = [
     "estimate",
     "explain",
     "fit",
+    "from_file",
     "plan",
     "print_progress",
     "run",
@@ -112,26 +122,64 @@ __version__ = version()
 Document = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 
+Words = Union[str, "os.PathLike[str]", Sequence[str]]
+
+# Options that say how the command writes; an answer of Python has methods for that.
+_WRITERS = {"json": "to_dict()", "csv": "to_frame()", "output": "report().save(path)"}
+
+
+@contextlib.contextmanager
+def _launch_as_file(launch: Words) -> Iterator[Union[str, "os.PathLike[str]"]]:
+    """The path of a launch; the words of a command line become a file."""
+    if isinstance(launch, (str, os.PathLike)):
+        yield launch
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "launch.json"
+        path.write_text(to_json("launch", {"argv": list(launch)}), encoding="utf-8")
+        yield path
+
+
+def _run(name: str, options: Dict[str, Any], progress: Optional[ProgressCallback] = None) -> Answer:
+    """Runs a command.  A Launch as the model is the option `launch`."""
+    if isinstance(options.get("model"), Launch):
+        options = {**options, "launch": options["model"].source, "model": None}
+    if isinstance(options.get("set"), Mapping):
+        facts = ",".join(f"{name}={value}" for name, value in options["set"].items())
+        options = {**options, "set": facts}
+    with _launch_as_file(options.get("launch") or "") as launch:
+        return run_command(name, {**options, "launch": launch or None}, progress)
+
+
+def _check_keywords(name: str, options: Mapping[str, Any]) -> None:
+    for key in options:
+        if key in _WRITERS:
+            raise ReckonError(f"{name}() has no keyword {key}; its result has {_WRITERS[key]}")
+
+
 def _ask(
     name: str, options: Dict[str, Any], progress: Optional[ProgressCallback]
 ) -> Dict[str, Any]:
-    return json.loads(run_command(name, {**options, "json": True}, progress).text)
+    _check_keywords(name, options)
+    return dict(json.loads(_run(name, {**options, "json": True}, progress).text))
 
 
 def _search(
     name: str, options: Dict[str, Any], progress: Optional[ProgressCallback]
 ) -> Dict[str, Any]:
     """The JSON answer of a search; NothingFitsError where it has no strategy."""
-    answer = run_command(name, {**options, "json": True}, progress)
+    _check_keywords(name, options)
+    answer = _run(name, {**options, "json": True}, progress)
     is_json = answer.text.startswith("{")  # a timeline of nothing is a text
-    raw = json.loads(answer.text) if is_json else dict(fit_of(options))
+    raw = dict(json.loads(answer.text)) if is_json else dict(fit_of(options))
     if not answer.found and not (is_json and choice_of(raw)):
+        raw = {**fit_of(options), **raw} if name == "shape" else raw
         raise NothingFitsError(shortage_of(raw), raw, options)
     return raw
 
 
 def plan(
-    model: Document,
+    model: Union[Document, Launch],
     system: Document,
     *,
     progress: Optional[ProgressCallback] = None,
@@ -147,7 +195,7 @@ def plan(
 
 
 def estimate(
-    model: Document,
+    model: Union[Document, Launch],
     system: Document,
     *,
     progress: Optional[ProgressCallback] = None,
@@ -167,7 +215,7 @@ def estimate(
 
 
 def fit(
-    model: Document,
+    model: Union[Document, Launch],
     system: Document,
     *,
     progress: Optional[ProgressCallback] = None,
@@ -179,7 +227,7 @@ def fit(
 
 
 def run(
-    model: Document,
+    model: Union[Document, Launch],
     system: Document,
     *,
     progress: Optional[ProgressCallback] = None,
@@ -193,7 +241,7 @@ def run(
 
 
 def explain(
-    model: Document,
+    model: Union[Document, Launch],
     system: Document,
     *,
     progress: Optional[ProgressCallback] = None,
@@ -211,12 +259,14 @@ def comm(
     system: Document, *, progress: Optional[ProgressCallback] = None, **options: Any
 ) -> Comm:
     """Collectives on a system by size: s and bytes/s."""
-    answer = _ask("comm", {"system": system, **options}, progress)
+    asked = {"system": system, **options}
+    answer = _ask("comm", asked, progress)
     return Comm(
         items=list(answer.get("collectives", [])),
         raw=answer,
         system=str(answer.get("system", "")),
         ranks=int(answer.get("ranks", 0)),
+        asked=asked,
     )
 
 
@@ -234,10 +284,7 @@ def validate(
     rows = list(answer.get("rows", []))
     picture = None
     if any(row.get("step_s") and row.get("step_measured_s") for row in rows):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "errors.svg"
-            run_command("validate", {**asked, "plot": str(path)}, progress)
-            picture = Picture(path.read_text(encoding="utf-8"))
+        picture = written_picture("validate", asked, "plot")
     return Validation(items=rows, raw=answer, picture=picture)
 
 
@@ -268,6 +315,7 @@ def sweep(
     A search or an estimate at every point of a grid: a file, or the grid as a mapping.  Points at
     which nothing fits have None for their results; NothingFitsError where that is so at all.
     """
+    _check_keywords("sweep", options)
     answer = run_command("sweep", {"grid": grid, **options}, progress)
     table = {"csv": answer.text}
     if not answer.found:
@@ -276,7 +324,7 @@ def sweep(
 
 
 def design(
-    model: Document,
+    model: Union[Document, Launch],
     system: Document,
     *,
     prices: Document,
@@ -285,27 +333,29 @@ def design(
 ) -> Table:
     """
     Machines that train a model fast enough, on the front of speed and price, cheapest first:
-    the numbers of `system` that `prices` varies.
+    the numbers of `system` that `prices` varies.  Raises NothingFitsError.
     """
     asked = {"model": model, "system": system, "prices": prices, **options}
-    answer = _ask("design", asked, progress)
+    answer = _search("design", asked, progress)
     return Table(items=list(answer.get("front", [])), raw=answer)
 
 
 def shape(
-    model: Document,
+    model: Union[Document, Launch],
     system: Document,
     *,
     progress: Optional[ProgressCallback] = None,
     **options: Any,
 ) -> Table:
-    """Shapes of about as many parameters as the model has, fastest first."""
-    answer = _ask("shape", {"model": model, "system": system, **options}, progress)
+    """
+    Shapes of about as many parameters as the model has, fastest first.  Raises NothingFitsError.
+    """
+    answer = _search("shape", {"model": model, "system": system, **options}, progress)
     return Table(items=list(answer.get("shapes", [])), raw=answer)
 
 
 def emit(
-    model: Document,
+    model: Union[Document, Launch],
     system: Document,
     *,
     kind: str = "megatron",
@@ -317,30 +367,30 @@ def emit(
     "megatron", "megatron-slurm", "torchtitan" or "torchtitan-python".  Raises NothingFitsError.
     """
     asked = {"model": model, "system": system, **options}
-    answer = run_command("estimate", {**asked, "emit": kind}, progress)
+    _check_keywords("emit", options)
+    answer = _run("estimate", {**asked, "emit": kind}, progress)
     if not answer.text:
         raise NothingFitsError(shortage_of(fit_of(asked)), dict(fit_of(asked)), asked)
     return answer.text
 
 
 def convert(
-    launch: Union[str, "os.PathLike[str]", Sequence[str]],
-    *,
-    progress: Optional[ProgressCallback] = None,
-    **options: Any,
+    launch: Words, *, progress: Optional[ProgressCallback] = None, **options: Any
 ) -> Launch:
     """
     The job that a launch of a training framework means: a file (script, YAML, TOML, JSON), or the
     words of a command line.  Nothing is run.
     """
-    if isinstance(launch, (str, os.PathLike)):
-        answer = _ask("convert", {"from": launch, **options}, progress)
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "launch.json"
-            path.write_text(to_json("launch", {"argv": list(launch)}), encoding="utf-8")
-            answer = _ask("convert", {"from": path, **options}, progress)
-    return launch_of(answer)
+    with _launch_as_file(launch) as path:
+        return launch_of(launch, _ask("convert", {"from": path, **options}, progress))
+
+
+def from_file(path: Union[str, "os.PathLike[str]"]) -> Launch:
+    """
+    A launch of a training framework, as a model for the other functions:
+    reckon.plan(reckon.from_file("run.sh"), "h100-sxm").  Keywords win over what the launch says.
+    """
+    return convert(path)
 
 
 def show(name: str) -> Dict[str, Any]:
@@ -361,7 +411,7 @@ def schema(command: str, method: Optional[str] = None) -> Dict[str, Any]:
 
 
 def timeline(
-    model: Document,
+    model: Union[Document, Launch],
     system: Document,
     *,
     progress: Optional[ProgressCallback] = None,
@@ -370,8 +420,9 @@ def timeline(
     """The timeline of one step.  Raises NothingFitsError."""
     asked = {"model": model, "system": system, **options}
     trace = _search("timeline", asked, progress)
-    operations = _read_csv(run_command("timeline", {**asked, "csv": True}, progress).text)
+    operations = _read_csv(_run("timeline", {**asked, "csv": True}, progress).text)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "step.svg"
-        run_command("timeline", {**asked, "output": str(path)}, progress)
-        return Timeline(trace, Picture(path.read_text(encoding="utf-8")), operations)
+        _run("timeline", {**asked, "output": path})
+        picture = Picture(path.read_text(encoding="utf-8"))
+    return Timeline(trace, picture, operations)

@@ -15,6 +15,7 @@ import sys
 from typing import Any, Callable, List, Mapping, Optional
 
 from ._calls import Call
+from ._words import in_words_of_python
 
 RK_OK = 0
 
@@ -23,7 +24,7 @@ class ReckonError(Exception):
     """What is wrong with a request or a document, and what would be right."""
 
 
-class _Error(ctypes.Structure):
+class Error(ctypes.Structure):
     _fields_ = [
         ("code", ctypes.c_int),
         ("line", ctypes.c_int),
@@ -97,7 +98,7 @@ def _load() -> ctypes.CDLL:
 
 
 def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
-    pointer, text, error = ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(_Error)
+    pointer, text, error = ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(Error)
     signatures = {
         "rk_version": (text, []),
         "rk_error_text": (text, [error, ctypes.c_char_p, ctypes.c_size_t]),
@@ -115,6 +116,19 @@ def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
         "rk_command_schema": (ctypes.c_int, [pointer, ctypes.POINTER(pointer), error]),
         "rk_free": (None, [pointer]),
         "rk_catalogue_name": (text, [ctypes.c_size_t, ctypes.POINTER(text)]),
+        "rk_model_create": (ctypes.c_int, [text, ctypes.POINTER(pointer), error]),
+        "rk_model_free": (None, [pointer]),
+        "rk_system_create": (ctypes.c_int, [text, ctypes.POINTER(pointer), error]),
+        "rk_system_free": (None, [pointer]),
+        "rk_stack_create": (ctypes.c_int, [text, pointer, ctypes.POINTER(pointer), error]),
+        "rk_stack_free": (None, [pointer]),
+        "rk_setup_create": (
+            ctypes.c_int,
+            [pointer, pointer, pointer, ctypes.POINTER(pointer), error],
+        ),
+        "rk_setup_free": (None, [pointer]),
+        "rk_strategy_read": (ctypes.c_int, [pointer, text, pointer, ctypes.c_size_t, error]),
+        "rk_predict_step": (ctypes.c_int, [pointer, pointer, pointer, ctypes.c_size_t, error]),
     }
     for name, (result, arguments) in signatures.items():
         function = getattr(library, name)
@@ -122,12 +136,12 @@ def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
     return library
 
 
-_library = _declare(_load())
+library = _declare(_load())
 
 
 def version() -> str:
     """The version of the library, e.g. "0.1.0"."""
-    return str(_library.rk_version().decode())
+    return str(library.rk_version().decode())
 
 
 def catalogue(kind: str) -> List[str]:
@@ -135,7 +149,7 @@ def catalogue(kind: str) -> List[str]:
     names: List[str] = []
     folder, index = ctypes.c_char_p(), 0
     while True:
-        name = _library.rk_catalogue_name(index, ctypes.byref(folder))
+        name = library.rk_catalogue_name(index, ctypes.byref(folder))
         if name is None:
             return names
         if (folder.value or b"").decode() == kind:
@@ -143,11 +157,23 @@ def catalogue(kind: str) -> List[str]:
         index += 1
 
 
-def _check(status: int, error: _Error) -> None:
+def _text_of(error: Error) -> str:
+    text = ctypes.create_string_buffer(1024)
+    library.rk_error_text(ctypes.byref(error), text, len(text))
+    return text.value.decode(errors="replace")
+
+
+def check(status: int, error: Error) -> None:
+    """Raises what a function of the library reports."""
     if status != RK_OK:
-        text = ctypes.create_string_buffer(1024)
-        _library.rk_error_text(ctypes.byref(error), text, len(text))
-        raise ReckonError(text.value.decode(errors="replace"))
+        raise ReckonError(_text_of(error))
+
+
+def _check_job(name: str, status: int, error: Error) -> None:
+    """The same for a command, whose messages name options."""
+    if status != RK_OK:
+        members = json.loads(command_schema(name))["properties"]
+        raise ReckonError(in_words_of_python(name, _text_of(error), members))
 
 
 def _plain(value: Any) -> Any:
@@ -222,21 +248,21 @@ def print_progress(what: str, done: int, total: int) -> None:
 
 def command_schema(name: str, method: Optional[str] = None) -> str:
     """The JSON Schema of the requests of a command, as text."""
-    error, text, command = _Error(), ctypes.c_void_p(), ctypes.c_void_p()
-    found = _library.rk_command_find(name.encode())
+    error, text, command = Error(), ctypes.c_void_p(), ctypes.c_void_p()
+    found = library.rk_command_find(name.encode())
     if not found:
         raise ReckonError(f"reckon has no command {name!r}")
-    _check(
-        _library.rk_command_resolve(
+    check(
+        library.rk_command_resolve(
             found, _encode(method), None, None, ctypes.byref(command), ctypes.byref(error)
         ),
         error,
     )
-    _check(_library.rk_command_schema(command, ctypes.byref(text), ctypes.byref(error)), error)
+    check(library.rk_command_schema(command, ctypes.byref(text), ctypes.byref(error)), error)
     try:
         return ctypes.string_at(text.value or 0).decode()
     finally:
-        _library.rk_free(text)
+        library.rk_free(text)
 
 
 def fit_of(options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -293,25 +319,28 @@ def _run_job(
         done: bool = report(at.contents.what.decode(), at.contents.done, at.contents.total)
         return done
 
-    error, command, job = _Error(), ctypes.c_void_p(), ctypes.c_void_p()
-    found = _library.rk_command_find(name.encode())
+    error, command, job = Error(), ctypes.c_void_p(), ctypes.c_void_p()
+    found = library.rk_command_find(name.encode())
     if not found:
         raise ReckonError(f"reckon has no command {name!r}")
-    _check(
-        _library.rk_command_resolve(found, *resolve, ctypes.byref(command), ctypes.byref(error)),
+    _check_job(
+        name,
+        library.rk_command_resolve(found, *resolve, ctypes.byref(command), ctypes.byref(error)),
         error,
     )
-    _check(_library.rk_job_create(command, ctypes.byref(job), ctypes.byref(error)), error)
+    check(library.rk_job_create(command, ctypes.byref(job), ctypes.byref(error)), error)
     try:
-        _check(_library.rk_job_set_json(job, request, ctypes.byref(error)), error)
+        _check_job(name, library.rk_job_set_json(job, request, ctypes.byref(error)), error)
         control = _Control(
             size=ctypes.sizeof(_Control),
             write=_WRITE(write),
             remark=_REMARK(remark),
             progress=_PROGRESS(progress),
         )
-        _check(_library.rk_job_run(job, ctypes.byref(control), ctypes.byref(error)), error)
+        _check_job(
+            name, library.rk_job_run(job, ctypes.byref(control), ctypes.byref(error)), error
+        )
         text = b"".join(pieces).decode()
-        return Answer(text, remarks, bool(_library.rk_job_found(job)))
+        return Answer(text, remarks, bool(library.rk_job_found(job)))
     finally:
-        _library.rk_job_free(job)
+        library.rk_job_free(job)

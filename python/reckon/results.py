@@ -6,8 +6,9 @@ from __future__ import annotations
 import dataclasses
 import html
 import json
-import math
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, TypeVar
+
+from ._pictures import Picture, Report, draw_parts, draw_points, report_of, written_picture
 
 T = TypeVar("T")
 
@@ -45,6 +46,17 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def _flat(members: Mapping[str, Any], before: str = "") -> Dict[str, Any]:
+    """Figures by their names in the JSON answer, those of a part with its name: time_s.linear."""
+    row: Dict[str, Any] = {}
+    for key, value in members.items():
+        if isinstance(value, Mapping):
+            row.update(_flat(value, f"{before}{key}."))
+        elif not isinstance(value, list):
+            row[before + key] = value
+    return row
+
+
 class Result:
     """What all answers share."""
 
@@ -59,11 +71,17 @@ class Result:
         raise NotImplementedError
 
     def to_frame(self) -> Any:
-        """The rows as a pandas frame."""
-        return _frame(self.rows())
+        """The rows as a pandas frame; figures of a part have its name: time_s.linear."""
+        return _frame([_flat(row) for row in self.rows()])
 
     def _repr_html_(self) -> str:
-        return _table(self.rows())
+        rows = [_flat(row) for row in self.rows()]
+        inner = ("strategy.", "estimate.")
+        return _table([{k: v for k, v in r.items() if not k.startswith(inner)} for r in rows])
+
+    def report(self) -> Report:
+        """The page that the command writes to a file that ends in .html; a notebook shows it."""
+        return report_of(self.raw)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,9 +134,9 @@ class Estimate:
     sent_bytes_per_step: Dict[str, float]
     raw: Dict[str, Any] = dataclasses.field(repr=False, compare=False)
 
-    def plot(self, width: int = 640) -> "Picture":
-        """The parts of the step as a bar."""
-        return _bar(self.time_s, self.step_s, width)
+    def plot(self) -> Picture:
+        """The parts of the step as bars."""
+        return draw_parts(self.time_s, self.step_s, f"step of {self.step_s:.4g} s")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,28 +172,23 @@ class Choice(Result):
     def rows(self) -> List[Dict[str, Any]]:
         return [_choice_row(self)]
 
+    def _repr_html_(self) -> str:
+        return _table(_shown(self.rows()))
+
 
 def _choice_row(choice: Choice) -> Dict[str, Any]:
-    s, e = choice.strategy, choice.estimate
-    return {
-        "step_s": e.step_s,
-        "mfu": e.mfu,
-        "tokens_per_s": e.tokens_per_s,
-        "memory_GiB": e.memory_total_bytes / 2**30,
-        "out_of_memory_risk": e.out_of_memory_risk,
-        "fits": e.fits,
-        "tp": s.tp,
-        "cp": s.cp,
-        "pp": s.pp,
-        "vp": s.vp,
-        "ep": s.ep,
-        "dp": s.dp,
-        "zero": s.zero,
-        "micro_batch": s.micro_batch,
-        "schedule": s.schedule,
-        "recompute": s.recompute,
-        "precision": s.precision,
-    }
+    rest = {key: choice.raw[key] for key in ("label", "slowdown", "interval") if key in choice.raw}
+    return {**_flat(choice.raw["estimate"]), **_flat(choice.raw["strategy"]), **_flat(rest)}
+
+
+# Columns that a notebook shows of a strategy; its frame has all.
+_SHOWN = ("label", "step_s", "mfu", "tokens_per_s", "memory_total_bytes",
+          "out_of_memory_risk", "fits", "tp", "cp", "pp",
+          "vp", "ep", "dp", "zero", "micro_batch", "schedule", "recompute", "precision")
+
+
+def _shown(rows: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:
+    return [{key: row[key] for key in _SHOWN if key in row} for row in rows]
 
 
 def _choice(raw: Mapping[str, Any]) -> Choice:
@@ -211,6 +224,9 @@ class Plan(Result):
 
     def rows(self) -> List[Dict[str, Any]]:
         return [_choice_row(choice) for choice in self.choices]
+
+    def _repr_html_(self) -> str:
+        return _table(_shown(self.rows()))
 
 
 def plan_of(raw: Dict[str, Any]) -> Plan:
@@ -289,14 +305,14 @@ class Run(Result):
         return None if self.total_s is None else self.total_s / 86400
 
     def rows(self) -> List[Dict[str, Any]]:
-        return [{k: v for k, v in self.values.items() if not isinstance(v, (dict, list))}]
+        return [_flat(self.values)]
 
-    def plot(self, width: int = 640) -> "Picture":
-        """Where the time of the run goes, as a bar."""
+    def plot(self) -> Picture:
+        """Where the time of the run goes, as bars."""
         keys = ("training_s", "checkpoints_s", "lost_s", "restarts_s", "planned_s",
                 "start_s")
         parts = {key[:-2]: self.values[key] for key in keys if self.values.get(key)}
-        return _bar(parts, self.total_s or 1, width, "run")
+        return draw_parts(parts, self.total_s or 1, f"run of {self.days or 0:.4g} days")
 
 
 def run_of(raw: Dict[str, Any]) -> Run:
@@ -316,6 +332,8 @@ def shortage_of(raw: Mapping[str, Any]) -> str:
     """Why nothing fits, from the JSON answer of a search."""
     if raw.get("clusters"):
         return "no cluster meets the limits: give more accelerators, time, money or power"
+    if "front" in raw:
+        return "no machine of the axes meets the limits: give more time, money or power, or axes"
     least = raw.get("shortfall", {}).get("least_memory")
     if least:
         available = raw.get("system", {}).get("memory_bytes", 0)
@@ -329,7 +347,7 @@ def shortage_of(raw: Mapping[str, Any]) -> str:
     if missing is None or "memory_total_bytes" not in estimate:
         return "no strategy fits"
     needed = estimate["memory_total_bytes"]
-    enough = raw.get("accelerators_that_fit")
+    enough = raw.get("accelerators_that_fit") or raw.get("fewest_accelerators")
     return (
         f"no strategy fits: the nearest needs {needed / 2**30:.2f} GiB on stage "
         f"{estimate.get('worst_stage', 0)}, {missing / 2**30:.2f} GiB over the "
@@ -365,9 +383,10 @@ class Launch(Table):
     reader: str
     facts: Dict[str, Any]
     keys: Dict[str, List[Dict[str, Any]]]
+    source: Any = dataclasses.field(repr=False)
 
 
-def launch_of(raw: Dict[str, Any]) -> Launch:
+def launch_of(source: Any, raw: Dict[str, Any]) -> Launch:
     facts = raw.get("facts", {})
     return Launch(
         items=[{"field": name, **fact} for name, fact in facts.items()],
@@ -375,6 +394,7 @@ def launch_of(raw: Dict[str, Any]) -> Launch:
         reader=str(raw.get("reader", "")),
         facts={name: fact["value"] for name, fact in facts.items()},
         keys=dict(raw.get("keys", {})),
+        source=source,
     )
 
 
@@ -382,9 +402,9 @@ def launch_of(raw: Dict[str, Any]) -> Launch:
 class Sweep(Table):
     """Points of a sweep with their strategies: numbers, True and False, texts; None: no value."""
 
-    def plot(self, x: str, y: str, width: int = 640) -> "Picture":
+    def plot(self, x: str, y: str) -> Picture:
         """A column over another, a dot per row."""
-        return _scatter(self.items, x, y, width)
+        return draw_points(self.items, x, y)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -411,15 +431,16 @@ class Comm(Table):
 
     system: str = ""
     ranks: int = 0
+    asked: Dict[str, Any] = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
     @property
     def collectives(self) -> List[Collective]:
         """The rows as dataclasses."""
         return [_fill(Collective, item) for item in self.items]
 
-    def plot(self, width: int = 640) -> "Picture":
-        """Bus bandwidth over size."""
-        return _scatter(self.items, "bytes", "bus_bytes_per_s", width)
+    def plot(self) -> Picture:
+        """Bus bandwidth by size, a line for each collective."""
+        return written_picture("comm", self.asked, "plot")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -454,7 +475,7 @@ class MeasuredRun:
 class Validation(Table):
     """Predictions of measured runs; `picture` shows predicted over measured."""
 
-    picture: Optional["Picture"] = dataclasses.field(default=None, repr=False, compare=False)
+    picture: Optional[Picture] = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def runs(self) -> List[MeasuredRun]:
@@ -471,7 +492,7 @@ class Validation(Table):
         """The same by source and kind, or by what `by` says."""
         return list(self.raw.get("groups", []))
 
-    def plot(self) -> "Picture":
+    def plot(self) -> Picture:
         """Predicted over measured, and the errors."""
         if self.picture is None:
             raise LookupError("no row of the table is predicted and measured")
@@ -483,7 +504,7 @@ class Timeline(Result):
     """One step as it runs: `trace` is for Perfetto (ui.perfetto.dev), `picture` for a page."""
 
     trace: Dict[str, Any] = dataclasses.field(repr=False)
-    picture: "Picture" = dataclasses.field(repr=False)
+    picture: Picture = dataclasses.field(repr=False)
     operations: List[Dict[str, Any]] = dataclasses.field(default_factory=list, repr=False)
 
     @property
@@ -494,7 +515,7 @@ class Timeline(Result):
     def rows(self) -> List[Dict[str, Any]]:
         return self.operations
 
-    def plot(self) -> "Picture":
+    def plot(self) -> Picture:
         """A row per rank, a box per operation."""
         return self.picture
 
@@ -508,91 +529,3 @@ class Timeline(Result):
         """Writes the trace as JSON."""
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self.trace, file)
-
-
-@dataclasses.dataclass(frozen=True)
-class Picture:
-    """An SVG picture, which notebooks show."""
-
-    svg: str = dataclasses.field(repr=False)
-
-    def _repr_svg_(self) -> str:
-        return self.svg
-
-    def save(self, path: str) -> None:
-        """Writes the picture to a file."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.svg)
-
-
-# Paul Tol's "muted" colours, which stay apart for colour-blind readers.
-_COLOURS = ["#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255"]
-
-
-def _bar(
-    parts: Mapping[str, float], total: float, width: int, title: str = "step"
-) -> Picture:
-    """Parts of a total as one bar with a legend."""
-    shown = [(name, value) for name, value in parts.items() if value > 0.002 * total]
-    boxes, legend, x = [], [], 10.0
-    for index, (name, value) in enumerate(shown):
-        colour = _COLOURS[index % len(_COLOURS)]
-        length = (width - 20) * value / total
-        y = 70 + 18 * (index // 2)
-        left = 10 + (index % 2) * width // 2
-        boxes.append(f'<rect x="{x:.1f}" y="24" width="{length:.1f}" height="26" fill="{colour}"/>')
-        legend.append(
-            f'<rect x="{left}" y="{y - 9}" width="10" height="10" fill="{colour}"/>'
-            f'<text x="{left + 15}" y="{y}">{html.escape(name)} {value:.4g} s, '
-            f"{100 * value / total:.1f} %</text>"
-        )
-        x += length
-    height = 76 + 18 * ((len(shown) + 1) // 2)
-    return Picture(
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        'font-family="sans-serif" font-size="12">'
-        f'<text x="10" y="16">{title} {total:.4g} s</text>'
-        + "".join(boxes)
-        + "".join(legend)
-        + "</svg>"
-    )
-
-
-def _place(value: float, low: float, high: float, start: float, length: float) -> float:
-    """On a logarithmic axis where values are positive and far apart, else on a linear one."""
-    if low > 0 and high > 20 * low:
-        value, low, high = math.log(value), math.log(low), math.log(high)
-    return start + (length * (value - low) / (high - low) if high > low else length / 2)
-
-
-def _scatter(rows: Sequence[Mapping[str, Any]], x: str, y: str, width: int) -> Picture:
-    """A column over another; rows without a number in both are left out."""
-    pairs = [(row.get(x), row.get(y)) for row in rows]
-    points = [
-        (float(a), float(b))
-        for a, b in pairs
-        if isinstance(a, (int, float)) and isinstance(b, (int, float))
-    ]
-    if not points:
-        raise LookupError(f"no row has a number in both {x!r} and {y!r}")
-    height, left, below = 320, 80, 50
-    xs, ys = [a for a, _ in points], [b for _, b in points]
-    dots = "".join(
-        f'<circle cx="{_place(a, min(xs), max(xs), left, width - left - 20):.1f}" '
-        f'cy="{_place(b, min(ys), max(ys), height - below, below + 20 - height):.1f}" r="3" '
-        f'fill="{_COLOURS[0]}"><title>{a:.6g}, {b:.6g}</title></circle>'
-        for a, b in zip(xs, ys)
-    )
-    return Picture(
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        'font-family="sans-serif" font-size="12">'
-        f'<path d="M {left} 10 V {height - below + 5} H {width - 10}" fill="none" stroke="#888"/>'
-        f"{dots}"
-        f'<text x="{left}" y="{height - 28}">{min(xs):.4g}</text>'
-        f'<text x="{width - 10}" y="{height - 28}" text-anchor="end">{max(xs):.4g}</text>'
-        f'<text x="{(left + width) / 2:.0f}" y="{height - 10}" text-anchor="middle">'
-        f"{html.escape(x)}</text>"
-        f'<text x="{left - 6}" y="{height - below}" text-anchor="end">{min(ys):.4g}</text>'
-        f'<text x="{left - 6}" y="24" text-anchor="end">{max(ys):.4g}</text>'
-        f'<text x="{left + 6}" y="14">{html.escape(y)}</text></svg>'
-    )

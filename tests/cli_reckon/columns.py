@@ -62,7 +62,7 @@ def check_estimate(what, answer, peak):
 def check_plan():
     question = ("plan", "--model", "llama3-8b", "--system", "dgx-h100-superpod", "-p", "64", "-b",
                 "64", "--recompute", "full", "-n", "2")
-    text, document = ask(*question), json.loads(ask(*question, "--json"))
+    text, document = ask(*question, "-v"), json.loads(ask(*question, "--json"))
     peak = document["system"]["bf16_peak_flops_per_s"]
     for i, answer in enumerate(document["strategies"]):
         check_estimate(f"plan, {i + 1}", answer, peak)
@@ -98,7 +98,7 @@ def check_stages():
     question = ("fit", "--model", "llama3-70b", "--system", "dgx-h100-superpod", "-p", "64", "-b",
                 "64", "--tp", "4", "--pp", "4", "--cp", "1", "--micro-batch", "1", "--zero", "1",
                 "--recompute", "none", "--vp", "1")
-    text, document = ask(*question), json.loads(ask(*question, "--json"))
+    text, document = ask(*question, "-v"), json.loads(ask(*question, "--json"))
     check_estimate("fit", document, document["system"]["bf16_peak_flops_per_s"])
     rows = [line.split() for line in text.splitlines() if re.match(r"\d ", line)]
     for row, stage in zip(rows, document["stages"]):

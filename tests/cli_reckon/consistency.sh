@@ -65,7 +65,7 @@ echo "$strategies" | while read -r strategy; do
     test -n "$strategy" || continue
     status=0
     # shellcheck disable=SC2086
-    "$reckon" estimate $strategy >"$scratch/text" || status=$?
+    "$reckon" estimate $strategy -v >"$scratch/text" || status=$?
     # shellcheck disable=SC2086
     "$reckon" estimate $strategy --csv >"$scratch/csv" || test $? = "$status"
     check_table "$scratch/text" 'time of a step' step 2
@@ -84,7 +84,7 @@ echo "$strategies" | while read -r strategy; do
     # fit says the same of the same strategy, and what it would change does fit
     same=0
     # shellcheck disable=SC2086
-    "$reckon" fit $strategy >"$scratch/fit" || same=$?
+    "$reckon" fit $strategy -v >"$scratch/fit" || same=$?
     test $same = $status || fail "$strategy: estimate exits with $status, fit with $same"
     grep '^memory  ' "$scratch/text" >"$scratch/said"
     grep '^memory  ' "$scratch/fit" | diff "$scratch/said" -

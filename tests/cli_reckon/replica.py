@@ -39,7 +39,7 @@ def check_layouts(job, layouts):
         scaling, answer = scaling_of(f"{job} {layout}")
         where = f"{job} {layout}"
         found = re.search(r"states of ([\d.]+) \+ ([\d.]+) \+ ([\d.]+) bytes",
-                          " ".join(ask(f"{job} {layout}").split()))
+                          " ".join(ask(f"{job} {layout}", "-v").split()))
         wanted = sum(map(float, found.groups())) * answer["model"]["parameters"]
         if abs(scaling["replica_states_bytes"] - wanted) > 1e-3 * wanted:
             failures.append(f"{where}: states of {scaling['replica_states_bytes']}, not {wanted}")

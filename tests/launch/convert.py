@@ -30,7 +30,7 @@ REFUSED = [
 
 
 def run(line, *options):
-    return subprocess.run([RECKON, "convert", "-", *options], input=line, capture_output=True, text=True, timeout=60)
+    return subprocess.run([RECKON, "convert", "-", "-v", *options], input=line, capture_output=True, text=True, timeout=60)
 
 
 failures = []

@@ -4,6 +4,8 @@
 
     links.py ROOT
 
+So it does for pages that messages in C name, which are installed beside the command.
+
 Exit status: 0 all do, 1 some do not; each of those is printed with its line.
 """
 import pathlib
@@ -50,6 +52,17 @@ def fault_of(page, link):
     return None
 
 
+def faults_of_messages(root):
+    """Pages that messages of the library or the command name, and that there are not."""
+    named = {}
+    for source in sorted([*root.glob("lib/**/*.c"), *root.glob("cli/*.c")]):
+        for string in re.findall(r'"(?:[^"\\\n]|\\.)*"', source.read_text(encoding="utf-8")):
+            for page in re.findall(r"\bdocs/[\w/-]+\.md\b", string):
+                named[page] = source.relative_to(root)
+    return len(named), [f"{source}: {page}: there is no such file"
+                        for page, source in named.items() if not (root / page).exists()]
+
+
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     checked = faults = 0
@@ -65,9 +78,12 @@ def main():
             if fault:
                 faults += 1
                 print(f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {link}: {fault}")
-    if checked == 0:
-        print(f"{root}: no page has a link")
-    sys.exit(1 if faults or checked == 0 else 0)
+    named, missing = faults_of_messages(root)
+    print("".join(f"{fault}\n" for fault in missing), end="")
+    faults += len(missing)
+    if checked == 0 or named == 0:
+        print(f"{root}: no page has a link, or no message a page")
+    sys.exit(1 if faults or checked == 0 or named == 0 else 0)
 
 
 if __name__ == "__main__":

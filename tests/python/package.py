@@ -10,6 +10,7 @@ import pickle
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -69,6 +70,8 @@ class Package(unittest.TestCase):
             "run": lambda: reckon.run(tokens="1T", **asked),
             "timeline": lambda: reckon.timeline(**asked),
             "explain": lambda: reckon.explain(**asked),
+            "shape": lambda: reckon.shape(**asked),
+            "emit": lambda: reckon.emit(**asked),
         }
         for name, call in calls.items():
             with self.subTest(call=name), self.assertRaises(reckon.NothingFitsError) as caught:
@@ -89,6 +92,10 @@ class Package(unittest.TestCase):
             reckon.plan("seed-1T", "h100-80g-off512g50-nvl8", processors=8, batch=8,
                         datatype="float8")
         self.assertIn("1422.53 GiB of the 80.00 GiB", caught.exception.reason)
+        prices = {"name": "small", "currency": "$", "processor": 1, "source": "assumed",
+                  "axes": [{"key": "processors", "values": [2, 4]}]}
+        with self.assertRaisesRegex(reckon.NothingFitsError, "no machine of the axes"):
+            reckon.design("llama3-70b", "h100-sxm", prices=prices, global_batch=64)
         with self.assertRaises(reckon.NothingFitsError) as caught:
             reckon.run("llama3-70b", "h100-sxm", tokens="15T", deadline="2d")
         self.assertIn("no cluster meets the limits", str(caught.exception))
@@ -198,14 +205,112 @@ class Package(unittest.TestCase):
     def test_errors_say_what_to_do(self):
         cases = [
             (dict(model="llama3-70", system="h100-sxm"), "did you mean"),
-            (dict(model="llama3-8b", system="h100-sxm", tp="x"), "--tp needs a whole number"),
-            (dict(model="llama3-8b", system="h100-sxm", tpp=2), "unknown option --tpp"),
+            (dict(model="llama3-8b", system="h100-sxm", tp="x"), "tp needs a whole number"),
+            (dict(model="llama3-8b", system="h100-sxm", tpp=2), "plan() has no keyword tpp; did you mean tp?"),
             (dict(model="llama3-8b", system="h100-sxm", tp=[[1]]), "expected a number"),
+            (dict(model="llama3-8b", system="h100-sxm", zero=0, hsdp=2), "and zero=0 shards nothing"),
+            (dict(model="llama3-8b", system="h100-sxm", overlap="tp,none"), 'overlap="none" excludes'),
+            (dict(model="llama3-8b", system="h100-sxm", foo=1), 'reckon.schema("plan") lists them'),
+            (dict(model="llama3-8b", system="h100-sxm", output="x"), "plan() has no keyword output"),
+            (dict(model="llama", system="h100-sxm"), 'there are llama-13b'),
         ]
         for options, words in cases:
             with self.assertRaises(reckon.ReckonError) as caught:
                 reckon.plan(accelerators=8, global_batch=64, **options)
             self.assertIn(words, str(caught.exception))
+            self.assertNotRegex(str(caught.exception), r"--\w|'reckon ")
+
+    def test_predictor(self):
+        predict = reckon.Predictor("llama3-70b", "64xh100", global_batch=128, cp=1, vp=1, zero=1)
+        fields = dict(tp=8, pp=2, micro_batch=1, recompute="none")
+        choice = reckon.estimate("llama3-70b", "64xh100", global_batch=128, cp=1, vp=1, zero=1, **fields)
+        one = predict(**fields)
+        self.assertEqual(one.step_s, choice.estimate.step_s)
+        self.assertEqual(one.memory_bytes, choice.estimate.memory_total_bytes)
+        self.assertEqual((one.fits, one.mfu), (choice.estimate.fits, choice.estimate.mfu))
+        many = predict.all(tp=[8, 3, 4], pp=range(2, 5), micro_batch=1, recompute="none")
+        self.assertEqual(len(many), 3)
+        self.assertEqual(many.step_s[0], one.step_s)
+        self.assertTrue(many.step_s[1] != many.step_s[1])  # NaN
+        self.assertIn("not a multiple", many.reason[1])
+        self.assertEqual([many.fits[1], many.reason[2]], [False, None])
+        for wrong, words in ((dict(tpp=2), "did you mean tp?"), (dict(tp=3), "not a multiple"),
+                             (dict(tp=[1, 2]), "")):
+            with self.assertRaisesRegex(reckon.ReckonError, words.replace("?", "[?]")):
+                predict(**wrong)
+        for wrong in (dict(tp=[1, 2], pp=[1]), dict(tp=1)):
+            with self.assertRaises(reckon.ReckonError):
+                predict.all(**wrong)
+        with self.assertRaisesRegex(reckon.ReckonError, "leave out one"):
+            reckon.Predictor("llama3-70b", "64xh100", accelerators=8)
+        document = reckon.Predictor(reckon.show("llama3-70b"), "h100-sxm", accelerators=64,
+                                    global_batch=128, cp=1, vp=1, zero=1)
+        self.assertEqual(document(**fields).step_s, one.step_s)
+
+    def test_predictor_is_fast(self):
+        """At least 20,000 steps a second of processor time; one call takes at most 100 µs."""
+        predict = reckon.Predictor("llama3-70b", "64xh100", global_batch=128, micro_batch=1)
+        best_s = {}
+        for _ in range(3):
+            for what, work in (("all", lambda: predict.all(tp=[8, 4] * 2500, pp=[2, 4] * 2500)),
+                               ("one", lambda: [predict(tp=8, pp=2) for _ in range(500)])):
+                start = time.process_time()
+                work()
+                best_s[what] = min(best_s.get(what, 9), time.process_time() - start)
+        self.assertLess(best_s["all"], 5000 / 20000)
+        self.assertLess(best_s["one"], 500 * 100e-6)
+
+    def test_rows_have_every_figure(self):
+        """Under the names of the JSON answer; parts have the name of what they are part of."""
+
+        def leaves(members, before=""):
+            for key, value in members.items():
+                if isinstance(value, dict):
+                    yield from leaves(value, f"{before}{key}.")
+                elif not isinstance(value, list):
+                    yield before + key, value
+
+        asked = dict(accelerators=8, global_batch=64)
+        plan = reckon.plan("llama3-8b", "h100-sxm", **asked)
+        for row, raw in zip(plan.rows(), plan.raw["strategies"]):
+            for key, value in [*leaves(raw["estimate"]), *leaves(raw["strategy"])]:
+                self.assertEqual(row[key], value, key)
+        self.assertIn("time_s.linear", plan.rows()[0])
+        self.assertIn("interval.step_p90_s", plan.rows()[0])
+        run = reckon.run("llama3-8b", "h100-sxm", tokens="1T", **asked)
+        self.assertEqual(run.rows()[0], dict(leaves(run.raw["run"])))
+
+    def test_what_if(self):
+        asked = dict(accelerators=64, global_batch=512, top=1)
+        plan = reckon.plan("llama3-70b", "h100-sxm", set={"memory": "192GiB", "nvlink.size": 16}, **asked)
+        text = reckon.plan("llama3-70b", "h100-sxm", set="memory=192GiB,nvlink.size=16", **asked)
+        self.assertEqual(plan.best.estimate, text.best.estimate)
+        self.assertEqual(plan.raw["request"]["what_if"]["domain"]["value"], 16)
+
+    def test_pictures_of_the_command(self):
+        plan = reckon.plan("llama3-8b", "h100-sxm", accelerators=8, global_batch=64)
+        page = plan.report().page
+        self.assertIn("prefers-color-scheme: dark", page)
+        answer = page.split('id="answer">')[1].split("</script>")[0]
+        self.assertEqual(json.loads(answer), plan.raw)
+        self.assertIn("<iframe srcdoc=", plan.report()._repr_html_())
+        self.assertIn("linear", plan.best.estimate.plot()._repr_svg_())
+
+    def test_launches(self):
+        script = ("torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 2 "
+                  "--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 "
+                  "--max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 64 "
+                  "--bf16 --vocab-size 32000")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "run.sh"
+            path.write_text(script)
+            launch = reckon.from_file(path)
+            choice = reckon.estimate(launch, "h100-sxm")
+            self.assertEqual(reckon.fit(launch, "h100-sxm", tp=4).raw["strategy"]["tp"], 4)
+            self.assertIn("<svg", reckon.timeline(launch, "h100-sxm").picture.svg)
+        self.assertEqual((choice.strategy.tp, choice.strategy.accelerators), (2, 8))
+        words = reckon.estimate(reckon.convert(script.split()), "h100-sxm")
+        self.assertEqual(words.estimate, choice.estimate)
 
     def test_progress_stops_a_search(self):
         folder = tempfile.TemporaryDirectory()
@@ -316,6 +421,21 @@ class Package(unittest.TestCase):
             self.skipTest("no pandas")
         frame = reckon.comm("h100-sxm", bytes="1Gi").to_frame()
         self.assertEqual(list(frame["bytes"]), [2**30] * len(frame))
+
+    def test_numpy(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("no numpy")
+        plain = reckon.plan("llama3-8b", "h100-sxm", accelerators=8, global_batch=64, tp=[1, 2])
+        other = reckon.plan("llama3-8b", "h100-sxm", accelerators=numpy.int64(8),
+                            global_batch=numpy.int32(64), tp=numpy.array([1, 2]))
+        self.assertEqual(plain.best.strategy, other.best.strategy)
+        predict = reckon.Predictor("llama3-8b", "8xh100", global_batch=64)
+        many = predict.all(tp=numpy.array([1, 2, 3]))
+        self.assertIsInstance(many.step_s, numpy.ndarray)
+        self.assertEqual(list(numpy.isnan(many.step_s)), [False, False, True])
+        self.assertEqual(many.fits.dtype, bool)
 
     def test_catalogue(self):
         self.assertIn("llama3-8b", reckon.catalogue("models"))

@@ -47,6 +47,11 @@ shape(M, S, block=32)
 timeline(M, S, pipline=2)
 sweep({}, resumee=True)
 convert("run.sh", relese="0.9")
+plan(M, S, output="x.json")
+Predictor(M, S, acelerators=8)
+Predictor(M, S)(tpp=8)
+Predictor(M, S)(tp=8).step
+Predictor(M, S).all(micro_bach=[1, 2])
 '''.strip().splitlines()
 
 
@@ -73,6 +78,8 @@ def main():
     found = {int(error.split(":")[1]) - 3 for error in errors if "asked.py" in error}
     faults += [f"not caught: {line}" for i, line in enumerate(WRONG) if i not in found]
     right = start + "reckon.plan(M, S, accelerators=64, tp=[4, 8], precision='fp8', gbs='1k')\n"
+    right += "reckon.Predictor(M, S, gpus=64).all(tp=[4, 8], zero=1).step_s[0]\n"
+    right += "reckon.plan(reckon.from_file('run.sh'), S).report().save('x.html')\n"
     faults += check(right)
     print("\n".join(faults) or f"{len(WRONG)} wrong calls are caught")
     return len(faults) > 0

@@ -20,5 +20,5 @@ env -i "$scratch/environment/bin/python" -c '
 import reckon
 plan = reckon.plan("llama3-8b", "8xh100", global_batch=64)
 assert plan.best.estimate.fits
-assert "environment" in reckon._library._library._name, reckon._library._library._name
+assert "environment" in reckon._library.library._name, reckon._library.library._name
 '

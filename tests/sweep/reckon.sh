@@ -55,6 +55,17 @@ for tp in 1 2; do
 done >expected
 sed 1d axes.csv | cut -d , -f 7- | cmp - expected || fail "axes alone tell another strategy"
 
+# Counts as on the command line.
+sweep_seq()
+{
+    echo '{"model": "llama3-8b", "system": "8xh100", "global_batch": 32,
+           "axes": [{"key": "seq", "values": ['"$1"']}]}' >counts.json
+    "$reckon" sweep counts.json -o counts.csv
+    from_rank counts.csv
+}
+sweep_seq '4096, 8192' >digits
+sweep_seq '"4k", "8k"' | cmp - digits || fail "4k is not 4096"
+
 # A number before the system, of accelerators or of its nodes.
 sed 's/"dgx-h100-superpod", "accelerators": 8/"1xdgx-h100-superpod"/' axes.json >counted.json
 "$reckon" sweep counted.json | cmp - axes.csv || fail "1xdgx-h100-superpod is not 8 accelerators"

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Answers fit on one screen: sixty questions, each at most 24 lines of 80 columns.
+
+    screen.py RECKON
+
+Each answer says what was asked and assumed, and what is recommended; -v says more.
+"""
+
+import os
+import subprocess
+import sys
+
+RECKON = os.path.abspath(sys.argv[1])
+HERE = os.path.dirname(os.path.abspath(__file__))
+LINES, COLUMNS = 24, 80
+QUESTIONS = """
+plan llama3-70b 64xh100
+plan llama3-8b 8xh100 --seq 32k
+plan llama3.1-405b 16384xh100-roce-24k -b 2048
+plan deepseek-v3 2048xh800 --pp 16 --ep 64 --tp 1
+plan mixtral-8x7b 256xh100
+plan qwen3-235b-a22b 512xgb200
+plan llama3-70b 64xh100 --set nvlink.size=64 --set memory=192GiB --set hbm=8TB/s
+plan llama3-70b 64xb200 --precision fp8
+plan llama3-8b 64xtpu-v5p
+plan gpt3-175b 1024xa100 -b 1536
+plan llama3.1-405b 8xh100
+plan llama3-8b 8xh100 -n 5
+plan llama3-8b 1xh200 --lora-rank 16
+estimate llama3-70b 64xh100 --tp 4 --pp 4
+estimate llama3-8b 8xh100
+estimate llama3-8b 8xh100 -b 64
+estimate deepseek-v3 2048xh800 --pp 16 --ep 64 --tp 1
+estimate llama3-8b 8xb200 --precision fp8
+estimate llama3-70b 4xh100 --tp 4
+estimate llama3-8b 16xmi300x
+estimate mixtral-8x7b 64xh100 --ep 8
+estimate nemotron-h-56b 64xh100
+estimate llama3-70b 8xh100 --framework huggingface
+estimate llama3-8b 1xrtx-4090 --qlora --lora-rank 16
+fit llama3-70b 8xh100
+fit llama3-70b 64xh100
+fit llama3-8b 64xh100 --seq 128k
+fit llama3.1-405b 16xh100
+fit llama3-70b 4xh100 --tp 4 --zero 3
+fit deepseek-v3 128xh800
+fit llama3-8b 1xrtx-4090
+run llama3-70b 512xh100 --tokens 1T
+run llama3.1-405b 16384xh100-roce-24k -b 2048 --tokens 15.6T --price 2.5
+run llama3-8b 64xh100 --tokens 1T --mfu 40
+run llama3-8b 64xh100 --loss 2.2
+run mixtral-8x7b 256xh100 --tokens 2T --prices cloud-2026
+run llama3-70b h100 --tokens 1T --deadline 90d
+run llama3-70b --system h100,a100 --tokens 1T --deadline 90d
+run llama3-70b 4xh100 --tokens 1T
+timeline llama3-8b 32xh100 --pp 4
+timeline llama3-70b 64xh100 --pp 8
+timeline deepseek-v3 2048xh800 --pp 16 --ep 64 --tp 1
+timeline llama3-70b 4xh100
+explain llama3-8b 16xh100
+explain llama3-70b 64xh100 --change 20
+explain llama3.1-405b 8xh100
+shape llama3-8b 8xh100
+shape llama3-70b 64xh100 --tolerance 5
+design llama3-8b h100 --prices small.json -b 512 --tokens 1T --days 60
+design llama3-8b h100 --prices small.json -b 512
+comm all-reduce h100 --ranks 64
+comm h100 --bytes 1Gi
+comm all-reduce 8xh100 --with all-gather
+comm all-to-all 64xgb200 --bytes 16Mi
+validate
+validate --runs check_2
+validate --runs check --only torchtitan
+convert launch.sh
+estimate launch.sh 8xh100
+plan launch.sh h100
+""".strip().split("\n")
+SMALL = """{"name": "small", "currency": "$", "processor": 19000, "source": "assumed", "axes": [
+ {"key": "processors", "values": [64, 128, 256]},
+ {"key": "memory_GiB", "values": [60, 80], "price_per_unit": 15},
+ {"key": "domain", "values": [8, 16], "prices": [0, 800]}]}"""
+LAUNCH = """torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py \\
+    --tensor-model-parallel-size 2 --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\
+    --seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 64 \\
+    --bf16 --vocab-size 32000 --use-distributed-optimizer --sequence-parallel
+"""
+# What an answer of each command says.
+SAYS = {
+    "plan": ["question", ("best", "Nothing fits")],
+    "estimate": ["question", ("strategy", "best"), "memory"],
+    "fit": ["question", "memory"],
+    "run": [("assumed", "question", "run"), ("run", "Nothing fits", "system")],
+    "timeline": ["question", ("rank", "Nothing fits")],
+    "explain": ["question", ("better", "Nothing fits")],
+    "shape": ["question", "rank"],
+    "design": ["question", "cost"],
+    "comm": ["system"],
+    "validate": ["runs", "all"],
+    "convert": [],
+}
+
+
+def ask(question, *more):
+    done = subprocess.run([RECKON, *question.split(), *more], text=True, encoding="utf-8",
+                          env=dict(os.environ, NO_COLOR="1", COLUMNS=str(COLUMNS)),
+                          stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if done.returncode > 1 or (done.returncode == 0 and not done.stdout):
+        return [f"exit status {done.returncode}: {done.stderr}"], True
+    return done.stdout.splitlines(), False
+
+
+def check(question):
+    lines, failed = ask(question)
+    wrong = [lines[0]] if failed else []
+    if len(lines) > LINES:
+        wrong.append(f"{len(lines)} lines")
+    wrong += [f"{len(line)} columns: {line}" for line in lines if len(line) > COLUMNS]
+    text = "\n".join(lines)
+    for words in SAYS[question.split()[0]]:
+        if not any(word in text for word in ([words] if isinstance(words, str) else words)):
+            wrong.append(f"does not say {words}")
+    if any(" 1 accelerators" in line or " 1 sequences" in line for line in lines):
+        wrong.append("a plural of one")
+    return [f"reckon {question}: {fault}" for fault in wrong]
+
+
+def main():
+    os.chdir(sys.argv[2])
+    with open("small.json", "w", encoding="utf-8") as file:
+        file.write(SMALL)
+    with open("launch.sh", "w", encoding="utf-8") as file:
+        file.write(LAUNCH)
+    faults = [fault for question in QUESTIONS for fault in check(question)]
+    for question in ("plan llama3-70b 64xh100", "run llama3-70b 512xh100 --tokens 1T"):
+        if len(ask(question, "-v")[0]) <= LINES:
+            faults.append(f"reckon {question} -v says no more")
+    print("\n".join(faults) or f"{len(QUESTIONS)} questions")
+    return len(faults) > 0 or len(QUESTIONS) < 60
+
+
+sys.exit(main())
