@@ -181,6 +181,7 @@ static void state_layout(rk_launch *launch, const rk_megatron_kit *kit)
         const int64_t stages = rk_pipeline_layout_stages(layout->value);
         char list[RK_PIPELINE_LAYOUT_SIZE];
         rk_launch_state(launch, "model.layout", layout->value, RK_FACT_STATED, layout);
+        rk_megatron_state_modules(launch, layout->value);
         if (stages % pp == 0 && stages > 0) {
             rk_launch_state_count(launch, "vp", stages / pp, RK_FACT_STATED, layout);
         }
