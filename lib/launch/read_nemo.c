@@ -4,6 +4,7 @@
  * (NVIDIA-NeMo/NeMo 8cfedd72) and of Megatron-Bridge (067f987d).
  */
 #include "base/error.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "launch/megatron_kit.h"
 
@@ -387,6 +388,19 @@ static void state_performance(rk_launch *launch)
     rk_launch_state(launch, "gradients", "bf16", RK_FACT_DEFAULT, key);
 }
 
+/* The model of "llama3_8b_pretrain_config" and "llama3_8b_sft_config". */
+static const char *plain_recipe(rk_launch *launch, const char *name)
+{
+    static const char *const ends[] = {"_pretrain_config", "_finetune_config", "_sft_config",
+                                       "_peft_config"};
+    for (size_t i = 0; i < COUNT(ends); i++) {
+        if (rk_ends_with(name, ends[i])) {
+            return rk_launch_keep_part(launch, name, strlen(name) - strlen(ends[i]));
+        }
+    }
+    return name;
+}
+
 static rk_status resolve_bridge(rk_launch *launch, rk_error *err)
 {
     static const char *const recipes[] = {"model_recipe_name", "recipe", NULL};
@@ -398,7 +412,7 @@ static rk_status resolve_bridge(rk_launch *launch, rk_error *err)
                               RK_FACT_STATED, rk_launch_find(launch, "num_gpus"));
     }
     if (recipe && recipe->value) {
-        rk_kit_state_model(launch, recipe->value, recipe);
+        rk_kit_state_model(launch, plain_recipe(launch, recipe->value), recipe);
     }
     state_performance(launch);
     state_mixed_precision(launch, rk_launch_find(launch, "mixed_precision"));

@@ -636,6 +636,13 @@ static const char *missing_size(const taking *t)
 static rk_status fail_model(const taking *t, const char *name, rk_error *err)
 {
     const char *near = name ? rk_catalogue_nearest("models", name) : NULL;
+    if (!name && strcmp(missing_size(t), "the vocabulary") == 0) {
+        return rk_fail(
+            err, RK_ERR_INVALID,
+            "%s does not say the vocabulary of the model, as its tokenizer is not known; "
+            "add --vocab-size N to it, or name the model with --model",
+            t->launch->name);
+    }
     if (!name) {
         return rk_fail(err, RK_ERR_INVALID,
                        "%s does not say %s of the model; name the model with --model, or give its "
