@@ -430,6 +430,9 @@ static void state_kernels(rk_launch *launch, const rk_megatron_kit *kit)
                  : te                           ? "fused te"
                                                 : "fused",
                  kit->loss);
+    if (kind) {
+        rk_launch_mark(launch, kind->name, RK_KEY_WITHOUT_COST, NULL);
+    }
     if (graph && graph->value &&
         (is_on(launch, graph, false) || strcmp(graph->value, "local") == 0 ||
          strcmp(graph->value, "transformer_engine") == 0)) {

@@ -660,6 +660,7 @@ void rk_megatron_state_kernels(rk_launch *launch, const rk_megatron_usual *usual
                         RK_FACT_STATED, by);
     }
     rk_megatron_assume(launch, "loss", or_usual(usual->loss, "unfused"));
+    rk_megatron_leave(launch, "cross-entropy-fusion-impl"); /* both write over the logits */
     state_attention(launch, usual);
     settle_softmax(launch);
     state_graphs(launch);

@@ -155,7 +155,12 @@ def variants(record, key):
     if place is not None:
         words = len(str(value).split(" ")) if value is not None and not together else 0
         words = min(words, len(argv) - place - 1)
-        yield {**record, "argv": argv[:place] + argv[place + 1 + words:]}
+        rest = argv[:place] + argv[place + 1 + words:]
+        before, _ = find_word(rest, name)
+        while before is not None:  # a line may repeat a flag
+            rest = rest[:before] + rest[before + (1 if together else 1 + words):]
+            before, _ = find_word(rest, name)
+        yield {**record, "argv": rest}
         for other in others(name, value) if value is not None else ["false"]:
             given = [argv[place].split("=", 1)[0] + "=" + other] if together else [argv[place], other]
             yield {**record, "argv": argv[:place] + given + argv[place + 1 + words:]}
