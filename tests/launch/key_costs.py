@@ -143,7 +143,8 @@ def others(name, value):
     if number < 0:
         return ["2", "1"]
     if number == int(number) and "." not in text and "e" not in text.lower():
-        return [str(n) for n in (2 * int(number), int(number) // 2, int(number) + 1) if n != int(number)]
+        return [str(n) for n in (2 * int(number), int(number) // 2, int(number) + 1,
+                                64 * int(number)) if n != int(number)]
     return [str(2 * number), str(number / 2)]
 
 
