@@ -117,8 +117,7 @@
       "alltoall: a token is sent once for each expert; deepep, hybridep: once for each node, in "  \
       "one node once for each rank; default: alltoall of megatron-core, otherwise as the stack")   \
     X(LOSS_FUSION, "loss_fusion", "name", "",                                                      \
-      "kernels of Megatron's loss: none, native, te (of Transformer Engine); default: as the "     \
-      "stack")                                                                                     \
+      "kernels of Megatron's loss: none, fused; default: as the stack")                            \
     X(PERMUTE_FUSION, "permute_fusion", "true or false", "",                                       \
       "tokens of experts are permuted by one kernel each way; default: as the stack")              \
     X(KERNELS, "kernels", "name", "",                                                              \

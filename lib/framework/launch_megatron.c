@@ -178,16 +178,6 @@ static void write_recompute(rk_out *out, const rk_strategy *s)
     }
 }
 
-/* The kernels of the loss, by what the stack says of them: fused in place, fused, or neither. */
-static void write_loss(rk_out *out, const rk_stack *stack)
-{
-    if (stack->loss_bytes <= 8) {
-        rk_megatron_flag(out, "cross-entropy-loss-fusion");
-        rk_megatron_text(out, "cross-entropy-fusion-impl",
-                         stack->logit_bytes <= 2 ? "te" : "native");
-    }
-}
-
 /* Graphs hold no routed experts: how many tokens these get is known on the device only. */
 static void write_graphs(rk_out *out, const rk_launch_file *launch)
 {
@@ -378,7 +368,7 @@ static rk_status write_script(const rk_launch_file *launch, bool slurm, rk_out *
     write_parallel(out, launch);
     write_precision(out, launch->strategy);
     write_recompute(out, launch->strategy);
-    write_loss(out, launch->stack);
+    rk_megatron_flag_if(out, launch->stack->loss_bytes <= 8, "cross-entropy-loss-fusion");
     write_graphs(out, launch);
     rk_out_text(out, " \\\n    \"$@\"\n");
     return RK_OK;

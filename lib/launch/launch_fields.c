@@ -37,6 +37,8 @@ const rk_launch_field rk_launch_fields[] = {
     {"count_embedding", "count-embedding", "the embedding counts as a layer: true"},
     {"count_head", "count-head", "the output layer counts as a layer: true"},
     {"order", "order", "order of ranks, as --order has it"},
+    {"mtp_before_head", "mtp-before-head",
+     "the modules of multi-token prediction are on the stage before the output layer: true"},
     /* batch */
     {"micro_batch", "micro-batch", "sequences of a micro-batch"},
     {"accumulation", "accumulation", "micro-batches of a rank per step"},
@@ -135,7 +137,6 @@ static const char turbo[] = "kernels are priced at the rates of the stack";
 static const rk_launch_unpriced unpriced[] = {
     {"packing", "true", "every sequence is priced at its full length"},
     {"offload_modules", NULL, "activations of all modules are priced as offloaded"},
-    {"max_tokens_per_gpu", NULL, "micro-batches are priced as whole sequences"},
     {"samples_per_rollout", NULL, NULL}, /* a step trains some of them */
     {"samples_per_step", NULL, NULL},
     {"grouped_gemm", "true", "experts of a rank are priced as one grouped GEMM"},

@@ -181,6 +181,7 @@ static void state_layout(rk_launch *launch, const rk_megatron_kit *kit)
         const int64_t stages = rk_pipeline_layout_stages(layout->value);
         char list[RK_PIPELINE_LAYOUT_SIZE];
         rk_launch_state(launch, "model.layout", layout->value, RK_FACT_STATED, layout);
+        rk_megatron_state_modules(launch, layout->value);
         if (stages % pp == 0 && stages > 0) {
             rk_launch_state_count(launch, "vp", stages / pp, RK_FACT_STATED, layout);
         }
@@ -429,6 +430,9 @@ static void state_kernels(rk_launch *launch, const rk_megatron_kit *kit)
                  : te                           ? "fused te"
                                                 : "fused",
                  kit->loss);
+    if (kind) {
+        rk_launch_mark(launch, kind->name, RK_KEY_WITHOUT_COST, NULL);
+    }
     if (graph && graph->value &&
         (is_on(launch, graph, false) || strcmp(graph->value, "local") == 0 ||
          strcmp(graph->value, "transformer_engine") == 0)) {

@@ -223,6 +223,15 @@ int rk_megatron_core(const rk_launch *launch, const rk_megatron_usual *usual)
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
+/* Modules of multi-token prediction on a stage before that of the output layer: "(tt|)*29m|L". */
+void rk_megatron_state_modules(rk_launch *launch, const char *layout)
+{
+    const char *module = strrchr(layout, 'm'), *head = strrchr(layout, 'L');
+    if (module && head && module < head && memchr(module, '|', (size_t)(head - module))) {
+        rk_launch_state(launch, "mtp_before_head", "true", RK_FACT_DERIVED, NULL);
+    }
+}
+
 /* Chunks of a pipeline rank by the number of layers of each. */
 static int64_t chunks_by_layers(rk_launch *launch, int64_t layers_of_chunk)
 {
@@ -253,6 +262,7 @@ static void state_chunks(rk_launch *launch, const rk_megatron_usual *usual)
     bool listed = false;
     if (layout) {
         stages = rk_pipeline_layout_stages(layout);
+        rk_megatron_state_modules(launch, layout);
         listed = rk_pipeline_layout_list(layout, list);
     } else if (pattern) {
         (void)rk_pipeline_pattern_blocks(pattern, &stages);
@@ -653,6 +663,7 @@ void rk_megatron_state_kernels(rk_launch *launch, const rk_megatron_usual *usual
                         RK_FACT_STATED, by);
     }
     rk_megatron_assume(launch, "loss", or_usual(usual->loss, "unfused"));
+    rk_megatron_leave(launch, "cross-entropy-fusion-impl"); /* both write over the logits */
     state_attention(launch, usual);
     settle_softmax(launch);
     state_graphs(launch);

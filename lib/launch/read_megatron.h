@@ -72,6 +72,9 @@ void rk_megatron_state_named_model(rk_launch *launch);
 void rk_megatron_state_truth(rk_launch *launch, const char *field, bool truth,
                              const rk_launch_key *key);
 
+/* Where a layout of stages, as Megatron-LM writes it, has the modules of multi-token prediction. */
+void rk_megatron_state_modules(rk_launch *launch, const char *layout);
+
 /* The stage of ZeRO of a sharding strategy of Megatron-FSDP; -1: an unknown one. */
 int rk_megatron_sharding_of(const char *strategy);
 

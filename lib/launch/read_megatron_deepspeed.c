@@ -167,9 +167,8 @@ static void settle_rest(rk_launch *launch)
     for (size_t i = 0; i < COUNT(named) - (launch->document_count == 0); i++) {
         rk_megatron_leave(launch, named[i]);
     }
-    if (cut && cut->value && strstr(cut->value, "embedding") &&
-        rk_launch_count_of(launch, "pp") > 1) {
-        cut = rk_launch_find(launch, cut->name);
+    if (cut && cut->value && strstr(cut->value, "embedding")) {
+        cut = rk_launch_count_of(launch, "pp") > 1 ? rk_launch_find(launch, cut->name) : cut;
         rk_launch_state(launch, "count_embedding", "true", RK_FACT_STATED, cut);
         rk_launch_state(launch, "count_head", "true", RK_FACT_STATED, cut);
     }

@@ -4,9 +4,11 @@
  * (NVIDIA-NeMo/NeMo 8cfedd72) and of Megatron-Bridge (067f987d).
  */
 #include "base/error.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "launch/megatron_kit.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -192,13 +194,14 @@ static int recognise_nemo2(const rk_launch *launch)
 }
 
 /* The recipe that --factory names, "llama3_70b" or "llama3_70b(num_nodes=2)"; NULL: none. */
-static const char *recipe_of(rk_launch *launch, const rk_launch_key **key)
+static const char *recipe_of(rk_launch *launch, const rk_launch_key **key, const char **arguments)
 {
     *key = rk_launch_find(launch, "factory");
     const char *name = *key ? (*key)->value : NULL;
     for (size_t i = 0; !name && i + 1 < launch->word_count; i++) {
         name = strcmp(launch->words[i].text, "--factory") == 0 ? launch->words[i + 1].text : NULL;
     }
+    *arguments = name ? strchr(name, '(') : NULL;
     return name ? rk_launch_keep_part(launch, name, strcspn(name, "(")) : NULL;
 }
 
@@ -250,10 +253,51 @@ static void state_mixed_precision(rk_launch *launch, const rk_launch_key *key)
     }
 }
 
+/* The machine of "llama3_70b(num_nodes=2, num_gpus_per_node=4)". */
+static void state_arguments(rk_launch *launch, const rk_launch_key *key, const char *arguments)
+{
+    static const char *const names[][2] = {{"num_nodes=", "nodes"},
+                                           {"num_gpus_per_node=", "gpus_per_node"}};
+    for (size_t i = 0; i < COUNT(names) && arguments; i++) {
+        const char *found = strstr(arguments, names[i][0]);
+        const long count = found ? strtol(found + strlen(names[i][0]), NULL, 10) : 0;
+        if (count > 0) {
+            rk_launch_state_count(launch, names[i][1], count, RK_FACT_STATED, key);
+        }
+    }
+}
+
+/* A recipe sets more than the line repeats. */
+static void warn_of_recipe(rk_launch *launch, const rk_launch_key *key)
+{
+    static const char *const sizes[] = {"tensor_model_parallel_size",
+                                        "pipeline_model_parallel_size",
+                                        "context_parallel_size",
+                                        "sequence_parallel",
+                                        "micro_batch_size",
+                                        "global_batch_size",
+                                        "seq_length"};
+    const char *open = "";
+    for (size_t i = 0; i < COUNT(sizes) && key; i++) {
+        const char *const names[] = {sizes[i], NULL};
+        if (!rk_kit_find(launch, &nemo2, names)) {
+            open = rk_launch_format(launch, "%s%s%s", open, *open ? ", " : "", sizes[i]);
+        }
+    }
+    if (*open) {
+        rk_launch_mark(launch, key->name, RK_KEY_NOT_PRICED,
+                       rk_launch_format(launch,
+                                        "what the recipe sets and the line does not repeat is not "
+                                        "known; add %s",
+                                        open));
+    }
+}
+
 static rk_status resolve_nemo2(rk_launch *launch, rk_error *err)
 {
     const rk_launch_key *key = NULL;
-    const char *recipe = recipe_of(launch, &key);
+    const char *arguments = NULL;
+    const char *recipe = recipe_of(launch, &key, &arguments);
     if (rk_launch_has(launch, "data.seq_length_dec")) {
         return rk_fail(err, RK_ERR_INVALID,
                        "%s: trains an encoder and a decoder, which is not priced; reckon predicts "
@@ -264,6 +308,10 @@ static rk_status resolve_nemo2(rk_launch *launch, rk_error *err)
     state_machine(launch, &nemo2, "num_nodes", "devices");
     if (recipe) {
         rk_kit_state_model(launch, recipe, key);
+        state_arguments(launch, key, arguments);
+        rk_launch_assume_count(launch, "nodes", 1);
+        rk_launch_assume_count(launch, "gpus_per_node", 8);
+        warn_of_recipe(launch, key);
     }
     state_mixed_precision(launch, rk_launch_find(launch, "trainer.plugins"));
     const char *strategy = rk_launch_value(launch, "trainer.strategy");
@@ -340,6 +388,19 @@ static void state_performance(rk_launch *launch)
     rk_launch_state(launch, "gradients", "bf16", RK_FACT_DEFAULT, key);
 }
 
+/* The model of "llama3_8b_pretrain_config" and "llama3_8b_sft_config". */
+static const char *plain_recipe(rk_launch *launch, const char *name)
+{
+    static const char *const ends[] = {"_pretrain_config", "_finetune_config", "_sft_config",
+                                       "_peft_config"};
+    for (size_t i = 0; i < COUNT(ends); i++) {
+        if (rk_ends_with(name, ends[i])) {
+            return rk_launch_keep_part(launch, name, strlen(name) - strlen(ends[i]));
+        }
+    }
+    return name;
+}
+
 static rk_status resolve_bridge(rk_launch *launch, rk_error *err)
 {
     static const char *const recipes[] = {"model_recipe_name", "recipe", NULL};
@@ -351,7 +412,7 @@ static rk_status resolve_bridge(rk_launch *launch, rk_error *err)
                               RK_FACT_STATED, rk_launch_find(launch, "num_gpus"));
     }
     if (recipe && recipe->value) {
-        rk_kit_state_model(launch, recipe->value, recipe);
+        rk_kit_state_model(launch, plain_recipe(launch, recipe->value), recipe);
     }
     state_performance(launch);
     state_mixed_precision(launch, rk_launch_find(launch, "mixed_precision"));

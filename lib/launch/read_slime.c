@@ -80,6 +80,10 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     for (size_t i = 0; i < COUNT(sizes) && rk_megatron_find(launch, "global-batch-size"); i++) {
         rk_megatron_leave(launch, sizes[i]);
     }
+    if (!rk_launch_fact_of(launch, "seq")) {
+        rk_launch_mark(launch, "max-tokens-per-gpu", RK_KEY_NOT_PRICED,
+                       "how many sequences these are is not known; add --seq-length");
+    }
     rk_launch_mark(launch, "sglang-", RK_KEY_NOT_PRICED, "generation is not priced");
     return status;
 }

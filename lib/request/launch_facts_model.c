@@ -196,6 +196,12 @@ rk_status rk_launch_fail_model(const rk_launch *launch, const char *name, rk_err
                        "or give --model with its config.json",
                        launch->name);
     }
+    if (!name && strcmp(missing_size(launch), "the vocabulary") == 0) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s does not say the vocabulary of the model, as its tokenizer is not "
+                       "known; add --vocab-size N to it, or name the model with --model",
+                       launch->name);
+    }
     if (!name) {
         return rk_fail(err, RK_ERR_INVALID,
                        "%s does not say %s of the model; name the model with --model, or give its "

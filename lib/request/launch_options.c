@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "launch/launch.h"
 #include "request/choices.h"
+#include "request/launch_words.h"
 #include "request/option_values.h"
 
 #include <ctype.h>
@@ -13,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#define LIST_SIZE 256
 
 typedef struct taking {
     rk_job *job;
@@ -172,40 +171,6 @@ static rk_status set_switch(const taking *t, const char *option, const char *fie
     return rk_launch_holds(t->launch, field) ? set(t, option, "true", field, err) : RK_OK;
 }
 
-/* A list as options take it, "a,b", of one between commas, blanks or '+', or of JSON. */
-static const char *list_of(const char *value, char out[LIST_SIZE])
-{
-    size_t used = 0;
-    for (const char *c = value; *c && used + 1 < LIST_SIZE; c++) {
-        const bool part = isalnum((unsigned char)*c) || strchr("_-.", *c);
-        if (part) {
-            out[used++] = *c;
-        } else if (used > 0 && out[used - 1] != ',') {
-            out[used++] = ',';
-        }
-    }
-    used -= used > 0 && out[used - 1] == ',';
-    out[used] = '\0';
-    return out;
-}
-
-/* Names of a list that are among those of an option; the others are left out. */
-static const char *choose(const char *value, const char *const *names, char out[LIST_SIZE])
-{
-    char list[LIST_SIZE], *rest = list_of(value, list) ? list : NULL;
-    size_t used = 0;
-    out[0] = '\0';
-    for (char *word; (word = strtok_r(rest, ",", &rest));) {
-        for (size_t i = 0; names[i]; i++) {
-            if (strcmp(names[i], word) == 0 && used + strlen(word) + 2 < LIST_SIZE) {
-                used +=
-                    (size_t)snprintf(out + used, LIST_SIZE - used, "%s%s", used ? "," : "", word);
-            }
-        }
-    }
-    return out;
-}
-
 /* ---- the machine ----------------------------------------------------------------------------- */
 
 /* Options of the number of accelerators, or of a search for it. */
@@ -251,6 +216,19 @@ static rk_status check_machine(const taking *t, rk_error *err)
 
 /* ---- batch ----------------------------------------------------------------------------------- */
 
+/* Whole sequences; where a rank has a number of tokens, as many as that holds, at least one. */
+static rk_status set_micro_batch(const taking *t, rk_error *err)
+{
+    const int64_t tokens = rk_launch_count_of(t->launch, "max_tokens_per_gpu");
+    const int64_t seq = rk_launch_count_of(t->launch, "seq"),
+                  cp = rk_launch_count_of(t->launch, "cp");
+    if (fact(t, "micro_batch") || tokens <= 0 || tokens > INT32_MAX || seq <= 0 || cp > INT32_MAX) {
+        return set(t, "micro-batch", fact(t, "micro_batch"), "micro_batch", err);
+    }
+    const int64_t whole = tokens * (cp > 0 ? cp : 1) / seq;
+    return set_count(t, "micro-batch", whole > 0 ? whole : 1, "max_tokens_per_gpu", err);
+}
+
 static rk_status set_batch(const taking *t, rk_error *err)
 {
     const bool given = is_given(t, "global-batch") || is_given(t, "accumulation");
@@ -259,7 +237,7 @@ static rk_status set_batch(const taking *t, rk_error *err)
     const bool steps = rk_launch_count_of(t->launch, "accumulation") > 0 && !t->search;
     rk_status status = set(t, "seq", fact(t, "seq"), "seq", err);
     if (!status && !t->search) {
-        status = set(t, "micro-batch", fact(t, "micro_batch"), "micro_batch", err);
+        status = set_micro_batch(t, err);
     }
     if (status || given) {
         return status;
@@ -374,7 +352,7 @@ static rk_status set_states(const taking *t, rk_error *err)
 /* Adapters, which belong to the model as much as to the strategy. */
 static rk_status set_adapters(const taking *t, rk_error *err)
 {
-    char list[LIST_SIZE];
+    char list[RK_LAUNCH_LIST_SIZE];
     const char *modules = fact(t, "lora_modules");
     const int64_t rank = rk_launch_count_of(t->launch, "lora");
     if (rank <= 0) {
@@ -382,7 +360,7 @@ static rk_status set_adapters(const taking *t, rk_error *err)
     }
     rk_status status = set_count(t, "lora-rank", rank, "lora", err);
     if (!status && modules) {
-        status = set(t, "lora-modules", list_of(modules, list), "lora_modules", err);
+        status = set(t, "lora-modules", rk_launch_list_of(modules, list), "lora_modules", err);
     }
     if (!status && rk_launch_holds(t->launch, "base_8bit")) {
         status = set(t, "frozen-weights", "int8", "base_8bit", err);
@@ -423,27 +401,8 @@ static const struct {
     {"count_head", "count-head", "pp", {"layout"}},
     {"order", "order", "pp", {"use-tp-pp-dp-mapping"}},
     {"expandable_segments", "expandable-segments", NULL, {NULL}},
+    {"mtp_before_head", "mtp-before-head", "pp", {"layout"}},
 };
-
-/* Frameworks' words for the ways of context parallelism; others are refused by the option. */
-static const char *cp_kind_of(const char *word)
-{
-    static const char *const kinds[][2] = {
-        {"p2p", "ring"},
-        {"megatron_cp_algo", "ring"},
-        {"a2a", "ulysses"},
-        {"ulysses_cp_algo", "ulysses"},
-        {"all_gather", "all-gather"},
-        {"allgather", "all-gather"},
-        {"kvallgather_cp_algo", "all-gather"},
-    };
-    for (size_t i = 0; i < COUNT(kinds); i++) {
-        if (strcmp(word, kinds[i][0]) == 0) {
-            return kinds[i][1];
-        }
-    }
-    return strncmp(word, "ulysses (", strlen("ulysses (")) == 0 ? "ulysses" : word; /* a note */
-}
 
 /* Of Megatron core: an expert is split as the model is, where nothing else is said. */
 static bool splits_experts(const taking *t)
@@ -475,7 +434,7 @@ static rk_status set_degrees(const taking *t, rk_error *err)
         }
         const bool off = value && strcmp(value, "false") == 0;
         if (value && !off && !replaced[i] && (!same[i].needs || is_split(t, same[i].needs))) {
-            value = strcmp(same[i].field, "cp_kind") == 0 ? cp_kind_of(value) : value;
+            value = strcmp(same[i].field, "cp_kind") == 0 ? rk_launch_cp_kind(value) : value;
             status = set(t, same[i].option, value, same[i].field, err);
         }
     }
@@ -509,16 +468,16 @@ static rk_status set_every_layer(const taking *t, int64_t every, rk_error *err)
 }
 
 /* Modules as --recompute-modules has them: attention as a whole is two of these. */
-static const char *modules_of(const char *value, char out[LIST_SIZE])
+static const char *modules_of(const char *value, char out[RK_LAUNCH_LIST_SIZE])
 {
-    char list[2 * LIST_SIZE];
+    char list[2 * RK_LAUNCH_LIST_SIZE];
     (void)snprintf(list, sizeof(list), "%s%s", value,
                    strstr(value, "attention") ? ",core_attn,attn_proj" : "");
-    return choose(list, rk_module_choices, out);
+    return rk_launch_choose(list, rk_module_choices, out);
 }
 
 /* Modules that switches of their own recompute, beside those that are chosen. */
-static const char *add_extra(const taking *t, const char *chosen, char out[LIST_SIZE])
+static const char *add_extra(const taking *t, const char *chosen, char out[RK_LAUNCH_LIST_SIZE])
 {
     static const char *const switches[][2] = {
         {"recompute-activation-function", "act"}, {"recompute-norm", "norm"},
@@ -526,11 +485,12 @@ static const char *add_extra(const taking *t, const char *chosen, char out[LIST_
         {"moe-layer-recompute", "moe"},
     };
     const char *extra = fact(t, "recompute_extra");
-    (void)snprintf(out, LIST_SIZE, "%.*s", LIST_SIZE / 2, chosen);
+    (void)snprintf(out, RK_LAUNCH_LIST_SIZE, "%.*s", RK_LAUNCH_LIST_SIZE / 2, chosen);
     for (size_t i = 0; extra && i < COUNT(switches); i++) {
         const size_t used = strlen(out);
         if (strstr(extra, switches[i][0])) {
-            (void)snprintf(out + used, LIST_SIZE - used, "%s%s", used ? "," : "", switches[i][1]);
+            (void)snprintf(out + used, RK_LAUNCH_LIST_SIZE - used, "%s%s", used ? "," : "",
+                           switches[i][1]);
         }
     }
     return out;
@@ -538,14 +498,14 @@ static const char *add_extra(const taking *t, const char *chosen, char out[LIST_
 
 static rk_status set_selective(const taking *t, rk_error *err)
 {
-    char list[LIST_SIZE];
+    char list[RK_LAUNCH_LIST_SIZE];
     const char *option = fact(t, "recompute.option"), *modules = fact(t, "recompute.modules");
     const int64_t every = rk_launch_count_of(t->launch, "recompute.option");
     if (every > 0) {
         return set_every_layer(t, every, err);
     }
     const rk_status status = set(t, "recompute", "selective", "recompute.granularity", err);
-    char all[LIST_SIZE];
+    char all[RK_LAUNCH_LIST_SIZE];
     const char *chosen = modules ? modules_of(modules, list) : option ? "operators" : "";
     chosen = add_extra(t, chosen, all);
     return status || !chosen[0] ? status
@@ -569,7 +529,7 @@ static rk_status set_recompute(const taking *t, rk_error *err)
                    ? set_selective(t, err)
                    : set(t, "recompute", option ? option : "full", "recompute.granularity", err);
     }
-    char extra[LIST_SIZE];
+    char extra[RK_LAUNCH_LIST_SIZE];
     const bool none = is_fact(t, "recompute.granularity", "none");
     if (is_fact(t, "recompute.granularity", "selective") || (none && *add_extra(t, "", extra))) {
         return set_selective(t, err);
@@ -587,12 +547,12 @@ static rk_status set_recompute(const taking *t, rk_error *err)
 static rk_status set_list(const taking *t, const char *field, const char *const *names,
                           rk_error *err)
 {
-    char list[LIST_SIZE];
+    char list[RK_LAUNCH_LIST_SIZE];
     const char *value = fact(t, field);
     if (!value) {
         return RK_OK;
     }
-    (void)choose(value, names, list);
+    (void)rk_launch_choose(value, names, list);
     return set(t, field, list[0] ? list : "none", field, err);
 }
 
@@ -729,7 +689,7 @@ static rk_status take_launched(const taking *search, rk_error *err)
     own->vp_layers = 0;
     own->layout_text = NULL;
     own->emit = RK_NOT_GIVEN;
-    rk_status status = set(&t, "micro-batch", fact(&t, "micro_batch"), "micro_batch", &refusal);
+    rk_status status = set_micro_batch(&t, &refusal);
     status = status ? status : set_strategy(&t, &refusal);
     status = status ? status : rk_request_complete(own, &refusal);
     request->launched = status ? NULL : own;

@@ -114,7 +114,7 @@ static const struct {
     {"fp8_cast", "fused eager"},
     {"network_state", "normal slow"},
     {"dispatcher", "alltoall deepep hybridep"},
-    {"loss_fusion", "none native te"},
+    {"loss_fusion", "none fused"},
     {"permute_fusion", "true false"},
     {"kernels", "framework transformer-engine"},
 };

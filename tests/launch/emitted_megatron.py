@@ -53,7 +53,7 @@ def draw_tuned(source):
              "--lora-rank", str(source.choice((8, 16, 64))), "--lora-modules", modules,
              "--seq", str(source.choice((2048, 4096))), "--zero", source.choice(("0", "1")),
              "--cp", "1", "--vp", "1", "--etp", "1", "--offload", "none", "--precision", "bf16",
-             "--set", ("dispatcher=alltoall,permute_fusion=true," if expert else "") + "loss_fusion=te"]
+             "--set", ("dispatcher=alltoall,permute_fusion=true," if expert else "") + "loss_fusion=fused"]
     for option, values in (("--tp", (1, 2, 4)), ("--pp", (1, 2)),
                            ("--recompute", ("none", "selective --recompute-modules core_attn", "full",
                                             "full --recompute-layers 4"))):

@@ -6,7 +6,7 @@ priced is named in text and JSON.
 
     key_costs.py RECKON LAUNCHES [--sample N] [--framework NAME,...] [--list]
 
-A line of LAUNCHES is a launch, as in corpus.py; those of the repository itself are asked too.  The
+A line of LAUNCHES is a launch, as in corpus.py; without that file the repository's own are asked.  The
 answer is the step, the memory, the strategy and where its fields come from, and the model; a refusal
 is another answer.  Keys that are used and move nothing need a reason in REASONS.
 """
@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 
+import cases
 from corpus import READERS
 
 # Names of keys, as patterns, that are used where nothing moves, and why.
@@ -43,6 +44,11 @@ REASONS = {
     "moe-router-group-topk": "counts where a dispatcher sends a node one copy of a token",
 }
 
+
+# Frameworks on Megatron core, and gpt-neox.
+FAMILY = ("megatron-lm", "pai-megatron-patch", "mindspeed", "mindspeed-llm", "megatron-deepspeed",
+          "megatron-bridge", "nemo1", "nemo2", "gpt-neox", "primus", "verl", "slime",
+          "ms-swift (megatron)")
 
 # Values of keys that are neither numbers nor switches.
 TYPES = ("bf16", "fp32", "fp16")
@@ -137,7 +143,8 @@ def others(name, value):
     if number < 0:
         return ["2", "1"]
     if number == int(number) and "." not in text and "e" not in text.lower():
-        return [str(n) for n in (2 * int(number), int(number) // 2, int(number) + 1) if n != int(number)]
+        return [str(n) for n in (2 * int(number), int(number) // 2, int(number) + 1,
+                                64 * int(number)) if n != int(number)]
     return [str(2 * number), str(number / 2)]
 
 
@@ -149,7 +156,12 @@ def variants(record, key):
     if place is not None:
         words = len(str(value).split(" ")) if value is not None and not together else 0
         words = min(words, len(argv) - place - 1)
-        yield {**record, "argv": argv[:place] + argv[place + 1 + words:]}
+        rest = argv[:place] + argv[place + 1 + words:]
+        before, _ = find_word(rest, name)
+        while before is not None:  # a line may repeat a flag
+            rest = rest[:before] + rest[before + (1 if together else 1 + words):]
+            before, _ = find_word(rest, name)
+        yield {**record, "argv": rest}
         for other in others(name, value) if value is not None else ["false"]:
             given = [argv[place].split("=", 1)[0] + "=" + other] if together else [argv[place], other]
             yield {**record, "argv": argv[:place] + given + argv[place + 1 + words:]}
@@ -193,7 +205,8 @@ def words_for(program, record):
 def check(program, row):
     """Faults of a launch, and the keys that are asked."""
     record = {key: row[key] for key in ("argv", "config", "release") if key in row}
-    record["framework"] = READERS.get(row["framework"], row["framework"])
+    if row["framework"]:
+        record["framework"] = READERS.get(row["framework"], row["framework"])
     words = words_for(program, record)
     if not words:
         return [], 0
@@ -221,6 +234,16 @@ def check(program, row):
     return faults, asked
 
 
+def own_launches():
+    """Launches of the repository itself."""
+    world = cases.PRETRAIN.format(4)
+    lines = [world + flags for flags in (cases.LLAMA, cases.QWEN_MOE, cases.DEEPSEEK)]
+    lines.append(cases.SWIFT.split(" ", 1)[1])
+    lines.append(cases.VERL.split(" ", 2)[2] + " actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B")
+    for number, line in enumerate(lines):
+        yield {"id": f"line {number + 1}", "framework": None, "argv": line.split()}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
@@ -230,14 +253,16 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
-    rows = []
+    rows = list(own_launches())
     if os.path.exists(arguments.launches):
         with open(arguments.launches, encoding="utf-8") as file:
-            rows = [json.loads(line) for line in file]
-    names = arguments.framework.split(",") if arguments.framework else []
-    rows = [r for r in rows if not names or r["framework"] in names]
-    if arguments.sample:
-        rows = random.Random(arguments.seed).sample(rows, min(arguments.sample, len(rows)))
+            collected = [json.loads(line) for line in file]
+        names = arguments.framework.split(",") if arguments.framework else FAMILY
+        collected = [r for r in collected if r["framework"] in names]
+        if arguments.sample:
+            count = min(arguments.sample, len(collected))
+            collected = random.Random(arguments.seed).sample(collected, count)
+        rows += collected
     tally = collections.Counter()
     examples = {}
     asked = priced = 0
@@ -250,7 +275,7 @@ def main():
                     continue
                 tally[(row["framework"], kind, name)] += 1
                 examples.setdefault((row["framework"], kind, name), f"{row['id']} {value}")
-    for (framework, kind, name), count in sorted(tally.items()):
+    for (framework, kind, name), count in sorted(tally.items(), key=str):
         print(f"{framework}: {name} {kind}: {count}, such as {examples[(framework, kind, name)]}")
     print(f"{asked} keys of {priced} launches asked, {sum(tally.values())} wrong")
     sys.exit(bool(tally))
