@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "launch/pipeline_layout.h"
 #include "launch/read_megatron.h"
+#include "launch/reader_kit.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -74,8 +75,8 @@ void rk_kit_state(rk_launch *launch, const char *field, const rk_launch_key *key
 {
     if (key && value) {
         rk_launch_state(launch, field, value, RK_FACT_STATED, key);
-    } else if (usual && !rk_launch_fact_of(launch, field)) {
-        rk_launch_assume(launch, field, usual);
+    } else if (usual) {
+        rk_launch_assume_open(launch, field, usual);
     }
 }
 

@@ -242,7 +242,7 @@ static const struct {
     {"save_out_proj", OUT},
 };
 
-/* Whether a policy of one's own keeps a tensor, on the device or the host. */
+/* Whether a policy of your own keeps a tensor, on the device or the host. */
 static bool keeps(rk_launch *launch, const char *tensor)
 {
     const char *place = rk_launch_value(launch, tensor);

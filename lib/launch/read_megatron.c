@@ -176,9 +176,7 @@ static const char *or_usual(const char *value, const char *usual)
 
 void rk_megatron_assume(rk_launch *launch, const char *field, const char *value)
 {
-    if (!rk_launch_fact_of(launch, field)) {
-        rk_launch_assume(launch, field, value);
-    }
+    rk_launch_assume_open(launch, field, value);
 }
 
 void rk_megatron_assume_count(rk_launch *launch, const char *field, int64_t value)

@@ -117,6 +117,11 @@ static void complete_titan(rk_request *r)
         r->micro_batch = (rk_option_counts){.values = {rk_at_least_1(sequences)}, .count = 1};
     }
     set_default(r, "micro_batch", &r->micro_batch, 8);
+    if (r->pp.count == 1 && r->pp.values[0] > 1 && r->micro_batch.count == 1 &&
+        r->accumulation == 0 && r->global_batch == 0) { /* a pipeline cuts it into sequences */
+        r->accumulation = r->micro_batch.values[0];
+        r->micro_batch.values[0] = 1;
+    }
 }
 
 void rk_launch_complete(rk_request *r)

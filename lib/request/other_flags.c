@@ -188,7 +188,7 @@ static rk_status set_converters(rk_job *job, const char *value, rk_flag_use *use
                                      : RK_OK;
 }
 
-/* A flag of torchtitan that is no option under another name; false: it is none. */
+/* A flag of torchtitan that says more than one option; false: it does not. */
 static bool take_titan(rk_job *job, const char *flag, const char *value, rk_flag_use *use,
                        rk_status *status, rk_error *err)
 {
