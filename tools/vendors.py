@@ -24,7 +24,7 @@ Measured: GEMMs of MI300X, MI355X and their 8-bit and 4-bit formats (tables of a
 node of MI300X. Assumed: attention, a share of the peak; MI350X and MI300A, as the part of the same die by clock and
 units; MI455X, as announced.
 
-Two levels of tuning exist and are not told apart. Tuned runs (fused loss, DeepEP, no synchronisation with the host) are
+Two levels of tuning exist, which are not distinguished. Tuned runs (fused loss, DeepEP, no synchronisation with the host) are
 what is priced; plain runs of small mixtures of experts on MI355X are slower, with a micro-batch of one by far: the host
 then waits for the router of every layer, which no option states."""),
     "ascend": ("Huawei Ascend", """\

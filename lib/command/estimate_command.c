@@ -4,6 +4,7 @@
 #include "command/commands.h"
 #include "command/option_groups.h"
 #include "command/with_inputs.h"
+#include "job/machine.h"
 
 static const rk_option estimate_options[] = {
     {.name = "explain",
@@ -38,6 +39,25 @@ static rk_status answer(rk_job *job, void *arguments, const rk_inputs *inputs, v
     return status;
 }
 
+/* The name of a node or an instance alone, without degrees: all of its accelerators. */
+static void take_whole_node(rk_request *request)
+{
+    static const int64_t node_most = 16; /* racks and pods are asked for in part */
+    const bool open = request->tp.count + request->cp.count + request->pp.count +
+                          request->ep.count + request->etp.count ==
+                      0;
+    const bool counted = request->accelerators || request->nodes || request->gpus_per_node ||
+                         request->dp || request->launch || request->line.script;
+    const int64_t each = open && !counted && request->system ? rk_machine_unit(request->system) : 1;
+    request->nodes = each > 1 && each <= node_most ? 1 : request->nodes;
+}
+
+static rk_status complete(void *request, rk_error *err)
+{
+    take_whole_node(request);
+    return rk_request_finish(request, err);
+}
+
 static rk_status run_estimate(rk_job *job, void *arguments, rk_error *err)
 {
     rk_request *request = arguments;
@@ -55,12 +75,13 @@ const rk_command rk_command_estimate = {
     .option_count = sizeof(estimate_options) / sizeof(estimate_options[0]),
     RK_COMMAND_OF_STRATEGY,
     .notes = RK_NOTES_OF_CHOICES
-    "Without --accelerators, degrees that are left open are 1. Exit status: 0 done,\n"
+    "Without --accelerators, degrees that are left open are 1; the name of a node or an\n"
+    "instance alone stands for all of its accelerators. Exit status: 0 done,\n"
     "1 it does not fit, 2 wrong usage or input, or an illegal strategy.\n"
     "\n"
     "example: reckon estimate llama3-70b 64xh100 --tp 8 --pp 2 --explain",
     .size = sizeof(rk_request),
     .init = rk_request_init,
-    .complete = rk_request_finish,
+    .complete = complete,
     .run = run_estimate,
 };
