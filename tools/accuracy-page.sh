@@ -94,8 +94,9 @@ cat <<'TEXT'
 ## Memory, the first choice, and running out of memory
 
 The peak of memory in the sense of each source (allocated, reserved, or of the device); how much
-slower the strategy that is ranked first is than the best of its job; and whether runs of the H100
-sweep that did and did not run out of memory are distinguished.
+slower the strategy that is ranked first, within a risk of 10 %, is than the best of its job; whether
+runs of the H100 sweep that did and did not run out of memory are distinguished; and whether their
+[risks](memory-risk.md) come true, in bins of 60 runs in order of risk.
 
 TEXT
 show 3 99 --split check --by source
