@@ -64,7 +64,7 @@ static void write_fewest(FILE *to, const rk_fit *fit)
                   s->ep, (int)s->sharding, rk_recompute_kind_names[s->recompute]);
 }
 
-/* What each cure needs, on one accelerator and in number; a step that does not fit is told too. */
+/* What each cure needs, on one accelerator and in number; also a step that does not fit. */
 static rk_status write_cures(FILE *to, const rk_fit *fit, rk_table_style style, rk_error *err)
 {
     char number[RK_COMMAS_SIZE], batch[RK_COMMAS_SIZE], step[RK_TIME_TITLE_SIZE];

@@ -34,6 +34,7 @@ const rk_framework_traits rk_framework_deepspeed = {
     .modules = NAMED_MODULES,
     .some_layers = true,
     .weight_offload = true,
+    .shards_matrices = true,
     .schedule = RK_SCHEDULE_1F1B,
     .sharding = RK_SHARD_NONE,
     .cp_kind = RK_CP_ULYSSES,

@@ -58,6 +58,7 @@ typedef struct rk_framework_traits {
     bool plain_alone;     /* unsharded data parallelism excludes every other degree */
     bool weight_offload;
     bool keeps_activations; /* has no offload of activations */
+    bool shards_matrices;   /* Muon updates matrices that are sharded, whole one by one */
     bool narrow_states;     /* gradients and moments of the optimizer in fewer bits */
     bool foreach_update;    /* the optimizer steps all tensors together, with temporaries */
     double frozen_bytes;    /* per weight of a model with adapters; 0: as if it learned */

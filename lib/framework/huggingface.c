@@ -28,6 +28,7 @@ const rk_framework_traits rk_framework_huggingface = {
     .foreach_update = true, /* adamw_torch */
     .frozen_bytes = 2,      /* accelerate casts only what learns to fp32 */
     .adapter_bytes = 4,     /* PEFT, autocast_adapter_dtype */
+    .shards_matrices = true,
     .schedule = RK_SCHEDULE_1F1B,
     .sharding = RK_SHARD_ALL,
     .cp_kind = RK_CP_RING,

@@ -360,7 +360,8 @@ static int64_t whole_matrices_sharded(const struct question *q)
 {
     const rk_optimizer_traits *traits = rk_optimizer_of(q->strategy);
     return traits->orthogonalizes && !traits->deals_matrices &&
-           q->strategy->sharding != RK_SHARD_NONE;
+           q->strategy->sharding != RK_SHARD_NONE &&
+           !rk_framework_of(q->framework)->shards_matrices;
 }
 
 static int64_t matrices_not_dealt(const struct question *q)

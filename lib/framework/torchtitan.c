@@ -40,6 +40,7 @@ const rk_framework_traits rk_framework_torchtitan = {
     .plain_alone = true, /* DDP by itself; the other degrees build on a mesh of shards */
     .weight_offload = true,
     .keeps_activations = true,
+    .shards_matrices = true,
     .schedule = RK_SCHEDULE_1F1B,
     .sharding = RK_SHARD_ALL,
     .states = WHOLE_STATES,

@@ -66,7 +66,24 @@ static bool is_true(const json_t *root, const char *path)
     return json_is_true(find(root, path));
 }
 
-/* Whether states go to the host: to "cpu", or through it to "nvme". */
+/* Refuses NVMe, of whose rates nothing was measured. */
+static rk_status check_places(const rk_json_doc *doc, rk_error *err)
+{
+    static const char *const paths[] = {"zero_optimization.offload_optimizer.device",
+                                        "zero_optimization.offload_param.device"};
+    for (size_t i = 0; i < COUNT(paths); i++) {
+        const char *device = json_string_value(find(doc->root, paths[i]));
+        if (device && strcmp(device, "nvme") == 0) {
+            return rk_fail(err, RK_ERR_INVALID,
+                           "%s: %s: offload to NVMe is not predicted, since no rates of it were "
+                           "measured; use \"cpu\"",
+                           doc->name, paths[i]);
+        }
+    }
+    return RK_OK;
+}
+
+/* Whether states go to the host. */
 static bool is_offloaded(const json_t *root, const char *path, const char *old_path)
 {
     const char *device = json_string_value(find(root, path));
@@ -184,6 +201,7 @@ rk_status rk_request_take_deepspeed(rk_job *job, const char *path, rk_error *err
     if (!status) {
         status = set(job, "framework", "deepspeed", err);
     }
+    status = status ? status : check_places(&doc, err);
     status = status ? status : set_counts(job, &doc, err);
     status = status ? status : set_names(job, &doc, err);
     status = status ? status : set_precision(job, doc.root, err);

@@ -31,13 +31,18 @@ static void apply_states(const rk_request *r, rk_framework framework, rk_strateg
     s->low_weights = r->low_weights || s->nf4_weights;
 }
 
-/* The only sharding that an optimizer on whole matrices has; `usual` of the others. */
-static rk_sharding sharding_of(const rk_request *r, rk_sharding usual)
+/* Whether the optimizer works on whole matrices, which the framework does not shard. */
+static bool keeps_whole(const rk_request *r, const rk_framework_traits *f)
 {
     const rk_optimizer_traits *traits = &rk_optimizers[rk_request_optimizer(r)];
-    return !traits->orthogonalizes  ? usual
-           : traits->deals_matrices ? RK_SHARD_OPTIMIZER
-                                    : RK_SHARD_NONE;
+    return traits->orthogonalizes && (traits->deals_matrices || !f->shards_matrices);
+}
+
+/* The only sharding that such an optimizer has; `usual` of the others. */
+static rk_sharding sharding_of(const rk_request *r, const rk_framework_traits *f, rk_sharding usual)
+{
+    const rk_optimizer_traits *traits = &rk_optimizers[rk_request_optimizer(r)];
+    return !keeps_whole(r, f) ? usual : traits->deals_matrices ? RK_SHARD_OPTIMIZER : RK_SHARD_NONE;
 }
 
 static rk_fp8_recipe recipe_of(const rk_request *r)
@@ -400,7 +405,7 @@ rk_status rk_request_complete_strategy(const rk_request *request, const rk_input
     strategy->global_batch =
         r->global_batch ? r->global_batch : strategy->micro_batch * strategy->dp;
     strategy->sharding = (rk_sharding)only_value(
-        &r->zero, r->distributed_optimizer ? RK_SHARD_OPTIMIZER : sharding_of(r, f->sharding));
+        &r->zero, r->distributed_optimizer ? RK_SHARD_OPTIMIZER : sharding_of(r, f, f->sharding));
     rk_strategy_set_offloads(strategy, rk_request_offloads(r));
     status = check_framework(r, inputs->software.framework, err);
     status = status ? status : check_needs(r, strategy, err);
@@ -580,8 +585,9 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     rk_request_stop_overlaps(r, &inputs->software.stack, &space->base);
     space->orders = rk_request_orders(r) ? rk_request_orders(r) : space->orders;
     space->cp_kinds = r->cp_kinds ? r->cp_kinds : space->cp_kinds;
-    if (rk_optimizers[rk_request_optimizer(r)].orthogonalizes) {
-        space->shardings = 1U << sharding_of(r, RK_SHARD_NONE);
+    const rk_framework_traits *f = rk_framework_of(space->framework);
+    if (keeps_whole(r, f)) {
+        space->shardings = 1U << sharding_of(r, f, RK_SHARD_NONE);
     }
     if (r->distributed_optimizer) {
         space->shardings = 1U << RK_SHARD_OPTIMIZER;
