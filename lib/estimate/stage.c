@@ -17,62 +17,6 @@ bool rk_stage_splits(const rk_strategy *strategy)
     return rk_schedules[strategy->schedule]->splits;
 }
 
-/* ---- counting blocks ----------------------------------------------------------------------- */
-
-/* Layers of a chunk of `count` that are checkpointed whole. */
-static int checkpointed(const rk_strategy *strategy, int count)
-{
-    if (strategy->recompute != RK_REC_FULL) {
-        return 0;
-    }
-    const bool all = strategy->recompute_layers == 0 || strategy->recompute_layers > count;
-    return all ? count : (int)strategy->recompute_layers;
-}
-
-static void count_chunk(const rk_model *model, const rk_strategy *strategy, const rk_chunk *chunk,
-                        rk_stage_blocks *blocks)
-{
-    const uint8_t *types = &model->type_of[chunk->first];
-    const int whole = checkpointed(strategy, chunk->count);
-    for (int i = 0; i < whole; i++) {
-        blocks->layers[types[i]][1]++;
-    }
-    for (int i = whole; i < chunk->count; i++) {
-        blocks->layers[types[i]][0]++;
-    }
-    blocks->embedding = blocks->embedding || chunk->embedding;
-    blocks->head = blocks->head || chunk->head;
-    if (chunk->mtp) {
-        uint8_t mtp[RK_MTP_LAYERS_MAX];
-        const int each = rk_model_mtp_types(model, mtp);
-        blocks->mtp = true;
-        for (int i = 0; i < each; i++) {
-            blocks->layers[mtp[i]][checkpointed(strategy, 1)] += (int16_t)model->mtp_layers;
-        }
-    }
-}
-
-rk_stage_blocks rk_stage_blocks_of(const rk_model *model, const rk_strategy *strategy,
-                                   const rk_chunk *chunks)
-{
-    rk_stage_blocks blocks;
-    memset(&blocks, 0, sizeof(blocks)); /* padding too: blocks are compared as bytes */
-    blocks.halved = rk_schedule_copies(strategy->schedule) == 2;
-    for (int64_t i = 0; i < rk_stage_chunks(strategy); i++) {
-        count_chunk(model, strategy, &chunks[i], &blocks);
-    }
-    return blocks;
-}
-
-rk_stage_blocks rk_chunk_blocks_of(const rk_model *model, const rk_strategy *strategy,
-                                   const rk_chunk *chunk)
-{
-    rk_stage_blocks blocks;
-    memset(&blocks, 0, sizeof(blocks));
-    count_chunk(model, strategy, chunk, &blocks);
-    return blocks;
-}
-
 /* ---- what blocks keep ---------------------------------------------------------------------- */
 
 static void keep_orthogonal(rk_orthogonal *sum, double count, const rk_orthogonal *each)
@@ -586,6 +530,33 @@ static double kept_inputs(const rk_block_context *c, const rk_strategy *s, const
     return c->stack->frozen_inputs * rk_max(stage->layers - 2, 0) * input;
 }
 
+/* What fully sharded ranks gather at once: matrices or layers, and the parameters of one. */
+struct at_hand {
+    bool tensors;
+    double params, low_params;
+};
+
+/* Adds the parameters that are gathered beside a layer and beside the head. */
+static void add_gathered(const rk_block_context *c, const rk_strategy *s, const rk_stage *stage,
+                         const struct kept *kept, struct at_hand at_hand, rk_stage_need *need)
+{
+    /* parameters in use: of the layer or matrix at hand and the next, or of the head */
+    const rk_stack *stack = c->stack;
+    const double live = rk_min(stack->live_params, kept->whole);
+    const double count = at_hand.tensors ? 2 : stack->keeps_root ? 1 : layers_at_hand(stage);
+    need->layer += rk_max(count * rk_gathered_bytes(s, at_hand.params, at_hand.low_params),
+                          live * s->states.gather);
+    /* tensor by tensor, the head is read for the gradients of its inputs before its own */
+    need->head += stage->head_params *
+                  (at_hand.tensors ? rk_max(s->states.gather, s->states.reduce) : s->states.gather);
+    if (stack->keeps_root) {
+        const double embedding = stage->embedding ? rk_block_table_params(c) : 0;
+        const bool shared = stage->embedding && stage->head && c->model->tied;
+        need->layer += (shared ? embedding : embedding + stage->head_params) * s->states.gather;
+        need->head += shared ? 0 : embedding * s->states.gather;
+    }
+}
+
 /* Fills the temporaries of the moments at which memory may be fullest. */
 static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
                          const struct kept *kept, rk_stage_need *need)
@@ -621,19 +592,7 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
         need->head += tensors ? 0 : stage->head_params * s->states.reduce;
     }
     if (s->sharding == RK_SHARD_ALL) {
-        /* parameters in use: of the layer or matrix at hand and the next, or of the head */
-        const double live = rk_min(stack->live_params, kept->whole);
-        const double at_hand = tensors ? 2 : stack->keeps_root ? 1 : layers_at_hand(stage);
-        need->layer += rk_max(at_hand * rk_gathered_bytes(s, layer, low), live * s->states.gather);
-        /* tensor by tensor, the head is read for the gradients of its inputs before its own */
-        need->head += stage->head_params *
-                      (tensors ? rk_max(s->states.gather, s->states.reduce) : s->states.gather);
-    }
-    if (s->sharding == RK_SHARD_ALL && stack->keeps_root) {
-        const double embedding = stage->embedding ? rk_block_table_params(c) : 0;
-        const bool shared = stage->embedding && stage->head && c->model->tied;
-        need->layer += (shared ? embedding : embedding + stage->head_params) * s->states.gather;
-        need->head += shared ? 0 : embedding * s->states.gather;
+        add_gathered(c, s, stage, kept, (struct at_hand){tensors, layer, low}, need);
     }
     need->layer += low > 0 ? passing_copies(table, s) * rk_low_weight_bytes(s) * low : 0;
     fill_passing_gradients(c, s, stage, need);

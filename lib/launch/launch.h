@@ -155,9 +155,11 @@ rk_status rk_launch_spell_flags(const rk_launch *launch, char *flags, char *remo
 /* A copy of a text that lives as long as the launch; "" when memory runs out. */
 const char *rk_launch_keep(rk_launch *launch, const char *text);
 const char *rk_launch_keep_part(rk_launch *launch, const char *text, size_t length);
-const char *rk_launch_format(rk_launch *launch, const char *format, ...) RK_PRINTF(2, 3);
 
 void rk_launch_add_word(rk_launch *launch, const char *text, int line);
+
+/* printf into such a text. */
+const char *rk_launch_format(rk_launch *launch, const char *format, ...) RK_PRINTF(2, 3);
 
 /* Takes a document over. */
 void rk_launch_add_document(rk_launch *launch, const char *name, json_t *root);

@@ -47,21 +47,6 @@ static double longest_of(const struct worker *w, unsigned parts)
     return longest;
 }
 
-/* Data-parallel degree that goes with a pipeline degree in a batch; 0 if outside the space. */
-static int64_t data_parallel(const rk_plan_bounds *s, const struct batch *b,
-                             const rk_plan_pipe *pipe)
-{
-    const int64_t dp = rk_plan_data_parallel(&s->lists, b->unit, pipe->pp);
-    const bool divides = dp > 0 && s->space->global_batch % dp == 0 &&
-                         s->space->global_batch / dp % b->micro_batch == 0;
-    return divides ? dp : 0;
-}
-
-static int lane_count(const rk_plan_bounds *s, const struct batch *b, int64_t pp, int64_t dp)
-{
-    return rk_plan_shardings(&s->lists, b->unit, pp, dp) * s->lists.offload_count;
-}
-
 /* Strategies of a node: its choices of recomputed layers times its lanes. */
 static int node_choices(const rk_plan_bounds *s, int recompute, const rk_plan_shape *shape)
 {
@@ -71,68 +56,6 @@ static int node_choices(const rk_plan_bounds *s, int recompute, const rk_plan_sh
 static uint64_t node_size(const rk_plan_bounds *s, const struct node *node)
 {
     return (uint64_t)node_choices(s, node->recompute, node->shape) * (uint64_t)node->lanes;
-}
-
-static uint64_t batch_size(const rk_plan_bounds *s, const struct batch *b)
-{
-    const rk_plan_lists *l = &s->lists;
-    uint64_t plain = 0, full = 0, count = 0; /* recomputes without and with choices of layers */
-    for (int i = 0; i < l->recompute_count; i++) {
-        plain += l->recomputes[i].kind != RK_REC_FULL;
-        full += l->recomputes[i].kind == RK_REC_FULL;
-    }
-    for (size_t i = 0; i < l->pipe_count; i++) {
-        const rk_plan_pipe *pipe = &l->pipes[i];
-        const int64_t dp = data_parallel(s, b, pipe);
-        if (dp) {
-            count += (plain * pipe->shape_count + full * pipe->base_count) *
-                     (uint64_t)lane_count(s, b, pipe->pp, dp);
-        }
-    }
-    return count;
-}
-
-static rk_status add_batch(rk_plan_bounds *s, const struct batch *batch, rk_error *err)
-{
-    if (s->batch_count == s->batch_room) {
-        const size_t room = s->batch_room ? 2 * s->batch_room : 256;
-        struct batch *batches = realloc(s->batches, room * sizeof(*batches));
-        if (!batches) {
-            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %zu micro-batches of a plan",
-                           room);
-        }
-        s->batches = batches;
-        s->batch_room = room;
-    }
-    s->batches[s->batch_count] = *batch;
-    s->batches[s->batch_count].number = s->batch_count;
-    s->batch_count++;
-    return RK_OK;
-}
-
-/* In the order of enumeration, so that the index of a batch is the count of those before it. */
-static rk_status list_batches(rk_plan_bounds *s, rk_error *err)
-{
-    const rk_plan_lists *l = &s->lists;
-    rk_status status = RK_OK;
-    for (size_t i = 0; i < l->unit_count; i++) {
-        const rk_plan_unit *unit = &l->units[i];
-        uint64_t first = unit->first;
-        for (int kind = 0; kind < rk_plan_cp_kinds(l, unit->cp); kind++) {
-            for (size_t j = 0; j < l->micro_batch.count && !status; j++) {
-                struct batch batch = {.first = first,
-                                      .unit = unit,
-                                      .cp_kind = kind,
-                                      .micro_batch = l->micro_batch.items[j]};
-                batch.count = batch_size(s, &batch);
-                first += batch.count;
-                if (batch.count > 0) {
-                    status = add_batch(s, &batch, err);
-                }
-            }
-        }
-    }
-    return status;
 }
 
 /* What all strategies of a batch have in common. */
@@ -257,7 +180,7 @@ static double bound_shapes(const rk_plan_bounds *s, struct worker *w, const stru
     uint64_t fitting[2] = {0, 0}, legal = 0; /* by the copies of a stage */
     bool known[2] = {false, false};
     double least = (double)INFINITY;
-    struct node node = {.pipe = pipe, .dp = dp, .lanes = lane_count(s, b, pipe->pp, dp)};
+    struct node node = {.pipe = pipe, .dp = dp, .lanes = rk_batch_lane_count(s, b, pipe->pp, dp)};
     for (; node.recompute < s->lists.recompute_count; node.recompute++) {
         legal |= node_lanes(s, &node);
     }
@@ -288,9 +211,9 @@ static bool find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strate
 {
     const rk_plan_lists *l = &s->lists;
     for (size_t i = 0; i < l->pipe_count; i++) {
-        struct node node = {.pipe = &l->pipes[i], .dp = data_parallel(s, b, &l->pipes[i])};
+        struct node node = {.pipe = &l->pipes[i], .dp = rk_batch_data_parallel(s, b, &l->pipes[i])};
         node.lanes = node.dp && rk_parts_of_pipe(s, node.pipe)
-                         ? lane_count(s, b, node.pipe->pp, node.dp)
+                         ? rk_batch_lane_count(s, b, node.pipe->pp, node.dp)
                          : 0;
         for (node.recompute = 0; node.dp && node.recompute < l->recompute_count; node.recompute++) {
             for (size_t j = 0; j < node.pipe->shape_count; j++) {
@@ -327,7 +250,7 @@ static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch 
         *costed = true;
     }
     for (size_t i = 0; i < l->pipe_count; i++) {
-        const int64_t dp = data_parallel(s, b, &l->pipes[i]);
+        const int64_t dp = rk_batch_data_parallel(s, b, &l->pipes[i]);
         double *bound = &s->pipe_bounds[b->number * l->pipe_count + i];
         *bound =
             dp ? bound_shapes(s, w, b, &l->pipes[i], dp, (double)INFINITY, true) : (double)INFINITY;
@@ -347,45 +270,6 @@ static void bound_group(void *context, int worker_index, uint64_t index, rk_para
     for (size_t i = s->groups[index]; i < s->groups[index + 1]; i++) {
         bound_batch(s, &s->workers[worker_index], &s->batches[i], &costed);
     }
-}
-
-/* Orders batches by all but ep and etp. */
-static int compare_costs(const void *a, const void *b)
-{
-    const struct batch *x = a, *y = b;
-    const int64_t recipe = x->unit->recipe - y->unit->recipe;
-    const int64_t p[] = {recipe,      x->unit->order, x->unit->tp,
-                         x->unit->cp, x->cp_kind,     x->micro_batch};
-    const int64_t q[] = {0, y->unit->order, y->unit->tp, y->unit->cp, y->cp_kind, y->micro_batch};
-    for (size_t i = 0; i < sizeof(p) / sizeof(p[0]); i++) {
-        if (p[i] != q[i]) {
-            return p[i] > q[i] ? 1 : -1;
-        }
-    }
-    return 0;
-}
-
-static rk_status list_groups(rk_plan_bounds *s, rk_error *err)
-{
-    if (s->batch_count > 0) {
-        qsort(s->batches, s->batch_count, sizeof(*s->batches), compare_costs);
-    }
-    const size_t bounds = s->batch_count * s->lists.pipe_count;
-    s->groups = malloc((s->batch_count + 1) * sizeof(*s->groups));
-    s->pipe_bounds = malloc((bounds + 1) * sizeof(*s->pipe_bounds));
-    for (size_t i = 0; s->pipe_bounds && i < bounds; i++) {
-        s->pipe_bounds[i] = (double)INFINITY;
-    }
-    if (!s->groups || !s->pipe_bounds) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the micro-batches of a plan");
-    }
-    for (size_t i = 0; i < s->batch_count; i++) {
-        if (i == 0 || compare_costs(&s->batches[i - 1], &s->batches[i]) != 0) {
-            s->groups[s->group_count++] = i;
-        }
-    }
-    s->groups[s->group_count] = s->batch_count;
-    return RK_OK;
 }
 
 /* ---- one choice of layers ------------------------------------------------------------------ */
@@ -504,11 +388,11 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
     for (int i = 0; i < l->recompute_count * (int)l->pipe_count; i++) {
         struct node node = {.pipe = &l->pipes[(size_t)i % l->pipe_count],
                             .recompute = i / (int)l->pipe_count};
-        node.dp = data_parallel(s, b, node.pipe);
+        node.dp = rk_batch_data_parallel(s, b, node.pipe);
         if (!node.dp) {
             continue;
         }
-        node.lanes = lane_count(s, b, node.pipe->pp, node.dp);
+        node.lanes = rk_batch_lane_count(s, b, node.pipe->pp, node.dp);
         const unsigned parts = rk_parts_of_batch(s, b) & rk_parts_of_pipe(s, node.pipe);
         if (!s->counts && !(rk_pipe_bound(s, b, node.pipe) <= longest_of(w, parts))) {
             const bool full = l->recomputes[node.recompute].kind == RK_REC_FULL;
@@ -785,8 +669,8 @@ rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, co
     rk_bound_parts(s, &everything, 1);
     status =
         status ? status : rk_risk_limits_of(&setting, &space->base, space->risk, &s->limits, err);
-    (void)(status || (status = list_batches(s, err)) || (status = init_workers(s, err)) ||
-           (status = list_groups(s, err)) ||
+    (void)(status || (status = rk_list_batches(s, err)) || (status = init_workers(s, err)) ||
+           (status = rk_list_batch_groups(s, err)) ||
            (status = run_batches(s, bound_group, s->group_count, err)));
     if (!status) {
         rk_bound_parts(s, &everything, 1);

@@ -74,6 +74,19 @@ struct rk_plan_bounds {
     uint64_t lanes;                     /* of any part */
 };
 
+/* Data-parallel degree that goes with a pipeline degree in a batch; 0 if outside the space. */
+int64_t rk_batch_data_parallel(const rk_plan_bounds *s, const struct batch *b,
+                               const rk_plan_pipe *pipe);
+
+/* Lanes of a batch with a pipeline degree. */
+int rk_batch_lane_count(const rk_plan_bounds *s, const struct batch *b, int64_t pp, int64_t dp);
+
+/* Lists the batches, in the order of enumeration, so that the index of one counts those before. */
+rk_status rk_list_batches(rk_plan_bounds *s, rk_error *err);
+
+/* Sorts the batches into groups that differ in ep and etp only. */
+rk_status rk_list_batch_groups(rk_plan_bounds *s, rk_error *err);
+
 /* The parts, a bit each, that have strategies of a batch, of a pipeline degree, of a node. */
 unsigned rk_parts_of_batch(const rk_plan_bounds *s, const struct batch *b);
 unsigned rk_parts_of_pipe(const rk_plan_bounds *s, const rk_plan_pipe *pipe);
