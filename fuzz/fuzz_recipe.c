@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a recipe: what is read of it lies in bounds. */
-#include "calibrate/recipe.h"
+#include "evidence/recipe.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as the document of figures and pages: what can be built can be written. */
-#include "study/studies.h"
+#include "figures/studies.h"
 
 #include <string.h>
 #include <unistd.h>

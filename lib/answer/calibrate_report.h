@@ -3,7 +3,7 @@
 #ifndef RK_ANSWER_CALIBRATE_REPORT_H
 #define RK_ANSWER_CALIBRATE_REPORT_H
 
-#include "calibrate/fitted.h"
+#include "evidence/fitted.h"
 #include "job/job.h"
 
 /* Writes it as text or JSON. */

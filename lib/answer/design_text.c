@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "base/time_text.h"
+#include "method/brief.h"
 #include "method/ranking_text.h"
-#include "predict/brief.h"
 
 #include <inttypes.h>
 #include <string.h>

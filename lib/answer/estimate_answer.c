@@ -6,7 +6,7 @@
 #include "base/time_text.h"
 #include "base/units.h"
 #include "job/answer_writers.h"
-#include "predict/brief.h"
+#include "method/brief.h"
 
 #include <string.h>
 

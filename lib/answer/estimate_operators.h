@@ -5,7 +5,7 @@
 
 #include "io/json_write.h"
 #include "job/job.h"
-#include "predict/block_operators.h"
+#include "method/block_operators.h"
 
 /* As tables, as the member "operators" of a JSON document, as lines of CSV. */
 rk_status rk_operators_write_text(FILE *to, const rk_operators *operators, rk_table_style style,

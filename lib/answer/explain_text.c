@@ -3,8 +3,8 @@
 #include "answer/answers.h"
 #include "answer/codesign_writers.h"
 
+#include "method/brief.h"
 #include "method/ranking_text.h"
-#include "predict/brief.h"
 
 #include <math.h>
 #include <string.h>

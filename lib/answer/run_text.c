@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
-#include "predict/brief.h"
+#include "method/brief.h"
 #include "report/describe.h"
 
 #include <math.h>

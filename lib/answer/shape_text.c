@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "method/brief.h"
 #include "method/ranking_text.h"
-#include "predict/brief.h"
 #include "report/describe.h"
 
 #include <inttypes.h>

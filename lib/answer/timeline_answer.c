@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "job/answer_writers.h"
 #include "job/output_form.h"
-#include "predict/brief.h"
+#include "method/brief.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/extremes.h"
-#include "plot/plot.h"
+#include "figures/plot.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Constants fitted to measurements. */
-#include "calibrate/fitted.h"
+#include "evidence/fitted.h"
 
 #include "api/hand_out.h"
 #include "api/struct_tables.h"

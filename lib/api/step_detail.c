@@ -3,7 +3,7 @@
 #include "api/handles.h"
 
 #include "base/error.h"
-#include "predict/block_operators.h"
+#include "method/block_operators.h"
 #include "timeline/operations.h"
 
 #include <stdlib.h>

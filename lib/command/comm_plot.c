@@ -2,7 +2,7 @@
 #include "command/comm_plot.h"
 
 #include "base/error.h"
-#include "plot/plot.h"
+#include "figures/plot.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -75,7 +75,7 @@ const rk_command rk_command_estimate = {
     .option_count = sizeof(estimate_options) / sizeof(estimate_options[0]),
     RK_COMMAND_OF_STRATEGY,
     .notes = RK_NOTES_OF_CHOICES
-    "Without --accelerators, degrees that are left open are 1; the name of a node or an\n"
+    "Without --accelerators, degrees that are left open are 1; a node or an\n"
     "instance alone stands for all of its accelerators. Exit status: 0 done,\n"
     "1 it does not fit, 2 wrong usage or input, or an illegal strategy.\n"
     "\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon plot`: figures and pages of results. */
 #include "command/commands.h"
+#include "figures/studies.h"
 #include "job/output_form.h"
-#include "study/studies.h"
 
 #include "base/error.h"
 #include "base/text.h"

@@ -2,7 +2,7 @@
 #include "method/cures.h"
 
 #include "base/error.h"
-#include "predict/answer.h"
+#include "method/answer.h"
 #include "request/choices.h"
 #include "request/option_values.h"
 #include "search/fewest.h"

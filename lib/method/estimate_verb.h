@@ -3,8 +3,8 @@
 #ifndef RK_METHOD_ESTIMATE_VERB_H
 #define RK_METHOD_ESTIMATE_VERB_H
 
+#include "method/block_operators.h"
 #include "method/plan_result.h"
-#include "predict/block_operators.h"
 #include "report/gains.h"
 
 /* The question and the answer. */

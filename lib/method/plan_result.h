@@ -9,9 +9,9 @@
 #include "calculon/calculon_write.h"
 #include "job/job.h"
 #include "method/alternatives.h"
-#include "predict/answer.h"
-#include "predict/data_sync.h"
-#include "predict/rules_of_thumb.h"
+#include "method/answer.h"
+#include "method/data_sync.h"
+#include "method/rules_of_thumb.h"
 
 /* How long a search took. */
 typedef struct rk_search_time {

@@ -5,8 +5,8 @@
 #include "base/extremes.h"
 #include "base/time_text.h"
 #include "base/units.h"
+#include "method/brief.h"
 #include "method/launched.h"
-#include "predict/brief.h"
 #include "report/describe.h"
 #include "report/estimate_fields.h"
 
@@ -256,7 +256,6 @@ static rk_status write_alternatives(FILE *to, const rk_plan *plan, rk_table_styl
         {labelled ? "alternative" : "rank", RK_ALIGN_LEFT},
         {title, RK_ALIGN_RIGHT},
         {"ZeRO", RK_ALIGN_RIGHT},
-        {"batch", RK_ALIGN_RIGHT},
         {"recompute", RK_ALIGN_LEFT},
         {rk_time_title("step", unit, step), RK_ALIGN_RIGHT},
         {"MFU, %", RK_ALIGN_RIGHT},
@@ -272,7 +271,6 @@ static rk_status write_alternatives(FILE *to, const rk_plan *plan, rk_table_styl
         rk_table_cell(&table, "%s", labelled ? rk_alternative_name(plan->ranking.kinds[i]) : label);
         rk_table_cell(&table, "%s", cell);
         rk_table_cell(&table, "%d", (int)s->sharding);
-        rk_table_cell(&table, "%" PRId64, s->micro_batch);
         rk_table_cell(&table, "%s", rk_recompute_kind_names[s->recompute]);
         rk_table_cell(&table, "%.3f", e->step / unit.seconds);
         rk_table_cell(&table, "%.2f", 100 * e->mfu);

@@ -161,7 +161,7 @@ void rk_plan_write_missing(FILE *to, const rk_plan *plan)
     }
     (void)fputs("Nothing fits.  The strategy that needs least memory:\n\n", to);
     rk_write_strategy(to, &plan->nearest.strategy);
-    rk_write_fit(to, plan->inputs, &plan->nearest);
+    rk_write_fit(to, plan->inputs, &plan->nearest, false);
     (void)fputc('\n', to);
     write_remedy(to, &plan->nearest, shortage);
     if (shortage->accelerators > 0) {

@@ -396,6 +396,7 @@ rk_status rk_request_complete_strategy(const rk_request *request, const rk_input
     if (!r->overlaps && !rk_settings_say(&inputs->settings, offsetof(rk_known, tp_overlap))) {
         strategy->tp_overlap = strategy->sp;
     }
+    strategy->pp_overlap = strategy->pp_overlap && (strategy->vp > 1 || r->overlaps);
     rk_request_stop_overlaps(r, &inputs->software.stack, strategy);
     strategy->layout = r->layout;
     strategy->layout_count = r->layout_count;
@@ -582,6 +583,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     space->sp = r->sp;
     space->no_sp = r->no_sp;
     space->base.tp_overlap = space->base.tp_overlap && (r->overlaps || !r->no_sp);
+    space->overlaps_stated = r->overlaps != 0;
     rk_request_stop_overlaps(r, &inputs->software.stack, &space->base);
     space->orders = rk_request_orders(r) ? rk_request_orders(r) : space->orders;
     space->cp_kinds = r->cp_kinds ? r->cp_kinds : space->cp_kinds;

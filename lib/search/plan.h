@@ -60,6 +60,7 @@ typedef struct rk_plan_space {
     double max_memory; /* bytes per accelerator; 0: what the accelerator can use */
     double risk;       /* of running out of it, at most; 0: as of all that fits */
     rk_flop_convention convention;
+    bool overlaps_stated; /* those of the base hold for all; else pp_overlap needs virtual stages */
     /*
      * Everything that is not searched: sequence, precision, states, overlap...  Layers are also
      * laid out with both ends counted as layers, and with shorter ends where nothing else divides,

@@ -40,6 +40,7 @@ typedef struct rk_plan_sharding {
 typedef struct rk_plan_shape {
     rk_schedule_kind schedule;
     int64_t vp;
+    bool pp_overlap;
     int64_t first_stage_layers, last_stage_layers;
     bool count_embedding, count_head;
     const int16_t *layout; /* that of the base, or NULL */

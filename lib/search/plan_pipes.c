@@ -18,6 +18,7 @@ void rk_plan_set_shape(const rk_plan_shape *shape, rk_strategy *strategy)
 {
     strategy->schedule = shape->schedule;
     strategy->vp = shape->vp;
+    strategy->pp_overlap = shape->pp_overlap;
     strategy->first_stage_layers = shape->first_stage_layers;
     strategy->last_stage_layers = shape->last_stage_layers;
     strategy->count_embedding = shape->count_embedding;
@@ -264,6 +265,12 @@ static struct layouts layouts_of(const rk_plan_lists *l, int64_t pp)
     };
 }
 
+/* Frameworks overlap messages between stages with virtual stages alone. */
+static bool overlaps_messages(const rk_plan_space *space, int64_t vp)
+{
+    return space->base.pp_overlap && (vp > 1 || space->overlaps_stated);
+}
+
 static rk_status add_shapes(rk_plan_lists *l, rk_plan_pipe *pipe, rk_error *err)
 {
     const struct layouts layouts = layouts_of(l, pipe->pp);
@@ -277,7 +284,9 @@ static rk_status add_shapes(rk_plan_lists *l, rk_plan_pipe *pipe, rk_error *err)
             pipe->pp == 1 ? i == rk_schedule_usual(1) : l->space->schedules >> i & 1;
         for (int64_t v = least; wanted && v <= most && !status; v++) {
             if (rk_plan_allows(&l->space->vp, v)) {
-                const rk_plan_shape shape = {.schedule = (rk_schedule_kind)i, .vp = v};
+                const rk_plan_shape shape = {.schedule = (rk_schedule_kind)i,
+                                             .vp = v,
+                                             .pp_overlap = overlaps_messages(l->space, v)};
                 status = add_layouts(l, pipe, &layouts, shape, err);
             }
         }

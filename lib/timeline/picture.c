@@ -5,7 +5,7 @@
 #include "base/extremes.h"
 #include "base/time_text.h"
 #include "base/units.h"
-#include "plot/draw.h"
+#include "figures/draw.h"
 
 #include <inttypes.h>
 #include <math.h>

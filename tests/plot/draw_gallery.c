@@ -2,7 +2,7 @@
 /* Writes the gallery as files NAME.svg and all.html, to be looked at: gallery FOLDER */
 #include "gallery.h"
 
-#include "plot/page.h"
+#include "figures/page.h"
 
 #include <stdio.h>
 

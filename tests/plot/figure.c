@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "plot/page.h"
+#include "figures/page.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef RK_TESTS_PLOT_GALLERY_H
 #define RK_TESTS_PLOT_GALLERY_H
 
-#include "plot/plot.h"
+#include "figures/plot.h"
 
 typedef struct example {
     const char *name;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "plot/scale.h"
+#include "figures/scale.h"
 
 #include <stdint.h>
 #include <string.h>

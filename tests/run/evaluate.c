@@ -5,7 +5,7 @@
  * members named in the table below.  Standard output has the results of each case, or "refused".
  */
 #include "base/units.h"
-#include "predict/rules_of_thumb.h"
+#include "method/rules_of_thumb.h"
 #include "run/checkpoint.h"
 #include "run/price_list.h"
 #include "run/reliability.h"

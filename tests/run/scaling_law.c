@@ -3,7 +3,7 @@
 #include "run/scaling_law.h"
 #include "base/units.h"
 #include "layer/model_load.h"
-#include "predict/rules_of_thumb.h"
+#include "method/rules_of_thumb.h"
 
 #include <math.h>
 #include <setjmp.h>

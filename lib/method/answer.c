@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "method/answer.h"
+
+#include "base/error.h"
+#include "layer/all_kinds.h"
+
+#include <stdlib.h>
+
+rk_setting rk_setting_of(const rk_inputs *inputs)
+{
+    return (rk_setting){
+        .model = &inputs->model,
+        .system = &inputs->system,
+        .stack = &inputs->software.stack,
+        .framework = inputs->software.framework,
+        .convention = inputs->software.convention,
+        .risk = inputs->risk,
+    };
+}
+
+static rk_status set_interval(const rk_setting *setting, rk_answer *answer, rk_error *err)
+{
+    const rk_similarity_key key = rk_similarity_key_of(
+        setting->system, setting->stack, setting->model, &answer->strategy, &answer->estimate);
+    const rk_status status =
+        rk_interval_of(&rk_residuals_built_in, &key, NULL, &answer->interval, err);
+    return status ? status
+                  : rk_memory_interval_of(&rk_memory_residuals_built_in, &key, NULL,
+                                          &answer->memory, err);
+}
+
+/* The step of the same strategy in bf16, if it uses lower precision and bf16 is legal. */
+static rk_status set_bf16_step(const rk_setting *setting, rk_answer *answer, rk_error *err)
+{
+    rk_strategy strategy = answer->strategy;
+    rk_estimate estimate;
+    if (!rk_is_low(strategy.precision)) {
+        return RK_OK;
+    }
+    strategy.precision = RK_BF16;
+    strategy.low_weights = false;
+    if (!rk_strategy_legal(setting->model, setting->system, &strategy, setting->framework, NULL)) {
+        return RK_OK;
+    }
+    const rk_status status = rk_estimate_exact(setting, &strategy, &estimate, NULL, err);
+    answer->bf16_step = status ? 0 : estimate.step;
+    return status;
+}
+
+/* For models with sparse attention: the step of the same strategy with dense attention. */
+static rk_status set_dense_step(const rk_setting *setting, rk_answer *answer, rk_error *err)
+{
+    rk_model dense = *setting->model;
+    rk_estimate estimate;
+    bool picks = false;
+    for (int i = 0; i < dense.type_count; i++) {
+        rk_layer_type *type = &dense.types[i];
+        if (type->mixer == &rk_mixer_sparse_latent || type->mixer == &rk_mixer_sparse_grouped) {
+            const bool latent = type->mixer == &rk_mixer_sparse_latent;
+            type->mixer = latent ? &rk_mixer_latent : &rk_mixer_grouped;
+            type->attention.index = (rk_index_shape){0};
+            picks = true;
+        }
+    }
+    if (!picks) {
+        return RK_OK;
+    }
+    rk_setting other = *setting;
+    other.model = &dense;
+    const rk_status status = rk_estimate_exact(&other, &answer->strategy, &estimate, NULL, err);
+    answer->dense_step = status ? 0 : estimate.step;
+    return status;
+}
+
+rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy, rk_answer *answer,
+                         rk_error *err)
+{
+    *answer = (rk_answer){.strategy = *strategy};
+    answer->stages = calloc((size_t)strategy->pp, sizeof(*answer->stages));
+    if (!answer->stages) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a pipeline");
+    }
+    rk_status status =
+        rk_predict_estimate(setting, strategy, &answer->estimate, answer->stages, err);
+    status = status ? status : set_interval(setting, answer, err);
+    status = status ? status : set_bf16_step(setting, answer, err);
+    status = status ? status : set_dense_step(setting, answer, err);
+    if (status) {
+        free(answer->stages);
+        answer->stages = NULL;
+    }
+    return status;
+}

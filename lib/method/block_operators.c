@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "method/block_operators.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void name_layer(const rk_model *model, int type, bool whole, rk_block_operators *block)
+{
+    const rk_layer_type *layer = &model->types[type];
+    (void)snprintf(block->name, sizeof(block->name), "layer %d: %s + %s%s", type,
+                   layer->mixer->part.name, layer->feed_forward->part.name,
+                   whole ? ", recomputed" : "");
+    block->count = 0;
+    for (int i = 0; i < model->layers; i++) {
+        block->count += model->type_of[i] == type;
+    }
+}
+
+static rk_block_operators *add_block(rk_operators *operators)
+{
+    return &operators->blocks[operators->count++];
+}
+
+static rk_block_operators *add_end(rk_operators *operators, const char *name, int count)
+{
+    rk_block_operators *block = add_block(operators);
+    (void)snprintf(block->name, sizeof(block->name), "%s", name);
+    block->count = count;
+    return block;
+}
+
+rk_status rk_operators_fill(const rk_inputs *inputs, const rk_strategy *strategy,
+                            rk_operators *operators, rk_error *err)
+{
+    const rk_model *model = &inputs->model;
+    const rk_block_context context =
+        rk_block_context_of(model, &inputs->system, &inputs->software.stack, strategy);
+    const bool whole = strategy->recompute == RK_REC_FULL;
+    memset(operators, 0, sizeof(*operators));
+    rk_status status = rk_list_embedding(&context, &add_end(operators, "embedding", 1)->list, err);
+    for (int i = 0; !status && i < model->type_count; i++) {
+        rk_block_operators *block = add_block(operators);
+        name_layer(model, i, whole, block);
+        status = rk_list_layer(&context, &model->types[i], whole, &block->list, err);
+    }
+    if (!status) {
+        rk_block_operators *head = add_end(operators, "head and loss", 1 + model->mtp_layers);
+        status = rk_list_head(&context, &head->list, err);
+    }
+    return status;
+}
+
+void rk_operators_clear(rk_operators *operators)
+{
+    for (int i = 0; i < operators->count; i++) {
+        rk_operator_list_clear(&operators->blocks[i].list);
+    }
+    operators->count = 0;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "method/brief.h"
+
+#include "base/time_text.h"
+#include "base/units.h"
+#include "report/describe.h"
+#include "request/option_values.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- the question ---------------------------------------------------------------------------- */
+
+/* Numbers of the system that --set changes, in one line. */
+static void write_changes(FILE *to, const rk_settings *settings)
+{
+    for (int i = 0; i < settings->change_count; i++) {
+        if (i == 0) {
+            rk_write_label(to, "set");
+        }
+        (void)fprintf(to, "%s%s %.5g %s (document: %.5g)", i ? ", " : "", settings->changed[i].name,
+                      settings->now[i], settings->changed[i].unit, settings->changed[i].value);
+    }
+    (void)fputs(settings->change_count > 0 ? "\n" : "", to);
+}
+
+/* "64 accelerators, 512 sequences of 8,192 tokens (assumed -b, --seq)". */
+static void write_batch(FILE *to, const rk_request *request, const rk_inputs *inputs,
+                        int64_t accelerators)
+{
+    const int64_t seq = request->seq ? request->seq : inputs->model.seq;
+    const char *assumed = request->assumed_batch && !request->seq ? " (assumed -b, --seq)"
+                          : request->assumed_batch                ? " (assumed -b)"
+                          : !request->seq                         ? " (assumed --seq)"
+                                                                  : "";
+    char number[RK_COUNTED_SIZE];
+    rk_write_label(to, "question");
+    if (accelerators > 0) {
+        (void)fprintf(to, "%s, ", rk_counted((uint64_t)accelerators, "accelerator", number));
+    }
+    (void)fprintf(to, "%s of ",
+                  request->global_batch > 0
+                      ? rk_counted((uint64_t)request->global_batch, "sequence", number)
+                      : "sequences");
+    (void)fprintf(to, "%s%s\n", rk_counted((uint64_t)seq, "token", number), assumed);
+}
+
+void rk_brief_write_question(FILE *to, const rk_request *request, const rk_inputs *inputs,
+                             int64_t accelerators)
+{
+    const rk_accelerator *a = &inputs->system.accelerator;
+    char words[RK_WORDS_SIZE], reason[RK_REASON_SIZE];
+    const bool unnamed = rk_json_is_text(request->model) && inputs->model.name[0];
+    rk_write_label(to, "model");
+    (void)fprintf(to, "%s: %s\n", unnamed ? inputs->model.name : rk_json_title(request->model),
+                  rk_describe_model(&inputs->model, words));
+    rk_write_label(to, "system");
+    (void)fprintf(to, "%s, %.1f GiB usable; %s GB/s\n", a->name, a->memory_usable / GIB,
+                  rk_describe_tiers(&inputs->system, words));
+    rk_write_label(to, "software");
+    (void)fprintf(
+        to, "%s; framework %s%s%s\n", inputs->software.stack.name,
+        rk_framework_names[inputs->software.framework],
+        inputs->software.source != RK_FRAMEWORK_GIVEN ? ", " : "",
+        inputs->software.source != RK_FRAMEWORK_GIVEN ? rk_framework_reason(inputs, reason) : "");
+    if (rk_stack_reason(request, inputs, reason)[0]) {
+        rk_write_label(to, "");
+        (void)fprintf(to, "%s\n", reason);
+    }
+    write_changes(to, &inputs->settings);
+    write_batch(to, request, inputs, accelerators);
+    if (rk_describe_kernel(a, &inputs->software.stack, rk_request_kernel(request), words)) {
+        rk_write_label(to, "assumed");
+        (void)fprintf(to, "%s\n", words);
+    }
+    if (request->launch) {
+        rk_launch_write_text(to, request->launch, false);
+    }
+}
+
+/* ---- the strategy ---------------------------------------------------------------------------- */
+
+static void write_degree(FILE *to, const char *name, int64_t degree)
+{
+    if (degree > 1) {
+        (void)fprintf(to, ", %s %" PRId64, name, degree);
+    }
+}
+
+/* A field of a strategy that differs from its plain value, behind a comma. */
+static void write_field(FILE *to, const rk_strategy *s, const char *key, const char *plain)
+{
+    char room[RK_STRATEGY_TEXT_SIZE];
+    const size_t field = rk_find_strategy_field(key);
+    const char *text = rk_strategy_text(s, field, room);
+    if (strcmp(text, plain) != 0) {
+        (void)fprintf(to, ", %s %s", rk_strategy_label(field), text);
+    }
+}
+
+void rk_brief_write_strategy(FILE *to, const char *label, const rk_strategy *s)
+{
+    const bool selective = s->recompute == RK_REC_SELECTIVE;
+    char modules[RK_STRATEGY_TEXT_SIZE];
+    rk_write_label(to, label);
+    (void)fprintf(to, "TP %" PRId64 "%s", s->tp, s->tp > 1 && s->sp ? " with SP" : "");
+    write_degree(to, "CP", s->cp);
+    write_degree(to, "PP", s->pp);
+    write_degree(to, "VP", s->vp);
+    write_degree(to, "EP", s->ep);
+    write_degree(to, "ETP", s->etp);
+    (void)fprintf(to, ", DP %" PRId64 ", ZeRO-%d", s->dp, (int)s->sharding);
+    write_degree(to, "HSDP", s->replicas);
+    (void)fprintf(to, ", micro-batch %" PRId64 "\n", s->micro_batch);
+    rk_write_label(to, "");
+    (void)fprintf(
+        to, "recompute %s%s%s%s", rk_recompute_kind_names[s->recompute], selective ? " (" : "",
+        selective ? rk_strategy_text(s, rk_find_strategy_field("recompute_modules"), modules) : "",
+        selective ? ")" : "");
+    if (s->recompute_layers > 0) {
+        (void)fprintf(to, " of %" PRId64 " layers per stage", s->recompute_layers);
+    }
+    if (s->pp > 1) {
+        (void)fprintf(to, ", %s", rk_schedule_names[s->schedule]);
+    }
+    (void)fprintf(to, ", %s", rk_precision_names[s->precision]);
+    write_field(to, s, "offload", "none");
+    write_field(to, s, "layout", "none");
+    if (s->adapter_rank > 0) {
+        (void)fprintf(to, ", adapters of rank %" PRId64, s->adapter_rank);
+    }
+    (void)fputc('\n', to);
+}
+
+/* ---- what was found -------------------------------------------------------------------------- */
+
+void rk_brief_write_shares(FILE *to, const char *const *names, const double *parts, int count,
+                           double total, int most)
+{
+    double below = HUGE_VAL;
+    for (int shown = 0; shown < most; shown++) {
+        int next = -1;
+        for (int i = 0; i < count; i++) {
+            next = parts[i] < below && (next < 0 || parts[i] > parts[next]) ? i : next;
+        }
+        if (next < 0 || !(parts[next] >= 0.0005 * total)) {
+            break;
+        }
+        (void)fprintf(to, "%s%s %.1f %%", shown ? ", " : "", names[next],
+                      100 * parts[next] / total);
+        below = parts[next];
+    }
+    (void)fputc('\n', to);
+}
+
+void rk_brief_write_totals(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
+{
+    const rk_estimate *e = &answer->estimate;
+    char step[RK_TIME_TEXT_SIZE];
+    rk_write_label(to, "step");
+    (void)fprintf(to, "%s, MFU %.2f %%\n", rk_time_text(e->step, step), 100 * e->mfu);
+    rk_write_fit(to, inputs, answer, false);
+}
+
+void rk_brief_write_step(FILE *to, const rk_inputs *inputs, const rk_answer *answer)
+{
+    const rk_estimate *e = &answer->estimate;
+    const rk_interval *interval = &answer->interval;
+    const rk_time_unit unit = rk_time_unit_of(e->step);
+    const double ranks = (double)rk_strategy_ranks(&answer->strategy);
+    char step[RK_TIME_TEXT_SIZE];
+    rk_write_label(to, "step");
+    (void)fprintf(to, "%s", rk_time_text(e->step, step));
+    if (interval->runs > 0) {
+        (void)fprintf(to, ", likely %.3g to %.3g %s (as %zu runs of %zu model%s)",
+                      interval->low * e->step / unit.seconds,
+                      interval->high * e->step / unit.seconds, unit.name, interval->runs,
+                      interval->groups, interval->groups == 1 ? "" : "s");
+    }
+    (void)fputc('\n', to);
+    rk_write_label(to, "");
+    (void)fprintf(to, "MFU %.2f %%, %.1f TFLOP/s and %.1f tokens/s per accelerator\n", 100 * e->mfu,
+                  e->model_flops / e->step / 1e12, e->tokens_per_second / ranks);
+    rk_write_slower(to, answer);
+    if (e->memory.total <= e->usable) {
+        rk_write_label(to, "time");
+        rk_brief_write_shares(to, rk_part_names, e->times.part, RK_PART_COUNT, e->step, 3);
+    }
+    rk_write_fit(to, inputs, answer, false);
+    rk_write_label(to, "");
+    rk_brief_write_shares(to, rk_memory_part_names, e->memory.part, RK_MEMORY_PART_COUNT,
+                          e->memory.total, 3);
+}
+
+void rk_brief_write_more(FILE *to, const char *what)
+{
+    (void)fprintf(to, "\n-v adds %s\n", what);
+}
