@@ -118,8 +118,8 @@ static void complete_titan(rk_request *r)
     }
     set_default(r, "micro_batch", &r->micro_batch, 8);
     if (r->pp.count == 1 && r->pp.values[0] > 1 && r->micro_batch.count == 1 &&
-        r->accumulation == 0 && r->global_batch == 0) { /* a pipeline cuts it into sequences */
-        r->accumulation = r->micro_batch.values[0];
+        r->accumulation == 0) { /* a pipeline cuts it into sequences */
+        r->accumulation = r->global_batch == 0 ? r->micro_batch.values[0] : 0;
         r->micro_batch.values[0] = 1;
     }
 }
@@ -143,7 +143,9 @@ void rk_launch_complete(rk_request *r)
         r->accumulation = 1;
     }
     if (r->vp_layers == 0 && r->layout_text == NULL) {
-        set_default(r, "vp", &r->vp, 1);
+        /* torchtitan gives a rank two stages where the schedule takes several */
+        const bool several = r->line.titan && r->schedules == 1U << RK_SCHEDULE_INTERLEAVED;
+        set_default(r, "vp", &r->vp, several ? 2 : 1);
     }
     if (!is_megatron(r)) {
         complete_other(r);

@@ -160,18 +160,18 @@ def ask_json(rest):
             request = json.dumps(options_of(command, request))
         except ValueError:
             pass
-    function = lib._library.rk_answer_request  # pylint: disable=protected-access
+    function = lib.library.rk_answer_request
     function.restype = ctypes.c_int
-    text, error = ctypes.c_void_p(), lib._Error()  # pylint: disable=protected-access
+    text, error = ctypes.c_void_p(), lib.Error()
     status = function(command.encode(), request.encode(), None, ctypes.byref(text),
                       ctypes.byref(error))
     try:
         found = ctypes.string_at(text.value).decode(errors="replace") if text.value else ""
     finally:
-        lib._library.rk_free(text)  # pylint: disable=protected-access
+        lib.library.rk_free(text)
     message = ctypes.create_string_buffer(1024)
     if status:
-        lib._library.rk_error_text(ctypes.byref(error), message,  # pylint: disable=protected-access
+        lib.library.rk_error_text(ctypes.byref(error), message,
                                    len(message))
     return status, members_of(found), message.value.decode(errors="replace")
 
