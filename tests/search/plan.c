@@ -251,6 +251,7 @@ static void test_random_spaces(void **state)
         }
         space.base.flash_attention = PICK(&r, 0, 1, 1);
         space.base.pp_overlap = PICK(&r, 0, 1, 1);
+        space.overlaps_stated = PICK(&r, 0, 1);
         space.base.precision = PICK(&r, 0, 1) ? RK_FP8 : RK_BF16;
         system.accelerator.host_capacity = PICK(&r, 0, 1) ? host_capacity : 4 * GIB;
         system.tiers[0].size = PICK(&r, 2, 4, 8);

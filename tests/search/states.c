@@ -95,10 +95,13 @@ static struct counted count_model(const rk_model *model, const rk_strategy *s)
         sum.split += 2 * h * h;
         sum.whole += (double)ends.mtp_norms;
     }
-    sum.split += vocab * h * (model->tied && ends_together ? 1 : 2);
+    const double width = (double)rk_model_embedding_width(model),
+                 table = (double)model->vocab * width;
+    sum.split += vocab * width * (model->tied && ends_together ? 1 : 2);
     sum.split += model->head_bias ? vocab : 0;
     sum.whole += (double)(ends.positions + ends.final_norm);
-    sum.whole += (double)(ends.embedding - model->vocab * model->hidden);
+    sum.whole += (double)ends.embedding - table;
+    sum.whole += model->embedding_width > 0 ? width * h : 0; /* the projection before the head */
     return sum;
 }
 

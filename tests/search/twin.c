@@ -287,6 +287,7 @@ static void walk_schedules(struct walk *w, rk_strategy s)
         for (int64_t v = 1; v <= w->model->layers + 2; v++) {
             if ((v > 1) == (i == RK_SCHEDULE_INTERLEAVED) && chosen(&w->space->vp, v)) {
                 s.vp = v;
+                s.pp_overlap = w->space->base.pp_overlap && (v > 1 || w->space->overlaps_stated);
                 walk_layouts(w, s);
             }
         }
