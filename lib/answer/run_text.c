@@ -420,12 +420,11 @@ static rk_status write_brief(FILE *to, const rk_whole_run *run, const rk_answer 
     write_failures(to, run, style);
     write_checkpoints(to, run, style);
     write_prices(to, run, style);
-    write_ranges(to, run, 1);
     if (run->tier_count > 0) {
         (void)fputc('\n', to);
         return write_tiers(to, run, style, err);
     }
-    rk_brief_write_more(to, "the parts of time and energy, spare nodes, data, rules of thumb");
+    rk_brief_write_more(to, "the parts of time and energy, assumptions, spare nodes, rules of thumb");
     return RK_OK;
 }
 

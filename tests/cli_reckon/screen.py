@@ -87,9 +87,9 @@ LAUNCH = """torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py \\
 """
 # What an answer of each command says.
 SAYS = {
-    "plan": ["question", ("best", "Nothing fits")],
-    "estimate": ["question", ("strategy", "best"), "memory"],
-    "fit": ["question", "memory"],
+    "plan": ["question", ("best", "Nothing fits"), ("risk", "Nothing fits", "calculon")],
+    "estimate": ["question", ("strategy", "best"), "memory", ("risk", "calculon")],
+    "fit": ["question", "memory", ("risk", "accelerators")],
     "run": [("assumed", "question", "run"), ("run", "Nothing fits", "system")],
     "timeline": ["question", ("rank", "Nothing fits")],
     "explain": ["question", ("better", "Nothing fits")],

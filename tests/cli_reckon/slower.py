@@ -61,7 +61,7 @@ def main():
     checked = 0
     for job in JOBS:
         strategies = json.loads(ask(job, "--json"))["strategies"]
-        for line in ask(job).replace(":\n    ", ": ").split("\n"):
+        for line in ask(job, "-v").replace(":\n    ", ": ").split("\n"):
             found = TAIL.match(line)
             if found:
                 check_line(job, found, strategies)

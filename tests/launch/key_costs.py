@@ -214,7 +214,7 @@ def check(program, row):
     if "estimate" not in answer:  # nothing fits of what is open
         return [], 0
     keys = answer["launch"]["keys"]
-    text = ask(program, record, *words, form=None).stdout
+    text = ask(program, record, *words, form="-v").stdout
     text = re.sub(r"\s+", "", text)
     before = answer_of(program, record, words)
     faults, asked = [], 0
