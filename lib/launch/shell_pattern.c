@@ -88,7 +88,7 @@ bool rk_shell_matches(const char *pattern, const char *text, size_t length)
 /* ---- where a pattern matches ------------------------------------------------------------------
  */
 
-enum { NOWHERE = SIZE_MAX };
+#define NOWHERE SIZE_MAX
 
 /* Places in a pattern that a text has reached: of each, where the match began; NOWHERE: none. */
 typedef struct places {

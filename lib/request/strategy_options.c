@@ -101,7 +101,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     ABOVE("host-memory", NULL, host_memory, MEMORY_MAX,
           "host memory of a node, GiB, or with a unit such as 1TB; default: the system's",
           .gib = true),
-    ABOVE("risk", NULL, risk, 100 * RK_RISK_FITS,
+    ABOVE("risk", NULL, risk, (int64_t)(100 * RK_RISK_FITS),
           "recommend what runs out of memory with at most this probability, in %; default: 10"),
     CHOICE("framework", framework, rk_framework_names,
            "framework whose constraints and defaults apply; default: the accelerator's usual one",

@@ -311,8 +311,8 @@ static void audit(const struct problem *p, const rk_planned *planned)
     const rk_stage whole = rk_whole_model(&own, s), least = rk_whole_model(&none, s);
     const double step = planned->estimate.step * (1 + RK_LEAST_SLACK);
     /* recompute only adds */
-    const rk_makespan makespan = rk_least_makespan(&own, s, times, INFINITY);
-    const rk_makespan shorter = rk_least_makespan(&none, s, less, INFINITY);
+    const rk_makespan makespan = rk_least_makespan(&own, s, times, (double)INFINITY);
+    const rk_makespan shorter = rk_least_makespan(&none, s, less, (double)INFINITY);
     const double bound = rk_least_step(&own, s, &makespan);
     assert_true(bound <= step);
     assert_true(rk_least_step(&none, s, &shorter) <= bound * (1 + RK_LEAST_SLACK));
