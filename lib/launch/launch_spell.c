@@ -198,7 +198,9 @@ rk_status rk_launch_spell_flags(const rk_launch *launch, char *flags, char *remo
         rk_bytes *rest = removed ? &unset : &set;
         const size_t skip = rest->size == 0 && rivals.size > 0;
         rest->failed |= rivals.failed;
-        add(rest, (const char *)rivals.data + skip, rivals.size - skip);
+        if (rivals.size > skip) {
+            add(rest, (const char *)rivals.data + skip, rivals.size - skip);
+        }
         status = keep(&set, flags, size, err);
     }
     if (!status && removed) {
