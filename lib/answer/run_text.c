@@ -424,7 +424,8 @@ static rk_status write_brief(FILE *to, const rk_whole_run *run, const rk_answer 
         (void)fputc('\n', to);
         return write_tiers(to, run, style, err);
     }
-    rk_brief_write_more(to, "the parts of time and energy, assumptions, spare nodes, rules of thumb");
+    rk_brief_write_more(to,
+                        "the parts of time and energy, assumptions, spare nodes, rules of thumb");
     return RK_OK;
 }
 
