@@ -290,35 +290,16 @@ static int set_positional(const rk_command *command, const char *word, size_t *n
     return rk_fail_with(command, second ? &word_err : &err);
 }
 
-/* How many words at the end are options of ours that people add to a line. */
-static int count_own(int argc, char **argv)
-{
-    static const char *const own[] = {"--json", "--csv", "--explain"};
-    int count = 0;
-    for (int i = argc - 1; i > 0; i--, count++) {
-        bool is_own = false;
-        for (size_t j = 0; j < sizeof(own) / sizeof(own[0]); j++) {
-            is_own = is_own || strcmp(argv[i], own[j]) == 0;
-        }
-        if (!is_own) {
-            break;
-        }
-    }
-    return count;
-}
-
 /* The same, but for a word that begins a launch line, which goes on to the last word. */
 static int set_word(const rk_command *command, int argc, char **argv, size_t *next, rk_job *job)
 {
     rk_error err;
     bool taken = false;
     const char *const *words = (const char *const *)&argv[optind - 1];
-    const int end = argc - count_own(argc, argv);
-    const size_t count = end >= optind ? (size_t)(end - optind + 1) : 0;
-    if (rk_job_set_launch_line(job, words, count, &taken, &err)) {
+    if (rk_job_set_launch_line(job, words, (size_t)(argc - optind + 1), &taken, &err)) {
         return rk_fail_with(command, &err);
     }
-    optind = taken ? end : optind;
+    optind = taken ? argc : optind;
     return taken ? RK_PARSED : set_positional(command, optarg, next, job);
 }
 

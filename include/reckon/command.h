@@ -157,8 +157,8 @@ typedef enum rk_flag_use {
 
 /*
  * Takes words that begin with a launcher or a program, up to the last, as a launch:
- * "torchrun ... run_clm.py ..." or "trl sft ...".  `taken` says whether they are one of a framework
- * that is not Megatron-LM; flags of a line for that are options of their own.
+ * "torchrun ... pretrain_gpt.py ..." or "trl sft ...".  `taken` says whether they are one of a
+ * framework that is read.  Options of the command may be among them.
  */
 RK_API rk_status rk_job_set_launch_line(rk_job *job, const char *const *words, size_t count,
                                         bool *taken, rk_error *err);

@@ -333,6 +333,18 @@ static bool has_option(const rk_command *command, const char *name)
     return found;
 }
 
+const char *rk_job_option_name(const rk_job *job, const char *given)
+{
+    for (size_t i = 0; i < rk_command_option_count(job->command); i++) {
+        const rk_option *option = rk_command_option(job->command, i);
+        const bool is_letter = given[0] && given[0] == option->letter && !given[1];
+        if (!option->positional && (is_letter || has_name(option, given))) {
+            return option->name;
+        }
+    }
+    return NULL;
+}
+
 bool rk_job_has(const rk_job *job, const char *option)
 {
     bool set = false;

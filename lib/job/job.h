@@ -77,6 +77,9 @@ rk_status rk_job_split_machine(rk_job *job, const char *word, bool *split, rk_er
 /* As rk_job_set, for the name of a document, which may look like a number and a system. */
 rk_status rk_job_set_exactly(rk_job *job, const char *option, const char *value, rk_error *err);
 
+/* The name of the option that a name, another of its names or its letter stands for; NULL: none. */
+const char *rk_job_option_name(const rk_job *job, const char *given);
+
 /* Whether an option of this name is set. */
 bool rk_job_has(const rk_job *job, const char *option);
 

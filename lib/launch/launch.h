@@ -249,7 +249,6 @@ struct rk_launch_reader {
     const char *tables[RK_LAUNCH_TABLES_MAX]; /* data/launch_flags, the first that has a flag */
     bool dash_is_underscore;                  /* "--max-steps" and "--max_steps" are one flag */
     bool words_are_pairs;                     /* the words are key=value */
-    bool pasted; /* its lines are whole jobs among the arguments of a command */
     /* How sure it is that the launch is its own; 0: it is not. */
     int (*recognise)(const rk_launch *launch);
     /* Opens files that the launch names, renames keys; before the table states facts.  NULL:

@@ -305,7 +305,6 @@ const rk_launch_reader rk_launch_reader_axolotl = {
     .name = "axolotl",
     .tables = {"axolotl", "fsdp-plugin", "accelerate-yaml", "deepspeed-json", "accelerate-launch"},
     .dash_is_underscore = true,
-    .pasted = true,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

@@ -153,7 +153,6 @@ const rk_launch_reader rk_launch_reader_deepspeed_examples = {
     .framework = "deepspeed",
     .tables = {"deepspeed-examples", "hf-trainer", "deepspeed-json"},
     .dash_is_underscore = true,
-    .pasted = true,
     .recognise = recognise,
     .resolve = resolve,
 };

@@ -109,7 +109,6 @@ const rk_launch_reader rk_launch_reader_hf_trainer = {
     .tables = {"hf-trainer", "trl", "peft-lora", "accelerate-yaml", "deepspeed-json",
                "accelerate-launch"},
     .dash_is_underscore = true,
-    .pasted = true,
     .recognise = recognise,
     .resolve = resolve,
 };

@@ -277,7 +277,6 @@ const rk_launch_reader rk_launch_reader_llama_factory = {
                "accelerate-launch"},
     .dash_is_underscore = true,
     .words_are_pairs = true,
-    .pasted = true,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

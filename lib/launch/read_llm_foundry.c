@@ -259,7 +259,6 @@ const rk_launch_reader rk_launch_reader_llm_foundry = {
     .framework = "torchtitan",
     .tables = {"llm-foundry"},
     .words_are_pairs = true,
-    .pasted = true,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

@@ -411,7 +411,6 @@ const rk_launch_reader rk_launch_reader_maxtext = {
     .framework = "maxtext",
     .tables = {"maxtext"},
     .words_are_pairs = true,
-    .pasted = true,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

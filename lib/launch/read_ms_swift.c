@@ -179,7 +179,6 @@ const rk_launch_reader rk_launch_reader_ms_swift = {
     .name = "ms-swift",
     .tables = {"ms-swift", "hf-trainer", "trl", "deepspeed-json", "ms-swift-megatron"},
     .dash_is_underscore = true,
-    .pasted = true,
     .recognise = recognise,
     .resolve = resolve,
 };

@@ -181,7 +181,6 @@ const rk_launch_reader rk_launch_reader_nanotron = {
     .name = "nanotron",
     .framework = "any",
     .tables = {"nanotron"},
-    .pasted = true,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

@@ -497,7 +497,6 @@ const rk_launch_reader rk_launch_reader_torchtitan = {
     .framework = "torchtitan",
     .tables = {"torchtitan-0.2", "torchtitan-main"},
     .dash_is_underscore = true,
-    .pasted = true,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

@@ -260,7 +260,6 @@ const rk_launch_reader rk_launch_reader_torchtune = {
     .tables = {"torchtune"},
     .dash_is_underscore = true,
     .words_are_pairs = true,
-    .pasted = true,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

@@ -181,7 +181,6 @@ const rk_launch_reader rk_launch_reader_trl = {
     .name = "trl",
     .tables = {"trl", "hf-trainer", "accelerate-yaml", "deepspeed-json", "accelerate-launch"},
     .dash_is_underscore = true,
-    .pasted = true,
     .recognise = recognise,
     .prepare = prepare,
     .resolve = resolve,

@@ -16,6 +16,7 @@ typedef struct rk_launch_line {
     bool open;         /* the command chooses what the line does not say: no default holds */
     bool plain_states; /* it does not shard, for lack of a flag that does */
     bool file;         /* facts of a launch that is read from a file */
+    bool pasted;       /* or from a line among the arguments */
     bool complete;     /* a whole job: what it does not say is the framework's default */
 
     unsigned overlaps, no_overlaps; /* that it turns on or off, as --overlap has them */

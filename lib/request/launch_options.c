@@ -717,6 +717,7 @@ rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
         status = rk_launch_name_reader(launch, request->reader, NULL, err);
     }
     status = status ? status : rk_launch_resolve(launch, err);
+    status = status || !request->line.pasted ? status : rk_request_take_own(job, launch, err);
     status = status ? status : set(&t, "framework", framework_of(&t), "framework", err);
     status = status ? status : set_stack(&t, err);
     status = status ? status : set_model(&t, err);

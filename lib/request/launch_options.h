@@ -17,6 +17,10 @@ struct rk_launch;
  */
 rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err);
 
+/* Takes the options of the command that are among the words of a pasted line: "--tp 4", "--json".
+ */
+rk_status rk_request_take_own(rk_job *job, struct rk_launch *launch, rk_error *err);
+
 /* As rk_job_set_launch_line, for jobs whose arguments begin with an rk_request. */
 rk_status rk_request_take_launch_line(rk_job *job, const char *const *words, size_t count,
                                       bool *taken, rk_error *err);

@@ -23,33 +23,15 @@ static void quote_words(const char *const *words, size_t count, rk_bytes *text)
     rk_bytes_add(text, "", 1);
 }
 
-/* Whether a line begins with a launcher whose options are none of ours, whatever it starts. */
-static bool has_launcher(const char *const *words, size_t count)
-{
-    static const char *const names[] = {"srun", "mpirun", "mpiexec", "megatron", "swift"};
-    static const char *const runners[] = {"python", "python3", "torchrun"};
-    for (size_t i = 0; i < COUNT(names); i++) {
-        if (strcmp(words[0], names[i]) == 0) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < COUNT(runners) && count > 1; i++) {
-        if (strcmp(words[0], runners[i]) == 0 && strcmp(words[1], "-m") == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether a line is one whose reader takes it whole. */
-static bool is_pasted(const char *text)
+/* Whether a line is one of a framework that is read. */
+static bool is_read(const char *text)
 {
     rk_error reason;
     rk_launch launch = {0};
     const rk_status status = rk_launch_parse(text, strlen(text), "the line", &launch, &reason);
     const rk_launch_reader *reader = status ? NULL : rk_launch_recognise(&launch);
     rk_launch_clear(&launch);
-    return reader && reader->pasted;
+    return reader != NULL;
 }
 
 rk_status rk_request_take_launch_line(rk_job *job, const char *const *words, size_t count,
@@ -65,9 +47,24 @@ rk_status rk_request_take_launch_line(rk_job *job, const char *const *words, siz
         rk_bytes_clear(&text);
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the line");
     }
-    *taken = has_launcher(words, count) || is_pasted((const char *)text.data);
+    *taken = is_read((const char *)text.data);
     const rk_status status = *taken ? rk_job_set(job, "from", (const char *)text.data, err) : RK_OK;
+    ((rk_request *)rk_job_arguments(job))->line.pasted = *taken;
     rk_bytes_clear(&text);
+    return status;
+}
+
+rk_status rk_request_take_own(rk_job *job, rk_launch *launch, rk_error *err)
+{
+    rk_status status = RK_OK;
+    for (size_t i = 0; i < launch->key_count && !status; i++) {
+        rk_launch_key *key = &launch->keys[i];
+        const char *name = key->use == RK_KEY_UNKNOWN ? rk_job_option_name(job, key->name) : NULL;
+        if (name) {
+            key->use = RK_KEY_USED;
+            status = rk_job_set(job, name, key->value ? key->value : "true", err);
+        }
+    }
     return status;
 }
 

@@ -5,7 +5,8 @@
     pasted.py RECKON
 
 Each strategy is emitted and its arguments are given back, once without a model, which the flags
-describe, and once with it, which they have to agree with.
+describe, and once with it, which they have to agree with.  Options of reckon may stand in the line,
+and --from reads the line as the same job.
 """
 
 import json
@@ -64,13 +65,17 @@ def check(case):
     for named in ([], ["--model", model]):
         system = re.sub("^[0-9]+x", "", machine)
         count = str(answer["strategy"]["accelerators"])
-        found, error = ask(["torchrun", *line, *named, "--system", system, "--gpus", count,
-                            "--json", *OPEN.split(), "--vp", str(answer["strategy"]["vp"])])
+        own = [*named, "--system", system, "--gpus", count, "--json", *OPEN.split(), "--vp",
+               str(answer["strategy"]["vp"])]
+        found, error = ask(["torchrun", *line, *own])
+        read, _ = ask(["--from", shlex.join(["torchrun", *line]), *own])
         name = f"{case}{' with its model' if named else ''}"
         if not found:
             faults.append(f"{name}: {error.strip()}")
             continue
         found = json.loads(found)
+        if not read or json.loads(read)["estimate"] != found["estimate"]:
+            faults.append(f"{name}: --from reads the line as another job")
         faults += [f"{name}: {field} {found['strategy'][field]}, not {answer['strategy'][field]}"
                    for field in FIELDS if found["strategy"][field] != answer["strategy"][field]]
         if named and found["model"]["parameters"] != answer["model"]["parameters"]:
