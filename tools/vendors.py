@@ -57,8 +57,8 @@ their shape constants are those of the sibling at that rate, which is assumed, a
 leaves, and the host. Boards joined by PCIe share the switches of the host; bridges between two are not counted."""),
     "others": ("Other vendors", """\
 Documents from published or recalled figures; every efficiency is assumed, save the GEMMs, memory and links of BI-V150,
-which are measured (FlagPerf) while its peaks are not printed. What is known but has no document, because a fact is
-missing, is in `data/aliases/missing.csv`; asking for it names the fact."""),
+which are measured (FlagPerf) while its peaks are not printed. Accelerators without a document, because a fact is missing,
+are in `data/aliases/missing.csv`; the message about such a name says which fact."""),
 }
 
 
