@@ -143,10 +143,10 @@ step "the main job" demo
 step "installed files" installed
 step "static program" static_program
 # Runs of several ranks, killed sweeps, the fits of stacks and the long comparisons of searches ("slow")
-# ask nothing of a second compiler and take minutes under a sanitizer; what scripts ask of the command
-# ("cli", "pages") ASan asks of clang's build.  Open MPI ("mpi") is not built for TSan.  TSan runs the
-# unit tests and golden answers, without long tests of code that has no threads ("serial"), and of the
-# tests of commands those that search and sweep ("threads").
+# test nothing more with a second compiler and need minutes under a sanitizer; scripts that run the
+# command ("cli", "pages") run with clang under ASan only.  Open MPI ("mpi") is not built for TSan.
+# TSan runs the unit tests and golden answers, without long tests of code that has no threads
+# ("serial"), and of the tests of commands those that search and sweep ("threads").
 # A clean checkout is tested as its release; a changed one as it lies.
 if [ -z "$(git status --porcelain)" ]; then
     step "release" tarball

@@ -35,9 +35,9 @@ static void die(const char *what, const char *path)
     exit(1);
 }
 
-/* Opens an array of bytes for an entry; the caller writes them, and end_bytes() ends it. */
-static void begin_entry(output *out, const char *kind, int kind_length, const char *name,
-                        int name_length)
+/* Adds an entry, whose text embed_bytes() writes next. */
+static void add_entry(output *out, const char *kind, int kind_length, const char *name,
+                      int name_length)
 {
     if (out->count == ENTRY_MAX || kind_length >= NAME_SIZE || name_length >= NAME_SIZE) {
         errno = EOVERFLOW;
@@ -111,8 +111,8 @@ static int is_page(const struct dirent *entry)
 
 /*
  * Columns of a table of instances; no cell has a comma or a quote.  count: accelerators; inside:
- * tiers of the accelerator, "NAME[:SIZE]" or "SYSTEM/NAME", apart by ";"; fabric: one more such
- * tier, under the name `network` if that is given, at Gbps a node; host_GiB and disk_GB: a node.
+ * tiers of the accelerator, "NAME[:SIZE]" or "SYSTEM/NAME", separated by ";"; fabric: one more such
+ * tier, named `network` if that is given, with Gbps per instance; host_GiB, disk_GB: per instance.
  */
 static const char header[] = "name,provider,accelerator,count,unit,inside,fabric,network,Gbps,"
                              "host_GiB,disk_GB,state,source\n";
@@ -192,22 +192,22 @@ static void write_instance(FILE *to, char **cell)
     fprintf(to, "  \"source\": \"%s (%s)\"\n}\n", cell[SOURCE], cell[STATE]);
 }
 
-/* Cuts a line at its commas; false: it has not as many cells as the header. */
+/* Cuts a line at its commas; false: it has more or fewer cells than the header. */
 static int cut_row(char *line, char **cell)
 {
     int count = 0;
     line[strcspn(line, "\n")] = '\0';
-    for (char *at = line; at && count < COLUMNS; count++) {
+    for (char *at = line; at; count++) {
+        if (count == COLUMNS) {
+            return 0;
+        }
         cell[count] = at;
         at = strchr(at, ',');
         if (at) {
             *at++ = '\0';
         }
-        if (!at) {
-            return count + 1 == COLUMNS;
-        }
     }
-    return 0;
+    return count == COLUMNS;
 }
 
 static void embed_rows(output *out, const char *path, const char *kind, int kind_length)
@@ -223,7 +223,7 @@ static void embed_rows(output *out, const char *path, const char *kind, int kind
             errno = EINVAL;
             die(line, path);
         }
-        begin_entry(out, kind, kind_length, cell[NAME], (int)strlen(cell[NAME]));
+        add_entry(out, kind, kind_length, cell[NAME], (int)strlen(cell[NAME]));
         FILE *to = fmemopen(text, sizeof(text), "w");
         if (!to) {
             die("cannot hold a row of", path);
@@ -268,7 +268,7 @@ static void embed_kind(output *out, const char *data, const char *argument)
         if (rows) {
             embed_rows(out, path, argument, kind);
         } else {
-            begin_entry(out, argument, kind, name, (int)(strrchr(name, '.') - name));
+            add_entry(out, argument, kind, name, (int)(strrchr(name, '.') - name));
             embed_bytes(out, open_or_die(path, "rb"), path);
         }
         free(entries[i]);

@@ -55,8 +55,9 @@ NOTES = """## What explains the worst
 
 
 def run(reckon, arguments):
-    # these runs ran: what is left open is whatever fits
-    done = subprocess.run([reckon, "estimate", *arguments, "--risk", "50", "--json"], capture_output=True, text=True, check=False)
+    # these runs ran: whatever fits may complete them, not only what is within the usual risk
+    done = subprocess.run([reckon, "estimate", *arguments, "--risk", "50", "--json"],
+                          capture_output=True, text=True, check=False)
     if not done.stdout:
         sys.exit("new_layers.py: reckon estimate %s\n%s" % (" ".join(arguments), done.stderr))
     return json.loads(done.stdout)

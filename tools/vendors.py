@@ -17,16 +17,15 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RUNS = ",".join(f"data/runs/{name}.csv" for name in ("fit", "fit_2", "check", "check_2"))
 
-# What each page says beside its tables: facts of the method, without figures.
+# Title and text of each page, without the figures of its tables.
 PAGES = {
     "amd": ("AMD", """\
-Measured: GEMMs of MI300X, MI355X and their 8-bit and 4-bit formats (tables of aiter and Primus), all-reduces inside a
-node of MI300X. Assumed: attention, a share of the peak; MI350X and MI300A, as the part of the same die by clock and
-units; MI455X, as announced.
+Measured: the best matmul of MI300X and MI325X in 16 bits (ml-engineering), all-reduces inside a node of MI300X, and the
+best kernel of each GEMM on MI300X in 8 bits and on MI355X in 16, 8 and 4 bits (aiter), which training may not reach.
+Assumed: attention, a share of the peak; MI350X and MI300A, as the part of the same die by clock and units; MI455X, as
+announced.
 
-Two levels of tuning exist, which are not distinguished. Tuned runs (fused loss, DeepEP, no synchronisation with the host) are
-what is priced; plain runs of small mixtures of experts on MI355X are slower, with a micro-batch of one by far: the host
-then waits for the router of every layer, which no option states."""),
+Tuned runs (fused loss, DeepEP, no synchronisation with the host) are priced; no option states that a run is not tuned."""),
     "ascend": ("Huawei Ascend", """\
 A rank is a die: `ascend-910c` is one of the two in a package (`ascend-910c-package`), and a node of Atlas A3 has 16.
 `a3` is that die, `atlas-800t-a3` a node, `atlas-900-a3` (CloudMatrix 384) a supernode of them.
@@ -45,22 +44,21 @@ Assumed: GEMM efficiency, from large matmuls of v6e and v7; the data-centre netw
 UltraServers join four of them by rings (Trainium 2) or have three levels of switches (Trainium 3).
 
 No kernel was timed: peaks, memory, links and hosts are AWS's, every efficiency is a generic default. With the bandwidth
-that AWS states predictions of Trainium 1 are too fast; a lower figure in its place hid part of that."""),
+that AWS states, predictions of Trainium 1 are too fast."""),
     "gaudi": ("Intel Gaudi", """\
-Measured: the best matmul of Gaudi 2 and 3. Assumed: attention, a third of the matrix rate; the vector engines that
-work beside the matrix engines are not modelled, so that predictions of fine-tuning in eager mode are too fast. Gaudi 3
-has fp16, tf32 and fp32 at a fraction of its bf16."""),
+Measured: the best matmul of Gaudi 2 and 3 in bf16 (ml-engineering). Assumed: attention, a third of the matrix rate; that
+other formats reach the same share of their peaks. Vector engines that work at the same time as the matrix engines are not
+modelled. The bias of split `fit` is that of a row of LoRA, which would need more than the peak of the chip
+([residuals.md](../residuals.md))."""),
     "cards": ("Consumer and workstation cards", """\
-Measured: GEMMs and attention of L40S and RTX PRO 6000 (tables of aiconfigurator). GeForce cards and L40
-sum in fp32 at half the rate of their workstation siblings; the shape constants are those of the sibling at that rate.
-Boards joined by PCIe share the switches of the host; bridges between two are not counted. Assumed: what a driver leaves of
-the memory, and the host.
-
-Small models are bound by the host, which launches kernels one by one: there, predictions are too fast."""),
+Measured: GEMMs and attention of L40S and of the server edition of RTX PRO 6000 (tables of aiconfigurator: short bursts,
+attention of inference, forward alone). GeForce cards and L40 sum in fp32 at half the rate of their workstation siblings;
+their shape constants are those of the sibling at that rate, which is assumed, and so are the memory that a driver
+leaves, and the host. Boards joined by PCIe share the switches of the host; bridges between two are not counted."""),
     "others": ("Other vendors", """\
 Documents from published or recalled figures; every efficiency is assumed, save the GEMMs, memory and links of BI-V150,
-which are measured (FlagPerf) while its peaks are not printed. What is known but has no document, because a fact is
-missing, is in `data/aliases/missing.csv`; asking for it names the fact."""),
+which are measured (FlagPerf) while its peaks are not printed. Accelerators without a document, because a fact is missing,
+are in `data/aliases/missing.csv`; the message about such a name says which fact."""),
 }
 
 
@@ -141,8 +139,8 @@ def write(page, name, documents, runs):
     lines = [f"# {title}", "",
              "Written by `tools/vendors.py` from what `reckon show` and `reckon validate` print.", "", text, "",
              "## Figures and their state", "",
-             "`~`: assumed, derived or recalled; no source that was read states or measures it for this accelerator. Such an",
-             "efficiency widens the interval of estimates. Each document names the source of each figure: `reckon show NAME`.",
+             "`~`: assumed, derived, recalled, or measured under other conditions than those of training. Such an efficiency",
+             "widens the interval of estimates. Each document names the source of each figure: `reckon show NAME`.",
              "", *facts(documents), "",
              "## Measured rows", "",
              "Step times of the tables in `data/runs`, and the error of the null model, one utilisation for each accelerator",
@@ -154,16 +152,12 @@ def write(page, name, documents, runs):
 def main():
     reckon = str(pathlib.Path(sys.argv[1]).resolve())
     pages = sys.argv[2:] or [str(ROOT / "docs" / "vendors" / f"{name}.md") for name in PAGES]
-    names = json.loads(ask(reckon, "list", "accelerators", "--json"))
-    documents = [json.loads(ask(reckon, "show", "--json", name)) for name in accelerator_names(names)]
+    listed = json.loads(ask(reckon, "list", "accelerators", "--json"))["accelerators"]
+    documents = [json.loads(ask(reckon, "show", "--json", entry["name"])) for entry in listed]
     runs = list(csv.DictReader(io.StringIO(ask(reckon, "validate", "--runs", RUNS, "--csv"))))
     for page in pages:
         name = pathlib.Path(page).stem
         write(page, name, [d for d in documents if page_of(d) == name], runs)
-
-
-def accelerator_names(listed):
-    return [entry["name"] for entry in listed["accelerators"]]
 
 
 main()

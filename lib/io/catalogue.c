@@ -129,7 +129,7 @@ typedef struct alias_line {
     const char *rest, *end;
     const char *alias;
     size_t length; /* of the alias, which no '\0' ends */
-    char name[RK_CATALOGUE_REASON_SIZE];
+    char name[RK_CATALOGUE_WORDS_SIZE];
 } alias_line;
 
 static alias_line first_alias(const char *kind)
@@ -158,30 +158,39 @@ static bool next_alias(alias_line *line)
     return false;
 }
 
-/* The entry that an alias with this key stands for. */
-static const rk_catalogue_entry *find_alias(const char *kind, const char *key)
+/* Finds the line of data/aliases/KIND.csv whose alias has the key. */
+static bool find_alias(const char *kind, const char *key, alias_line *line)
 {
-    alias_line line = first_alias(kind);
-    while (next_alias(&line)) {
-        if (has_key(line.alias, line.length, key)) {
-            return find_exact(kind, line.name);
-        }
-    }
-    return NULL;
-}
-
-bool rk_catalogue_missing(const char *name, char reason[RK_CATALOGUE_REASON_SIZE])
-{
-    char key[KEY_SIZE];
-    alias_line line = first_alias("missing");
-    make_key(name, key);
-    while (next_alias(&line)) {
-        if (has_key(line.alias, line.length, key)) {
-            memcpy(reason, line.name, sizeof(line.name));
+    *line = first_alias(kind);
+    while (next_alias(line)) {
+        if (has_key(line->alias, line->length, key)) {
             return true;
         }
     }
     return false;
+}
+
+/* Copies the words that a table of data/aliases has for a name; false: none. */
+static bool find_words(const char *table, const char *name, char words[RK_CATALOGUE_WORDS_SIZE])
+{
+    char key[KEY_SIZE];
+    alias_line line;
+    make_key(name, key);
+    const bool found = find_alias(table, key, &line);
+    if (found) {
+        memcpy(words, line.name, sizeof(line.name));
+    }
+    return found;
+}
+
+bool rk_catalogue_missing(const char *name, char reason[RK_CATALOGUE_WORDS_SIZE])
+{
+    return find_words("missing", name, reason);
+}
+
+bool rk_catalogue_left_out(const char *name, char words[RK_CATALOGUE_WORDS_SIZE])
+{
+    return find_words("left-out", name, words);
 }
 
 static const rk_catalogue_entry *find_alike(const char *kind, const char *key)
@@ -198,27 +207,14 @@ static const rk_catalogue_entry *find_alike(const char *kind, const char *key)
 const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name)
 {
     char key[KEY_SIZE];
+    alias_line line;
     const rk_catalogue_entry *entry = find_exact(kind, name);
     if (entry || !find_exact("aliases", kind)) {
         return entry;
     }
     make_key(name, key);
     entry = find_alike(kind, key);
-    return entry ? entry : find_alias(kind, key);
-}
-
-bool rk_catalogue_left_out(const char *name, char *words, size_t size)
-{
-    char key[KEY_SIZE];
-    alias_line line = first_alias("left-out");
-    make_key(name, key);
-    while (next_alias(&line)) {
-        if (has_key(line.alias, line.length, key)) {
-            (void)snprintf(words, size, "%s", line.name);
-            return true;
-        }
-    }
-    return false;
+    return entry || !find_alias(kind, key, &line) ? entry : find_exact(kind, line.name);
 }
 
 /* ---- names inside longer ones --------------------------------------------------------------- */

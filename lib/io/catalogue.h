@@ -25,12 +25,6 @@ extern const size_t rk_catalogue_count;
 const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name);
 
 /*
- * What a model has in addition to the language model that its name stands for, "vision tower", by
- * data/aliases/left-out.csv; false: nothing.
- */
-bool rk_catalogue_left_out(const char *name, char *words, size_t size);
-
-/*
  * Returns the entry whose name, or other name of data/aliases, takes most of the letters of `text`
  * as whole words ("NVIDIA L40S-48GB" is l40s, "H20-96GB" is h20 and no H200), or NULL.
  */
@@ -49,12 +43,19 @@ size_t rk_catalogue_list_ending(const char *kind, const char *end, char *list, s
  * Returns 0 where there is no digit, or not three letters before it. */
 size_t rk_catalogue_list_family(const char *kind, const char *name, char *list, size_t size);
 
+#define RK_CATALOGUE_WORDS_SIZE 160
+
 /*
- * Writes why the catalogue has no accelerator or instance of that name although it is known: the
- * fact that no source states.  False: it is not known.
+ * Writes why the catalogue lacks an accelerator or instance that is known: the fact that no source
+ * states (data/aliases/missing.csv).  False: it is not known.
  */
-#define RK_CATALOGUE_REASON_SIZE 160
-bool rk_catalogue_missing(const char *name, char reason[RK_CATALOGUE_REASON_SIZE]);
+bool rk_catalogue_missing(const char *name, char reason[RK_CATALOGUE_WORDS_SIZE]);
+
+/*
+ * Writes the parts of a model other than its language model, "vision tower"
+ * (data/aliases/left-out.csv).  False: none is known.
+ */
+bool rk_catalogue_left_out(const char *name, char words[RK_CATALOGUE_WORDS_SIZE]);
 
 /* Returns the name nearest to `name` among the entries of `kind`, or NULL. */
 const char *rk_catalogue_nearest(const char *kind, const char *name);

@@ -370,7 +370,7 @@ static rk_status fail_hub_id(const char *name, const char *shown, rk_error *err)
 
 static rk_status fail_unknown_name(const char *name, const char *kind, rk_error *err)
 {
-    char shown[RK_JSON_TEXT_SIZE], reason[RK_CATALOGUE_REASON_SIZE];
+    char shown[RK_JSON_TEXT_SIZE], reason[RK_CATALOGUE_WORDS_SIZE];
     (void)rk_json_printable(name, shown, sizeof(shown));
     if (rk_catalogue_missing(name, reason)) {
         return rk_fail(err, RK_ERR_INVALID, "the catalogue has no %s: %s", shown, reason);

@@ -88,8 +88,8 @@ static void state_shape(const shape_facts *to, const rk_model *model)
 /* Says what the model has in addition to the language model whose shape is stated. */
 static void name_left_out(const shape_facts *to, const char *name, const char *shape)
 {
-    char words[96];
-    if (to->by && rk_catalogue_left_out(name, words, sizeof(words))) {
+    char words[RK_CATALOGUE_WORDS_SIZE];
+    if (to->by && rk_catalogue_left_out(name, words)) {
         rk_launch_mark(to->launch, to->by->name, RK_KEY_NOT_PRICED,
                        rk_launch_format(to->launch, "priced with the shape of %s; not priced: %s",
                                         shape, words));

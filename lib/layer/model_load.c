@@ -77,7 +77,7 @@ static rk_status read_with_own(const rk_json_doc *doc, rk_model *model, rk_error
 
 rk_status rk_model_load(const char *name, rk_model *model, rk_error *err)
 {
-    char words[96];
+    char words[RK_CATALOGUE_WORDS_SIZE];
     rk_json_doc doc;
     rk_status status = rk_document_load(name, "models", &doc, err);
     if (status) {
@@ -89,8 +89,7 @@ rk_status rk_model_load(const char *name, rk_model *model, rk_error *err)
     } else if (model->name[0] == '\0') {
         name_after_file(doc.name, model->name, sizeof(model->name));
     }
-    if (!status && !rk_json_is_file(doc.name) &&
-        rk_catalogue_left_out(name, words, sizeof(words))) {
+    if (!status && !rk_json_is_file(doc.name) && rk_catalogue_left_out(name, words)) {
         (void)snprintf(model->note, sizeof(model->note), "left out: %s", words);
     }
     rk_json_clear(&doc);

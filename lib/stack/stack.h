@@ -83,7 +83,7 @@ typedef struct rk_stack {
     bool masks_tokens;    /* with a capacity, products with masks take tokens to experts and back */
     /* Per step. */
     double step_seconds; /* fixed */
-    double host_params;  /* that CPUs of a node step in a second; 0: the device does */
+    double host_params;  /* that CPUs of a node update in a second; 0: the device does */
     double scale_growth; /* relative, per doubling of accelerators beyond 8 */
     /* Memory. */
     bool recompute_stops;       /* checkpoints stop with the last tensor that backward needs */
@@ -107,7 +107,7 @@ typedef struct rk_stack {
     double step_params;         /* parameters of such a group with ZeRO-3; 0: all */
     double live_params;         /* that ZeRO-3 leaves gathered; 0: two layers */
     double bucket_memory;       /* bytes of buffers in which gradients are reduced */
-    double host_share;          /* of pinned host memory, besides what is asked for */
+    double host_share;          /* more pinned host memory than the states need */
     double stale_logits;        /* sets of logits cached from batches of other lengths */
     bool separate_blocks;       /* cached blocks of loss, layers and update serve none but these */
     bool keeps_root;            /* sharded embedding and head stay gathered, and one layer */

@@ -123,7 +123,8 @@ static const rk_field communication_fields[] = {
 static const rk_field step_fields[] = {
     SECONDS(step_seconds, "fixed time of a step"),
     NUMBER(host_params, 1e12, "parameters",
-           "whose optimizer on the host the CPUs of a node step in a second; 0: the device does"),
+           "of an optimizer on the host that the CPUs of a node update in a second; 0: the device "
+           "does"),
     NUMBER(scale_growth, 1, "share", "relative, per doubling of accelerators beyond 8"),
 };
 
@@ -154,7 +155,7 @@ static const rk_field memory_fields[] = {
     NUMBER(step_params, 1e13, "parameters", "of such a group with ZeRO-3; 0: the whole shard"),
     NUMBER(live_params, 1e13, "parameters", "that ZeRO-3 leaves gathered; 0: those of two layers"),
     SIZE(bucket_memory, "bucket_GiB", "GiB", "buffers in which sharded gradients are reduced"),
-    NUMBER(host_share, 8, "share", "of states on the host that their pinned blocks take besides"),
+    NUMBER(host_share, 8, "share", "more pinned host memory than the states on the host need"),
     NUMBER(stale_logits, 8, "sets", "of logits that stay cached from batches of other lengths"),
     FLAG(separate_blocks, "blocks cached for the loss serve no layer, and the other way round"),
     FLAG(keeps_root,

@@ -472,7 +472,7 @@ static const char *folder_of(const char *name)
 
 static rk_status fail_unknown(const char *name, rk_error *err)
 {
-    char shown[RK_JSON_TEXT_SIZE], longer[200] = "", reason[RK_CATALOGUE_REASON_SIZE];
+    char shown[RK_JSON_TEXT_SIZE], longer[200] = "", reason[RK_CATALOGUE_WORDS_SIZE];
     const char *near[2];
     size_t count = 0;
     (void)rk_json_printable(name, shown, sizeof(shown));

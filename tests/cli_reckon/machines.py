@@ -4,8 +4,8 @@
 
     machines.py RECKON MACHINES.CSV
 
-The table has what is asked for and its number of accelerators, as the tables of its source count
-them; where that is empty, no source states what an estimate needs.
+The table has names and their numbers of accelerators, by the source in the last column; where the
+number is empty, no source states what an estimate needs.
 """
 
 import csv

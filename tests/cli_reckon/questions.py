@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 Public questions "does it fit" and "how many": questions.csv has them with their confirmed answers
-and sources, questions.txt what is asked.  At least RIGHT of them must have the confirmed answer.
+and sources, questions.txt the options of each.  At least RIGHT of them must get the confirmed answer.
 
     questions.py RECKON
 """
@@ -19,7 +19,7 @@ RUN = "--tp 1 --pp 1 --cp 1 --recompute full --micro-batch 1"
 
 
 def options(text):
-    """Those of a line: of options that stand twice the last, as in RUN with one of its own."""
+    """The options of a line; the last one where an option is given twice, once by RUN."""
     words, kept = shlex.split(text.replace("RUN", RUN)), {}
     if words[0].endswith(".json"):
         words[0] = str(HERE / words[0])

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Answers fit on one screen: sixty questions, each at most 24 lines of 80 columns.
+"""Answers fit on one screen: each has at most 24 lines of 80 columns.
 
-    screen.py RECKON
+    screen.py RECKON FOLDER
 
 Each answer says what was asked and assumed, and what is recommended; -v says more.
 """
@@ -12,7 +12,6 @@ import subprocess
 import sys
 
 RECKON = os.path.abspath(sys.argv[1])
-HERE = os.path.dirname(os.path.abspath(__file__))
 LINES, COLUMNS = 24, 80
 QUESTIONS = """
 plan llama3-70b 64xh100
@@ -85,7 +84,7 @@ LAUNCH = """torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py \\
     --seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 64 \\
     --bf16 --vocab-size 32000 --use-distributed-optimizer --sequence-parallel
 """
-# What an answer of each command says.
+# Words in the answers of each command; of a tuple any one.
 SAYS = {
     "plan": ["question", ("best", "Nothing fits"), ("risk", "Nothing fits", "calculon")],
     "estimate": ["question", ("strategy", "best"), "memory", ("risk", "calculon")],
