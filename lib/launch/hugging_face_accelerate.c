@@ -494,6 +494,7 @@ void rk_hf_finish_sharding(rk_launch *launch)
     name_wide_experts(launch);
     rk_launch_assume_open(launch, "framework", RK_HF_FRAMEWORK);
     name_stored_type(launch);
+    rk_hf_class_batch(launch);
     rk_launch_assume_open(launch, "overlap",
                           rk_launch_count_of(launch, "zero") >= 2 ? "grad+param" : "grad");
     state_states(launch);

@@ -180,7 +180,7 @@ static void class_keys(rk_launch *launch, const rk_flag_table *table)
             key->use = RK_KEY_NOT_PRICED;
             key->note = rk_launch_keep(launch, open ? "refers to what the launch does not say"
                                                : flag->note[0] ? flag->note
-                                                               : flag->class);
+                                                               : "is not counted here");
         }
     }
 }

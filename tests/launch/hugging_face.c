@@ -200,6 +200,34 @@ static void test_documents_in_order(void **state)
     rk_launch_clear(&launch);
 }
 
+/* Batch sizes of a DeepSpeed file repeat the trainer's options, or contradict them. */
+static void test_repeated_batch(void **state)
+{
+    (void)state;
+    rk_launch launch = read_launch(
+        "{\"argv\": [\"torchrun\", \"--nproc_per_node\", \"8\", \"run_clm.py\", "
+        "\"--model_name_or_path\", \"Qwen/Qwen3-8B\", \"--output_dir\", \"o\", "
+        "\"--per_device_train_batch_size\", \"2\", \"--deepspeed\", \"ds.json\"], \"config\": "
+        "{\"deepspeed\": {\"train_micro_batch_size_per_gpu\": 2, \"train_batch_size\": \"auto\", "
+        "\"gradient_accumulation_steps\": 1, \"zero_optimization\": {\"stage\": 2}}}}",
+        "record.json");
+    assert_fact(&launch, "micro_batch", "2");
+    assert_int_equal(use_of(&launch, "train_micro_batch_size_per_gpu"), RK_KEY_WITHOUT_COST);
+    assert_int_equal(use_of(&launch, "train_batch_size"), RK_KEY_WITHOUT_COST);
+    rk_launch_clear(&launch);
+    launch = read_launch(
+        "{\"argv\": [\"torchrun\", \"--nproc_per_node\", \"8\", \"run_clm.py\", "
+        "\"--model_name_or_path\", \"Qwen/Qwen3-8B\", \"--output_dir\", \"o\", "
+        "\"--per_device_train_batch_size\", \"2\", \"--deepspeed\", \"ds.json\"], \"config\": "
+        "{\"deepspeed\": {\"train_micro_batch_size_per_gpu\": 1, \"zero_optimization\": "
+        "{\"stage\": "
+        "2}}}}",
+        "record.json");
+    assert_fact(&launch, "micro_batch", "2");
+    assert_int_equal(use_of(&launch, "train_micro_batch_size_per_gpu"), RK_KEY_NOT_PRICED);
+    rk_launch_clear(&launch);
+}
+
 /* ---- DeepSpeed, accelerate ------------------------------------------------------------------- */
 
 static void test_deepspeed(void **state)
@@ -382,6 +410,7 @@ int main(void)
         cmocka_unit_test(test_axolotl_deepspeed),
         cmocka_unit_test(test_llama_factory),
         cmocka_unit_test(test_documents_in_order),
+        cmocka_unit_test(test_repeated_batch),
         cmocka_unit_test(test_deepspeed),
         cmocka_unit_test(test_accelerate),
         cmocka_unit_test(test_releases),
