@@ -27,13 +27,8 @@ static bool is_alike(const rk_launch_reader *reader)
 /* The key that states a field in this launch; NULL: none. */
 static const rk_launch_key *key_of(const rk_launch *launch, const char *field)
 {
-    for (size_t i = 0; i < launch->fact_count; i++) {
-        const rk_launch_fact *fact = &launch->facts[i];
-        if (strcmp(fact->field, field) == 0 && fact->origin == RK_FACT_STATED) {
-            return fact->by;
-        }
-    }
-    return NULL;
+    const rk_launch_fact *fact = rk_launch_find_fact(launch, field);
+    return fact && fact->origin == RK_FACT_STATED ? fact->by : NULL;
 }
 
 /* "tensor_model_parallel_size", also as the end of "trainer.strategy.tensor_model_parallel_size".
@@ -95,7 +90,7 @@ static void add_own(const spelling *s, const rk_launch_flag *flag, const char *v
     }
 }
 
-/* The flag of the launch that says the same otherwise, and cannot stand beside a new one. */
+/* The flag of the launch that says the same in another way, and conflicts with a new one. */
 static const rk_launch_key *find_rival(const spelling *s, const char *text, size_t length)
 {
     char name[NAME_SIZE];
@@ -146,7 +141,7 @@ static void add_rival(rk_bytes *rivals, const char *between, const char *name)
     add(rivals, name, strlen(name));
 }
 
-/* Spells all flags of a text; those that the launch has in place of them go to `rivals`. */
+/* Spells all flags of a text; flags of the launch that conflict with new ones go to `rivals`. */
 static void spell_all(const spelling *s, const char *flags, bool names, const char *between,
                       rk_bytes *out, rk_bytes *rivals)
 {
@@ -166,10 +161,10 @@ static void spell_all(const spelling *s, const char *flags, bool names, const ch
             add_rival(rivals, between, rival->name);
         }
         at = flag + length;
-        const size_t behind = strspn(at, ", ");
-        const bool lines = behind == 1 && !s->alike && is_paired(s);
-        add(out, lines ? "\n" : at, behind);
-        at += behind;
+        const size_t separator = strspn(at, ", ");
+        const bool lines = separator == 1 && !s->alike && is_paired(s);
+        add(out, lines ? "\n" : at, separator);
+        at += separator;
     }
 }
 
