@@ -161,9 +161,10 @@ static void settle_rest(rk_launch *launch)
 {
     const rk_launch_key *cut = rk_launch_find(launch, "pp-partition-method");
     rk_hf_class_batch(launch);
-    static const char *const named[] = {"deepspeed", "pp-partition-method", "deepspeed_config"};
-    for (size_t i = 0; i < COUNT(named) - (launch->document_count == 0); i++) {
-        rk_megatron_leave(launch, named[i]);
+    rk_megatron_leave(launch, "deepspeed");
+    rk_megatron_leave(launch, "pp-partition-method");
+    if (launch->document_count > 0) {
+        rk_megatron_leave(launch, "deepspeed_config");
     }
     if (cut && cut->value && strstr(cut->value, "embedding")) {
         cut = rk_launch_count_of(launch, "pp") > 1 ? rk_launch_find(launch, cut->name) : cut;
