@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that a launch names, as facts of --set. */
+#include "base/units.h"
 #include "launch/launch.h"
 #include "request/launch_options.h"
 
@@ -61,7 +62,7 @@ const char *rk_launch_settings_text(rk_launch *launch, const char *framework, co
         {"dropout", dropout_of(launch)},
     };
     const char *text = "";
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+    for (size_t i = 0; i < COUNT(settings); i++) {
         if (settings[i].value && !says(said, settings[i].name)) {
             text = rk_launch_format(launch, "%s%s%s=%s", text, *text ? "," : "", settings[i].name,
                                     settings[i].value);
