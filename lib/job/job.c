@@ -207,7 +207,7 @@ static const char *keep_text(rk_job *job, const char *text, bool read, bool writ
     return kept->text;
 }
 
-/* The same for two texts with a comma between them. */
+/* Keeps two texts with a comma between them. */
 static const char *keep_joined(rk_job *job, const char *first, const char *second)
 {
     const size_t size = strlen(first) + strlen(second) + 2;
