@@ -586,11 +586,28 @@ static rk_status set_strategy(const taking *t, rk_error *err)
     return status;
 }
 
+/*
+ * The training software whose rates hold; NULL: the framework's usual one.  The stacks of
+ * torchtitan and MaxText are compiled; those of the other PyTorch frameworks are eager, and
+ * torchtitan's holds where a compiler is on.
+ */
+static const char *stack_of(const taking *t)
+{
+    const char *stack = fact(t, "stack");
+    const bool eager = runs(t, "huggingface") || runs(t, "deepspeed");
+    return !stack && eager && rk_launch_compiles(fact(t, "compile")) ? "torchtitan" : stack;
+}
+
 static rk_status set_kernels(const taking *t, rk_error *err)
 {
     const rk_request *request = rk_job_arguments(t->job);
-    const char *text = rk_launch_settings_text(t->launch, framework_of(t), request->settings);
-    return text && text != request->settings ? rk_job_set_implied(t->job, "set", text, err) : RK_OK;
+    const char *framework = framework_of(t), *stack = stack_of(t);
+    const char *text = rk_launch_settings_text(t->launch, framework,
+                                               is_given(t, "stack") ? NULL
+                                               : stack              ? stack
+                                                                    : framework,
+                                               request->settings);
+    return text ? rk_job_set_implied(t->job, "set", text, err) : RK_OK;
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -625,29 +642,9 @@ static rk_status set_model(const taking *t, rk_error *err)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/*
- * The training software whose rates hold.  The stacks of torchtitan and MaxText are compiled; those
- * of the other PyTorch frameworks are eager, and torchtitan's holds where a compiler is on.
- */
 static rk_status set_stack(const taking *t, rk_error *err)
 {
-    const char *compiled = fact(t, "compile"), *framework = framework_of(t);
-    const char *stack = fact(t, "stack"), *scan = fact(t, "scan_layers");
-    const bool on = compiled && (strcmp(compiled, "true") == 0 || strstr(compiled, "model"));
-    const bool eager = runs(t, "huggingface") || runs(t, "deepspeed");
-    stack = stack || !(eager && on) ? stack : "torchtitan";
-    if (is_given(t, "stack")) {
-        return RK_OK;
-    }
-    const char *used = stack ? stack : framework ? framework : "";
-    const rk_status status = set(t, "stack", stack, stack ? "stack" : "compile", err);
-    if (!status && scan && strcmp(used, "maxtext") == 0) {
-        return set(t, "set", strcmp(scan, "true") == 0 ? "scan_layers=true" : "scan_layers=false",
-                   "scan_layers", err);
-    }
-    return status || !compiled || on || strcmp(used, "torchtitan") != 0
-               ? status
-               : set(t, "set", "compile=false", "compile", err);
+    return set(t, "stack", stack_of(t), fact(t, "stack") ? "stack" : "compile", err);
 }
 
 /*

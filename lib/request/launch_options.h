@@ -43,11 +43,12 @@ rk_status rk_launch_knows_model(const struct rk_launch *launch, const char *name
 rk_status rk_launch_fail_model(const struct rk_launch *launch, const char *name, rk_error *err);
 
 /*
- * The kernels that a launch names, as values of --set: "dispatcher=deepep,loss_fusion=fused".
- * Facts in `said`, the value of --set or NULL, take precedence.  Frameworks off Megatron core have
- * dropout alone; NULL is on Megatron core.  NULL: nothing; else it lives as long as the launch.
+ * The kernels that a launch names, as values of --set: "dispatcher=deepep,loss_fusion=fused"; not
+ * the facts in `said`, the value of --set or NULL.  Frameworks off Megatron core have dropout
+ * alone, and what the stack `stack` compiles; NULL for `framework` is on Megatron core, for `stack`
+ * any other.  NULL: nothing; else it lives as long as the launch.
  */
 const char *rk_launch_settings_text(struct rk_launch *launch, const char *framework,
-                                    const char *said);
+                                    const char *stack, const char *said);
 
 #endif

@@ -3,7 +3,12 @@
 #ifndef RK_REQUEST_LAUNCH_WORDS_H
 #define RK_REQUEST_LAUNCH_WORDS_H
 
+#include <stdbool.h>
+
 #define RK_LAUNCH_LIST_SIZE 256
+
+/* Whether a compiler is on by the fact "compile", "true" or "model+loss"; NULL: it is off. */
+bool rk_launch_compiles(const char *parts);
 
 /* A list as options expect it, "a,b", from one with commas, blanks or '+', or from JSON. */
 const char *rk_launch_list_of(const char *value, char out[RK_LAUNCH_LIST_SIZE]);
