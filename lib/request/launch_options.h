@@ -38,8 +38,7 @@ rk_status rk_launch_check_model_name(const struct rk_launch *launch, const char 
 rk_status rk_launch_knows_model(const struct rk_launch *launch, const char *name, bool *known,
                                 rk_error *err);
 
-/* Says that the catalogue lacks the model of a name, or that the launch lacks one, and what to do.
- */
+/* Fails because the catalogue lacks the named model, or the launch names none; says what to do. */
 rk_status rk_launch_fail_model(const struct rk_launch *launch, const char *name, rk_error *err);
 
 /*

@@ -140,7 +140,7 @@ typedef struct rk_completed {
 typedef struct rk_inputs {
     rk_model model;
     rk_system system; /* with the request's limit of memory and size of nodes */
-    double risk;      /* of running out of memory that what is recommended may have */
+    double risk;      /* of running out of memory, at most, of a recommended strategy */
     rk_software software;
     rk_settings settings;
     rk_completed completed;
