@@ -207,7 +207,7 @@ static const char *keep_text(rk_job *job, const char *text, bool read, bool writ
     return kept->text;
 }
 
-/* The same for two texts with a comma between them. */
+/* Keeps two texts with a comma between them. */
 static const char *keep_joined(rk_job *job, const char *first, const char *second)
 {
     const size_t size = strlen(first) + strlen(second) + 2;
@@ -286,10 +286,10 @@ static rk_status set_option(rk_job *job, const char *option, const char *value, 
         }
     }
     const bool read = value && names_file(found, value);
-    const char *kept = value ? found->joins && job->given[i]
-                                   ? keep_joined(job, job->given[i], value)
-                                   : keep_text(job, value, read, found->writes)
-                             : NULL;
+    const char *before = found->joins ? job->given[i] : NULL;
+    const char *kept = !value   ? NULL
+                       : before ? keep_joined(job, before, value)
+                                : keep_text(job, value, read, found->writes);
     const bool by_word = giving == BY_WORD;
     if (value && !kept) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the options");

@@ -30,10 +30,11 @@ struct rk_command {
     /* Takes a flag of a training framework, as rk_job_set_launch_flag does; or NULL. */
     rk_status (*take_launch_flag)(rk_job *job, const char *flag, const char *value,
                                   rk_flag_use *use, rk_error *err);
-    /* Notes a script or a flag of a launch line that is another name of an option; or NULL. */
-    /* Takes a line that starts a training program as the launch, or leaves it to its flags. */
+    /* Takes a line that starts a training program as the launch, as rk_job_set_launch_line does; or
+     * NULL. */
     rk_status (*take_launch_line)(rk_job *job, const char *const *words, size_t count, bool *taken,
                                   rk_error *err);
+    /* Notes a script or a flag of a launch line that is another name of an option; or NULL. */
     void (*note_launch_word)(void *arguments, const char *word);
 };
 

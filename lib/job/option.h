@@ -46,7 +46,7 @@ struct rk_option {
     char letter;                       /* 'o': -o as well; 0: none */
     bool positional;                   /* taken in table order */
     bool required;
-    bool joins;  /* a text that is given again is added behind a comma */
+    bool joins;  /* a repeated option appends its text after a comma */
     bool writes; /* the text names a file that the command writes */
     rk_option_type type;
     size_t offset;    /* of the variable in the struct */

@@ -481,22 +481,9 @@ rk_status rk_hf_open_options(rk_launch *launch, const char *path, rk_error *err)
 
 /* ---- environment ----------------------------------------------------------------------------- */
 
-/* The value of an assignment before the program; NULL: there is none. */
-static const char *find_assignment(const rk_launch *launch, const char *variable)
-{
-    const size_t length = strlen(variable);
-    for (size_t i = 0; i < launch->program && i < launch->word_count; i++) {
-        const char *word = launch->words[i].text;
-        if (strncmp(word, variable, length) == 0 && word[length] == '=') {
-            return word + length + 1;
-        }
-    }
-    return NULL;
-}
-
 int64_t rk_hf_environment(const rk_launch *launch, const char *variable)
 {
-    const char *value = find_assignment(launch, variable);
+    const char *value = rk_launch_environment(launch, variable);
     const long number = value ? strtol(value, NULL, 10) : 0;
     return number > 0 && number <= 1000000 ? number : 0;
 }
@@ -515,7 +502,7 @@ void rk_hf_state_environment(rk_launch *launch, bool visible)
 {
     const int64_t nodes = rk_hf_environment(launch, "NNODES");
     const int64_t each = rk_hf_environment(launch, "NPROC_PER_NODE");
-    const int64_t devices = count_devices(find_assignment(launch, "CUDA_VISIBLE_DEVICES"));
+    const int64_t devices = count_devices(rk_launch_environment(launch, "CUDA_VISIBLE_DEVICES"));
     if (nodes > 0) {
         rk_launch_state_count(launch, "nodes", nodes, RK_FACT_STATED, NULL);
     }

@@ -140,6 +140,9 @@ int rk_hf_stage_of_name(const char *name);
 /* States the keys of a DeepSpeed configuration. */
 void rk_hf_state_deepspeed(rk_launch *launch);
 
+/* Classes the batch sizes of a DeepSpeed configuration, which repeat options of the program. */
+void rk_hf_class_batch(rk_launch *launch);
+
 /* States the flags of `accelerate launch`, and its file or a known one. */
 rk_status rk_hf_take_accelerate(rk_launch *launch, rk_error *err);
 

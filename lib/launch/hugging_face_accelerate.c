@@ -408,6 +408,18 @@ rk_status rk_hf_take_accelerate(rk_launch *launch, rk_error *err)
 
 /* ---- what is left ---------------------------------------------------------------------------- */
 
+static bool is_fact(const rk_launch *launch, const char *field, const char *value)
+{
+    const char *found = rk_launch_fact_of(launch, field);
+    return found && strcmp(found, value) == 0;
+}
+
+/* Whether bitsandbytes holds the frozen model in 4 or 8 bits. */
+static bool is_quantised(const rk_launch *launch)
+{
+    return rk_launch_holds(launch, "qlora") || rk_launch_holds(launch, "base_8bit");
+}
+
 /* States the types of gradients and of moments. */
 static void state_types(rk_launch *launch, const char *gradients, const char *moments)
 {
@@ -426,31 +438,22 @@ static void state_types(rk_launch *launch, const char *gradients, const char *mo
 static void state_states(rk_launch *launch)
 {
     const char *held = rk_launch_fact_of(launch, "weights_loaded_as");
-    const char *lora = rk_launch_fact_of(launch, "lora");
-    const char *framework = rk_launch_fact_of(launch, "framework");
     const char *precision = rk_launch_fact_of(launch, "precision");
-    const char *weights = rk_launch_fact_of(launch, "weights");
+    const bool wide = held && strncmp(held, "fp32", 4) == 0;
     const bool narrow =
         precision && (strcmp(precision, "bf16") == 0 || strcmp(precision, "fp16") == 0);
-    const bool adapters = lora && strcmp(lora, "none") != 0;
-    const bool quantised = rk_launch_holds(launch, "qlora") ||
-                           rk_launch_holds(launch, "base_8bit") ||
-                           rk_launch_fact_of(launch, "base_quantised");
-    if (!held || (adapters && (quantised || strncmp(held, "fp32", 4) != 0 || !framework ||
-                               strcmp(framework, RK_HF_FRAMEWORK) != 0))) {
-        return;
-    }
-    if (adapters) { /* the frozen model, too */
-        rk_launch_state(launch, "weights", "fp32", RK_FACT_DERIVED, NULL);
-        return;
-    }
-    if (framework && strcmp(framework, "deepspeed") == 0 && narrow) {
+    if (rk_launch_fact_of(launch, "lora") && !is_fact(launch, "lora", "none")) {
+        if (wide && is_fact(launch, "framework", RK_HF_FRAMEWORK) && !is_quantised(launch) &&
+            !rk_launch_fact_of(launch, "base_quantised")) { /* the frozen model, too */
+            rk_launch_state(launch, "weights", "fp32", RK_FACT_DERIVED, NULL);
+        }
+    } else if (held && narrow && is_fact(launch, "framework", "deepspeed")) {
         rk_launch_state(launch, "states.main_params", "fp32", RK_FACT_DERIVED, NULL);
         state_types(launch, precision, "fp32");
-    } else if (strncmp(held, "fp32", 4) == 0 || (weights && strcmp(weights, "fp32") == 0)) {
+    } else if (wide || (held && is_fact(launch, "weights", "fp32"))) {
         rk_launch_state(launch, "weights", "fp32", RK_FACT_DERIVED, NULL);
         state_types(launch, "fp32", "fp32");
-    } else if (strncmp(held, "bf16", 4) == 0 || strncmp(held, "fp16", 4) == 0) {
+    } else if (held && (strncmp(held, "bf16", 4) == 0 || strncmp(held, "fp16", 4) == 0)) {
         const char *type = rk_launch_keep_part(launch, held, 4);
         rk_launch_state(launch, "weights", type, RK_FACT_DERIVED, NULL);
         state_types(launch, type, type);
@@ -463,18 +466,15 @@ static void name_stored_type(rk_launch *launch)
     const rk_launch_key key = {
         .name = "type of the checkpoint",
         .use = RK_KEY_NOT_PRICED,
-        .note = "weights train in it, and are priced in fp32; give --weights bf16 where it is that",
+        .note = "weights train in it, and are priced in fp32; if it is bf16, give --weights bf16",
     };
-    const char *held = rk_launch_fact_of(launch, "weights_loaded_as");
-    const char *framework = rk_launch_fact_of(launch, "framework");
-    const char *lora = rk_launch_fact_of(launch, "lora");
-    if (held && strcmp(held, "as stored") == 0 && rk_launch_count_of(launch, "zero") == 0 &&
-        framework && strcmp(framework, RK_HF_FRAMEWORK) == 0 && lora && strcmp(lora, "none") == 0) {
+    if (is_fact(launch, "weights_loaded_as", "as stored") && is_fact(launch, "lora", "none") &&
+        is_fact(launch, "framework", RK_HF_FRAMEWORK) && rk_launch_count_of(launch, "zero") == 0) {
         rk_launch_add_key(launch, &key);
     }
 }
 
-/* bitsandbytes quantises linear layers; the fused experts of transformers are none. */
+/* bitsandbytes quantises linear layers; the fused experts of transformers are not linear layers. */
 static void name_wide_experts(rk_launch *launch)
 {
     const rk_launch_key key = {
@@ -482,8 +482,7 @@ static void name_wide_experts(rk_launch *launch)
         .use = RK_KEY_NOT_PRICED,
         .note = "they stay in 16 bits, and are priced as quantised like the other layers",
     };
-    const bool quantised = rk_launch_holds(launch, "qlora") || rk_launch_holds(launch, "base_8bit");
-    if (quantised && rk_launch_count_of(launch, "model.experts") > 1 &&
+    if (is_quantised(launch) && rk_launch_count_of(launch, "model.experts") > 1 &&
         !rk_launch_is_on(launch, "quantize_moe_experts", false)) {
         rk_launch_add_key(launch, &key);
     }
@@ -494,6 +493,7 @@ void rk_hf_finish_sharding(rk_launch *launch)
     name_wide_experts(launch);
     rk_launch_assume_open(launch, "framework", RK_HF_FRAMEWORK);
     name_stored_type(launch);
+    rk_hf_class_batch(launch);
     rk_launch_assume_open(launch, "overlap",
                           rk_launch_count_of(launch, "zero") >= 2 ? "grad+param" : "grad");
     state_states(launch);

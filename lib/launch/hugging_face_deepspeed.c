@@ -159,6 +159,26 @@ void rk_hf_state_deepspeed(rk_launch *launch)
     }
 }
 
+/* Source: HfTrainerDeepSpeedConfig of transformers, which refuses sizes that differ. */
+void rk_hf_class_batch(rk_launch *launch)
+{
+    static const char *const sizes[][2] = {{"train_batch_size", "global_batch"},
+                                           {"train_micro_batch_size_per_gpu", "micro_batch"},
+                                           {"gradient_accumulation_steps", "accumulation"}};
+    for (size_t i = 0; i < COUNT(sizes) && rk_launch_fact_of(launch, "micro_batch"); i++) {
+        rk_launch_key *key = rk_launch_key_of(launch, sizes[i][0]);
+        double size = 0;
+        if (key && key->use == RK_KEY_UNREAD && key->value) {
+            const int64_t own = rk_launch_count_of(launch, sizes[i][1]);
+            const bool same = own == 0 || !rk_launch_read_number(key->value, &size) ||
+                              size == (double)own; /* "auto" is filled in */
+            key->use = same ? RK_KEY_WITHOUT_COST : RK_KEY_NOT_PRICED;
+            key->note = same ? "repeats the options of the program"
+                             : "contradicts the options of the program, which are priced";
+        }
+    }
+}
+
 /* ---- files that are not there ---------------------------------------------------------------- */
 
 const char *rk_hf_plain_name(rk_launch *launch, const char *path)

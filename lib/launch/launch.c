@@ -237,6 +237,11 @@ void rk_launch_assume_count(rk_launch *launch, const char *field, int64_t value)
     rk_launch_state_count(launch, field, value, RK_FACT_DEFAULT, NULL);
 }
 
+const rk_launch_fact *rk_launch_find_fact(const rk_launch *launch, const char *field)
+{
+    return find_fact(launch, field);
+}
+
 const char *rk_launch_fact_of(const rk_launch *launch, const char *field)
 {
     const rk_launch_fact *fact = find_fact(launch, field);

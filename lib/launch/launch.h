@@ -143,7 +143,7 @@ void rk_launch_write_json(rk_json_writer *writer, const rk_launch *launch);
 /*
  * Writes flags of Megatron-LM, "--tensor-model-parallel-size 4, without --sequence-parallel", as
  * the framework of a launch that is resolved has them: "tensor_model_parallel_size: 4" in YAML,
- * "key=value" of overrides.  A flag that the launch has in place of one of them
+ * "key=value" of overrides.  A flag that the launch has in place of a new one
  * (--num-layers-per-virtual-pipeline-stage) is added as one to leave out: to `removed`, names of
  * flags that are written likewise, or to the list where that is NULL.  Both have `size` bytes.
  */
@@ -214,6 +214,9 @@ void rk_launch_state_count(rk_launch *launch, const char *field, int64_t value,
 /* The framework's default. */
 void rk_launch_assume(rk_launch *launch, const char *field, const char *value);
 void rk_launch_assume_count(rk_launch *launch, const char *field, int64_t value);
+
+/* A fact, open or not; NULL: there is none of this field. */
+const rk_launch_fact *rk_launch_find_fact(const rk_launch *launch, const char *field);
 
 /* The origin of a fact; RK_FACT_OPEN: nothing is known. */
 rk_fact_origin rk_launch_origin_of(const rk_launch *launch, const char *field);

@@ -421,6 +421,18 @@ bool rk_launch_runs_by(const rk_launch *launch, const char *word)
     return false;
 }
 
+const char *rk_launch_environment(const rk_launch *launch, const char *variable)
+{
+    const size_t length = strlen(variable);
+    for (size_t i = 0; i < launch->program && i < launch->word_count; i++) {
+        const char *word = launch->words[i].text;
+        if (strncmp(word, variable, length) == 0 && word[length] == '=') {
+            return word + length + 1;
+        }
+    }
+    return NULL;
+}
+
 const char *rk_launch_program(const rk_launch *launch)
 {
     return launch->program < launch->word_count

@@ -167,7 +167,7 @@ static size_t name_length(const char *path)
     return path[length] == '\0' || stat(path, &status) == 0 ? strlen(path) : length;
 }
 
-/* Whether a path is the line itself: no file of its first word, and flags behind it. */
+/* Whether a path is the line itself: its first word is no file, and flags follow. */
 static bool is_line(const char *path, size_t length)
 {
     struct stat status;
@@ -183,8 +183,9 @@ rk_status rk_launch_load(const char *path, rk_launch *launch, rk_error *err)
     const size_t length = name_length(path);
     if (is_line(path, length)) {
         *launch = (rk_launch){.name = strdup("the line"), .folder = strdup(".")};
-        return launch->folder ? rk_launch_parse(path, strlen(path), "the line", launch, err)
-                              : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the line");
+        return launch->name && launch->folder
+                   ? rk_launch_parse(path, strlen(path), "the line", launch, err)
+                   : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the line");
     }
     *launch = (rk_launch){.name = strndup(path, length)};
     if (!launch->name) {

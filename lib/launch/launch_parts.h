@@ -93,6 +93,9 @@ rk_status rk_launch_read_script(rk_launch *launch, const char *text, size_t size
 /* Finds the program among the words, and states the machine of the launchers before it. */
 void rk_launch_find_program(rk_launch *launch);
 
+/* The value of a variable before the program, "NGPU=8"; NULL: it is not set. */
+const char *rk_launch_environment(const rk_launch *launch, const char *variable);
+
 /* Whether a word names a program that trains by itself ("trl"), or one that starts others. */
 bool rk_launch_is_trainer(const char *word);
 bool rk_launch_is_launcher(const char *word);

@@ -115,7 +115,7 @@ static bool states_fact(const rk_launch *launch, const rk_launch_key *key, bool 
     return states;
 }
 
-/* Keys that readers look up, and that only repeat what the framework does, are without cost. */
+/* Classes keys that readers look up, but that only repeat a default, as without cost. */
 static void class_repeated(rk_launch *launch, const rk_flag_table *table)
 {
     for (size_t i = 0; i < launch->key_count; i++) {
@@ -131,7 +131,7 @@ static void class_repeated(rk_launch *launch, const rk_flag_table *table)
     }
 }
 
-/* Facts that no prediction counts, by a key or by default, unless they are what it assumes. */
+/* Classes keys of facts that no prediction counts, unless the fact is the value that it assumes. */
 static void class_unpriced(rk_launch *launch)
 {
     for (size_t i = 0; i < launch->fact_count; i++) {
@@ -180,7 +180,7 @@ static void class_keys(rk_launch *launch, const rk_flag_table *table)
             key->use = RK_KEY_NOT_PRICED;
             key->note = rk_launch_keep(launch, open ? "refers to what the launch does not say"
                                                : flag->note[0] ? flag->note
-                                                               : flag->class);
+                                                               : "is not counted here");
         }
     }
 }

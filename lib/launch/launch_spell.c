@@ -27,13 +27,8 @@ static bool is_alike(const rk_launch_reader *reader)
 /* The key that states a field in this launch; NULL: none. */
 static const rk_launch_key *key_of(const rk_launch *launch, const char *field)
 {
-    for (size_t i = 0; i < launch->fact_count; i++) {
-        const rk_launch_fact *fact = &launch->facts[i];
-        if (strcmp(fact->field, field) == 0 && fact->origin == RK_FACT_STATED) {
-            return fact->by;
-        }
-    }
-    return NULL;
+    const rk_launch_fact *fact = rk_launch_find_fact(launch, field);
+    return fact && fact->origin == RK_FACT_STATED ? fact->by : NULL;
 }
 
 /* "tensor_model_parallel_size", also as the end of "trainer.strategy.tensor_model_parallel_size".
@@ -69,11 +64,6 @@ static const rk_launch_flag *find_own(const spelling *s, const char *name, const
     return NULL;
 }
 
-static void add(rk_bytes *out, const char *text, size_t length)
-{
-    rk_bytes_add(out, text, length);
-}
-
 /* Whether settings are "tp: 4" or "tp=4", a line each. */
 static bool is_paired(const spelling *s)
 {
@@ -86,21 +76,32 @@ static void add_own(const spelling *s, const rk_launch_flag *flag, const char *v
 {
     const bool document = s->launch->document_count > 0, pair = is_paired(s);
     const bool truth = length == 0 && (pair || strncmp(flag->type, "bool-value", 10) == 0);
-    add(out, "--", pair ? 0 : 2);
-    add(out, flag->name, strlen(flag->name));
+    rk_bytes_add(out, "--", pair ? 0 : 2);
+    rk_bytes_add(out, flag->name, strlen(flag->name));
     if (!removed && (length > 0 || truth)) {
         const char *between = document ? ": " : pair ? "=" : " ";
-        add(out, between, strlen(between));
-        add(out, truth ? "true" : value, truth ? 4 : length);
+        rk_bytes_add(out, between, strlen(between));
+        rk_bytes_add(out, truth ? "true" : value, truth ? 4 : length);
     }
 }
 
-/* The flag of the launch that says the same otherwise, and cannot stand beside a new one. */
+/* The name of the flag text[0 .. length-1], and where it ends. */
+static size_t read_name(const char *text, size_t length, char name[NAME_SIZE])
+{
+    const size_t start = strspn(text, "-");
+    size_t end = start;
+    while (end < length && text[end] != ' ') {
+        end++;
+    }
+    (void)snprintf(name, NAME_SIZE, "%.*s", (int)(end - start), text + start);
+    return end;
+}
+
+/* The flag of the launch that says the same in another way, and conflicts with a new one. */
 static const rk_launch_key *find_rival(const spelling *s, const char *text, size_t length)
 {
     char name[NAME_SIZE];
-    const size_t start = strspn(text, "-");
-    (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(text + start, " "), text + start);
+    (void)read_name(text, length, name);
     const rk_launch_flag *core = rk_flag_table_find(&s->core, name);
     const rk_launch_key *key =
         core && core->field[0] && length > 0 ? key_of(s->launch, core->field) : NULL;
@@ -111,23 +112,18 @@ static const rk_launch_key *find_rival(const spelling *s, const char *text, size
 static void spell(const spelling *s, const char *text, size_t length, bool removed, rk_bytes *out)
 {
     char name[NAME_SIZE];
-    const size_t start = strspn(text, "-");
-    size_t end = start;
-    while (end < length && text[end] != ' ') {
-        end++;
-    }
-    (void)snprintf(name, sizeof(name), "%.*s", (int)(end - start), text + start);
+    const size_t end = read_name(text, length, name);
     const rk_launch_flag *core = rk_flag_table_find(&s->core, name);
     const rk_launch_flag *own = s->alike ? NULL : find_own(s, name, core ? core->field : "");
     const rk_launch_key *rival = removed ? find_rival(s, text, length) : NULL;
     if (rival) {
-        add(out, "--", 2);
-        add(out, rival->name, strlen(rival->name));
+        rk_bytes_add(out, "--", 2);
+        rk_bytes_add(out, rival->name, strlen(rival->name));
     } else if (own) {
         const size_t value = end < length ? end + 1 : length;
         add_own(s, own, text + value, length - value, removed, out);
     } else {
-        add(out, text, length);
+        rk_bytes_add(out, text, length);
     }
 }
 
@@ -141,12 +137,12 @@ static size_t flag_length(const char *at)
 
 static void add_rival(rk_bytes *rivals, const char *between, const char *name)
 {
-    add(rivals, between, strlen(between));
-    add(rivals, "--", 2);
-    add(rivals, name, strlen(name));
+    rk_bytes_add(rivals, between, strlen(between));
+    rk_bytes_add(rivals, "--", 2);
+    rk_bytes_add(rivals, name, strlen(name));
 }
 
-/* Spells all flags of a text; those that the launch has in place of them go to `rivals`. */
+/* Spells all flags of a text; flags of the launch that conflict with new ones go to `rivals`. */
 static void spell_all(const spelling *s, const char *flags, bool names, const char *between,
                       rk_bytes *out, rk_bytes *rivals)
 {
@@ -156,20 +152,20 @@ static void spell_all(const spelling *s, const char *flags, bool names, const ch
         const char *flag = named ? at + strlen(without) : at;
         const size_t length = flag_length(flag);
         const rk_launch_key *rival = named || names ? NULL : find_rival(s, flag, length);
-        add(out, without, named ? strlen(without) : 0);
+        rk_bytes_add(out, without, named ? strlen(without) : 0);
         if (strncmp(flag, "--", 2) == 0) {
             spell(s, flag, length, named || names, out);
         } else {
-            add(out, flag, length);
+            rk_bytes_add(out, flag, length);
         }
         if (rival) {
             add_rival(rivals, between, rival->name);
         }
         at = flag + length;
-        const size_t behind = strspn(at, ", ");
-        const bool lines = behind == 1 && !s->alike && is_paired(s);
-        add(out, lines ? "\n" : at, behind);
-        at += behind;
+        const size_t separator = strspn(at, ", ");
+        const bool lines = separator == 1 && !s->alike && is_paired(s);
+        rk_bytes_add(out, lines ? "\n" : at, separator);
+        at += separator;
     }
 }
 
@@ -199,7 +195,7 @@ rk_status rk_launch_spell_flags(const rk_launch *launch, char *flags, char *remo
         const size_t skip = rest->size == 0 && rivals.size > 0;
         rest->failed |= rivals.failed;
         if (rivals.size > skip) {
-            add(rest, (const char *)rivals.data + skip, rivals.size - skip);
+            rk_bytes_add(rest, (const char *)rivals.data + skip, rivals.size - skip);
         }
         status = keep(&set, flags, size, err);
     }

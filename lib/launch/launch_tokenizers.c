@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a name is in a text as a word: not behind a letter, and not before a digit. */
+/* Whether a name is in a text as a word: not after a letter, and not before a digit. */
 static bool has_name(const char *text, const char *name, size_t length)
 {
     for (const char *at = text; (at = strstr(at, name)) != NULL; at++) {

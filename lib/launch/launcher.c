@@ -8,6 +8,7 @@
  */
 #include "base/text.h"
 #include "launch/launch_parts.h"
+#include "launch/shell_parts.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -151,8 +152,8 @@ bool rk_launch_is_launcher(const char *word)
 /* "NNODES=2": an assignment before a command. */
 static bool is_assignment(const char *word)
 {
-    const size_t length = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-    return length > 0 && word[length] == '=' && !isdigit((unsigned char)word[0]);
+    const size_t length = rk_shell_name_length(word, strlen(word));
+    return length > 0 && word[length] == '=';
 }
 
 bool rk_launch_begins_line(const char *const *words, size_t count)
@@ -431,13 +432,7 @@ static void state_world(rk_launch *launch, const world *w, bool one_node)
 static size_t skip_environment(const rk_launch *launch)
 {
     size_t i = 0;
-    while (i < launch->word_count) {
-        const char *word = word_at(launch, i), *equals = strchr(word, '=');
-        if (!equals || word[0] == '-' ||
-            (size_t)(equals - word) !=
-                strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789abcdefghijklmnopqrstuvwxyz")) {
-            break;
-        }
+    while (i < launch->word_count && is_assignment(word_at(launch, i))) {
         i++;
     }
     return i;

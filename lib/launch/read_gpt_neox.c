@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "launch/hugging_face.h"
 #include "launch/megatron_kit.h"
+#include "launch/read_megatron.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -180,10 +181,7 @@ static void state_recompute(rk_launch *launch)
     }
     state(launch, "recompute.granularity", "checkpoint_activations", "full", NULL);
     state_count(launch, "recompute.layers", "checkpoint_num_layers", 1);
-    const bool pieces = rk_launch_count_of(launch, "recompute.layers") > 1;
-    rk_launch_mark(launch, "checkpoint_num_layers",
-                   pieces ? RK_KEY_NOT_PRICED : RK_KEY_WITHOUT_COST,
-                   pieces ? "memory is priced as that of pieces of one layer" : NULL);
+    rk_megatron_class_pieces(launch, rk_launch_find(launch, "checkpoint_num_layers"));
 }
 
 /* attention_config: [[["flash"], 12]] */

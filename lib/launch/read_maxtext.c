@@ -260,7 +260,7 @@ static int kept_by_tensor(rk_launch *launch)
            (keeps(launch, "out_proj") ? OUT : 0) | (in ? MLP_IN : 0) | (out ? MLP_OUT : 0);
 }
 
-/* Modules that run again: those of which the policy keeps nothing. */
+/* States the modules that run again: the policy keeps none of their tensors. */
 static void state_policy(rk_launch *launch, const char *name)
 {
     int kept = strcmp(name, "custom") == 0 ? kept_by_tensor(launch) : -1;

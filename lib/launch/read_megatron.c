@@ -6,8 +6,8 @@
 #include "launch/read_megatron.h"
 
 #include "base/units.h"
-#include "launch/hugging_face.h"
 #include "launch/pipeline_layout.h"
+#include "launch/reader_kit.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -174,11 +174,6 @@ static const char *or_usual(const char *value, const char *usual)
     return value ? value : usual;
 }
 
-void rk_megatron_assume(rk_launch *launch, const char *field, const char *value)
-{
-    rk_launch_assume_open(launch, field, value);
-}
-
 void rk_megatron_assume_count(rk_launch *launch, const char *field, int64_t value)
 {
     if (!rk_launch_fact_of(launch, field)) {
@@ -193,7 +188,7 @@ static void state_or_assume(rk_launch *launch, const char *field, const rk_launc
     if (key) {
         rk_launch_state(launch, field, value, RK_FACT_STATED, key);
     } else {
-        rk_megatron_assume(launch, field, usual);
+        rk_launch_assume_open(launch, field, usual);
     }
 }
 
@@ -221,7 +216,7 @@ int rk_megatron_core(const rk_launch *launch, const rk_megatron_usual *usual)
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-/* Modules of multi-token prediction on a stage before that of the output layer: "(tt|)*29m|L". */
+/* "(tt|)*29m|L": the modules are on a stage before the output layer. */
 void rk_megatron_state_modules(rk_launch *launch, const char *layout)
 {
     const char *module = strrchr(layout, 'm'), *head = strrchr(layout, 'L');
@@ -407,7 +402,8 @@ static void state_gradients(rk_launch *launch, bool aware)
     } else if (high && rk_launch_is_on(launch, high->name, true)) {
         rk_launch_state(launch, "gradients", "fp32", RK_FACT_STATED, high);
     } else if (precision) {
-        rk_megatron_assume(launch, "gradients", strcmp(precision, "fp16") == 0 ? "fp16" : "fp32");
+        rk_launch_assume_open(launch, "gradients",
+                              strcmp(precision, "fp16") == 0 ? "fp16" : "fp32");
     }
 }
 
@@ -453,8 +449,8 @@ static void state_narrow_types(rk_launch *launch)
     state_old_narrow_types(launch);
     const rk_launch_key *fp4 = rk_megatron_find(launch, "fp4-format");
     if (rk_launch_fact_of(launch, "fp8.format")) {
-        rk_megatron_assume(launch, "fp8.recipe", "delayed");
-        rk_megatron_assume(launch, "fp8.param_gather", "false");
+        rk_launch_assume_open(launch, "fp8.recipe", "delayed");
+        rk_launch_assume_open(launch, "fp8.param_gather", "false");
     } else {
         rk_launch_drop(launch, "fp8.recipe");
         rk_launch_drop(launch, "fp8.param_gather");
@@ -474,27 +470,23 @@ void rk_megatron_state_precision(rk_launch *launch, const rk_megatron_usual *usu
             rk_launch_state(launch, "precision", names[i], RK_FACT_STATED, key);
         }
     }
-    rk_megatron_assume(launch, "precision", or_usual(usual->precision, "fp32"));
+    rk_launch_assume_open(launch, "precision", or_usual(usual->precision, "fp32"));
     state_narrow_types(launch);
     state_states(launch);
-    rk_megatron_assume(launch, "optimizer", "adam");
-    rk_megatron_assume(launch, "lora", "none");
+    rk_launch_assume_open(launch, "optimizer", "adam");
+    rk_launch_assume_open(launch, "lora", "none");
 }
 
 /* ---- activations ----------------------------------------------------------------------------- */
 
-/* All layers are recomputed in pieces of so many; only the inputs of pieces are kept. */
-static void settle_pieces(rk_launch *launch, const rk_launch_key *layers)
+void rk_megatron_class_pieces(rk_launch *launch, const rk_launch_key *layers)
 {
     const char *method = rk_launch_fact_of(launch, "recompute.method");
-    if (!method || strcmp(method, "uniform") != 0) {
-        return;
-    }
-    if (rk_launch_count_of(launch, "recompute.layers") > 1) {
-        class_key(launch, layers, RK_KEY_NOT_PRICED,
-                  "all layers are recomputed; memory is priced as that of pieces of one layer");
-    } else {
-        class_key(launch, layers, RK_KEY_WITHOUT_COST, NULL);
+    const bool several = rk_launch_count_of(launch, "recompute.layers") > 1;
+    if (layers && (!method || strcmp(method, "block") != 0)) {
+        class_key(launch, layers, several ? RK_KEY_NOT_PRICED : RK_KEY_WITHOUT_COST,
+                  several ? "all layers are recomputed; memory is priced for pieces of one layer"
+                          : NULL);
     }
 }
 
@@ -507,7 +499,7 @@ static void state_full_recompute(rk_launch *launch)
     }
     if (layers && layers->value) {
         rk_launch_state(launch, "recompute.layers", layers->value, RK_FACT_STATED, layers);
-        settle_pieces(launch, layers);
+        rk_megatron_class_pieces(launch, layers);
     } else if (method) {
         rk_megatron_assume_count(launch, "recompute.layers", 1);
     }
@@ -523,7 +515,7 @@ void rk_megatron_state_recompute(rk_launch *launch, const rk_megatron_usual *usu
     } else if (old && rk_launch_is_on(launch, old->name, true)) {
         rk_launch_state(launch, "recompute.granularity", "selective", RK_FACT_STATED, old);
     }
-    rk_megatron_assume(launch, "recompute.granularity", or_usual(usual->recompute, "none"));
+    rk_launch_assume_open(launch, "recompute.granularity", or_usual(usual->recompute, "none"));
     const char *granularity = rk_launch_fact_of(launch, "recompute.granularity");
     if (granularity && strcmp(granularity, "full") == 0) {
         state_full_recompute(launch);
@@ -570,7 +562,7 @@ void rk_megatron_state_offload(rk_launch *launch)
     if (*list) {
         rk_launch_state(launch, "offload", list, RK_FACT_STATED, by);
     }
-    rk_megatron_assume(launch, "offload", "none");
+    rk_launch_assume_open(launch, "offload", "none");
 }
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -590,11 +582,11 @@ static void state_attention(rk_launch *launch, const rk_megatron_usual *usual)
         rk_launch_state(launch, "attention", strcmp(name, "local") == 0 ? "unfused" : name,
                         RK_FACT_STATED, backend);
     }
-    rk_megatron_assume(launch, "attention",
-                       usual->attention ? usual->attention
-                       : !local         ? "auto"
-                       : flash          ? "flash"
-                                        : "unfused");
+    rk_launch_assume_open(launch, "attention",
+                          usual->attention ? usual->attention
+                          : !local         ? "auto"
+                          : flash          ? "flash"
+                                           : "unfused");
 }
 
 static void state_graphs(rk_launch *launch)
@@ -611,7 +603,7 @@ static void state_graphs(rk_launch *launch)
             rk_launch_state(launch, "graphs", old[i][1], RK_FACT_STATED, key);
         }
     }
-    rk_megatron_assume(launch, "graphs", "none");
+    rk_launch_assume_open(launch, "graphs", "none");
 }
 
 static void state_dropout(rk_launch *launch, const rk_megatron_usual *usual)
@@ -660,7 +652,7 @@ void rk_megatron_state_kernels(rk_launch *launch, const rk_megatron_usual *usual
                             : "unfused",
                         RK_FACT_STATED, by);
     }
-    rk_megatron_assume(launch, "loss", or_usual(usual->loss, "unfused"));
+    rk_launch_assume_open(launch, "loss", or_usual(usual->loss, "unfused"));
     rk_megatron_leave(launch, "cross-entropy-fusion-impl"); /* both write over the logits */
     state_attention(launch, usual);
     settle_softmax(launch);

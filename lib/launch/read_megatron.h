@@ -20,6 +20,12 @@ int64_t rk_megatron_count(rk_launch *launch, const char *name); /* 0: absent, or
 /* Classes a key that has no effect in this launch as without cost, by either spelling. */
 void rk_megatron_leave(rk_launch *launch, const char *name);
 
+/*
+ * Classes the key of how many layers are recomputed as one piece, whose input alone is kept; not by
+ * the method "block", whose layers are others.
+ */
+void rk_megatron_class_pieces(rk_launch *launch, const rk_launch_key *layers);
+
 /* The first of several names that is there; NULL-terminated. */
 const rk_launch_key *rk_megatron_find_among(rk_launch *launch, const char *const *names);
 
@@ -61,8 +67,7 @@ int rk_megatron_core(const rk_launch *launch, const rk_megatron_usual *usual);
 /* States what the flags of the family say of the job, and the defaults of what they do not say. */
 rk_status rk_megatron_resolve(rk_launch *launch, const rk_megatron_usual *usual, rk_error *err);
 
-/* A default of the framework for a fact that nothing has stated yet, not even another default. */
-void rk_megatron_assume(rk_launch *launch, const char *field, const char *value);
+/* As rk_launch_assume_open, of a number. */
 void rk_megatron_assume_count(rk_launch *launch, const char *field, int64_t value);
 
 /* The shape of the model that model.name names, a hub id or a path that ends in a name. */

@@ -5,6 +5,7 @@
  * 4efb479d.
  */
 #include "base/units.h"
+#include "launch/hugging_face.h"
 #include "launch/read_megatron.h"
 
 #include <stdlib.h>
@@ -97,6 +98,7 @@ static void state_recompute(rk_launch *launch)
     rk_launch_state(launch, "recompute.method", "uniform", RK_FACT_STATED, all);
     rk_launch_state(launch, "recompute.layers", length && length->value ? length->value : "1",
                     RK_FACT_STATED, length ? length : all);
+    rk_megatron_class_pieces(launch, length);
 }
 
 static const char *find_attention(rk_launch *launch)
@@ -121,7 +123,7 @@ static void state_experts(rk_launch *launch)
         rk_launch_state_count(launch, "model.experts", experts, RK_FACT_STATED,
                               rk_launch_find(launch, "num-experts"));
         rk_megatron_assume_count(launch, "model.topk", 1);
-        rk_megatron_assume(launch, "model.moe_layer_freq", "2");
+        rk_launch_assume_open(launch, "model.moe_layer_freq", "2");
     }
     if (list) {
         const bool split = rk_launch_is_on(launch, "enable-expert-tensor-parallelism", false);
@@ -157,15 +159,12 @@ static void state_gradients(rk_launch *launch)
 /* Settles keys that the JSON repeats, and how --pp-partition-method cuts the stages. */
 static void settle_rest(rk_launch *launch)
 {
-    static const char *const repeated[] = {"train_batch_size", "train_micro_batch_size_per_gpu",
-                                           "gradient_accumulation_steps", NULL};
     const rk_launch_key *cut = rk_launch_find(launch, "pp-partition-method");
-    for (size_t i = 0; repeated[i]; i++) {
-        rk_launch_mark(launch, repeated[i], RK_KEY_WITHOUT_COST, NULL);
-    }
-    static const char *const named[] = {"deepspeed", "pp-partition-method", "deepspeed_config"};
-    for (size_t i = 0; i < COUNT(named) - (launch->document_count == 0); i++) {
-        rk_megatron_leave(launch, named[i]);
+    rk_hf_class_batch(launch);
+    rk_megatron_leave(launch, "deepspeed");
+    rk_megatron_leave(launch, "pp-partition-method");
+    if (launch->document_count > 0) {
+        rk_megatron_leave(launch, "deepspeed_config");
     }
     if (cut && cut->value && strstr(cut->value, "embedding")) {
         cut = rk_launch_count_of(launch, "pp") > 1 ? rk_launch_find(launch, cut->name) : cut;

@@ -189,22 +189,25 @@ static void mark_modules(rk_launch *launch)
     }
 }
 
-/* What says the vocabulary, where another flag says it itself. */
+/* Classes flags of the tokenizer and the padding where another flag gives the vocabulary. */
 static void leave_vocabulary(rk_launch *launch)
 {
-    static const char *const names[] = {"tokenizer-type", "tokenizer-model",
-                                        "tokenizer-name-or-path", "vocab-size",
-                                        "make-vocab-size-divisible-by"};
+    static const char *const tokenizer[] = {"tokenizer-type", "tokenizer-model",
+                                            "tokenizer-name-or-path"};
+    static const char *const counts[] = {"vocab-size", "make-vocab-size-divisible-by"};
     static const char *const rows[] = {"padded-vocab-size", "pad-vocab-size-to", NULL};
+    const bool given = rk_megatron_find(launch, "vocab-size") != NULL;
     const bool padded = rk_megatron_find_among(launch, rows) != NULL;
-    rk_megatron_leave(launch, "vocab-file"); /* that of GPT-2, as without a tokenizer */
-    const size_t count = padded ? COUNT(names) : COUNT(names) - 2;
-    for (size_t i = 0; i < count && (padded || rk_megatron_find(launch, "vocab-size")); i++) {
-        rk_megatron_leave(launch, names[i]);
+    rk_megatron_leave(launch, "vocab-file"); /* GPT-2's, as without a tokenizer */
+    for (size_t i = 0; i < COUNT(tokenizer) && (given || padded); i++) {
+        rk_megatron_leave(launch, tokenizer[i]);
+    }
+    for (size_t i = 0; i < COUNT(counts) && padded; i++) {
+        rk_megatron_leave(launch, counts[i]);
     }
 }
 
-/* Flags of parts that this model does not have, or that another flag says. */
+/* Classes flags of parts that this model lacks, or that another flag gives. */
 static void leave_flags(rk_launch *launch, const rk_model_flags *flags)
 {
     static const char *const latent[] = {"kv-channels", "qk-layernorm"};

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "launch/pipeline_layout.h"
 #include "launch/read_megatron.h"
+#include "launch/reader_kit.h"
 
 #include <string.h>
 
@@ -108,7 +109,7 @@ static void state_routed(rk_launch *launch)
         return;
     }
     rk_megatron_assume_count(launch, "model.topk", 2);
-    rk_megatron_assume(launch, "model.moe_layer_freq", "1");
+    rk_launch_assume_open(launch, "model.moe_layer_freq", "1");
     settle_frequency(launch);
     const int64_t ffn = rk_launch_count_of(launch, "model.ffn");
     if (ffn > 0) {

@@ -110,7 +110,7 @@ static void state_recompute(rk_launch *launch)
     const char *level = rk_megatron_value(launch, "moe-zero-memory");
     if (level && strcmp(level, "disable") != 0) {
         rk_launch_mark(launch, "moe-zero-memory", RK_KEY_NOT_PRICED,
-                       "what it recomputes of the experts is priced as kept");
+                       "activations of the experts that it recomputes are priced as kept");
         list = rk_launch_format(launch, "%s%smoe-zero-memory %s", list, *list ? "+" : "", level);
     }
     if (*list) {

@@ -267,7 +267,7 @@ static void state_arguments(rk_launch *launch, const rk_launch_key *key, const c
     }
 }
 
-/* A recipe sets more than the line repeats. */
+/* Names settings of a recipe that the line does not repeat. */
 static void warn_of_recipe(rk_launch *launch, const rk_launch_key *key)
 {
     static const char *const sizes[] = {"tensor_model_parallel_size",
@@ -287,8 +287,8 @@ static void warn_of_recipe(rk_launch *launch, const rk_launch_key *key)
     if (*open) {
         rk_launch_mark(launch, key->name, RK_KEY_NOT_PRICED,
                        rk_launch_format(launch,
-                                        "what the recipe sets and the line does not repeat is not "
-                                        "known; add %s",
+                                        "settings of the recipe that the line does not repeat are "
+                                        "not known; add %s",
                                         open));
     }
 }

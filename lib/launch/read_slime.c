@@ -41,7 +41,7 @@ static void state_batch(rk_launch *launch)
     }
 }
 
-/* The length of a sequence; if only that of the longest answer is given, this. */
+/* The length of a sequence; if it is not given, the length of the longest answer. */
 static void state_sequence(rk_launch *launch)
 {
     static const char *const names[] = {"seq-length", "rollout-max-context-len",

@@ -5,8 +5,8 @@
  */
 #include "base/text.h"
 #include "base/units.h"
-#include "launch/hugging_face.h"
 #include "launch/read_megatron.h"
+#include "launch/reader_kit.h"
 
 #include <limits.h>
 #include <string.h>
@@ -113,7 +113,7 @@ static void state_batch(rk_launch *launch)
 {
     rk_megatron_assume_count(launch, "micro_batch", 1);
     rk_megatron_assume_count(launch, "global_batch", 16);
-    rk_megatron_assume(launch, "packing", "false");
+    rk_launch_assume_open(launch, "packing", "false");
 }
 
 static rk_status resolve(rk_launch *launch, rk_error *err)

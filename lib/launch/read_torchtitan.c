@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "launch/launch_parts.h"
 #include "launch/reader_kit.h"
 
 #include <stddef.h>
@@ -438,21 +439,11 @@ static int recognise(const rk_launch *launch)
 }
 
 /* run_train.sh reads the path of its configuration from the environment. */
-static const char *environment_value(const rk_launch *launch, const char *start)
-{
-    for (size_t i = 0; i < launch->word_count; i++) {
-        if (strncmp(launch->words[i].text, start, strlen(start)) == 0) {
-            return launch->words[i].text + strlen(start);
-        }
-    }
-    return NULL;
-}
-
 static rk_status prepare(rk_launch *launch, rk_error *err)
 {
-    const char *path = environment_value(launch, "CONFIG_FILE=");
-    path = rk_launch_has(launch, "job.config_file") ? rk_launch_value(launch, "job.config_file")
-                                                    : path;
+    const char *path = rk_launch_has(launch, "job.config_file")
+                           ? rk_launch_value(launch, "job.config_file")
+                           : rk_launch_environment(launch, "CONFIG_FILE");
     return rk_launch_open_config(launch, path, err);
 }
 
@@ -478,11 +469,8 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
                        launch->name);
     }
     if (strcmp(rk_launch_program(launch), "run_train.sh") == 0) {
-        const char *ranks = environment_value(launch, "NGPU=");
-        const long count = ranks ? strtol(ranks, NULL, 10) : 8;
         rk_launch_assume_count(launch, "nodes", 1);
-        rk_launch_state_count(launch, "gpus_per_node", count > 0 && count < 1000 ? count : 8,
-                              ranks ? RK_FACT_STATED : RK_FACT_DEFAULT, NULL);
+        rk_launch_assume_count(launch, "gpus_per_node", 8); /* without NGPU */
     }
     (void)rk_launch_find(launch, "config"); /* names the function that makes the configuration */
     const rk_status status = state_model(launch, err);

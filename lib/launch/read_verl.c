@@ -6,6 +6,7 @@
  */
 #include "base/units.h"
 #include "launch/read_megatron.h"
+#include "launch/reader_kit.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -167,18 +168,6 @@ static void state_degrees(rk_launch *launch)
     }
 }
 
-/* Pieces of several layers, whose memory is not that of pieces of one. */
-static void settle_pieces(rk_launch *launch)
-{
-    const char *method = rk_launch_fact_of(launch, "recompute.method");
-    const bool pieces = rk_launch_count_of(launch, "recompute.layers") > 1;
-    if (method && strcmp(method, "uniform") == 0) {
-        rk_launch_mark(launch, OVERRIDE "recompute_num_layers",
-                       pieces ? RK_KEY_NOT_PRICED : RK_KEY_WITHOUT_COST,
-                       pieces ? "memory is priced as that of pieces of one layer" : NULL);
-    }
-}
-
 static void state_recompute(rk_launch *launch)
 {
     const char *modules = value_of(launch, OVERRIDE "recompute_modules");
@@ -188,12 +177,12 @@ static void state_recompute(rk_launch *launch)
                         modules ? rk_megatron_join(launch, modules) : "core_attn", RK_FACT_STATED,
                         NULL);
     } else if (granularity && strcmp(granularity, "full") == 0) {
-        settle_pieces(launch);
+        rk_megatron_class_pieces(launch, rk_launch_find(launch, OVERRIDE "recompute_num_layers"));
     } else {
         rk_launch_drop(launch, "recompute.method");
         rk_launch_drop(launch, "recompute.layers");
     }
-    rk_megatron_assume(launch, "recompute.granularity", "none");
+    rk_launch_assume_open(launch, "recompute.granularity", "none");
 }
 
 static void state_host_optimizer(rk_launch *launch)
@@ -218,16 +207,16 @@ static void state_megatron(rk_launch *launch)
     const bool sharded = rk_launch_is_on(launch, ACTOR "megatron.use_distributed_optimizer", true);
     rk_launch_state(launch, "sp", sp ? "true" : "false", RK_FACT_DERIVED, NULL);
     rk_megatron_assume_count(launch, "etp", tp);
-    rk_megatron_assume(launch, "zero",
-                       rk_launch_is_on(launch, ACTOR "megatron.use_megatron_fsdp", false) ? "3"
-                       : sharded                                                          ? "1"
-                                                                                          : "0");
+    rk_launch_assume_open(launch, "zero",
+                          rk_launch_is_on(launch, ACTOR "megatron.use_megatron_fsdp", false) ? "3"
+                          : sharded                                                          ? "1"
+                                                                                             : "0");
     state_recompute(launch);
     state_host_optimizer(launch);
-    rk_megatron_assume(launch, "optimizer", "adam");
-    rk_megatron_assume(launch, "gradients", "fp32");
-    rk_megatron_assume(launch, "dispatcher", "alltoall");
-    rk_megatron_assume(launch, "grouped_gemm", "true");
+    rk_launch_assume_open(launch, "optimizer", "adam");
+    rk_launch_assume_open(launch, "gradients", "fp32");
+    rk_launch_assume_open(launch, "dispatcher", "alltoall");
+    rk_launch_assume_open(launch, "grouped_gemm", "true");
 }
 
 /* ---- FSDP ------------------------------------------------------------------------------------ */
@@ -283,15 +272,15 @@ static void state_fsdp(rk_launch *launch, const char *engine)
     state_first(launch, "tp", tensor);
     state_first(launch, "weights_loaded_as", types);
     state_replicas(launch);
-    rk_megatron_assume(launch, "zero", gathered ? "2" : "3");
-    rk_megatron_assume(launch, "weights_loaded_as", "fp32");
-    rk_megatron_assume(launch, "sp", "false");
-    rk_megatron_assume(launch, "recompute.granularity",
-                       rk_launch_is_on(launch, checkpoints[0], true) &&
-                               rk_launch_is_on(launch, checkpoints[1], true)
-                           ? "full"
-                           : "none");
-    rk_megatron_assume(launch, "optimizer", "adamw");
+    rk_launch_assume_open(launch, "zero", gathered ? "2" : "3");
+    rk_launch_assume_open(launch, "weights_loaded_as", "fp32");
+    rk_launch_assume_open(launch, "sp", "false");
+    rk_launch_assume_open(launch, "recompute.granularity",
+                          rk_launch_is_on(launch, checkpoints[0], true) &&
+                                  rk_launch_is_on(launch, checkpoints[1], true)
+                              ? "full"
+                              : "none");
+    rk_launch_assume_open(launch, "optimizer", "adamw");
     state_host_shards(launch);
     if (rk_launch_count_of(launch, "cp") > 1) {
         rk_launch_state(launch, "cp_kind", "ulysses", RK_FACT_DERIVED, NULL);
@@ -310,11 +299,11 @@ static void state_common(rk_launch *launch)
     if (rk_launch_fact_of(launch, "lora") && rk_launch_count_of(launch, "lora") == 0) {
         rk_launch_drop(launch, "lora");
     }
-    rk_megatron_assume(launch, "lora", "none");
-    rk_megatron_assume(launch, "loss", fused ? "fused" : "full logits");
-    rk_megatron_assume(launch, "attention", "flash");
-    rk_megatron_assume(launch, "precision", "bf16");
-    rk_megatron_assume(launch, "offload", "none");
+    rk_launch_assume_open(launch, "lora", "none");
+    rk_launch_assume_open(launch, "loss", fused ? "fused" : "full logits");
+    rk_launch_assume_open(launch, "attention", "flash");
+    rk_launch_assume_open(launch, "precision", "bf16");
+    rk_launch_assume_open(launch, "offload", "none");
     rk_megatron_assume_count(launch, "tp", 1);
     rk_megatron_assume_count(launch, "pp", 1);
     rk_megatron_assume_count(launch, "vp", 1);

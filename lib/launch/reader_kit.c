@@ -126,10 +126,10 @@ void rk_launch_state_budget(rk_launch *launch, const char *key, double usual,
     }
     if (budget < 1) {
         rk_launch_mark(launch, key, RK_KEY_NOT_PRICED,
-                       budget >= 0.5 ? "what the compiler recomputes under a budget is priced as "
-                                       "all operators but matrix products and attention"
-                                     : "what the compiler recomputes under so small a budget is "
-                                       "priced as everything");
+                       budget >= 0.5
+                           ? "recomputation under a budget is priced as all operators but "
+                             "matrix products and attention"
+                           : "recomputation under so small a budget is priced as full");
     }
 }
 

@@ -63,19 +63,21 @@ bool rk_launch_state_built_model(rk_launch *launch, const char *table, const cha
  */
 void rk_launch_state_processes(rk_launch *launch);
 
-/* Names the key of the length of sequences where nothing states it: the data decide. */
+/* Names the key that would state the length of sequences; without it their length is the data's. */
 void rk_launch_ask_sequence(rk_launch *launch, const char *key);
 
 /*
- * States recomputation under a budget of activations, which the compiler spends: from a half on it
- * recomputes what is cheap, operators but matrix products and attention, and below that all.
+ * States recomputation under a budget of activations, which the compiler spends: with a half or
+ * more it recomputes cheap operators, all but matrix products and attention, and with less
+ * everything.
  */
 void rk_launch_state_budget(rk_launch *launch, const char *key, double usual,
                             const rk_launch_key *mode);
 
 /*
- * Names what is not priced of examples in sequences: those that are not packed are priced as whole
- * sequences, and of packed ones that see only themselves (`masked`) attention over all of it.
+ * Names how sequences of several examples are priced: without packing each example is a whole
+ * sequence, and with packing attention spans the sequence even if examples see only themselves
+ * (`masked`).
  */
 void rk_launch_name_packing(rk_launch *launch, const char *key, bool masked);
 

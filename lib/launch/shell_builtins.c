@@ -32,7 +32,7 @@ static const char *word(const call *c, size_t i)
     return i < c->count ? c->words[i].text : "";
 }
 
-/* The words behind the name, each followed by a blank. */
+/* The words after the name, each followed by a blank. */
 static const char *join_words(rk_shell *sh, const call *c)
 {
     rk_bytes all = {0};

@@ -104,7 +104,7 @@ static void reach(const places *p, size_t place, size_t from)
     }
 }
 
-/* A star may stand for nothing. */
+/* A star may match nothing. */
 static void pass_stars(const places *p, const char *pattern)
 {
     for (size_t i = 0; pattern[i]; i++) {
@@ -114,7 +114,7 @@ static void pass_stars(const places *p, const char *pattern)
     }
 }
 
-/* The places behind one more character. */
+/* The places after one more character. */
 static void step(const places *now, const places *next, const char *pattern, size_t length, char c)
 {
     for (size_t i = 0; i <= length; i++) {

@@ -17,7 +17,7 @@
 
 typedef struct taking {
     rk_job *job;
-    rk_request *own; /* the request that options go to, and no orders hold; NULL: that of the job */
+    rk_request *own; /* a request of its own, which no option overrides; NULL: the job's */
     rk_launch *launch;
     bool search;  /* the command chooses a layout */
     bool machine; /* and the number of accelerators */
@@ -54,27 +54,10 @@ static bool is_any_given(const taking *t, const char *const *options, size_t cou
     return false;
 }
 
-/* The fact of a field, open or not; NULL: none. */
-static const rk_launch_fact *find_fact(const taking *t, const char *field)
-{
-    for (size_t i = 0; i < t->launch->fact_count; i++) {
-        if (strcmp(t->launch->facts[i].field, field) == 0) {
-            return &t->launch->facts[i];
-        }
-    }
-    return NULL;
-}
-
 static const rk_launch_key *key_of(const taking *t, const char *field)
 {
-    const rk_launch_fact *found = find_fact(t, field);
+    const rk_launch_fact *found = rk_launch_find_fact(t->launch, field);
     return found ? found->by : NULL;
-}
-
-static rk_fact_origin origin_of(const taking *t, const char *field)
-{
-    const rk_launch_fact *found = find_fact(t, field);
-    return found ? found->origin : RK_FACT_OPEN;
 }
 
 /* ---- setting an option ----------------------------------------------------------------------- */
@@ -120,7 +103,7 @@ static void note_default(const taking *t, const char *option, const char *field)
         {"weights", "weight_bytes_per_parameter"},
         {"gradients", "gradient_bytes_per_parameter"},
     };
-    const bool stated = origin_of(t, field) > RK_FACT_DEFAULT;
+    const bool stated = rk_launch_origin_of(t->launch, field) > RK_FACT_DEFAULT;
     for (size_t i = 0; i < COUNT(fields) && !stated; i++) {
         if (strcmp(option, fields[i][0]) == 0) {
             rk_request_note_filled(request_of(t), fields[i][1]);
@@ -233,7 +216,7 @@ static rk_status set_batch(const taking *t, rk_error *err)
 {
     const bool given = is_given(t, "global-batch") || is_given(t, "accumulation");
     const int64_t global = rk_launch_count_of(t->launch, "global_batch");
-    const bool own = origin_of(t, "global_batch") != RK_FACT_DERIVED;
+    const bool own = rk_launch_origin_of(t->launch, "global_batch") != RK_FACT_DERIVED;
     const bool steps = rk_launch_count_of(t->launch, "accumulation") > 0 && !t->search;
     rk_status status = set(t, "seq", fact(t, "seq"), "seq", err);
     if (!status && !t->search) {
@@ -247,8 +230,7 @@ static rk_status set_batch(const taking *t, rk_error *err)
                    : RK_OK;
 }
 
-/* The framework that the launch is for: one that it chooses, or that of its reader; NULL: neither.
- */
+/* The framework that the launch chooses, or its reader's; NULL: neither. */
 static const char *framework_of(const taking *t)
 {
     const char *chosen = fact(t, "framework");
@@ -324,7 +306,7 @@ static bool is_pure(const taking *t)
            (strcmp(type, "bf16") == 0 || strcmp(type, "bfloat16") == 0);
 }
 
-/* FSDP of Hugging Face reduces in the type of compute, whatever its gradients are. */
+/* FSDP of Hugging Face reduces in the type of compute, not in the type of its gradients. */
 static bool reduces_low(const taking *t)
 {
     return runs(t, "huggingface") && rk_launch_count_of(t->launch, "zero") > 0;
@@ -476,7 +458,7 @@ static const char *modules_of(const char *value, char out[RK_LAUNCH_LIST_SIZE])
     return rk_launch_choose(list, rk_module_choices, out);
 }
 
-/* Modules that switches of their own recompute, beside those that are chosen. */
+/* Adds modules that switches of their own recompute to the chosen ones. */
 static const char *add_extra(const taking *t, const char *chosen, char out[RK_LAUNCH_LIST_SIZE])
 {
     static const char *const switches[][2] = {
@@ -543,7 +525,7 @@ static rk_status set_recompute(const taking *t, rk_error *err)
     return status;
 }
 
-/* Those of a list that an option has; none where it has none of them. */
+/* Sets the names of a list that an option knows; "none" if it knows no name. */
 static rk_status set_list(const taking *t, const char *field, const char *const *names,
                           rk_error *err)
 {
@@ -604,11 +586,28 @@ static rk_status set_strategy(const taking *t, rk_error *err)
     return status;
 }
 
+/*
+ * The training software whose rates hold; NULL: the framework's usual one.  The stacks of
+ * torchtitan and MaxText are compiled; those of the other PyTorch frameworks are eager, and
+ * torchtitan's holds where a compiler is on.
+ */
+static const char *stack_of(const taking *t)
+{
+    const char *stack = fact(t, "stack");
+    const bool eager = runs(t, "huggingface") || runs(t, "deepspeed");
+    return !stack && eager && rk_launch_compiles(fact(t, "compile")) ? "torchtitan" : stack;
+}
+
 static rk_status set_kernels(const taking *t, rk_error *err)
 {
     const rk_request *request = rk_job_arguments(t->job);
-    const char *text = rk_launch_settings_text(t->launch, framework_of(t), request->settings);
-    return text && text != request->settings ? rk_job_set_implied(t->job, "set", text, err) : RK_OK;
+    const char *framework = framework_of(t), *stack = stack_of(t);
+    const char *text = rk_launch_settings_text(t->launch, framework,
+                                               is_given(t, "stack") ? NULL
+                                               : stack              ? stack
+                                                                    : framework,
+                                               request->settings);
+    return text ? rk_job_set_implied(t->job, "set", text, err) : RK_OK;
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -643,34 +642,14 @@ static rk_status set_model(const taking *t, rk_error *err)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/*
- * The training software whose rates hold.  The stacks of torchtitan and MaxText are compiled; those
- * of the other PyTorch frameworks are eager, and torchtitan's holds where a compiler is on.
- */
 static rk_status set_stack(const taking *t, rk_error *err)
 {
-    const char *compiled = fact(t, "compile"), *framework = framework_of(t);
-    const char *stack = fact(t, "stack"), *scan = fact(t, "scan_layers");
-    const bool on = compiled && (strcmp(compiled, "true") == 0 || strstr(compiled, "model"));
-    const bool eager = runs(t, "huggingface") || runs(t, "deepspeed");
-    stack = stack || !(eager && on) ? stack : "torchtitan";
-    if (is_given(t, "stack")) {
-        return RK_OK;
-    }
-    const char *used = stack ? stack : framework ? framework : "";
-    const rk_status status = set(t, "stack", stack, stack ? "stack" : "compile", err);
-    if (!status && scan && strcmp(used, "maxtext") == 0) {
-        return set(t, "set", strcmp(scan, "true") == 0 ? "scan_layers=true" : "scan_layers=false",
-                   "scan_layers", err);
-    }
-    return status || !compiled || on || strcmp(used, "torchtitan") != 0
-               ? status
-               : set(t, "set", "compile=false", "compile", err);
+    return set(t, "stack", stack_of(t), fact(t, "stack") ? "stack" : "compile", err);
 }
 
 /*
- * The request of the launch with its own layout, which options of the person do not change, beside
- * the one that is searched.  A layout that is refused is left out.
+ * Completes a second request with the layout of the launch itself, which no option changes, in
+ * addition to the one that is searched.  A layout that is refused is left out.
  */
 static rk_status take_launched(const taking *search, rk_error *err)
 {

@@ -42,15 +42,16 @@ rk_status rk_launch_check_model_name(const struct rk_launch *launch, const char 
 rk_status rk_launch_knows_model(const struct rk_launch *launch, const char *name, bool *known,
                                 rk_error *err);
 
-/* Says that the catalogue lacks the model of a name, or that the launch lacks one, and what to do.
- */
+/* Fails because the catalogue lacks the named model, or the launch names none; says what to do. */
 rk_status rk_launch_fail_model(const struct rk_launch *launch, const char *name, rk_error *err);
+
 /*
- * The kernels that a launch names, as --set has them: "dispatcher=deepep,loss_fusion=te"; what
- * `said`, the value of --set or NULL, says of them stays.  Of a framework on Megatron core (NULL:
- * such a one) alone, but for dropout.  NULL: nothing; else it lives as long as the launch.
+ * The kernels that a launch names, as values of --set: "dispatcher=deepep,loss_fusion=fused"; not
+ * the facts in `said`, the value of --set or NULL.  Frameworks off Megatron core have dropout
+ * alone, and what the stack `stack` compiles; NULL for `framework` is on Megatron core, for `stack`
+ * any other.  NULL: nothing; else it lives as long as the launch.
  */
 const char *rk_launch_settings_text(struct rk_launch *launch, const char *framework,
-                                    const char *said);
+                                    const char *stack, const char *said);
 
 #endif

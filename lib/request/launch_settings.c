@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that a launch names, as facts of --set. */
+#include "base/units.h"
 #include "launch/launch.h"
 #include "request/launch_options.h"
+#include "request/launch_words.h"
 
 #include <string.h>
 
@@ -46,7 +48,24 @@ static const char *dropout_of(const rk_launch *launch)
     return !name || strcmp(name, "none") == 0 ? NULL : "true";
 }
 
-const char *rk_launch_settings_text(rk_launch *launch, const char *framework, const char *said)
+/* Whether the layers of torchtitan's stack, which is compiled, are not. */
+static const char *compile_of(const rk_launch *launch, const char *stack)
+{
+    const char *parts = rk_launch_fact_of(launch, "compile");
+    const bool off = parts && !rk_launch_compiles(parts);
+    return off && stack && strcmp(stack, "torchtitan") == 0 ? "false" : NULL;
+}
+
+static const char *scan_of(const rk_launch *launch, const char *stack)
+{
+    const char *scan = rk_launch_fact_of(launch, "scan_layers");
+    return !scan || !stack || strcmp(stack, "maxtext") != 0 ? NULL
+           : strcmp(scan, "true") == 0                      ? "true"
+                                                            : "false";
+}
+
+const char *rk_launch_settings_text(rk_launch *launch, const char *framework, const char *stack,
+                                    const char *said)
 {
     const bool megatron =
         !framework || strcmp(framework, "megatron") == 0 || strcmp(framework, "primus") == 0;
@@ -59,13 +78,15 @@ const char *rk_launch_settings_text(rk_launch *launch, const char *framework, co
         {"permute_fusion", core && experts ? rk_launch_fact_of(launch, "permute_fusion") : NULL},
         {"loss_fusion", megatron ? loss_of(launch) : NULL},
         {"dropout", dropout_of(launch)},
+        {"compile", compile_of(launch, stack)},
+        {"scan_layers", scan_of(launch, stack)},
     };
     const char *text = "";
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+    for (size_t i = 0; i < COUNT(settings); i++) {
         if (settings[i].value && !says(said, settings[i].name)) {
             text = rk_launch_format(launch, "%s%s%s=%s", text, *text ? "," : "", settings[i].name,
                                     settings[i].value);
         }
     }
-    return !*text ? said : !said ? text : rk_launch_format(launch, "%s,%s", text, said);
+    return *text ? text : NULL;
 }

@@ -41,6 +41,11 @@ const char *rk_launch_choose(const char *value, const char *const *names,
     return out;
 }
 
+bool rk_launch_compiles(const char *parts)
+{
+    return parts && (strcmp(parts, "true") == 0 || strstr(parts, "model"));
+}
+
 const char *rk_launch_cp_kind(const char *word)
 {
     static const char *const kinds[][2] = {

@@ -3,16 +3,21 @@
 #ifndef RK_REQUEST_LAUNCH_WORDS_H
 #define RK_REQUEST_LAUNCH_WORDS_H
 
+#include <stdbool.h>
+
 #define RK_LAUNCH_LIST_SIZE 256
 
-/* A list as options take it, "a,b", of one between commas, blanks or '+', or of JSON. */
+/* Whether a compiler is on by the fact "compile", "true" or "model+loss"; NULL: it is off. */
+bool rk_launch_compiles(const char *parts);
+
+/* A list as options expect it, "a,b", from one with commas, blanks or '+', or from JSON. */
 const char *rk_launch_list_of(const char *value, char out[RK_LAUNCH_LIST_SIZE]);
 
-/* Names of a list that are among those of an option; the others are left out. */
+/* The names of a list that an option knows. */
 const char *rk_launch_choose(const char *value, const char *const *names,
                              char out[RK_LAUNCH_LIST_SIZE]);
 
-/* Frameworks' words for the ways of context parallelism; others are refused by the option. */
+/* --cp-kind for a framework's word for it; another word as it is, which the option refuses. */
 const char *rk_launch_cp_kind(const char *word);
 
 #endif

@@ -7,7 +7,7 @@
 
 #define RK_NOT_GIVEN (-1) /* the index of a choice */
 
-/* What --gradients can be, in the order of rk_gradient_choices. */
+/* Values of --gradients, in the order of rk_gradient_choices. */
 enum { RK_GRADIENTS_32, RK_GRADIENTS_16 };
 enum { RK_WEIGHTS_IN_BF16 = 1 };              /* of rk_weight_choices */
 enum { RK_OFFLOAD_THE_OPTIMIZER = 1U << 1U }; /* of rk_offload_choices, a bit each */

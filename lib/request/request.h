@@ -26,15 +26,15 @@ typedef struct rk_request {
     const char *model, *system, *stack; /* catalogue names or files */
     const char *from, *reader;          /* a launch and its framework; NULL: none, recognised */
     const struct rk_launch *launch;     /* read from it; owned by the job, no option */
-    const struct rk_request *launched;  /* where a layout is searched: that of the launch */
+    const struct rk_request *launched;  /* the launch's own layout where one is searched */
     int64_t accelerators, global_batch, seq;
     int64_t nodes, gpus_per_node;
     int64_t accumulation; /* micro-batches of a rank, in place of global_batch */
     int64_t vp_layers;    /* layers of a virtual stage, in place of vp */
     rk_launch_line line;  /* what a pasted launch line says besides; no option */
     bool assumed_batch;   /* global_batch is a default; not an option */
-    bool tuning;          /* sizes that are not given are those of fine-tuning; not an option */
-    bool assumed_seq;     /* of them, the sequence */
+    bool tuning;          /* sizes that are not given are usual for fine-tuning; not an option */
+    bool assumed_seq;     /* the sequence is such a size; not an option */
     bool fsdp;
     rk_option_counts tp, cp, pp, vp, ep, etp, micro_batch, zero;
     int64_t dp, replicas;
@@ -117,8 +117,8 @@ rk_status rk_request_finish(void *request, rk_error *err);
 #define RK_WHAT_IF_MAX 8 /* numbers of the machine that --set changes */
 
 /*
- * What --set says of a run: the facts, and which of them, in the order of rk_run_fact_fields; and
- * numbers of the machine, as its document has them, with their new values.
+ * The items of --set: facts of the run, in the order of rk_run_fact_fields, and numbers of the
+ * machine, as its document has them, with their new values.
  */
 typedef struct rk_settings {
     rk_run_facts facts;
@@ -140,7 +140,7 @@ typedef struct rk_completed {
 typedef struct rk_inputs {
     rk_model model;
     rk_system system; /* with the request's limit of memory and size of nodes */
-    double risk;      /* of running out of memory that what is recommended may have */
+    double risk;      /* of running out of memory, at most, of a recommended strategy */
     rk_software software;
     rk_settings settings;
     rk_completed completed;

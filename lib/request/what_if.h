@@ -14,10 +14,9 @@ const char *rk_what_if_tier(const rk_tier *tier, char out[RK_TIER_WORD_SIZE]);
 bool rk_what_if_names(const char *name);
 
 /*
- * Changes the number of a system that `name` stands for to `value`, a number with its
- * unit; `change` gets the number as it was, and *now what it is.  A machine whose rates change is
- * none that was measured: its intervals are those of runs with assumed rates.  Errors:
- * RK_ERR_INVALID with what there is.
+ * Changes the number of a system called `name` to `value`, a number with its unit; `change` gets
+ * the number as it was, *now the new one.  A machine with changed rates counts as not measured: its
+ * intervals come from runs with assumed rates.  Errors: RK_ERR_INVALID with the names that exist.
  */
 rk_status rk_what_if_set(const char *name, const char *value, rk_system *system, rk_number *change,
                          double *now, rk_error *err);

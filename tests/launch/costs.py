@@ -86,7 +86,7 @@ def launch_of(table, row, flag, value):
 
 
 def passed_over(program, table, row, flag):
-    """What `reckon convert` says wrongly of a flag at all of its values; None: nothing."""
+    """The fault of `reckon convert` at all values of a flag; None: it is right at one."""
     faults = [fault_at(program, table, row, flag, value) for value in values_of(row)]
     return None if None in faults else faults[0]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads every launch of documented.txt and asks what it costs.
+"""Reads and prices every launch of documented.txt.
 
     documented.py RECKON CASES
 
@@ -53,12 +53,20 @@ def run(arguments, folder):
                           check=False)
 
 
+def write_files(folder, texts):
+    for name, text in texts.items():
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
 def text_of(value):
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def reading_faults(program, case, folder):
-    """What `reckon convert` lacks of the facts of a case."""
+    """Facts of a case that `reckon convert` does not state."""
     if not case.facts and not case.not_priced:
         return
     done = run([program, "convert", case.file, "--json"], folder)
@@ -95,11 +103,7 @@ def main():
             continue
         count += 1
         with tempfile.TemporaryDirectory() as folder:
-            for name, text in case.texts.items():
-                path = os.path.join(folder, name)
-                os.makedirs(os.path.dirname(path), exist_ok=True)
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(text)
+            write_files(folder, case.texts)
             for faults in (reading_faults, answer_faults):
                 for fault in faults(program, case, folder):
                     print(f"{cases}:{case.line}: {case.file}: {fault}")

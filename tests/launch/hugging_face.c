@@ -200,6 +200,32 @@ static void test_documents_in_order(void **state)
     rk_launch_clear(&launch);
 }
 
+/* Batch sizes of a DeepSpeed file repeat the trainer's options, or contradict them. */
+static void test_repeated_batch(void **state)
+{
+    (void)state;
+    static const struct {
+        int size;
+        rk_key_use use;
+    } rows[] = {{2, RK_KEY_WITHOUT_COST}, {1, RK_KEY_NOT_PRICED}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[512];
+        (void)snprintf(
+            text, sizeof(text),
+            "{\"argv\": [\"torchrun\", \"--nproc_per_node\", \"8\", \"run_clm.py\", "
+            "\"--model_name_or_path\", \"Qwen/Qwen3-8B\", \"--output_dir\", \"o\", "
+            "\"--per_device_train_batch_size\", \"2\", \"--deepspeed\", \"ds.json\"], \"config\": "
+            "{\"deepspeed\": {\"train_micro_batch_size_per_gpu\": %d, \"train_batch_size\": "
+            "\"auto\", \"zero_optimization\": {\"stage\": 2}}}}",
+            rows[i].size);
+        rk_launch launch = read_launch(text, "record.json");
+        assert_fact(&launch, "micro_batch", "2");
+        assert_int_equal(use_of(&launch, "train_micro_batch_size_per_gpu"), rows[i].use);
+        assert_int_equal(use_of(&launch, "train_batch_size"), RK_KEY_WITHOUT_COST);
+        rk_launch_clear(&launch);
+    }
+}
+
 /* ---- DeepSpeed, accelerate ------------------------------------------------------------------- */
 
 static void test_deepspeed(void **state)
@@ -382,6 +408,7 @@ int main(void)
         cmocka_unit_test(test_axolotl_deepspeed),
         cmocka_unit_test(test_llama_factory),
         cmocka_unit_test(test_documents_in_order),
+        cmocka_unit_test(test_repeated_batch),
         cmocka_unit_test(test_deepspeed),
         cmocka_unit_test(test_accelerate),
         cmocka_unit_test(test_releases),

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of every key of a launch holds: a key that is called used moves the answer where it is
-removed or has another value, one that is called without cost does not, and each that costs and is not
-priced is named in text and JSON.
+"""The class of every key of a launch is right: a used key moves the answer when it is removed or
+changed, a key without cost does not, and each that is not priced is named in text and JSON.
 
     key_costs.py RECKON LAUNCHES [--sample N] [--framework NAME,...] [--list]
 
-A line of LAUNCHES is a launch, as in corpus.py; without that file the repository's own are asked.  The
+A line of LAUNCHES is a launch, as in corpus.py; without that file the repository's own are checked.  The
 answer is the step, the memory, the strategy and where its fields come from, and the model; a refusal
 is another answer.  Keys that are used and move nothing need a reason in REASONS.
 """
@@ -78,7 +77,7 @@ def ask(program, record, *words, form="--json"):
 
 
 def answer_of(program, record, words):
-    """What may move; the message of a refusal otherwise."""
+    """The parts of the answer that may move; the message of a refusal otherwise."""
     done = ask(program, record, *words)
     if done.returncode == 2:
         return re.sub(r"^reckon [a-z]+: \S+", "", done.stderr)
@@ -203,7 +202,7 @@ def words_for(program, record):
 
 
 def check(program, row):
-    """Faults of a launch, and the keys that are asked."""
+    """The faults of a launch, and how many keys were tried."""
     record = {key: row[key] for key in ("argv", "config", "release") if key in row}
     if row["framework"]:
         record["framework"] = READERS.get(row["framework"], row["framework"])
@@ -280,7 +279,7 @@ def main():
                 examples.setdefault((row["framework"], kind, name), f"{row['id']} {value}")
     for (framework, kind, name), count in sorted(tally.items(), key=str):
         print(f"{framework}: {name} {kind}: {count}, such as {examples[(framework, kind, name)]}")
-    print(f"{asked} keys of {priced} launches asked, {sum(tally.values())} wrong")
+    print(f"{asked} keys of {priced} launches tried, {sum(tally.values())} wrong")
     sys.exit(bool(tally))
 
 

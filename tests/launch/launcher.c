@@ -69,7 +69,7 @@ static void test_lines(void **state)
     }
 }
 
-/* What variables say of PyTorch's allocator, before the command or exported. */
+/* Variables that set PyTorch's allocator, before the command or exported. */
 static void test_allocator(void **state)
 {
     (void)state;

@@ -41,7 +41,7 @@ def run(program, verb, line, *words):
 
 
 def changed(line, remove, new):
-    """The line without some flags and their values, and with others behind it."""
+    """The line without some flags and their values, and with others after it."""
     names = {word for word in remove.split() + new.split() if word.startswith("--")}
     words, drops = [], False
     for word in line.split():

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Asks the questions of a file, and compares what the answers say of the job.
+"""Runs the questions of a file, and compares fields of the answers.
 
     questions.py RECKON QUESTIONS
 
-"$" a command; "---" a file beside it, whose text follows up to the next mark; ">" values of the
-answer in JSON, of its strategy, request or model; "!" part of the message that refuses it.
+"$" a command; "---" a file in its folder, whose text follows up to the next mark; ">" values of the
+answer in JSON, from its strategy, request or model; "!" part of the message that refuses it.
 """
 
 import json
@@ -14,6 +14,8 @@ import shlex
 import subprocess
 import sys
 import tempfile
+
+from documented import text_of, write_files
 
 
 def read_questions(path):
@@ -41,17 +43,9 @@ def read_questions(path):
         yield question
 
 
-def text_of(value):
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def faults(program, command, files, values, refusals):
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in files.items():
-            path = os.path.join(folder, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+        write_files(folder, files)
         verb, *words = shlex.split(command)
         done = subprocess.run([program, verb, "--json", *words], cwd=folder, capture_output=True,
                               text=True, timeout=60, check=False)
