@@ -112,6 +112,7 @@ enum {
     SAME_RATES = 512,     /* of the accelerator: measured, or assumed */
     SAME_LEARNING = 1024, /* of all weights, or of adapters */
     SAME_SHARDING = 2048,
+    NOT_LEFT_OUT = 4096, /* of the runs that count */
 };
 
 /* What must agree, strictest first. */
@@ -287,26 +288,36 @@ static bool is_left_out(const rk_residual_cell *cell, const rk_similarity_key *k
             (strcmp(cell->model, except->model) == 0 && same_line(&cell->key, key)));
 }
 
+/* Compares all cells with `key`, once for all rungs. */
+static void compare_cells(const rk_residuals *r, const rk_similarity_key *key,
+                          const rk_left_out *except, unsigned *same)
+{
+    for (size_t i = 0; i < r->cell_count; i++) {
+        const rk_residual_cell *cell = &r->cells[i];
+        same[i] = except && is_left_out(cell, key, except)
+                      ? 0
+                      : agreement(&cell->key, key) | NOT_LEFT_OUT;
+    }
+}
+
 /*
- * Runs and groups at a rung.  sizes[] gets the runs that count of each group, at its first cell;
- * counted[] which cells count.
+ * Counts the runs and groups at a rung.  sizes[] gets the runs of each group, at its first cell;
+ * counted[] tells which cells count.
  */
-static void count_runs(const rk_residuals *r, const rk_similarity_key *key,
-                       const rk_left_out *except, unsigned rung, bool *counted, size_t *sizes,
-                       rk_interval *out)
+static void count_runs(const rk_residuals *r, const rk_similarity_key *key, unsigned rung,
+                       const unsigned *same, bool *counted, size_t *sizes, rk_interval *out)
 {
     /*
      * Runs with adapters use fewer of the kernels of full training: they are evidence for full
      * training, but not the other way round.
      */
     const unsigned wanted =
-        rung | (key->frozen && !(r->of_memory && rung == 0) ? SAME_LEARNING : 0);
+        rung | NOT_LEFT_OUT | (key->frozen && !(r->of_memory && rung == 0) ? SAME_LEARNING : 0);
     out->runs = out->groups = 0;
     memset(sizes, 0, r->cell_count * sizeof(*sizes));
     for (size_t i = 0; i < r->cell_count; i++) {
         const rk_residual_cell *cell = &r->cells[i];
-        counted[i] = (agreement(&cell->key, key) & wanted) == wanted &&
-                     !(except && is_left_out(cell, key, except));
+        counted[i] = (same[i] & wanted) == wanted;
         if (counted[i]) {
             out->groups += sizes[cell->peer] == 0;
             out->runs += cell->count;
@@ -343,16 +354,19 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_similarity_key 
 {
     size_t *sizes = calloc(residuals->cell_count + 1, sizeof(*sizes));
     bool *counted = calloc(residuals->cell_count + 1, sizeof(*counted));
+    unsigned *same = calloc(residuals->cell_count + 1, sizeof(*same));
     weighted *list = malloc((residuals->ratio_count + 1) * sizeof(*list));
     *out = (rk_interval){.runs = 0};
     rk_status status = RK_OK;
-    if (!sizes || !counted || !list) {
+    if (!sizes || !counted || !same || !list) {
         status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for an interval");
+    } else {
+        compare_cells(residuals, key, except, same);
     }
     const rung_list rungs = rungs_of(residuals);
     for (size_t i = 0; !status && i < rungs.count; i++) {
         const unsigned rung = rungs.items[i];
-        count_runs(residuals, key, except, rung, counted, sizes, out);
+        count_runs(residuals, key, rung, same, counted, sizes, out);
         if (out->runs >= RK_INTERVAL_RUNS || (i + 1 == rungs.count && out->runs > 0)) {
             set_percentiles(residuals, key, rung, counted, sizes, list, out);
             describe(residuals, key, rung, out->basis);
@@ -361,6 +375,7 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_similarity_key 
     }
     free(sizes);
     free(counted);
+    free(same);
     free(list);
     return status;
 }
