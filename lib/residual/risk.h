@@ -15,12 +15,15 @@
 #define RK_RISK_FITS       0.50 /* the most of what fits: it needs what there is */
 #define RK_RISK_IMPOSSIBLE 0.99 /* from here on, a run is taken to be impossible */
 
-/* Of measured over predicted memory; where no run is comparable, as of kinds nobody measured. */
+/* The interval of measured over predicted memory; without comparable runs, the widest one. */
 rk_status rk_memory_interval_of(const rk_residuals *residuals, const rk_similarity_key *key,
                                 const rk_left_out *except, rk_interval *out, rk_error *err);
 
 /* P(a run that is predicted to need `need` bytes needs more than `usable`). */
 double rk_risk_of(const rk_interval *interval, double need, double usable);
+
+/* Sets percentiles of memory and risk of an estimate by the interval of its memory. */
+void rk_set_risk(const rk_interval *interval, rk_estimate *estimate);
 
 /*
  * Estimates a strategy exactly (rk_estimate_exact) with its interval of memory and its risk;
@@ -37,8 +40,7 @@ bool rk_is_within_more(const rk_setting *setting, const rk_estimate *estimate, d
 
 /* ---- searches -------------------------------------------------------------------------------- */
 
-/* What ranks may need, by place of tensor parallelism and sharding; host memory is a limit apart.
- */
+/* Bytes that ranks may need, by place of tensor parallelism and sharding; not of the host. */
 typedef struct rk_risk_limits {
     int64_t node; /* accelerators of the fastest tier */
     double usable;
@@ -46,13 +48,14 @@ typedef struct rk_risk_limits {
     rk_interval intervals[RK_TENSOR_ACROSS + 1][RK_SHARD_ALL + 1];
 } rk_risk_limits;
 
-/* Of strategies that have the precision and adapters of `base`; risk 0: all that fits. */
+/* Limits for strategies with the precision and adapters of `base`; risk 0: all that fits. */
 rk_status rk_risk_limits_of(const rk_setting *setting, const rk_strategy *base, double risk,
                             rk_risk_limits *out, rk_error *err);
 
 double rk_risk_limit(const rk_risk_limits *limits, const rk_strategy *strategy);
 
-/* Sets interval and risk of an estimate. */
-void rk_risk_set(const rk_risk_limits *limits, const rk_strategy *strategy, rk_estimate *estimate);
+/* As rk_set_risk, by the interval of the class of a strategy. */
+void rk_set_class_risk(const rk_risk_limits *limits, const rk_strategy *strategy,
+                       rk_estimate *estimate);
 
 #endif

@@ -619,7 +619,7 @@ static size_t take_found(const rk_plan_bounds *s, rk_top *top, rk_planned *plann
         const rk_plan_found *kept = rk_top_payload(top, i);
         planned[i] = (rk_planned){
             .strategy = kept->strategy, .estimate = kept->estimate, .index = top->heap[i].index};
-        rk_risk_set(&s->limits, &planned[i].strategy, &planned[i].estimate);
+        rk_set_class_risk(&s->limits, &planned[i].strategy, &planned[i].estimate);
     }
     return top->count;
 }

@@ -98,7 +98,7 @@ static void test_limits(void **state)
             rk_estimate again = e;
             again.risk = 0;
             assert_int_equal(rk_risk_limits_of(&setting, &s, 0.1, &limits, &err), RK_OK);
-            rk_risk_set(&limits, &s, &again);
+            rk_set_class_risk(&limits, &s, &again);
             assert_near(again.risk, e.risk, 1e-12);
             assert_int_equal(rk_risk_limits_of(&setting, &s, 0, &limits, &err), RK_OK);
             assert_near(rk_risk_limit(&limits, &s), e.usable, 0);
