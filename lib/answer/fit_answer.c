@@ -131,6 +131,7 @@ static rk_status write_brief(FILE *to, const rk_fit *fit)
     if (fit->plan.searched && !rk_fit_fits(fit)) {
         (void)fputs("Nothing fits. The strategy that needs least memory:\n", to);
     }
+    rk_plan_write_risk(to, &fit->plan);
     rk_brief_write_strategy(to, "strategy", &answer->strategy);
     rk_brief_write_step(to, fit->inputs, answer);
     return RK_OK;
