@@ -133,7 +133,7 @@ void rk_brief_write_strategy(FILE *to, const char *label, const rk_strategy *s)
     (void)fputc('\n', to);
 }
 
-/* ---- what was found -------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 void rk_brief_write_shares(FILE *to, const char *const *names, const double *parts, int count,
                            double total, int most)

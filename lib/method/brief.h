@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers that fit on one screen: a line for each thing that was asked, assumed and found. */
+/* Answers that fit on one screen: a line for each input, assumption and result. */
 #ifndef RK_METHOD_BRIEF_H
 #define RK_METHOD_BRIEF_H
 

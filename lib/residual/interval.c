@@ -20,9 +20,9 @@
 static const double untimed_error = 0.29;
 
 /*
- * How far memory may be off where nobody measured runs of the kind: [assumption] as far as that of
- * the kinds that were last added when they were new (80th percentile of |ln|: 0.2 to 0.3, mixtures
- * of experts of Megatron and adapters of Hugging Face).
+ * Error of memory, as a logarithm, of a kind of runs that nobody measured: [assumption] the error
+ * of the last two kinds when they were new, mixtures of experts of Megatron and adapters of Hugging
+ * Face (80th percentile of |ln|: 0.2 to 0.3).
  */
 static const double unmeasured_error = 0.25;
 
@@ -130,7 +130,7 @@ static const unsigned time_rungs[] = {
     0,
 };
 
-/* The same of memory, which is up to software more than to machines. */
+/* The same of memory, which depends on software more than on machines. */
 static const unsigned memory_rungs[] = {
     SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_WIDTH | SAME_TENSOR | SAME_SHARDING |
         SAME_FACTS,
@@ -178,14 +178,13 @@ static unsigned agreement(const rk_similarity_key *a, const rk_similarity_key *b
     return same;
 }
 
-/* How far a kind of runs is off that nobody measured, in time or memory. */
+/* Error of a kind of runs that nobody measured, in time or memory. */
 static double unknown_error(const rk_residuals *r)
 {
     return r->of_memory ? unmeasured_error : untimed_error;
 }
 
-/* Whether no run is of the kind of `key`: in its layers, or at a rung in all that memory is up to.
- */
+/* Whether no run is of the kind of `key`: in its layers; of memory, also at the last rung. */
 static bool is_unknown(const rk_residuals *r, const rk_similarity_key *key, unsigned rung)
 {
     return key->untimed || (r->of_memory && rung == 0);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much memory a run may need, and the risk that it runs out of it.  Measured over predicted
- * memory is taken to be distributed log-normally about 1; its 10th and 90th percentile are those of
- * comparable runs (residual/interval.h), which agree in software, kind of model, width of formats,
- * place of tensor parallelism and sharding.  So within such a class the risk rises with what a
- * strategy needs, and a search compares bytes with one limit.
+ * How much memory a run may need, and its risk of running out.  Measured over predicted memory is
+ * assumed to be log-normal about 1, with the 10th and 90th percentile of comparable runs
+ * (residual/interval.h), which agree in software, kind of model, width of formats, place of tensor
+ * parallelism and sharding.  Within such a class the risk rises with the need of a strategy, so a
+ * search compares bytes with one limit.
  */
 #ifndef RK_RESIDUAL_RISK_H
 #define RK_RESIDUAL_RISK_H
@@ -12,8 +12,8 @@
 #include "residual/interval.h"
 
 #define RK_RISK_USUAL      0.10 /* that a recommended strategy may have */
-#define RK_RISK_FITS       0.50 /* the most of what fits: it needs what there is */
-#define RK_RISK_IMPOSSIBLE 0.99 /* from here on, a run is taken to be impossible */
+#define RK_RISK_FITS       0.50 /* of a strategy that needs all usable memory: the most that fits */
+#define RK_RISK_IMPOSSIBLE 0.99 /* from here on, a run counts as impossible */
 
 /* The interval of measured over predicted memory; without comparable runs, the widest one. */
 rk_status rk_memory_interval_of(const rk_residuals *residuals, const rk_similarity_key *key,
