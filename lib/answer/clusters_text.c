@@ -76,7 +76,16 @@ static void write_assumed(FILE *to, const rk_clusters *c)
 
 enum { BRIEF_CLUSTERS = 12 };
 
-/* The clusters in one table. */
+static void add_cost(rk_table *table, const rk_cluster *cluster)
+{
+    if (cluster->cost > 0) {
+        rk_table_cell(table, "%.3f", cluster->cost / 1e6);
+    } else {
+        rk_table_cell(table, "-");
+    }
+}
+
+/* The answers and the first other clusters, in one table. */
 static rk_status write_brief(FILE *to, const rk_clusters *c, rk_table_style style, rk_error *err)
 {
     static const rk_table_column columns[] = {
@@ -102,17 +111,13 @@ static rk_status write_brief(FILE *to, const rk_clusters *c, rk_table_style styl
         rk_table_cell(&table, "%.1f", k->days);
         rk_table_cell(&table, "%.1f", k->late_days);
         rk_table_cell(&table, "%.3f", k->hours / 1e6);
-        if (k->cost > 0) {
-            rk_table_cell(&table, "%.3f", k->cost / 1e6);
-        } else {
-            rk_table_cell(&table, "-");
-        }
+        add_cost(&table, k);
         rk_table_cell(&table, "%s", answer_of(c, i, answer));
     }
     return rk_write_table(to, &table, style, err);
 }
 
-static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
+static rk_status write_full(FILE *to, const rk_clusters *c, rk_table_style style, rk_error *err)
 {
     static const rk_table_column columns[] = {
         {"system", RK_ALIGN_LEFT}, {"accelerators", RK_ALIGN_RIGHT}, {"layout", RK_ALIGN_LEFT},
@@ -120,11 +125,10 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         {"p90", RK_ALIGN_RIGHT},   {"M hours", RK_ALIGN_RIGHT},      {"M cost", RK_ALIGN_RIGHT},
         {"MW", RK_ALIGN_RIGHT},    {"front", RK_ALIGN_LEFT},         {"answer", RK_ALIGN_LEFT},
     };
-    const rk_clusters *c = what;
     char answer[64];
     rk_table table;
     rk_table_init(&table, columns, COUNT(columns));
-    for (int i = 0; i < c->count && style.full; i++) {
+    for (int i = 0; i < c->count; i++) {
         const rk_cluster *k = &c->clusters[i];
         rk_table_cell(&table, "%s", k->system);
         rk_table_cell(&table, "%.0f", k->accelerators);
@@ -135,20 +139,18 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         rk_table_cell(&table, "%.1f", k->days);
         rk_table_cell(&table, "%.1f", k->late_days);
         rk_table_cell(&table, "%.3f", k->hours / 1e6);
-        if (k->cost > 0) {
-            rk_table_cell(&table, "%.3f", k->cost / 1e6);
-        } else {
-            rk_table_cell(&table, "-");
-        }
+        add_cost(&table, k);
         rk_table_cell(&table, "%.2f", k->power / WATTS_PER_MW);
         rk_table_cell(&table, "%s", k->front ? "*" : "");
         rk_table_cell(&table, "%s", answer_of(c, i, answer));
     }
-    rk_status status =
-        style.full ? rk_write_table(to, &table, style, err) : write_brief(to, c, style, err);
-    if (!style.full) {
-        rk_table_clear(&table);
-    }
+    return rk_write_table(to, &table, style, err);
+}
+
+static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
+{
+    const rk_clusters *c = what;
+    const rk_status status = (style.full ? write_full : write_brief)(to, c, style, err);
     if (!status) {
         write_assumed(to, c);
         write_measure(to, c);

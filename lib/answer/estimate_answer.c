@@ -61,7 +61,7 @@ static void write_gains(FILE *to, const rk_estimate_answer *e, const rk_answer *
     }
 }
 
-/* What options ask for besides the step itself. */
+/* The tables that options request. */
 static rk_status write_asked(FILE *to, const rk_estimate_answer *e, const rk_answer *answer,
                              rk_table_style style, rk_error *err)
 {
@@ -90,6 +90,7 @@ static rk_status write_brief(FILE *to, const rk_estimate_answer *e, const rk_ans
         rk_plan_write_missing(to, &e->plan);
         return RK_OK;
     }
+    rk_plan_write_risk(to, &e->plan);
     rk_brief_write_strategy(to, e->plan.searched ? "best" : "strategy", &answer->strategy);
     rk_brief_write_step(to, e->inputs, answer);
     const rk_status status = write_asked(to, e, answer, style, err);

@@ -64,7 +64,7 @@ static void write_fewest(FILE *to, const rk_fit *fit)
                   s->ep, (int)s->sharding, rk_recompute_kind_names[s->recompute]);
 }
 
-/* What each cure needs, on one accelerator and in number; also a step that does not fit. */
+/* Memory and step of each cure on one accelerator, fit or not, and the fewest accelerators. */
 static rk_status write_cures(FILE *to, const rk_fit *fit, rk_table_style style, rk_error *err)
 {
     char number[RK_COMMAS_SIZE], batch[RK_COMMAS_SIZE], step[RK_TIME_TITLE_SIZE];
@@ -131,6 +131,7 @@ static rk_status write_brief(FILE *to, const rk_fit *fit)
     if (fit->plan.searched && !rk_fit_fits(fit)) {
         (void)fputs("Nothing fits. The strategy that needs least memory:\n", to);
     }
+    rk_plan_write_risk(to, &fit->plan);
     rk_brief_write_strategy(to, "strategy", &answer->strategy);
     rk_brief_write_step(to, fit->inputs, answer);
     return RK_OK;
@@ -215,7 +216,8 @@ static void write_members(rk_json_writer *writer, const void *what)
         rk_plan_write_missing_json(writer, &fit->plan);
         return;
     }
-    rk_json_real(writer, "left_bytes", answer->estimate.usable - answer->estimate.memory.total);
+    rk_json_real(writer, "left_bytes",
+                 answer->estimate.usable - rk_needed_bytes(&answer->estimate.memory));
     rk_answer_write_json(writer, answer);
     if (fit->counts) {
         write_cures_json(writer, &fit->cures);

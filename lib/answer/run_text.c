@@ -376,13 +376,13 @@ static void write_rule(FILE *to, const rk_whole_run *run)
     const rk_time_unit unit = rk_time_unit_of(time);
     rk_write_label(to, "rule");
     (void)fprintf(to, "%d T P / (n X) gives %.4g %s of training at %.4g TFLOP/s\n",
-                  recompute ? 8 : 6, time / unit.seconds, unit.name, rate / 1e12);
+                  rk_rule_flops(recompute), time / unit.seconds, unit.name, rate / 1e12);
 }
 
-/* The assumptions that move the answer most. */
-static void write_ranges(FILE *to, const rk_whole_run *run, int most)
+/* The three assumptions that move the answer most. */
+static void write_ranges(FILE *to, const rk_whole_run *run)
 {
-    for (int i = 0; i < run->range_count && i < most; i++) {
+    for (int i = 0; i < run->range_count && i < 3; i++) {
         const rk_assumed_range *r = &run->ranges[i];
         const double low = rk_min(r->low_s, r->high_s), high = rk_max(r->low_s, r->high_s);
         const rk_time_unit unit = rk_time_unit_of(low);
@@ -397,7 +397,7 @@ static void write_ranges(FILE *to, const rk_whole_run *run, int most)
     }
 }
 
-/* The run on one screen; what options ask for follows. */
+/* The run on one screen, and the tables that options request. */
 static rk_status write_brief(FILE *to, const rk_whole_run *run, const rk_answer *answer,
                              rk_table_style style, rk_error *err)
 {
@@ -410,6 +410,7 @@ static rk_status write_brief(FILE *to, const rk_whole_run *run, const rk_answer 
         rk_plan_write_missing(to, &run->plan);
         return RK_OK;
     }
+    rk_plan_write_risk(to, &run->plan);
     rk_brief_write_strategy(to, run->plan.searched ? "best" : "strategy", &answer->strategy);
     rk_brief_write_totals(to, run->inputs, answer);
     write_stated(to, run);
@@ -458,7 +459,7 @@ rk_status rk_whole_run_text(FILE *to, const void *what, rk_table_style style, rk
     write_prices(to, run, style);
     write_rule(to, run);
     rk_rules_write(to, &run->rules);
-    write_ranges(to, run, 3);
+    write_ranges(to, run);
     (void)fputc('\n', to);
     if (run->tier_count > 0) {
         const rk_status status = write_tiers(to, run, style, err);

@@ -145,6 +145,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         rk_write_strategy(to, &answer->strategy);
         (void)fputc('\n', to);
     } else {
+        rk_plan_write_risk(to, &drawn->plan);
         rk_brief_write_strategy(to, drawn->plan.searched ? "best" : "strategy", &answer->strategy);
     }
     rk_write_label(to, "step");

@@ -443,7 +443,7 @@ static void write_left_out(FILE *to, const rk_remark *remarks, size_t count)
     }
 }
 
-/* What most rows leave open: "assumed   recompute of 183 rows, sharding of 73". */
+/* Columns that most rows leave open: "assumed   recompute of 183 rows, sharding of 73". */
 static void write_assumed(FILE *to, const rk_remark *remarks, size_t count)
 {
     for (size_t i = 0; i < count && i < 3; i++) {

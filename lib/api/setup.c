@@ -169,8 +169,7 @@ static rk_status check_options(const rk_setup *setup, const rk_request *request,
         request->max_memory > 0 || request->risk > 0) {
         return rk_fail(err, RK_ERR_INVALID,
                        "stack, framework, mfu_convention, max_memory and risk belong to the "
-                       "setup: see "
-                       "rk_setup_choice");
+                       "setup: see rk_setup_choice");
     }
     if (request->gpus_per_node && request->gpus_per_node != rk_system_node(&setup->inputs.system)) {
         return rk_fail(err, RK_ERR_INVALID,

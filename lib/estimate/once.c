@@ -262,7 +262,7 @@ static double copies_each_way(const rk_cost_table *table, const rk_strategy *s,
     return seconds;
 }
 
-/* Visible seconds of copies under a pass of which other traffic uses a part. */
+/* Visible seconds of copies during a pass, of which other traffic uses `used` seconds. */
 static double visible_copies(double each_way, double pass, double used)
 {
     return rk_max(each_way - rk_max(pass - used, 0), 0);

@@ -530,13 +530,13 @@ static double kept_inputs(const rk_block_context *c, const rk_strategy *s, const
     return c->stack->frozen_inputs * rk_max(stage->layers - 2, 0) * input;
 }
 
-/* What fully sharded ranks gather at once: matrices or layers, and the parameters of one. */
+/* The unit that fully sharded ranks gather at once, a matrix or a layer, and its parameters. */
 struct at_hand {
     bool tensors;
     double params, low_params;
 };
 
-/* Adds the parameters that are gathered beside a layer and beside the head. */
+/* Adds the parameters that are gathered for a layer and for the head. */
 static void add_gathered(const rk_block_context *c, const rk_strategy *s, const rk_stage *stage,
                          const struct kept *kept, struct at_hand at_hand, rk_stage_need *need)
 {
@@ -575,7 +575,7 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     }
     need->unsaved = stage->unsaved;
     need->layer = stage->transient + kept_inputs(c, s, stage);
-    /* the gradient of a chunk of the loss comes beside the sum of those before */
+    /* the gradient of a chunk of the loss is next to the sum of the previous chunks */
     const double chunked = s->cross_entropy == RK_CROSS_ENTROPY_CHUNKED ? s->states.reduce : 0;
     need->head = losses * stage->head_saved + stage->head_transient +
                  (stale ? stack->stale_logit_bytes * logits : 0) +

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding the constants of least loss between their bounds. */
-#ifndef RK_CALIBRATE_CALIBRATE_SEARCH_H
-#define RK_CALIBRATE_CALIBRATE_SEARCH_H
+#ifndef RK_EVIDENCE_CALIBRATE_SEARCH_H
+#define RK_EVIDENCE_CALIBRATE_SEARCH_H
 
 #include "evidence/problem.h"
 

@@ -157,7 +157,7 @@ static void name_assumed(uint64_t assumed, char out[RK_RUN_NOTE_SIZE])
 {
     size_t length = 0;
     out[0] = '\0';
-    for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
+    for (int column = 0; assumed && column < RK_RUN_COLUMN_COUNT; column++) {
         if (assumed & rk_run_column_bit(column) && length + 32 < RK_RUN_NOTE_SIZE) {
             const int added = snprintf(out + length, RK_RUN_NOTE_SIZE - length, "%s%s",
                                        length ? ", " : "", rk_run_column_names[column]);

@@ -226,7 +226,7 @@ static double memory_ratio(const rk_compared *c)
                                      : 0;
 }
 
-/* `ratio_of`: measured over predicted of a row; 0: nothing is known of it. */
+/* `ratio_of`: measured over predicted of a row; 0: it has none. */
 static rk_status gather(const rk_comparison *comparison, double (*ratio_of)(const rk_compared *),
                         rk_residuals *out, rk_error *err)
 {

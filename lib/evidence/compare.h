@@ -63,9 +63,9 @@ rk_status rk_compare_intervals(rk_comparison *comparison, const rk_residuals *re
 rk_status rk_compare_residuals(const rk_comparison *comparison, rk_residuals *out, rk_error *err);
 
 /*
- * The same of memory: of peaks that were measured; and a run that ran out of memory although it is
- * predicted to fit, or ran without a measured peak although it is not, counts with the least error
- * that explains it.
+ * The same of memory, from measured peaks.  A run that ran out of memory although it is predicted
+ * to fit, or ran without a measured peak although it is not, counts with the least error that
+ * explains it.
  */
 rk_status rk_compare_memory_residuals(const rk_comparison *comparison, rk_residuals *out,
                                       rk_error *err);

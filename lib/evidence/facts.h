@@ -77,8 +77,8 @@ rk_status rk_run_rules_load(rk_run_sources *sources, rk_error *err);
 void rk_run_machine_of(const rk_run_facts *facts, rk_run_machine *machine);
 
 /*
- * What a row says of the strategy in addition to facts: degrees, batch, stages, and what the rules
- * only assumed of it.
+ * Reads what a row states of the strategy in addition to facts: degrees, batch, stages; fields that
+ * rules assumed are marked as guesses.
  */
 rk_status rk_run_known_of(const rk_run_table *table, size_t row, uint64_t assumed, rk_known *known,
                           rk_error *err);

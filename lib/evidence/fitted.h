@@ -4,8 +4,8 @@
  *
  *     rk_calibrate -> rk_calibration_write (the documents; reckon/evidence.h)
  */
-#ifndef RK_CALIBRATE_FITTED_H
-#define RK_CALIBRATE_FITTED_H
+#ifndef RK_EVIDENCE_FITTED_H
+#define RK_EVIDENCE_FITTED_H
 
 #include "evidence/problem.h"
 

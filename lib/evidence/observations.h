@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of tables that a recipe selects: measurements, with what is needed to predict them. */
-#ifndef RK_CALIBRATE_OBSERVATIONS_H
-#define RK_CALIBRATE_OBSERVATIONS_H
+#ifndef RK_EVIDENCE_OBSERVATIONS_H
+#define RK_EVIDENCE_OBSERVATIONS_H
 
 #include "evidence/recipe.h"
 #include "evidence/runs.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes the errors of all rows from the constants. */
-#ifndef RK_CALIBRATE_PROBLEM_H
-#define RK_CALIBRATE_PROBLEM_H
+#ifndef RK_EVIDENCE_PROBLEM_H
+#define RK_EVIDENCE_PROBLEM_H
 
 #include "evidence/observations.h"
 #include "evidence/tuned.h"

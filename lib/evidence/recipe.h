@@ -3,8 +3,8 @@
  * A calibration's recipe: which numbers of which documents to fit, within which bounds, to which
  * rows of which tables, and with which loss. Recipes are in data/calibrations.
  */
-#ifndef RK_CALIBRATE_RECIPE_H
-#define RK_CALIBRATE_RECIPE_H
+#ifndef RK_EVIDENCE_RECIPE_H
+#define RK_EVIDENCE_RECIPE_H
 
 #include "reckon/reckon.h"
 

@@ -11,15 +11,15 @@ double rk_verdicts_precision(const rk_verdicts *v); /* of "runs out of memory" *
 double rk_verdicts_recall(const rk_verdicts *v);
 
 /*
- * Of runs of sources that report out-of-memory: mean squares of what risks are off, and of verdicts
- * that only say yes or no; and over bins of runs in order of risk, how far the mean risk of a bin
- * is from the share that ran out of memory.
+ * Scores of risks over runs of sources that report out-of-memory: the mean square error of risks,
+ * and of verdicts, which only say yes or no; and over bins of runs in order of risk, the difference
+ * of mean risk and share that ran out of memory.
  */
 enum { RK_RISK_BIN = 60 }; /* runs, at least */
 
 typedef struct rk_risk_score {
     size_t runs, ran, failed;
-    size_t impossible; /* of those that ran, predicted to be */
+    size_t impossible; /* runs that ran, with a risk of RK_RISK_IMPOSSIBLE or more */
     double brier, verdict_brier;
     size_t bins;
     double worst_bin;

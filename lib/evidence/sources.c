@@ -11,8 +11,10 @@
 
 /* ---- which rows ----------------------------------------------------------------------------- */
 
-/* A text is part of the cell, "" is an empty cell, a number is the cell's value. */
-/* A text is part of the cell, or all of it where that is a `name`: nemo is not nemo-automodel. */
+/*
+ * A text is part of the cell, or all of it where that is a `name`: nemo is not nemo-automodel.  ""
+ * is an empty cell, a number is the cell's value.
+ */
 static bool matches_one(const json_t *wanted, const char *cell, bool name)
 {
     if (json_is_string(wanted)) {
@@ -68,10 +70,10 @@ static bool is_wording(rk_run_column column)
            column == RK_RUN_UNREAD;
 }
 
-/* The cell under a name that column_of or fact_of knows. */
-static const char *cell_of(const char *name, const rk_run_table *table, size_t row)
+/* The cell under a name that column_of, which says `column`, or fact_of knows. */
+static const char *cell_of(const char *name, rk_run_column column, const rk_run_table *table,
+                           size_t row)
 {
-    const rk_run_column column = column_of(name);
     return column < RK_RUN_COLUMN_COUNT ? rk_run_cell(table, row, column)
                                         : rk_run_fact_cell(table, row, fact_of(name));
 }
@@ -80,8 +82,9 @@ bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, siz
 {
     json_t *match = (json_t *)(uintptr_t)rule->match; /* jansson iterates over no const object */
     for (void *at = json_object_iter(match); at; at = json_object_iter_next(match, at)) {
-        const char *cell = cell_of(json_object_iter_key(at), table, row);
-        const rk_run_column column = column_of(json_object_iter_key(at));
+        const char *key = json_object_iter_key(at);
+        const rk_run_column column = column_of(key);
+        const char *cell = cell_of(key, column, table, row);
         const bool name =
             column < RK_RUN_COLUMN_COUNT && strcmp(rk_run_column_texts[column].type, "name") == 0;
         if (!matches_cell(json_object_iter_value(at), cell, name)) {
@@ -366,9 +369,10 @@ static bool reads_cell(const rk_run_rule *rule, const rk_run_table *table, size_
     bool reads = false;
     for (void *at = json_object_iter(match); at; at = json_object_iter_next(match, at)) {
         const char *key = json_object_iter_key(at);
-        bool own = cell_of(key, table, row)[0] != '\0';
+        const rk_run_column column = column_of(key);
+        bool own = cell_of(key, column, table, row)[0] != '\0';
         for (size_t i = 0; i < sizeof(what_ran) / sizeof(what_ran[0]); i++) {
-            own = own && column_of(key) != what_ran[i];
+            own = own && column != what_ran[i];
         }
         reads = reads || own;
     }

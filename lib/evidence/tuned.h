@@ -3,8 +3,8 @@
  * A document of an accelerator or a stack whose numbers are changed by their path, to be read as
  * machine or software again and again, and written back with all the rest as it was.
  */
-#ifndef RK_CALIBRATE_TUNED_H
-#define RK_CALIBRATE_TUNED_H
+#ifndef RK_EVIDENCE_TUNED_H
+#define RK_EVIDENCE_TUNED_H
 
 #include "stack/stack.h"
 #include "system/system.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The context from which the parts of a study are built; private to the files of studies. */
-#ifndef RK_STUDY_BUILD_H
-#define RK_STUDY_BUILD_H
+#ifndef RK_FIGURES_BUILD_H
+#define RK_FIGURES_BUILD_H
 
 #include "figures/data.h"
 #include "figures/spec.h"

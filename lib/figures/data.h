@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of results in memory, and the values of expressions over their columns. */
-#ifndef RK_STUDY_DATA_H
-#define RK_STUDY_DATA_H
+#ifndef RK_FIGURES_DATA_H
+#define RK_FIGURES_DATA_H
 
 #include "base/arena.h"
 #include "io/json.h"

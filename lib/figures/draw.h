@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The elements of an SVG: numbers, escaped text, lines, marks; and the width of text. */
-#ifndef RK_PLOT_DRAW_H
-#define RK_PLOT_DRAW_H
+#ifndef RK_FIGURES_DRAW_H
+#define RK_FIGURES_DRAW_H
 
 #include "io/out.h"
 

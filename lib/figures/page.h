@@ -3,8 +3,8 @@
  * A self-contained HTML page: headings, text, tables and figures, one after the other between
  * rk_page_open and rk_page_close.
  */
-#ifndef RK_PLOT_PAGE_H
-#define RK_PLOT_PAGE_H
+#ifndef RK_FIGURES_PAGE_H
+#define RK_FIGURES_PAGE_H
 
 #include "figures/plot.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One panel of a figure: how much room it needs around its plotting area, and drawing it. */
-#ifndef RK_PLOT_PANEL_H
-#define RK_PLOT_PANEL_H
+#ifndef RK_FIGURES_PANEL_H
+#define RK_FIGURES_PANEL_H
 
 #include "figures/scale.h"
 

@@ -5,8 +5,8 @@
  *
  * A zeroed struct is a legal default everywhere; strings and arrays are borrowed.
  */
-#ifndef RK_PLOT_PLOT_H
-#define RK_PLOT_PLOT_H
+#ifndef RK_FIGURES_PLOT_H
+#define RK_FIGURES_PLOT_H
 
 #include "io/out.h"
 

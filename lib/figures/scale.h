@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Maps values to positions: the range of an axis, its ticks and their labels. */
-#ifndef RK_PLOT_SCALE_H
-#define RK_PLOT_SCALE_H
+#ifndef RK_FIGURES_SCALE_H
+#define RK_FIGURES_SCALE_H
 
 #include "figures/draw.h"
 #include "figures/plot.h"

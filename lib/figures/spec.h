@@ -3,8 +3,8 @@
  * The objects of a study's document. Texts and nested values are borrowed from the document; absent
  * members are NULL or 0.
  */
-#ifndef RK_STUDY_SPEC_H
-#define RK_STUDY_SPEC_H
+#ifndef RK_FIGURES_SPEC_H
+#define RK_FIGURES_SPEC_H
 
 #include "figures/data.h"
 #include "io/json.h"

@@ -3,8 +3,8 @@
  * A study: figures, tables and text made from tables of results, as described by a JSON document
  * (docs/plot.md).
  */
-#ifndef RK_STUDY_STUDIES_H
-#define RK_STUDY_STUDIES_H
+#ifndef RK_FIGURES_STUDIES_H
+#define RK_FIGURES_STUDIES_H
 
 #include "base/arena.h"
 #include "figures/plot.h"

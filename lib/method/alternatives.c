@@ -91,7 +91,7 @@ static bool has_memory(const rk_plan_part *part, const rk_candidate *candidate)
            rk_needed_bytes(&candidate->estimate.memory) <= part->max_memory;
 }
 
-/* The part of a kind, beside the fastest strategy. */
+/* The part of a kind, with limits that follow from the fastest strategy. */
 static rk_plan_part part_of(const struct kind *kind, const rk_candidate *fastest)
 {
     rk_plan_part part = kind->part;

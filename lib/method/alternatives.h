@@ -12,7 +12,7 @@
 /* Alternatives that take longer than so many times the fastest step are left out. */
 #define RK_ALTERNATIVE_SLOWEST 1.5
 
-/* Riskier ones are shown if they take at most so many times that of the fastest within the risk. */
+/* Riskier ones are shown up to so many times the fastest step within the risk. */
 #define RK_ALTERNATIVE_FASTER 0.99
 
 /*

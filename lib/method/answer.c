@@ -18,15 +18,19 @@ rk_setting rk_setting_of(const rk_inputs *inputs)
     };
 }
 
-static rk_status set_interval(const rk_setting *setting, rk_answer *answer, rk_error *err)
+/* Sets the intervals of time and memory, and the risk. */
+static rk_status set_intervals(const rk_setting *setting, rk_answer *answer, rk_error *err)
 {
     const rk_similarity_key key = rk_similarity_key_of(
         setting->system, setting->stack, setting->model, &answer->strategy, &answer->estimate);
-    const rk_status status =
-        rk_interval_of(&rk_residuals_built_in, &key, NULL, &answer->interval, err);
-    return status ? status
-                  : rk_memory_interval_of(&rk_memory_residuals_built_in, &key, NULL,
-                                          &answer->memory, err);
+    rk_status status = rk_interval_of(&rk_residuals_built_in, &key, NULL, &answer->interval, err);
+    status = status ? status
+                    : rk_memory_interval_of(&rk_memory_residuals_built_in, &key, NULL,
+                                            &answer->memory, err);
+    if (!status) {
+        rk_set_risk(&answer->memory, &answer->estimate);
+    }
+    return status;
 }
 
 /* The step of the same strategy in bf16, if it uses lower precision and bf16 is legal. */
@@ -80,9 +84,8 @@ rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy,
     if (!answer->stages) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a pipeline");
     }
-    rk_status status =
-        rk_predict_estimate(setting, strategy, &answer->estimate, answer->stages, err);
-    status = status ? status : set_interval(setting, answer, err);
+    rk_status status = rk_estimate_exact(setting, strategy, &answer->estimate, answer->stages, err);
+    status = status ? status : set_intervals(setting, answer, err);
     status = status ? status : set_bf16_step(setting, answer, err);
     status = status ? status : set_dense_step(setting, answer, err);
     if (status) {

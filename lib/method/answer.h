@@ -3,8 +3,8 @@
  * Parts of the reckon model's answers, from which `reckon estimate`, `fit` and `plan` compose
  * theirs.
  */
-#ifndef RK_PREDICT_ANSWER_H
-#define RK_PREDICT_ANSWER_H
+#ifndef RK_METHOD_ANSWER_H
+#define RK_METHOD_ANSWER_H
 
 #include "io/json_write.h"
 #include "job/job.h"

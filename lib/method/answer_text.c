@@ -281,7 +281,7 @@ const char *rk_risk_text(double risk, char out[RK_RISK_TEXT_SIZE])
     return out;
 }
 
-/* What memory may come to, the risk, and in full the runs that this rests on. */
+/* The likely range of memory, the risk, and in full the runs that they rest on. */
 static void write_risk(FILE *to, const rk_answer *answer, bool full)
 {
     const rk_estimate *e = &answer->estimate;

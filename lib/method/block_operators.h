@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operators that a microbatch runs on a rank. */
-#ifndef RK_PREDICT_BLOCK_OPERATORS_H
-#define RK_PREDICT_BLOCK_OPERATORS_H
+#ifndef RK_METHOD_BLOCK_OPERATORS_H
+#define RK_METHOD_BLOCK_OPERATORS_H
 
 #include "layer/operator_list.h"
 #include "request/request.h"

@@ -7,7 +7,6 @@
 #include "request/option_values.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 /* ---- the question ---------------------------------------------------------------------------- */
@@ -30,10 +29,11 @@ static void write_batch(FILE *to, const rk_request *request, const rk_inputs *in
                         int64_t accelerators)
 {
     const int64_t seq = request->seq ? request->seq : inputs->model.seq;
-    const char *assumed = request->assumed_batch && !request->seq ? " (assumed -b, --seq)"
-                          : request->assumed_batch                ? " (assumed -b)"
-                          : !request->seq                         ? " (assumed --seq)"
-                                                                  : "";
+    const bool assumes_seq = !request->seq || request->assumed_seq;
+    const char *assumed = request->assumed_batch && assumes_seq ? " (assumed -b, --seq)"
+                          : request->assumed_batch              ? " (assumed -b)"
+                          : assumes_seq                         ? " (assumed --seq)"
+                                                                : "";
     char number[RK_COUNTED_SIZE];
     rk_write_label(to, "question");
     if (accelerators > 0) {
@@ -133,23 +133,23 @@ void rk_brief_write_strategy(FILE *to, const char *label, const rk_strategy *s)
     (void)fputc('\n', to);
 }
 
-/* ---- what was found -------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 void rk_brief_write_shares(FILE *to, const char *const *names, const double *parts, int count,
                            double total, int most)
 {
-    double below = HUGE_VAL;
+    uint64_t written = 0; /* a bit each */
     for (int shown = 0; shown < most; shown++) {
         int next = -1;
         for (int i = 0; i < count; i++) {
-            next = parts[i] < below && (next < 0 || parts[i] > parts[next]) ? i : next;
+            next = !(written >> i & 1) && (next < 0 || parts[i] > parts[next]) ? i : next;
         }
         if (next < 0 || !(parts[next] >= 0.0005 * total)) {
             break;
         }
         (void)fprintf(to, "%s%s %.1f %%", shown ? ", " : "", names[next],
                       100 * parts[next] / total);
-        below = parts[next];
+        written |= UINT64_C(1) << next;
     }
     (void)fputc('\n', to);
 }

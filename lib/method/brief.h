@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers that fit on one screen: a line for each thing that was asked, assumed and found. */
-#ifndef RK_PREDICT_BRIEF_H
-#define RK_PREDICT_BRIEF_H
+/* Answers that fit on one screen: a line for each input, assumption and result. */
+#ifndef RK_METHOD_BRIEF_H
+#define RK_METHOD_BRIEF_H
 
 #include "method/answer.h"
 

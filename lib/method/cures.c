@@ -138,7 +138,8 @@ static rk_status judge(const rk_request *request, const rk_inputs *inputs,
     if (!*legal) {
         return RK_OK;
     }
-    const rk_status status = rk_estimate_exact(&setting, &cure->alone, &cure->estimate, NULL, err);
+    const rk_status status =
+        rk_predict_estimate(&setting, &cure->alone, &cure->estimate, NULL, err);
     return status ? status
                   : rk_request_find_fewest(request, inputs, control, &cure->fewest, &cure->leanest,
                                            err);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people try, in this order, when training does not fit: on one accelerator, and how many. */
+/* The usual cures, in order, when training does not fit: on one accelerator, and on how many. */
 #ifndef RK_METHOD_CURES_H
 #define RK_METHOD_CURES_H
 
 #include "request/request.h"
 
-/* A cure, besides those before it; those of full fine-tuning besides the fused loss. */
+/* A cure on top of the cures before it; of full fine-tuning, on top of the fused loss. */
 typedef struct rk_cure {
     const char *name, *options;
     rk_strategy alone;    /* on one accelerator, microbatches of one sequence */
-    rk_estimate estimate; /* of it, also where it does not fit */
+    rk_estimate estimate; /* of `alone`, also where it does not fit */
     int64_t fewest;       /* accelerators on which it fits; 0: no number suffices */
     rk_planned leanest;   /* a strategy that fits on them */
 } rk_cure;

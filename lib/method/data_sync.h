@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Alternatives to the all-reduce that keeps data parallel ranks in step. */
-#ifndef RK_PREDICT_DATA_SYNC_H
-#define RK_PREDICT_DATA_SYNC_H
+#ifndef RK_METHOD_DATA_SYNC_H
+#define RK_METHOD_DATA_SYNC_H
 
 #include "method/answer.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layout that a launch has, beside those that a search finds for its job. */
+/* The layout of a launch, for comparison with the layouts that a search finds for its job. */
 #ifndef RK_METHOD_LAUNCHED_H
 #define RK_METHOD_LAUNCHED_H
 
@@ -10,7 +10,7 @@
 struct rk_launched {
     char refusal[RK_WORDS_SIZE]; /* why the layout is not legal on these accelerators; "": it is */
     rk_candidate candidate;      /* its strategy and estimate */
-    rk_flag_changes flags;       /* that make the best strategy of it */
+    rk_flag_changes flags;       /* that turn it into the best strategy */
 };
 
 /*

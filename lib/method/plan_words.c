@@ -33,17 +33,23 @@ void rk_plan_write_choices(FILE *to, const rk_plan *plan)
     }
 }
 
-void rk_plan_write_risk(FILE *to, const rk_plan *plan)
+/* Whether the best strategy fits, but none is within the risk. */
+static bool exceeds_risk(const rk_plan *plan)
 {
     const rk_answer *best = rk_plan_best(plan);
+    return best && plan->searched && best->estimate.fits &&
+           !rk_is_within_risk(&plan->setting, &best->estimate);
+}
+
+void rk_plan_write_risk(FILE *to, const rk_plan *plan)
+{
     char risk[RK_RISK_TEXT_SIZE];
-    if (best && plan->searched && best->estimate.fits &&
-        !rk_is_within_risk(&plan->setting, &best->estimate)) {
+    if (exceeds_risk(plan)) {
         (void)fprintf(
             to,
             "No strategy is within the risk of %.3g %% of running out of memory; the best "
             "one\nthat may fit has %s.\n\n",
-            100 * plan->setting.risk, rk_risk_text(best->estimate.risk, risk));
+            100 * plan->setting.risk, rk_risk_text(rk_plan_best(plan)->estimate.risk, risk));
     }
 }
 
@@ -52,6 +58,13 @@ void rk_plan_write_search(FILE *to, const rk_plan *plan)
     if (plan->searched) {
         rk_ranking_write(to, &rk_method_reckon, &plan->ranking, plan->time.cpu_s);
         rk_plan_write_choices(to, plan);
+    }
+    if (exceeds_risk(plan)) {
+        char risk[RK_RISK_TEXT_SIZE];
+        rk_write_label(to, "");
+        (void)fprintf(to, "none is within the risk of %.3g %%; the best that may fit has %s\n",
+                      100 * plan->setting.risk,
+                      rk_risk_text(rk_plan_best(plan)->estimate.risk, risk));
     }
 }
 

@@ -106,7 +106,7 @@ struct comparison {
     bool launched; /* the last is the layout of a launch */
 };
 
-/* What a candidate is called above its column. */
+/* The name of a candidate above its column. */
 static const char *name_of(const struct comparison *c, size_t number)
 {
     return c->launched && number == c->count - 1 ? "as it is"

@@ -289,6 +289,7 @@ rk_status rk_reckon_write_brief(FILE *to, const rk_question *question, rk_table_
         rk_plan_write_missing(to, plan);
         return RK_OK;
     }
+    rk_plan_write_risk(to, plan);
     rk_brief_write_strategy(to, "best", &plan->answers[0].strategy);
     rk_brief_write_step(to, plan->inputs, &plan->answers[0]);
     (void)fputc('\n', to);

@@ -170,13 +170,14 @@ rk_candidate rk_reckon_candidate(const rk_problem *problem, const rk_planned *pl
 }
 
 /*
- * Searches again where nothing is within the risk, but something fits: with the next risk up to
- * that of all that fits of which the strategy is that needs the least memory.
+ * Searches again where nothing is within the risk, but something fits: at the least of some higher
+ * risks that the strategy that needs least memory is within.
  */
 static rk_status search_riskier(const rk_problem *problem, const rk_search_control *control,
                                 size_t top, const rk_planned *least, rk_planned *planned,
-                                size_t *found, rk_plan_counts *counts, rk_error *err)
+                                size_t *found, rk_error *err)
 {
+    rk_plan_counts counts;
     static const double risks[] = {0.2, 0.3, 0.4, RK_RISK_FITS};
     const rk_inputs *inputs = &problem->reckon.inputs;
     rk_plan_space space = problem->reckon.space;
@@ -184,7 +185,7 @@ static rk_status search_riskier(const rk_problem *problem, const rk_search_contr
         space.risk = rk_max(risks[i], problem->reckon.space.risk);
     }
     return rk_plan_search(&inputs->model, &inputs->system, &inputs->software.stack, &space, control,
-                          top, planned, found, NULL, counts, err);
+                          top, planned, found, NULL, &counts, err);
 }
 
 static rk_status search(const rk_problem *problem, rk_team *team, const rk_search_control *control,
@@ -205,7 +206,7 @@ static rk_status search(const rk_problem *problem, rk_team *team, const rk_searc
                               control, top, planned, found, &least, &searched, err);
     const bool risky = !status && !team && *found == 0 && least.index != UINT64_MAX;
     if (risky && least.estimate.fits) {
-        status = search_riskier(problem, control, top, &least, planned, found, &searched, err);
+        status = search_riskier(problem, control, top, &least, planned, found, err);
     }
     counts[0] = searched.enumerated;
     counts[1] = searched.legal;

@@ -13,8 +13,7 @@
 #define TERA 1e12
 #define GIGA 1e9
 
-/* FLOPs per token and parameter: forward 2, backward 4, and forward again with full recompute. */
-static int rule_flops(bool recompute)
+int rk_rule_flops(bool recompute)
 {
     return recompute ? 8 : 6;
 }
@@ -22,7 +21,7 @@ static int rule_flops(bool recompute)
 double rk_training_rule_s(double tokens, double parameters, double accelerators, double rate,
                           bool recompute)
 {
-    return rule_flops(recompute) * tokens * parameters / (accelerators * rate);
+    return rk_rule_flops(recompute) * tokens * parameters / (accelerators * rate);
 }
 
 /* ---- scale factors ------------------------------------------------------------------------- */
@@ -139,7 +138,7 @@ void rk_rules_write_time(FILE *to, const rk_rules *r)
     (void)fprintf(to,
                   "%d T P / (n X) gives %.4g days a trillion tokens at %.4g TFLOP/s; predicted "
                   "%.4g\n",
-                  rule_flops(r->recompute), r->trillion_s / DAY, r->rate / TERA,
+                  rk_rule_flops(r->recompute), r->trillion_s / DAY, r->rate / TERA,
                   r->predicted_s / DAY);
 }
 
@@ -147,7 +146,7 @@ void rk_rules_write_brief(FILE *to, const rk_rules *r)
 {
     rk_write_label(to, "rules");
     (void)fprintf(to, "%d T P / (n X): %.4g days a trillion tokens; predicted %.4g\n",
-                  rule_flops(r->recompute), r->trillion_s / DAY, r->predicted_s / DAY);
+                  rk_rule_flops(r->recompute), r->trillion_s / DAY, r->predicted_s / DAY);
     rk_write_label(to, "");
     (void)fprintf(to, "memory of a replica: 7 to 8 x %.4g GB in fp32; predicted %.2f x\n",
                   r->weights / GIGA, (r->states + r->others) / r->weights);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory by a rule of thumb, and how the rate of a run scales, next to the prediction. */
-#ifndef RK_PREDICT_RULES_OF_THUMB_H
-#define RK_PREDICT_RULES_OF_THUMB_H
+#ifndef RK_METHOD_RULES_OF_THUMB_H
+#define RK_METHOD_RULES_OF_THUMB_H
 
 #include "method/answer.h"
+
+/* FLOPs per token and parameter: forward 2, backward 4, and forward again with full recompute. */
+int rk_rule_flops(bool recompute);
 
 /*
  * Rule of thumb for the time of a run with full recompute (Narayanan et al. 2021, equation 4):

@@ -20,9 +20,9 @@
 static const double untimed_error = 0.29;
 
 /*
- * How far memory may be off where nobody measured runs of the kind: [assumption] as far as that of
- * the kinds that were last added when they were new (80th percentile of |ln|: 0.2 to 0.3, mixtures
- * of experts of Megatron and adapters of Hugging Face).
+ * Error of memory, as a logarithm, of a kind of runs that nobody measured: [assumption] the error
+ * of the last two kinds when they were new, mixtures of experts of Megatron and adapters of Hugging
+ * Face (80th percentile of |ln|: 0.2 to 0.3).
  */
 static const double unmeasured_error = 0.25;
 
@@ -112,6 +112,7 @@ enum {
     SAME_RATES = 512,     /* of the accelerator: measured, or assumed */
     SAME_LEARNING = 1024, /* of all weights, or of adapters */
     SAME_SHARDING = 2048,
+    NOT_LEFT_OUT = 4096, /* of the runs that count */
 };
 
 /* What must agree, strictest first. */
@@ -129,7 +130,7 @@ static const unsigned time_rungs[] = {
     0,
 };
 
-/* The same of memory, which is up to software more than to machines. */
+/* The same of memory, which depends on software more than on machines. */
 static const unsigned memory_rungs[] = {
     SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_WIDTH | SAME_TENSOR | SAME_SHARDING |
         SAME_FACTS,
@@ -177,14 +178,13 @@ static unsigned agreement(const rk_similarity_key *a, const rk_similarity_key *b
     return same;
 }
 
-/* How far a kind of runs is off that nobody measured, in time or memory. */
+/* Error of a kind of runs that nobody measured, in time or memory. */
 static double unknown_error(const rk_residuals *r)
 {
     return r->of_memory ? unmeasured_error : untimed_error;
 }
 
-/* Whether no run is of the kind of `key`: in its layers, or at a rung in all that memory is up to.
- */
+/* Whether no run is of the kind of `key`: in its layers; of memory, also at the last rung. */
 static bool is_unknown(const rk_residuals *r, const rk_similarity_key *key, unsigned rung)
 {
     return key->untimed || (r->of_memory && rung == 0);
@@ -287,26 +287,36 @@ static bool is_left_out(const rk_residual_cell *cell, const rk_similarity_key *k
             (strcmp(cell->model, except->model) == 0 && same_line(&cell->key, key)));
 }
 
+/* Compares all cells with `key`, once for all rungs. */
+static void compare_cells(const rk_residuals *r, const rk_similarity_key *key,
+                          const rk_left_out *except, unsigned *same)
+{
+    for (size_t i = 0; i < r->cell_count; i++) {
+        const rk_residual_cell *cell = &r->cells[i];
+        same[i] = except && is_left_out(cell, key, except)
+                      ? 0
+                      : agreement(&cell->key, key) | NOT_LEFT_OUT;
+    }
+}
+
 /*
- * Runs and groups at a rung.  sizes[] gets the runs that count of each group, at its first cell;
- * counted[] which cells count.
+ * Counts the runs and groups at a rung.  sizes[] gets the runs of each group, at its first cell;
+ * counted[] tells which cells count.
  */
-static void count_runs(const rk_residuals *r, const rk_similarity_key *key,
-                       const rk_left_out *except, unsigned rung, bool *counted, size_t *sizes,
-                       rk_interval *out)
+static void count_runs(const rk_residuals *r, const rk_similarity_key *key, unsigned rung,
+                       const unsigned *same, bool *counted, size_t *sizes, rk_interval *out)
 {
     /*
      * Runs with adapters use fewer of the kernels of full training: they are evidence for full
      * training, but not the other way round.
      */
     const unsigned wanted =
-        rung | (key->frozen && !(r->of_memory && rung == 0) ? SAME_LEARNING : 0);
+        rung | NOT_LEFT_OUT | (key->frozen && !(r->of_memory && rung == 0) ? SAME_LEARNING : 0);
     out->runs = out->groups = 0;
     memset(sizes, 0, r->cell_count * sizeof(*sizes));
     for (size_t i = 0; i < r->cell_count; i++) {
         const rk_residual_cell *cell = &r->cells[i];
-        counted[i] = (agreement(&cell->key, key) & wanted) == wanted &&
-                     !(except && is_left_out(cell, key, except));
+        counted[i] = (same[i] & wanted) == wanted;
         if (counted[i]) {
             out->groups += sizes[cell->peer] == 0;
             out->runs += cell->count;
@@ -343,16 +353,19 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_similarity_key 
 {
     size_t *sizes = calloc(residuals->cell_count + 1, sizeof(*sizes));
     bool *counted = calloc(residuals->cell_count + 1, sizeof(*counted));
+    unsigned *same = calloc(residuals->cell_count + 1, sizeof(*same));
     weighted *list = malloc((residuals->ratio_count + 1) * sizeof(*list));
     *out = (rk_interval){.runs = 0};
     rk_status status = RK_OK;
-    if (!sizes || !counted || !list) {
+    if (!sizes || !counted || !same || !list) {
         status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for an interval");
+    } else {
+        compare_cells(residuals, key, except, same);
     }
     const rung_list rungs = rungs_of(residuals);
     for (size_t i = 0; !status && i < rungs.count; i++) {
         const unsigned rung = rungs.items[i];
-        count_runs(residuals, key, except, rung, counted, sizes, out);
+        count_runs(residuals, key, rung, same, counted, sizes, out);
         if (out->runs >= RK_INTERVAL_RUNS || (i + 1 == rungs.count && out->runs > 0)) {
             set_percentiles(residuals, key, rung, counted, sizes, list, out);
             describe(residuals, key, rung, out->basis);
@@ -361,6 +374,7 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_similarity_key 
     }
     free(sizes);
     free(counted);
+    free(same);
     free(list);
     return status;
 }

@@ -62,7 +62,7 @@ static inline rk_tensor_place rk_tensor_place_of(const rk_strategy *strategy, in
                                   : RK_TENSOR_ACROSS;
 }
 
-/* `estimate` is that of the strategy; NULL, where only memory is compared. */
+/* `estimate`: of the strategy; NULL where only memory is compared. */
 rk_similarity_key rk_similarity_key_of(const rk_system *system, const rk_stack *stack,
                                        const rk_model *model, const rk_strategy *strategy,
                                        const rk_estimate *estimate);

@@ -51,7 +51,7 @@ static rk_similarity_key key_of(const rk_setting *setting, const rk_strategy *st
     return rk_similarity_key_of(setting->system, setting->stack, setting->model, strategy, NULL);
 }
 
-static void set_risk(const rk_interval *interval, rk_estimate *e)
+void rk_set_risk(const rk_interval *interval, rk_estimate *e)
 {
     const double need = rk_needed_bytes(&e->memory);
     const bool host_lacks = !e->fits && need <= e->usable;
@@ -69,7 +69,7 @@ rk_status rk_predict_estimate(const rk_setting *setting, const rk_strategy *stra
         rk_memory_interval_of(&rk_memory_residuals_built_in, &key, NULL, &interval, err);
     status = status ? status : rk_estimate_exact(setting, strategy, estimate, stages, err);
     if (!status) {
-        set_risk(&interval, estimate);
+        rk_set_risk(&interval, estimate);
     }
     return status;
 }
@@ -94,13 +94,13 @@ rk_status rk_risk_limits_of(const rk_setting *setting, const rk_strategy *base, 
 {
     const bool all = risk <= 0 || risk >= RK_RISK_FITS;
     const double z = all ? 0 : normal_quantile(risk);
+    rk_similarity_key key = key_of(setting, base);
     rk_status status = RK_OK;
     *out = (rk_risk_limits){.node = setting->system->tiers[0].size,
                             .usable = setting->system->accelerator.memory_usable};
     for (int place = 0; place <= RK_TENSOR_ACROSS && !status; place++) {
         for (int sharding = 0; sharding <= RK_SHARD_ALL && !status; sharding++) {
             rk_interval *interval = &out->intervals[place][sharding];
-            rk_similarity_key key = key_of(setting, base);
             key.tensor = (rk_tensor_place)place;
             key.sharding = (rk_sharding)sharding;
             status =
@@ -118,8 +118,9 @@ double rk_risk_limit(const rk_risk_limits *limits, const rk_strategy *strategy)
     return limits->bytes[rk_tensor_place_of(strategy, limits->node)][strategy->sharding];
 }
 
-void rk_risk_set(const rk_risk_limits *limits, const rk_strategy *strategy, rk_estimate *estimate)
+void rk_set_class_risk(const rk_risk_limits *limits, const rk_strategy *strategy,
+                       rk_estimate *estimate)
 {
     const rk_tensor_place place = rk_tensor_place_of(strategy, limits->node);
-    set_risk(&limits->intervals[place][strategy->sharding], estimate);
+    rk_set_risk(&limits->intervals[place][strategy->sharding], estimate);
 }

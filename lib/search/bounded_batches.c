@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The batches of a bounded search, and the groups of them that share costs of blocks. */
+/* The batches of a bounded search, in groups that share costs of blocks. */
 #include "base/error.h"
 #include "search/bounded_state.h"
 

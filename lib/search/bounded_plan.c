@@ -37,7 +37,7 @@ static double time_limit(const struct worker *w, int part)
     return rk_min(limit_of(&w->top[part]), w->most_seconds[part]);
 }
 
-/* The same of any of these parts. */
+/* The longest of these parts. */
 static double longest_of(const struct worker *w, unsigned parts)
 {
     double longest = -(double)INFINITY;
@@ -119,7 +119,7 @@ static uint64_t count_lanes(uint64_t lanes)
 
 /* ---- bounds -------------------------------------------------------------------------------- */
 
-/* Forgets what is known of other costs of blocks than those that the table has now. */
+/* Turns clock and memory to the costs that the table has now. */
 static void know_table(struct worker *w)
 {
     w->whole = rk_whole_model(&w->table, &w->costed);
@@ -136,7 +136,7 @@ static void fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strat
     know_table(w);
 }
 
-/* The lanes whose states fit, whatever their risk; DualPipe holds every stage twice. */
+/* The lanes whose states fit, at any risk; DualPipe holds every stage twice. */
 static uint64_t fitting_states(const rk_plan_bounds *s, struct worker *w,
                                const rk_strategy *strategy, uint64_t lanes)
 {
@@ -153,7 +153,7 @@ static uint64_t fitting_states(const rk_plan_bounds *s, struct worker *w,
     return fitting;
 }
 
-/* Seconds of all microbatches of the slowest rank of a base, which is at hand then. */
+/* Turns to a base.  Returns the seconds of all microbatches of its slowest rank. */
 static double work_of(struct worker *w, const rk_plan_base *base)
 {
     w->counts.bounds++;
@@ -161,7 +161,7 @@ static double work_of(struct worker *w, const rk_plan_base *base)
     return (double)rk_strategy_microbatches(&base->strategy) * rk_plan_fit_seconds(&w->fit);
 }
 
-/* A bound on a base; if it is above `limit`, not always the best one. */
+/* A bound on a base; above `limit` it may be looser than necessary. */
 static double bound_base(struct worker *w, const rk_plan_base *base, double limit)
 {
     const double work = work_of(w, base);
@@ -171,8 +171,8 @@ static double bound_base(struct worker *w, const rk_plan_base *base, double limi
 
 /*
  * Bounds all shapes of a pipeline degree: w->least, infinite where the states of no lane fit.  The
- * table is that of no recompute.  Returns the least of them.  Bounds above `limit`, or above
- * another where only the least counts, are not always the best ones.
+ * table is that of no recompute.  Returns the least of them.  Bounds above `limit`, or with
+ * `only_least` above another one, may be looser than necessary.
  */
 static double bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                            const rk_plan_pipe *pipe, int64_t dp, double limit, bool only_least)
@@ -274,7 +274,7 @@ static void bound_group(void *context, int worker_index, uint64_t index, rk_para
 
 /* ---- one choice of layers ------------------------------------------------------------------ */
 
-/* Of these lanes, those that fit on every rank. */
+/* The lanes that fit on every rank. */
 static uint64_t fitting_lanes(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
                               uint64_t lanes)
 {
@@ -321,7 +321,7 @@ struct legality {
     uint64_t lanes;
 };
 
-/* The cheapest question first: the work of a rank, memory, rules, the bound of the schedule. */
+/* The cheapest check first: the work of a rank, memory, rules, the bound of the schedule. */
 static void settle_base(const rk_plan_bounds *s, struct worker *w, const struct node *node,
                         const rk_plan_base *base, struct legality *legal)
 {
@@ -611,7 +611,7 @@ static void clear_search(rk_plan_bounds *s)
     rk_plan_lists_clear(&s->lists);
 }
 
-/* Takes the strategies of a top list, best first.  Returns how many they are. */
+/* Lists the strategies of a top list, best first.  Returns how many. */
 static size_t take_found(const rk_plan_bounds *s, rk_top *top, rk_planned *planned)
 {
     rk_top_sort(top);
@@ -619,7 +619,7 @@ static size_t take_found(const rk_plan_bounds *s, rk_top *top, rk_planned *plann
         const rk_plan_found *kept = rk_top_payload(top, i);
         planned[i] = (rk_planned){
             .strategy = kept->strategy, .estimate = kept->estimate, .index = top->heap[i].index};
-        rk_risk_set(&s->limits, &planned[i].strategy, &planned[i].estimate);
+        rk_set_class_risk(&s->limits, &planned[i].strategy, &planned[i].estimate);
     }
     return top->count;
 }
@@ -710,7 +710,7 @@ rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned
     return status;
 }
 
-/* Searches parts of one kind of risk together; of those of the other nothing is found. */
+/* Searches the parts together that are riskier, or those that are not. */
 static rk_status search_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count, bool riskier,
                               rk_planned *planned, bool *found, rk_error *err)
 {

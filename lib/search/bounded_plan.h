@@ -21,7 +21,7 @@ typedef struct rk_plan_part {
     unsigned shardings;    /* a bit per rk_sharding; 0: all */
     unsigned recomputes;   /* a bit per rk_recompute_kind; 0: all */
     double max_memory;     /* bytes per accelerator; 0: as in the space */
-    bool riskier;          /* all that fits, whatever the risk of the space */
+    bool riskier;          /* all that fits, at any risk */
     double longest_step_s; /* 0: any */
 } rk_plan_part;
 
@@ -44,7 +44,7 @@ rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned
 
 /*
  * Finds the fastest strategy of each part, the same that a search of that part alone finds.  They
- * are searched together, because what one part asks of a strategy most others ask too.
+ * share one search, because most parts need the same bounds of a strategy.
  */
 rk_status rk_plan_bounds_search_parts(rk_plan_bounds *bounds, const rk_plan_part *parts, int count,
                                       rk_planned *planned, bool *found, rk_error *err);

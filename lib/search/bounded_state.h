@@ -71,7 +71,7 @@ struct rk_plan_bounds {
     int part_count;
     bool counts;                        /* everything is searched, and counted */
     uint64_t part_lanes[RK_PLAN_PARTS]; /* a bit per lane */
-    uint64_t lanes;                     /* of any part */
+    uint64_t lanes;                     /* of all parts together */
 };
 
 /* Data-parallel degree that goes with a pipeline degree in a batch; 0 if outside the space. */
@@ -100,7 +100,7 @@ uint64_t rk_part_lanes(const rk_plan_bounds *s, struct worker *w, const rk_strat
 /* Lower bound on the step time of a batch's strategies with a pipeline degree, s. */
 double rk_pipe_bound(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe);
 
-/* Turns to parts, and bounds and sorts the batches by what they have of them. */
+/* Turns to parts, and bounds and sorts the batches by their strategies in these parts. */
 void rk_bound_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count);
 
 #endif

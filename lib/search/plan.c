@@ -373,7 +373,7 @@ static rk_status report(const struct search *s, rk_planned *planned, size_t *fou
         const rk_plan_found *kept = rk_top_payload(&w->top, i);
         planned[i] = (rk_planned){
             .strategy = kept->strategy, .estimate = kept->estimate, .index = w->top.heap[i].index};
-        rk_risk_set(&s->limits, &planned[i].strategy, &planned[i].estimate);
+        rk_set_class_risk(&s->limits, &planned[i].strategy, &planned[i].estimate);
     }
     if (nearest && w->least.index != UINT64_MAX) {
         nearest->strategy = w->least.strategy;

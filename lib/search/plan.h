@@ -58,9 +58,9 @@ typedef struct rk_plan_space {
     rk_plan_recipe recipes[RK_PLAN_RECIPE_MAX];
     int recipe_count;
     double max_memory; /* bytes per accelerator; 0: what the accelerator can use */
-    double risk;       /* of running out of it, at most; 0: as of all that fits */
+    double risk;       /* most risk of running out of memory; 0: all that fits */
     rk_flop_convention convention;
-    bool overlaps_stated; /* those of the base hold for all; else pp_overlap needs virtual stages */
+    bool overlaps_stated; /* pp_overlap of the base holds without virtual stages, too */
     /*
      * Everything that is not searched: sequence, precision, states, overlap...  Layers are also
      * laid out with both ends counted as layers, and with shorter ends where nothing else divides,

@@ -344,7 +344,7 @@ struct timed {
     uint64_t computed; /* lanes whose step was computed */
 };
 
-/* Adds what a step takes longer while memory is given back and taken again, if it is. */
+/* Adds the time of freeing and allocating memory again and again to a step that thrashes. */
 static rk_status add_thrashing(const rk_plan_clock *clock, const rk_strategy *strategy,
                                const rk_makespan *makespan, double *step, rk_error *err)
 {

@@ -45,8 +45,8 @@ void rk_plan_clock_turn(rk_plan_clock *clock, const rk_plan_pipe *pipe);
 const rk_stage *rk_plan_clock_stage(rk_plan_clock *clock, const rk_plan_base *base, size_t kind);
 
 /*
- * Seconds of a step that no lane of a base undercuts, whatever more of its layers is recomputed; if
- * they are above `limit`, some seconds above it.  Otherwise the base is the one at hand then.
+ * Seconds of a step that no lane of a base undercuts, with any more of its layers recomputed; above
+ * `limit` the bound may be looser.  Otherwise the base is the one at hand then.
  */
 double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base, double limit);
 

@@ -29,7 +29,7 @@ typedef struct rk_plan_fit {
     rk_plan_rank *ranks;             /* owned; of the base at hand */
     size_t rank_count;
     size_t lanes;
-    bool riskier; /* whatever the risk */
+    bool riskier; /* at any risk that fits */
     uint64_t visit;
 } rk_plan_fit;
 
@@ -44,8 +44,8 @@ void rk_plan_fit_renew(rk_plan_fit *fit, const rk_cost_table *table);
 void rk_plan_fit_turn(rk_plan_fit *fit, const rk_plan_pipe *pipe);
 
 /*
- * Turns to a base of the pipeline degree: the functions below are about its ranks.  Of ranks that
- * are alike only the first is asked, which has most microbatches in flight.
+ * Turns to a base of the pipeline degree: the functions below look at its ranks.  Of ranks that
+ * are alike only the first counts, which has most microbatches in flight.
  */
 void rk_plan_fit_turn_to(rk_plan_fit *fit, const rk_plan_base *base);
 
@@ -55,7 +55,7 @@ double rk_plan_fit_seconds(rk_plan_fit *fit);
 /* Whether a strategy of the base fits that has the sharding and offload of `lane`. */
 bool rk_plan_fit_holds(rk_plan_fit *fit, const rk_strategy *strategy, int lane);
 
-/* Bytes that the fullest rank of such a strategy needs, without what lies on the host. */
+/* Bytes that the fullest rank of such a strategy needs, without host memory. */
 double rk_plan_fit_bytes(rk_plan_fit *fit, const rk_strategy *strategy, int lane);
 
 /*

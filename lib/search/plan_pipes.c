@@ -42,7 +42,7 @@ static bool is_legal_for(const rk_plan_lists *l, int64_t pp, const rk_plan_shape
 {
     rk_strategy s = bare_strategy(l, pp);
     rk_plan_set_shape(shape, &s);
-    s.pp_overlap = true; /* which is no matter of layers */
+    s.pp_overlap = true; /* does not depend on layers */
     return rk_strategy_legal(l->model, NULL, &s, framework, NULL);
 }
 
