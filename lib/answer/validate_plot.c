@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ERROR_MOST 60.0 /* %; errors beyond stand at the edge, so that every row is drawn */
+#define ERROR_MOST 60.0 /* %; larger errors are drawn at the edge */
 
 /* Points of the groups, one group after the other. */
 typedef struct points {
