@@ -59,7 +59,7 @@ static: setup
 	ninja -C $(BUILD)-static
 
 # The explorer: the library as WebAssembly in one page, $(BUILD)-wasm/explorer.html, which `make install`
-# installs beside the command (emscripten, node and chromium: more than 1 GB of packages).
+# then installs too (emscripten, node and chromium: more than 1 GB of packages).
 pages:
 	tools/setup.sh pages
 	wasm/build.sh $(BUILD)-wasm

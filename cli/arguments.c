@@ -285,12 +285,12 @@ static int set_positional(const rk_command *command, const char *word, size_t *n
     if (!rk_job_set_word(job, word, &word_err)) {
         return RK_PARSED;
     }
-    /* a second system, or a word that is none */
+    /* a second word of its kind, or an unknown one */
     const bool second = strncmp(word_err.message, "expected one ", strlen("expected one ")) == 0;
     return rk_fail_with(command, second ? &word_err : &err);
 }
 
-/* The same, but for a word that begins a launch line, which goes on to the last word. */
+/* The same for a word that may begin a launch line, which extends to the last word. */
 static int set_word(const rk_command *command, int argc, char **argv, size_t *next, rk_job *job)
 {
     rk_error err;

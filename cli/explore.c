@@ -24,8 +24,8 @@ int rk_run_explore(int argc, char **argv)
     const char *own = getenv("RECKON_EXPLORER"), *path = own && *own ? own : RK_EXPLORER;
     if (argc > 1 && (strncmp(argv[1], "--help", 6) == 0 || strcmp(argv[1], "-h") == 0)) {
         (void)printf("usage: reckon explore\n\n"
-                     "Print the address of the explorer: reckon in a page, which plans in the "
-                     "browser.\nIt needs no network and uploads nothing.\n\n"
+                     "Print the address of the explorer, a page that plans in the browser.\n"
+                     "It needs no network and uploads nothing.\n\n"
                      "example: xdg-open \"$(reckon explore)\"\n");
         return RK_EXIT_DONE;
     }
@@ -34,10 +34,11 @@ int rk_run_explore(int argc, char **argv)
         return RK_EXIT_USAGE;
     }
     if (access(path, R_OK) != 0) {
-        (void)fprintf(stderr,
-                      "reckon explore: %s: %s; 'make pages install' builds and installs it, and "
-                      "RECKON_EXPLORER names one elsewhere\n",
-                      path, strerror(errno));
+        (void)fprintf(
+            stderr,
+            "reckon explore: %s: %s; run 'make pages install' to build and install it, or "
+            "set RECKON_EXPLORER to its path\n",
+            path, strerror(errno));
         return RK_EXIT_USAGE;
     }
     write_address(path);

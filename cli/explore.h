@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon explore`: where the explorer is, a page for the browser. */
+/* `reckon explore`: the address of the explorer, a page for the browser. */
 #ifndef RK_CLI_EXPLORE_H
 #define RK_CLI_EXPLORE_H
 

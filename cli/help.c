@@ -70,7 +70,7 @@ typedef struct help_text {
     bool all;
 } help_text;
 
-/* Where the options begin that are the command's own: after those of a strategy, --output last. */
+/* The first of the command's own options; options of a strategy come before, --output last. */
 static size_t find_own(const rk_command *command)
 {
     const rk_option *option;
@@ -83,7 +83,7 @@ static size_t find_own(const rk_command *command)
     return own;
 }
 
-/* Whether some options are more usual than others: where they are of a strategy, its model is. */
+/* Whether some options are common; of a command with options of a strategy, the model has to be. */
 static bool has_common(const rk_command *command)
 {
     const rk_option *option;

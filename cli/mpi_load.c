@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads the module with MPI, from the folder that the program was linked to look in. */
+/* Loads the module with MPI from the run path of the program. */
 #include "mpi_team.h"
 
 #include <dlfcn.h>

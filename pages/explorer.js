@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 "use strict";
 /*
- * The explorer: a form on the left asks, the library answers in a worker, and what shows a report shows
- * the answer.  question.js says what is asked.
+ * The explorer: the form on the left states the question (question.js), the library answers it in a
+ * worker, and the script of the report shows the answer.
  */
 
 /* ---- the library in its worker --------------------------------------------------------------- */
 
 const textOf = id => document.getElementById(id).textContent;
 
-/* A search that a newer question makes useless is ended with its worker after this time. */
+/* A newer question ends a search, and its worker, that has run for longer than this. */
 const PATIENCE_MS = 400;
 
 const engine = {
@@ -70,7 +70,7 @@ async function documentOf(name) {
 
 let asked = questionOf(location.hash.slice(1));
 let active = 0;             /* the machine that the form shows */
-let turn = 0;               /* a newer question makes answers to older ones useless */
+let turn = 0;               /* counts questions: answers to older ones are dropped */
 let catalogue = {models: [], systems: [], accelerators: []};
 const answers = new Map();  /* by question and machine */
 
@@ -99,7 +99,7 @@ async function answerOf(machine) {
   return answer;
 }
 
-/* The answer for a machine, or {error}; asked once. */
+/* The answer for a machine, or {error}; kept for the next time. */
 async function remember(machine) {
   const key = hashOf({...asked, machines: [machine]});
   if (!answers.has(key)) {
@@ -162,11 +162,11 @@ function sectionsOf(answer) {
     worthOf(answer)];
 }
 
-/* Numbers of a machine that are worth a line beside those of the others. */
+/* Rows of the comparison of machines: name, value, format, and which is better. */
 const COMPARED = [
   ["step", e => e.step_s, seconds, Math.min],
   ["tokens/s", e => e.tokens_per_s, digits, Math.max],
-  ["tokens/s of an accelerator", e => e.tokens_per_s_per_accelerator, digits, Math.max],
+  ["tokens/s per accelerator", e => e.tokens_per_s_per_accelerator, digits, Math.max],
   ["MFU", e => e.mfu, value => `${digits(100 * value, 3)} %`, Math.max],
   ["memory left", e => e.memory_usable_bytes - e.memory_total_bytes,
     value => `${digits(value / GIB, 3)} GiB`, Math.max],
@@ -200,9 +200,9 @@ function whatWouldFit({plan, fit}) {
     answerAll();
   }}, `Plan ${enough} accelerators`)) : null;
   return [make("h2", {}, "Nothing fits in memory"),
-    near.missing_bytes ? make("p", {}, `The nearest strategy is ${digits(near.missing_bytes / GIB)} ` +
-      `GiB over on stage ${near.stage}; the largest part is ${words(near.largest_part)}.`) : null, use,
-    near.changes && near.changes.length ? make("p", {}, "What would make it fit: ",
+    near.missing_bytes ? make("p", {}, `The closest strategy needs ${digits(near.missing_bytes / GIB)} ` +
+      `GiB too much on stage ${near.stage}; the largest part is ${words(near.largest_part)}.`) : null, use,
+    near.changes && near.changes.length ? make("p", {}, "Changes that would make it fit: ",
       near.changes.map(change => change.change).join("; "), ".") : null,
     ...(plan.nearest ? details(plan.nearest) : [])];
 }
@@ -219,7 +219,7 @@ function timelineOf(answer, choice) {
   return make("section", {}, make("h2", {}, "Timeline of the step"), figure);
 }
 
-/* What each number of the machine is worth: ten plans more, so on request. */
+/* The gain from each number of the machine: a plan for each, so only on request. */
 function worthOf(answer) {
   const section = make("section", {"aria-live": "polite"});
   const button = make("button", {onclick: async () => {
@@ -234,7 +234,7 @@ function worthOf(answer) {
   return section;
 }
 
-/* ---- taking it along ------------------------------------------------------------------------- */
+/* ---- saving ---------------------------------------------------------------------------------- */
 
 function save(name, text, type) {
   const link = make("a", {download: name, href: URL.createObjectURL(new Blob([text], {type}))});
@@ -300,7 +300,7 @@ function choice(label, target, key, groups) {
   return field(label, select);
 }
 
-/* A slider over values; the first is "as it is". */
+/* A slider over values; "" is the default. */
 function slider(label, target, key, values, format) {
   const shown = make("output", {}), input = make("input", {type: "range", min: 0,
     max: values.length - 1, step: 1});
@@ -320,7 +320,7 @@ const DOMAINS = ["", "2", "4", "8", "16", "32", "64", "128", "256", "512"];
 const BATCHES = ["", ...Array.from({length: 15}, (_, i) => String(2 ** i * 8))];
 const SEQUENCES = ["", ...Array.from({length: 11}, (_, i) => String(2 ** i * 1024))];
 
-/* The values of a slider, with one that the question has already. */
+/* The values of a slider, and the value of the question. */
 const withOwn = (values, own) => !own || values.includes(own) ? values
   : [...values, own].sort((a, b) => Number(a) - Number(b));
 
@@ -343,7 +343,7 @@ function machineTabs() {
   return make("div", {class: "machines", role: "group", "aria-label": "Machines"}, buttons, add, remove);
 }
 
-/* A document or a launch that came from a file, and a way back. */
+/* A document or a launch from a file, and a button to remove it. */
 function ownFile(what, name, forget) {
   return make("p", {}, `${what}: ${name} `, make("button", {type: "button", class: "link",
     onclick: () => { forget(); showForm(); changed(); }}, "remove"));
@@ -373,22 +373,22 @@ function files() {
     () => { asked.launch = ""; asked.model = asked.model || newQuestion().model; }) : null,
     make("button", {type: "button", onclick: () => input.click()},
       "Open a config.json, a launch or a machine"), input,
-    make("p", {class: "faint"}, "Or drop it anywhere on this page. It stays here."));
+    make("p", {class: "faint"}, "Or drop a file anywhere on this page. It is not uploaded."));
 }
 
 function whatIfs(machine) {
   return make("fieldset", {}, make("legend", {}, "What if"),
     CHANGES.map(({key, label, sizes}) => slider(label, machine, key,
       withOwn(sizes ? DOMAINS : FACTORS, machine[key]),
-      value => value ? `${value}${sizes ? "" : " x"}` : "as it is")),
-    slider("Sequences per step", asked, "batch", withOwn(BATCHES, asked.batch), value => value || "usual"),
-    slider("Tokens per sequence", asked, "seq", withOwn(SEQUENCES, asked.seq), value => value || "usual"),
+      value => value ? `${value}${sizes ? "" : " x"}` : "unchanged")),
+    slider("Sequences per step", asked, "batch", withOwn(BATCHES, asked.batch), value => value || "default"),
+    slider("Tokens per sequence", asked, "seq", withOwn(SEQUENCES, asked.seq), value => value || "default"),
     make("button", {type: "button", onclick: () => {
       CHANGES.forEach(({key}) => delete machine[key]);
       Object.assign(asked, {batch: "", seq: ""});
       showForm();
       changed();
-    }}, "As it is"));
+    }}, "Reset"));
 }
 
 function showForm() {
@@ -404,12 +404,13 @@ function showForm() {
     whatIfs(machine),
     make("details", {open: open || further.some(key => asked[key]) ? "" : null},
       make("summary", {}, "Framework, precision, length of the run…"),
-      choice("Framework", asked, "framework", [["", [["", "usual there"], "megatron", "torchtitan",
+      choice("Framework", asked, "framework", [["", [["", "default"], "megatron", "torchtitan",
         "deepspeed", "maxtext", "huggingface", "any"]]]),
       choice("Precision", asked, "precision", [["", [["", "bf16"], "fp8", "mxfp8", "nvfp4", "fp16"]]]),
-      textField("Tokens to train on", asked, "tokens", {placeholder: "such as 15T: days, failures, energy"}),
-      textField("More options", asked, "more", {placeholder: "such as tp=8 recompute=none",
-        title: "as of reckon plan, without --"})));
+      textField("Tokens to train on", asked, "tokens", {placeholder: "for example 15T",
+        title: "Adds the days, failures and energy of the whole run."}),
+      textField("More options", asked, "more", {placeholder: "for example tp=8 recompute=none",
+        title: "Options of reckon plan, without --."})));
   if (focused && place(focused)) { place(focused).focus(); }
 }
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the explorer asks: a question and its machines, as the address of the page and as options of
- * the library.  No element of the page is known here.
+ * The question of the explorer and its machines, as the address of the page and as options of the
+ * library.  Nothing here knows the elements of the page.
  */
 
-/* What can be varied on a machine: multiples of its own number, but for the size of a domain. */
+/* Changes to a machine: factors of its numbers, but the size of a domain is a number itself. */
 const CHANGES = [
   {key: "net", label: "Network bandwidth"},
   {key: "link", label: "Bandwidth within a domain (NVLink)"},
-  {key: "domain", label: "Accelerators of a domain (NVLink)", sizes: true},
+  {key: "domain", label: "Accelerators per domain (NVLink)", sizes: true},
   {key: "hbm", label: "Memory capacity (HBM)"},
   {key: "rate", label: "Memory bandwidth (HBM)"},
 ];
 
-/* Fields of the question that are texts as the library takes them; "" is its default. */
+/* Fields of the question, passed to the library as texts; "" is its default. */
 const FIELDS = ["model", "batch", "seq", "framework", "precision", "tokens", "more"];
 
 const newMachine = (system = "h100-sxm", n = "1024") => ({system, n});
@@ -31,7 +31,7 @@ function hashOf(question) {
   return new URLSearchParams(pairs.filter(([, value]) => value)).toString();
 }
 
-/* The question of an address; what it leaves out is as in a new one. */
+/* The question of an address; fields that it lacks have the values of a new one. */
 function questionOf(hash) {
   const given = new URLSearchParams(hash), question = newQuestion();
   [...FIELDS, "launch"].forEach(key => { question[key] = given.get(key) || question[key]; });
@@ -59,8 +59,8 @@ function scaled(object, names, factor) {
 }
 
 /*
- * The document of a machine with its changes.  `show` gives documents of the catalogue by name; a tier
- * of a cluster that is "as" one of the accelerator has what it does not give itself from there.
+ * The document of a machine with its changes.  `show` returns documents of the catalogue by name; a
+ * tier of a cluster that is "as" one of the accelerator inherits the members that it lacks.
  */
 async function changedSystem(machine, show) {
   const factor = key => Number(machine[key]) || 1;
@@ -135,11 +135,11 @@ function machineName(machine) {
     (changes.length ? `, ${changes.join(", ")}` : "");
 }
 
-/* What a dropped file is: a "system", a "model" or a "launch". */
+/* The kind of a dropped file: a "system", a "model" or a "launch". */
 function kindOf(text) {
   let document;
   try { document = JSON.parse(text); } catch { return "launch"; }
-  const has = (...names) => names.some(name => document[name] !== undefined);
+  const has = (...names) => names.some(name => document?.[name] !== undefined);
   if (has("tiers", "accelerator", "memory")) { return "system"; }
   return has("hidden_size", "n_embd", "d_model", "hidden", "layers", "text_config", "architectures")
     ? "model" : "launch";

@@ -2,12 +2,12 @@
 /*
  * Build tool: writes the documents and tables of data/ as a C file that defines rk_catalogue.
  *
- *     embed DATA OUTPUT DEPFILE KIND[=FOLDER][:csv|:html|:rows]...
+ *     embed DATA OUTPUT DEPFILE KIND[=FOLDER][:csv|:html|:rows|:NAME.json]...
  *
- * reads DATA/FOLDER/(name).json for every kind, or (name).csv or .html where the kind says so;
- * FOLDER is KIND by default.  With :rows each row of the tables there is a document, see
- * write_instance().  Entries come out sorted by kind and name, as rk_catalogue_find expects;
- * DEPFILE lists everything that was looked at, for ninja.
+ * reads DATA/FOLDER/(name).json for every kind, or (name).csv or .html where the kind says so, or
+ * the one document NAME.json; FOLDER is KIND by default.  With :rows each row of the tables there
+ * is a document, see write_instance().  Entries come out sorted by kind and name, as
+ * rk_catalogue_find expects; DEPFILE lists everything that was looked at, for ninja.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -240,7 +240,7 @@ static void embed_rows(output *out, const char *path, const char *kind, int kind
 
 /* ---- folders ------------------------------------------------------------------------------- */
 
-/* One argument, "KIND[=FOLDER][:csv|:html|:rows]". */
+/* One argument, "KIND[=FOLDER][:csv|:html|:rows|:NAME.json]". */
 static void embed_kind(output *out, const char *data, const char *argument)
 {
     char path[PATH_SIZE];
@@ -252,7 +252,7 @@ static void embed_kind(output *out, const char *data, const char *argument)
     snprintf(path, sizeof(path), "%s/%.*s", data, folder_length, folder);
     write_dependency(out->deps, path);
     const char *ending = argument + named;
-    const int rows = strcmp(ending, ":rows") == 0;
+    const int rows = strcmp(ending, ":rows") == 0, one = stem_length(ending, ".json") > 0;
     const int count = scandir(path, &entries,
                               rows || strcmp(ending, ":csv") == 0 ? is_table
                               : strcmp(ending, ":html") == 0      ? is_page
@@ -265,6 +265,10 @@ static void embed_kind(output *out, const char *data, const char *argument)
         const char *name = entries[i]->d_name;
         snprintf(path, sizeof(path), "%s/%.*s/%s", data, folder_length, folder, name);
         write_dependency(out->deps, path);
+        if (one && strcmp(name, ending + 1) != 0) {
+            free(entries[i]);
+            continue;
+        }
         if (rows) {
             embed_rows(out, path, argument, kind);
         } else {
@@ -303,7 +307,8 @@ static void write_table(output *out)
 int main(int argc, char **argv)
 {
     if (argc < 5) {
-        fputs("usage: embed DATA OUTPUT DEPFILE KIND[=FOLDER][:csv|:html|:rows]...\n", stderr);
+        fputs("usage: embed DATA OUTPUT DEPFILE KIND[=FOLDER][:csv|:html|:rows|:NAME.json]...\n",
+              stderr);
         return 2;
     }
     output *out = calloc(1, sizeof(*out));

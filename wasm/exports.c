@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the WebAssembly build offers to JavaScript (library.js): a job from a JSON request, its
- * answer and what went with it.  Files are those of emscripten's file system in memory.
+ * The functions that the WebAssembly build exports to JavaScript (library.js): they run a job from
+ * a JSON request and pass on its answer, remarks and progress.  Files are in emscripten's file
+ * system in memory.
  */
 #include <reckon/reckon.h>
 
@@ -37,7 +38,7 @@ static bool write_progress(void *user, const rk_job_progress *progress)
     return take_progress(progress->what, (double)progress->done, (double)progress->total) != 0;
 }
 
-/* What the command is chosen by may be NULL; see rk_command_resolve. */
+/* Method, model and system may be NULL; see rk_command_resolve. */
 static rk_status create_job(const char *command, const char *method, const char *model,
                             const char *system, const char *request, rk_job **job, rk_error *err)
 {

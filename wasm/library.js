@@ -7,10 +7,10 @@
  *     reckon.ask("plan", {model: "llama3-70b", system: "h100", accelerators: 64}).strategies[0]
  *
  * Options have the names of the command line, with '_' for '-' where that is easier.  Nothing is read
- * from a network or a disk: a document is an object or a file given with the question.
+ * from a network or a disk: pass documents as objects, or as files along with the question.
  */
 
-/* What the library refuses, with what would be right in its message. */
+/* Invalid input; the message says how to correct it. */
 class ReckonError extends Error {}
 ReckonError.prototype.name = "ReckonError";
 
@@ -46,8 +46,8 @@ async function openReckon(createReckon, wasmBinary) {
   /*
    * Runs a command.  `files`: name and text of files that options may name; `progress(what, done,
    * total)`, where total is 0 if it is not known, stops a search by returning false.  Returns the
-   * text that the command wrote, or that of the file `output`; its remarks; and whether it found
-   * what was asked for.  Throws ReckonError.
+   * text that the command wrote, or the text of the file `output`; its remarks; and whether it found
+   * an answer.  Throws ReckonError.
    */
   function run(command, options = {}, {files = {}, progress = () => true} = {}) {
     const name = key => typeof options[key] === "string" ? options[key] : null;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 "use strict";
 /*
- * The library in a worker of the explorer; reckon.js and library.js come before.  The first message
- * is {bytes}, gzipped; the others are {id, command, options, files}, which are answered in order by
- * {id, text, remarks, found} or {id, error}.
+ * The worker of the explorer; pages/build.js puts reckon.js and library.js before it.  The first
+ * message is {id, bytes}, gzipped; the others are {id, command, options, files}.  Answers come in
+ * order: {id, text, remarks, found} or {id, error}.
  */
 let opened;
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ERROR_MOST 60.0 /* %; errors beyond are drawn at the edge, so that every row shows */
+#define ERROR_MOST 60.0 /* %; larger errors are drawn at the edge */
 
 /* Points of the groups, one group after the other. */
 typedef struct points {

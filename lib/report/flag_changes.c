@@ -135,7 +135,7 @@ static void add(words *w, const char *between, const char *line, size_t length)
     }
 }
 
-/* Lines that are new or other in `to`, and names that are gone. */
+/* Collects the lines that are new or different in `to`, and the names that it lacks. */
 static void compare(const launch_text *from, const launch_text *to, words *set, words *unset,
                     const char *between)
 {

@@ -36,8 +36,8 @@ typedef struct rk_flag_changes {
 } rk_flag_changes;
 
 /*
- * Finds them by the launch files of both strategies; without a writer of the framework `set` says
- * the change in words.
+ * Finds them from the launch files of both strategies; if the framework has no writer, `set`
+ * describes the change in words.
  */
 rk_status rk_find_flag_changes(const rk_setting *setting, const rk_strategy *from,
                                const rk_strategy *to, rk_flag_changes *changes, rk_error *err);

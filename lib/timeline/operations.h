@@ -71,7 +71,7 @@ void rk_timeline_write_trace(const rk_timeline *timeline, const char *title, rk_
 
 /*
  * An SVG: a row per rank with a box per operation, its visible communication, and its memory below.
- * Where boxes are too narrow for the numbers of microbatches, the beginning follows enlarged.
+ * If boxes are too narrow for the numbers of microbatches, a second panel enlarges the beginning.
  */
 void rk_timeline_write_picture(const rk_timeline *timeline, const char *title, rk_out *out);
 

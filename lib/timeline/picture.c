@@ -58,7 +58,7 @@ static double y_of(const struct picture *p, int64_t rank)
     return p->top + (double)rank * (ROW + MEMORY + GAP);
 }
 
-/* What of a span is in the panel; a white edge separates spans where there is room for one. */
+/* The part of a span within the panel; a white edge separates spans wide enough for one. */
 static void draw_span(const struct picture *p, double y, double height, double start, double end,
                       const char *fill)
 {
@@ -171,7 +171,7 @@ static double height_of(const struct picture *p, double bytes)
     return p->most > 0 ? MEMORY * bytes / p->most : 0;
 }
 
-/* A change: what was kept until then is drawn, above what stays all the time. */
+/* At a change, draws the activations kept until then, above the constant part. */
 static void draw_kept(void *user, double at, const rk_stage_memory *memory)
 {
     struct curve *c = user;

@@ -4,14 +4,14 @@
 
 #include <stdlib.h>
 
-/* The place of the microbatch of an operation among those of a rank. */
+/* The place of an operation's microbatch within its rank. */
 static size_t pass_of(const rk_timeline *line, const rk_op *op)
 {
     const size_t microbatches = (size_t)rk_strategy_microbatches(line->strategy);
     return (size_t)op->chunk * microbatches + (size_t)op->microbatch;
 }
 
-/* Hands on the memory with a number of passes kept. */
+/* Reports the memory while the activations of `kept` passes are kept. */
 static void visit(const rk_timeline *line, int64_t rank, double at, int64_t kept,
                   void (*take)(void *user, double at, const rk_stage_memory *memory), void *user)
 {

@@ -8,37 +8,35 @@ What a large-language-model training run will cost, before you pay for it.
 
 Functions take a model, a system and the options of the command of the same name, with '_' for '-'.
 A model or a system is a name of the catalogue, the path of a document, or a document as a mapping.
-A number may come before a system ("64xh100"), and a launch takes the place of a model
+A system may come with a number ("64xh100"), and a launch can replace the model
 (reckon.from_file("run.sh")).
 Long searches report to `progress` (reckon.print_progress shows a line).  Ctrl-C stops every call at
 once.  The interpreter lock is released while the library works.  Numbers may be of any type that
 has __index__ or __float__, such as those of numpy.
 
 Where nothing fits, plan, estimate, emit, run, timeline, explain, design, shape and sweep raise
-NothingFitsError, a LookupError with the reason and with changes that would help.  `fit` is asked just that and returns
-its answer.  `estimate` of a strategy that is given in full returns its figures, with
-estimate.fits False.
+NothingFitsError, a LookupError with the reason and with changes that would help.  `fit` answers
+this very question and raises nothing.  `estimate` of a strategy that is given in full returns its
+figures, with estimate.fits False.
 """
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
 import os
-import pathlib
-import tempfile
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._library import (
-    Answer,
     NothingFitsError,
     ProgressCallback,
     ReckonError,
+    Words,
     catalogue,
     command_schema,
     fit_of,
+    launch_as_file,
     print_progress,
     run_command,
     to_json,
@@ -121,34 +119,16 @@ __version__ = version()
 
 Document = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
-
-Words = Union[str, "os.PathLike[str]", Sequence[str]]
-
-# Options that say how the command writes; an answer of Python has methods for that.
+# Options for the output of the command; results have methods for that.
 _WRITERS = {"json": "to_dict()", "csv": "to_frame()", "output": "report().save(path)"}
 
 
-@contextlib.contextmanager
-def _launch_as_file(launch: Words) -> Iterator[Union[str, "os.PathLike[str]"]]:
-    """The path of a launch; the words of a command line become a file."""
-    if isinstance(launch, (str, os.PathLike)):
-        yield launch
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "launch.json"
-        path.write_text(to_json("launch", {"argv": list(launch)}), encoding="utf-8")
-        yield path
-
-
-def _run(name: str, options: Dict[str, Any], progress: Optional[ProgressCallback] = None) -> Answer:
-    """Runs a command.  A Launch as the model is the option `launch`."""
-    if isinstance(options.get("model"), Launch):
-        options = {**options, "launch": options["model"].source, "model": None}
-    if isinstance(options.get("set"), Mapping):
-        facts = ",".join(f"{name}={value}" for name, value in options["set"].items())
-        options = {**options, "set": facts}
-    with _launch_as_file(options.get("launch") or "") as launch:
-        return run_command(name, {**options, "launch": launch or None}, progress)
+def _question(
+    model: Union[Document, Launch], system: Document, options: Mapping[str, Any]
+) -> Dict[str, Any]:
+    """The options of a question; a Launch as the model is the option `launch`."""
+    job = {"launch": model.source} if isinstance(model, Launch) else {"model": model}
+    return {**job, "system": system, **options}
 
 
 def _check_keywords(name: str, options: Mapping[str, Any]) -> None:
@@ -161,7 +141,7 @@ def _ask(
     name: str, options: Dict[str, Any], progress: Optional[ProgressCallback]
 ) -> Dict[str, Any]:
     _check_keywords(name, options)
-    return dict(json.loads(_run(name, {**options, "json": True}, progress).text))
+    return dict(json.loads(run_command(name, {**options, "json": True}, progress).text))
 
 
 def _search(
@@ -169,11 +149,12 @@ def _search(
 ) -> Dict[str, Any]:
     """The JSON answer of a search; NothingFitsError where it has no strategy."""
     _check_keywords(name, options)
-    answer = _run(name, {**options, "json": True}, progress)
+    answer = run_command(name, {**options, "json": True}, progress)
     is_json = answer.text.startswith("{")  # a timeline of nothing is a text
-    raw = dict(json.loads(answer.text)) if is_json else dict(fit_of(options))
-    if not answer.found and not (is_json and choice_of(raw)):
-        raw = {**fit_of(options), **raw} if name == "shape" else raw
+    raw = dict(json.loads(answer.text)) if is_json else {}
+    if not answer.found and not choice_of(raw):
+        if name in ("shape", "timeline"):  # which do not say why
+            raw = {**fit_of(options), **raw}
         raise NothingFitsError(shortage_of(raw), raw, options)
     return raw
 
@@ -191,7 +172,7 @@ def plan(
     Needs `accelerators` and `global_batch` (sequences).  Degrees may be lists: tp=[4, 8].  Raises
     NothingFitsError.
     """
-    return plan_of(_search("plan", {"model": model, "system": system, **options}, progress))
+    return plan_of(_search("plan", _question(model, system, options), progress))
 
 
 def estimate(
@@ -208,7 +189,7 @@ def estimate(
     those left open fits.  A strategy that is given in full has figures although it does not fit:
     estimate.fits is False.
     """
-    answer = _search("estimate", {"model": model, "system": system, **options}, progress)
+    answer = _search("estimate", _question(model, system, options), progress)
     choice = choice_of(answer)
     assert choice
     return choice
@@ -222,7 +203,7 @@ def fit(
     **options: Any,
 ) -> Fit:
     """Whether a strategy, or any, fits in memory, and if not what would make it fit."""
-    answer = _ask("fit", {"model": model, "system": system, **options}, progress)
+    answer = _ask("fit", _question(model, system, options), progress)
     return Fit(fits=bool(answer.get("fits")), choice=choice_of(answer), raw=answer)
 
 
@@ -237,7 +218,7 @@ def run(
     A whole training run of `tokens`: days, failures, checkpoints, money and energy.  Raises
     NothingFitsError.
     """
-    return run_of(_search("run", {"model": model, "system": system, **options}, progress))
+    return run_of(_search("run", _question(model, system, options), progress))
 
 
 def explain(
@@ -251,7 +232,7 @@ def explain(
     What each number of a machine is worth: the best strategy, searched again with every number
     better by `change` percent.  Raises NothingFitsError.
     """
-    answer = _search("explain", {"model": model, "system": system, **options}, progress)
+    answer = _search("explain", _question(model, system, options), progress)
     return Explanation(items=list(answer["numbers"]), raw=answer)
 
 
@@ -335,7 +316,7 @@ def design(
     Machines that train a model fast enough, on the front of speed and price, cheapest first:
     the numbers of `system` that `prices` varies.  Raises NothingFitsError.
     """
-    asked = {"model": model, "system": system, "prices": prices, **options}
+    asked = {**_question(model, system, options), "prices": prices}
     answer = _search("design", asked, progress)
     return Table(items=list(answer.get("front", [])), raw=answer)
 
@@ -350,7 +331,7 @@ def shape(
     """
     Shapes of about as many parameters as the model has, fastest first.  Raises NothingFitsError.
     """
-    answer = _search("shape", {"model": model, "system": system, **options}, progress)
+    answer = _search("shape", _question(model, system, options), progress)
     return Table(items=list(answer.get("shapes", [])), raw=answer)
 
 
@@ -366,11 +347,12 @@ def emit(
     The launch file that starts the best strategy, or the one that options give in full: `kind` is
     "megatron", "megatron-slurm", "torchtitan" or "torchtitan-python".  Raises NothingFitsError.
     """
-    asked = {"model": model, "system": system, **options}
+    asked = _question(model, system, options)
     _check_keywords("emit", options)
-    answer = _run("estimate", {**asked, "emit": kind}, progress)
+    answer = run_command("estimate", {**asked, "emit": kind}, progress)
     if not answer.text:
-        raise NothingFitsError(shortage_of(fit_of(asked)), dict(fit_of(asked)), asked)
+        raw = fit_of(asked)
+        raise NothingFitsError(shortage_of(raw), raw, asked)
     return answer.text
 
 
@@ -381,7 +363,7 @@ def convert(
     The job that a launch of a training framework means: a file (script, YAML, TOML, JSON), or the
     words of a command line.  Nothing is run.
     """
-    with _launch_as_file(launch) as path:
+    with launch_as_file(launch) as path:
         return launch_of(launch, _ask("convert", {"from": path, **options}, progress))
 
 
@@ -418,11 +400,7 @@ def timeline(
     **options: Any,
 ) -> Timeline:
     """The timeline of one step.  Raises NothingFitsError."""
-    asked = {"model": model, "system": system, **options}
+    asked = _question(model, system, options)
     trace = _search("timeline", asked, progress)
-    operations = _read_csv(_run("timeline", {**asked, "csv": True}, progress).text)
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "step.svg"
-        _run("timeline", {**asked, "output": path})
-        picture = Picture(path.read_text(encoding="utf-8"))
-    return Timeline(trace, picture, operations)
+    operations = _read_csv(run_command("timeline", {**asked, "csv": True}, progress).text)
+    return Timeline(trace, written_picture("timeline", asked), operations)

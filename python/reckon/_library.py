@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
 import json
@@ -12,7 +13,8 @@ import pathlib
 import shutil
 import subprocess
 import sys
-from typing import Any, Callable, List, Mapping, Optional
+import tempfile
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 from ._calls import Call
 from ._words import in_words_of_python
@@ -64,6 +66,9 @@ class _Control(ctypes.Structure):
 
 # Reports progress: what is counted, how many are done, and the total (0: unknown).
 ProgressCallback = Callable[[str, int, int], None]
+
+# A launch of a training framework: a file, or the words of a command line.
+Words = Union[str, "os.PathLike[str]", Sequence[str]]
 
 
 def _candidates() -> List[str]:
@@ -265,7 +270,7 @@ def command_schema(name: str, method: Optional[str] = None) -> str:
         library.rk_free(text)
 
 
-def fit_of(options: Mapping[str, Any]) -> Mapping[str, Any]:
+def fit_of(options: Mapping[str, Any]) -> Dict[str, Any]:
     """The answer of `fit` to a question of another command, whose other options are left out."""
     known = json.loads(command_schema("fit"))["properties"]
     asked = {key: value for key, value in options.items() if key.replace("-", "_") in known}
@@ -284,22 +289,40 @@ def _encode(value: Any) -> Optional[bytes]:
     return value.encode(errors="replace") if isinstance(value, str) else None
 
 
+@contextlib.contextmanager
+def launch_as_file(launch: Words) -> Iterator[Union[str, "os.PathLike[str]"]]:
+    """The path of a launch; the words of a command line become a file."""
+    if isinstance(launch, (str, os.PathLike)):
+        yield launch
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "launch.json"
+        path.write_text(to_json("launch", {"argv": list(launch)}), encoding="utf-8")
+        yield path
+
+
 def run_command(
     name: str, options: Mapping[str, Any], progress: Optional[ProgressCallback] = None
 ) -> Answer:
     """
-    Runs a command of `reckon`.  `options` has the names of the command line; None is as if absent.
-    Ctrl-C stops it at once.  The interpreter lock is released while the library works.
+    Runs a command of `reckon`.  `options` has the names of the command line; None is as if absent,
+    `set` may be a mapping, and `launch` the words of a command line.  Ctrl-C stops it at once.  The
+    interpreter lock is released while the library works.
     """
     given = {key: value for key, value in options.items() if value is not None}
-    request = {key: to_json(key, value) for key, value in given.items()}
-    names = {key: json.loads(request.get(key, "null")) for key in ("method", "model", "system")}
-    text = "{" + ", ".join(f"{json.dumps(key)}: {value}" for key, value in request.items()) + "}"
+    if isinstance(given.get("set"), Mapping):
+        given["set"] = ",".join(f"{key}={value}" for key, value in given["set"].items())
+    with launch_as_file(given.get("launch", "")) as launch:
+        given.update({"launch": launch} if launch else {})
+        request = {key: to_json(key, value) for key, value in given.items()}
+        names = {key: json.loads(request.get(key, "null")) for key in ("method", "model", "system")}
+        members = ", ".join(f"{json.dumps(key)}: {value}" for key, value in request.items())
 
-    def work(report: Callable[..., bool]) -> Answer:
-        return _run_job(name, [_encode(value) for value in names.values()], text.encode(), report)
+        def work(report: Callable[..., bool]) -> Answer:
+            resolve = [_encode(value) for value in names.values()]
+            return _run_job(name, resolve, ("{" + members + "}").encode(), report)
 
-    return Call(work, progress).run()
+        return Call(work, progress).run()
 
 
 def _run_job(

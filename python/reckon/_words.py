@@ -15,7 +15,7 @@ def _keyword(option: str) -> str:
 
 
 def _values_of(members: Mapping[str, Any], name: str) -> Any:
-    """The names that an option takes, by the schema of its command."""
+    """The names that an option accepts, by the schema of its command."""
     member = members.get(name, {})
     member = members.get(member.get("$ref", "").rsplit("/", 1)[-1], member)
     return member.get("enum") or member.get("items", {}).get("enum") or []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predictions in loops: documents are read once, and a strategy takes some microseconds."""
+"""Predictions in loops: documents are read once, and a strategy is predicted in microseconds."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class Prediction:
 @dataclasses.dataclass(frozen=True)
 class Predictions:
     """
-    Many strategies: an array of each figure of a Prediction, of numpy where a field was.  Those that
-    the framework does not run have NaN, False, and a `reason`.
+    Many strategies: an array of each figure of a Prediction, of numpy if a field was.  Strategies
+    that the framework rejects have NaN, False, and a `reason`.
     """
 
     step_s: Any

@@ -47,7 +47,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _flat(members: Mapping[str, Any], before: str = "") -> Dict[str, Any]:
-    """Figures by their names in the JSON answer, those of a part with its name: time_s.linear."""
+    """Figures by their names in the JSON answer; nested names are joined: time_s.linear."""
     row: Dict[str, Any] = {}
     for key, value in members.items():
         if isinstance(value, Mapping):
@@ -71,7 +71,7 @@ class Result:
         raise NotImplementedError
 
     def to_frame(self) -> Any:
-        """The rows as a pandas frame; figures of a part have its name: time_s.linear."""
+        """The rows as a pandas frame; nested names are joined: time_s.linear."""
         return _frame([_flat(row) for row in self.rows()])
 
     def _repr_html_(self) -> str:
@@ -181,7 +181,7 @@ def _choice_row(choice: Choice) -> Dict[str, Any]:
     return {**_flat(choice.raw["estimate"]), **_flat(choice.raw["strategy"]), **_flat(rest)}
 
 
-# Columns that a notebook shows of a strategy; its frame has all.
+# The columns of a strategy that a notebook shows; to_frame() has all.
 _SHOWN = ("label", "step_s", "mfu", "tokens_per_s", "memory_total_bytes",
           "out_of_memory_risk", "fits", "tp", "cp", "pp",
           "vp", "ep", "dp", "zero", "micro_batch", "schedule", "recompute", "precision")

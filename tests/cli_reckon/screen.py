@@ -8,8 +8,10 @@ Each answer says what was asked and assumed, and what is recommended; -v says mo
 """
 
 import os
+import pathlib
 import subprocess
 import sys
+import tempfile
 
 RECKON = os.path.abspath(sys.argv[1])
 LINES, COLUMNS = 24, 80
@@ -100,8 +102,8 @@ SAYS = {
 }
 
 
-def ask(question, *more):
-    done = subprocess.run([RECKON, *question.split(), *more], text=True, encoding="utf-8",
+def ask(folder, question, *more):
+    done = subprocess.run([RECKON, *question.split(), *more], text=True, encoding="utf-8", cwd=folder,
                           env=dict(os.environ, NO_COLOR="1", COLUMNS=str(COLUMNS)),
                           stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode > 1 or (done.returncode == 0 and not done.stdout):
@@ -109,8 +111,8 @@ def ask(question, *more):
     return done.stdout.splitlines(), False
 
 
-def check(question):
-    lines, failed = ask(question)
+def check(folder, question):
+    lines, failed = ask(folder, question)
     wrong = [lines[0]] if failed else []
     if len(lines) > LINES:
         wrong.append(f"{len(lines)} lines")
@@ -125,15 +127,13 @@ def check(question):
 
 
 def main():
-    os.chdir(sys.argv[2])
-    with open("small.json", "w", encoding="utf-8") as file:
-        file.write(SMALL)
-    with open("launch.sh", "w", encoding="utf-8") as file:
-        file.write(LAUNCH)
-    faults = [fault for question in QUESTIONS for fault in check(question)]
-    for question in ("plan llama3-70b 64xh100", "run llama3-70b 512xh100 --tokens 1T"):
-        if len(ask(question, "-v")[0]) <= LINES:
-            faults.append(f"reckon {question} -v says no more")
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "small.json").write_text(SMALL, encoding="utf-8")
+        (pathlib.Path(folder) / "launch.sh").write_text(LAUNCH, encoding="utf-8")
+        faults = [fault for question in QUESTIONS for fault in check(folder, question)]
+        for question in ("plan llama3-70b 64xh100", "run llama3-70b 512xh100 --tokens 1T"):
+            if len(ask(folder, question, "-v")[0]) <= LINES:
+                faults.append(f"reckon {question} -v says no more")
     print("\n".join(faults) or f"{len(QUESTIONS)} questions")
     return len(faults) > 0 or len(QUESTIONS) < 60
 

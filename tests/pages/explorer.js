@@ -6,10 +6,10 @@
  *
  *     explorer.js RECKON FOLDER [PICTURES]
  *
- * FOLDER has explorer.html and reckon.wasm (`make pages`).  Asks what a new user would, by the elements
- * of the page; the answers are those of the program RECKON.  No request leaves the page, every control
- * has a name, and no question ends without an answer or what would be right.  PICTURES gets
- * screenshots at three widths, light and dark.  Times count where the machine is idle enough.
+ * FOLDER has explorer.html and reckon.wasm (`make pages`).  Asks the questions of a new user through the
+ * elements of the page; the program RECKON gives the same answers.  No request leaves the page, every
+ * control has a name, and each question ends with an answer or a message that helps.  PICTURES gets
+ * screenshots at three widths, light and dark.  Times are judged only on an idle machine.
  */
 const {execFileSync} = require("child_process");
 const fs = require("fs");
@@ -59,7 +59,7 @@ async function settle(page, after = 0) {
   throw new Error("the page does not answer");
 }
 
-/* What an action makes of the page. */
+/* Acts, and waits for the answer. */
 async function after(page, act) {
   const before = await page.evaluate(() => Number(document.documentElement.dataset.asked || 0));
   await act();
@@ -146,7 +146,7 @@ async function download(page, label) {
 
 async function askTen(page) {
   await open(page);
-  check(await stepOf(page) === bestOf("llama3-70b", "1024xh100"), "1: what takes 70B on 1,024 H100?");
+  check(await stepOf(page) === bestOf("llama3-70b", "1024xh100"), "1: 70B on 1,024 H100");
   await checkAccess(page);
 
   await fill(page, "Model", "llama3-8b");
@@ -158,7 +158,7 @@ async function askTen(page) {
 
   await page.getByText("Framework, precision").click();
   const framework = page.getByLabel("Framework", {exact: true});
-  check(await framework.evaluate(e => e.selectedOptions[0].text) === "usual there", "3: the usual framework");
+  check(await framework.evaluate(e => e.selectedOptions[0].text) === "default", "3: the usual framework");
   await after(page, () => framework.selectOption("torchtitan"));
   check(await stepOf(page) === bestOf("llama3-8b", "64xmi300x", "--framework", "torchtitan"),
     "3: with another framework");
@@ -194,7 +194,7 @@ async function askTen(page) {
   fs.rmSync(file);
 
   await open(page, "#model=%7Boops&more=tp%3D3");
-  check(/JSON/.test(await alertOf(page)), "7: an address with a document that is none");
+  check(/JSON/.test(await alertOf(page)), "7: an address with an invalid document");
   await after(page, () => page.getByRole("button", {name: "remove"}).first().click());
   check(/tp/.test(await alertOf(page)), "7: an option that the model does not allow");
   await fill(page, "More options", "");
@@ -208,7 +208,7 @@ async function askTen(page) {
   await drop(page, "run.sh", LAUNCH);
   const first = await page.locator("tr.choice td").first().textContent();
   check(first === "your launch" && !await alertOf(page), "8: a launch that is dropped");
-  check(await page.locator("tr.choice").count() > 1, "8: and the best strategies beside it");
+  check(await page.locator("tr.choice").count() > 1, "8: and the best strategies next to it");
 
   await open(page, "#model=llama3-8b&n=64&tokens=1T");
   const start = await download(page, "Save the launch file");

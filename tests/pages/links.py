@@ -4,7 +4,7 @@
 
     links.py ROOT
 
-So it does for pages that messages in C name, which are installed beside the command.
+It also checks the pages that messages in C name, which are installed with the command.
 
 Exit status: 0 all do, 1 some do not; each of those is printed with its line.
 """
@@ -53,7 +53,7 @@ def fault_of(page, link):
 
 
 def faults_of_messages(root):
-    """Pages that messages of the library or the command name, and that there are not."""
+    """Missing pages that messages of the library or the command name."""
     named = {}
     for source in sorted([*root.glob("lib/**/*.c"), *root.glob("cli/*.c")]):
         for string in re.findall(r'"(?:[^"\\\n]|\\.)*"', source.read_text(encoding="utf-8")):
@@ -82,7 +82,7 @@ def main():
     print("".join(f"{fault}\n" for fault in missing), end="")
     faults += len(missing)
     if checked == 0 or named == 0:
-        print(f"{root}: no page has a link, or no message a page")
+        print(f"{root}: no page has a link, or no message names a page")
     sys.exit(1 if faults or checked == 0 or named == 0 else 0)
 
 

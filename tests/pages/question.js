@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 "use strict";
 /*
- * What the explorer asks (pages/question.js), with answers of the program: question.js RECKON
+ * The question of the explorer (pages/question.js), with answers of the program: question.js RECKON
  *
- * Every strategy that a plan shows is the same strategy when its timeline is asked for; an address is
- * the question that it was made of; a changed machine differs in what was changed.
+ * The options of each strategy of a plan give the same strategy; an address gives back its question; a
+ * changed machine differs only in the change.
  */
 const assert = require("assert");
 const {execFileSync} = require("child_process");
@@ -31,7 +31,7 @@ function checkStrategies() {
     {model: "gpt3-175b", system: "mi300x", accelerators: 256}]) {
     for (const {label, strategy, estimate} of ask("plan", options).strategies) {
       const again = ask("estimate", q.strategyOptions(options, strategy));
-      again.strategy.overlap = strategy.overlap; /* of groups that are not there */
+      again.strategy.overlap = strategy.overlap; /* of absent groups */
       assert.deepStrictEqual([again.strategy, again.estimate.step_s], [strategy, estimate.step_s],
         `${options.model}, ${label}`);
       count++;
@@ -78,6 +78,7 @@ function checkKinds() {
   assert.strictEqual(q.kindOf(JSON.stringify(ask("show", {name: "h100-sxm"}))), "system");
   assert.strictEqual(q.kindOf(JSON.stringify(ask("show", {name: "frontier"}))), "system");
   assert.strictEqual(q.kindOf('{"train_batch_size": 8}'), "launch");
+  assert.strictEqual(q.kindOf("null"), "launch");
   assert.strictEqual(q.kindOf("torchrun pretrain_gpt.py --num-layers 2"), "launch");
 }
 

@@ -7,7 +7,7 @@ below 1 MB and names no other file or address; its elements are closed in order.
 installed, reports are opened: the page has a row for each strategy, every digit of its step, and no
 error.
 
-    report.py RECKON [COUNT]     COUNT: random questions besides, of which every tenth is opened
+    report.py RECKON [COUNT]     COUNT: asks random questions too, and opens every tenth report
 """
 
 import html.parser
@@ -36,7 +36,7 @@ HOSTILE = "</script><b>x"
 
 
 class Elements(html.parser.HTMLParser):
-    """Faults of a page: elements that are closed out of order, or twice the same attribute or id."""
+    """Faults of a page: elements closed out of order, duplicate attributes and ids."""
 
     def __init__(self):
         super().__init__()
@@ -46,7 +46,7 @@ class Elements(html.parser.HTMLParser):
         names = [name for name, _ in attributes]
         own = dict(attributes).get("id")
         if len(set(names)) < len(names) or (own and own in self.ids):
-            self.faults.append(f"<{tag}> has an attribute twice, or an id that is taken")
+            self.faults.append(f"<{tag}> has a duplicate attribute or id")
         self.ids.add(own)
         if tag not in VOID:
             self.open.append(tag)
@@ -64,7 +64,7 @@ def faults_of_elements(page):
 
 
 def random_questions(count, folder, catalogue):
-    """Questions that most of the time have an answer; some with a name that would end the script."""
+    """Questions, most of them with an answer; some have a name that would end the script."""
     draw = random.Random(count)
     document = json.loads(catalogue["document"]) | {"name": HOSTILE}
     (folder / "hostile.json").write_text(json.dumps(document))

@@ -286,6 +286,12 @@ class Package(unittest.TestCase):
         text = reckon.plan("llama3-70b", "h100-sxm", set="memory=192GiB,nvlink.size=16", **asked)
         self.assertEqual(plan.best.estimate, text.best.estimate)
         self.assertEqual(plan.raw["request"]["what_if"]["domain"]["value"], 16)
+        comm = reckon.comm("dgx-h100-superpod", op="all_reduce", ranks=16, set={"nvlink.size": 16})
+        self.assertIn("<svg", comm.plot().svg)
+        with self.assertRaises(reckon.NothingFitsError) as caught:
+            reckon.plan("llama3-70b", "8xh100", set={"memory": "40GiB"})
+        self.assertIn("shortage", caught.exception.raw["nearest"])
+        self.assertGreater(len(caught.exception.changes), 0)
 
     def test_pictures_of_the_command(self):
         plan = reckon.plan("llama3-8b", "h100-sxm", accelerators=8, global_batch=64)
@@ -311,6 +317,16 @@ class Package(unittest.TestCase):
         self.assertEqual((choice.strategy.tp, choice.strategy.accelerators), (2, 8))
         words = reckon.estimate(reckon.convert(script.split()), "h100-sxm")
         self.assertEqual(words.estimate, choice.estimate)
+
+    def test_launches_that_do_not_fit(self):
+        script = ("torchrun --nproc_per_node 1 pretrain_gpt.py --num-layers 32 --hidden-size 4096 "
+                  "--num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 "
+                  "--micro-batch-size 1 --global-batch-size 64 --bf16 --vocab-size 32000")
+        launch = reckon.convert(script.split())
+        for function in (reckon.plan, reckon.timeline, reckon.shape):
+            with self.subTest(function=function), self.assertRaises(reckon.NothingFitsError) as caught:
+                function(launch, "h100-sxm")
+            self.assertIn("over the 79.10 GiB available", caught.exception.reason)
 
     def test_progress_stops_a_search(self):
         folder = tempfile.TemporaryDirectory()

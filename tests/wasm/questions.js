@@ -5,18 +5,19 @@
  * Asks the WebAssembly build and the program the same questions:
  *
  *     questions.js WASM RECKON              ten questions, whose answers are equal byte for byte,
- *                                           but for the last digits of a simulation (`run`)
- *     questions.js WASM RECKON COUNT SEED   random ones, whose numbers are equal to 1e-12 of them, and
- *                                           those of intervals to 1e-4
+ *                                           except for the last digits of `run`, which simulates
+ *     questions.js WASM RECKON COUNT SEED   random ones, whose numbers are equal to a relative 1e-12,
+ *                                           and to 1e-4 in intervals
  *
- * The first plan takes at most 300 ms of processor time.  WASM is the folder of reckon.js and reckon.wasm.  What differs from run to run is left out.
+ * The first plan needs at most 300 ms of processor time.  WASM is the folder of reckon.js and
+ * reckon.wasm.  The member "performance" of answers, which differs from run to run, is left out.
  */
 const {spawnSync} = require("child_process");
 const fs = require("fs");
 const path = require("path");
 const {openReckon, ReckonError} = require("../../wasm/library.js");
 
-const SAME = 1e-12, SAME_INTERVAL = 1e-4; /* musl's exp and log are others than glibc's */
+const SAME = 1e-12, SAME_INTERVAL = 1e-4; /* exp and log of musl and glibc differ */
 
 const TEN = [
   ["plan", {model: "llama3-70b", system: "h100", accelerators: 1024}],
@@ -58,7 +59,7 @@ function askLibrary(reckon, command, options) {
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* The first place where two answers differ; null: nowhere. */
+/* The first difference of two answers; null: none. */
 function difference(a, b, at = "") {
   if (typeof a === "number" && typeof b === "number") {
     const allowed = /interval/.test(at) ? SAME_INTERVAL : SAME;
@@ -77,7 +78,7 @@ function difference(a, b, at = "") {
   return null;
 }
 
-/* What differs between answers of the program and of the library; null: nothing. */
+/* The difference between answers of the program and the library; null: none. */
 function compare(program, library, exactly) {
   if (program.error || library.error) {
     return program.error === library.error ? null : `${program.error} | ${library.error}`;
@@ -94,8 +95,8 @@ const FIRST_PLAN_MS = 300; /* of 70B on 1,024 accelerators, the first question a
 
 /* Processor time of this thread, which other work on the machine does not lengthen; ms. */
 function threadTime() {
-  const path = `/proc/${process.pid}/task/${process.pid}/schedstat`;
-  return fs.existsSync(path) ? Number(fs.readFileSync(path, "utf8").split(" ")[0]) / 1e6 : NaN;
+  const file = `/proc/${process.pid}/task/${process.pid}/schedstat`;
+  return fs.existsSync(file) ? Number(fs.readFileSync(file, "utf8").split(" ")[0]) / 1e6 : NaN;
 }
 
 /* Whether the first plan is too slow. */

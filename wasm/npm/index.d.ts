@@ -7,7 +7,7 @@ export interface Options {
   /** A cluster or an accelerator of the catalogue, or a document. */
   system?: string | object;
   accelerators?: number | string;
-  /** The name of a file in `files`, which gets the answer, or a picture or a report by its ending. */
+  /** The file to write, whose text `run` returns; its ending selects a picture or a report. */
   output?: string;
   [option: string]: unknown;
 }
@@ -20,10 +20,10 @@ export interface Extra {
 }
 
 export interface Answer {
-  /** What the command wrote, or the file `output`; null if there is no such file. */
+  /** The text that the command wrote, or the file `output`; null if it wrote no such file. */
   text: string | null;
   remarks: string[];
-  /** Whether there is what was asked for: a strategy that fits. */
+  /** Whether the command found an answer, such as a strategy that fits. */
   found: boolean;
 }
 
@@ -68,8 +68,8 @@ export interface Reckon {
   catalogue(kind: string): string[];
 }
 
-/** What the library refuses; the message says what would be right. */
+/** Invalid input; the message says how to correct it. */
 export class ReckonError extends Error {}
 
-/** Opens the library; `bytes` of reckon.wasm are needed where there is no node. */
+/** Opens the library.  Outside node, pass the bytes of reckon.wasm. */
 export function open(bytes?: ArrayBuffer | Uint8Array): Promise<Reckon>;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 "use strict";
-/* In node: the library with the bytes beside this file.  In a page or a worker: open(bytes). */
+/* In node, open() reads reckon.wasm from this folder.  In a page or a worker: open(bytes). */
 const {openReckon, ReckonError} = require("./library.js");
 const createReckon = require("./reckon.js");
 
