@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "io/csv_in.h"
 #include "launch/megatron_kit.h"
+#include "launch/reader_kit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -265,9 +267,41 @@ static void state_arguments(rk_launch *launch, const rk_launch_key *key, const c
             rk_launch_state_count(launch, names[i][1], count, RK_FACT_STATED, key);
         }
     }
+    for (size_t i = 0; i < launch->key_count; i++) { /* the same word, cut at its "=" */
+        if (strchr(launch->keys[i].name, '(')) {
+            rk_launch_mark(launch, launch->keys[i].name, RK_KEY_WITHOUT_COST, NULL);
+        }
+    }
 }
 
-/* Names settings of a recipe that the line does not repeat. */
+/*
+ * The settings of a recipe of pre-training, which the line may change: a row of
+ * data/launch_recipes/nemo2.csv, whose columns are facts.  *known: there is such a row.
+ */
+static rk_status assume_recipe(rk_launch *launch, const char *recipe, bool *known, rk_error *err)
+{
+    rk_csv_in table = {0};
+    const rk_status status = rk_csv_load_named("nemo2", "launch_recipes", &table, err);
+    for (size_t row = 1; !status && row <= table.rows; row++) {
+        const char *const *cells = (const char *const *)&table.cells[row * table.columns];
+        if (strcmp(cells[0], recipe) != 0) {
+            continue;
+        }
+        *known = true;
+        for (size_t i = 1; i < table.columns; i++) {
+            if (*cells[i] && !rk_launch_fact_of(launch, table.cells[i])) {
+                rk_launch_assume(launch, table.cells[i], cells[i]);
+            }
+        }
+    }
+    rk_csv_in_clear(&table);
+    if (rk_kit_count(launch, &nemo2, "tensor_model_parallel_size") == 1) {
+        rk_launch_assume(launch, "sp", "false"); /* nothing to share */
+    }
+    return status;
+}
+
+/* Names settings of an unknown recipe that the line does not repeat. */
 static void warn_of_recipe(rk_launch *launch, const rk_launch_key *key)
 {
     static const char *const sizes[] = {"tensor_model_parallel_size",
@@ -307,11 +341,19 @@ static rk_status resolve_nemo2(rk_launch *launch, rk_error *err)
     state_machine(launch, &nemo2, "num_nodes", "num_gpus_per_node");
     state_machine(launch, &nemo2, "num_nodes", "devices");
     if (recipe) {
+        bool known = false;
         rk_kit_state_model(launch, recipe, key);
         state_arguments(launch, key, arguments);
-        rk_launch_assume_count(launch, "nodes", 1);
-        rk_launch_assume_count(launch, "gpus_per_node", 8);
-        warn_of_recipe(launch, key);
+        const rk_status status =
+            finetunes(launch) ? RK_OK : assume_recipe(launch, recipe, &known, err);
+        if (status) {
+            return status;
+        }
+        if (!known) {
+            rk_launch_assume_open(launch, "nodes", "1");
+            rk_launch_assume_open(launch, "gpus_per_node", "8");
+            warn_of_recipe(launch, key);
+        }
     }
     state_mixed_precision(launch, rk_launch_find(launch, "trainer.plugins"));
     const char *strategy = rk_launch_value(launch, "trainer.strategy");
