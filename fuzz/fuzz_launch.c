@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as a launch: a script, YAML, TOML or JSON by the first of them.  It is read by the
- * reader that is recognised and by one that the size names, and every fact is one of the table.
+ * reader that is recognised and by the one of RECKON_FUZZ_READER, or else one that the size names,
+ * and every fact is one of the table.
  */
 #include "launch/launch.h"
 
@@ -48,6 +49,7 @@ static void read_launch(const char *text, size_t size, const char *name, const c
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const names[] = {"run.sh", "run.yaml", "run.toml", "run.json"};
+    const char *only = getenv("RECKON_FUZZ_READER");
     size_t readers = 0;
     char *text = size > 0 ? malloc(size) : NULL;
     if (!text) {
@@ -59,7 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
     read_launch(text, size - 1, names[data[0] % 4], NULL);
-    read_launch(text, size - 1, names[data[0] % 4], rk_launch_readers[size % readers]->name);
+    read_launch(text, size - 1, names[data[0] % 4],
+                only ? only : rk_launch_readers[size % readers]->name);
     free(text);
     return 0;
 }
