@@ -143,8 +143,9 @@ step "the main job" demo
 step "installed files" installed
 step "static program" static_program
 # Runs of several ranks, killed sweeps, the fits of stacks and the long comparisons of searches ("slow")
-# test nothing more with a second compiler and need minutes under a sanitizer; scripts that run the
-# command ("cli", "pages") run with clang under ASan only.  Open MPI ("mpi") is not built for TSan.
+# test nothing more with a second compiler and need minutes under a sanitizer; the second implementation
+# ("reference") is asked of gcc's build and of ASan's, and scripts that run the command ("cli", "pages")
+# run with clang under ASan only.  Open MPI ("mpi") is not built for TSan.
 # TSan runs the unit tests and golden answers, without long tests of code that has no threads
 # ("serial"), and of the tests of commands those that search and sweep ("threads").
 # A clean checkout is tested as its release; a changed one as it lies.
@@ -152,7 +153,7 @@ if [ -z "$(git status --porcelain)" ]; then
     step "release" tarball
     source=build/release
 fi
-suite build-clang clang-14 "" --no-suite slow --no-suite cli --no-suite pages
+suite build-clang clang-14 "" --no-suite slow --no-suite cli --no-suite pages --no-suite reference
 source=.
 suite build-asan clang-14 "-Db_sanitize=address,undefined -Db_lundef=false --buildtype=debugoptimized" -t 5 --no-suite slow
 suite build-tsan clang-14 "-Dmpi=disabled -Db_sanitize=thread -Db_lundef=false --buildtype=debugoptimized" -t 5 --suite unit --suite golden --suite threads --no-suite reference --no-suite serial --no-suite slow --no-suite mpi
