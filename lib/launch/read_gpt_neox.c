@@ -140,12 +140,14 @@ static void state_precision(rk_launch *launch)
     const char *name = rk_launch_value(launch, "precision");
     const bool half = rk_launch_is_on(launch, "fp16.enabled", rk_launch_has(launch, "fp16.fp16"));
     const bool brain = rk_launch_is_on(launch, "bf16.enabled", false);
-    const bool named = name && strncasecmp(name, "bf", 2) == 0;
+    const char *type = rk_launch_value(launch, "fp16.type"); /* of releases without "bf16" */
+    const bool named = (name && strncasecmp(name, "bf", 2) == 0) ||
+                       (!name && type && strcmp(type, "bfloat16") == 0);
     rk_launch_state(launch, "precision",
                     brain || named                                ? "bf16"
                     : half || (name && strcmp(name, "fp16") == 0) ? "fp16"
                                                                   : "fp32",
-                    name || half || brain ? RK_FACT_STATED : RK_FACT_DEFAULT,
+                    name || half || brain || named ? RK_FACT_STATED : RK_FACT_DEFAULT,
                     rk_launch_find(launch, name    ? "precision"
                                            : brain ? "bf16.enabled"
                                                    : "fp16.enabled"));

@@ -14,6 +14,32 @@
 #include <string.h>
 #include <strings.h>
 
+/* Names settings of an unknown recipe that the line does not repeat. */
+static void warn_of_recipe(rk_launch *launch, const rk_megatron_kit *kit, const rk_launch_key *key)
+{
+    static const char *const sizes[] = {"tensor_model_parallel_size",
+                                        "pipeline_model_parallel_size",
+                                        "context_parallel_size",
+                                        "sequence_parallel",
+                                        "micro_batch_size",
+                                        "global_batch_size",
+                                        "seq_length"};
+    const char *open = "";
+    for (size_t i = 0; i < COUNT(sizes) && key; i++) {
+        const char *const names[] = {sizes[i], NULL};
+        if (!rk_kit_find(launch, kit, names)) {
+            open = rk_launch_format(launch, "%s%s%s", open, *open ? ", " : "", sizes[i]);
+        }
+    }
+    if (*open) {
+        rk_launch_mark(launch, key->name, RK_KEY_NOT_PRICED,
+                       rk_launch_format(launch,
+                                        "settings of the recipe that the line does not repeat are "
+                                        "not known; add %s",
+                                        open));
+    }
+}
+
 /* Nodes and accelerators of a node, where a key gives numbers. */
 static void state_machine(rk_launch *launch, const rk_megatron_kit *kit, const char *nodes,
                           const char *node)
@@ -301,32 +327,6 @@ static rk_status assume_recipe(rk_launch *launch, const char *recipe, bool *know
     return status;
 }
 
-/* Names settings of an unknown recipe that the line does not repeat. */
-static void warn_of_recipe(rk_launch *launch, const rk_launch_key *key)
-{
-    static const char *const sizes[] = {"tensor_model_parallel_size",
-                                        "pipeline_model_parallel_size",
-                                        "context_parallel_size",
-                                        "sequence_parallel",
-                                        "micro_batch_size",
-                                        "global_batch_size",
-                                        "seq_length"};
-    const char *open = "";
-    for (size_t i = 0; i < COUNT(sizes) && key; i++) {
-        const char *const names[] = {sizes[i], NULL};
-        if (!rk_kit_find(launch, &nemo2, names)) {
-            open = rk_launch_format(launch, "%s%s%s", open, *open ? ", " : "", sizes[i]);
-        }
-    }
-    if (*open) {
-        rk_launch_mark(launch, key->name, RK_KEY_NOT_PRICED,
-                       rk_launch_format(launch,
-                                        "settings of the recipe that the line does not repeat are "
-                                        "not known; add %s",
-                                        open));
-    }
-}
-
 static rk_status resolve_nemo2(rk_launch *launch, rk_error *err)
 {
     const rk_launch_key *key = NULL;
@@ -352,7 +352,7 @@ static rk_status resolve_nemo2(rk_launch *launch, rk_error *err)
         if (!known) {
             rk_launch_assume_open(launch, "nodes", "1");
             rk_launch_assume_open(launch, "gpus_per_node", "8");
-            warn_of_recipe(launch, key);
+            warn_of_recipe(launch, &nemo2, key);
         }
     }
     state_mixed_precision(launch, rk_launch_find(launch, "trainer.plugins"));
@@ -455,6 +455,7 @@ static rk_status resolve_bridge(rk_launch *launch, rk_error *err)
     }
     if (recipe && recipe->value) {
         rk_kit_state_model(launch, plain_recipe(launch, recipe->value), recipe);
+        warn_of_recipe(launch, &bridge, recipe);
     }
     state_performance(launch);
     state_mixed_precision(launch, rk_launch_find(launch, "mixed_precision"));

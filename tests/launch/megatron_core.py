@@ -98,6 +98,8 @@ CASES = [
      {"vp": 2, "model.layout": "Et*3|(tt|)*6tL"}),
     ("primus", {"config": changed(PRIMUS, "modules.pre_trainer.model", "mixtral_8x7B_v0.1.yaml")},
      {"model.experts": 8, "etp": 1, "dispatcher": "alltoall"}),
+    ("gpt-neox", {"config": changed(NEOX, "fp16", {"enabled": True, "type": "bfloat16"})},
+     {"precision": "bf16"}),
     ("gpt-neox", {"config": NEOX, "world": {"nodes": 1, "gpus_per_node": 8}},
      {"tp": 2, "pp": 2, "dp": 2, "global_batch": 64, "precision": "fp16", "zero": 1,
       "overlap": "grad", "recompute.granularity": "full", "attention": "flash",
