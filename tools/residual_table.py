@@ -58,7 +58,8 @@ def main(document, output):
         out.write(f"}};\n\nconst rk_residuals {name} = {{\n    .of_memory = {str(of_memory).lower()},\n"
                   f"    .cells = cells, .cell_count = {len(cells)}, .ratios = ratios,\n"
                   f"    .ratio_count = {len(ratios)},\n"
-                  f"    .source_error = {residuals['source_error']!r}}};\n")
+                  f"    .source_error = {residuals['source_error']!r},\n"
+                  f"    .pair_error = {residuals['pair_error']!r}}};\n")
 
 
 if __name__ == "__main__":

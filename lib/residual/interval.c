@@ -113,6 +113,7 @@ enum {
     SAME_LEARNING = 1024, /* of all weights, or of adapters */
     SAME_SHARDING = 2048,
     NOT_LEFT_OUT = 4096, /* of the runs that count */
+    SAME_PAIR = SAME_FAMILY | SAME_LINE | NOT_LEFT_OUT,
 };
 
 /* What must agree, strictest first. */
@@ -192,8 +193,9 @@ static bool is_unknown(const rk_residuals *r, const rk_similarity_key *key, unsi
 
 /* Writes which runs agree with `key` in everything that a rung requires. */
 static void describe(const rk_residuals *r, const rk_similarity_key *key, unsigned rung,
-                     char out[RK_BASIS_TEXT])
+                     rk_interval *interval)
 {
+    char *out = interval->basis;
     const unsigned same = SAME_STACK | SAME_ACCELERATOR;
     const char *software = rung & SAME_STACK    ? key->stack_name
                            : rung & SAME_FAMILY ? key->family
@@ -223,8 +225,9 @@ static void describe(const rk_residuals *r, const rk_similarity_key *key, unsign
                    rung & SAME_RATES && key->uncertain ? ", rates assumed" : "");
     size_t length = strlen(out);
     if ((rung & same) != same) {
-        (void)snprintf(out + length, RK_BASIS_TEXT - length, "; too few of %s on %s",
-                       key->stack_name, key->accelerator_name);
+        (void)snprintf(out + length, RK_BASIS_TEXT - length, "; %s of %s on %s",
+                       interval->new_pair ? "none" : "too few", key->stack_name,
+                       key->accelerator_name);
         length = strlen(out);
     }
     if (key->kernel > 0) {
@@ -287,16 +290,19 @@ static bool is_left_out(const rk_residual_cell *cell, const rk_similarity_key *k
             (strcmp(cell->model, except->model) == 0 && same_line(&cell->key, key)));
 }
 
-/* Compares all cells with `key`, once for all rungs. */
-static void compare_cells(const rk_residuals *r, const rk_similarity_key *key,
+/* Compares all cells with `key`, once for all rungs; whether none has its pair. */
+static bool compare_cells(const rk_residuals *r, const rk_similarity_key *key,
                           const rk_left_out *except, unsigned *same)
 {
+    bool new_pair = !r->of_memory;
     for (size_t i = 0; i < r->cell_count; i++) {
         const rk_residual_cell *cell = &r->cells[i];
         same[i] = except && is_left_out(cell, key, except)
                       ? 0
                       : agreement(&cell->key, key) | NOT_LEFT_OUT;
+        new_pair = new_pair && (same[i] & SAME_PAIR) != SAME_PAIR;
     }
+    return new_pair;
 }
 
 /*
@@ -341,8 +347,9 @@ static void set_percentiles(const rk_residuals *r, const rk_similarity_key *key,
     qsort(list, count, sizeof(*list), compare_weighted);
     const double total = (double)out->groups;
     /* The runs and their mirror images. */
-    const double known =
-        hypot(hypot(percentile(list, count, total, covered), r->source_error), key->kernel);
+    const double runs = percentile(list, count, total, covered);
+    const double pair = out->new_pair ? r->pair_error : 0;
+    const double known = hypot(hypot(runs, r->source_error), hypot(pair, key->kernel));
     const double far = is_unknown(r, key, rung) ? rk_max(known, unknown_error(r)) : known;
     out->low = exp(-far);
     out->high = exp(far);
@@ -360,7 +367,7 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_similarity_key 
     if (!sizes || !counted || !same || !list) {
         status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for an interval");
     } else {
-        compare_cells(residuals, key, except, same);
+        out->new_pair = compare_cells(residuals, key, except, same);
     }
     const rung_list rungs = rungs_of(residuals);
     for (size_t i = 0; !status && i < rungs.count; i++) {
@@ -368,7 +375,7 @@ rk_status rk_interval_of(const rk_residuals *residuals, const rk_similarity_key 
         count_runs(residuals, key, rung, same, counted, sizes, out);
         if (out->runs >= RK_INTERVAL_RUNS || (i + 1 == rungs.count && out->runs > 0)) {
             set_percentiles(residuals, key, rung, counted, sizes, list, out);
-            describe(residuals, key, rung, out->basis);
+            describe(residuals, key, rung, out);
             break;
         }
     }
@@ -475,11 +482,13 @@ static size_t source_size(const rk_residuals *r, const char *source)
 }
 
 /*
- * For every run with an interval by the other sources alone (without an error of its own), what
- * its source has to err by for that to hold the run, and what it weighs: all runs of a source
- * together 1, or less where they are fewer than RK_INTERVAL_RUNS.
+ * For every run with an interval by the other sources alone (without an error that is not found
+ * yet), and whose pair they have or lack: what its source has to err by for that to hold the run,
+ * and what it weighs: all runs of a source together 1, or less where they are fewer than
+ * RK_INTERVAL_RUNS.
  */
-static rk_status hold_out(const rk_residuals *r, weighted *list, size_t *count, rk_error *err)
+static rk_status hold_out(const rk_residuals *r, bool new_pair, weighted *list, size_t *count,
+                          rk_error *err)
 {
     for (size_t i = 0; i < r->cell_count; i++) {
         const rk_residual_cell *cell = &r->cells[i];
@@ -491,7 +500,8 @@ static rk_status hold_out(const rk_residuals *r, weighted *list, size_t *count, 
         }
         const double size = (double)source_size(r, cell->source);
         const double far = log(interval.high);
-        for (size_t j = cell->first; interval.runs > 0 && j < cell->first + cell->count; j++) {
+        const bool counts = interval.runs > 0 && interval.new_pair == new_pair;
+        for (size_t j = cell->first; counts && j < cell->first + cell->count; j++) {
             const double off = fabs(log(r->ratios[j]));
             list[*count] = (weighted){.value = sqrt(rk_max(off * off - far * far, 0)),
                                       .weight = 1 / rk_max(size, RK_INTERVAL_RUNS),
@@ -502,24 +512,33 @@ static rk_status hold_out(const rk_residuals *r, weighted *list, size_t *count, 
     return RK_OK;
 }
 
-rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err)
+/* The smallest error up to 1 that holds the covered share of such runs; 0 where there are none. */
+static rk_status find_error(const rk_residuals *r, bool new_pair, weighted *list, double *found,
+                            rk_error *err)
 {
     const double most = 1;
     size_t count = 0;
-    weighted *list = calloc(residuals->ratio_count + 1, sizeof(*list));
-    if (!list) {
-        return fail_memory(err);
-    }
-    residuals->source_error = 0;
-    const rk_status status = hold_out(residuals, list, &count, err);
+    const rk_status status = hold_out(r, new_pair, list, &count, err);
     if (!status && count > 0) {
         double total = 0;
         qsort(list, count, sizeof(*list), compare_weighted);
         for (size_t i = 0; i < count; i++) {
             total += list[i].weight;
         }
-        residuals->source_error = rk_min(percentile(list, count, total, covered), most);
+        *found = rk_min(percentile(list, count, total, covered), most);
     }
+    return status;
+}
+
+rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err)
+{
+    weighted *list = calloc(residuals->ratio_count + 1, sizeof(*list));
+    if (!list) {
+        return fail_memory(err);
+    }
+    residuals->source_error = residuals->pair_error = 0;
+    rk_status status = find_error(residuals, false, list, &residuals->source_error, err);
+    status = status ? status : find_error(residuals, true, list, &residuals->pair_error, err);
     free(list);
     return status;
 }

@@ -13,10 +13,11 @@
  * assumed.  So an interval of a run whose facts or machine are guessed is made of such runs.  A run
  * to be estimated is one of a source that nobody knows yet, and every source errs by something of
  * its own besides: its variance adds to that of comparable runs, and is such that four in five runs
- * of a source lie in the intervals of the others.  Models with layers that none of the runs has are
- * off by what published steps of such models are at least.  Where the accelerator has no rates for
- * the attention kernel of the run, the error of the rates that are taken instead adds its variance,
- * by the share of attention in the step.
+ * of a source lie in the intervals of the others.  Software on accelerators on which no run has it
+ * errs by more: that error is found in the same way, by sources whose pair no other source has.
+ * Models with layers that none of the runs has are off by what published steps of such models are
+ * at least.  Where the accelerator has no rates for the attention kernel of the run, the error of
+ * the rates that are taken instead adds its variance, by the share of attention in the step.
  */
 #ifndef RK_RESIDUAL_INTERVAL_H
 #define RK_RESIDUAL_INTERVAL_H
@@ -80,6 +81,7 @@ typedef struct rk_residuals {
     const double *ratios; /* measured over predicted */
     size_t cell_count, ratio_count;
     double source_error; /* error of an unknown source, as a logarithm; 0: as of known ones */
+    double pair_error;   /* of software on accelerators that no run pairs; of step times */
     bool of_memory;      /* otherwise of step times */
     /* The same lists if owned, and their capacities; NULL and 0 for the built-in ones. */
     rk_residual_cell *own_cells;
@@ -96,6 +98,7 @@ extern const rk_residuals rk_residuals_built_in, rk_memory_residuals_built_in;
 typedef struct rk_interval {
     double low, high; /* of measured over predicted; 0: nothing is comparable, in time */
     size_t runs, groups;
+    bool new_pair;             /* no run has its family of software on its line of accelerators */
     char basis[RK_BASIS_TEXT]; /* which runs: "nanotron on h100-sxm, dense, TP in a node" */
 } rk_interval;
 
@@ -125,7 +128,8 @@ void rk_residuals_clear(rk_residuals *residuals);
 /*
  * Finds the error of a source: the smallest up to 1 with which four in five runs lie in the
  * intervals that are made of all other sources; every source of RK_INTERVAL_RUNS runs and more
- * weighs the same.
+ * weighs the same.  Runs whose pair of software and accelerators the others lack decide the error
+ * of such pairs, and the rest that of a source.
  */
 rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err);
 

@@ -95,13 +95,19 @@ static rk_status read_cell(const json_t *object, const char *path, rk_residuals 
 static rk_status read_document(const json_t *root, rk_residuals *residuals, rk_error *err)
 {
     const json_t *cells = json_object_get(root, "cells");
-    const json_t *source_error = json_object_get(root, "source_error");
+    const struct {
+        const char *name;
+        double *value;
+    } errors[] = {{"source_error", &residuals->source_error},
+                  {"pair_error", &residuals->pair_error}};
     const char *name = json_string_value(json_object_get(root, "name"));
     residuals->of_memory = name && strcmp(name, "memory_residuals") == 0;
-    residuals->source_error = json_number_value(source_error);
-    if (!json_is_number(source_error) ||
-        !(residuals->source_error >= 0 && residuals->source_error <= 1)) {
-        return rk_fail_at(err, RK_ERR_INVALID, "source_error", "expected a number from 0 to 1");
+    for (size_t i = 0; i < COUNT(errors); i++) {
+        const json_t *value = json_object_get(root, errors[i].name);
+        *errors[i].value = json_number_value(value);
+        if (!json_is_number(value) || !(*errors[i].value >= 0 && *errors[i].value <= 1)) {
+            return rk_fail_at(err, RK_ERR_INVALID, errors[i].name, "expected a number from 0 to 1");
+        }
     }
     if (!json_is_array(cells)) {
         return rk_fail_at(err, RK_ERR_INVALID, "cells", "expected a list");
@@ -179,9 +185,9 @@ rk_status rk_residuals_write(const rk_residuals *residuals, const char *path, co
                   "  \"description\": \"Measured over predicted %s of runs, in groups that "
                   "err together; what intervals of estimates are made of\",\n"
                   "  \"source\": \"reckon validate --%sresiduals: %s\",\n"
-                  "  \"source_error\": %.4f,\n  \"cells\": [\n",
+                  "  \"source_error\": %.4f,\n  \"pair_error\": %.4f,\n  \"cells\": [\n",
                   memory ? "memory_" : "", memory ? "memory" : "step time", memory ? "memory-" : "",
-                  source, residuals->source_error);
+                  source, residuals->source_error, residuals->pair_error);
     for (size_t i = 0; i < residuals->cell_count; i++) {
         rk_out_text(out, "    ");
         write_cell(out, residuals, &residuals->cells[i]);

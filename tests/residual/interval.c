@@ -107,7 +107,7 @@ static void test_ladder(void **state)
     assert_int_equal(rk_interval_of(&r, &other, NULL, &i, &err), RK_OK);
     assert_string_equal(
         i.basis,
-        "any stack on any accelerator, dense, facts stated; too few of torchtitan on h100-sxm");
+        "any stack on any accelerator, dense, facts stated; none of torchtitan on h100-sxm");
     assert_int_equal(rk_interval_of(&r, &nemo, &(rk_left_out){"b", NULL}, &i, &err), RK_OK);
     assert_int_equal(i.runs, 31); /* without b there are eleven dense ones */
     assert_int_equal(i.groups, 3);
@@ -148,7 +148,7 @@ static void test_doubts(void **state)
         assert_int_equal(rk_interval_of(&r, wanted[j].key, NULL, &i, &err), RK_OK);
         assert_near(i.high, wanted[j].high, 1e-12);
     }
-    assert_non_null(strstr(i.basis, "rates assumed; too few of neuronx on trainium2"));
+    assert_non_null(strstr(i.basis, "rates assumed; none of neuronx on trainium2"));
     rk_residuals_clear(&r);
 }
 
@@ -220,6 +220,38 @@ static void test_source_error(void **state)
     rk_residuals_clear(&r);
 }
 
+/*
+ * A run of software on accelerators on which no other source has it says by how much such pairs
+ * are off, not by how much a source is; only intervals of such pairs are wider for it.
+ */
+static void test_pair_error(void **state)
+{
+    (void)state;
+    rk_residuals r = {.cells = NULL};
+    rk_error err;
+    rk_interval old, pair;
+    rk_similarity_key other = dense, third = dense;
+    snprintf(other.line, sizeof(other.line), "other");
+    snprintf(other.product, sizeof(other.product), "other");
+    snprintf(third.line, sizeof(third.line), "third");
+    snprintf(third.product, sizeof(third.product), "third");
+    for (char source[] = "a"; source[0] < 'd'; source[0]++) {
+        add(&r, &dense, source, exp(0.1), 12);
+    }
+    add(&r, &other, "d", exp(0.26), 12);
+    assert_int_equal(rk_residuals_source_error(&r, &err), RK_OK);
+    assert_near(r.source_error, 0, 1e-8);
+    assert_near(r.pair_error, 0.24, 1e-9); /* 0.26^2 = 0.1^2 + 0.24^2 */
+    assert_int_equal(rk_interval_of(&r, &dense, NULL, &old, &err), RK_OK);
+    assert_false(old.new_pair);
+    assert_near(log(old.high), 0.1, 1e-9);
+    assert_int_equal(rk_interval_of(&r, &third, &(rk_left_out){.source = "d"}, &pair, &err), RK_OK);
+    assert_true(pair.new_pair);
+    assert_near(log(pair.high), 0.26, 1e-9);
+    assert_non_null(strstr(pair.basis, "; none of "));
+    rk_residuals_clear(&r);
+}
+
 static void test_document(void **state)
 {
     (void)state;
@@ -231,6 +263,7 @@ static void test_document(void **state)
     snprintf(path, sizeof(path), "%s/residuals.json", folder);
     add_thirds(&r, &dense);
     r.source_error = 0.05;
+    r.pair_error = 0.25;
     assert_int_equal(rk_residuals_write(&r, path, "a test", &err), RK_OK);
     assert_int_equal(rk_residuals_load(path, &again, &err), RK_OK);
     unlink(path);
@@ -238,6 +271,7 @@ static void test_document(void **state)
     assert_int_equal(rk_interval_of(&r, &dense, &(rk_left_out){"b", "b"}, &i, &err), RK_OK);
     assert_int_equal(rk_interval_of(&again, &dense, &(rk_left_out){"b", "b"}, &j, &err), RK_OK);
     assert_int_equal(i.runs, j.runs);
+    assert_near(again.pair_error, 0.25, 0);
     assert_near(i.low, j.low, 1e-3);
     assert_near(i.high, j.high, 1e-3);
     rk_residuals_clear(&r);
@@ -256,6 +290,7 @@ static void check_built_in(const rk_residuals *b, const char *name, size_t least
     assert_int_equal(b->ratio_count, r.ratio_count);
     assert_memory_equal(b->ratios, r.ratios, r.ratio_count * sizeof(*r.ratios));
     assert_near(b->source_error, r.source_error, 0);
+    assert_near(b->pair_error, r.pair_error, 0);
     for (size_t i = 0; i < r.cell_count; i++) {
         const rk_residual_cell *x = &b->cells[i], *y = &r.cells[i];
         assert_string_equal(x->source, y->source);
@@ -288,7 +323,7 @@ int main(void)
         cmocka_unit_test(test_kernel),         cmocka_unit_test(test_source_error),
         cmocka_unit_test(test_document),       cmocka_unit_test(test_doubts),
         cmocka_unit_test(test_adapters),       cmocka_unit_test(test_built_in),
-        cmocka_unit_test(test_untimed_layers),
+        cmocka_unit_test(test_untimed_layers), cmocka_unit_test(test_pair_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
