@@ -494,7 +494,7 @@ void rk_add_host_floor(rk_cost_builder *x, rk_kernels forward, rk_kernels backwa
     const rk_strategy *s = x->c->strategy;
     const double captured = s->graph_step ? 0 : s->graph_capture ? stack->graph_share : 1;
     const double overlap = s->moe_overlap ? stack->overlap_launches : 1;
-    const double launch = overlap * x->c->system->accelerator.launch_seconds;
+    const double launch = overlap * stack->launch_ratio * x->c->system->accelerator.launch_seconds;
     const double host = launches_of(x, backward, captured) * launch;
     floor_apart(stack, &x->cost, rk_times_sum(&x->cost.backward), host, captured * launch);
     floor_at(x, RK_PASS_FORWARD, launches_of(x, forward, captured) * launch,

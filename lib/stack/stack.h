@@ -46,6 +46,7 @@ typedef struct rk_stack {
     double capacity_launches;                         /* of these with a capacity over without */
     double expert_cast_kernels;                       /* and in low precision besides */
     double graph_share;                               /* of the kernels with graph capture */
+    double launch_ratio;                              /* time of a launch over the accelerator's */
     double overlap_launches;                          /* launches with moe_overlap over without */
     double router_seconds;                            /* of routing a microbatch, each way */
     bool blocks_launches;                             /* every kernel ends before the next launch */

@@ -236,7 +236,7 @@ class Block:
         """Loose kernels are those that a graph of layers leaves out."""
         c, s = self.c, self.c.strategy
         captured = 0 if s.graph_step else c.stack.graph_share if s.graph_capture else 1
-        overlap = c.stack.overlap_launches if s.moe_overlap else 1
+        overlap = c.stack.launch_ratio * (c.stack.overlap_launches if s.moe_overlap else 1)
         more = c.stack.tp_kernels if s.tp > 1 else 0
         each = c.accelerator.launch * captured * overlap
         alone = 0 if s.graph_step else c.accelerator.launch * overlap
