@@ -80,9 +80,9 @@ static void print_strategy(const char *prefix, const rk_outcome *outcome, size_t
     print_real(prefix, "estimate/step_s", p.step_s);
     print_real(prefix, "estimate/mfu", p.mfu);
     print_real(prefix, "estimate/tokens_per_s", p.tokens_per_s);
-    print_real(prefix, "estimate/memory_total_bytes", p.memory_bytes);
-    print_real(prefix, "estimate/sent_bytes_per_step/tensor", p.tensor_bytes);
-    print_real(prefix, "estimate/sent_bytes_per_step/data", p.data_bytes);
+    print_real(prefix, "estimate/memory_total_bytes", p.memory_total_bytes);
+    print_real(prefix, "estimate/sent_bytes_per_step/tensor", p.tensor_sent_bytes);
+    print_real(prefix, "estimate/sent_bytes_per_step/data", p.data_sent_bytes);
     for (size_t part = 0; rk_time_part_name(part); part++) {
         (void)snprintf(path, sizeof(path), "estimate/time_s/%s", rk_time_part_name(part));
         print_real(prefix, path, p.time_s[part]);
@@ -93,10 +93,10 @@ static void print_strategy(const char *prefix, const rk_outcome *outcome, size_t
         print_real(prefix, path, p.memory_part_bytes[part]);
     }
     if (p.comparable_runs > 0) {
-        print_real(prefix, "interval/step_p10_s", p.p10_step_s);
-        print_real(prefix, "interval/step_p90_s", p.p90_step_s);
+        print_real(prefix, "interval/step_p10_s", p.step_p10_s);
+        print_real(prefix, "interval/step_p90_s", p.step_p90_s);
     }
-    print_real(prefix, "stages/0/total_bytes", first.memory_bytes);
+    print_real(prefix, "stages/0/total_bytes", first.total_bytes);
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
@@ -388,7 +388,7 @@ static void print_validation(const rk_validation *validation)
             print_real(prefix, "tokens_per_s", row.tokens_per_s);
             print_real(prefix, "mfu", row.mfu);
             print_real(prefix, "memory_bytes", row.memory_bytes);
-            print_real(prefix, "need_bytes", row.need_bytes);
+            print_real(prefix, "memory_needed_bytes", row.memory_needed_bytes);
         }
         if (row.predicted && row.step_measured_s > 0) {
             print_real(prefix, "step_measured_s", row.step_measured_s);

@@ -98,9 +98,10 @@ static void try_strategy(bytes *from)
         return;
     }
     REQUIRE(!checked && legality.legal);
-    REQUIRE(isfinite(p.step_s) && p.step_s > 0 && isfinite(p.memory_bytes));
+    REQUIRE(isfinite(p.step_s) && p.step_s > 0 && isfinite(p.memory_total_bytes));
     REQUIRE(isfinite(p.model_flops) && isfinite(p.hardware_flops) && isfinite(p.mfu));
-    REQUIRE(isfinite(p.tokens_per_s) && isfinite(p.host_bytes) && isfinite(p.usable_bytes));
+    REQUIRE(isfinite(p.tokens_per_s) && isfinite(p.host_memory_bytes) &&
+            isfinite(p.memory_usable_bytes));
     for (size_t i = 0; rk_time_part_name(i); i++) {
         REQUIRE(isfinite(p.time_s[i]));
     }

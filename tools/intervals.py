@@ -139,11 +139,11 @@ def are_kept(reckon, rows, folder):
 
 def half_width(answer):
     """Of the interval: half of the ratio of its ends in logarithms, as a share."""
-    return (float(answer["step_high_s"]) / float(answer["step_low_s"])) ** 0.5 - 1
+    return (float(answer["step_p90_s"]) / float(answer["step_p10_s"])) ** 0.5 - 1
 
 
 def held(answer):
-    return float(answer["step_low_s"]) <= float(answer["step_measured_s"]) <= float(answer["step_high_s"])
+    return float(answer["step_p10_s"]) <= float(answer["step_measured_s"]) <= float(answer["step_p90_s"])
 
 
 def judge(reckon, rows, folder):
@@ -154,7 +154,7 @@ def judge(reckon, rows, folder):
         write_residuals(reckon, others, folder, "others.json")
         answers = validate(reckon, own, folder, "--intervals", "others.json")
         found[source] = [answer for answer in answers
-                         if answer["step_error"] and answer["step_low_s"] and float(answer["step_low_s"]) > 0]
+                         if answer["step_error"] and answer["step_p10_s"] and float(answer["step_p10_s"]) > 0]
     return {source: answers for source, answers in found.items() if len(answers) >= ROWS_LEAST}
 
 

@@ -107,8 +107,8 @@ def facts(documents):
 
 def summary(rows):
     errors = [float(row["step_error"]) for row in rows]
-    inside = [float(row["step_low_s"]) <= float(row["step_measured_s"]) <= float(row["step_high_s"])
-              for row in rows if row["step_low_s"]]
+    inside = [float(row["step_p10_s"]) <= float(row["step_measured_s"]) <= float(row["step_p90_s"])
+              for row in rows if row["step_p10_s"]]
     null = [abs(float(row["null_step_s"]) / float(row["step_measured_s"]) - 1)
             for row in rows if row["null_step_s"]]
     part = [f"{len(rows)}", f"{100 * statistics.median(map(abs, errors)):.1f}",

@@ -71,19 +71,19 @@ RK_API void rk_system_free(rk_system *system);
 
 /* Properties of a system, per accelerator. */
 typedef struct rk_system_facts {
-    const char *name;          /* lives as long as the system, like the next */
-    const char *accelerator;   /* "H100 SXM" */
-    int64_t accelerators;      /* at most */
-    int64_t node;              /* accelerators of the innermost network tier */
-    int tiers;                 /* of the network, see rk_system_tier */
-    double memory_bytes;       /* nominal */
-    double usable_bytes;       /* available to a process */
-    double memory_bytes_per_s; /* peak of device memory */
-    double vector_flops_per_s; /* in fp32 */
-    double host_memory_bytes;  /* 0: not known; the following likewise */
-    double host_bytes_per_s;   /* each way, of the link */
-    double power_watts;        /* of the board */
-    double price_per_hour;     /* US dollars */
+    const char *name;           /* lives as long as the system, like the next */
+    const char *accelerator;    /* "H100 SXM" */
+    int64_t accelerators;       /* at most */
+    int64_t node;               /* accelerators of the innermost network tier */
+    int tiers;                  /* of the network, see rk_system_tier */
+    double memory_bytes;        /* nominal */
+    double memory_usable_bytes; /* available to a process */
+    double memory_bytes_per_s;  /* peak of device memory */
+    double vector_flops_per_s;  /* in fp32 */
+    double host_memory_bytes;   /* 0: not known; the following likewise */
+    double host_bytes_per_s;    /* each way, of the link */
+    double power_watts;         /* of the board */
+    double price_per_hour;      /* US dollars */
 } rk_system_facts;
 
 /* Fills the first `size` bytes of `facts`: pass sizeof(rk_system_facts). */

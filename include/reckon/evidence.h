@@ -96,8 +96,8 @@ typedef struct rk_validation_row {
     double step_s;                /* predicted */
     double step_measured_s;       /* as measured */
     double step_error;            /* predicted over measured, less 1; NaN: not measured */
-    double p10_step_s;            /* 10th percentile of comparable runs */
-    double p90_step_s;            /* 90th percentile */
+    double step_p10_s;            /* 10th percentile of comparable runs */
+    double step_p90_s;            /* 90th percentile */
     double null_step_s;           /* by the null model, a constant MFU */
     double tokens_per_s;          /* predicted, per accelerator */
     double flops_per_s;           /* model FLOP/s per accelerator */
@@ -106,8 +106,8 @@ typedef struct rk_validation_row {
     double memory_bytes;          /* predicted peak, in the sense of the source */
     double memory_measured_bytes; /* as measured */
     double memory_error;          /* as step_error */
-    double need_bytes;            /* on the rank that needs most */
-    double usable_bytes;          /* that it may use */
+    double memory_needed_bytes;   /* on the rank that needs most */
+    double memory_usable_bytes;   /* that it may use */
     bool fits;                    /* predicted */
     bool thrashes;                /* likewise: it runs, but the allocator thrashes */
     bool ran_out_of_memory;       /* measured */

@@ -133,36 +133,38 @@ typedef struct rk_prediction {
     double mfu;                  /* model FLOPs over the dense peak of bf16, or fp16 */
     double hfu;                  /* hardware FLOPs over it */
     double tokens_per_s;         /* of all accelerators */
-    double tensor_bytes;         /* bytes a rank sends per step, by group */
-    double context_bytes;        /* likewise */
-    double expert_bytes;         /* likewise */
-    double pipeline_bytes;       /* likewise */
-    double data_bytes;           /* likewise */
+    double tensor_sent_bytes;    /* bytes a rank sends per step, by group */
+    double context_sent_bytes;   /* likewise */
+    double expert_sent_bytes;    /* likewise */
+    double pipeline_sent_bytes;  /* likewise */
+    double data_sent_bytes;      /* likewise */
     bool fits;                   /* on every stage */
     bool thrashes;               /* fits, but the allocator keeps freeing and reallocating memory */
     int64_t worst_stage;         /* pipeline rank that needs most memory */
-    double memory_bytes;         /* of that stage */
-    double memory_part_bytes[RK_MEMORY_ROOM]; /* by rk_memory_part_name; adds up to memory_bytes */
-    double usable_bytes;                      /* available to it */
-    double host_bytes;                        /* offloaded, per accelerator of that stage */
+    double memory_total_bytes;   /* of that stage */
+    double memory_part_bytes[RK_MEMORY_ROOM]; /* by rk_memory_part_name; adds up to
+                                                 memory_total_bytes */
+    double memory_usable_bytes;               /* available to it */
+    double host_memory_bytes;                 /* offloaded, per accelerator of that stage */
     /* Interval of measured steps of comparable runs (docs/accuracy.md); 0 runs: none is comparable,
      * or rk_predict_step was called. */
-    double p10_step_s;         /* 10th percentile */
-    double p90_step_s;         /* 90th percentile */
+    double step_p10_s;         /* 10th percentile */
+    double step_p90_s;         /* 90th percentile */
     size_t comparable_runs;    /* measured runs */
     size_t comparable_models;  /* models of these runs */
     char comparable_text[256]; /* which runs: "nanotron on h100-sxm, dense, TP in a node" */
     double bf16_step_s;        /* of a strategy in fp8 or fp4, its step in bf16; 0: none */
-    double needed_bytes;       /* of memory_bytes, without what the allocator can give back */
-    double p10_memory_bytes;   /* 10th percentile of what runs like it need */
-    double p90_memory_bytes;   /* 90th percentile */
-    double out_of_memory_risk; /* probability that it needs more than usable_bytes; `fits` means
-                                  0.5 or less, 0.99 and more is taken to be impossible */
+    double
+        memory_needed_bytes;   /* of memory_total_bytes, without what the allocator can give back */
+    double memory_p10_bytes;   /* 10th percentile of what runs like it need */
+    double memory_p90_bytes;   /* 90th percentile */
+    double out_of_memory_risk; /* probability that it needs more than memory_usable_bytes; `fits`
+                                  means 0.5 or less, 0.99 and more is taken to be impossible */
 } rk_prediction;
 
 /* Memory of one pipeline rank. */
 typedef struct rk_stage_use {
-    double memory_bytes;                      /* of all parts */
+    double total_bytes;                       /* of all parts */
     double memory_part_bytes[RK_MEMORY_ROOM]; /* by rk_memory_part_name */
     double allocated_bytes;                   /* by tensors */
     double reserved_bytes;                    /* by the allocator: with fragmentation */

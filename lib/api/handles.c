@@ -140,7 +140,7 @@ void rk_system_describe(const rk_system *system, rk_system_facts *facts, size_t 
         .node = system->tier_count > 0 ? system->tiers[0].size : 1,
         .tiers = system->tier_count,
         .memory_bytes = a->memory_capacity,
-        .usable_bytes = a->memory_usable,
+        .memory_usable_bytes = a->memory_usable,
         .memory_bytes_per_s = a->memory_bandwidth,
         .vector_flops_per_s = a->vector_peak,
         .host_memory_bytes = a->host_capacity,

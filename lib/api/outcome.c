@@ -205,8 +205,8 @@ static void hand_out_prediction(const rk_answer *answer, rk_prediction *predicti
 {
     const rk_interval *interval = &answer->interval;
     rk_prediction all = rk_prediction_of(&answer->estimate);
-    all.p10_step_s = interval->low * answer->estimate.step;
-    all.p90_step_s = interval->high * answer->estimate.step;
+    all.step_p10_s = interval->low * answer->estimate.step;
+    all.step_p90_s = interval->high * answer->estimate.step;
     all.comparable_runs = interval->runs;
     all.comparable_models = interval->groups;
     (void)snprintf(all.comparable_text, sizeof(all.comparable_text), "%s", interval->basis);
@@ -242,7 +242,7 @@ bool rk_outcome_stage(const rk_outcome *outcome, size_t index, int64_t stage, rk
         return false;
     }
     const rk_stage_memory *memory = &answer->stages[stage];
-    rk_stage_use all = {.memory_bytes = memory->total,
+    rk_stage_use all = {.total_bytes = memory->total,
                         .allocated_bytes = memory->allocated,
                         .reserved_bytes = memory->reserved};
     rk_memory_parts_of(memory, all.memory_part_bytes);

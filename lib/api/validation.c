@@ -169,8 +169,8 @@ static void add_predicted(const rk_compared *c, rk_validation_row *row)
     row->step_s = c->step;
     row->step_measured_s = c->step_measured;
     row->step_error = error_of(c->step, c->step_measured);
-    row->p10_step_s = c->low;
-    row->p90_step_s = c->high;
+    row->step_p10_s = c->low;
+    row->step_p90_s = c->high;
     row->null_step_s = c->null_step;
     row->tokens_per_s = c->tokens_per_second;
     row->flops_per_s = c->flops_per_second;
@@ -179,8 +179,8 @@ static void add_predicted(const rk_compared *c, rk_validation_row *row)
     row->memory_bytes = c->memory;
     row->memory_measured_bytes = c->memory_measured;
     row->memory_error = error_of(c->memory, c->memory_measured);
-    row->need_bytes = c->need;
-    row->usable_bytes = c->usable;
+    row->memory_needed_bytes = c->need;
+    row->memory_usable_bytes = c->usable;
     row->fits = c->fits;
     row->thrashes = c->thrashes;
     row->unsure = c->unsure;

@@ -9,6 +9,7 @@ import dataclasses
 import json
 import os
 import sys
+import warnings
 import weakref
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
@@ -45,33 +46,46 @@ class _Prediction(ctypes.Structure):
         ("fits", ctypes.c_bool),
         ("thrashes", ctypes.c_bool),
         ("worst_stage", ctypes.c_int64),
-        ("memory_bytes", ctypes.c_double),
+        ("memory_total_bytes", ctypes.c_double),
         ("memory_part_bytes", ctypes.c_double * 16),
-        ("usable_bytes", ctypes.c_double),
+        ("memory_usable_bytes", ctypes.c_double),
     ]
 
 
+_OLD_NAMES = {"memory_bytes": "memory_total_bytes", "usable_bytes": "memory_usable_bytes"}
+
+
+class _OldNames:
+    """Names of 0.1, until 0.3."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _OLD_NAMES:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        warnings.warn(f"{name} is called {_OLD_NAMES[name]}", DeprecationWarning, stacklevel=2)
+        return getattr(self, _OLD_NAMES[name])
+
+
 @dataclasses.dataclass(frozen=True)
-class Prediction:
+class Prediction(_OldNames):
     """One strategy: s, bytes; `mfu` is a share."""
 
     step_s: float
-    memory_bytes: float
-    usable_bytes: float
+    memory_total_bytes: float
+    memory_usable_bytes: float
     fits: bool
     mfu: float
     tokens_per_s: float
 
 
 @dataclasses.dataclass(frozen=True)
-class Predictions:
+class Predictions(_OldNames):
     """
     Many strategies: an array of each figure of a Prediction, of numpy if a field was.  Strategies
     that the framework rejects have NaN, False, and a `reason`.
     """
 
     step_s: Any
-    memory_bytes: Any
+    memory_total_bytes: Any
     fits: Any
     mfu: Any
     tokens_per_s: Any
@@ -81,7 +95,7 @@ class Predictions:
         return len(self.reason)
 
 
-_FIGURES = ("step_s", "memory_bytes", "mfu", "tokens_per_s")
+_FIGURES = ("step_s", "memory_total_bytes", "mfu", "tokens_per_s")
 
 
 def _is_column(value: Any) -> bool:
@@ -199,8 +213,8 @@ class Predictor:
             raise ReckonError(reason)
         return Prediction(
             step_s=found.step_s,
-            memory_bytes=found.memory_bytes,
-            usable_bytes=found.usable_bytes,
+            memory_total_bytes=found.memory_total_bytes,
+            memory_usable_bytes=found.memory_usable_bytes,
             fits=found.fits,
             mfu=found.mfu,
             tokens_per_s=found.tokens_per_s,
@@ -227,7 +241,7 @@ class Predictor:
                     append(nan)
                 continue
             step(found.step_s)
-            memory(found.memory_bytes)
+            memory(found.memory_total_bytes)
             mfu(found.mfu)
             rate(found.tokens_per_s)
             fits.append(found.fits)

@@ -459,8 +459,8 @@ class MeasuredRun:
     step_s: Optional[float] = None
     step_measured_s: Optional[float] = None
     step_error: Optional[float] = None
-    step_low_s: Optional[float] = None
-    step_high_s: Optional[float] = None
+    step_p10_s: Optional[float] = None
+    step_p90_s: Optional[float] = None
     mfu: Optional[float] = None
     mfu_measured: Optional[float] = None
     memory_bytes: Optional[float] = None

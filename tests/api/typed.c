@@ -207,7 +207,7 @@ static void test_nothing_fits(void **state)
     assert_int_equal(rk_fit_strategies(d->setup, &space, NULL, &outcome, &err), RK_OK);
     assert_int_equal(rk_outcome_count(outcome), 0);
     assert_true(rk_outcome_nearest(outcome, &s, sizeof(s), &p, sizeof(p)));
-    assert_true(!p.fits && p.memory_bytes > p.usable_bytes);
+    assert_true(!p.fits && p.memory_total_bytes > p.memory_usable_bytes);
     rk_outcome_describe(outcome, &facts, sizeof(facts));
     assert_true(facts.fewest_accelerators > 4);
     for (size_t i = 0; rk_outcome_change(outcome, i, text, sizeof(text), &s, sizeof(s)); i++) {

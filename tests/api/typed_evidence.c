@@ -120,7 +120,7 @@ static void test_scores(void **state)
             continue;
         }
         assert_true(row.step_error == row.step_s / row.step_measured_s - 1);
-        assert_true(row.p10_step_s < row.p90_step_s);
+        assert_true(row.step_p10_s < row.step_p90_s);
         assert_int_equal(row.accelerators, strategy.tp * strategy.cp * strategy.pp * strategy.dp);
         sum += fabs(row.step_error);
         bias += row.step_error;

@@ -76,8 +76,8 @@ static void require_finite_from(const void *base, size_t from, size_t to)
 static void require_sound_prediction(const rk_prediction *p)
 {
     REQUIRE_FINITE(p, rk_prediction, step_s, fits);
-    REQUIRE_FINITE(p, rk_prediction, memory_bytes, comparable_runs);
-    assert_true(isfinite(p->bf16_step_s) && p->step_s > 0 && p->memory_bytes >= 0);
+    REQUIRE_FINITE(p, rk_prediction, memory_total_bytes, comparable_runs);
+    assert_true(isfinite(p->bf16_step_s) && p->step_s > 0 && p->memory_total_bytes >= 0);
 }
 
 static void require_sound_operators(const rk_outcome *outcome)

@@ -29,8 +29,8 @@ def main():
             answer = ask("estimate", "--json", *row["options"])
             estimate, origins = answer["estimate"], answer["provenance"]
             found = (estimate["step_s"], estimate["memory_needed_bytes"])
-            if found != (row["step_s"], row["need_bytes"]):
-                sys.exit(f"{row['id']}, {extent}: {found}, not {row['step_s']}, {row['need_bytes']}")
+            if found != (row["step_s"], row["memory_needed_bytes"]):
+                sys.exit(f"{row['id']}, {extent}: {found}, not {row['step_s']}, {row['memory_needed_bytes']}")
             if origins["tp"] != "stated" and extent == "whole":
                 sys.exit(f"{row['id']}: tp is {origins['tp']}, and an option states it")
             if "searched" in origins.values():

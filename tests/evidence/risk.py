@@ -28,7 +28,7 @@ def ask(reckon, folder, *options):
 
 
 def labelled(reckon, folder):
-    rows = [row for row in csv.DictReader(ask(reckon, folder, "--csv").splitlines()) if row["need_bytes"]]
+    rows = [row for row in csv.DictReader(ask(reckon, folder, "--csv").splitlines()) if row["memory_needed_bytes"]]
     failing = {row["source"] for row in rows if row["ran_out_of_memory"] == "true"}
     return sorted((float(row["out_of_memory_risk"]), row["ran_out_of_memory"] == "true", row["fits"])
                   for row in rows if row["source"] in failing)

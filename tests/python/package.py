@@ -226,7 +226,7 @@ class Package(unittest.TestCase):
         choice = reckon.estimate("llama3-70b", "64xh100", global_batch=128, cp=1, vp=1, zero=1, **fields)
         one = predict(**fields)
         self.assertEqual(one.step_s, choice.estimate.step_s)
-        self.assertEqual(one.memory_bytes, choice.estimate.memory_total_bytes)
+        self.assertEqual(one.memory_total_bytes, choice.estimate.memory_total_bytes)
         self.assertEqual((one.fits, one.mfu), (choice.estimate.fits, choice.estimate.mfu))
         many = predict.all(tp=[8, 3, 4], pp=range(2, 5), micro_batch=1, recompute="none")
         self.assertEqual(len(many), 3)

@@ -112,22 +112,23 @@ static void print_prediction(const rk_prediction *p)
                  p->hardware_flops);
     (void)printf("estimate.tokens_per_s %.17g\nestimate.bf16_step_s %.17g\n", p->tokens_per_s,
                  p->bf16_step_s);
-    (void)printf("estimate.memory_total_bytes %.17g\nestimate.usable_bytes %.17g\n",
-                 p->memory_bytes, p->usable_bytes);
+    (void)printf("estimate.memory_total_bytes %.17g\nestimate.memory_usable_bytes %.17g\n",
+                 p->memory_total_bytes, p->memory_usable_bytes);
     (void)printf("estimate.host_bytes %.17g\nestimate.fits %d\nestimate.thrashes %d\n",
-                 p->host_bytes, p->fits, p->thrashes);
+                 p->host_memory_bytes, p->fits, p->thrashes);
     (void)printf("estimate.worst_stage %d\n", (int)p->worst_stage);
-    (void)printf("sent.tensor %.17g\nsent.context %.17g\nsent.expert %.17g\n", p->tensor_bytes,
-                 p->context_bytes, p->expert_bytes);
-    (void)printf("sent.pipeline %.17g\nsent.data %.17g\n", p->pipeline_bytes, p->data_bytes);
+    (void)printf("sent.tensor %.17g\nsent.context %.17g\nsent.expert %.17g\n", p->tensor_sent_bytes,
+                 p->context_sent_bytes, p->expert_sent_bytes);
+    (void)printf("sent.pipeline %.17g\nsent.data %.17g\n", p->pipeline_sent_bytes,
+                 p->data_sent_bytes);
     for (size_t i = 0; i < RK_TIME_ROOM && rk_time_part_name(i); i++) {
         (void)printf("time.%s %.17g\n", rk_time_part_name(i), p->time_s[i]);
     }
     for (size_t i = 0; i < RK_MEMORY_ROOM && rk_memory_part_name(i); i++) {
         (void)printf("memory.%s %.17g\n", rk_memory_part_name(i), p->memory_part_bytes[i]);
     }
-    (void)printf("interval.p10_s %.17g\ninterval.p90_s %.17g\ninterval.runs %zu\n", p->p10_step_s,
-                 p->p90_step_s, p->comparable_runs);
+    (void)printf("interval.p10_s %.17g\ninterval.p90_s %.17g\ninterval.runs %zu\n", p->step_p10_s,
+                 p->step_p90_s, p->comparable_runs);
     (void)printf("interval.models %zu\ninterval.text %s\n", p->comparable_models,
                  p->comparable_runs ? p->comparable_text : "");
 }
@@ -157,7 +158,7 @@ static void print_outcome(const rk_outcome *outcome)
         print_prediction(&p);
     }
     for (int64_t stage = 0; rk_outcome_stage(outcome, 0, stage, &use, sizeof(use)); stage++) {
-        (void)printf("stages.%d %.17g %.17g\n", (int)stage, use.memory_bytes, use.reserved_bytes);
+        (void)printf("stages.%d %.17g %.17g\n", (int)stage, use.total_bytes, use.reserved_bytes);
     }
     for (size_t i = 0; rk_outcome_change(outcome, i, change, sizeof(change), NULL, 0); i++) {
         (void)printf("changes.%zu %s\n", i, change);

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every figure of an estimate has one name, in C, JSON, CSV, run tables and Python.
+
+    names.py RECKON INCLUDE PYTHON
+"""
+import ast
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+
+# Members of C that are groups or texts of JSON, or that it gives per token.
+GROUPS = {
+    "time_s": "time_s", "memory_part_bytes": "memory_of_worst_stage.parts_bytes",
+    "comparable_runs": "interval.runs", "comparable_models": "interval.models",
+    "comparable_text": "interval.comparable", "model_flops": "flops_per_token",
+    "hardware_flops": "executed_flops_per_token", "bf16_step_s": None,
+}
+# Columns of 'validate' that an estimate lacks: what was measured, and how the row is compared.
+OF_ROWS = {
+    "file", "row", "id", "source", "model", "system", "accelerator", "stack", "nodes", "moe", "seq", "step_measured_s",
+    "step_error", "null_step_s", "flops_per_s", "mfu_measured", "memory_bytes", "memory_measured_bytes", "memory_error",
+    "ran_out_of_memory", "assumed", "left_out",
+}
+
+
+def ask(*words):
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def members(header, struct):
+    """Names of the members of a public struct."""
+    body = re.search(r"typedef struct " + struct + r" \{\n(.*?)\n\} " + struct, header, re.S)[1]
+    body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+    return re.findall(r"(\w+)(?:\[\w+\])?;", body)
+
+
+def flat(tree, path=""):
+    """Scalars of nested groups, as "group.name"."""
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{path}{key}.")
+        else:
+            yield path + key
+
+
+def in_csv(name):
+    """The column of a JSON name: groups of figures are spelled out."""
+    group, _, own = name.rpartition(".")
+    return {"": own, "time_s": f"{own}_s", "sent_bytes_per_step": f"{own}_sent_bytes",
+            "memory_of_worst_stage.parts_bytes": f"{own}_bytes"}[group]
+
+
+def fields(path, kind):
+    """Annotated names of a class of a Python module."""
+    with open(path, encoding="utf-8") as text:
+        tree = ast.parse(text.read())
+    body = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind).body
+    return [node.target.id for node in body if isinstance(node, ast.AnnAssign)]
+
+
+def main(reckon, include, python):
+    faults = []
+    question = [reckon, "estimate", "8xh100", "--model", "llama3-8b"]
+    answer = json.loads(ask(*question, "--json"))
+    figures = set(flat(answer["estimate"])) | {f"interval.{key}" for key in answer["interval"]}
+    columns = next(csv.reader(io.StringIO(ask(*question, "--csv"))))
+    with open(f"{include}/reckon/predict.h", encoding="utf-8") as text:
+        header = text.read()
+
+    spelled = {in_csv(name) for name in figures if not name.startswith("interval.")}
+    known = spelled | {"step_p10_s", "step_p90_s"}
+    for name in sorted(spelled - set(columns) - {"flops_per_token", "executed_flops_per_token"}):
+        faults.append(f"CSV lacks {name}")
+    for name in members(header, "rk_prediction"):
+        other = GROUPS.get(name, name)
+        found = other is None or other in known | figures or any(f.startswith(f"{other}.") for f in figures)
+        if not found:
+            faults.append(f"rk_prediction.{name} has another name in JSON")
+    for name in members(header, "rk_stage_use"):
+        if name not in answer["stages"][0] and name != "memory_part_bytes":
+            faults.append(f"rk_stage_use.{name} has another name in JSON")
+    for name in fields(f"{python}/predictor.py", "Prediction") + fields(f"{python}/results.py", "Estimate"):
+        if name not in known | set(answer["estimate"]) | {"raw"}:
+            faults.append(f"Python's {name} has another name in JSON")
+    rows = ask(reckon, "validate", "--only", "hf_playbook-0001", "--csv")
+    for name in next(csv.reader(io.StringIO(rows))):
+        if name not in known | set(columns) | OF_ROWS:
+            faults.append(f"the column {name} of validate has another name in estimates")
+    print("\n".join(faults + [f"{len(figures)} figures, {len(faults)} with other names"]))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
