@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Everything that a change has to pass, on a clean checkout of Debian 12.
 #
-#     tools/check.sh [SECONDS]     SECONDS for each fuzz target (7)
+#     tools/check.sh [SECONDS]     SECONDS for each fuzz target (4)
 #
 # The last line counts the tests of all runs; a step that fails otherwise counts as one failure.
 set -uo pipefail
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.." || exit
 
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 
-fuzz_seconds=${1:-7}
+fuzz_seconds=${1:-4}
 passed=0
 failed=0
 
