@@ -253,7 +253,7 @@ rk_status rk_timeline_write(const rk_job *job, const rk_timeline_answer *drawn, 
     }
     if (!answer->estimate.fits) {
         rk_job_remark(job, "the strategy does not fit: stage %" PRId64 " needs %.2f GiB of %.2f",
-                      answer->estimate.worst_stage, answer->estimate.memory.total / GIB,
+                      answer->estimate.worst_stage, rk_needed_bytes(&answer->estimate.memory) / GIB,
                       answer->estimate.usable / GIB);
     }
     return write_file(job, drawn, form, err);

@@ -302,15 +302,9 @@ void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer, bo
     const rk_estimate *e = &answer->estimate;
     const double host = inputs->system.accelerator.host_capacity;
     const double needed = rk_needed_bytes(&e->memory) / GIB;
-    const double total = e->memory.total / GIB, usable = e->usable / GIB;
+    const double usable = e->usable / GIB;
     rk_write_label(to, "memory");
-    if (e->thrashes) {
-        (void)fprintf(to,
-                      "will thrash: %.2f GiB on stage %" PRId64
-                      ", %.2f GiB over the %.2f GiB available, which the allocator frees and "
-                      "allocates again and again\n",
-                      total, e->worst_stage, total - usable, usable);
-    } else if (needed > usable) {
+    if (needed > usable) {
         (void)fprintf(to,
                       "does not fit: %.2f GiB on stage %" PRId64
                       ", %.2f GiB over the %.2f GiB available\n",
@@ -322,6 +316,11 @@ void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer, bo
     } else {
         (void)fprintf(to, "fits: %.2f of %.2f GiB on stage %" PRId64 ", %.2f GiB left\n", needed,
                       usable, e->worst_stage, usable - needed);
+    }
+    if (e->thrashes) {
+        rk_write_label(to, "");
+        (void)fprintf(to, "thrashes: at %.2f GiB the allocator has to free and allocate again\n",
+                      e->memory.total / GIB);
     }
     write_risk(to, answer, full);
     if (e->host_bytes > 0 && e->host_bytes <= host) {
@@ -515,6 +514,10 @@ rk_status rk_write_memory(FILE *to, const rk_answer *answer, rk_table_style styl
     }
     rk_table_rule(&table);
     add_memory_row(&table, "total", sum.printed);
+    if (e->memory.late > 0) {
+        add_memory_row(&table, "of it reclaimable", e->memory.late / GIB);
+        add_memory_row(&table, "needed", rk_needed_bytes(&e->memory) / GIB);
+    }
     add_memory_row(&table, "available", e->usable / GIB);
     return rk_write_table(to, &table, style, err);
 }
@@ -541,7 +544,7 @@ rk_status rk_write_stages(FILE *to, const rk_inputs *inputs, const rk_answer *an
     static const rk_table_column columns[] = {
         {"stage", RK_ALIGN_LEFT},           {"layers", RK_ALIGN_RIGHT},
         {"allocated, GiB", RK_ALIGN_RIGHT}, {"reserved, GiB", RK_ALIGN_RIGHT},
-        {"total, GiB", RK_ALIGN_RIGHT},     {"left, GiB", RK_ALIGN_RIGHT}};
+        {"need, GiB", RK_ALIGN_RIGHT},      {"left, GiB", RK_ALIGN_RIGHT}};
     const int64_t v = rk_stage_chunks(&answer->strategy);
     rk_chunk chunks[RK_CHUNK_MAX];
     rk_table table;
@@ -556,8 +559,8 @@ rk_status rk_write_stages(FILE *to, const rk_inputs *inputs, const rk_answer *an
         rk_table_cell(&table, "%d", layers);
         rk_table_cell(&table, "%.2f", memory->allocated / GIB);
         rk_table_cell(&table, "%.2f", memory->reserved / GIB);
-        rk_table_cell(&table, "%.2f", memory->total / GIB);
-        rk_table_cell(&table, "%.2f", (answer->estimate.usable - memory->total) / GIB);
+        rk_table_cell(&table, "%.2f", rk_needed_bytes(memory) / GIB);
+        rk_table_cell(&table, "%.2f", (answer->estimate.usable - rk_needed_bytes(memory)) / GIB);
     }
     return rk_write_table(to, &table, style, err);
 }

@@ -183,7 +183,7 @@ void rk_brief_write_step(FILE *to, const rk_inputs *inputs, const rk_answer *ans
     (void)fprintf(to, "MFU %.2f %%, %.1f TFLOP/s and %.1f tokens/s per accelerator\n", 100 * e->mfu,
                   e->model_flops / e->step / 1e12, e->tokens_per_second / ranks);
     rk_write_slower(to, answer);
-    if (e->memory.total <= e->usable) {
+    if (e->fits) {
         rk_write_label(to, "time");
         rk_brief_write_shares(to, rk_part_names, e->times.part, RK_PART_COUNT, e->step, 3);
     }

@@ -274,7 +274,7 @@ static rk_status write_alternatives(FILE *to, const rk_plan *plan, rk_table_styl
         rk_table_cell(&table, "%s", rk_recompute_kind_names[s->recompute]);
         rk_table_cell(&table, "%.3f", e->step / unit.seconds);
         rk_table_cell(&table, "%.2f", 100 * e->mfu);
-        rk_table_cell(&table, "%.1f", e->memory.total / GIB);
+        rk_table_cell(&table, "%.1f", rk_needed_bytes(&e->memory) / GIB);
     }
     return rk_write_table(to, &table, style, err);
 }

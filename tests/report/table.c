@@ -158,6 +158,7 @@ static void test_wrap(void **state)
     expect_wrapped("  one two three\n", 9, "  one two\n  three\n");
     expect_wrapped("a  table of cells\n| a | b |\n", 5, "a  table of cells\n| a | b |\n");
     expect_wrapped("longest word", 3, "longest\nword");
+    expect_wrapped("logits of 11.3 %, rest", 15, "logits of\n11.3 %, rest");
     expect_wrapped("\u00b5s \u00b5s", 5, "\u00b5s \u00b5s");
 }
 
