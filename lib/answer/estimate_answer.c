@@ -92,7 +92,7 @@ static rk_status write_brief(FILE *to, const rk_estimate_answer *e, const rk_ans
         return RK_OK;
     }
     rk_plan_write_risk(to, &e->plan);
-    rk_brief_write_strategy(to, e->plan.searched ? "best" : "strategy", &answer->strategy);
+    rk_brief_write_strategy(to, e->plan.searched, &answer->strategy);
     rk_brief_write_step(to, e->inputs, answer);
     const rk_status status = write_asked(to, e, answer, style, err);
     if (!status) {
@@ -115,7 +115,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         rk_plan_write_missing(to, &e->plan);
         return RK_OK;
     }
-    rk_write_strategy(to, &answer->strategy);
+    rk_write_strategy(to, e->plan.searched, &answer->strategy);
     if (e->request->explain) {
         rk_write_origins(to, &e->plan.origins);
     }

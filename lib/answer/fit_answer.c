@@ -3,6 +3,7 @@
 #include "answer/answers.h"
 
 #include "base/extremes.h"
+#include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "job/answer_writers.h"
@@ -15,6 +16,11 @@
 /* ---- for people ---------------------------------------------------------------------------- */
 
 enum { BRIEF_CHANGES = 4 };
+
+static bool is_recommended(const rk_fit *fit)
+{
+    return fit->plan.searched && rk_fit_fits(fit);
+}
 
 static rk_status write_changes(FILE *to, const rk_fit *fit, rk_table_style style, rk_error *err)
 {
@@ -39,7 +45,8 @@ static rk_status write_changes(FILE *to, const rk_fit *fit, rk_table_style style
     for (size_t i = 0; i < fit->changes.count && (style.full || i < BRIEF_CHANGES); i++) {
         const rk_fit_change *change = &fit->changes.items[i];
         char text[RK_FIT_CHANGE_TEXT];
-        rk_table_cell(&table, "%s", rk_fit_change_text(&answer->strategy, change, text));
+        rk_table_cell(&table, i == 0 ? RK_MARK_BEST "%s" RK_MARK_END : "%s",
+                      rk_fit_change_text(&answer->strategy, change, text));
         rk_table_cell(&table, "%.2f", rk_needed_bytes(&change->estimate.memory) / GIB);
         rk_table_cell(&table, "%.3f", change->estimate.step / unit.seconds);
         rk_table_cell(&table, "%+.1f", 100 * (change->estimate.step / e->step - 1));
@@ -83,7 +90,7 @@ static rk_status write_cures(FILE *to, const rk_fit *fit, rk_table_style style, 
         rk_table_cell(&table, "%s", cure->options[0] ? cure->options : cure->name);
         rk_table_cell(&table, "%.2f", rk_needed_bytes(&cure->estimate.memory) / GIB);
         rk_table_cell(&table, "%.3f", cure->estimate.step / unit.seconds);
-        rk_table_cell(&table, "%s", cure->estimate.fits ? "yes" : "no");
+        rk_table_cell(&table, "%s", cure->estimate.fits ? RK_MARK_BEST "yes" RK_MARK_END : "no");
         rk_table_cell(&table, "%s",
                       cure->fewest ? rk_with_commas((uint64_t)cure->fewest, number) : "none");
     }
@@ -99,11 +106,13 @@ static void write_number(FILE *to, const rk_fit *fit)
     char number[RK_COUNTED_SIZE], batch[RK_COMMAS_SIZE];
     if (fit->fewest > 0) {
         rk_write_label(to, "fewest");
-        (void)fprintf(to, "%s, for a batch of %s\n",
+        (void)fprintf(to, RK_MARK_BEST "%s" RK_MARK_END ", for a batch of %s\n",
                       rk_counted((uint64_t)fit->fewest, "accelerator", number),
                       rk_with_commas((uint64_t)fit->request->global_batch, batch));
     } else {
-        (void)fputs("No number of accelerators of this system is enough.\n", to);
+        (void)fputs(RK_MARK_TIGHT "No number of accelerators of this system is enough." RK_MARK_END
+                                  "\n",
+                    to);
     }
 }
 
@@ -116,12 +125,14 @@ static rk_status write_strategy(FILE *to, const rk_fit *fit, rk_table_style styl
         return RK_OK;
     }
     if (fit->plan.searched && !rk_fit_fits(fit)) {
-        (void)fputs("\nNothing fits.  The strategy that needs least memory:\n\n", to);
+        (void)fputs("\n" RK_MARK_TIGHT "Nothing fits." RK_MARK_END
+                    "  The strategy that needs least memory:\n\n",
+                    to);
     }
     if (fit->counts) {
         write_number(to, fit);
     }
-    rk_write_strategy(to, &answer->strategy);
+    rk_write_strategy(to, is_recommended(fit), &answer->strategy);
     (void)fputc('\n', to);
     rk_write_summary(to, fit->inputs, answer);
     (void)fputc('\n', to);
@@ -141,16 +152,18 @@ static rk_status write_brief(FILE *to, const rk_fit *fit)
         return RK_OK;
     }
     if (fit->plan.searched && !rk_fit_fits(fit)) {
-        (void)fputs("Nothing fits. The strategy that needs least memory:\n", to);
+        (void)fputs(RK_MARK_TIGHT "Nothing fits." RK_MARK_END
+                                  " The strategy that needs least memory:\n",
+                    to);
     }
     rk_plan_write_risk(to, &fit->plan);
     if (fit->counts) {
         write_number(to, fit);
-        rk_brief_write_strategy(to, "strategy", &answer->strategy);
+        rk_brief_write_strategy(to, is_recommended(fit), &answer->strategy);
         rk_brief_write_totals(to, fit->inputs, answer);
         return RK_OK;
     }
-    rk_brief_write_strategy(to, "strategy", &answer->strategy);
+    rk_brief_write_strategy(to, is_recommended(fit), &answer->strategy);
     rk_brief_write_step(to, fit->inputs, answer);
     return RK_OK;
 }

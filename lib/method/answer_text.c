@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "method/answer.h"
 
+#include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "estimate/stage.h"
@@ -194,13 +195,14 @@ void rk_write_origins(FILE *to, const rk_origins *origins)
     }
 }
 
-void rk_write_strategy(FILE *to, const rk_strategy *s)
+void rk_write_strategy(FILE *to, bool recommended, const rk_strategy *s)
 {
     char number[RK_COUNTED_SIZE];
     rk_write_label(to, "strategy");
     (void)fprintf(to,
-                  "%s: TP %" PRId64 "%s, CP %" PRId64 "%s%s, PP %" PRId64 ", DP %" PRId64
+                  "%s%s: TP %" PRId64 "%s, CP %" PRId64 "%s%s, PP %" PRId64 ", DP %" PRId64
                   ", EP %" PRId64 ", ETP %" PRId64 "; ZeRO-%d",
+                  recommended ? RK_MARK_BEST : "",
                   rk_counted((uint64_t)rk_strategy_ranks(s), "accelerator", number), s->tp,
                   s->tp > 1 && s->sp ? " with SP" : "", s->cp, s->cp > 1 ? " by " : "",
                   s->cp > 1 ? rk_cp_kind_names[s->cp_kind] : "", s->pp, s->dp, s->ep, s->etp,
@@ -211,7 +213,7 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     if (s->order != RK_ORDER_DATA_PIPELINE) {
         write_field(to, s, "rank_order");
     }
-    (void)fputc('\n', to);
+    (void)fputs(recommended ? RK_MARK_END "\n" : "\n", to);
     rk_write_label(to, "");
     (void)fprintf(to,
                   "batch %" PRId64 " = DP %" PRId64 " x %" PRId64 " microbatch%s of %" PRId64
@@ -286,10 +288,12 @@ static void write_risk(FILE *to, const rk_answer *answer, bool full)
 {
     const rk_estimate *e = &answer->estimate;
     const rk_interval *i = &answer->memory;
+    const bool tight = e->risk > RK_RISK_USUAL;
     char risk[RK_RISK_TEXT_SIZE];
     rk_write_label(to, "");
-    (void)fprintf(to, "10th to 90th percentile %.1f to %.1f GiB; risk of running out %s\n",
-                  e->memory_low / GIB, e->memory_high / GIB, rk_risk_text(e->risk, risk));
+    (void)fprintf(to, "10th to 90th percentile %.1f to %.1f GiB; %srisk of running out %s%s\n",
+                  e->memory_low / GIB, e->memory_high / GIB, tight ? RK_MARK_TIGHT : "",
+                  rk_risk_text(e->risk, risk), tight ? RK_MARK_END : "");
     if (full) {
         rk_write_label(to, "");
         (void)fprintf(to, "(memory: %zu runs of %zu model%s, %s)\n", i->runs, i->groups,
@@ -306,12 +310,14 @@ void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer, bo
     rk_write_label(to, "memory");
     if (needed > usable) {
         (void)fprintf(to,
-                      "does not fit: %.2f GiB on stage %" PRId64
-                      ", %.2f GiB over the %.2f GiB available\n",
+                      RK_MARK_TIGHT "does not fit: %.2f GiB on stage %" PRId64
+                                    ", %.2f GiB over the %.2f GiB available" RK_MARK_END "\n",
                       needed, e->worst_stage, needed - usable, usable);
     } else if (e->host_bytes > host) {
         (void)fprintf(to,
-                      "does not fit: %.2f GiB of host memory per accelerator, %.2f GiB available\n",
+                      RK_MARK_TIGHT
+                      "does not fit: %.2f GiB of host memory per accelerator, %.2f GiB "
+                      "available" RK_MARK_END "\n",
                       e->host_bytes / GIB, host / GIB);
     } else {
         (void)fprintf(to, "fits: %.2f of %.2f GiB on stage %" PRId64 ", %.2f GiB left\n", needed,
@@ -319,8 +325,11 @@ void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer, bo
     }
     if (e->thrashes) {
         rk_write_label(to, "");
-        (void)fprintf(to, "thrashes: at %.2f GiB the allocator has to free and allocate again\n",
-                      e->memory.total / GIB);
+        (void)fprintf(
+            to,
+            RK_MARK_TIGHT
+            "thrashes: at %.2f GiB the allocator has to free and allocate again" RK_MARK_END "\n",
+            e->memory.total / GIB);
     }
     write_risk(to, answer, full);
     if (e->host_bytes > 0 && e->host_bytes <= host) {
