@@ -48,15 +48,25 @@ class _Prediction(ctypes.Structure):
         ("memory_bytes", ctypes.c_double),
         ("memory_part_bytes", ctypes.c_double * 16),
         ("usable_bytes", ctypes.c_double),
+        ("host_bytes", ctypes.c_double),
+        ("interval_s", ctypes.c_double * 2),
+        ("comparable", ctypes.c_size_t * 2),
+        ("comparable_text", ctypes.c_char * 256),
+        ("bf16_step_s", ctypes.c_double),
+        ("needed_bytes", ctypes.c_double),
     ]
 
 
 @dataclasses.dataclass(frozen=True)
 class Prediction:
-    """One strategy: s, bytes; `mfu` is a share."""
+    """
+    One strategy: s, bytes; `mfu` is a share.  It fits if `needed_bytes`, which is `memory_bytes` without
+    what the allocator can reclaim, is at most `usable_bytes`.
+    """
 
     step_s: float
     memory_bytes: float
+    needed_bytes: float
     usable_bytes: float
     fits: bool
     mfu: float
@@ -72,6 +82,7 @@ class Predictions:
 
     step_s: Any
     memory_bytes: Any
+    needed_bytes: Any
     fits: Any
     mfu: Any
     tokens_per_s: Any
@@ -81,7 +92,7 @@ class Predictions:
         return len(self.reason)
 
 
-_FIGURES = ("step_s", "memory_bytes", "mfu", "tokens_per_s")
+_FIGURES = ("step_s", "memory_bytes", "needed_bytes", "mfu", "tokens_per_s")
 
 
 def _is_column(value: Any) -> bool:
@@ -200,6 +211,7 @@ class Predictor:
         return Prediction(
             step_s=found.step_s,
             memory_bytes=found.memory_bytes,
+            needed_bytes=found.needed_bytes,
             usable_bytes=found.usable_bytes,
             fits=found.fits,
             mfu=found.mfu,
@@ -217,17 +229,18 @@ class Predictor:
 
     def _predict_all(self, rows: Iterator[bytes], as_numpy: bool) -> Predictions:
         columns = {name: array.array("d") for name in _FIGURES}
-        step, memory, mfu, rate = (columns[name].append for name in _FIGURES)
+        step, memory, needed, mfu, rate = (columns[name].append for name in _FIGURES)
         fits, reasons, nan = array.array("b"), [], float("nan")
         for found, reason in self._predictions(rows):
             reasons.append(reason)
             if found is None:
                 fits.append(0)
-                for append in (step, memory, mfu, rate):
+                for append in (step, memory, needed, mfu, rate):
                     append(nan)
                 continue
             step(found.step_s)
             memory(found.memory_bytes)
+            needed(found.needed_bytes)
             mfu(found.mfu)
             rate(found.tokens_per_s)
             fits.append(found.fits)

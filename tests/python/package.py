@@ -100,6 +100,24 @@ class Package(unittest.TestCase):
             reckon.run("llama3-70b", "h100-sxm", tokens="15T", deadline="2d")
         self.assertIn("no cluster meets the limits", str(caught.exception))
 
+    def test_number_of_accelerators(self):
+        """Where it is the question, `fit` has the fewest, and what people try to need fewer."""
+        fit = reckon.fit("qwen3-8b", "rtx-4090", sequence=4096)
+        self.assertEqual(fit.choice.strategy.accelerators, fit.fewest_accelerators)
+        cures = {row["options"]: row for row in fit.cures}
+        self.assertLess(cures["--qlora"]["fewest_accelerators"], fit.fewest_accelerators)
+        for row in fit.cures:
+            self.assertEqual(row["fits"], row["fewest_accelerators"] == 1)
+        self.assertIn("<table>", fit.cures._repr_html_())
+        self.assertIn("memory_needed_bytes", fit._repr_html_())
+        self.assertEqual(len(reckon.fit("qwen3-8b", "2xrtx-4090").cures), 0)
+
+    def test_clusters(self):
+        run = reckon.run("llama3-8b", "h100", tokens="1T", deadline="60d")
+        self.assertGreater(len(run.clusters), 2)
+        self.assertEqual(run.rows(), run.clusters.rows())
+        self.assertLess(run.clusters[0]["days"], run.clusters[1]["days"])
+
     def test_what_does_not_fit_is_an_answer(self):
         """Of fit, and of an estimate whose strategy is given in full."""
         fit = reckon.fit("llama3.1-405b", "h100-sxm", accelerators=8, global_batch=8)
@@ -227,10 +245,16 @@ class Package(unittest.TestCase):
         one = predict(**fields)
         self.assertEqual(one.step_s, choice.estimate.step_s)
         self.assertEqual(one.memory_bytes, choice.estimate.memory_total_bytes)
+        self.assertEqual(one.needed_bytes, choice.estimate.memory_needed_bytes)
         self.assertEqual((one.fits, one.mfu), (choice.estimate.fits, choice.estimate.mfu))
         many = predict.all(tp=[8, 3, 4], pp=range(2, 5), micro_batch=1, recompute="none")
         self.assertEqual(len(many), 3)
-        self.assertEqual(many.step_s[0], one.step_s)
+        self.assertEqual((many.step_s[0], many.needed_bytes[0]), (one.step_s, one.needed_bytes))
+        late = reckon.Predictor("qwen3-8b", "16xrtx-4090", framework="huggingface", seq=4096, global_batch=16)
+        late = late(zero=3, recompute="full", micro_batch=1)
+        self.assertLess(late.needed_bytes, late.usable_bytes)
+        self.assertGreater(late.memory_bytes, late.usable_bytes)
+        self.assertTrue(late.fits)
         self.assertTrue(many.step_s[1] != many.step_s[1])  # NaN
         self.assertIn("not a multiple", many.reason[1])
         self.assertEqual([many.fits[1], many.reason[2]], [False, None])
