@@ -165,15 +165,6 @@ class Package(unittest.TestCase):
         rows = [{"id": "a", "model": "llama3-8b", "accelerator": "H100", "n_accel": Whole(8),
                  "seq": 8192, "gbs": Scalar(64), "step_time_s": decimal.Decimal("6.5")}]
         self.assertEqual(reckon.validate(rows).runs[0].step_measured_s, 6.5)
-        try:
-            import numpy
-        except ImportError:
-            return
-        counts = numpy.array([1, 2])
-        other = reckon.plan("llama3-8b", "h100-sxm", accelerators=numpy.int64(8), tp=counts,
-                            global_batch=numpy.uint16(64), max_memory=numpy.float64(70.5),
-                            exhaustive=numpy.bool_(True))
-        self.assertEqual(plain.best.strategy, other.best.strategy)
 
     def test_shape(self):
         shapes = reckon.shape("llama3-8b", "h100-sxm", accelerators=8, global_batch=64, blocks=32,
@@ -439,29 +430,6 @@ class Package(unittest.TestCase):
         self.assertIn("datatype", reckon.schema("plan", "calculon")["properties"])
         with self.assertRaises(reckon.ReckonError):
             reckon.schema("sing")
-
-    def test_frames(self):
-        try:
-            import pandas  # noqa: F401
-        except ImportError:
-            self.skipTest("no pandas")
-        frame = reckon.comm("h100-sxm", bytes="1Gi").to_frame()
-        self.assertEqual(list(frame["bytes"]), [2**30] * len(frame))
-
-    def test_numpy(self):
-        try:
-            import numpy
-        except ImportError:
-            self.skipTest("no numpy")
-        plain = reckon.plan("llama3-8b", "h100-sxm", accelerators=8, global_batch=64, tp=[1, 2])
-        other = reckon.plan("llama3-8b", "h100-sxm", accelerators=numpy.int64(8),
-                            global_batch=numpy.int32(64), tp=numpy.array([1, 2]))
-        self.assertEqual(plain.best.strategy, other.best.strategy)
-        predict = reckon.Predictor("llama3-8b", "8xh100", global_batch=64)
-        many = predict.all(tp=numpy.array([1, 2, 3]))
-        self.assertIsInstance(many.step_s, numpy.ndarray)
-        self.assertEqual(list(numpy.isnan(many.step_s)), [False, False, True])
-        self.assertEqual(many.fits.dtype, bool)
 
     def test_catalogue(self):
         self.assertIn("llama3-8b", reckon.catalogue("models"))
