@@ -28,6 +28,7 @@ studies: setup all
 
 bench: all
 	ninja -C $(BUILD) bench-table
+	RECKON_LIBRARY=$(BUILD)/lib/libreckon.so bench/predictor.py
 
 # SECONDS_EACH for every parser.
 SECONDS_EACH ?= 60

@@ -2,6 +2,7 @@
 /* The text of `reckon run` about clusters. */
 #include "answer/run_answer.h"
 
+#include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "request/sizes.h"
@@ -85,6 +86,14 @@ static void add_cost(rk_table *table, const rk_cluster *cluster)
     }
 }
 
+static void add_answer(rk_table *table, const rk_clusters *c, int i)
+{
+    char room[64];
+    const char *answer = answer_of(c, i, room);
+    const char *mark = c->clusters[i].meets ? RK_MARK_BEST : RK_MARK_TIGHT;
+    rk_table_cell(table, "%s%s%s", answer[0] ? mark : "", answer, answer[0] ? RK_MARK_END : "");
+}
+
 /* The answers and the first other clusters, in one table. */
 static rk_status write_brief(FILE *to, const rk_clusters *c, rk_table_style style, rk_error *err)
 {
@@ -94,7 +103,6 @@ static rk_status write_brief(FILE *to, const rk_clusters *c, rk_table_style styl
         {"p90", RK_ALIGN_RIGHT},         {"M hours", RK_ALIGN_RIGHT},
         {"M cost", RK_ALIGN_RIGHT},      {"answer", RK_ALIGN_LEFT},
     };
-    char answer[64];
     rk_table table;
     rk_table_init(&table, columns, COUNT(columns));
     for (int i = 0, rows = 0; i < c->count; i++) {
@@ -112,7 +120,7 @@ static rk_status write_brief(FILE *to, const rk_clusters *c, rk_table_style styl
         rk_table_cell(&table, "%.1f", k->late_days);
         rk_table_cell(&table, "%.3f", k->hours / 1e6);
         add_cost(&table, k);
-        rk_table_cell(&table, "%s", answer_of(c, i, answer));
+        add_answer(&table, c, i);
     }
     return rk_write_table(to, &table, style, err);
 }
@@ -125,7 +133,6 @@ static rk_status write_full(FILE *to, const rk_clusters *c, rk_table_style style
         {"p90", RK_ALIGN_RIGHT},   {"M hours", RK_ALIGN_RIGHT},      {"M cost", RK_ALIGN_RIGHT},
         {"MW", RK_ALIGN_RIGHT},    {"front", RK_ALIGN_LEFT},         {"answer", RK_ALIGN_LEFT},
     };
-    char answer[64];
     rk_table table;
     rk_table_init(&table, columns, COUNT(columns));
     for (int i = 0; i < c->count; i++) {
@@ -142,7 +149,7 @@ static rk_status write_full(FILE *to, const rk_clusters *c, rk_table_style style
         add_cost(&table, k);
         rk_table_cell(&table, "%.2f", k->power / WATTS_PER_MW);
         rk_table_cell(&table, "%s", k->front ? "*" : "");
-        rk_table_cell(&table, "%s", answer_of(c, i, answer));
+        add_answer(&table, c, i);
     }
     return rk_write_table(to, &table, style, err);
 }

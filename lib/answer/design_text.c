@@ -129,7 +129,8 @@ static void add_design(rk_table *table, const rk_design_answer *d, const rk_desi
                        bool brief)
 {
     char text[MONEY_SIZE];
-    rk_table_cell(table, "%s", money(d, design->cost, text));
+    rk_table_cell(table, design == d->cheapest ? RK_MARK_BEST "%s" RK_MARK_END : "%s",
+                  money(d, design->cost, text));
     rk_table_cell(table, "%" PRId64, design->processors);
     for (int i = 0; i < d->prices.axis_count; i++) {
         const rk_price_axis *axis = &d->prices.axes[i];

@@ -51,7 +51,8 @@ static void write_gains(FILE *to, const rk_estimate_answer *e, const rk_answer *
         (void)fprintf(to, "%-43.43s%10.3f%+8.1f%9.1f%+9.1f\n",
                       rk_fit_change_text(&answer->strategy, change, words),
                       then->step / unit.seconds, 100 * (then->step / now->step - 1),
-                      then->memory.total / GIB, (then->memory.total - now->memory.total) / GIB);
+                      rk_needed_bytes(&then->memory) / GIB,
+                      (rk_needed_bytes(&then->memory) - rk_needed_bytes(&now->memory)) / GIB);
         const char *flags = e->gains.flags[i];
         if (strcmp(flags, words) != 0) {
             const bool cut = !style.full && strlen(flags) > FLAGS_WIDTH;
@@ -91,7 +92,7 @@ static rk_status write_brief(FILE *to, const rk_estimate_answer *e, const rk_ans
         return RK_OK;
     }
     rk_plan_write_risk(to, &e->plan);
-    rk_brief_write_strategy(to, e->plan.searched ? "best" : "strategy", &answer->strategy);
+    rk_brief_write_strategy(to, e->plan.searched, &answer->strategy);
     rk_brief_write_step(to, e->inputs, answer);
     const rk_status status = write_asked(to, e, answer, style, err);
     if (!status) {
@@ -114,7 +115,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         rk_plan_write_missing(to, &e->plan);
         return RK_OK;
     }
-    rk_write_strategy(to, &answer->strategy);
+    rk_write_strategy(to, e->plan.searched, &answer->strategy);
     if (e->request->explain) {
         rk_write_origins(to, &e->plan.origins);
     }
@@ -149,8 +150,10 @@ static void write_gains_json(rk_json_writer *writer, const rk_estimate_answer *e
         rk_json_real(writer, "step_s", change->estimate.step);
         rk_json_real(writer, "saved_s", answer->estimate.step - change->estimate.step);
         rk_json_real(writer, "memory_total_bytes", change->estimate.memory.total);
+        rk_json_real(writer, "memory_needed_bytes", rk_needed_bytes(&change->estimate.memory));
         rk_json_real(writer, "saved_bytes",
-                     answer->estimate.memory.total - change->estimate.memory.total);
+                     rk_needed_bytes(&answer->estimate.memory) -
+                         rk_needed_bytes(&change->estimate.memory));
         rk_json_close(writer, "}");
     }
     rk_json_close(writer, "]");

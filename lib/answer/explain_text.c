@@ -68,7 +68,8 @@ static rk_status write_numbers(FILE *to, const rk_explain *explain, rk_table_sty
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < explain->count && (style.full || i < BRIEF_NUMBERS); i++) {
         const rk_replan *replan = &explain->replans[i];
-        rk_table_cell(&table, "%s, %s", replan->number.name, replan->number.unit);
+        rk_table_cell(&table, i == 0 ? RK_MARK_BEST "%s, %s" RK_MARK_END : "%s, %s",
+                      replan->number.name, replan->number.unit);
         rk_table_cell(&table, "%.5g", replan->number.value);
         rk_table_cell(&table, "%.5g", replan->value);
         add_seconds(&table, replan->old_step);

@@ -3,6 +3,7 @@
 #include "answer/answers.h"
 
 #include "base/extremes.h"
+#include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "job/answer_writers.h"
@@ -15,6 +16,11 @@
 /* ---- for people ---------------------------------------------------------------------------- */
 
 enum { BRIEF_CHANGES = 4 };
+
+static bool is_recommended(const rk_fit *fit)
+{
+    return fit->plan.searched && rk_fit_fits(fit);
+}
 
 static rk_status write_changes(FILE *to, const rk_fit *fit, rk_table_style style, rk_error *err)
 {
@@ -39,8 +45,9 @@ static rk_status write_changes(FILE *to, const rk_fit *fit, rk_table_style style
     for (size_t i = 0; i < fit->changes.count && (style.full || i < BRIEF_CHANGES); i++) {
         const rk_fit_change *change = &fit->changes.items[i];
         char text[RK_FIT_CHANGE_TEXT];
-        rk_table_cell(&table, "%s", rk_fit_change_text(&answer->strategy, change, text));
-        rk_table_cell(&table, "%.2f", change->estimate.memory.total / GIB);
+        rk_table_cell(&table, i == 0 ? RK_MARK_BEST "%s" RK_MARK_END : "%s",
+                      rk_fit_change_text(&answer->strategy, change, text));
+        rk_table_cell(&table, "%.2f", rk_needed_bytes(&change->estimate.memory) / GIB);
         rk_table_cell(&table, "%.3f", change->estimate.step / unit.seconds);
         rk_table_cell(&table, "%+.1f", 100 * (change->estimate.step / e->step - 1));
     }
@@ -67,7 +74,7 @@ static void write_fewest(FILE *to, const rk_fit *fit)
 /* Memory and step of each cure on one accelerator, fit or not, and the fewest accelerators. */
 static rk_status write_cures(FILE *to, const rk_fit *fit, rk_table_style style, rk_error *err)
 {
-    char number[RK_COMMAS_SIZE], batch[RK_COMMAS_SIZE], step[RK_TIME_TITLE_SIZE];
+    char number[RK_COMMAS_SIZE], step[RK_TIME_TITLE_SIZE];
     const rk_cures *cures = &fit->cures;
     const rk_time_unit unit = rk_time_unit_of(cures->count ? cures->items[0].estimate.step : 1);
     const rk_table_column columns[] = {{"on one accelerator", RK_ALIGN_LEFT},
@@ -76,27 +83,37 @@ static rk_status write_cures(FILE *to, const rk_fit *fit, rk_table_style style, 
                                        {"fits", RK_ALIGN_LEFT},
                                        {"fewest", RK_ALIGN_RIGHT}};
     rk_table table;
-    if (fit->fewest > 0) {
-        (void)fprintf(to, "\nFewest accelerators: %s, for a batch of %s.\n\n",
-                      rk_with_commas((uint64_t)fit->fewest, number),
-                      rk_with_commas((uint64_t)fit->request->global_batch, batch));
-    } else {
-        (void)fputs("\nNo number of accelerators of this system is enough.\n\n", to);
-    }
+    (void)fputc('\n', to);
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < cures->count; i++) {
         const rk_cure *cure = &cures->items[i];
         rk_table_cell(&table, "%s", cure->options[0] ? cure->options : cure->name);
-        rk_table_cell(&table, "%.2f", cure->estimate.memory.total / GIB);
+        rk_table_cell(&table, "%.2f", rk_needed_bytes(&cure->estimate.memory) / GIB);
         rk_table_cell(&table, "%.3f", cure->estimate.step / unit.seconds);
-        rk_table_cell(&table, "%s", cure->estimate.fits ? "yes" : "no");
+        rk_table_cell(&table, "%s", cure->estimate.fits ? RK_MARK_BEST "yes" RK_MARK_END : "no");
         rk_table_cell(&table, "%s",
                       cure->fewest ? rk_with_commas((uint64_t)cure->fewest, number) : "none");
     }
     const rk_status status = rk_write_table(to, &table, style, err);
-    (void)fputs("\nEach line has the options of those above it too, the last ones without LoRA.\n",
+    (void)fputs("Each line has the options of those above it too, the last ones without LoRA.\n",
                 to);
     return status;
+}
+
+/* The answer where the question is the number of accelerators. */
+static void write_number(FILE *to, const rk_fit *fit)
+{
+    char number[RK_COUNTED_SIZE], batch[RK_COMMAS_SIZE];
+    if (fit->fewest > 0) {
+        rk_write_label(to, "fewest");
+        (void)fprintf(to, RK_MARK_BEST "%s" RK_MARK_END ", for a batch of %s\n",
+                      rk_counted((uint64_t)fit->fewest, "accelerator", number),
+                      rk_with_commas((uint64_t)fit->request->global_batch, batch));
+    } else {
+        (void)fputs(RK_MARK_TIGHT "No number of accelerators of this system is enough." RK_MARK_END
+                                  "\n",
+                    to);
+    }
 }
 
 static rk_status write_strategy(FILE *to, const rk_fit *fit, rk_table_style style, rk_error *err)
@@ -108,9 +125,14 @@ static rk_status write_strategy(FILE *to, const rk_fit *fit, rk_table_style styl
         return RK_OK;
     }
     if (fit->plan.searched && !rk_fit_fits(fit)) {
-        (void)fputs("\nNothing fits.  The strategy that needs least memory:\n\n", to);
+        (void)fputs("\n" RK_MARK_TIGHT "Nothing fits." RK_MARK_END
+                    "  The strategy that needs least memory:\n\n",
+                    to);
     }
-    rk_write_strategy(to, &answer->strategy);
+    if (fit->counts) {
+        write_number(to, fit);
+    }
+    rk_write_strategy(to, is_recommended(fit), &answer->strategy);
     (void)fputc('\n', to);
     rk_write_summary(to, fit->inputs, answer);
     (void)fputc('\n', to);
@@ -122,17 +144,26 @@ static rk_status write_strategy(FILE *to, const rk_fit *fit, rk_table_style styl
 static rk_status write_brief(FILE *to, const rk_fit *fit)
 {
     const rk_answer *answer = rk_fit_answer(fit);
-    rk_brief_write_question(to, fit->request, fit->inputs, fit->request->accelerators);
+    rk_brief_write_question(to, fit->request, fit->inputs,
+                            fit->counts ? 0 : fit->request->accelerators);
     (void)fputc('\n', to);
     if (!answer) {
         rk_plan_write_missing(to, &fit->plan);
         return RK_OK;
     }
     if (fit->plan.searched && !rk_fit_fits(fit)) {
-        (void)fputs("Nothing fits. The strategy that needs least memory:\n", to);
+        (void)fputs(RK_MARK_TIGHT "Nothing fits." RK_MARK_END
+                                  " The strategy that needs least memory:\n",
+                    to);
     }
     rk_plan_write_risk(to, &fit->plan);
-    rk_brief_write_strategy(to, "strategy", &answer->strategy);
+    if (fit->counts) {
+        write_number(to, fit);
+        rk_brief_write_strategy(to, is_recommended(fit), &answer->strategy);
+        rk_brief_write_totals(to, fit->inputs, answer);
+        return RK_OK;
+    }
+    rk_brief_write_strategy(to, is_recommended(fit), &answer->strategy);
     rk_brief_write_step(to, fit->inputs, answer);
     return RK_OK;
 }
@@ -170,7 +201,7 @@ static void write_shortage_json(rk_json_writer *writer, const rk_fit *fit)
     const rk_estimate *e = &answer->estimate;
     rk_json_open_member(writer, "shortage", "{");
     rk_json_count(writer, "stage", (uint64_t)e->worst_stage);
-    rk_json_real(writer, "missing_bytes", rk_max(e->memory.total - e->usable, 0));
+    rk_json_real(writer, "missing_bytes", rk_max(rk_needed_bytes(&e->memory) - e->usable, 0));
     rk_json_string(writer, "largest_part", rk_memory_part_keys[rk_largest_part(&e->memory)]);
     rk_json_open_member(writer, "changes", "[");
     for (size_t i = 0; i < fit->changes.count; i++) {

@@ -411,7 +411,7 @@ static rk_status write_brief(FILE *to, const rk_whole_run *run, const rk_answer 
         return RK_OK;
     }
     rk_plan_write_risk(to, &run->plan);
-    rk_brief_write_strategy(to, run->plan.searched ? "best" : "strategy", &answer->strategy);
+    rk_brief_write_strategy(to, run->plan.searched, &answer->strategy);
     rk_brief_write_totals(to, run->inputs, answer);
     write_stated(to, run);
     write_run(to, run, style);
@@ -445,7 +445,7 @@ rk_status rk_whole_run_text(FILE *to, const void *what, rk_table_style style, rk
         rk_plan_write_missing(to, &run->plan);
         return RK_OK;
     }
-    rk_write_strategy(to, &answer->strategy);
+    rk_write_strategy(to, run->plan.searched, &answer->strategy);
     (void)fputc('\n', to);
     rk_write_summary(to, run->inputs, answer);
     (void)fputc('\n', to);

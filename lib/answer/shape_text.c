@@ -91,7 +91,7 @@ static void add_shape(rk_table *table, const rk_shape_answer *s, size_t rank, co
 {
     const rk_model_sizes *sizes = &shape->sizes;
     char number[RK_COMMAS_SIZE], parameters[RK_NUMBER_TEXT_SIZE], degrees[DEGREES_SIZE];
-    rk_table_cell(table, "%zu", rank);
+    rk_table_cell(table, rank == 1 && shape->runs ? RK_MARK_BEST "%zu" RK_MARK_END : "%zu", rank);
     rk_table_cell(table, "%" PRId64, sizes->blocks);
     rk_table_cell(table, "%" PRId64, sizes->hidden);
     rk_table_cell(table, "%" PRId64 " x %" PRId64, sizes->heads, sizes->head_size);
@@ -103,7 +103,7 @@ static void add_shape(rk_table *table, const rk_shape_answer *s, size_t rank, co
         rk_table_cell(table, "%s", rk_with_commas(shape->mappings, number));
     }
     if (!shape->runs) {
-        rk_table_cell(table, "does not fit");
+        rk_table_cell(table, RK_MARK_TIGHT "does not fit" RK_MARK_END);
         rk_table_cell(table, "-");
         rk_table_cell(table, "-");
         return;

@@ -142,11 +142,11 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         return RK_OK;
     }
     if (style.full) {
-        rk_write_strategy(to, &answer->strategy);
+        rk_write_strategy(to, drawn->plan.searched, &answer->strategy);
         (void)fputc('\n', to);
     } else {
         rk_plan_write_risk(to, &drawn->plan);
-        rk_brief_write_strategy(to, drawn->plan.searched ? "best" : "strategy", &answer->strategy);
+        rk_brief_write_strategy(to, drawn->plan.searched, &answer->strategy);
     }
     rk_write_label(to, "step");
     (void)fprintf(to, "%s, of which the pipeline %s\n", rk_time_text(t->step, time),
@@ -253,7 +253,7 @@ rk_status rk_timeline_write(const rk_job *job, const rk_timeline_answer *drawn, 
     }
     if (!answer->estimate.fits) {
         rk_job_remark(job, "the strategy does not fit: stage %" PRId64 " needs %.2f GiB of %.2f",
-                      answer->estimate.worst_stage, answer->estimate.memory.total / GIB,
+                      answer->estimate.worst_stage, rk_needed_bytes(&answer->estimate.memory) / GIB,
                       answer->estimate.usable / GIB);
     }
     return write_file(job, drawn, form, err);

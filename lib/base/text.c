@@ -80,7 +80,8 @@ size_t rk_count_characters(const char *text, size_t size)
 {
     size_t width = 0;
     for (size_t i = 0; i < size; i++) {
-        width += ((unsigned char)text[i] & 0xC0) != 0x80; /* not a continuation byte */
+        const bool continues = ((unsigned char)text[i] & 0xC0) == 0x80;
+        width += !continues && !(text[i] && strchr(RK_MARKS, text[i]));
     }
     return width;
 }

@@ -51,6 +51,16 @@ const char *rk_nearest_name_within(const char *given, const char *const *names, 
 /* Characters in the first `size` bytes of a UTF-8 text. */
 size_t rk_count_characters(const char *text, size_t size);
 
+/*
+ * Marks in a text for people, which have no width: what follows the first two, up to the third, is
+ * the recommendation, or tight.  rk_job_print colours it on a terminal, and drops the marks
+ * elsewhere.
+ */
+#define RK_MARK_BEST  "\x01"
+#define RK_MARK_TIGHT "\x02"
+#define RK_MARK_END   "\x03"
+#define RK_MARKS      RK_MARK_BEST RK_MARK_TIGHT RK_MARK_END
+
 /* Returns whether `text` ends in `suffix`. */
 bool rk_ends_with(const char *text, const char *suffix);
 

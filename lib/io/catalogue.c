@@ -2,7 +2,9 @@
 /* Looking documents up in the embedded catalogue, by their names and by the names people type. */
 #include "io/catalogue.h"
 
+#include "base/error.h"
 #include "base/text.h"
+#include "io/json.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -183,9 +185,13 @@ static bool find_words(const char *table, const char *name, char words[RK_CATALO
     return found;
 }
 
-bool rk_catalogue_missing(const char *name, char reason[RK_CATALOGUE_WORDS_SIZE])
+rk_status rk_catalogue_check_missing(const char *name, rk_error *err)
 {
-    return find_words("missing", name, reason);
+    char shown[RK_JSON_TEXT_SIZE], reason[RK_CATALOGUE_WORDS_SIZE];
+    return find_words("missing", name, reason)
+               ? rk_fail(err, RK_ERR_INVALID, "the catalogue has no %s: %s",
+                         rk_json_printable(name, shown, sizeof(shown)), reason)
+               : RK_OK;
 }
 
 bool rk_catalogue_left_out(const char *name, char words[RK_CATALOGUE_WORDS_SIZE])

@@ -3,6 +3,8 @@
 #ifndef RK_IO_CATALOGUE_H
 #define RK_IO_CATALOGUE_H
 
+#include "reckon/reckon.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -46,10 +48,10 @@ size_t rk_catalogue_list_family(const char *kind, const char *name, char *list, 
 #define RK_CATALOGUE_WORDS_SIZE 160
 
 /*
- * Writes why the catalogue lacks an accelerator or instance that is known: the fact that no source
- * states (data/aliases/missing.csv).  False: it is not known.
+ * Refuses an accelerator or instance that is known, but not in the catalogue, with the fact that no
+ * source states (data/aliases/missing.csv).  RK_OK: it is not known.
  */
-bool rk_catalogue_missing(const char *name, char reason[RK_CATALOGUE_WORDS_SIZE]);
+rk_status rk_catalogue_check_missing(const char *name, rk_error *err);
 
 /*
  * Writes the parts of a model other than its language model, "vision tower"

@@ -370,10 +370,10 @@ static rk_status fail_hub_id(const char *name, const char *shown, rk_error *err)
 
 static rk_status fail_unknown_name(const char *name, const char *kind, rk_error *err)
 {
-    char shown[RK_JSON_TEXT_SIZE], reason[RK_CATALOGUE_WORDS_SIZE];
+    char shown[RK_JSON_TEXT_SIZE];
     (void)rk_json_printable(name, shown, sizeof(shown));
-    if (rk_catalogue_missing(name, reason)) {
-        return rk_fail(err, RK_ERR_INVALID, "the catalogue has no %s: %s", shown, reason);
+    if (rk_catalogue_check_missing(name, err)) {
+        return RK_ERR_INVALID;
     }
     if (kind && strcmp(kind, "models") == 0 && rk_json_is_hub_id(name)) {
         return fail_hub_id(name, shown, err);

@@ -57,7 +57,7 @@ void rk_launch_write_text(FILE *to, const struct rk_launch *launch, bool full);
 
 /* The documents with their main figures, and the strategy in words. */
 void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs);
-void rk_write_strategy(FILE *to, const rk_strategy *strategy);
+void rk_write_strategy(FILE *to, bool recommended, const rk_strategy *strategy);
 
 /*
  * Step, rates and utilisation; and whether it fits, by how much, on which stage, with what risk,

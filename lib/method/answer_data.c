@@ -192,8 +192,9 @@ rk_status rk_write_launch(const rk_job *job, const rk_request *request, const rk
     char title[160], step[RK_TIME_TEXT_SIZE];
     rk_out *out;
     (void)snprintf(title, sizeof(title), "reckon %s: %s a step, MFU %.1f %%, %.1f of %.1f GiB%s",
-                   rk_version(), rk_time_text(e->step, step), 100 * e->mfu, e->memory.total / GIB,
-                   e->usable / GIB, e->fits ? "" : ": it does not fit");
+                   rk_version(), rk_time_text(e->step, step), 100 * e->mfu,
+                   rk_needed_bytes(&e->memory) / GIB, e->usable / GIB,
+                   e->fits ? "" : ": it does not fit");
     const rk_launch_file launch = {.model = &inputs->model,
                                    .system = &inputs->system,
                                    .stack = &inputs->software.stack,
@@ -216,7 +217,7 @@ rk_status rk_write_launch(const rk_job *job, const rk_request *request, const rk
         rk_job_remark(job,
                       "warning: the strategy of the launch file does not fit: it needs %.1f of "
                       "%.1f GiB",
-                      e->memory.total / GIB, e->usable / GIB);
+                      rk_needed_bytes(&e->memory) / GIB, e->usable / GIB);
     }
     return rk_out_close(out, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "method/answer.h"
 
+#include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "estimate/stage.h"
@@ -194,13 +195,14 @@ void rk_write_origins(FILE *to, const rk_origins *origins)
     }
 }
 
-void rk_write_strategy(FILE *to, const rk_strategy *s)
+void rk_write_strategy(FILE *to, bool recommended, const rk_strategy *s)
 {
     char number[RK_COUNTED_SIZE];
     rk_write_label(to, "strategy");
     (void)fprintf(to,
-                  "%s: TP %" PRId64 "%s, CP %" PRId64 "%s%s, PP %" PRId64 ", DP %" PRId64
+                  "%s%s: TP %" PRId64 "%s, CP %" PRId64 "%s%s, PP %" PRId64 ", DP %" PRId64
                   ", EP %" PRId64 ", ETP %" PRId64 "; ZeRO-%d",
+                  recommended ? RK_MARK_BEST : "",
                   rk_counted((uint64_t)rk_strategy_ranks(s), "accelerator", number), s->tp,
                   s->tp > 1 && s->sp ? " with SP" : "", s->cp, s->cp > 1 ? " by " : "",
                   s->cp > 1 ? rk_cp_kind_names[s->cp_kind] : "", s->pp, s->dp, s->ep, s->etp,
@@ -211,7 +213,7 @@ void rk_write_strategy(FILE *to, const rk_strategy *s)
     if (s->order != RK_ORDER_DATA_PIPELINE) {
         write_field(to, s, "rank_order");
     }
-    (void)fputc('\n', to);
+    (void)fputs(recommended ? RK_MARK_END "\n" : "\n", to);
     rk_write_label(to, "");
     (void)fprintf(to,
                   "batch %" PRId64 " = DP %" PRId64 " x %" PRId64 " microbatch%s of %" PRId64
@@ -286,10 +288,12 @@ static void write_risk(FILE *to, const rk_answer *answer, bool full)
 {
     const rk_estimate *e = &answer->estimate;
     const rk_interval *i = &answer->memory;
+    const bool tight = e->risk > RK_RISK_USUAL;
     char risk[RK_RISK_TEXT_SIZE];
     rk_write_label(to, "");
-    (void)fprintf(to, "10th to 90th percentile %.1f to %.1f GiB; risk of running out %s\n",
-                  e->memory_low / GIB, e->memory_high / GIB, rk_risk_text(e->risk, risk));
+    (void)fprintf(to, "10th to 90th percentile %.1f to %.1f GiB; %srisk of running out %s%s\n",
+                  e->memory_low / GIB, e->memory_high / GIB, tight ? RK_MARK_TIGHT : "",
+                  rk_risk_text(e->risk, risk), tight ? RK_MARK_END : "");
     if (full) {
         rk_write_label(to, "");
         (void)fprintf(to, "(memory: %zu runs of %zu model%s, %s)\n", i->runs, i->groups,
@@ -302,26 +306,30 @@ void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer, bo
     const rk_estimate *e = &answer->estimate;
     const double host = inputs->system.accelerator.host_capacity;
     const double needed = rk_needed_bytes(&e->memory) / GIB;
-    const double total = e->memory.total / GIB, usable = e->usable / GIB;
+    const double usable = e->usable / GIB;
     rk_write_label(to, "memory");
-    if (e->thrashes) {
+    if (needed > usable) {
         (void)fprintf(to,
-                      "will thrash: %.2f GiB on stage %" PRId64
-                      ", %.2f GiB over the %.2f GiB available, which the allocator frees and "
-                      "allocates again and again\n",
-                      total, e->worst_stage, total - usable, usable);
-    } else if (needed > usable) {
-        (void)fprintf(to,
-                      "does not fit: %.2f GiB on stage %" PRId64
-                      ", %.2f GiB over the %.2f GiB available\n",
+                      RK_MARK_TIGHT "does not fit: %.2f GiB on stage %" PRId64
+                                    ", %.2f GiB over the %.2f GiB available" RK_MARK_END "\n",
                       needed, e->worst_stage, needed - usable, usable);
     } else if (e->host_bytes > host) {
         (void)fprintf(to,
-                      "does not fit: %.2f GiB of host memory per accelerator, %.2f GiB available\n",
+                      RK_MARK_TIGHT
+                      "does not fit: %.2f GiB of host memory per accelerator, %.2f GiB "
+                      "available" RK_MARK_END "\n",
                       e->host_bytes / GIB, host / GIB);
     } else {
         (void)fprintf(to, "fits: %.2f of %.2f GiB on stage %" PRId64 ", %.2f GiB left\n", needed,
                       usable, e->worst_stage, usable - needed);
+    }
+    if (e->thrashes) {
+        rk_write_label(to, "");
+        (void)fprintf(
+            to,
+            RK_MARK_TIGHT
+            "thrashes: at %.2f GiB the allocator has to free and allocate again" RK_MARK_END "\n",
+            e->memory.total / GIB);
     }
     write_risk(to, answer, full);
     if (e->host_bytes > 0 && e->host_bytes <= host) {
@@ -515,6 +523,10 @@ rk_status rk_write_memory(FILE *to, const rk_answer *answer, rk_table_style styl
     }
     rk_table_rule(&table);
     add_memory_row(&table, "total", sum.printed);
+    if (e->memory.late > 0) {
+        add_memory_row(&table, "of it reclaimable", e->memory.late / GIB);
+        add_memory_row(&table, "needed", rk_needed_bytes(&e->memory) / GIB);
+    }
     add_memory_row(&table, "available", e->usable / GIB);
     return rk_write_table(to, &table, style, err);
 }
@@ -541,7 +553,7 @@ rk_status rk_write_stages(FILE *to, const rk_inputs *inputs, const rk_answer *an
     static const rk_table_column columns[] = {
         {"stage", RK_ALIGN_LEFT},           {"layers", RK_ALIGN_RIGHT},
         {"allocated, GiB", RK_ALIGN_RIGHT}, {"reserved, GiB", RK_ALIGN_RIGHT},
-        {"total, GiB", RK_ALIGN_RIGHT},     {"left, GiB", RK_ALIGN_RIGHT}};
+        {"need, GiB", RK_ALIGN_RIGHT},      {"left, GiB", RK_ALIGN_RIGHT}};
     const int64_t v = rk_stage_chunks(&answer->strategy);
     rk_chunk chunks[RK_CHUNK_MAX];
     rk_table table;
@@ -556,8 +568,8 @@ rk_status rk_write_stages(FILE *to, const rk_inputs *inputs, const rk_answer *an
         rk_table_cell(&table, "%d", layers);
         rk_table_cell(&table, "%.2f", memory->allocated / GIB);
         rk_table_cell(&table, "%.2f", memory->reserved / GIB);
-        rk_table_cell(&table, "%.2f", memory->total / GIB);
-        rk_table_cell(&table, "%.2f", (answer->estimate.usable - memory->total) / GIB);
+        rk_table_cell(&table, "%.2f", rk_needed_bytes(memory) / GIB);
+        rk_table_cell(&table, "%.2f", (answer->estimate.usable - rk_needed_bytes(memory)) / GIB);
     }
     return rk_write_table(to, &table, style, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "method/brief.h"
 
+#include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "report/describe.h"
@@ -99,12 +100,13 @@ static void write_field(FILE *to, const rk_strategy *s, const char *key, const c
     }
 }
 
-void rk_brief_write_strategy(FILE *to, const char *label, const rk_strategy *s)
+void rk_brief_write_strategy(FILE *to, bool recommended, const rk_strategy *s)
 {
+    const char *begin = recommended ? RK_MARK_BEST : "", *end = recommended ? RK_MARK_END : "";
     const bool selective = s->recompute == RK_REC_SELECTIVE;
     char modules[RK_STRATEGY_TEXT_SIZE];
-    rk_write_label(to, label);
-    (void)fprintf(to, "TP %" PRId64 "%s", s->tp, s->tp > 1 && s->sp ? " with SP" : "");
+    rk_write_label(to, recommended ? "best" : "strategy");
+    (void)fprintf(to, "%sTP %" PRId64 "%s", begin, s->tp, s->tp > 1 && s->sp ? " with SP" : "");
     write_degree(to, "CP", s->cp);
     write_degree(to, "PP", s->pp);
     write_degree(to, "VP", s->vp);
@@ -112,10 +114,11 @@ void rk_brief_write_strategy(FILE *to, const char *label, const rk_strategy *s)
     write_degree(to, "ETP", s->etp);
     (void)fprintf(to, ", DP %" PRId64 ", ZeRO-%d", s->dp, (int)s->sharding);
     write_degree(to, "HSDP", s->replicas);
-    (void)fprintf(to, ", micro-batch %" PRId64 "\n", s->micro_batch);
+    (void)fprintf(to, ", micro-batch %" PRId64 "%s\n", s->micro_batch, end);
     rk_write_label(to, "");
     (void)fprintf(
-        to, "recompute %s%s%s%s", rk_recompute_kind_names[s->recompute], selective ? " (" : "",
+        to, "%srecompute %s%s%s%s", begin, rk_recompute_kind_names[s->recompute],
+        selective ? " (" : "",
         selective ? rk_strategy_text(s, rk_find_strategy_field("recompute_modules"), modules) : "",
         selective ? ")" : "");
     if (s->recompute_layers > 0) {
@@ -130,7 +133,7 @@ void rk_brief_write_strategy(FILE *to, const char *label, const rk_strategy *s)
     if (s->adapter_rank > 0) {
         (void)fprintf(to, ", adapters of rank %" PRId64, s->adapter_rank);
     }
-    (void)fputc('\n', to);
+    (void)fprintf(to, "%s\n", end);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -183,7 +186,7 @@ void rk_brief_write_step(FILE *to, const rk_inputs *inputs, const rk_answer *ans
     (void)fprintf(to, "MFU %.2f %%, %.1f TFLOP/s and %.1f tokens/s per accelerator\n", 100 * e->mfu,
                   e->model_flops / e->step / 1e12, e->tokens_per_second / ranks);
     rk_write_slower(to, answer);
-    if (e->memory.total <= e->usable) {
+    if (e->fits) {
         rk_write_label(to, "time");
         rk_brief_write_shares(to, rk_part_names, e->times.part, RK_PART_COUNT, e->step, 3);
     }

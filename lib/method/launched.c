@@ -64,7 +64,7 @@ rk_status rk_plan_find_launched(rk_job *job, const rk_request *request, const rk
 static void write_gain(FILE *to, const rk_estimate *now, const rk_estimate *best)
 {
     const double share = 100 * (1 - best->step / now->step);
-    const double saved = (now->memory.total - best->memory.total) / GIB;
+    const double saved = (rk_needed_bytes(&now->memory) - rk_needed_bytes(&best->memory)) / GIB;
     rk_write_label(to, "");
     if (fabs(share) < 0.05) {
         (void)fputs("1 takes as long", to);
@@ -104,7 +104,8 @@ void rk_launched_write(FILE *to, const rk_plan *plan)
     const rk_estimate *now = &launched->candidate.estimate;
     rk_write_label(to, "launch");
     (void)fprintf(to, "as it is %s a step, %.2f of %.2f GiB: %s\n", rk_time_text(now->step, step),
-                  now->memory.total / GIB, now->usable / GIB, now->fits ? "fits" : "does not fit");
+                  rk_needed_bytes(&now->memory) / GIB, now->usable / GIB,
+                  now->fits ? "fits" : "does not fit");
     if (best) {
         write_gain(to, now, &best->estimate);
     }

@@ -47,8 +47,9 @@ void rk_plan_write_risk(FILE *to, const rk_plan *plan)
     if (exceeds_risk(plan)) {
         (void)fprintf(
             to,
-            "No strategy is within the risk of %.3g %% of running out of memory; the best "
-            "one\nthat may fit has %s.\n\n",
+            RK_MARK_TIGHT
+            "No strategy is within the risk of %.3g %% of running out of memory" RK_MARK_END
+            "; the best one\nthat may fit has %s.\n\n",
             100 * plan->setting.risk, rk_risk_text(rk_plan_best(plan)->estimate.risk, risk));
     }
 }

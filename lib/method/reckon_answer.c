@@ -3,6 +3,7 @@
 #include "method/reckon_answer.h"
 
 #include "base/extremes.h"
+#include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "method/brief.h"
@@ -173,7 +174,7 @@ rk_status rk_reckon_write_best(FILE *to, const rk_question *question, rk_table_s
     write_reasons(to, plan);
     rk_launched_write(to, plan);
     (void)fputs("The best of them:\n\n", to);
-    rk_write_strategy(to, &best->strategy);
+    rk_write_strategy(to, true, &best->strategy);
     rk_write_summary(to, plan->inputs, best);
     (void)fputc('\n', to);
     rk_status status = rk_write_time(to, &best->estimate, style, err);
@@ -268,13 +269,14 @@ static rk_status write_alternatives(FILE *to, const rk_plan *plan, rk_table_styl
         list_degrees(s, degrees);
         add_degrees(cell, degrees, shown);
         (void)snprintf(label, sizeof(label), "%zu", i + 1);
-        rk_table_cell(&table, "%s", labelled ? rk_alternative_name(plan->ranking.kinds[i]) : label);
+        rk_table_cell(&table, i == 0 ? RK_MARK_BEST "%s" RK_MARK_END : "%s",
+                      labelled ? rk_alternative_name(plan->ranking.kinds[i]) : label);
         rk_table_cell(&table, "%s", cell);
         rk_table_cell(&table, "%d", (int)s->sharding);
         rk_table_cell(&table, "%s", rk_recompute_kind_names[s->recompute]);
         rk_table_cell(&table, "%.3f", e->step / unit.seconds);
         rk_table_cell(&table, "%.2f", 100 * e->mfu);
-        rk_table_cell(&table, "%.1f", e->memory.total / GIB);
+        rk_table_cell(&table, "%.1f", rk_needed_bytes(&e->memory) / GIB);
     }
     return rk_write_table(to, &table, style, err);
 }
@@ -290,7 +292,7 @@ rk_status rk_reckon_write_brief(FILE *to, const rk_question *question, rk_table_
         return RK_OK;
     }
     rk_plan_write_risk(to, plan);
-    rk_brief_write_strategy(to, "best", &plan->answers[0].strategy);
+    rk_brief_write_strategy(to, true, &plan->answers[0].strategy);
     rk_brief_write_step(to, plan->inputs, &plan->answers[0]);
     (void)fputc('\n', to);
     rk_status status = write_alternatives(to, plan, style, err);

@@ -362,12 +362,12 @@ static void write_json(rk_json_writer *writer, const rk_candidate *candidate)
 
 static void write_strategy(FILE *to, const rk_candidate *candidate)
 {
-    rk_write_strategy(to, &candidate->strategy);
+    rk_write_strategy(to, true, &candidate->strategy);
 }
 
 static void write_brief_strategy(FILE *to, const rk_candidate *candidate)
 {
-    rk_brief_write_strategy(to, "best", &candidate->strategy);
+    rk_brief_write_strategy(to, true, &candidate->strategy);
 }
 
 static void degree_values(const rk_candidate *candidate, int64_t values[RK_DEGREE_MAX])

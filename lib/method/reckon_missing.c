@@ -2,6 +2,7 @@
 /* Why no strategy fits, or none is legal, and changes that would help. */
 #include "method/plan_result.h"
 
+#include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "report/describe.h"
@@ -159,8 +160,10 @@ void rk_plan_write_missing(FILE *to, const rk_plan *plan)
         write_illegal(to, plan);
         return;
     }
-    (void)fputs("Nothing fits.  The strategy that needs least memory:\n\n", to);
-    rk_write_strategy(to, &plan->nearest.strategy);
+    (void)fputs(RK_MARK_TIGHT "Nothing fits." RK_MARK_END
+                              "  The strategy that needs least memory:\n\n",
+                to);
+    rk_write_strategy(to, false, &plan->nearest.strategy);
     rk_write_fit(to, plan->inputs, &plan->nearest, false);
     (void)fputc('\n', to);
     write_remedy(to, &plan->nearest, shortage);

@@ -68,7 +68,7 @@ const char *rk_reckon_describe(const rk_problem *problem, const rk_candidate *ca
         [MFU] = 100 * e->mfu,
         [FLOPS] = e->model_flops / e->step / 1e12,
         [HOST] = e->host_bytes / GIB,
-        [MEMORY] = e->memory.total / GIB,
+        [MEMORY] = rk_needed_bytes(&e->memory) / GIB,
         [RISK] = 100 * e->risk,
     };
     (void)problem;

@@ -94,7 +94,7 @@ static double step_of(const rk_estimate *estimate)
 
 static double memory_of(const rk_estimate *estimate)
 {
-    return estimate->memory.total;
+    return rk_needed_bytes(&estimate->memory);
 }
 
 static void judge(void *user, const rk_strategy *changed)
@@ -110,7 +110,7 @@ static void judge(void *user, const rk_strategy *changed)
     }
     if (change.estimate.step < (1 - RK_GAIN_LEAST_TIME) * w->now->step) {
         keep(&w->faster, &change, step_of);
-    } else if (change.estimate.memory.total < (1 - RK_GAIN_LEAST_MEMORY) * w->now->memory.total &&
+    } else if (memory_of(&change.estimate) < (1 - RK_GAIN_LEAST_MEMORY) * memory_of(w->now) &&
                change.estimate.step < (1 + RK_GAIN_MOST_COST) * w->now->step) {
         keep(&w->leaner, &change, memory_of);
     }

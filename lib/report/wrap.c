@@ -30,12 +30,22 @@ static bool is_row(const char *line, size_t length)
     return false;
 }
 
+/* Where a line may end, from `start` on: at a blank, but not before "%". */
+static size_t next_end(const char *text, size_t start)
+{
+    size_t end = start + strcspn(text + start, " \n");
+    while (text[end] == ' ' && text[end + 1] == '%') {
+        end += 2 + strcspn(text + end + 2, " \n");
+    }
+    return end;
+}
+
 /* The bytes of text that go on a line: as many words as fit in `width` characters, at least one. */
 static size_t count_fitting(const char *text, size_t length, size_t width)
 {
     size_t fitting = 0;
     for (size_t end = 0; end < length; end++) {
-        end += strcspn(text + end, " \n");
+        end = next_end(text, end);
         if (fitting > 0 && rk_count_characters(text, end) > width) {
             break;
         }

@@ -472,12 +472,12 @@ static const char *folder_of(const char *name)
 
 static rk_status fail_unknown(const char *name, rk_error *err)
 {
-    char shown[RK_JSON_TEXT_SIZE], longer[200] = "", reason[RK_CATALOGUE_WORDS_SIZE];
+    char shown[RK_JSON_TEXT_SIZE], longer[200] = "";
     const char *near[2];
     size_t count = 0;
     (void)rk_json_printable(name, shown, sizeof(shown));
-    if (rk_catalogue_missing(name, reason)) {
-        return rk_fail(err, RK_ERR_INVALID, "the catalogue has no %s: %s", shown, reason);
+    if (rk_catalogue_check_missing(name, err)) {
+        return RK_ERR_INVALID;
     }
     const size_t many = rk_catalogue_list(accelerator_folder, name, longer, sizeof(longer)) +
                         rk_catalogue_list(system_folder, name, longer, sizeof(longer));

@@ -49,6 +49,12 @@ class _Prediction(ctypes.Structure):
         ("memory_total_bytes", ctypes.c_double),
         ("memory_part_bytes", ctypes.c_double * 16),
         ("memory_usable_bytes", ctypes.c_double),
+        ("host_memory_bytes", ctypes.c_double),
+        ("interval_s", ctypes.c_double * 2),
+        ("comparable", ctypes.c_size_t * 2),
+        ("comparable_text", ctypes.c_char * 256),
+        ("bf16_step_s", ctypes.c_double),
+        ("memory_needed_bytes", ctypes.c_double),
     ]
 
 
@@ -67,10 +73,14 @@ class _OldNames:
 
 @dataclasses.dataclass(frozen=True)
 class Prediction(_OldNames):
-    """One strategy: s, bytes; `mfu` is a share."""
+    """
+    One strategy: s, bytes; `mfu` is a share.  It fits if `memory_needed_bytes`, which is `memory_total_bytes` without
+    what the allocator can reclaim, is at most `memory_usable_bytes`.
+    """
 
     step_s: float
     memory_total_bytes: float
+    memory_needed_bytes: float
     memory_usable_bytes: float
     fits: bool
     mfu: float
@@ -86,6 +96,7 @@ class Predictions(_OldNames):
 
     step_s: Any
     memory_total_bytes: Any
+    memory_needed_bytes: Any
     fits: Any
     mfu: Any
     tokens_per_s: Any
@@ -95,7 +106,7 @@ class Predictions(_OldNames):
         return len(self.reason)
 
 
-_FIGURES = ("step_s", "memory_total_bytes", "mfu", "tokens_per_s")
+_FIGURES = ("step_s", "memory_total_bytes", "memory_needed_bytes", "mfu", "tokens_per_s")
 
 
 def _is_column(value: Any) -> bool:
@@ -214,6 +225,7 @@ class Predictor:
         return Prediction(
             step_s=found.step_s,
             memory_total_bytes=found.memory_total_bytes,
+            memory_needed_bytes=found.memory_needed_bytes,
             memory_usable_bytes=found.memory_usable_bytes,
             fits=found.fits,
             mfu=found.mfu,
@@ -231,17 +243,18 @@ class Predictor:
 
     def _predict_all(self, rows: Iterator[bytes], as_numpy: bool) -> Predictions:
         columns = {name: array.array("d") for name in _FIGURES}
-        step, memory, mfu, rate = (columns[name].append for name in _FIGURES)
+        step, memory, needed, mfu, rate = (columns[name].append for name in _FIGURES)
         fits, reasons, nan = array.array("b"), [], float("nan")
         for found, reason in self._predictions(rows):
             reasons.append(reason)
             if found is None:
                 fits.append(0)
-                for append in (step, memory, mfu, rate):
+                for append in (step, memory, needed, mfu, rate):
                     append(nan)
                 continue
             step(found.step_s)
             memory(found.memory_total_bytes)
+            needed(found.memory_needed_bytes)
             mfu(found.mfu)
             rate(found.tokens_per_s)
             fits.append(found.fits)

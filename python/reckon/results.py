@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import json
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, TypeVar
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Type, TypeVar
 
 from ._pictures import Picture, Report, draw_parts, draw_points, report_of, written_picture
 
@@ -30,8 +30,16 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> Any:
     return pandas.DataFrame(list(rows))
 
 
-def _number(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+_SHARES = ("mfu", "hfu", "out_of_memory_risk", "goodput", "gain")
+
+
+def _cell(key: str, value: Any) -> str:
+    """A value for people: sizes in GiB, shares in percent, numbers with four digits; None is empty."""
+    if isinstance(value, float) and key.endswith("_bytes"):
+        return f"{value / 2**30:.2f} GiB"
+    if isinstance(value, float) and key in _SHARES:
+        return f"{value:.1%}"
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -40,7 +48,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
         return "<p>empty</p>"
     head = "".join(f"<th>{html.escape(str(key))}</th>" for key in rows[0])
     body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(_number(v))}</td>" for v in row.values()) + "</tr>"
+        "<tr>" + "".join(f"<td>{html.escape(_cell(*item))}</td>" for item in row.items()) + "</tr>"
         for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -125,6 +133,7 @@ class Estimate:
     hfu: float
     mfu_convention: str
     memory_total_bytes: float
+    memory_needed_bytes: float
     memory_usable_bytes: float
     memory_p10_bytes: float
     memory_p90_bytes: float
@@ -182,7 +191,7 @@ def _choice_row(choice: Choice) -> Dict[str, Any]:
 
 
 # The columns of a strategy that a notebook shows; to_frame() has all.
-_SHOWN = ("label", "step_s", "mfu", "tokens_per_s", "memory_total_bytes",
+_SHOWN = ("label", "step_s", "mfu", "tokens_per_s", "memory_needed_bytes",
           "out_of_memory_risk", "fits", "tp", "cp", "pp",
           "vp", "ep", "dp", "zero", "micro_batch", "schedule", "recompute", "precision")
 
@@ -239,14 +248,38 @@ def plan_of(raw: Dict[str, Any]) -> Plan:
 
 @dataclasses.dataclass(frozen=True)
 class Fit(Result):
-    """Whether a strategy, or any, fits; `choice` is None where none is legal."""
+    """
+    Whether a strategy, or any, fits; `choice` is None where none is legal.  Without a number of
+    accelerators `fewest_accelerators` is the answer (None: no number is enough), and `cures` has what
+    people try, as rows.
+    """
 
     fits: bool
     choice: Optional[Choice]
     raw: Dict[str, Any] = dataclasses.field(repr=False, compare=False)
 
+    @property
+    def fewest_accelerators(self) -> Optional[int]:
+        """The fewest accelerators of this system on which a strategy fits."""
+        return self.raw.get("fewest_accelerators")
+
+    @property
+    def cures(self) -> Table:
+        """Recomputation, LoRA, QLoRA, ...: each on one accelerator, and on how many it fits."""
+        return Table([_cure_row(cure) for cure in self.raw.get("cures", [])], self.raw)
+
     def rows(self) -> List[Dict[str, Any]]:
         return self.choice.rows() if self.choice else []
+
+    def _repr_html_(self) -> str:
+        return _table(_shown(self.rows()))
+
+
+def _cure_row(cure: Mapping[str, Any]) -> Dict[str, Any]:
+    estimate = cure["estimate"]
+    keys = ("memory_needed_bytes", "step_s", "fits")
+    return {"cure": cure["cure"], "options": cure["options"], **{key: estimate[key] for key in keys},
+            "fewest_accelerators": cure["fewest_accelerators"] or None}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -265,8 +298,8 @@ class Run(Result):
     """
     A whole run: s, bytes, J, kg; `step_s` and `mfu`, a share, are those that the run is made of,
     "predicted" or "stated" (`step_source`).  `simulated` has spreads of total_s, goodput,
-    interruptions and, with a price, cost.  Answers to `deadline`, `budget` and `max_power` are in
-    `raw`: `choice` and the figures are None.
+    interruptions and, with a price, cost.  The answer to `deadline`, `budget` or `max_power` is
+    `clusters`, a row each: `choice` and the figures are None.
     """
 
     choice: Optional[Choice]
@@ -304,8 +337,13 @@ class Run(Result):
         """Expected days."""
         return None if self.total_s is None else self.total_s / 86400
 
+    @property
+    def clusters(self) -> Table:
+        """Clusters, the fastest first, as `reckon run --deadline` lists them."""
+        return Table(list(self.raw.get("clusters", [])), self.raw)
+
     def rows(self) -> List[Dict[str, Any]]:
-        return [_flat(self.values)]
+        return self.clusters.rows() or [_flat(self.values)]
 
     def plot(self) -> Picture:
         """Where the time of the run goes, as bars."""
@@ -344,9 +382,9 @@ def shortage_of(raw: Mapping[str, Any]) -> str:
     nearest = raw.get("nearest", raw)
     missing = nearest.get("shortage", {}).get("missing_bytes")
     estimate = nearest.get("estimate", {})
-    if missing is None or "memory_total_bytes" not in estimate:
+    if missing is None or "memory_needed_bytes" not in estimate:
         return "no strategy fits"
-    needed = estimate["memory_total_bytes"]
+    needed = estimate["memory_needed_bytes"]
     enough = raw.get("accelerators_that_fit") or raw.get("fewest_accelerators")
     return (
         f"no strategy fits: the nearest needs {needed / 2**30:.2f} GiB on stage "
@@ -368,6 +406,9 @@ class Table(Result):
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def __iter__(self) -> Iterator[Dict[str, Any]]:
+        return iter(self.items)
 
     def __getitem__(self, index: int) -> Dict[str, Any]:
         return self.items[index]

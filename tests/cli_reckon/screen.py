@@ -9,6 +9,7 @@ Each answer says what was asked and assumed, and what is recommended; -v says mo
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -47,6 +48,13 @@ fit llama3.1-405b 16xh100
 fit llama3-70b 4xh100 --tp 4 --zero 3
 fit deepseek-v3 128xh800
 fit llama3-8b 1xrtx-4090
+fit qwen3-8b rtx4090
+fit qwen3-8b rtx4090 --micro-batch 4
+fit llama3-70b h100
+fit llama3-8b rtx4090 --lora-rank 16
+fit llama3-8b rtx4090 --qlora --lora-rank 16
+fit llama3-8b tpu-v5p
+fit qwen3-8b 16xrtx4090 --framework huggingface --zero 3 --seq 4096 -b 16
 run llama3-70b 512xh100 --tokens 1T
 run llama3.1-405b 16384xh100-roce-24k -b 2048 --tokens 15.6T --price 2.5
 run llama3-8b 64xh100 --tokens 1T --mfu 40
@@ -111,6 +119,18 @@ def ask(folder, question, *more):
     return done.stdout.splitlines(), False
 
 
+def compare_memory(lines):
+    """What is said to fit needs at most the memory available, in the summary and in the table of cures."""
+    wrong = [line for line in lines if (said := re.search(r"fits: ([\d.]+) of ([\d.]+) GiB", line))
+             and float(said[1]) > float(said[2])]
+    usable = re.search(r"([\d.]+) GiB usable", "\n".join(lines))
+    for line in lines:
+        row = re.match(r"\S.*\S  +([\d.]+)  +[\d.]+  (yes|no) ", line)
+        if row and usable and (float(row[1]) <= float(usable[1])) != (row[2] == "yes"):
+            wrong.append(line)
+    return wrong
+
+
 def check(folder, question):
     lines, failed = ask(folder, question)
     wrong = [lines[0]] if failed else []
@@ -123,6 +143,7 @@ def check(folder, question):
             wrong.append(f"does not say {words}")
     if any(" 1 accelerators" in line or " 1 sequences" in line for line in lines):
         wrong.append("a plural of one")
+    wrong += [f"contradicts itself: {line}" for line in compare_memory(lines)]
     return [f"reckon {question}: {fault}" for fault in wrong]
 
 

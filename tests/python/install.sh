@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The package in a fresh environment, with what Debian has: installed by pip without a network,
-# then the jobs, and the notebook of examples/.  Skipped where pip or venv is missing.
+# then the jobs, and the notebooks of examples/.  Skipped where pip or venv is missing.
 #
 #     install.sh ROOT RECKON LIBRARY
 set -eu
@@ -26,8 +26,8 @@ if "$scratch/environment/bin/python" -c 'import nbconvert, ipykernel' 2>/dev/nul
         --name python3 >/dev/null
     JUPYTER_PATH=$scratch/environment/share/jupyter \
         "$scratch/environment/bin/python" -m nbconvert --to notebook --execute \
-        --output "$scratch/done.ipynb" "$root/examples/five-questions.ipynb"
+        --output-dir "$scratch" "$root"/examples/*.ipynb
 else
-    "$scratch/environment/bin/python" "$root/tests/python/notebook.py" \
-        "$root/examples/five-questions.ipynb"
+    cp "$root"/examples/*.ipynb "$scratch"
 fi
+"$scratch/environment/bin/python" "$root/tests/python/notebook.py" "$scratch"/*.ipynb

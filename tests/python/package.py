@@ -10,7 +10,6 @@ import pickle
 import sys
 import tempfile
 import threading
-import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -100,6 +99,24 @@ class Package(unittest.TestCase):
             reckon.run("llama3-70b", "h100-sxm", tokens="15T", deadline="2d")
         self.assertIn("no cluster meets the limits", str(caught.exception))
 
+    def test_number_of_accelerators(self):
+        """Where it is the question, `fit` has the fewest, and what people try to need fewer."""
+        fit = reckon.fit("qwen3-8b", "rtx-4090", sequence=4096)
+        self.assertEqual(fit.choice.strategy.accelerators, fit.fewest_accelerators)
+        cures = {row["options"]: row for row in fit.cures}
+        self.assertLess(cures["--qlora"]["fewest_accelerators"], fit.fewest_accelerators)
+        for row in fit.cures:
+            self.assertEqual(row["fits"], row["fewest_accelerators"] == 1)
+        self.assertIn("<table>", fit.cures._repr_html_())
+        self.assertIn("memory_needed_bytes", fit._repr_html_())
+        self.assertEqual(len(reckon.fit("qwen3-8b", "2xrtx-4090").cures), 0)
+
+    def test_clusters(self):
+        run = reckon.run("llama3-8b", "h100", tokens="1T", deadline="60d")
+        self.assertGreater(len(run.clusters), 2)
+        self.assertEqual(run.rows(), run.clusters.rows())
+        self.assertLess(run.clusters[0]["days"], run.clusters[1]["days"])
+
     def test_what_does_not_fit_is_an_answer(self):
         """Of fit, and of an estimate whose strategy is given in full."""
         fit = reckon.fit("llama3.1-405b", "h100-sxm", accelerators=8, global_batch=8)
@@ -148,15 +165,6 @@ class Package(unittest.TestCase):
         rows = [{"id": "a", "model": "llama3-8b", "accelerator": "H100", "n_accel": Whole(8),
                  "seq": 8192, "gbs": Scalar(64), "step_time_s": decimal.Decimal("6.5")}]
         self.assertEqual(reckon.validate(rows).runs[0].step_measured_s, 6.5)
-        try:
-            import numpy
-        except ImportError:
-            return
-        counts = numpy.array([1, 2])
-        other = reckon.plan("llama3-8b", "h100-sxm", accelerators=numpy.int64(8), tp=counts,
-                            global_batch=numpy.uint16(64), max_memory=numpy.float64(70.5),
-                            exhaustive=numpy.bool_(True))
-        self.assertEqual(plain.best.strategy, other.best.strategy)
 
     def test_shape(self):
         shapes = reckon.shape("llama3-8b", "h100-sxm", accelerators=8, global_batch=64, blocks=32,
@@ -227,10 +235,16 @@ class Package(unittest.TestCase):
         one = predict(**fields)
         self.assertEqual(one.step_s, choice.estimate.step_s)
         self.assertEqual(one.memory_total_bytes, choice.estimate.memory_total_bytes)
+        self.assertEqual(one.memory_needed_bytes, choice.estimate.memory_needed_bytes)
         self.assertEqual((one.fits, one.mfu), (choice.estimate.fits, choice.estimate.mfu))
         many = predict.all(tp=[8, 3, 4], pp=range(2, 5), micro_batch=1, recompute="none")
         self.assertEqual(len(many), 3)
-        self.assertEqual(many.step_s[0], one.step_s)
+        self.assertEqual((many.step_s[0], many.memory_needed_bytes[0]), (one.step_s, one.memory_needed_bytes))
+        late = reckon.Predictor("qwen3-8b", "16xrtx-4090", framework="huggingface", seq=4096, global_batch=16)
+        late = late(zero=3, recompute="full", micro_batch=1)
+        self.assertLess(late.memory_needed_bytes, late.memory_usable_bytes)
+        self.assertGreater(late.memory_bytes, late.usable_bytes)
+        self.assertTrue(late.fits)
         self.assertTrue(many.step_s[1] != many.step_s[1])  # NaN
         self.assertIn("not a multiple", many.reason[1])
         self.assertEqual([many.fits[1], many.reason[2]], [False, None])
@@ -246,19 +260,6 @@ class Package(unittest.TestCase):
         document = reckon.Predictor(reckon.show("llama3-70b"), "h100-sxm", accelerators=64,
                                     global_batch=128, cp=1, vp=1, zero=1)
         self.assertEqual(document(**fields).step_s, one.step_s)
-
-    def test_predictor_is_fast(self):
-        """At least 20,000 steps a second of processor time; one call takes at most 100 µs."""
-        predict = reckon.Predictor("llama3-70b", "64xh100", global_batch=128, micro_batch=1)
-        best_s = {}
-        for _ in range(3):
-            for what, work in (("all", lambda: predict.all(tp=[8, 4] * 2500, pp=[2, 4] * 2500)),
-                               ("one", lambda: [predict(tp=8, pp=2) for _ in range(500)])):
-                start = time.process_time()
-                work()
-                best_s[what] = min(best_s.get(what, 9), time.process_time() - start)
-        self.assertLess(best_s["all"], 5000 / 20000)
-        self.assertLess(best_s["one"], 500 * 100e-6)
 
     def test_rows_have_every_figure(self):
         """Under the names of the JSON answer; parts have the name of what they are part of."""
@@ -429,29 +430,6 @@ class Package(unittest.TestCase):
         self.assertIn("datatype", reckon.schema("plan", "calculon")["properties"])
         with self.assertRaises(reckon.ReckonError):
             reckon.schema("sing")
-
-    def test_frames(self):
-        try:
-            import pandas  # noqa: F401
-        except ImportError:
-            self.skipTest("no pandas")
-        frame = reckon.comm("h100-sxm", bytes="1Gi").to_frame()
-        self.assertEqual(list(frame["bytes"]), [2**30] * len(frame))
-
-    def test_numpy(self):
-        try:
-            import numpy
-        except ImportError:
-            self.skipTest("no numpy")
-        plain = reckon.plan("llama3-8b", "h100-sxm", accelerators=8, global_batch=64, tp=[1, 2])
-        other = reckon.plan("llama3-8b", "h100-sxm", accelerators=numpy.int64(8),
-                            global_batch=numpy.int32(64), tp=numpy.array([1, 2]))
-        self.assertEqual(plain.best.strategy, other.best.strategy)
-        predict = reckon.Predictor("llama3-8b", "8xh100", global_batch=64)
-        many = predict.all(tp=numpy.array([1, 2, 3]))
-        self.assertIsInstance(many.step_s, numpy.ndarray)
-        self.assertEqual(list(numpy.isnan(many.step_s)), [False, False, True])
-        self.assertEqual(many.fits.dtype, bool)
 
     def test_catalogue(self):
         self.assertIn("llama3-8b", reckon.catalogue("models"))

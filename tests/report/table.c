@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "base/text.h"
 #include "report/table.h"
 #include "report/wrap.h"
 
@@ -158,6 +159,9 @@ static void test_wrap(void **state)
     expect_wrapped("  one two three\n", 9, "  one two\n  three\n");
     expect_wrapped("a  table of cells\n| a | b |\n", 5, "a  table of cells\n| a | b |\n");
     expect_wrapped("longest word", 3, "longest\nword");
+    expect_wrapped("logits of 11.3 %, rest", 15, "logits of\n11.3 %, rest");
+    expect_wrapped("one " RK_MARK_BEST "two" RK_MARK_END " three", 8,
+                   "one " RK_MARK_BEST "two" RK_MARK_END "\nthree");
     expect_wrapped("\u00b5s \u00b5s", 5, "\u00b5s \u00b5s");
 }
 
