@@ -236,16 +236,10 @@ function worthOf(answer) {
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-function save(name, text, type) {
-  const link = make("a", {download: name, href: URL.createObjectURL(new Blob([text], {type}))});
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
 /* A button that writes a file by a command. */
 function saver(label, name, type, command, options) {
   return make("button", {onclick: () => engine.run(command, {...options, output: `/${name}`})
-    .then(({text}) => save(name, text, type))
+    .then(({text}) => saveFile(name, text, type))
     .catch(error => alertWith(error.message))}, label);
 }
 
@@ -253,19 +247,12 @@ function actions(answer) {
   const {options, plan} = answer, framework = plan.request.framework;
   const torchtitan = framework === "torchtitan";
   const launchable = torchtitan || framework === "megatron";
-  const copied = make("span", {role: "status", class: "faint"});
   return make("div", {class: "actions screen"},
     saver("Save the report", "plan.html", "text/html", "plan", options),
     launchable ? saver("Save the launch file", torchtitan ? "job.toml" : "start.sh", "text/plain", "plan",
       {...options, emit: framework}) : null,
-    make("button", {onclick: () => save("answer.json", JSON.stringify(plan, null, 2),
-      "application/json")}, "Save as JSON"),
-    make("button", {onclick: () => {
-      const write = navigator.clipboard ? navigator.clipboard.writeText(location.href)
-        : Promise.reject(new Error());
-      write.then(() => copied.replaceChildren("copied"))
-        .catch(() => copied.replaceChildren("the address of this page is the link"));
-    }}, "Copy a link to this question"), copied);
+    jsonSaver("Save as JSON", "answer.json", JSON.stringify(plan, null, 2)),
+    copier("Copy a link to this question", () => location.href, "the address of this page is the link"));
 }
 
 /* ---- the form -------------------------------------------------------------------------------- */
@@ -373,7 +360,11 @@ function files() {
     () => { asked.launch = ""; asked.model = asked.model || newQuestion().model; }) : null,
     make("button", {type: "button", onclick: () => input.click()},
       "Open a config.json, a launch or a machine"), input,
-    make("p", {class: "faint"}, "Or drop a file anywhere on this page. It is not uploaded."));
+    make("p", {class: "faint"}, "Or drop a file anywhere on this page. It is not uploaded."),
+    field("Or paste one", make("textarea", {rows: 2, spellcheck: "false",
+      placeholder: "torchrun … pretrain_gpt.py --num-layers 32 …",
+      onpaste: event => setTimeout(() => takeTexts([event.target.value])),
+      onchange: event => takeTexts([event.target.value])})));
 }
 
 function whatIfs(machine) {
@@ -414,11 +405,12 @@ function showForm() {
   if (focused && place(focused)) { place(focused).focus(); }
 }
 
-/* ---- files that are opened or dropped -------------------------------------------------------- */
+/* ---- files that are opened, dropped or pasted ------------------------------------------------- */
 
-async function takeFiles(list) {
-  for (const file of list) {
-    const text = await file.text(), kind = kindOf(text);
+/* Models, machines and launches, as files or pasted. */
+function takeTexts(texts) {
+  for (const text of texts.filter(one => one.trim())) {
+    const kind = kindOf(text);
     if (kind === "system") {
       asked.machines[active] = {...newMachine(text, asked.machines[active].n)};
     } else if (kind === "model") {
@@ -431,6 +423,8 @@ async function takeFiles(list) {
   showForm();
   answerAll();
 }
+
+const takeFiles = async list => takeTexts(await Promise.all([...list].map(file => file.text())));
 
 function takeDrops() {
   const mark = on => document.body.classList.toggle("dropping", on);

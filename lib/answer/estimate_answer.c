@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer of `estimate`. */
 #include "answer/estimate_answer.h"
+#include "answer/timeline_answer.h"
 
 #include "answer/estimate_operators.h"
 #include "base/time_text.h"
@@ -196,10 +197,17 @@ static void write_lines(rk_out *out, const void *what)
     }
 }
 
+static void write_drawings(rk_json_writer *writer, const void *what)
+{
+    rk_plan_write_drawings(writer, &((const rk_estimate_answer *)what)->plan, 1);
+}
+
 rk_status rk_estimate_write(const rk_job *job, const rk_estimate_answer *e, rk_error *err)
 {
-    static const rk_answer_writers writers = {
-        .text = write_text, .members = write_members, .lines = write_lines};
+    static const rk_answer_writers writers = {.text = write_text,
+                                              .members = write_members,
+                                              .lines = write_lines,
+                                              .drawings = write_drawings};
     const rk_request *request = e->request;
     const rk_answer *answer = rk_plan_best(&e->plan);
     if (request->emit >= 0 && !answer) {

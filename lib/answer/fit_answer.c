@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer of `fit`. */
 #include "answer/answers.h"
+#include "answer/timeline_answer.h"
 
 #include "base/extremes.h"
 #include "base/text.h"
@@ -266,10 +267,17 @@ static void write_lines(rk_out *out, const void *what)
     rk_answers_write_lines(out, answer, answer ? 1 : 0);
 }
 
+static void write_drawings(rk_json_writer *writer, const void *what)
+{
+    rk_plan_write_drawings(writer, &((const rk_fit *)what)->plan, 1);
+}
+
 rk_status rk_fit_write(const rk_job *job, const rk_fit *fit, rk_error *err)
 {
-    static const rk_answer_writers writers = {
-        .text = write_text, .members = write_members, .lines = write_lines};
+    static const rk_answer_writers writers = {.text = write_text,
+                                              .members = write_members,
+                                              .lines = write_lines,
+                                              .drawings = write_drawings};
     const rk_request *request = fit->request;
     return rk_job_answer(job, &writers, fit, request->json, request->csv, request->output, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer of `plan` by either method. */
 #include "answer/answers.h"
+#include "answer/timeline_answer.h"
 #include "job/answer_writers.h"
 #include "method/launched.h"
 #include "method/ranking_text.h"
@@ -59,10 +60,20 @@ static void write_lines(rk_out *out, const void *what)
     question->problem.method->write_csv(out, question);
 }
 
+static void write_drawings(rk_json_writer *writer, const void *what)
+{
+    const rk_plan *plan = &((const rk_question *)what)->plan;
+    rk_plan_write_drawings(writer, plan, plan->answer_count);
+}
+
 rk_status rk_plan_write(const rk_job *job, const rk_question *question, rk_error *err)
 {
     static const rk_answer_writers writers = {
-        .text = write_text, .members = write_members, .lines = write_lines};
+        .text = write_text,
+        .members = write_members,
+        .lines = write_lines,
+        .drawings = write_drawings,
+    };
     const rk_request_view *view = &question->view;
     return rk_job_answer(job, &writers, question, view->json, view->csv, view->output, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A whole run as JSON and CSV, and its timeline. */
 #include "answer/run_answer.h"
+#include "answer/timeline_answer.h"
 
 #include "base/error.h"
 #include "base/units.h"
@@ -282,11 +283,18 @@ static rk_status write_timeline(const rk_job *job, const rk_whole_run *run, cons
 
 /* ---- the answer ---------------------------------------------------------------------------- */
 
+static void write_drawings(rk_json_writer *writer, const void *what)
+{
+    rk_plan_write_drawings(writer, &((const rk_whole_run *)what)->plan, 1);
+}
+
 rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, const char *timeline,
                              rk_error *err)
 {
-    static const rk_answer_writers writers = {
-        .text = rk_whole_run_text, .members = write_members, .lines = write_lines};
+    static const rk_answer_writers writers = {.text = rk_whole_run_text,
+                                              .members = write_members,
+                                              .lines = write_lines,
+                                              .drawings = write_drawings};
     const rk_request *request = &run->question->request;
     if (timeline && rk_plan_best(&run->plan)) {
         const rk_status status = write_timeline(job, run, timeline, err);

@@ -2,6 +2,7 @@
 /* The timeline of one step, as a trace, a picture or a table. */
 #include "answer/timeline_answer.h"
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/time_text.h"
 #include "base/units.h"
@@ -183,11 +184,26 @@ static output_form form_of(const rk_request *request)
     return rk_output_form_of(request->output) == RK_OUTPUT_SVG ? FORM_PICTURE : FORM_TEXT;
 }
 
+#define TITLE_SIZE 256
+
+static const char *title_of(const rk_timeline *t, const rk_inputs *inputs, char out[TITLE_SIZE])
+{
+    char step[RK_TIME_TEXT_SIZE];
+    (void)snprintf(out, TITLE_SIZE,
+                   "%s on %" PRId64 " %s, TP %" PRId64 ", CP %" PRId64 ", PP %" PRId64
+                   ", DP %" PRId64 ", %s: %s per step",
+                   inputs->model.name, rk_strategy_ranks(t->strategy),
+                   inputs->system.accelerator.name, t->strategy->tp, t->strategy->cp,
+                   t->strategy->pp, t->strategy->dp, rk_schedule_names[t->strategy->schedule],
+                   rk_time_text(t->step, step));
+    return out;
+}
+
 static rk_status write_file(const rk_job *job, const rk_timeline_answer *drawn, output_form form,
                             rk_error *err)
 {
     const rk_timeline *t = &drawn->timeline;
-    char title[256], step[RK_TIME_TEXT_SIZE];
+    char title[TITLE_SIZE];
     rk_out *out;
     if (form == FORM_PICTURE && t->op_count > PICTURE_MAX) {
         return rk_fail(err, RK_ERR_LIMIT,
@@ -195,13 +211,7 @@ static rk_status write_file(const rk_job *job, const rk_timeline_answer *drawn, 
                        "(.json), or give a smaller --global-batch",
                        t->op_count, PICTURE_MAX);
     }
-    (void)snprintf(title, sizeof(title),
-                   "%s on %" PRId64 " %s, TP %" PRId64 ", CP %" PRId64 ", PP %" PRId64
-                   ", DP %" PRId64 ", %s: %s per step",
-                   drawn->inputs->model.name, rk_strategy_ranks(t->strategy),
-                   drawn->inputs->system.accelerator.name, t->strategy->tp, t->strategy->cp,
-                   t->strategy->pp, t->strategy->dp, rk_schedule_names[t->strategy->schedule],
-                   rk_time_text(t->step, step));
+    (void)title_of(t, drawn->inputs, title);
     const rk_status status = rk_job_open(job, drawn->request->output, &out, err);
     if (status) {
         return status;
@@ -257,4 +267,54 @@ rk_status rk_timeline_write(const rk_job *job, const rk_timeline_answer *drawn, 
                       answer->estimate.usable / GIB);
     }
     return write_file(job, drawn, form, err);
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+enum {
+    DRAWING_OPS = 12000,      /* most operations of a drawing */
+    DRAWINGS_SIZE = 512 << 10 /* of all of a page */
+};
+
+/* Draws the step of a strategy to `svg`, which stays empty where it is too large. */
+static rk_status draw_step(const rk_inputs *inputs, const rk_answer *answer, rk_bytes *svg,
+                           rk_error *err)
+{
+    rk_timeline timeline = {0};
+    char title[TITLE_SIZE];
+    rk_out *out = NULL;
+    rk_status status = rk_timeline_fill(&inputs->model, &inputs->system, &inputs->software.stack,
+                                        &answer->strategy, &answer->estimate, &timeline, err);
+    if (!status && timeline.op_count <= DRAWING_OPS) {
+        status = rk_out_open_writer(rk_bytes_take_in, svg, &out, err);
+        if (!status) {
+            rk_timeline_write_picture(&timeline, title_of(&timeline, inputs, title), out);
+            status = rk_out_close(out, err);
+        }
+    }
+    rk_timeline_clear(&timeline);
+    return status;
+}
+
+void rk_plan_write_drawings(rk_json_writer *writer, const rk_plan *plan, size_t most)
+{
+    size_t left = DRAWINGS_SIZE;
+    for (size_t i = 0; plan->answers && i < plan->answer_count && i < most; i++) {
+        rk_error reason;
+        rk_bytes svg = {0};
+        const rk_status status = draw_step(plan->inputs, &plan->answers[i], &svg, &reason);
+        rk_bytes_add(&svg, "", 1);
+        const bool shown = !status && !svg.failed && svg.size > 1 && svg.size <= left;
+        left -= shown ? svg.size : 0;
+        rk_json_item(writer);
+        if (shown) {
+            rk_json_text(writer, (const char *)svg.data);
+        } else {
+            rk_json_value(writer, "null");
+        }
+        if (svg.failed || status == RK_ERR_MEMORY) {
+            rk_out_fail_memory(writer->out);
+        }
+        rk_bytes_clear(&svg);
+    }
 }

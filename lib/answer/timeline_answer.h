@@ -17,4 +17,10 @@ typedef struct rk_timeline_answer {
 /* Writes it in the format that the request names. */
 rk_status rk_timeline_write(const rk_job *job, const rk_timeline_answer *answer, rk_error *err);
 
+/*
+ * Items of a list for a report: an SVG of the step of each of the first `most` strategies as a
+ * text; null where it would make the page too large.
+ */
+void rk_plan_write_drawings(rk_json_writer *writer, const rk_plan *plan, size_t most);
+
 #endif

@@ -55,6 +55,17 @@ void rk_bytes_take_in(void *bytes, const char *text, size_t size)
     rk_bytes_add(bytes, text, size);
 }
 
+void rk_bytes_add_word(rk_bytes *bytes, const char *word)
+{
+    const bool plain = *word && word[strcspn(word, " \t\n\"'\\$`;&|<>()*?[]{}#~!")] == '\0';
+    rk_bytes_add(bytes, " ", bytes->size > 0);
+    rk_bytes_add(bytes, "'", !plain);
+    for (; *word; word++) {
+        rk_bytes_add(bytes, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
+    }
+    rk_bytes_add(bytes, "'", !plain);
+}
+
 void rk_bytes_add_number(rk_bytes *bytes, uint64_t number)
 {
     rk_bytes_add(bytes, &number, sizeof(number));

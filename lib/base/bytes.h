@@ -28,6 +28,12 @@ void rk_bytes_add_number(rk_bytes *bytes, uint64_t number);
 /* Terminated text; NULL stands for "". */
 void rk_bytes_add_text(rk_bytes *bytes, const char *text);
 
+/*
+ * Adds a word as a shell takes it apart again, between quotes where it has to be, and a blank
+ * before it unless it is the first.
+ */
+void rk_bytes_add_word(rk_bytes *bytes, const char *word);
+
 /* Reads from the front. Missing data reads as zero and sets `failed`. */
 typedef struct rk_bytes_reader {
     const unsigned char *at;

@@ -12,6 +12,7 @@
 #include "command/comm_with.h"
 #include "command/commands.h"
 #include "io/json_write.h"
+#include "job/stated.h"
 #include "report/describe.h"
 #include "request/what_if.h"
 #include "system/collective_plan.h"
@@ -647,6 +648,7 @@ static rk_status write_data(const rk_job *job, const struct comm *comm, rk_error
     rk_json_close(&writer, "]");
     rk_json_close(&writer, "}");
     rk_out_text(out, "\n");
+    rk_job_write_question(job, out);
     return rk_out_close(out, err);
 }
 

@@ -64,16 +64,30 @@ static size_t write_link(const char *text, rk_out *out)
     return (size_t)(middle + 2 + length + 1 - text);
 }
 
+/* Code of Markdown, "`code`".  Returns its length; 0: none begins at `text`. */
+static size_t write_code(const char *text, rk_out *out)
+{
+    const size_t length = text[0] == '`' ? strcspn(text + 1, "`") : 0;
+    if (length == 0 || text[1 + length] != '`') {
+        return 0;
+    }
+    rk_out_text(out, "<code>");
+    piece(text + 1, length, out);
+    rk_out_text(out, "</code>");
+    return length + 2;
+}
+
 static void element(const char *name, const char *text, rk_out *out)
 {
     rk_out_printf(out, "<%s>", name);
     while (*text) {
-        const size_t plain = strcspn(text, "![");
+        const size_t plain = strcspn(text, "![`");
         piece(text, plain, out);
         text += plain;
-        const size_t linked = *text ? write_link(text, out) : 0;
-        piece(text, *text && linked == 0 ? 1 : 0, out);
-        text += linked > 0 ? linked : *text != '\0';
+        size_t length = *text ? write_link(text, out) : 0;
+        length = *text && length == 0 ? write_code(text, out) : length;
+        piece(text, *text && length == 0 ? 1 : 0, out);
+        text += length > 0 ? length : *text != '\0';
     }
     rk_out_printf(out, "</%s>\n", name);
 }

@@ -141,27 +141,13 @@ void rk_json_open_member(rk_json_writer *writer, const char *key, const char *br
     rk_json_open(writer, bracket);
 }
 
-/* Where the answer goes in the page, alone on a line. */
-static const char place_of_answer[] = "{\"answer\": \"here\"}";
-
-/* Begins a report: writes the page up to the place of the answer; rk_out_close writes the rest. */
-static void open_page(rk_out *out)
-{
-    const rk_catalogue_entry *page = rk_catalogue_find("pages", "report");
-    const size_t length = strlen(place_of_answer);
-    for (size_t i = 0; page && i + length <= page->size; i++) {
-        if (memcmp(page->text + i, place_of_answer, length) == 0) {
-            rk_out_write(out, page->text, i);
-            rk_out_embed(out, page->text + i + length, page->size - i - length);
-            return;
-        }
-    }
-}
-
 void rk_json_open_answer(rk_json_writer *writer)
 {
-    if (rk_out_is_page(writer->out)) {
-        open_page(writer->out);
+    const rk_catalogue_entry *page =
+        rk_out_is_page(writer->out) ? rk_catalogue_find("pages", "report") : NULL;
+    if (page) {
+        rk_out_begin_page(writer->out, page->text, page->size);
+        (void)rk_out_fill_place(writer->out, "answer");
     }
     rk_json_open(writer, "{");
     rk_json_count(writer, "schema_version", RK_SCHEMA_VERSION);

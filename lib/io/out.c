@@ -29,8 +29,8 @@ struct rk_out {
     char target[PATH_MAX];    /* "" when the file is written directly */
     char temporary[PATH_MAX]; /* beside the target, on the same file system */
     int failure;              /* errno of the first failure, or 0 */
-    const char *tail;         /* of a page around JSON; NULL: there is none */
-    size_t tail_size;
+    const char *page;         /* the rest of a page around JSON, borrowed; NULL: there is none */
+    size_t page_size;
 };
 
 /* Some file systems do not support it and return an error. */
@@ -168,7 +168,7 @@ static void write_plain(rk_out *out, const char *text, size_t size)
 
 void rk_out_write(rk_out *out, const char *text, size_t size)
 {
-    for (const char *found; out->tail && size > 0 && (found = memchr(text, '<', size));) {
+    for (const char *found; out->page && size > 0 && (found = memchr(text, '<', size));) {
         write_plain(out, text, (size_t)(found - text));
         write_plain(out, "\\u003c", strlen("\\u003c"));
         size -= (size_t)(found + 1 - text);
@@ -183,10 +183,26 @@ bool rk_out_is_page(const rk_out *out)
            rk_ends_with(out->name, ".html.gz");
 }
 
-void rk_out_embed(rk_out *out, const char *tail, size_t size)
+void rk_out_begin_page(rk_out *out, const char *page, size_t size)
 {
-    out->tail = tail;
-    out->tail_size = size;
+    out->page = page;
+    out->page_size = size;
+}
+
+bool rk_out_fill_place(rk_out *out, const char *name)
+{
+    char place[64];
+    const int written = snprintf(place, sizeof(place), "{\"%s\": \"here\"}", name);
+    const size_t length = written > 0 ? (size_t)written : 0;
+    for (size_t i = 0; out->page && i + length <= out->page_size; i++) {
+        if (memcmp(out->page + i, place, length) == 0) {
+            write_plain(out, out->page, i);
+            out->page += i + length;
+            out->page_size -= i + length;
+            return true;
+        }
+    }
+    return false;
 }
 
 void rk_out_text(rk_out *out, const char *text)
@@ -225,8 +241,8 @@ void rk_out_fail_memory(rk_out *out)
 rk_status rk_out_close(rk_out *out, rk_error *err)
 {
     rk_status status = RK_OK;
-    if (out->tail) {
-        write_plain(out, out->tail, out->tail_size);
+    if (out->page) {
+        write_plain(out, out->page, out->page_size);
     }
     errno = 0;
     if (out->file && gzclose_w(out->file) != Z_OK && !out->failure) {

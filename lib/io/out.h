@@ -29,10 +29,17 @@ void rk_out_printf(rk_out *out, const char *format, ...) RK_PRINTF(2, 3);
 bool rk_out_is_page(const rk_out *out);
 
 /*
- * Everything written from here on is in a script element of a page, so '<' becomes an escape of
- * JSON.  rk_out_close writes `tail`, which must live until then.
+ * Begins a page with places for JSON such as {"answer": "here"}, which rk_out_fill_place fills in
+ * their order.  rk_out_close writes the rest; `page` must live until then.
  */
-void rk_out_embed(rk_out *out, const char *tail, size_t size);
+void rk_out_begin_page(rk_out *out, const char *page, size_t size);
+
+/*
+ * Writes the page up to the next place of that name.  What is written from here on stands there, in
+ * a script element, so '<' becomes an escape of JSON.  Returns false, and writes nothing, if the
+ * output has no page or no such place is left.
+ */
+bool rk_out_fill_place(rk_out *out, const char *name);
 
 /* Marks the output as failed for lack of memory. */
 void rk_out_fail_memory(rk_out *out);

@@ -12,6 +12,8 @@ typedef struct rk_answer_writers {
     void (*members)(rk_json_writer *writer, const void *what); /* of the JSON object */
     void (*cells)(rk_csv_out *csv, const void *what);
     void (*lines)(rk_out *out, const void *what);
+    /* Items of a list for a report: of each strategy an SVG of its step, or null; or NULL. */
+    void (*drawings)(rk_json_writer *writer, const void *what);
 } rk_answer_writers;
 
 rk_status rk_job_answer(const rk_job *job, const rk_answer_writers *writers, const void *what,

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "io/inputs.h"
 #include "io/json.h"
+#include "job/stated.h"
 #include "report/wrap.h"
 
 #include <stdarg.h>
@@ -44,6 +45,9 @@ struct rk_job {
     bool seen[RK_OPTION_MAX];         /* options that are set */
     const char *given[RK_OPTION_MAX]; /* their last values */
     bool by_word[RK_OPTION_MAX];      /* set by a word without an option's name */
+    rk_stated stated;                 /* what the caller sets, and not another option */
+    int nested;                       /* above 0: options are set by others */
+    const char *spelled;              /* the name that an option is given by; NULL: its own */
     bool found;
     const char *counted; /* what the running search counts */
 };
@@ -88,6 +92,7 @@ void rk_job_free(rk_job *job)
         free(job->things);
         job->things = next;
     }
+    rk_bytes_clear(&job->stated.words);
     free(job->arguments);
     free(job);
 }
@@ -255,6 +260,18 @@ static rk_status fail_twice(const rk_job *job, const rk_option *option, const ch
                    model ? "model" : "system", job->command->name, a, b, choice);
 }
 
+/* ---- what the caller states ------------------------------------------------------------------ */
+
+const rk_stated *rk_job_stated(const rk_job *job)
+{
+    return &job->stated;
+}
+
+const char *rk_job_given(const rk_job *job, size_t option)
+{
+    return job->given[option] ? job->given[option] : "true";
+}
+
 /* How an option is given. */
 enum giving {
     BY_NAME,      /* a system may come with a number: "64xh100" */
@@ -301,6 +318,11 @@ static rk_status set_option(rk_job *job, const char *option, const char *value, 
     job->seen[i] = true;
     job->given[i] = giving == BY_OTHERS ? NULL : kept;
     job->by_word[i] = job->by_word[i] || by_word;
+    if (job->nested == 0) {
+        const bool spelled = job->spelled && has_name(found, job->spelled);
+        rk_stated_option(&job->stated, job->command, i, spelled ? job->spelled : found->name,
+                         value);
+    }
     return rk_option_read(found, kept, job->arguments, err);
 }
 
@@ -354,20 +376,70 @@ bool rk_job_has(const rk_job *job, const char *option)
     return set;
 }
 
+rk_status rk_job_state_text(rk_job *job, const char *option, const char *text, rk_error *err)
+{
+    for (size_t i = 0; i < rk_command_option_count(job->command); i++) {
+        if (job->stated.options[i] && has_name(rk_command_option(job->command, i), option)) {
+            job->given[i] = keep_text(job, text, false, false);
+            return job->given[i] ? RK_OK
+                                 : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the options");
+        }
+    }
+    return RK_OK;
+}
+
 static void note_launch_word(rk_job *job, const char *word)
 {
-    if (job->command->note_launch_word) {
-        job->command->note_launch_word(job->arguments, word);
+    if (job->command->note_launch_word && job->command->note_launch_word(job->arguments, word)) {
+        job->stated.more = true;
     }
+}
+
+void rk_job_take_launch_word(rk_job *job, const char *word)
+{
+    note_launch_word(job, word);
+    rk_stated_word(&job->stated, word);
 }
 
 rk_status rk_job_set_launch_line(rk_job *job, const char *const *words, size_t count, bool *taken,
                                  rk_error *err)
 {
     *taken = false;
-    return job->command->take_launch_line
-               ? job->command->take_launch_line(job, words, count, taken, err)
-               : RK_OK;
+    if (!job->command->take_launch_line) {
+        return RK_OK;
+    }
+    job->nested++;
+    const rk_status status = job->command->take_launch_line(job, words, count, taken, err);
+    job->nested--;
+    if (*taken) {
+        rk_stated_line(&job->stated, job->command, words, count);
+    }
+    return status;
+}
+
+/* A flag that is no option of the command. */
+static rk_status take_flag(rk_job *job, const char *flag, const char *name, const char *value,
+                           rk_flag_use *use, rk_error *err)
+{
+    char word[RK_OPTION_WORD_SIZE + 3];
+    if (value && !keep_text(job, value, true, false)) { /* it may name a file */
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the options");
+    }
+    if (!job->command->take_launch_flag) {
+        return rk_job_fail_unknown(job->command, flag, err);
+    }
+    job->nested++;
+    const rk_status status = job->command->take_launch_flag(job, name, value, use, err);
+    job->nested--;
+    if (!status && *use != RK_FLAG_UNUSED) {
+        (void)snprintf(word, sizeof(word), "--%s", name);
+        rk_stated_word(&job->stated, word);
+        if (*use == RK_FLAG_WITH_VALUE && value) {
+            rk_stated_word(&job->stated, value);
+        }
+        job->stated.more = true;
+    }
+    return status;
 }
 
 rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *value, rk_flag_use *use,
@@ -384,16 +456,14 @@ rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *valu
             const char *truth = rk_truth_of(value);
             note_launch_word(job, name);
             *use = option->type == RK_OPTION_FLAG && !truth ? RK_FLAG_ALONE : RK_FLAG_WITH_VALUE;
-            return rk_job_set(job, option->name, option->type == RK_OPTION_FLAG ? truth : value,
-                              err);
+            job->spelled = name;
+            const rk_status status =
+                rk_job_set(job, option->name, option->type == RK_OPTION_FLAG ? truth : value, err);
+            job->spelled = NULL;
+            return status;
         }
     }
-    if (value && !keep_text(job, value, true, false)) { /* it may name a file */
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the options");
-    }
-    return job->command->take_launch_flag
-               ? job->command->take_launch_flag(job, name, value, use, err)
-               : rk_job_fail_unknown(job->command, flag, err);
+    return take_flag(job, flag, name, value, use, err);
 }
 
 /* Shows how to write a command in words: "reckon run llama3-70b 64xh100"; "" if it takes none. */
@@ -485,9 +555,11 @@ rk_status rk_job_use(rk_job *job, const rk_job_control *control, rk_out_writer *
     job->write_user = user;
     job->found = false;
     rk_status status = take_control(control, &job->control, err);
+    job->nested++;
     if (!status && job->command->prepare) {
         status = job->command->prepare(job, err);
     }
+    job->nested--;
     status = status ? status : check_required(job, err);
     status = status ? status : check_outputs(job, err);
     if (!status && job->command->complete) {

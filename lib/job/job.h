@@ -34,8 +34,11 @@ struct rk_command {
      * NULL. */
     rk_status (*take_launch_line)(rk_job *job, const char *const *words, size_t count, bool *taken,
                                   rk_error *err);
-    /* Notes a script or a flag of a launch line that is another name of an option; or NULL. */
-    void (*note_launch_word)(void *arguments, const char *word);
+    /*
+     * Notes a script or a flag of a launch line that is another name of an option; or NULL.
+     * Returns whether that says more than the option.
+     */
+    bool (*note_launch_word)(void *arguments, const char *word);
 };
 
 /* All options of a command: `shared`, then `options`. */
@@ -86,6 +89,19 @@ bool rk_job_has(const rk_job *job, const char *option);
 
 /* Keeps a thing as long as the job, and calls `clear` with it then; false: no memory for that. */
 bool rk_job_keep(rk_job *job, void *thing, void (*clear)(void *thing));
+
+/* What the caller of the job stated (stated.h). */
+struct rk_stated;
+const struct rk_stated *rk_job_stated(const rk_job *job);
+
+/* The value of an option that is set. */
+const char *rk_job_given(const rk_job *job, size_t option);
+
+/* Replaces the name of a file that the caller stated by the text in it. */
+rk_status rk_job_state_text(rk_job *job, const char *option, const char *text, rk_error *err);
+
+/* Takes a word that begins a launch line. */
+void rk_job_take_launch_word(rk_job *job, const char *word);
 
 /* The struct of the command that the options fill. */
 void *rk_job_arguments(rk_job *job);

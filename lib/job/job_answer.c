@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job/answer_writers.h"
 
+#include "job/stated.h"
+
 static rk_status write_cells(const rk_job *job, const rk_answer_writers *writers, const void *what,
                              const char *output, rk_error *err)
 {
@@ -33,6 +35,13 @@ rk_status rk_job_answer(const rk_job *job, const rk_answer_writers *writers, con
         writers->members(&writer, what);
         rk_json_close(&writer, "}");
         rk_out_text(out, "\n");
+        rk_job_write_question(job, out);
+        if (writers->drawings && rk_out_fill_place(out, "drawings")) {
+            rk_json_writer list = {.out = out, .indented = true};
+            rk_json_open(&list, "[");
+            writers->drawings(&list, what);
+            rk_json_close(&list, "]");
+        }
     } else {
         writers->lines(out, what);
     }

@@ -201,9 +201,7 @@ rk_status rk_job_set_word(rk_job *job, const char *word, rk_error *err)
         return status;
     }
     if (rk_job_command(job)->take_launch_flag && is_launcher(word)) {
-        if (rk_job_command(job)->note_launch_word) {
-            rk_job_command(job)->note_launch_word(rk_job_arguments(job), word);
-        }
+        rk_job_take_launch_word(job, word);
         return RK_OK;
     }
     if (is_launch(word) && find_taker(rk_job_command(job), RK_WORD_LAUNCH)) {

@@ -79,6 +79,8 @@ typedef struct rk_launch_reader rk_launch_reader;
 typedef struct rk_launch {
     char *name;            /* of the file, for messages */
     char *folder;          /* from which files that it names are opened; NULL: none is opened */
+    const char *text;      /* of the file; NULL: not kept */
+    bool opens_files;      /* others, which the text names */
     const char *arguments; /* words for its script, between blanks; NULL: none */
     const char *framework; /* a reader, by a record or the person; NULL: recognised */
     const char *release;   /* likewise, e.g. "0.19"; NULL: the newest that is known */
@@ -105,9 +107,9 @@ typedef struct rk_launch {
  * a pasted line, YAML (.yaml, .yml), TOML, or JSON: a DeepSpeed configuration, or a record
  * {"argv": [...], "config": {...}, "framework": "...", "release": "...", "world": {...}}.
  * Behind the name of a script its arguments may follow: "run.sh 70b 8".  A line of words and flags
- * that begins with no file is the launch itself: "srun -N 4 python train.py --x 1".  Refuses Python
- * files by name, and files above 16 MiB.  The caller releases the launch with rk_launch_clear, also
- * after a failure.
+ * that begins with no file is the launch itself, "srun -N 4 python train.py --x 1", and so is a
+ * text of several lines or of JSON.  Refuses Python files by name, and files above 16 MiB.  The
+ * caller releases the launch with rk_launch_clear, also after a failure.
  */
 rk_status rk_launch_load(const char *path, rk_launch *launch, rk_error *err);
 

@@ -66,6 +66,7 @@ static rk_status find_document(rk_launch *launch, const char *path, const char *
         return rk_launch_parse_document(form, written, strlen(written), path, root, err);
     }
     *place = launch->folder && form != RK_LAUNCH_WORDS ? find_file(launch, path) : NULL;
+    launch->opens_files = launch->opens_files || *place;
     return *place ? read_document(form, *place, root, err) : RK_OK;
 }
 

@@ -167,11 +167,16 @@ static size_t name_length(const char *path)
     return path[length] == '\0' || stat(path, &status) == 0 ? strlen(path) : length;
 }
 
-/* Whether a path is the line itself: its first word is no file, and flags follow. */
+/* Whether a path is the launch itself: it has lines, or its first word is no file, and flags
+ * follow.
+ */
 static bool is_line(const char *path, size_t length)
 {
     struct stat status;
     char first[512];
+    if (strchr(path, '\n') || rk_json_is_text(path)) {
+        return true;
+    }
     (void)snprintf(first, sizeof(first), "%.*s", (int)(length < 511 ? length : 511), path);
     return strstr(path + length, " -") && (stat(first, &status) != 0 || !S_ISREG(status.st_mode));
 }
@@ -195,6 +200,7 @@ rk_status rk_launch_load(const char *path, rk_launch *launch, rk_error *err)
     const char *slash = strrchr(launch->name, '/');
     launch->folder = slash ? strndup(launch->name, (size_t)(slash - launch->name)) : strdup(".");
     rk_status status = rk_launch_read_file(launch->name, &text, &size, err);
+    launch->text = status ? NULL : rk_launch_keep(launch, text);
     status = status ? status : rk_launch_parse(text, size, launch->name, launch, err);
     free(text);
     return status;

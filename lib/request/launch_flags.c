@@ -224,7 +224,7 @@ static bool is_among(const char *word, const char *const *names, size_t count)
     return false;
 }
 
-void rk_request_note_launch_word(void *request, const char *word)
+bool rk_request_note_launch_word(void *request, const char *word)
 {
     rk_launch_line *line = &((rk_request *)request)->line;
     const char *slash = strrchr(word, '/');
@@ -234,6 +234,7 @@ void rk_request_note_launch_word(void *request, const char *word)
     line->other |= strcmp(word, "deepspeed") == 0 || strcmp(word, "accelerate") == 0;
     line->megatron |= is_among(word, megatron_names, COUNT(megatron_names));
     line->own |= is_among(word, own_names, COUNT(own_names));
+    return line->script || line->deepspeed || line->other || line->megatron;
 }
 
 /* ---- all flags ------------------------------------------------------------------------------ */

@@ -11,7 +11,7 @@ rk_status rk_request_take_launch_flag(rk_job *job, const char *flag, const char 
                                       rk_flag_use *use, rk_error *err);
 
 /* Notes a word or a flag that says which tool a line is for; `request` is an rk_request. */
-void rk_request_note_launch_word(void *request, const char *word);
+bool rk_request_note_launch_word(void *request, const char *word);
 
 /*
  * What a line means as a whole: which layers are recomputed, what Megatron-LM shards by default,

@@ -710,6 +710,10 @@ rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
     if (!status && !t.search) {
         status = set_strategy(&t, err);
     }
+    if (!status && launch->text && !launch->opens_files && !launch->arguments[0]) {
+        status =
+            rk_job_state_text(job, "from", launch->text, err); /* so that it can be asked again */
+    }
     request->launch = launch;
     request->line.file = true;
     return status || !t.search || design ? status : take_launched(&t, err);

@@ -8,21 +8,6 @@
 
 #include <string.h>
 
-/* The words as a shell would take them apart again: each between quotes where it has to be. */
-static void quote_words(const char *const *words, size_t count, rk_bytes *text)
-{
-    for (size_t i = 0; i < count; i++) {
-        const bool plain = words[i][strcspn(words[i], " \t\n\"'\\$`;&|<>()*?[]{}#~")] == '\0';
-        rk_bytes_add(text, " ", i > 0);
-        rk_bytes_add(text, "'", !plain);
-        for (const char *c = words[i]; *c; c++) {
-            rk_bytes_add(text, *c == '\'' ? "'\\''" : c, *c == '\'' ? 4 : 1);
-        }
-        rk_bytes_add(text, "'", !plain);
-    }
-    rk_bytes_add(text, "", 1);
-}
-
 /* Whether a line is one of a framework that is read. */
 static bool is_read(const char *text)
 {
@@ -42,7 +27,10 @@ rk_status rk_request_take_launch_line(rk_job *job, const char *const *words, siz
     if (!rk_launch_begins_line(words, count)) {
         return RK_OK;
     }
-    quote_words(words, count, &text);
+    for (size_t i = 0; i < count; i++) {
+        rk_bytes_add_word(&text, words[i]);
+    }
+    rk_bytes_add(&text, "", 1);
     if (text.failed) {
         rk_bytes_clear(&text);
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the line");

@@ -58,17 +58,52 @@ static double y_of(const struct picture *p, int64_t rank)
     return p->top + (double)rank * (ROW + MEMORY + GAP);
 }
 
-/* The part of a span within the panel; a white edge separates spans wide enough for one. */
-static void draw_span(const struct picture *p, double y, double height, double start, double end,
-                      const char *fill)
+/* ---- boxes of one colour --------------------------------------------------------------------- */
+
+/* Boxes of one colour and height as one path of thick lines: pictures with thousands of operations
+ * stay small. */
+struct boxes {
+    rk_out *out;
+    const char *fill;
+    double height;
+    bool open;
+};
+
+/* A tenth of a pixel is enough for boxes. */
+static void draw_tenth(rk_out *out, double value)
+{
+    rk_draw_number(out, round(value * 10) / 10);
+}
+
+static void move_to(rk_out *out, double x, double y)
+{
+    rk_out_text(out, "M");
+    draw_tenth(out, x);
+    rk_out_text(out, " ");
+    rk_draw_number(out, y);
+}
+
+/* Adds the part of a span within the panel; `y`: of its upper edge. */
+static void add_span(struct boxes *boxes, const struct picture *p, double y, double start,
+                     double end)
 {
     const double x = x_of(p, start), width = x_of(p, end) - x;
-    if (width > 0) {
-        rk_draw_box(p->out, x, y, width, height, fill);
-        if (width > 4) {
-            rk_draw_line(p->out, x, y, x, y + height, edge, 1, false);
-        }
+    if (width <= 0) {
+        return;
     }
+    if (!boxes->open) {
+        rk_out_printf(boxes->out, "<path stroke=\"%s\" stroke-width=\"%g\" d=\"", boxes->fill,
+                      boxes->height);
+        boxes->open = true;
+    }
+    move_to(boxes->out, x, y + boxes->height / 2);
+    rk_out_text(boxes->out, "h");
+    draw_tenth(boxes->out, rk_max(width, 0.1));
+}
+
+static void close_boxes(const struct boxes *boxes)
+{
+    rk_out_text(boxes->out, boxes->open ? "\"/>\n" : "");
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */
@@ -96,49 +131,113 @@ static bool is_paired(const rk_op *op, const rk_op *other)
            !(other->start > op->start);
 }
 
-/* The number of the microbatch, in the middle of the computation. */
-static void draw_number(const struct picture *p, const rk_op *op, double y, double height,
-                        double computed, bool light)
-{
-    char number[16];
-    const double x = x_of(p, op->start), right = x_of(p, computed);
-    (void)snprintf(number, sizeof(number), "%" PRId32, op->microbatch);
-    if (op->end <= p->to && rk_text_width(number, SMALL) + 1 < right - x) {
-        rk_draw_text(p->out, (x + right) / 2, y + height / 2 + SMALL / 3, number,
-                     (rk_text_style){
-                         .size = SMALL, .anchor = RK_ANCHOR_MIDDLE, .color = light ? NULL : edge});
-    }
-}
+/* Where an operation is drawn: of a pair, the forward takes the upper half of the row. */
+struct op_place {
+    bool paired;
+    double y, height;
+    double seconds[RK_STREAM_COUNT]; /* of visible communication */
+    double computed;                 /* when it ends computing and communicates, s */
+};
 
-/* Of a pair, the forward takes the upper half of the row and the backward the lower. */
-static void draw_op(const struct picture *p, size_t i)
+static struct op_place place_of(const struct picture *p, size_t i)
 {
     const rk_timeline *t = p->timeline;
     const rk_op *op = &t->ops[i];
-    const bool paired =
+    struct op_place place = {.computed = op->end};
+    place.paired =
         (i > 0 && is_paired(op, op - 1)) || (i + 1 < t->op_count && is_paired(op, op + 1));
-    const double height = paired ? ROW / 2 : ROW;
-    const double y = y_of(p, op->rank) + (paired && op->kind != RK_OP_FORWARD ? height : 0);
-    double seconds[RK_STREAM_COUNT], from = op->end;
+    place.height = place.paired ? ROW / 2 : ROW;
+    place.y = y_of(p, op->rank) + (place.paired && op->kind != RK_OP_FORWARD ? place.height : 0);
+    rk_timeline_communication(t, op, place.seconds);
+    for (int k = 0; k < RK_STREAM_COUNT; k++) {
+        place.computed -= place.seconds[k];
+    }
+    return place;
+}
+
+/* The operations of a kind and a virtual stage. */
+static void draw_ops(const struct picture *p, rk_op_kind kind, int64_t chunk, bool paired)
+{
+    const rk_timeline *t = p->timeline;
     char fill[8];
     bool light;
-    if (op->start >= p->to) {
-        return;
-    }
-    rk_timeline_communication(t, op, seconds);
-    for (int k = 0; k < RK_STREAM_COUNT; k++) {
-        from -= seconds[k];
-    }
-    (void)fill_of(t, op->kind, op->chunk, fill, &light);
-    draw_span(p, y, height, op->start, op->end, fill);
-    draw_number(p, op, y, height, from, light);
-    for (int k = 0; k < RK_STREAM_COUNT; k++) {
-        if (seconds[k] > 0) {
-            const double x = x_of(p, from), width = x_of(p, from + seconds[k]) - x;
-            rk_draw_box(p->out, x, y, width, height, stream_fills[k]);
+    struct boxes boxes = {.out = p->out,
+                          .fill = fill_of(t, kind, chunk, fill, &light),
+                          .height = paired ? ROW / 2 : ROW};
+    for (size_t i = 0; i < t->op_count; i++) {
+        const rk_op *op = &t->ops[i];
+        const bool drawn = op->kind == kind && op->chunk == chunk && op->start < p->to;
+        const struct op_place place = drawn ? place_of(p, i) : (struct op_place){0};
+        if (drawn && place.paired == paired) {
+            add_span(&boxes, p, place.y, op->start, op->end);
         }
-        from += seconds[k];
     }
+    close_boxes(&boxes);
+}
+
+/* The communication of one stream. */
+static void draw_stream(const struct picture *p, int stream, bool paired)
+{
+    const rk_timeline *t = p->timeline;
+    struct boxes boxes = {
+        .out = p->out, .fill = stream_fills[stream], .height = paired ? ROW / 2 : ROW};
+    for (size_t i = 0; i < t->op_count; i++) {
+        const bool drawn = t->ops[i].start < p->to;
+        const struct op_place place = drawn ? place_of(p, i) : (struct op_place){0};
+        double from = place.computed;
+        for (int k = 0; k < stream; k++) {
+            from += place.seconds[k];
+        }
+        if (drawn && place.paired == paired) {
+            add_span(&boxes, p, place.y, from, from + place.seconds[stream]);
+        }
+    }
+    close_boxes(&boxes);
+}
+
+/* White edges separate operations that are wide enough for one. */
+static void draw_edges(const struct picture *p)
+{
+    const rk_timeline *t = p->timeline;
+    rk_out_printf(p->out, "<path stroke=\"%s\" d=\"", edge);
+    for (size_t i = 0; i < t->op_count; i++) {
+        const double x = x_of(p, t->ops[i].start);
+        if (x_of(p, t->ops[i].end) - x > 4) {
+            const struct op_place place = place_of(p, i);
+            move_to(p->out, x, place.y);
+            rk_out_text(p->out, "v");
+            rk_draw_number(p->out, place.height);
+        }
+    }
+    rk_out_text(p->out, "\"/>\n");
+}
+
+/* The numbers of microbatches, each in the middle of the computation, dark or white. */
+static void draw_numbers(const struct picture *p, bool dark)
+{
+    const rk_timeline *t = p->timeline;
+    rk_out_printf(p->out, "<g font-size=\"%g\" text-anchor=\"middle\" fill=\"%s\">\n", SMALL,
+                  dark ? "#222" : edge);
+    for (size_t i = 0; i < t->op_count; i++) {
+        const rk_op *op = &t->ops[i];
+        if (op->end > p->to) {
+            continue;
+        }
+        const struct op_place place = place_of(p, i);
+        const double x = x_of(p, op->start), right = x_of(p, place.computed);
+        char number[16], fill[8];
+        bool light;
+        (void)fill_of(t, op->kind, op->chunk, fill, &light);
+        (void)snprintf(number, sizeof(number), "%" PRId32, op->microbatch);
+        if (light == dark && rk_text_width(number, SMALL) + 1 < right - x) {
+            rk_out_text(p->out, "<text x=\"");
+            rk_draw_number(p->out, (x + right) / 2);
+            rk_out_text(p->out, "\" y=\"");
+            rk_draw_number(p->out, place.y + place.height / 2 + SMALL / 3);
+            rk_out_printf(p->out, "\">%s</text>\n", number);
+        }
+    }
+    rk_out_text(p->out, "</g>\n");
 }
 
 static const char *after_fill(rk_part part)
@@ -161,9 +260,8 @@ static void take_most(void *user, double at, const rk_stage_memory *memory)
 
 struct curve {
     const struct picture *picture;
-    double base, at; /* y of no memory; the time reached */
-    double kept;     /* activations since, bytes */
-    double most;
+    double base;        /* y of no memory */
+    double total, most; /* of now, and the most, bytes */
 };
 
 static double height_of(const struct picture *p, double bytes)
@@ -171,33 +269,39 @@ static double height_of(const struct picture *p, double bytes)
     return p->most > 0 ? MEMORY * bytes / p->most : 0;
 }
 
-/* At a change, draws the activations kept until then, above the constant part. */
-static void draw_kept(void *user, double at, const rk_stage_memory *memory)
+/* Draws the outline of the memory up to a change, and the change. */
+static void draw_change(void *user, double at, const rk_stage_memory *memory)
 {
     struct curve *c = user;
     const struct picture *p = c->picture;
-    const double activations = memory->part[RK_MEM_ACTIVATIONS];
-    const double stays = height_of(p, memory->total - activations);
-    const double height = height_of(p, c->kept), x = x_of(p, c->at), right = x_of(p, at);
-    if (right > x && height > 0) {
-        rk_draw_box(p->out, x, c->base - stays - height, right - x, height, kept_fill);
-    }
-    c->at = rk_max(c->at, at);
-    c->kept = activations;
+    const bool changes = memory->total < c->total || memory->total > c->total;
     c->most = rk_max(c->most, memory->total);
+    if (changes && at <= p->to) {
+        rk_out_text(p->out, "H");
+        draw_tenth(p->out, x_of(p, at));
+        rk_out_text(p->out, "V");
+        draw_tenth(p->out, c->base - height_of(p, memory->total));
+        c->total = memory->total;
+    }
 }
 
 static void draw_memory(const struct picture *p, int64_t rank)
 {
-    struct curve c = {.picture = p, .base = y_of(p, rank) + ROW + MEMORY, .at = p->from};
     const rk_stage_memory empty = rk_stage_memory_at(&p->timeline->streams.needs[rank], 0);
-    const double stays = height_of(p, empty.total - empty.part[RK_MEM_ACTIVATIONS]);
+    struct curve c = {.picture = p, .base = y_of(p, rank) + ROW + MEMORY};
     char number[RK_LABEL_SIZE], label[64];
+    const double stays = height_of(p, empty.total - empty.part[RK_MEM_ACTIVATIONS]);
     rk_draw_box(p->out, LEFT, c.base - stays, x_of(p, p->to) - LEFT, stays, state_fill);
-    if (!rk_timeline_visit_memory(p->timeline, rank, draw_kept, &c)) {
+    rk_out_printf(p->out, "<path fill=\"%s\" d=\"", kept_fill);
+    move_to(p->out, LEFT, c.base - stays);
+    if (!rk_timeline_visit_memory(p->timeline, rank, draw_change, &c)) {
         rk_out_fail_memory(p->out);
     }
-    draw_kept(&c, p->to, &empty);
+    rk_out_text(p->out, "H");
+    draw_tenth(p->out, x_of(p, p->to));
+    rk_out_text(p->out, "V");
+    draw_tenth(p->out, c.base - stays);
+    rk_out_text(p->out, "z\"/>\n");
     (void)snprintf(label, sizeof(label), "%s GiB", rk_label_short(c.most / GIB, number));
     rk_draw_text(p->out, WIDTH - RIGHT + 6, c.base - 1, label, (rk_text_style){.size = SMALL + 1});
 }
@@ -216,14 +320,27 @@ static void draw_rows(const struct picture *p)
                      (rk_text_style){.size = TEXT, .anchor = RK_ANCHOR_END});
         rk_draw_box(p->out, LEFT, y, x_of(p, p->to) - LEFT, ROW, idle_fill);
         for (int i = 0; i < t->after_count; i++) {
-            draw_span(p, y, ROW, done, done + t->after[i].seconds, after_fill(t->after[i].part));
+            struct boxes boxes = {
+                .out = p->out, .fill = after_fill(t->after[i].part), .height = ROW};
+            add_span(&boxes, p, y, done, done + t->after[i].seconds);
+            close_boxes(&boxes);
             done += t->after[i].seconds;
         }
         draw_memory(p, rank);
     }
-    for (size_t i = 0; i < t->op_count; i++) {
-        draw_op(p, i);
+    for (int paired = 0; paired < 2; paired++) {
+        for (int kind = RK_OP_FORWARD; kind <= RK_OP_WEIGHT; kind++) {
+            for (int64_t chunk = 0; chunk < t->streams.chunks; chunk++) {
+                draw_ops(p, (rk_op_kind)kind, chunk, paired != 0);
+            }
+        }
+        for (int k = 0; k < RK_STREAM_COUNT; k++) {
+            draw_stream(p, k, paired != 0);
+        }
     }
+    draw_edges(p);
+    draw_numbers(p, false);
+    draw_numbers(p, true);
 }
 
 /* A step of 1, 2 or 5 times a power of ten that gives about ten ticks. */

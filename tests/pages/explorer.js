@@ -7,9 +7,10 @@
  *     explorer.js RECKON FOLDER [PICTURES]
  *
  * FOLDER has explorer.html and reckon.wasm (`make pages`).  Asks the questions of a new user through the
- * elements of the page; the program RECKON gives the same answers.  No request leaves the page, every
- * control has a name, and each question ends with an answer or a message that helps.  PICTURES gets
- * screenshots at three widths, light and dark.  Times are judged only on an idle machine.
+ * elements of the page; the program RECKON gives the same answers, for each slider too.  No request
+ * leaves the page, the keyboard reaches every control, axe-core finds no fault, and each question ends
+ * with an answer or a message that helps.  PICTURES gets screenshots at three widths, light and dark.
+ * Times are judged only on an idle machine.
  */
 const {execFileSync} = require("child_process");
 const fs = require("fs");
@@ -17,6 +18,7 @@ const os = require("os");
 const path = require("path");
 const zlib = require("zlib");
 const {chromium} = require("playwright-core");
+const q = require("../../pages/question.js");
 
 const [, , program, folder, pictures] = process.argv;
 const page_path = path.resolve(folder, "explorer.html");
@@ -74,6 +76,18 @@ const stepOf = page => page.evaluate(() => {
 });
 const alertOf = page => page.evaluate(() => document.getElementById("alert").textContent);
 
+const partOf = (report, id) => JSON.parse(
+  report.match(new RegExp(`<script type="application/json" id="${id}">([^]*?)</script>`))[1]);
+
+/* The step of a launch on H100, by the program. */
+function stepOfLaunch(text, ...words) {
+  const file = path.join(os.tmpdir(), `explorer-launch-${process.pid}.sh`);
+  fs.writeFileSync(file, text);
+  const {estimate} = JSON.parse(reckon("estimate", "--from", file, "--system", "h100-sxm", ...words, "--json"));
+  fs.rmSync(file);
+  return estimate.step_s;
+}
+
 async function fill(page, label, value) {
   await after(page, async () => {
     await page.getByLabel(label, {exact: true}).fill(value);
@@ -118,6 +132,63 @@ async function checkAccess(page) {
   const live = await page.evaluate(() => ["status", "alert"].map(role =>
     document.querySelector(`[role=${role}]`) !== null));
   check(live.every(Boolean), "no live region");
+}
+
+/* The rules of accessibility that axe-core knows: names, roles, contrast, landmarks. */
+async function checkAxe(page, what) {
+  await page.evaluate(fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
+  const {violations} = await page.evaluate(() => axe.run());
+  violations.forEach(({id, nodes}) => check(false, `${what}: ${id}: ${nodes[0].html.slice(0, 120)}`));
+  check(violations.length === 0, `${what}: ${violations.length} faults of accessibility`);
+}
+
+/* Tab reaches every control, and shows where it is. */
+async function checkKeyboard(page) {
+  const wanted = await page.evaluate(() => [...document.querySelectorAll("input, select, button, textarea, summary")]
+    .filter(e => !e.disabled && e.checkVisibility() && e.type !== "file")
+    .map((e, i) => { e.dataset.place = i; return i; }));
+  const reached = new Set();
+  await page.evaluate(() => { document.activeElement.blur(); window.getSelection().removeAllRanges(); });
+  for (let i = 0; i < 2 * wanted.length + 20; i++) {
+    await page.keyboard.press("Tab");
+    const {at, outline} = await page.evaluate(() => ({at: document.activeElement.dataset.place,
+      outline: getComputedStyle(document.activeElement).outlineStyle}));
+    if (at !== undefined) {
+      reached.add(Number(at));
+      check(outline !== "none", `control ${at} does not show that it has the focus`);
+    }
+  }
+  const missed = wanted.filter(i => !reached.has(i));
+  check(missed.length === 0, `Tab does not reach ${missed.length} of ${wanted.length} controls`);
+}
+
+/* ---- what if --------------------------------------------------------------------------------- */
+
+/* The step of the program for the question in the address, on its first machine. */
+async function stepOfAddress(page) {
+  const question = q.questionOf(new URL(page.url()).hash.slice(1)), [machine] = question.machines;
+  const show = async name => JSON.parse(reckon("show", name, "--json"));
+  const system = q.isChanged(machine) ? await q.changedSystem(machine, show) : machine.system;
+  const options = q.optionsOf(question, machine, system);
+  return bestOf(...Object.entries(options).flatMap(([name, value]) =>
+    [`--${name}`, typeof value === "object" ? JSON.stringify(value) : value]));
+}
+
+/* Each slider, by the keyboard: the page plans as the program does. */
+async function checkSliders(page) {
+  for (const [label, key] of [[/^Network bandwidth/, "ArrowLeft"], [/^Bandwidth within a domain/, "ArrowLeft"],
+    [/^Accelerators per domain/, "End"], [/^Memory capacity/, "ArrowRight"], [/^Memory bandwidth/, "ArrowRight"],
+    [/^Sequences per step/, "End"], [/^Tokens per sequence/, "ArrowRight"]]) {
+    await open(page, "#model=llama3-8b&n=64");
+    const usual = await stepOf(page), address = page.url(), slider = page.getByLabel(label);
+    await slider.focus();
+    await after(page, () => page.keyboard.press(key));
+    check(page.url() !== address, `${label}: the address does not change`);
+    check(await stepOf(page) === await stepOfAddress(page), `${label}: another step than the program's`);
+    check(await stepOf(page) !== usual, `${label}: nothing changes`);
+    await after(page, () => page.getByRole("button", {name: "Reset"}).click());
+    check(await stepOf(page) === usual, `${label}: Reset does not lead back`);
+  }
 }
 
 /* ---- ten questions of a new user --------------------------------------------------------------- */
@@ -173,9 +244,16 @@ async function askTen(page) {
 
   await after(page, () => page.getByRole("button", {name: "+ compare with another"}).click());
   await after(page, () => page.getByLabel("Machine", {exact: true}).selectOption("b200-sxm"));
-  const columns = await page.locator("#comparison thead th").count();
-  check(columns === 3, "5: two machines side by side");
-  const address = page.url();
+  const columns = () => page.locator("#comparison thead th").count();
+  check(await columns() === 3, "5: two machines side by side");
+  const address = page.url(), two = await page.textContent("#comparison");
+  await after(page, () => page.getByRole("button", {name: "+ compare with another"}).click());
+  await after(page, () => page.getByLabel("Machine", {exact: true}).selectOption("tpu-v5p"));
+  check(await columns() === 4, "5: and a third");
+  check(await page.getByRole("button", {name: "+ compare with another"}).count() === 0, "5: three are enough");
+  await checkAxe(page, "5: three machines");
+  await after(page, () => page.getByRole("button", {name: "remove"}).click());
+  check(await columns() === 3, "5: one of them less");
 
   await open(page);
   await fill(page, "Accelerators", "8");
@@ -209,19 +287,52 @@ async function askTen(page) {
   const first = await page.locator("tr.choice td").first().textContent();
   check(first === "your launch" && !await alertOf(page), "8: a launch that is dropped");
   check(await page.locator("tr.choice").count() > 1, "8: and the best strategies next to it");
+  const dropped = await stepOf(page);
+  await open(page);
+  await page.getByLabel("Or paste one").fill(LAUNCH);
+  await after(page, () => page.keyboard.press("Tab"));
+  check(await stepOf(page) === dropped, "8: the same launch pasted");
+  check(dropped === stepOfLaunch(LAUNCH, "-p", "32"), "8: its step is the program's");
 
   await open(page, "#model=llama3-8b&n=64&tokens=1T");
   const start = await download(page, "Save the launch file");
   check(/pretrain_gpt/.test(start), "9: a launch file to take along");
+  const best = await stepOf(page);
+  check(Math.abs(stepOfLaunch(start) / best - 1) < 1e-9, "9: which is the job of the page");
   const report = await download(page, "Save the report");
   check(/<main id="report">/.test(report) && report.length < 1e6, "9: a report to take along");
+  check(partOf(report, "answer").strategies[0].estimate.step_s === best, "9: with the numbers of the page");
+  check(partOf(report, "question").request.model === "llama3-8b", "9: and its question");
   check(/The whole run/.test(await page.textContent("#plan")), "9: how long for 1 T tokens?");
 
   await open(page, address.slice(address.indexOf("#")));
-  check(await page.locator("#comparison thead th").count() === 3, "10: the address is the question");
+  check(await columns() === 3 && await page.textContent("#comparison") === two, "10: the address is the question");
   await page.getByRole("button", {name: "What is each number of the machine worth?"}).click();
   await page.getByText(/% more of each number is worth/).waitFor({timeout: 120000});
   check(await page.locator("figure svg").count() === 1, "10: a picture of the step");
+  await checkKeyboard(page);
+  return report;
+}
+
+/* A report in the browser, light and dark, on a phone and on paper. */
+async function checkReport(report) {
+  const file = path.join(os.tmpdir(), `explorer-report-${process.pid}.html`);
+  fs.writeFileSync(file, report);
+  for (const [width, colorScheme] of [[1280, "light"], [390, "dark"]]) {
+    await withPage({viewport: {width, height: 900}, colorScheme}, async page => {
+      await page.goto(`file://${file}`);
+      await checkAxe(page, `report, ${colorScheme}`);
+      await checkKeyboard(page);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      check(wide <= width, `at ${width} px the report is ${wide} wide`);
+      await page.locator("tr.choice button").nth(1).click();
+      check(await page.locator("figure svg").count() === 1, "the report draws the step that is chosen");
+      await page.emulateMedia({media: "print"});
+      check(await page.locator("button:visible").count() === 0, "buttons are printed");
+      check(await page.getByText("Run it again").isVisible(), "the command is not printed");
+    });
+  }
+  fs.rmSync(file);
 }
 
 async function takePictures() {
@@ -242,7 +353,14 @@ async function takePictures() {
 
 async function main() {
   checkSizes();
-  await withPage({}, askTen);
+  let report;
+  await withPage({}, async page => { report = await askTen(page); });
+  await withPage({colorScheme: "dark"}, async page => {
+    await open(page);
+    await checkAxe(page, "dark");
+    await checkSliders(page);
+  });
+  await checkReport(report);
   if (pictures) { await takePictures(); }
   await checkTimes();
   faults.forEach(fault => console.log(fault));

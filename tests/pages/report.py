@@ -2,19 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the reports that commands write to files ending in .html.
 
-The answer in a report is the one of --json, digit by digit; names cannot end its script; it is
-below 1 MB and names no other file or address; its elements are closed in order.  Where Chromium is
-installed, reports are opened: the page has a row for each strategy, every digit of its step, and no
-error.
+The answer in a report is the one of --json, digit by digit; so are those to its command line and to its
+request, asked again; names cannot end its script; it is below 1 MB and names no other file or address; its
+elements are closed in order.  Where Chromium is installed, reports are opened: the page has a row for each
+strategy, every digit of its step, a drawing of it, and no error.
 
     report.py RECKON [COUNT]     COUNT: asks random questions too, and opens every tenth report
 """
 
 import html.parser
 import json
+import os
 import pathlib
 import random
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -30,7 +32,11 @@ QUESTIONS = {
     "explain": ["explain", "llama3-8b", "8xh100"],
 }
 
+LAUNCH = ["--num-layers", "32", "--hidden-size", "4096", "--num-attention-heads", "32", "--seq-length", "4096",
+          "--micro-batch-size", "1", "--global-batch-size", "128", "--tensor-model-parallel-size", "2", "--bf16"]
+SCRIPT = "#!/bin/bash\nTP=2\ntorchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py \\\n  " + " ".join(LAUNCH)
 
+PYTHON = pathlib.Path(__file__).resolve().parents[2] / "python"
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 HOSTILE = "</script><b>x"
 
@@ -86,10 +92,48 @@ def answer_of(page):
     return answer
 
 
-def check(program, name, words, folder, opened=True):
+def part_of(page, name):
+    """What a place of the page holds; None: it is empty."""
+    value = json.loads(re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', page, re.S)[1])
+    return None if value == {name: "here"} else value
+
+
+def answer_to(program, command, request):
+    """The answer of the library to a request; None: it is not built."""
+    library = pathlib.Path(program).resolve().parent / "lib" / "libreckon.so"
+    if not library.exists() or "libasan" in os.environ.get("LD_PRELOAD", ""):
+        return None
+    script = ("import json, sys\nfrom reckon._library import run_command\n"
+              "print(run_command(sys.argv[1], {**json.load(sys.stdin), 'json': True}).text)")
+    asked = subprocess.run(
+        [sys.executable, "-c", script, command], input=json.dumps(request), capture_output=True, text=True,
+        env={**os.environ, "RECKON_LIBRARY": str(library), "PYTHONPATH": str(PYTHON)})
+    return json.loads(asked.stdout) if asked.returncode == 0 else {"error": asked.stderr}
+
+
+def faults_again(program, name, page, expected, has_request):
+    """The question in a page, asked again, has the same answer."""
+    asked = part_of(page, "question")
+    again = subprocess.run(f"{shlex.quote(program)} {asked['command']} --json {asked['words']}", shell=True,
+                           capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    answer = json.loads(again.stdout) if again.returncode < 2 else {"error": again.stderr}
+    answer.pop("performance", None)
+    if answer != expected:
+        yield f"{name}: another answer to '{asked['words']}' {answer.get('error', '')}"
+    if has_request != ("request" in asked):
+        yield f"{name}: {'no' if has_request else 'a'} request"
+    answer = answer_to(program, asked["command"], asked["request"]) if "request" in asked else None
+    if answer is not None:
+        for part in ["performance", "request"]:  # where a file is a document
+            answer.pop(part, None)
+        if answer != {key: value for key, value in expected.items() if key != "request"}:
+            yield f"{name}: another answer to the request {asked['request']} {answer.get('error', '')}"
+
+
+def check(program, name, words, folder, opened=True, has_request=True):
     path = folder / f"{name}.html"
-    written = subprocess.run([program, *words, "-o", str(path)], capture_output=True, text=True)
-    asked = subprocess.run([program, *words, "--json"], capture_output=True, text=True)
+    written = subprocess.run([program, words[0], "-o", str(path), *words[1:]], capture_output=True, text=True)
+    asked = subprocess.run([program, words[0], "--json", *words[1:]], capture_output=True, text=True)
     if asked.returncode == 2:
         if written.stderr != asked.stderr:
             yield f"{name}: {written.stderr.strip()}, with --json {asked.stderr.strip()}"
@@ -103,9 +147,16 @@ def check(program, name, words, folder, opened=True):
         yield f"{name}: the answer in the page is not that of --json"
     if len(page) > 1_000_000:
         yield f"{name}: {len(page)} bytes"
-    if re.search(r"""(src|href)\s*=|https?://|@import|url\(""", page):
+    if re.search(r"""(src|href)\s*=|https?://(?!www\.w3\.org/2000/svg)|@import|url\(""", page):
         yield f"{name}: the page names another file"
     yield from (f"{name}: {fault}" for fault in faults_of_elements(page))
+    yield from faults_again(program, name, page, expected, has_request)
+    steps = expected.get("strategies", [expected] if "estimate" in expected else [])
+    drawings = part_of(page, "drawings") or []
+    if len(drawings) != len(steps) and words[0] != "fit":
+        yield f"{name}: {len(drawings)} drawings of {len(steps)} steps"
+    if any(drawing and not drawing.startswith("<svg ") for drawing in drawings):
+        yield f"{name}: a drawing is no picture"
     browser = shutil.which("chromium")
     if browser and opened:
         shown = subprocess.run(
@@ -115,6 +166,8 @@ def check(program, name, words, folder, opened=True):
         shown = shown.partition("<main")[2].partition("</main>")[0]
         if "The answer in full" not in shown or "NaN" in shown or "undefined" in shown:
             yield f"{name}: the page does not show the answer"
+        if drawings and drawings[0] and shown.count("<svg ") != 1:
+            yield f"{name}: the page does not show a drawing"
         rows = len(expected.get("strategies", []))
         if rows > 1 and shown.count('class="choice') != rows:
             yield f"{name}: not {rows} rows for the strategies"
@@ -140,10 +193,16 @@ def main():
         asked = list(random_questions(count, folder, catalogue))
         faults = [fault for key, words in QUESTIONS.items()
                   for fault in check(program, key, words, folder)]
+        (folder / "run.sh").write_text(SCRIPT)
+        line = ["estimate", "64xh100", "torchrun", "--nproc_per_node", "8", "--nnodes", "8", "pretrain_gpt.py", *LAUNCH]
+        faults += check(program, "script", ["estimate", "--from", str(folder / "run.sh"), "h100"], folder)
+        faults += check(program, "launch", ["plan", "--from", str(folder / "run.sh"), "h100"], folder)
+        faults += check(program, "line", line, folder, has_request=False)
+        faults += check(program, "flags", ["estimate", "h100", *LAUNCH, "-p", "32"], folder, has_request=False)
         faults += check(program, "hostile", ["plan", str(folder / "hostile.json"), "8xh100"], folder)
         faults += [fault for i, (key, words) in enumerate(asked)
                    for fault in check(program, key, words, folder, i % 10 == 0)]
-    print("\n".join(faults) or f"{len(QUESTIONS) + 1 + count} reports")
+    print("\n".join(faults) or f"{len(QUESTIONS) + 5 + count} reports")
     return len(faults) > 0
 
 

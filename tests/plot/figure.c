@@ -185,7 +185,7 @@ static void test_page(void **state)
     assert_int_equal(rk_out_open(file_name(), &out, &err), RK_OK);
     rk_page_open("A & B", out);
     rk_page_heading("heading", out);
-    rk_page_paragraph("1 < 2", out);
+    rk_page_paragraph("1 < 2: `a < b`, [a page](x/README.md), a lone ` and [", out);
     assert_int_equal(rk_page_figure(&gallery[0].figure, "caption", out, &err), RK_OK);
     rk_page_table(cells, 1, 2, out);
     rk_page_close(out);
@@ -194,6 +194,9 @@ static void test_page(void **state)
     check_well_formed(text);
     assert_non_null(strstr(text, "<td class=\"n\">12.5</td><td></td>"));
     assert_non_null(strstr(text, "<th>&lt;b&gt;</th>"));
+    assert_non_null(
+        strstr(text, "<p>1 &lt; 2: <code>a &lt; b</code>, <a href=\"x/page.html\">a page</a>, a "
+                     "lone ` and [</p>"));
     assert_null(strstr(text, "<?xml"));
     free(text);
 }

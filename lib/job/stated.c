@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "job/stated.h"
+
+#include "io/json.h"
+#include "io/json_write.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+void rk_stated_word(rk_stated *stated, const char *word)
+{
+    rk_bytes_add_word(&stated->words, word);
+    rk_bytes_add(&stated->words, "", 1);
+    stated->words.size -= !stated->words.failed; /* the next word takes the place of the end */
+}
+
+/* Whether an option only chooses the form of the answer, and its file. */
+static bool is_form(const rk_option *option)
+{
+    return option->writes || strcmp(option->name, "json") == 0 ||
+           strcmp(option->name, "csv") == 0 || strcmp(option->name, "verbose") == 0;
+}
+
+void rk_stated_option(rk_stated *stated, const rk_command *command, size_t i, const char *name,
+                      const char *value)
+{
+    const rk_option *option = rk_command_option(command, i);
+    const bool flag = option->type == RK_OPTION_FLAG;
+    char word[2 * RK_OPTION_WORD_SIZE];
+    if (is_form(option)) {
+        return;
+    }
+    stated->options[i] = true;
+    (void)snprintf(word, sizeof(word), "--%s%s%.8s", name, flag && value ? "=" : "",
+                   flag && value ? value : "");
+    if (!option->positional) {
+        rk_stated_word(stated, word);
+    }
+    if (value && !flag) {
+        rk_stated_word(stated, value);
+    }
+}
+
+/* The option of the form of the answer that a word names: "-o", "--json"; NULL: none. */
+static const rk_option *find_form(const rk_command *command, const char *word)
+{
+    const rk_option *option;
+    for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
+        const char letter[] = {'-', option->letter, '\0'};
+        const bool named = strncmp(word, "--", 2) == 0 && strcmp(word + 2, option->name) == 0;
+        if (is_form(option) && (named || (option->letter && strcmp(word, letter) == 0))) {
+            return option;
+        }
+    }
+    return NULL;
+}
+
+void rk_stated_line(rk_stated *stated, const rk_command *command, const char *const *words,
+                    size_t count)
+{
+    stated->more = true;
+    for (size_t i = 0; i < count; i++) {
+        const rk_option *form = find_form(command, words[i]);
+        if (!form) {
+            rk_stated_word(stated, words[i]);
+        }
+        i += form && form->type != RK_OPTION_FLAG; /* its value */
+    }
+}
+
+/* ---- in a report ----------------------------------------------------------------------------- */
+
+#define DOCUMENT_MAX (128 << 10) /* bytes of a document that a report holds */
+
+/* The text of a document that the value of an option names as a file, or is; NULL: neither. */
+static char *read_document(const rk_option *option, const char *value)
+{
+    rk_error reason;
+    char *text = NULL;
+    size_t size = 0;
+    if (option->type != RK_OPTION_TEXT || !option->catalogue ||
+        !(rk_json_is_file(value) || rk_json_is_text(value)) ||
+        rk_json_read_text(value, &text, &size, &reason)) {
+        return NULL;
+    }
+    rk_json_doc doc = {0};
+    const rk_status status = rk_json_parse(text, size, value, &doc, &reason);
+    rk_json_clear(&doc);
+    if (status || size > DOCUMENT_MAX) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static void write_value(rk_json_writer *writer, const rk_option *option, const char *value)
+{
+    char *document = read_document(option, value);
+    const bool plain =
+        document || (option->type == RK_OPTION_FLAG
+                         ? strcmp(value, "true") == 0 || strcmp(value, "false") == 0
+                         : (option->type == RK_OPTION_COUNT || option->type == RK_OPTION_REAL) &&
+                               rk_json_is_number(value));
+    rk_json_key(writer, option->name);
+    if (plain) {
+        rk_json_value(writer, document ? document : value);
+    } else {
+        rk_json_text(writer, value);
+    }
+    free(document);
+}
+
+void rk_job_write_question(const rk_job *job, rk_out *out)
+{
+    rk_json_writer writer = {.out = out, .indented = true};
+    const rk_command *command = rk_job_command(job);
+    const rk_stated *stated = rk_job_stated(job);
+    if (stated->words.failed || !stated->words.data || !rk_out_fill_place(out, "question")) {
+        return;
+    }
+    rk_json_open(&writer, "{");
+    rk_json_string(&writer, "command", rk_command_name(command));
+    rk_json_string(&writer, "words", (const char *)stated->words.data);
+    if (!stated->more) {
+        const rk_option *option;
+        rk_json_open_member(&writer, "request", "{");
+        for (size_t i = 0; (option = rk_command_option(command, i)); i++) {
+            if (stated->options[i]) {
+                write_value(&writer, option, rk_job_given(job, i));
+            }
+        }
+        rk_json_close(&writer, "}");
+    }
+    rk_json_close(&writer, "}");
+}
