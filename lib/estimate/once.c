@@ -496,10 +496,12 @@ double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s,
     const double forward = rk_times_sum(&heaviest->forward) + alone * heaviest->hidden_forward;
     const double backward = rk_stage_backward(s, heaviest) + alone * heaviest->hidden_backward;
     double seconds = 0;
-    if (s->offload_optimizer) {
-        seconds += table->context.stack->host_params > 0
-                       ? host_step_seconds(table, s, heaviest)
-                       : 2 * rk_host_copy_seconds(a, rk_stage_optimizer_bytes(s, heaviest));
+    if (s->offload_optimizer && table->context.stack->host_params > 0 &&
+        !rk_optimizer_of(s)->on_device) {
+        seconds += host_step_seconds(table, s, heaviest);
+    } else if (s->offload_optimizer) {
+        const double copies = 2 * rk_host_copy_seconds(a, rk_stage_optimizer_bytes(s, heaviest));
+        seconds += rk_max(copies - (s->step_in_backward ? backward : 0), 0);
     }
     if (each_way > 0) {
         seconds += copies_beside(each_way, forward, x->hidden_forward, x->hidden_forward);

@@ -235,6 +235,8 @@ bool rk_shell_read_item(rk_shell *sh, rk_shell_fields *fields, rk_shell_redirect
                         rk_shell_prefix *prefixes, size_t *count);
 
 /* Reads one command, and follows it. */
+/* The function of a name; NULL: there is none. */
+rk_shell_function *rk_shell_find_function(const rk_shell *sh, const char *name);
 void rk_shell_run_simple(rk_shell *sh);
 void rk_shell_run_command(rk_shell *sh);
 

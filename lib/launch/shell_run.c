@@ -265,20 +265,28 @@ static void run_case(rk_shell *sh)
     }
 }
 
+/* The function of a name, which a later definition replaces; NULL if memory ran out. */
+static rk_shell_function *declare_function(rk_shell *sh, const char *name)
+{
+    rk_shell_function *function = rk_shell_find_function(sh, name);
+    if (!function && (function = rk_shell_get(sh, 1, sizeof(*function)))) {
+        *function = (rk_shell_function){.next = sh->functions, .name = name};
+        sh->functions = function;
+    }
+    return function;
+}
+
 /* "name() body" and "function name body": kept, and passed over. */
 static void define_function(rk_shell *sh, size_t from, size_t end)
 {
-    rk_shell_function *function =
-        rk_shell_is_on(sh) ? rk_shell_get(sh, 1, sizeof(*function)) : NULL;
     skip_separators(sh);
-    if (function) {
-        *function = (rk_shell_function){
-            .next = sh->functions,
-            .name = rk_shell_keep(sh, sh->source.text + from, end - from),
-            .source = sh->source,
-            .at = sh->at,
-        };
-        sh->functions = function;
+    if (rk_shell_is_on(sh)) {
+        rk_shell_function *function =
+            declare_function(sh, rk_shell_keep(sh, sh->source.text + from, end - from));
+        if (function) {
+            function->source = sh->source;
+            function->at = sh->at;
+        }
     }
     sh->skipping++;
     rk_shell_run_command(sh);

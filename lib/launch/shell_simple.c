@@ -302,9 +302,9 @@ bool rk_shell_read_redirection(rk_shell *sh, rk_shell_redirection *r)
 
 /* ---- simple commands ------------------------------------------------------------------------- */
 
-static const rk_shell_function *find_function(const rk_shell *sh, const char *name)
+rk_shell_function *rk_shell_find_function(const rk_shell *sh, const char *name)
 {
-    const rk_shell_function *function = sh->functions;
+    rk_shell_function *function = sh->functions;
     while (function && strcmp(function->name, name) != 0) {
         function = function->next;
     }
@@ -425,7 +425,7 @@ static void run_words(rk_shell *sh, const rk_shell_field *words, size_t count, i
             count--;
         }
     }
-    const rk_shell_function *function = find_function(sh, words[0].text);
+    const rk_shell_function *function = rk_shell_find_function(sh, words[0].text);
     if (function) {
         run_function(sh, function, words, count);
     } else if (!rk_shell_run_builtin(sh, words, count, line)) {

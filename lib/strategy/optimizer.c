@@ -19,25 +19,25 @@
 const char *const rk_optimizer_names[] = {RK_OPTIMIZER_NAMES, NULL};
 
 const rk_optimizer_traits rk_optimizers[RK_OPTIMIZER_COUNT] = {
-    [RK_OPTIMIZER_ADAMW] = {"adamw", 8, 8, 1, false, false, false},
-    [RK_OPTIMIZER_ADAMW_BF16] = {"adamw-bf16", 4, 4, WITH_STATES(4), true, false, false},
+    [RK_OPTIMIZER_ADAMW] = {"adamw", 8, 8, 1, false, false, false, false},
+    [RK_OPTIMIZER_ADAMW_BF16] = {"adamw-bf16", 4, 4, WITH_STATES(4), true, false, false, false},
     /* embeddings keep 32 bits (bitsandbytes) */
     [RK_OPTIMIZER_ADAM_8BIT] = {"adam-8bit", BLOCK_8BIT, 8, WITH_STATES(BLOCK_8BIT), true, false,
-                                false},
+                                false, true},
     /* second moments of rows and columns are next to nothing; gradients are read twice
      * (arXiv 1804.04235) */
     [RK_OPTIMIZER_ADAFACTOR] = {"adafactor", 0, 0, (4 + 4 + 8 + 2) / ADAMW_TRAFFIC, false, false,
-                                false},
-    [RK_OPTIMIZER_SGD] = {"sgd", 4, 4, WITH_STATES(4), false, false, false},
-    [RK_OPTIMIZER_SGD_PLAIN] = {"sgd-plain", 0, 0, WITH_STATES(0), false, false, false},
+                                false, false},
+    [RK_OPTIMIZER_SGD] = {"sgd", 4, 4, WITH_STATES(4), false, false, false, false},
+    [RK_OPTIMIZER_SGD_PLAIN] = {"sgd-plain", 0, 0, WITH_STATES(0), false, false, false, false},
     /* a momentum for matrices; embedding and output layer use AdamW (arXiv 2502.16982) */
-    [RK_OPTIMIZER_MUON] = {"muon", 4, 8, WITH_STATES(4), false, true, false},
-    [RK_OPTIMIZER_DIST_MUON] = {"dist-muon", 4, 8, WITH_STATES(4), false, true, true},
+    [RK_OPTIMIZER_MUON] = {"muon", 4, 8, WITH_STATES(4), false, true, false, false},
+    [RK_OPTIMIZER_DIST_MUON] = {"dist-muon", 4, 8, WITH_STATES(4), false, true, true, false},
     /* torchao: all tensors of 4,096 elements and more */
     [RK_OPTIMIZER_ADAMW_8BIT] = {"adamw-8bit", BLOCK_8BIT, BLOCK_8BIT, WITH_STATES(BLOCK_8BIT),
-                                 true, false, false},
+                                 true, false, false, true},
     [RK_OPTIMIZER_ADAMW_4BIT] = {"adamw-4bit", BLOCK_4BIT, BLOCK_4BIT, WITH_STATES(BLOCK_4BIT),
-                                 true, false, false},
+                                 true, false, false, true},
 };
 
 const rk_optimizer_traits *rk_optimizer_of(const rk_strategy *strategy)

@@ -521,6 +521,29 @@ static void test_host_steps(void **state)
     }
 }
 
+/*
+ * Pages of states in 8 bits move over the link, out and in, and the device updates them: no CPU
+ * does. They hide under a backward pass that updates.
+ */
+static void test_paged_states(void **state)
+{
+    (void)state;
+    rk_strategy s = tuned("llama3-8b", 1, 2);
+    s.states.optimizer = 12;
+    rk_optimizer_set(RK_OPTIMIZER_ADAM_8BIT, false, &s);
+    const double plain = estimate_of(&s).times.part[RK_PART_OFFLOAD];
+    s.offload_optimizer = true;
+    const rk_estimate paged = estimate_of(&s);
+    const double more = paged.times.part[RK_PART_OFFLOAD] - plain;
+    const double link = machine.accelerator.host_bandwidth * machine.accelerator.host_efficiency;
+    assert_near(more, 2 * paged.host_bytes / link, 1e-3);
+    s.step_in_backward = true;
+    s.micro_batch = s.global_batch = 8;
+    assert_near(estimate_of(&s).times.part[RK_PART_OFFLOAD], plain, 1e-9);
+    rk_optimizer_set(RK_OPTIMIZER_ADAMW, false, &s);
+    assert_true(estimate_of(&s).times.part[RK_PART_OFFLOAD] > 4); /* of 8e9 by CPUs */
+}
+
 /* Muon under ZeRO: half of AdamW's moments on hidden matrices.  Of Qwen2.5-3B on eight ranks that
  * is 1.3 GiB; 3.1 of 34.5 were measured (DeepSpeed, blogs/muon-optimizer), so that more than states
  * differed. */
@@ -638,6 +661,7 @@ int main(void)
         cmocka_unit_test(test_host),
         cmocka_unit_test(test_chunks_of_3b),
         cmocka_unit_test(test_host_steps),
+        cmocka_unit_test(test_paged_states),
         cmocka_unit_test(test_sharded_muon),
         cmocka_unit_test(test_policy_logits),
         cmocka_unit_test(test_without_head),

@@ -51,6 +51,7 @@ def long_scripts():
     yield "open quote", 'torchrun a.py "' + "x $(" * 1000
     yield "longest match", "X=" + "a" * 100000 + "b\n" + "torchrun a.py ${X##*b} ${X%%b*}\n" * 50
     yield "replacements", "X=" + "a" * 4000 + "\n" + "torchrun a.py ${X//a*b/}\n" * 50
+    yield "defined again", "for i in {1..4000}; do f() { :; }; g() { :; }; h() { :; }; x; y; z; done\ntorchrun a.py\n"
     yield "regex", '[[ ' + "a" * 250 + " =~ " + "a*" * 30 + "b ]] && torchrun a.py\n"
 
 

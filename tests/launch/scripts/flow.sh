@@ -31,4 +31,6 @@ done
 for ((j = 0; j < 3; j++)); do LIST="${LIST:-} $j"; done
 until [ $j -ge 6 ]; do ((j += 2)); done
 for name in tp pp; do FLAGS="$FLAGS --$name $(degree $TP $name)"; done
-torchrun --nproc_per_node $GPUS train.py $FLAGS --total $TOTAL --list $LIST --j $j --tp-outside $TP
+last() { echo first; }
+last() { echo "$1 again"; }
+torchrun --nproc_per_node $GPUS train.py --last $(last time) $FLAGS --total $TOTAL --list $LIST --j $j --tp-outside $TP

@@ -423,13 +423,14 @@ def optimizer_seconds(c, heaviest):
 
 def offload_seconds(c, slowest, heaviest, exchange):
     s, seconds = c.strategy, c.strategy.microbatches * slowest.copy_seconds
-    if s.offload_optimizer and c.stack.host_params > 0:
+    if s.offload_optimizer and c.stack.host_params > 0 and not s.optimizer_on_device:
         ranks = min(s.tp * s.cp * s.pp * s.dp, c.system.tiers[0].size)
         stepped = s.learning * memory.optimized_parameters(s, heaviest)
         seconds += ranks * stepped / c.stack.host_params
     elif s.offload_optimizer:
-        seconds += 2 * kernels.copy(
-            c.accelerator, memory.optimizer_bytes(s, heaviest))
+        copies = 2 * kernels.copy(c.accelerator, memory.optimizer_bytes(s, heaviest))
+        backward = alone(heaviest, "backward", alone_share(s)) if s.step_in_backward else 0
+        seconds += max(copies - backward, 0)
     each_way = copies_each_way(c, heaviest)
     for pass_seconds, used in ((alone(heaviest, "forward", alone_share(s)), exchange.forward),
                                (alone(heaviest, "backward", alone_share(s)), exchange.backward)):

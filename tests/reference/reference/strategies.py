@@ -53,6 +53,7 @@ def strategy_of(document, model):
     s.states = Record(**{**STATES, **document.get("states", {})})
     matrix, outer, moved, s.orthogonalizes, s.deals_matrices = OPTIMIZERS[s.optimizer]
     s.states.optimizer += matrix - OPTIMIZERS["adamw"][0]
+    s.optimizer_on_device = "8bit" in s.optimizer or "4bit" in s.optimizer  # of bitsandbytes and torchao
     s.outer_states, s.optimizer_traffic = outer - matrix, moved / OPTIMIZERS["adamw"][2]
     s.microbatches = s.global_batch // (s.micro_batch * s.dp)
     s.ranks = s.tp * s.cp * s.pp * s.dp
