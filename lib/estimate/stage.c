@@ -112,7 +112,7 @@ void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk
     }
 }
 
-/* ---- costs of blocks ---------------------------------------------------------------------- */
+/* ---- costs of blocks ----------------------------------------------------------------------- */
 
 /* Adds the cost of `run` passes of a block. */
 typedef void block_runner(void *to, double run, const rk_cost *cost);
