@@ -30,7 +30,7 @@ struct rk_bounded_pass {
     size_t point_count;
 };
 
-/* The mappings in work. */
+/* The search over the mappings of one node. */
 struct run {
     const rk_bounded *search;
     rk_bounded_worker *worker;

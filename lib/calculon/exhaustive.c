@@ -48,7 +48,7 @@ struct worker {
     rk_error error;
 };
 
-/* The mappings in work, for the callback of the kernel. */
+/* Mappings of one family in a cell, for the callback of the kernel. */
 struct family_run {
     const struct search *search;
     struct worker *worker;

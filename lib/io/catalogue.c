@@ -27,7 +27,7 @@ static const rk_catalogue_entry *find_exact(const char *kind, const char *name)
 
 /* ---- other names ----------------------------------------------------------------------------- */
 
-/* Whether a letter joins words of a name. */
+/* Whether a letter separates words of a name. */
 static bool is_joint(char c)
 {
     return c && strchr("-_ ", c);
@@ -220,8 +220,8 @@ const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name)
 /* ---- names inside longer ones --------------------------------------------------------------- */
 
 /*
- * Letters of `name` that begin `text`, with any joints ("RTX 4090" has "rtx-4090"), if `text` ends
- * there or goes on with punctuation; 0: none.
+ * Letters of `name` that begin `text`, with any separators ("RTX 4090" has "rtx-4090"), if `text`
+ * ends there or goes on with punctuation; 0: none.
  */
 static size_t length_at(const char *text, const char *name, size_t length)
 {

@@ -3,8 +3,8 @@
  * The results of a sweep in an SQLite file.  Tables: `sweep`, one row with the request; `points`,
  * one row for each finished point; `results`, one row for each of its results; `pareto`, if
  * requested.  The rows of a point appear together, so a point that is there is finished.  Results
- * lie in the order of point and rank, in whichever order they come, so that dumps of the same
- * results are the same.
+ * lie in the order of point and rank, not of arrival, so that dumps of the same results are the
+ * same.
  */
 #ifndef RK_IO_SQLITE_OUT_H
 #define RK_IO_SQLITE_OUT_H
