@@ -170,7 +170,7 @@ static void note_unused(unused_flags *unused, const char *name)
     unused->names[unused->length] = '\0';
 }
 
-/* Whether a word begins with a number below 0, which getopt takes for options. */
+/* Whether a word begins with a number below 0, which getopt would read as options. */
 static bool is_negative(const char *word)
 {
     return word[0] == '-' && word[1] >= '0' && word[1] <= '9';
@@ -210,7 +210,7 @@ static int take_flag(const rk_command *command, int argc, char **argv, unused_fl
     return RK_PARSED;
 }
 
-/* Whether a word is one of the names of an option that takes several. */
+/* Whether a word is one of the choices of an option. */
 static bool is_choice(const rk_option_info *info, const char *word)
 {
     for (size_t i = 0; info->choices && info->choices[i]; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reckon calculon`: the published command line, whose options stand before and after the command.
+/* `reckon calculon`: the published command line, with options before and after the command.
  */
 #ifndef RK_CLI_CALCULON_H
 #define RK_CLI_CALCULON_H

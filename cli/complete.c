@@ -55,7 +55,7 @@ static void offer_options(const char *prefix, const rk_command *command)
     offer(prefix, "--help");
 }
 
-/* Finds the option that `word` names and that takes the next word as its value. */
+/* Finds the option that `word` names and whose value is the next word. */
 static bool expects_value(const rk_command *command, const char *word, rk_option_info *info)
 {
     const rk_option *option;

@@ -62,7 +62,7 @@ static void write_words(wrapping *w, const char *text)
 
 /* ---- the parts of a help text ---------------------------------------------------------------- */
 
-/* The options of a command, and what to show of them. */
+/* The help text of a command. */
 typedef struct help_text {
     FILE *to;
     const rk_command *command;

@@ -15,8 +15,8 @@ rk_team *rk_team_joined(void);
 bool rk_team_is_first(void);
 
 /*
- * Leaves the team, if it was joined.  Returns the exit status of this rank: that of the command on
- * rank 0, else 0, so that rank 0 can report what went wrong before all end.
+ * Leaves the team, if it was joined.  Returns the exit status of this rank: the command's on rank
+ * 0, else 0, so that rank 0 can report what went wrong before all end.
  */
 int rk_team_end(int status);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shows the progress of a long job: one line on standard error, if that is a terminal and the job
- * takes longer than a second. Ends the job cleanly when the user presses Ctrl-C.
+ * lasts more than a second. Ends the job cleanly when the user presses Ctrl-C.
  */
 #ifndef RK_CLI_PROGRESS_H
 #define RK_CLI_PROGRESS_H

@@ -8,7 +8,7 @@
 /*
  * Runs a command with its own argv (argv[0] is its name), and writes the answer to standard output.
  * `globals` has pairs of an option and its value that are set first, NULL-terminated; NULL: none.
- * Returns the exit status; `nothing` is that of an answer that found nothing.
+ * Returns the exit status: `nothing` if the answer found nothing.
  */
 int rk_run_job(const rk_command *command, int argc, char **argv, const char *const *globals,
                int nothing);

@@ -21,7 +21,7 @@ extern "C" {
 #define RK_PRINTF(fmt, args)
 #endif
 
-/* Version of these headers; rk_version returns that of the library. */
+/* Version of these headers; rk_version returns the library's. */
 #define RK_VERSION "0.1.0"
 
 /* ---- errors ---------------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ typedef enum rk_datatype { RK_FLOAT8, RK_FLOAT16, RK_BFLOAT16, RK_FLOAT32 } rk_d
 /* Kinds of attention. */
 typedef enum rk_attention { RK_MULTIHEAD, RK_MULTIQUERY } rk_attention;
 
-/* What is recomputed in backward. */
+/* Recomputation in backward. */
 typedef enum rk_recompute { RK_RECOMPUTE_FULL, RK_RECOMPUTE_ATTN, RK_RECOMPUTE_NONE } rk_recompute;
 
 /* How tensor-parallel ranks communicate. */
@@ -114,11 +114,11 @@ typedef struct rk_calculon_network {
     double efficiency; /* 0 < e <= 1 */
     int64_t size;      /* processors in one instance */
     double latency;    /* seconds, once per operation */
-    /* bytes of a link over those of the operation: scalar (1 + offset / ranks) */
+    /* bytes on a link over bytes of the operation: scalar (1 + offset / ranks) */
     double scalar[RK_NET_OP_COUNT];
     double offset[RK_NET_OP_COUNT];
 
-    bool must_be_filled;    /* a group on this tier takes all of it */
+    bool must_be_filled;    /* a group on this tier occupies the whole tier */
     double processor_usage; /* share of compute lost while the tier communicates, 0 <= u < 1 */
 } rk_calculon_network;
 
@@ -155,15 +155,15 @@ RK_API rk_status rk_calculon_exe_load(const char *name, rk_calculon_exe *exe, rk
  */
 typedef struct rk_calculon_stats {
     long double block_fw_flops; /* forward of a block */
-    /* forward of a block: s of its FLOPs, bytes of memory, s of these, s of both */
+    /* forward of a block: compute s, bytes of memory, memory s, total s */
     double block_fw_flops_time, block_fw_mem_accessed, block_fw_mem_time, block_fw_time;
 
-    /* tensor-parallel traffic of forward, of inner blocks and of those at the ends of a chunk */
+    /* tensor-parallel traffic of forward, of inner blocks and of blocks at the ends of a chunk */
     double baseblock_fw_tp_time, edgeblock_fw_tp_time;
     double baseblock_fw_tp_time_exposed, edgeblock_fw_tp_time_exposed;
 
     long double block_re_flops; /* recomputation of a block */
-    /* recomputation of a block: s of its FLOPs, bytes of memory, s of these, s of both */
+    /* recomputation of a block: compute s, bytes of memory, memory s, total s */
     double block_re_flops_time, block_re_mem_accessed, block_re_mem_time, block_re_time;
 
     /* traffic that recomputation repeats */
@@ -171,7 +171,7 @@ typedef struct rk_calculon_stats {
     double baseblock_recomm_time_exposed, edgeblock_recomm_time_exposed;
 
     long double block_agrad_flops; /* backward of a block by activations */
-    /* backward of a block by activations: s of its FLOPs, bytes of memory, s of these, s of both */
+    /* backward of a block by activations: compute s, bytes of memory, memory s, total s */
     double block_agrad_flops_time, block_agrad_mem_accessed, block_agrad_mem_time;
     double block_agrad_time;
 
@@ -180,11 +180,11 @@ typedef struct rk_calculon_stats {
     double baseblock_agrad_tp_time_exposed, edgeblock_agrad_tp_time_exposed;
 
     long double block_wgrad_flops; /* weight gradients of a block */
-    /* weight gradients of a block: s of their FLOPs, bytes of memory, s of these, s of both */
+    /* weight gradients of a block: compute s, bytes of memory, memory s, total s */
     double block_wgrad_flops_time, block_wgrad_mem_accessed, block_wgrad_mem_time;
     double block_wgrad_time;
 
-    /* optimizer of a block: FLOPs, s of these, bytes of memory, s of these, s of both */
+    /* optimizer of a block: FLOPs, compute s, bytes of memory, memory s, total s */
     double block_optim_flops, block_optim_flops_time, block_optim_mem_accessed;
     double block_optim_mem_time, block_optim_time;
 
@@ -261,7 +261,7 @@ RK_API const char *rk_calculon_verdict_text(const rk_calculon_verdict *v, char *
 /* Maximum number of layers in a block. */
 #define RK_CALCULON_LAYER_MAX 24
 
-/* What a layer does in one phase. */
+/* Computation of a layer in one phase. */
 typedef struct rk_calculon_phase_stats {
     double flops, mem_accessed;  /* FLOP, bytes */
     double arithmetic_intensity; /* FLOP/byte; infinite when nothing is accessed */
@@ -300,7 +300,7 @@ RK_API double rk_calculon_parameters(const rk_calculon_app *app);
 
 /* ---- the Calculon methodology: search ---------------------------------------------------- */
 
-/* The space of mappings: all of them for `num_procs` processors, with these limits. */
+/* The space of mappings: all for `num_procs` processors, within these limits. */
 typedef struct rk_calculon_space {
     int64_t num_procs, max_batch_size; /* processors; largest number of sequences per step */
     rk_datatype datatype;              /* of all mappings */

@@ -11,8 +11,8 @@
  *     }
  *     rk_explanation_free(explanation);
  *
- * Results are identical to those of `reckon explain`, `design` and `shape` with the reckon model;
- * see docs/codesign.md.  For the Calculon methodology, use jobs (reckon/command.h).
+ * Results are identical to `reckon explain`, `design` and `shape` with the reckon model; see
+ * docs/codesign.md.  For the Calculon methodology, use jobs (reckon/command.h).
  *
  * In all three, `space` is as for rk_plan_strategies, with accelerators and global batch; `control`
  * may be NULL and is used as there; results refer to the setup, which must outlive them, and are
@@ -49,10 +49,10 @@ typedef struct rk_explanation_facts {
     bool found;             /* a strategy fits; otherwise there is nothing to explain */
     double change;          /* as requested */
     double step_s;          /* best step time on the unchanged system */
-    double sequences_per_s; /* likewise */
+    double sequences_per_s; /* the same in sequences/s */
     int64_t numbers;        /* that were changed */
     uint64_t strategies;    /* strategies of all searches, ruled out by bounds or evaluated */
-    uint64_t evaluated;     /* of them, evaluated */
+    uint64_t evaluated;     /* strategies that were evaluated */
 } rk_explanation_facts;
 
 /* Fills the first `size` bytes of `facts`: pass sizeof(rk_explanation_facts). */
@@ -70,7 +70,7 @@ typedef struct rk_number_worth {
     double old_step_s; /* step time of the strategy that was best before; 0: it no longer runs */
     bool runs;         /* some strategy fits; otherwise the rest is 0 */
     double step_s;     /* of the best strategy with the change */
-    double sequences_per_s; /* likewise */
+    double sequences_per_s; /* of the best strategy */
     double gain;            /* relative gain in throughput */
 } rk_number_worth;
 
@@ -98,7 +98,7 @@ typedef struct rk_machines rk_machines;
 typedef struct rk_machine_target {
     size_t size;         /* sizeof(rk_machine_target) */
     const char *prices;  /* document of hardware numbers to vary, with prices: a name or file */
-    double step_s;       /* maximum step time; 0: any; the next two likewise */
+    double step_s;       /* maximum step time; 0: any */
     double tokens_per_s; /* least rate */
     double days;         /* maximum time to train on `tokens` */
     double tokens;       /* to train on; 0: not known */
@@ -117,7 +117,7 @@ RK_API void rk_machines_free(rk_machines *machines);
 
 /* A machine with its best strategy. */
 typedef struct rk_machine_facts {
-    int64_t accelerators; /* of it */
+    int64_t accelerators; /* number in the machine */
     double cost_of_one;   /* price per accelerator, including its share of the system */
     double cost;          /* total price, in the currency of the prices */
     bool runs;            /* some strategy fits; otherwise the rest is 0 */
@@ -127,8 +127,8 @@ typedef struct rk_machine_facts {
     bool cheapest;     /* of those that meet a target */
     double step_s;     /* of the batch */
     double sequences_per_s; /* by its best strategy */
-    double tokens_per_s;    /* likewise */
-    double mfu;             /* likewise */
+    double tokens_per_s;    /* of the same strategy */
+    double mfu;             /* of the same strategy */
     double days;            /* to train on the tokens of the target; 0: unknown */
     double run_cost;        /* cost x days / depreciation period; 0: unknown */
 } rk_machine_facts;
@@ -159,20 +159,20 @@ typedef struct rk_shapes rk_shapes;
 /* Shapes to try.  All zero except `size`: shapes close to the model. */
 typedef struct rk_shape_choice {
     size_t size;              /* sizeof(rk_shape_choice) */
-    double parameters;        /* parameters of a shape; 0: those of the model */
+    double parameters;        /* parameters of a shape; 0: as many as the model has */
     double tolerance_percent; /* tolerance in percent; 0: 2 */
     rk_counts blocks;         /* to try; count 0: all within the aspect ratio */
     rk_counts heads;          /* to try; count 0: all multiples of head_multiple */
-    rk_counts head_sizes;     /* to try; count 0: that of the model */
+    rk_counts head_sizes;     /* to try; count 0: the model's */
     int64_t head_multiple;    /* number of heads must be a multiple of this; 0: 8 */
-    double feedforward;       /* width over hidden size; 0: that of the model */
+    double feedforward;       /* width over hidden size; 0: the model's */
     double aspect_min;        /* least hidden size over blocks; 0: 64 */
     double aspect_max;        /* and the most; 0: 256 */
 } rk_shape_choice;
 
 /*
- * Searches for the best strategy of every shape; everything but sizes is that of the setup's model.
- * `choice` may be NULL.  Free *shapes with rk_shapes_free.
+ * Searches for the best strategy of every shape; shapes differ from the setup's model in sizes
+ * only. `choice` may be NULL.  Free *shapes with rk_shapes_free.
  */
 RK_API rk_status rk_shape_models(const rk_setup *setup, const rk_space *space,
                                  const rk_shape_choice *choice, const rk_job_control *control,
@@ -192,9 +192,9 @@ typedef struct rk_shape_facts {
     uint64_t mappings;      /* strategies, whether they fit or not */
     bool runs;              /* some strategy fits; otherwise the rest is 0 */
     double mfu;             /* by the best strategy */
-    double step_s;          /* likewise */
-    double sequences_per_s; /* likewise */
-    double tokens_per_s;    /* likewise */
+    double step_s;          /* by the best strategy */
+    double sequences_per_s; /* by the best strategy */
+    double tokens_per_s;    /* by the best strategy */
 } rk_shape_facts;
 
 /*

@@ -142,9 +142,9 @@ RK_API rk_status rk_job_create(const rk_command *command, rk_job **job, rk_error
 RK_API rk_status rk_job_set(rk_job *job, const char *option, const char *value, rk_error *err);
 
 /*
- * Sets the option that a word without a name stands for: a model ("llama3-70b"), a system ("h100"),
- * a number of accelerators ("64"), both ("64xh100"), or nodes ("8xdgx-h100").  Errors:
- * RK_ERR_INVALID with what would be right.
+ * Sets the option that a positional argument means: a model ("llama3-70b"), a system ("h100"), a
+ * number of accelerators ("64"), both ("64xh100"), or nodes ("8xdgx-h100").  Errors: RK_ERR_INVALID
+ * with what would be right.
  */
 RK_API rk_status rk_job_set_word(rk_job *job, const char *word, rk_error *err);
 

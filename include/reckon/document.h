@@ -30,11 +30,11 @@ RK_API rk_status rk_model_create(const char *document, rk_model **model, rk_erro
 /* NULL is legal. */
 RK_API void rk_model_free(rk_model *model);
 
-/* What a model comes to. */
+/* Facts about a model. */
 typedef struct rk_model_facts {
     const char *name;          /* lives as long as the model */
     int64_t parameters;        /* with embedding and head, without multi-token prediction (MTP) */
-    int64_t active_parameters; /* per token, likewise */
+    int64_t active_parameters; /* per token, without MTP */
     int64_t mtp_parameters;    /* of all MTP modules */
     int64_t layers;            /* without MTP */
     int64_t hidden;            /* width of the residual stream, elements */
@@ -61,8 +61,8 @@ RK_API rk_status rk_model_count_flops(const rk_model *model, int64_t sequence,
 typedef struct rk_system rk_system;
 
 /*
- * Reads a system: a cluster of the catalogue, an accelerator of it with its usual node and NIC, or
- * a document.  Ownership and errors as of rk_model_create.
+ * Reads a system: a cluster of the catalogue, an accelerator with its usual node and NIC, or a
+ * document.  Ownership and errors as of rk_model_create.
  */
 RK_API rk_status rk_system_create(const char *document, rk_system **system, rk_error *err);
 
@@ -80,7 +80,7 @@ typedef struct rk_system_facts {
     double memory_usable_bytes; /* available to a process */
     double memory_bytes_per_s;  /* peak of device memory */
     double vector_flops_per_s;  /* in fp32 */
-    double host_memory_bytes;   /* 0: not known; the following likewise */
+    double host_memory_bytes;   /* this and the following: 0: not known */
     double host_bytes_per_s;    /* each way, of the link */
     double power_watts;         /* of the board */
     double price_per_hour;      /* US dollars */
@@ -122,9 +122,9 @@ RK_API rk_status rk_stack_create(const char *document, const rk_system *system, 
 /* NULL is legal. */
 RK_API void rk_stack_free(rk_stack *stack);
 
-/* What a stack is. */
+/* Facts about a stack. */
 typedef struct rk_stack_facts {
-    const char *name;   /* lives as long as the stack; the next two likewise */
+    const char *name;   /* this and the next two live as long as the stack */
     const char *family; /* software family over the years; "": none */
     const char *base;   /* family that it builds on; "": none */
     int64_t year;       /* of its releases; 0: not known */

@@ -13,8 +13,8 @@
  *         printf("%zu runs, mean error %.1f %%\n", score.step.count, 100 * score.step.mean);
  *     }
  *
- * Results are identical to those of `reckon validate` and `reckon calibrate`.  See docs/columns.md
- * for the columns of a table, docs/accuracy.md for errors, docs/calibration.md for recipes.
+ * Results are identical to `reckon validate` and `reckon calibrate`.  See docs/columns.md for the
+ * columns of a table, docs/accuracy.md for errors, docs/calibration.md for recipes.
  */
 #ifndef RECKON_EVIDENCE_H
 #define RECKON_EVIDENCE_H
@@ -80,7 +80,7 @@ RK_API void rk_validation_free(rk_validation *validation);
    the validation. */
 typedef struct rk_validation_row {
     const char *table;            /* file or name */
-    int64_t row;                  /* of it, from 1 */
+    int64_t row;                  /* number in the table, from 1 */
     const char *id;               /* of the run */
     const char *source;           /* that printed it, or a part of it */
     const char *model;            /* as the row names it */
@@ -88,8 +88,8 @@ typedef struct rk_validation_row {
     const char *left_out;         /* what is missing or wrong; "" */
     const char *assumed;          /* columns that were empty and got a default: "vpp, mbs" */
     const char *system;           /* name of the document */
-    const char *accelerator;      /* likewise */
-    const char *stack;            /* likewise */
+    const char *accelerator;      /* name of its document */
+    const char *stack;            /* name of its document */
     int64_t accelerators;         /* of the run */
     int64_t nodes;                /* of the run */
     bool has_experts;             /* some layers of the model are mixtures of experts */
@@ -102,14 +102,14 @@ typedef struct rk_validation_row {
     double tokens_per_s;          /* predicted, per accelerator */
     double flops_per_s;           /* model FLOP/s per accelerator */
     double mfu;                   /* by the convention of the source */
-    double mfu_measured;          /* likewise */
+    double mfu_measured;          /* by the same convention */
     double memory_bytes;          /* predicted peak, in the sense of the source */
     double memory_measured_bytes; /* as measured */
     double memory_error;          /* as step_error */
     double memory_needed_bytes;   /* on the rank that needs most */
     double memory_usable_bytes;   /* that it may use */
     bool fits;                    /* predicted */
-    bool thrashes;                /* likewise: it runs, but the allocator thrashes */
+    bool thrashes;                /* predicted: it runs, but the allocator thrashes */
     bool ran_out_of_memory;       /* measured */
     bool unsure;                  /* does not fit, but by a value that the row does not state */
 } rk_validation_row;
@@ -131,7 +131,7 @@ RK_API bool rk_validation_strategy(const rk_validation *validation, size_t index
 /* Errors of a set of predictions. */
 typedef struct rk_errors {
     size_t count;  /* runs; 0: the rest means nothing */
-    double mean;   /* of |predicted / measured - 1|; the next three likewise */
+    double mean;   /* this and the next three of |predicted / measured - 1| */
     double median; /* half are better */
     double p90;    /* nine in ten are better */
     double worst;  /* of all */
@@ -147,20 +147,20 @@ typedef struct rk_regret {
     size_t groups; /* jobs of at least two strategies that ran */
     size_t best;   /* where the fastest was chosen */
     size_t failed; /* where the chosen one ran out of memory */
-    double mean;   /* of the jobs whose choice ran; the next three likewise */
+    double mean;   /* this and the next three over jobs whose choice ran */
     double median; /* half cost less */
     double p90;    /* nine in ten cost less */
     double worst;  /* of all */
 } rk_regret;
 
-/* Verdicts on memory, of sources that report runs which ran out of it. */
+/* Verdicts on memory, of sources that report out-of-memory runs. */
 typedef struct rk_verdicts {
     size_t ran_fits;   /* ran, predicted to fit */
     size_t ran_not;    /* ran, predicted not to fit */
     size_t oom_fits;   /* ran out of memory, predicted to fit */
     size_t oom_not;    /* ran out of memory, predicted not to fit */
-    size_t thrash_ran; /* of those that ran, predicted to run short of memory */
-    size_t thrash_oom; /* of those that ran out of it, likewise */
+    size_t thrash_ran; /* ran, predicted to run short of memory */
+    size_t thrash_oom; /* ran out of memory, predicted to run short */
 } rk_verdicts;
 
 /* How good the predictions of a group of runs are. */
@@ -220,7 +220,7 @@ RK_API rk_status rk_calibration_write(rk_calibration *calibration, rk_error *err
 /* Relative errors of a set of rows, as fractions. */
 typedef struct rk_error_summary {
     size_t rows;   /* 0: the rest means nothing */
-    double mean;   /* without sign; the next two likewise */
+    double mean;   /* this and the next two without sign */
     double median; /* half are better */
     double p90;    /* nine in ten are better */
     double rms;    /* root of the mean square */
@@ -233,7 +233,7 @@ typedef struct rk_calibration_facts {
     int64_t constants;              /* that were fitted */
     int64_t groups;                 /* of rows, each left out once */
     double loss_start;              /* with the constants that the recipe begins with */
-    double loss_found;              /* with those of the documents */
+    double loss_found;              /* with the constants of the documents */
     double loss;                    /* with the fitted ones */
     rk_error_summary start;         /* of rows to fit, in the same order */
     rk_error_summary found;         /* by the documents as found */
@@ -249,8 +249,8 @@ RK_API void rk_calibration_describe(const rk_calibration *calibration, rk_calibr
 /* A fitted constant. */
 typedef struct rk_fitted_constant {
     const char *key;     /* in the document: "gemm.bf16.feed"; lives as long as the calibration */
-    const char *unit;    /* likewise; "" */
-    const char *meaning; /* likewise */
+    const char *unit;    /* "": none */
+    const char *meaning; /* description in the document */
     double start;        /* of the recipe */
     double found;        /* in the first document; NaN: absent */
     double value;        /* fitted */

@@ -16,8 +16,8 @@
  *         rk_outcome_prediction(outcome, 0, &best, sizeof(best));
  *     }
  *
- * Results are identical to those of `reckon plan`, `estimate`, `fit` and `comm`.  docs/method.md
- * describes the model and its sources.
+ * Results are identical to `reckon plan`, `estimate`, `fit` and `comm`.  docs/method.md describes
+ * the model and its sources.
  *
  * Enumerations, numbers and flags of all structs that a program passes are checked before anything
  * is computed: RK_ERR_INVALID for a member that is out of its bounds, NaN or infinite, and its name
@@ -42,11 +42,11 @@ typedef struct rk_setup rk_setup;
 /* Choice of software.  All zero except `size`: the accelerator's usual software. */
 typedef struct rk_setup_choice {
     size_t size;           /* sizeof(rk_setup_choice) */
-    const char *framework; /* whose constraints apply: "megatron", "torchtitan", "any"...; NULL:
-                              that of the stack, or the usual one of the accelerator */
+    const char *framework; /* whose constraints apply: "megatron", "torchtitan", "any"...; NULL: the
+                              stack's, or the usual one of the accelerator */
     const rk_stack *stack; /* NULL: the usual one of the framework */
-    const char *mfu_convention; /* how model FLOPs are counted: "megatron", "palm"...; NULL: that of
-                                   the framework */
+    const char *mfu_convention; /* how model FLOPs are counted: "megatron", "palm"...; NULL: the
+                                   framework's */
     double max_memory_bytes;    /* memory per accelerator that training may use; 0: all */
     double max_risk; /* of running out of memory that a recommended strategy may have, up to 0.5;
                         0: 0.1 */
@@ -78,7 +78,7 @@ RK_API void rk_setup_describe(const rk_setup *setup, rk_setup_facts *facts, size
 /* ---- strategies ------------------------------------------------------------------------------ */
 
 /*
- * Makes a strategy from options as `reckon estimate` does: `options` is a JSON object of them, e.g.
+ * Makes a strategy from options as `reckon estimate` does: `options` is a JSON object, e.g.
  * {"accelerators": 64, "tp": 8, "pp": 2, "global_batch": 128}; options that are not given follow
  * from the others or have the framework's default.  Fills the first `size` bytes: pass
  * sizeof(rk_strategy). Errors: RK_ERR_SYNTAX; RK_ERR_INVALID for an option, and for a strategy that
@@ -133,11 +133,11 @@ typedef struct rk_prediction {
     double mfu;                  /* model FLOPs over the dense peak of bf16, or fp16 */
     double hfu;                  /* hardware FLOPs over it */
     double tokens_per_s;         /* of all accelerators */
-    double tensor_sent_bytes;    /* bytes a rank sends per step, by group */
-    double context_sent_bytes;   /* likewise */
-    double expert_sent_bytes;    /* likewise */
-    double pipeline_sent_bytes;  /* likewise */
-    double data_sent_bytes;      /* likewise */
+    double tensor_sent_bytes;    /* bytes a rank sends per step, by group: of tensor parallelism */
+    double context_sent_bytes;   /* of context parallelism */
+    double expert_sent_bytes;    /* of expert parallelism */
+    double pipeline_sent_bytes;  /* of the pipeline */
+    double data_sent_bytes;      /* of data parallelism */
     bool fits;                   /* on every stage */
     bool thrashes;               /* fits, but the allocator keeps freeing and reallocating memory */
     int64_t worst_stage;         /* pipeline rank that needs most memory */
@@ -151,7 +151,7 @@ typedef struct rk_prediction {
     double step_p10_s;         /* 10th percentile */
     double step_p90_s;         /* 90th percentile */
     size_t comparable_runs;    /* measured runs */
-    size_t comparable_models;  /* models of these runs */
+    size_t comparable_models;  /* their models */
     char comparable_text[256]; /* which runs: "nanotron on h100-sxm, dense, TP in a node" */
     double bf16_step_s;        /* of a strategy in fp8 or fp4, its step in bf16; 0: none */
     double
@@ -227,10 +227,9 @@ typedef struct rk_space {
 /*
  * Finds the fastest strategies of a space that fit, best first; equal times keep the order of
  * enumeration, and neither ranking nor counts depend on the number of threads.  rk_outcome_count
- * is 0 when nothing fits; see rk_outcome_nearest then.  `control` may be NULL; of it, the functions
- * `progress` (which may stop the search: RK_ERR_STOPPED) and `remark`, and `team`, are used.
- * Ownership as of rk_estimate_strategy.  Errors: RK_ERR_INVALID for options; RK_ERR_STOPPED;
- * RK_ERR_MEMORY.
+ * is 0 when nothing fits; see rk_outcome_nearest then.  `control` may be NULL; the search uses its
+ * `progress` (which may stop the search: RK_ERR_STOPPED), `remark` and `team`. Ownership as of
+ * rk_estimate_strategy.  Errors: RK_ERR_INVALID for options; RK_ERR_STOPPED; RK_ERR_MEMORY.
  */
 RK_API rk_status rk_plan_strategies(const rk_setup *setup, const rk_space *space,
                                     const rk_job_control *control, rk_outcome **outcome,
@@ -299,9 +298,9 @@ RK_API bool rk_outcome_change(const rk_outcome *outcome, size_t index, char *tex
 
 /*
  * Writes a launch file for strategy `index`: `name` is "megatron", "megatron-slurm", "torchtitan"
- * or "torchtitan-python".  Free *text with rk_free.  `remark` (may be NULL) receives,
- * with `user`, whatever the file cannot express.  Errors: RK_ERR_INVALID where the framework cannot
- * run it, with the reason.
+ * or "torchtitan-python".  Free *text with rk_free.  `remark` (may be NULL) receives, with `user`,
+ * each setting that the file cannot express.  Errors: RK_ERR_INVALID where the framework cannot run
+ * it, with the reason.
  */
 RK_API rk_status rk_outcome_write_launch(const rk_outcome *outcome, size_t index, const char *name,
                                          void (*remark)(void *user, const char *line), void *user,
@@ -339,7 +338,7 @@ typedef struct rk_operator_facts {
     double saved_bytes;     /* kept for backward; negative: freed */
     const char *collective; /* of a message: "all_reduce"; static; NULL: it sends none */
     double messages;        /* of the same size, one after the other */
-    double message_bytes;   /* of one, as rk_predict_collective takes them */
+    double message_bytes;   /* of one message, an argument of rk_predict_collective */
     int64_t ranks;          /* of the group of a message */
     double sent_bytes;      /* of all messages */
     double seconds;         /* on the critical path of the pass */
@@ -364,8 +363,8 @@ typedef struct rk_collective_timing {
 } rk_collective_timing;
 
 /*
- * Predicts a collective of `bytes` (as nccl-tests count them) over `ranks` accelerators (0: those
- * of one innermost domain), `stride` (at least 1) from one to the next.  `name`: "all_reduce",
+ * Predicts a collective of `bytes` (as nccl-tests count them) over `ranks` accelerators (0: one
+ * innermost domain), `stride` (at least 1) from one to the next.  `name`: "all_reduce",
  * "all_gather", "reduce_scatter", "all_to_all"... as of `reckon comm --op`.  Fills the first `size`
  * bytes of `timing`.  Errors: RK_ERR_INVALID for a name or a group that the system has no room for.
  * Source: docs/method/collectives.md.

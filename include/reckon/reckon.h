@@ -19,7 +19,7 @@
  *     team.h      processes that share a search
  *
  * Where to begin: predict.h for a program that computes with strategies and predictions, command.h
- * (rk_answer_request) for one that takes JSON.  Both give the same figures, because they are the
+ * (rk_answer_request) for one that handles JSON.  Both give the same figures, because they are the
  * same code.
  *
  * The library prints nothing, keeps no global state and never exits.  Every function that can fail
@@ -27,9 +27,9 @@
  * error.
  *
  * Units: seconds, bytes, FLOP, bytes/s and FLOP/s.
- * Thread safety: every function may run in any number of threads as long as no two of them write
- * to the same object.  Handles are written by the functions that create and free them, and by no
- * others: share them.
+ * Thread safety: every function may run in any number of threads as long as no two write to the
+ * same object.  Handles are written by the functions that create and free them, and by no others:
+ * share them.
  * Structs grow: fields are added at their ends.  A struct that the library reads says how large the
  * program's is in its first member, `size`; of one that it fills, the size is an argument.
  * Memory: a failed allocation is RK_ERR_MEMORY, never another answer.  JSON is read by jansson,

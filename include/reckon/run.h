@@ -16,7 +16,7 @@
  *     }
  *     rk_run_outcome_free(run);
  *
- * Results are identical to those of `reckon run`; see docs/run.md.
+ * Results are identical to `reckon run`; see docs/run.md.
  */
 #ifndef RECKON_RUN_H
 #define RECKON_RUN_H
@@ -43,7 +43,7 @@ typedef struct rk_run_request {
     double loss;                 /* to reach, nats per token, by `law` */
     const char *law;             /* scaling law, by name or file; NULL: the usual one */
     double reference_batch;      /* batch size, in tokens, that `tokens` or `loss` assumes: a larger
-                                    batch needs more; 0: whatever the batch is */
+                                    batch needs more; 0: any batch does */
     const char *batch_law;       /* law of the critical batch; NULL: the usual one */
     double step_s;               /* assumed step time; 0: predicted */
     double mfu_percent;          /* assumed MFU, %; up to 1 it is a share; 0: predicted */
@@ -57,7 +57,7 @@ typedef struct rk_run_request {
     double storage_bytes_per_s;  /* of all storage; 0: as much per accelerator as for Llama 3 */
     double checkpoint_every_s;   /* of training between checkpoints; 0: the best interval */
     bool async_checkpoint;       /* training waits for the copy to host memory only */
-    const char *near_checkpoint; /* tier that takes copies between those in storage: "host",
+    const char *near_checkpoint; /* tier for copies between checkpoints in storage: "host",
                                     "peer-host" or "nvme"; NULL: none are made */
     const char *storage_tiers;   /* document of these tiers; NULL: the published one */
     const char *prices;          /* price document; NULL: only the following prices are known */
@@ -65,7 +65,7 @@ typedef struct rk_run_request {
     double purchase_price; /* price per accelerator, including its share of the system; 0: rented */
     double life_years;     /* depreciation period of a purchase */
     double power_watts;    /* of an accelerator with its share of the node; 0: by `prices` */
-    double pue;            /* power usage effectiveness of the building; 0: likewise */
+    double pue;            /* power usage effectiveness of the building; 0: by `prices` */
     double carbon_g_per_kwh; /* of the power; below 0: by `prices` */
     int64_t simulated_runs;  /* for percentiles; 0: none */
     int64_t seed;            /* of the simulation: equal seeds give equal results */
@@ -98,7 +98,7 @@ typedef struct rk_spread {
     double mean;  /* of runs that finished */
     double error; /* standard error of the mean */
     double p10;   /* 10th percentile of all runs; infinite: no end */
-    double p50;   /* likewise the median */
+    double p50;   /* the median of all runs; infinite: no end */
     double p90;   /* and the 90th percentile */
 } rk_spread;
 
@@ -121,14 +121,14 @@ typedef struct rk_run_outcome_facts {
     double failures;                   /* expected interruptions */
     double checkpoint_interval_s;      /* infinite: there are no checkpoints */
     double near_copies;                /* per checkpoint in storage; 1: none are made nearby */
-    double checkpoint_write_s;         /* until one is in storage; reading takes as long */
+    double checkpoint_write_s;         /* to write one to storage, or to read it */
     double checkpoint_blocking_s;      /* that training waits for one */
     double accelerator_hours;          /* of all accelerators, spares included */
     double cost;                       /* in the currency of the price; 0: not known */
     double energy_joules;              /* building included; 0: not known */
     double carbon_kg;                  /* of CO2; 0: not known */
     int64_t simulated_runs;            /* 0: the rest is 0 */
-    int64_t unfinished_runs;           /* of these, runs that never finish */
+    int64_t unfinished_runs;           /* simulated runs that never finish */
     rk_spread simulated_total_s;       /* time of a run */
     rk_spread simulated_goodput;       /* share of its steps */
     rk_spread simulated_interruptions; /* of a run */
@@ -150,7 +150,7 @@ RK_API const rk_outcome *rk_run_outcome_strategies(const rk_run_outcome *run);
 typedef struct rk_run_assumption {
     const char *name;    /* static */
     double low;          /* as a factor of what is assumed */
-    double high;         /* likewise */
+    double high;         /* as a factor of what is assumed */
     double low_total_s;  /* of the run at the low end; infinite: it does not advance */
     double high_total_s; /* at the high end */
 } rk_run_assumption;

@@ -12,7 +12,7 @@ extern "C" {
 /* Mappings of an exhaustive search by the Calculon methodology. */
 typedef struct rk_search_counts {
     uint64_t executed; /* evaluated */
-    uint64_t good;     /* of them, those that run */
+    uint64_t good;     /* strategies that run */
     uint64_t bad;      /* and those that do not */
 } rk_search_counts;
 
@@ -27,15 +27,15 @@ typedef struct rk_search_control {
     void *user; /* handed to `progress` */
     /*
      * Search only part `slice` (from 0) of `slices`; slices 0: all.  Every strategy is in one part,
-     * so counts of all parts add up, and the best of their ranked ones are those of the whole.
-     * Bounded searches take no parts: they search all.
+     * so counts of all parts add up, and the best of their ranked strategies are the best of the
+     * whole.  Bounded searches have no parts: they search all.
      */
     uint64_t slice;
     uint64_t slices;   /* number of parts */
     double least_rate; /* sequences/s: a bounded search ignores slower strategies */
     /*
-     * What other parts have found already: strategies below this score (the rate, or the negative
-     * time of a step) are of no use, and may be left out of the ranking.  NULL: all are of use.
+     * The best of other parts so far: strategies below this score (the rate, or the negative time
+     * of a step) are of no use, and may be left out of the ranking.  NULL: all are of use.
      */
     const double *floor;
 } rk_search_control;

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* Number formats of GEMM operands; int8 is that of AQT, scaled as fp8 is. */
+/* Number formats of GEMM operands; int8 is AQT's, scaled as fp8 is. */
 typedef enum rk_precision {
     RK_FP32,
     RK_TF32,
@@ -42,7 +42,7 @@ typedef enum rk_precision {
     X(ZB_V, zb_v, "zb-v")             /* V-shaped; no bubble in steady state if F = B = W */       \
     X(DUALPIPE, dualpipe, "dualpipe") /* bidirectional, two copies of the weights */               \
     X(V_HALF, v_half, "v-half")       /* V-shaped, half the activations of 1F1B */                 \
-    X(V_MIN, v_min, "v-min")          /* V-shaped, a third of them */
+    X(V_MIN, v_min, "v-min")          /* V-shaped, a third of the activations */
 
 /* How an entry becomes an enumerator. */
 #define RK_SCHEDULE_KIND(kind, entry, name) RK_SCHEDULE_##kind,
@@ -83,13 +83,13 @@ typedef enum rk_cp_kind { RK_CP_RING, RK_CP_ALL_GATHER, RK_CP_ULYSSES } rk_cp_ki
 /* Rank order, fastest-varying first; experts take the place of cp in their layers. */
 typedef enum rk_rank_order {
     RK_ORDER_DATA_PIPELINE, /* tp-cp-dp-pp: Megatron-LM's default */
-    RK_ORDER_PIPELINE_DATA, /* tp-cp-pp-dp: that of Llama 3 */
+    RK_ORDER_PIPELINE_DATA, /* tp-cp-pp-dp: as Llama 3 */
 } rk_rank_order;
 
 /* Values of rk_rank_order. */
 #define RK_ORDER_COUNT 2
 
-/* What is sharded over data-parallel ranks. */
+/* Sharding of model states over data-parallel ranks. */
 typedef enum rk_sharding {
     RK_SHARD_NONE,      /* plain data parallelism */
     RK_SHARD_OPTIMIZER, /* ZeRO-1, distributed optimizer */
@@ -108,7 +108,7 @@ typedef enum rk_fp8_recipe {
     RK_FP8_MX,         /* 1x32 along the inner dimension of each GEMM, in 8 bits */
 } rk_fp8_recipe;
 
-/* The kernel of flash attention; data types besides 16 bits are those of its two products. */
+/* The kernel of flash attention; a data type other than 16 bits holds for its two products. */
 typedef enum rk_attention_kernel {
     RK_KERNEL_OF_STACK, /* the one that the stack runs, in 16 bits */
     RK_KERNEL_CUDNN,
@@ -131,13 +131,13 @@ typedef enum rk_optimizer {
     RK_OPTIMIZER_MUON,       /* every data-parallel rank updates all matrices */
     RK_OPTIMIZER_DIST_MUON,  /* matrices are distributed over data-parallel ranks */
     RK_OPTIMIZER_ADAMW_8BIT, /* moments in 8 bits, also of the embedding */
-    RK_OPTIMIZER_ADAMW_4BIT, /* moments in 4 bits, likewise */
+    RK_OPTIMIZER_ADAMW_4BIT, /* moments in 4 bits, also of the embedding */
     RK_OPTIMIZER_COUNT,
 } rk_optimizer;
 
 /* How the loss is computed, which decides how much of the logits memory holds. */
 typedef enum rk_cross_entropy {
-    RK_CROSS_ENTROPY_OF_STACK, /* whole logits, with the copies that the stack makes of them */
+    RK_CROSS_ENTROPY_OF_STACK, /* whole logits, with the copies that the stack makes */
     RK_CROSS_ENTROPY_FULL,     /* whole logits, and copies in fp32, as PyTorch makes them */
     RK_CROSS_ENTROPY_FUSED,    /* head and loss in one kernel, block by block (Liger, CCE) */
     RK_CROSS_ENTROPY_CHUNKED,  /* head and loss on chunks of the tokens, one after the other */
@@ -153,7 +153,7 @@ typedef enum rk_frozen_type {
     RK_FROZEN_COUNT,
 } rk_frozen_type;
 
-/* Bytes per parameter of model states; weights are those that the optimizer writes. */
+/* Bytes per parameter of model states; weights as the optimizer writes them. */
 typedef struct rk_state_recipe {
     double weight, gradient, optimizer; /* e.g. 2, 4, 12 */
     double gather;                      /* bytes of a gathered parameter, 2 or 1 */
@@ -185,7 +185,7 @@ typedef struct rk_strategy {
     rk_state_recipe states;                       /* bytes of model states */
     bool flash_attention;                         /* attention scores are never written to memory */
     bool tp_overlap, grad_overlap, param_overlap; /* traffic that overlaps with compute */
-    bool pp_overlap, moe_overlap;                 /* likewise */
+    bool pp_overlap, moe_overlap;                 /* more such traffic */
     bool graph_capture;                           /* kernels of layers are launched as graphs */
     bool graph_step;                              /* a graph holds all kernels of a step */
     bool offload_optimizer, offload_activations, offload_weights; /* to host memory */
@@ -211,8 +211,8 @@ typedef struct rk_strategy {
     rk_attention_kernel attention_kernel; /* with flash attention */
     int64_t offload_layers; /* of the model, whose activations are offloaded; 0: all layers */
     rk_cross_entropy cross_entropy; /* how the loss is computed */
-    double logit_bytes;             /* held per whole logit; 0: those of cross_entropy */
-    int64_t loss_chunk;             /* tokens of a chunk of the loss; 0: an eighth of them */
+    double logit_bytes;             /* held per whole logit; 0: as for cross_entropy */
+    int64_t loss_chunk;             /* tokens of a chunk of the loss; 0: an eighth of all */
     bool foreach_update;    /* the update makes temporaries as large as the weights that learn */
     bool step_in_backward;  /* a gradient is used and freed as soon as it is there */
     bool offload_gradients; /* to the optimizer on the host, as they come */
@@ -221,8 +221,8 @@ typedef struct rk_strategy {
     /* Of a weight of an adapter, where every linear has its own (PEFT); 0: as the frozen ones, and
      * fused linears share one. */
     double adapter_bytes;
-    bool adapts_ends;   /* copies of embedding and head learn beside adapters (modules_to_save) */
-    double step_params; /* that the optimizer steps at a time with ZeRO-3; 0: as the stack */
+    bool adapts_ends;         /* copies of embedding and head learn, too (modules_to_save) */
+    double step_params;       /* that the optimizer steps at a time with ZeRO-3; 0: as the stack */
     bool expandable_segments; /* of PyTorch's allocator, which leaves fewer fragments */
 } rk_strategy;
 

@@ -18,7 +18,7 @@
  *     status = status ? status : rk_sweep_points(sweep, &control, NULL, 0, &err);
  *     rk_sweep_free(sweep);
  *
- * Rows are identical to those of `reckon sweep`.  docs/sweep.md describes the document.
+ * Rows are identical to `reckon sweep`.  docs/sweep.md describes the document.
  */
 #ifndef RECKON_SWEEP_H
 #define RECKON_SWEEP_H
@@ -78,9 +78,9 @@ RK_API void rk_sweep_free(rk_sweep *sweep);
 typedef struct rk_sweep_row {
     uint64_t point;           /* number of the point, in grid order, from 0 */
     size_t count;             /* of columns */
-    const rk_column *columns; /* that the document asks for; the same for all rows */
-    const rk_value *values;   /* one each, valid until the function returns; those of the result are
-                                 null where nothing fits at the point */
+    const rk_column *columns; /* that the document requests; the same for all rows */
+    const rk_value *values; /* one each, valid until the function returns; values of the result are
+                               null if nothing fits at the point */
 } rk_sweep_row;
 
 /* How far a sweep is. */
@@ -89,14 +89,14 @@ typedef struct rk_sweep_progress {
     uint64_t points_done;  /* of what is being done: checking, then searching */
     uint64_t points_total; /* of the grid */
     uint64_t done;         /* strategies; 0 while checking */
-    uint64_t total;        /* likewise */
+    uint64_t total;        /* strategies; 0 while checking */
     uint64_t resumed;      /* part of `done` that an earlier run completed */
 } rk_sweep_progress;
 
 /* Counts of a sweep. */
 typedef struct rk_sweep_totals {
     uint64_t points;     /* of the grid */
-    uint64_t dropped;    /* of them: break a constraint */
+    uint64_t dropped;    /* points that break a constraint */
     uint64_t strategies; /* of all points (an upper bound with mbs_break); of estimates, points */
     uint64_t resumed;    /* points that were finished before */
     uint64_t fitting;    /* points with at least one result */
@@ -112,7 +112,7 @@ typedef struct rk_sweep_control {
      * Return false to stop: RK_ERR_STOPPED.  May be NULL.
      */
     bool (*row)(void *user, const rk_sweep_row *row);
-    /* Called several times a second, from the same thread; likewise.  May be NULL. */
+    /* Called several times a second, from the same thread.  Return false to stop.  May be NULL. */
     bool (*progress)(void *user, const rk_sweep_progress *progress);
     const char *csv;    /* file that gets the rows as well; NULL: none */
     const char *sqlite; /* database that gets them; NULL: none */

@@ -11,8 +11,8 @@
  *     }
  *     rk_timeline_free(timeline);
  *
- * Events are those of `reckon timeline`; rk_answer_request("timeline", ...) writes them as a trace
- * for Perfetto.
+ * Events are identical to `reckon timeline`; rk_answer_request("timeline", ...) writes them as a
+ * trace for Perfetto.
  */
 #ifndef RECKON_TIMELINE_H
 #define RECKON_TIMELINE_H
@@ -61,10 +61,10 @@ typedef struct rk_timeline_event {
     int64_t micro_batch; /* from 0; -1: none */
     double start_s;      /* since the start of the step */
     double duration_s;   /* of the event */
-    double tensor_s;     /* of it, visible communication of tensor parallelism; it alternates with
-                            computation layer by layer; the next two likewise */
-    double context_s;    /* of context parallelism */
-    double expert_s;     /* of expert parallelism */
+    double tensor_s;  /* part that is visible tensor-parallel communication, which alternates with
+                         computation layer by layer; also the next two */
+    double context_s; /* of context parallelism */
+    double expert_s;  /* of expert parallelism */
 } rk_timeline_event;
 
 /*

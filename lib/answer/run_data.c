@@ -44,7 +44,7 @@ static const struct {
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
 
-/* Not a number where it is not known. */
+/* NaN: not known. */
 static double field_of(const rk_training_result *result, size_t index)
 {
     const double value = *(const double *)((const char *)result + fields[index].offset);

@@ -121,7 +121,7 @@ static void write_run(FILE *to, const rk_whole_run *run, rk_table_style style)
     }
 }
 
-/* The step that the run is made of, where it is not the predicted one. */
+/* The step of the run, if it was stated and not predicted. */
 static void write_stated(FILE *to, const rk_whole_run *run)
 {
     const rk_estimate *e = &rk_plan_best(&run->plan)->estimate;

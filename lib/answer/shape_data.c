@@ -62,7 +62,7 @@ static const rk_column columns[] = {
 };
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), EFFICIENCY = 8, BASIC_DEGREES = 3 };
 
-/* The columns of a table, followed by those of the basic degrees. Returns how many. */
+/* The columns of a table, then columns of the basic degrees. Returns how many. */
 static size_t list_columns(const rk_method *method, rk_column out[COLUMNS + BASIC_DEGREES])
 {
     size_t count = COLUMNS;

@@ -8,7 +8,7 @@
 
 enum { BRIEF_GROUPS = 10 }; /* with most runs */
 
-/* A share in percent; "-" where there is none. */
+/* A share in percent; "-" if there is none. */
 static void cell_percent(rk_table *table, double share)
 {
     if (isfinite(share)) {

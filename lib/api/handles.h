@@ -37,8 +37,8 @@ rk_status rk_outcome_pick(const rk_outcome *outcome, size_t index, const rk_answ
 rk_status rk_ask_space(const rk_setup *setup, const rk_space *space, rk_job *job, rk_error *err);
 
 /*
- * Set an option to a number of a program, whose bounds are those of the option.  A real number of 0
- * and an empty list are not given.
+ * Set an option to a number of a program, within the bounds of the option.  A real number of 0 and
+ * an empty list are not given.
  */
 rk_status rk_ask_real(rk_job *job, const char *option, double value, rk_error *err);
 rk_status rk_ask_count(rk_job *job, const char *option, int64_t value, rk_error *err);
@@ -58,7 +58,7 @@ rk_status rk_strategy_adopt_legal(const rk_setup *setup, const rk_strategy *give
 
 /*
  * Sets options of a job whose arguments are an rk_request, from JSON (NULL: none); the documents
- * are those of the setup.  Refuses options that belong to it.
+ * come from the setup.  Refuses options that belong to the setup.
  */
 rk_status rk_ask(const rk_setup *setup, rk_job *job, const char *options, rk_error *err);
 

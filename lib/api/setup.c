@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model on a system with its software, and strategies of it. */
+/* A model on a system with its software, and its strategies. */
 #include "api/handles.h"
 #include "api/struct_tables.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Structs that programs fill, as the typed functions take them.  Each function copies the struct of
- * a program, whose version of it may be shorter or longer than ours, and refuses NULL and members
- * out of their bounds, by name.  Structs that a program may leave out (NULL) become all zero.
+ * Structs that programs fill and pass to the typed functions.  Each function copies the struct of a
+ * program, whose version may be shorter or longer than ours, and refuses NULL and members out of
+ * their bounds, by name.  Structs that a program may leave out (NULL) become all zero.
  */
 #ifndef RK_API_STRUCT_TABLES_H
 #define RK_API_STRUCT_TABLES_H

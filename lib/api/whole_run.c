@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 struct rk_run_outcome {
-    rk_outcome strategies; /* its `plan` is that of the run */
+    rk_outcome strategies; /* shares `plan` with the run */
     rk_whole_run run;
 };
 
@@ -24,7 +24,7 @@ struct rk_run_outcome {
 static const struct {
     const char *option;
     size_t offset;
-    double unit; /* of the option, in that of the request */
+    double unit; /* of the option, over the unit of the request */
     bool zero;   /* 0 is a value: below 0 is not given */
 } numbers[] = {
 #define NUMBER(option_, member, unit_, zero_)                                                      \

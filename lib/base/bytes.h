@@ -25,7 +25,7 @@ void rk_bytes_add(rk_bytes *bytes, const void *data, size_t size);
 void rk_bytes_take_in(void *bytes, const char *text, size_t size);
 void rk_bytes_add_number(rk_bytes *bytes, uint64_t number);
 
-/* Terminated text; NULL stands for "". */
+/* Terminated text; NULL means "". */
 void rk_bytes_add_text(rk_bytes *bytes, const char *text);
 
 /*

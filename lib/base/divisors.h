@@ -16,7 +16,7 @@ void rk_int_list_clear(rk_int_list *list);
 /* Replaces the contents of `list` by the divisors of n >= 1 in ascending order; O(sqrt n). */
 rk_status rk_divisors(int64_t n, rk_int_list *list, rk_error *err);
 
-/* The greatest common divisor; that of 0 and b is b.  a, b >= 0. */
+/* The greatest common divisor; of 0 and b it is b.  a, b >= 0. */
 int64_t rk_common_divisor(int64_t a, int64_t b);
 
 #endif

@@ -21,7 +21,7 @@ typedef enum rk_member_kind {
 typedef struct rk_member {
     const char *name; /* as in the header: "states.weight" */
     rk_member_kind kind;
-    size_t offset;      /* of it in the struct */
+    size_t offset;      /* in the struct */
     double least, most; /* inclusive */
 } rk_member;
 

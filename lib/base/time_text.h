@@ -8,7 +8,7 @@
 
 typedef struct rk_time_unit {
     const char *name; /* "µs", "ms", "s", "min", "h" or "days" */
-    double seconds;   /* in one of it */
+    double seconds;   /* per unit */
 } rk_time_unit;
 
 /* The unit in which a time reads best; for a column, pass the largest time in it. */

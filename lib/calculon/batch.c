@@ -65,7 +65,7 @@ static void size_offload(const rk_calculon_exe *exe, const rk_calculon_stats *s,
     b->size_bw = exe->training ? weights + activations + optimizer : 0;
 }
 
-/* What is offloaded, also when it is nothing, is looked up in the curve of mem2. */
+/* Offloaded bytes, even if 0, are looked up in the curve of mem2. */
 static rk_status check_offload(const rk_calculon_sys *sys, const rk_calculon_exe *exe,
                                const rk_calculon_stats *s, rk_error *err)
 {
@@ -230,7 +230,7 @@ static void evaluate_data_parallel(const rk_calculon_sys *sys, const rk_calculon
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
-/* What the processor holds of each category when all of it is resident, and when offloaded. */
+/* Bytes of each category in the processor's memory, when all is resident and when offloaded. */
 static void evaluate_spaces(const rk_calculon_exe *exe, const struct counts *n,
                             rk_calculon_stats *s)
 {

@@ -30,7 +30,7 @@ struct rk_bounded_pass {
     size_t point_count;
 };
 
-/* What is being worked on. */
+/* The search over the mappings of one node. */
 struct run {
     const rk_bounded *search;
     rk_bounded_worker *worker;
@@ -124,8 +124,8 @@ static void offer(struct run *run, const struct point *point, int lane, int data
 }
 
 /*
- * What offloading could save at most, s: messages that no longer collide with the reduction of
- * gradients, where both are on one tier.
+ * Upper bound of the time that offloading saves, s: messages that no longer collide with the
+ * reduction of gradients, if both are on one tier.
  */
 static double collisions(const struct run *run, const rk_batch_counts *n)
 {
@@ -260,7 +260,7 @@ static void time_offloads(struct run *run, int sharding)
         const uint64_t fits = count_bits(point->fitting & own), timed = count_bits(p->masks[i]);
         run->worker->counts.by_dominance += fits * (run->mask_count - timed);
         if (timed > 0) {
-            /* the kernel times a lane at all points: also where it was settled before */
+            /* the kernel times a lane at all points, even those already settled */
             run->worker->counts.evaluated += count_bits(set) * timed;
             count_settled(run, point->slow, set & ~point->fitting, 0 - timed);
         }

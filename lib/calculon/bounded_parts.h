@@ -73,9 +73,9 @@ static inline double rk_bounded_limit(const rk_bounded_worker *w)
 struct rk_bounded_pass *rk_bounded_pass_new(size_t v_max);
 
 /*
- * Settles all mappings of a node whose networks fit: those that can enter the top list are
- * evaluated and offered to w->top.  The columns and batches of the worker are those of the node;
- * `optimizers` is by tiled and sharded.
+ * Settles all mappings of a node whose networks fit: evaluates those that can enter the top list
+ * and offers them to w->top.  The worker has the columns and batches of the node; `optimizers` is
+ * by tiled and sharded.
  */
 void rk_bounded_node_settle(const rk_bounded *s, rk_bounded_worker *w, const rk_bounded_node *node,
                             rk_optimizer_cost optimizers[2][2]);

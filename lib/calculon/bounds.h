@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a group of mappings takes at least, in time and in memory.  Each bound is a sum of terms
- * that the evaluation (batch.c) also adds, with terms that are never negative left out;
- * docs/search.md has the argument.  Rounding may raise a bound above the evaluated time by a few
- * units in the last place, which RK_BOUND_SLACK covers.
+ * Lower bounds on time and memory of a group of mappings.  Each bound is a sum of terms that the
+ * evaluation (batch.c) also adds, with terms that are never negative left out; docs/search.md has
+ * the argument.  Rounding may raise a bound above the evaluated time by a few units in the last
+ * place, which RK_BOUND_SLACK covers.
  */
 #ifndef RK_CALCULON_BOUNDS_H
 #define RK_CALCULON_BOUNDS_H

@@ -30,8 +30,8 @@ struct pricing {
 
 /*
  * Network time of a phase at a position: the collective, and the additions of its reduction.  A
- * stand-alone layer also pays its local work there.  The repetition of a forward collective in
- * the backward pass (phase W) has no additions.
+ * separate communication layer also pays its local work there.  The repetition of a forward
+ * collective in the backward pass (phase W) has no additions.
  */
 static double network_time(const struct pricing *p, const rk_layer *layer,
                            const rk_layer_times *times, int phase, int position)
@@ -90,7 +90,7 @@ static void overlap_tiles(const struct pricing *p, double compute, double memory
 
 /* ---- one layer --------------------------------------------------------------------------- */
 
-/* What a layer does without its network. */
+/* Times of a layer without its network. */
 static void price_work(const struct pricing *p, const rk_layer *layer, rk_layer_times *times)
 {
     const rk_calculon_engine *engine = layer->vector ? p->vector : p->matrix;
@@ -158,8 +158,9 @@ static void sum_forward(const rk_block *block, rk_calculon_stats *s)
 }
 
 /*
- * What the backward pass repeats.  Of the five recompute sums, four add the running total of the
- * forward quantity up to each recomputed layer, as published; only block_re_time adds the layer.
+ * Sums of the recomputation in the backward pass.  Of the five recompute sums, four add the running
+ * total of the forward quantity up to each recomputed layer, as published; only block_re_time adds
+ * the layer.
  */
 static void sum_recompute(const rk_block *block, rk_calculon_stats *s)
 {

@@ -13,7 +13,7 @@ typedef struct rk_layer_times {
     double memory[RK_PHASE_COUNT];  /* s on device memory */
     double process[RK_PHASE_COUNT]; /* s of both, with what overlap costs */
     double net[3][2];               /* s on the network by phase and position */
-    double exposed[3][2];           /* s of it not hidden */
+    double exposed[3][2];           /* s, the part that is not hidden */
 } rk_layer_times;
 
 typedef struct rk_block {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bounded search: the ranking of the exhaustive one, with most mappings settled in groups.  Units
- * of one tensor degree and one microbatch are sorted by what their mappings take at least; within a
- * unit, so are its nodes, a family in a cell each.  Work goes in rounds that double in size.  In a
- * round every unit knows the times that the rounds before have found and its own, not those of its
+ * of one tensor degree and one microbatch are sorted by the lower bound of their mappings' times;
+ * within a unit, so are its nodes, a family in a cell each.  Work goes in rounds that double in
+ * size.  In a round every unit knows the times found by earlier rounds and by itself, not by its
  * neighbours, so the counts do not depend on the number of threads.
  */
 #include "calculon/bounded_parts.h"
@@ -91,7 +91,7 @@ static struct least least_of(struct search *s, const rk_block_column *columns, i
     return least;
 }
 
-/* What the mappings of a cell at one microbatch take at least, s per sequence. */
+/* Lower bound on the time of the mappings of a cell at one microbatch, s per sequence. */
 static double cell_bound(const rk_bounded *s, size_t cell_index, const struct least *least,
                          rk_batch_counts *batches)
 {
@@ -161,7 +161,7 @@ static int compare_nodes(const void *a, const void *b)
     return x->cell != y->cell ? (x->cell > y->cell ? 1 : -1) : x->family - y->family;
 }
 
-/* What a family takes at least in a cell, s per sequence. */
+/* Lower bound on the time of a family in a cell, s per sequence. */
 static double node_bound(const rk_bounded *s, const rk_bounded_worker *w,
                          const rk_bounded_node *node, const rk_optimizer_cost o[2])
 {
@@ -309,7 +309,7 @@ static bool tick(void *user, uint64_t done)
     return s->control->progress(s->control->user, s->settled + done, s->shared.plan.total);
 }
 
-/* Runs `count` units of work, on threads where that pays. */
+/* Runs `count` units of work, on threads if worthwhile. */
 static rk_status run_units(struct search *s,
                            void (*work)(void *, int, uint64_t, rk_parallel *shared), uint64_t count,
                            rk_error *err)
@@ -419,7 +419,7 @@ static void list_families(struct search *s)
         const int count = rk_families_list(s->shared.space, tensor, families);
         s->shared.family_count[tensor] = count;
         for (int i = 0; i < count; i++) {
-            /* fusing does not change times, and piping only adds to those of the ring */
+            /* fusing does not change times, and piping only adds to the ring's */
             if (families[i].recompute == RK_RECOMPUTE_NONE && !families[i].redo &&
                 families[i].tp_overlap != RK_OVERLAP_PIPE &&
                 families[i].fused == families[0].fused) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The application and execution documents of the Calculon methodology, and loading all three.
- * What the published tool dies of while it loads a document is refused with a reason; numbers are
- * bounded so that no later arithmetic on them overflows unnoticed.
+ * Documents that crash the published tool while it loads them are refused with a reason; numbers
+ * are bounded so that no later arithmetic on them overflows unnoticed.
  */
 #include "calculon/calculon_docs.h"
 

@@ -12,7 +12,7 @@
 rk_status rk_calculon_inputs_check(const rk_calculon_app *app, const rk_calculon_sys *sys,
                                    rk_error *err);
 
-/* Refuses a space out of its bounds; likewise. */
+/* The same for a space. */
 rk_status rk_calculon_space_check(const rk_calculon_space *space, rk_error *err);
 
 /* Refuses counts of threads and of parts out of their bounds; NULL is legal. */

@@ -17,11 +17,11 @@ enum { RK_BASE, RK_EDGE };
 
 typedef enum rk_layer_kind {
     RK_LAYER_LOCAL, /* no communication */
-    RK_LAYER_COMM,  /* stand-alone collective of the tensor-parallel group */
+    RK_LAYER_COMM,  /* separate collective of the tensor-parallel group */
     RK_LAYER_TILED, /* linear cut into tiles, each overlapped with its communication */
 } rk_layer_kind;
 
-/* Side of a tensor-parallel region on which a communicating layer stands. */
+/* Side of a tensor-parallel region on which a layer communicates. */
 typedef enum rk_comm_role { RK_GATHER, RK_REDUCE } rk_comm_role;
 
 typedef struct rk_layer {

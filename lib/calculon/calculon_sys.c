@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define RATE_MOST  1e12 /* GB/s, TFLOP/s; zero is refused where it is used */
+#define RATE_MOST  1e12 /* GB/s, TFLOP/s; use of a zero is refused */
 #define OTHER_MOST 1e18 /* thresholds, capacities, factors */
 
 /* ---- lists of pairs ---------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static const rk_field step_fields[2] = {
      .above_min = true},
 };
 
-/* Reads the steps as they stand: thresholds in the document's unit, efficiencies as rates. */
+/* Reads the steps unchanged: thresholds in the document's unit, efficiencies as rates. */
 static rk_status read_curve(const json_t *value, const char *path, void *out, rk_error *err)
 {
     rk_curve *curve = out;
@@ -133,7 +133,7 @@ static rk_status scale_curve(rk_curve *curve, double unit, double peak, const ch
 
 /* ---- engines and memories ---------------------------------------------------------------- */
 
-/* Where a part of the system goes, and what its objects may carry besides their keys. */
+/* Where a part of the system goes, and which unknown keys its objects may have. */
 typedef struct engine_place {
     rk_calculon_engine *engine; /* the four datatypes for an `engines_place` */
     rk_unknown_keys unknown;

@@ -140,14 +140,14 @@ static bool has_comm_layers(const rk_calculon_exe *exe)
     return exe->tensor_par > 1 && exe->tensor_par_overlap == RK_OVERLAP_NONE;
 }
 
-/* Whether some of these repeat their communication in the backward pass. */
+/* Whether some communication layers repeat their communication in the backward pass. */
 static bool repeats_comm(const rk_calculon_exe *exe)
 {
     return has_comm_layers(exe) && exe->training &&
            (exe->activation_recompute != RK_RECOMPUTE_NONE || exe->seq_par_ag_redo);
 }
 
-/* Whether layers run again; a repeated all-gather alone takes the fork behind it along. */
+/* Whether layers run again; a repeated all-gather alone includes the fork behind it. */
 static bool recomputes(const rk_calculon_exe *exe)
 {
     const bool fork =
@@ -209,7 +209,7 @@ static bool is_float(const rk_calculon_exe *exe, const rk_calculon_stats *stats,
     return false;
 }
 
-/* An integer has no point, whatever its size. */
+/* An integer of any size has no point. */
 static const char *integer_text(double value, char out[RK_STAT_TEXT_SIZE])
 {
     if (value == floor(value) && fabs(value) < 1e30) {

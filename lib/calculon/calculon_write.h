@@ -30,9 +30,9 @@ typedef enum rk_float_rule {
     RK_FLOAT_TILED,      /* what overlapped communication needs */
     RK_FLOAT_SHARE,      /* activations that communication layers split over TP */
     RK_FLOAT_SHARE_KEPT, /* those stored from forward to backward */
-    RK_FLOAT_SHARE_GRAD, /* those of gradients */
+    RK_FLOAT_SHARE_GRAD, /* gradients of such activations */
     RK_FLOAT_ACT,        /* activations of all blocks and microbatches in flight */
-    RK_FLOAT_CHECKPOINT, /* checkpoints of these */
+    RK_FLOAT_CHECKPOINT, /* checkpoints of such activations */
     RK_FLOAT_BLOCKS,     /* gradients of blocks beyond the first */
     RK_FLOAT_MEM1,
     RK_FLOAT_MEM2,
@@ -53,7 +53,7 @@ extern const rk_stat_field rk_calculon_stat_fields[RK_CALCULON_STATS_COUNT];
 double rk_calculon_stat_value(const rk_calculon_stats *stats, const rk_stat_field *field);
 
 #define RK_STAT_TEXT_SIZE 48
-/* Writes a field of a mapping as JSON text (null where it is NaN).  Returns out. */
+/* Writes a field of a mapping as JSON text (null if NaN).  Returns out. */
 const char *rk_calculon_stat_text(const rk_calculon_exe *exe, const rk_calculon_stats *stats,
                                   const rk_stat_field *field, char out[RK_STAT_TEXT_SIZE]);
 

@@ -81,7 +81,7 @@ static rk_verdict memory_verdict(const rk_calculon_sys *sys, const rk_calculon_s
 
 /* ---- system ------------------------------------------------------------------------------ */
 
-/* Every run looks up size 0 on all curves but, when it offloads, that of mem2. */
+/* Every run looks up size 0 on all curves but, when it offloads, the curve of mem2. */
 static rk_status check_curve(const rk_curve *curve, bool from_zero, const char *what, rk_error *err)
 {
     for (int i = 0; i < curve->count; i++) {

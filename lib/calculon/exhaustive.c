@@ -33,7 +33,7 @@ struct search {
     struct worker *workers;
     size_t top_n;
     uint64_t slice, slices; /* of the control */
-    double floor;           /* likewise; 0: none */
+    double floor;           /* of the control; 0: none */
 };
 
 /* Scratch and results of one thread. */
@@ -48,7 +48,7 @@ struct worker {
     rk_error error;
 };
 
-/* What is being worked on, for the callback of the kernel. */
+/* Mappings of one family in a cell, for the callback of the kernel. */
 struct family_run {
     const struct search *search;
     struct worker *worker;
@@ -138,7 +138,7 @@ static bool settle_memory(const struct family_run *run, const rk_block_column *c
     return good > 0;
 }
 
-/* A mapping without free time is a fault of the method; the evaluation of it says so. */
+/* A mapping without free time is a fault of the method; its evaluation says so. */
 static void report_fault(struct family_run *run, const rk_space_setting *setting)
 {
     const struct search *s = run->search;

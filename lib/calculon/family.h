@@ -10,7 +10,7 @@
 #include "calculon/search_kernel.h"
 #include "calculon/space.h"
 
-/* The choices that the block depends on, besides t, b and the tier. */
+/* The choices that the block depends on, apart from t, b and the tier. */
 typedef struct rk_family {
     rk_recompute recompute;
     rk_tp_comm comm;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * System primitives of the Calculon methodology: what one operation of a given size takes on an
+ * System primitives of the Calculon methodology: time of one operation of a given size on an
  * engine, a memory or a network tier.  Sizes in FLOP or bytes, times in seconds.
  *
  * Everything below is evaluated in the published order of operations, left to right, so that the
@@ -67,9 +67,9 @@ static inline double rk_network_seconds(const rk_calculon_network *net, rk_net_o
 
 /*
  * Whether the dimensions fit the network tiers that they name: the product of the degrees on a
- * tier may not exceed its size and, where it must be filled, has to divide it.  Returns RK_FITS,
- * RK_NETWORK_TOO_SMALL or RK_NETWORK_NOT_FILLED, with the lowest tier at fault in *tier.
- * The tier indices of `exe` must be valid.
+ * tier may not exceed its size and, if it must be filled, has to divide it.  Returns RK_FITS,
+ * RK_NETWORK_TOO_SMALL or RK_NETWORK_NOT_FILLED, with the lowest tier at fault in *tier. The tier
+ * indices of `exe` must be valid.
  */
 rk_verdict rk_network_verdict(const rk_calculon_sys *sys, const rk_calculon_exe *exe, int *tier);
 

@@ -4,9 +4,9 @@
  *
  * A family is all mappings that share degrees, microbatch, recompute, tensor-parallel choices and
  * fused activation.  Within it, a lane is one choice of optimizer sharding and offloading; lanes
- * are computed side by side in vectors.  What remains, the network tiers, the interleaving and
- * data-parallel overlap, are loops around the lanes.  Every time and every size is formed by the
- * same operations in the same order as in batch.c, so the results are equal bit for bit.
+ * are computed side by side in vectors.  The rest, network tiers, interleaving and data-parallel
+ * overlap, are loops around the lanes.  Every time and every size is formed by the same operations
+ * in the same order as in batch.c, so the results are equal bit for bit.
  */
 #ifndef RK_CALCULON_SEARCH_KERNEL_H
 #define RK_CALCULON_SEARCH_KERNEL_H
@@ -75,7 +75,7 @@ static inline uint32_t rk_kernel_point(int data_tier, bool overlap)
 
 void rk_kernel_run(const rk_kernel_pass *pass);
 
-/* Memory of every lane: sets limit[l] to `most` where it fits both capacities, else to -1. */
+/* Memory of every lane: sets limit[l] to `most` if both capacities suffice, else to -1. */
 void rk_kernel_fit(const rk_calculon_sys *sys, const rk_block_column *column, const rk_lanes *lanes,
                    const rk_batch_counts *counts, bool full_recompute, double most,
                    double limit[RK_LANE_MAX]);

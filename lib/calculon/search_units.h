@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Units of work of a search: the cells of one t with one microbatch, or with all of them. */
+/* Units of work of a search: the cells of one t with one microbatch, or with all. */
 #ifndef RK_CALCULON_SEARCH_UNITS_H
 #define RK_CALCULON_SEARCH_UNITS_H
 

@@ -20,8 +20,8 @@ typedef struct rk_design {
 
 /*
  * Searches on every machine: the system of `problem` with the numbers of the axes, and with their
- * processors where there is such an axis.  *designs is the caller's to free; cheapest first, of
- * equal prices the fastest.
+ * processors if an axis varies them.  *designs is the caller's to free; cheapest first, of equal
+ * prices the fastest.
  */
 rk_status rk_design_search(const rk_problem *problem, const rk_prices *prices,
                            const rk_search_control *control, rk_design **designs, size_t *count,

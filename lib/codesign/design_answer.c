@@ -67,7 +67,7 @@ static rk_status search(rk_job *job, rk_design_answer *d, rk_error *err)
 /* ---- what was asked -------------------------------------------------------------------------- */
 
 /*
- * The number of processors comes from an axis, or else from the request. The problem stands for all
+ * The number of processors comes from an axis, or else from the request. One problem serves all
  * machines and has as many as the largest.
  */
 static rk_status settle_processors(const rk_prices *prices, const char *name,

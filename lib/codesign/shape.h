@@ -14,7 +14,7 @@
 typedef struct rk_shape_space {
     double parameters, tolerance;     /* relative: 0.02 for 2 % */
     double feedforward_ratio;         /* to the hidden size; 0: as in the model */
-    int64_t head_multiple;            /* heads are multiples of it */
+    int64_t head_multiple;            /* number of heads is a multiple */
     double aspect_min, aspect_max;    /* of hidden over blocks */
     int block_count, head_size_count; /* block_count 0: all that the aspect ratio allows */
     int64_t blocks[RK_SHAPE_VALUES_MAX], head_sizes[RK_SHAPE_VALUES_MAX];

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Given values are used as they are, whatever the aspect ratio. */
+/* Given values are used as they are, at any aspect ratio. */
 static rk_shape_space space_of(const rk_shape_wish *wish)
 {
     const bool all = wish->blocks.count == 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collective algorithms.  An algorithm is one file and one line of the table in algorithm.c: which
- * collectives it runs, what they cost in closed form, and the messages it sends.  The messages are
- * what the closed form is checked against, and what per-link loads are computed from.
+ * collectives it runs, their cost in closed form, and the messages it sends.  The messages verify
+ * the closed form and give the load of each link.
  *
- * A tensor is cut into blocks.  In a round, messages start together once those of the round before
- * have arrived.  Ranks are 0 .. ranks-1; a switch that computes is rank `ranks`.
+ * A tensor is cut into blocks.  In a round, messages start together once all messages of the round
+ * before have arrived.  Ranks are 0 .. ranks-1; a switch that computes is rank `ranks`.
  */
 #ifndef RK_COLLECTIVE_ALGORITHM_H
 #define RK_COLLECTIVE_ALGORITHM_H
@@ -22,7 +22,7 @@ typedef struct rk_collective_job {
 } rk_collective_job;
 
 /*
- * What the slowest rank or link does: seconds = rounds alpha + bytes / bandwidth + reduced gamma,
+ * Cost on the slowest rank or link: seconds = rounds alpha + bytes / bandwidth + reduced gamma,
  * with alpha the latency of a round, gamma the seconds to add a byte to another.
  */
 typedef struct rk_collective_cost {
@@ -47,7 +47,7 @@ typedef struct rk_algorithm {
     unsigned ops;        /* a bit per rk_collective */
     bool powers_of_two;  /* runs on powers of two ranks only, except `any_ranks` */
     unsigned any_ranks;  /* a bit per rk_collective that folds in other numbers of ranks */
-    bool mesh;           /* made for a link per pair: bytes are those of one link */
+    bool mesh;           /* made for a link per pair: bytes are per link */
     bool streams;        /* rounds overlap: links work all the time, latency counts every round */
     rk_collective_cost (*cost)(const rk_collective_job *job);
     /* Blocks that the tensor is cut into; of all-to-all block source * ranks + target. */
@@ -82,7 +82,7 @@ enum { RK_ALGORITHM_COUNT = RK_ALGORITHM_LIST(RK_ALGORITHM_ONE) };
 /* The chunks with which a chain is fastest. */
 int32_t rk_chain_chunks(int32_t ranks, double bytes, const rk_link *link);
 
-/* All of them; NULL-terminated. */
+/* All algorithms; NULL-terminated. */
 extern const rk_algorithm *const rk_algorithms[RK_ALGORITHM_COUNT + 1];
 
 /* Whether it runs a collective on a number of ranks. */
@@ -98,9 +98,9 @@ typedef struct rk_replay {
 } rk_replay;
 
 /*
- * Sends the messages over links.  A round takes as long as its slowest link: its latency, and all
- * bytes that are routed over it; then the slowest rank adds up what it received.  Algorithms that
- * stream take the latency of every round and the busiest link's bytes of all rounds.  `loads` (may
+ * Sends the messages over links.  The slowest link sets the time of a round: its latency, and all
+ * bytes routed over that link; then the slowest rank adds up what it received.  Algorithms that
+ * stream add the latency of every round and the busiest link's bytes of all rounds.  `loads` (may
  * be NULL) has an entry per link and gets its bytes.  topology->ranks is at least job->ranks.
  */
 rk_status rk_algorithm_replay(const rk_algorithm *algorithm, const rk_collective_job *job,

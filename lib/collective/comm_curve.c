@@ -16,9 +16,9 @@ typedef struct shape {
 
 /*
  * All-gather and reduce-scatter run rings, all-to-all sends to one peer after the other; a step of
- * NCCL's rings changes from 4 to 16 KiB, and that of its trees from 0.1 to 60 MB of the tensor
+ * NCCL's rings changes from 4 to 16 KiB, a step of its trees from 0.1 to 60 MB of the tensor
  * (Polaris, 8 to 2,160 ranks; p5).  All-reduce, broadcast and reduce run trees between domains, and
- * NVLS or a chain that two rounds stand for inside one.
+ * NVLS or a chain, modelled as two rounds, inside one.
  */
 static shape shape_of(const rk_comm_row *row)
 {

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a collective takes on a fabric by three constants, and their fit to measurements.
+ * Time of a collective on a fabric by three constants, and their fit to measurements.
  *
- * A round of a small message takes `step_s` (LL, LL128: data with flags), one of a large message
- * `chunk_step_s` (Simple: chunks that are waited for); in between it grows with a power of the
+ * The time of a round is `step_s` for a small message (LL, LL128: data with flags), `chunk_step_s`
+ * for a large one (Simple: chunks that are waited for); in between it grows with a power of the
  * size.
  *
  *     t = rounds * step + bytes of a rank / bandwidth
  *
  * Some networks send messages of up to `inject_bytes` inside the command that the host writes to
  * the NIC.  Messages straight to a peer (all-to-all, scatter, gather) start in accelerator memory,
- * so the host copies each of them out first; there `step_s` is of a copied message and
- * `chunk_step_s` of any other.  Rings and trees of small messages start in host memory (NCCL's
- * buffers of LL).
+ * so the host copies each one out first; there `step_s` is of a copied message and `chunk_step_s`
+ * of any other.  Rings and trees of small messages start in host memory (NCCL's buffers of LL).
  */
 #ifndef RK_COLLECTIVE_COMM_CURVE_H
 #define RK_COLLECTIVE_COMM_CURVE_H
@@ -48,8 +47,8 @@ double rk_comm_curve_seconds(const rk_comm_curve *curve, const rk_comm_row *row)
 /*
  * Fits the constants to the rows for which `use` (NULL: all) is true, all of one collective on one
  * fabric: the least mean of |log(predicted / measured)|, squared where it is small; rows below
- * RK_COMM_LARGE_BYTES weigh as much as those from there on.  The same rows give the same constants.
- * count >= 1.
+ * RK_COMM_LARGE_BYTES weigh as much as larger ones.  The same rows give the same constants. count
+ * >= 1.
  */
 rk_comm_curve rk_comm_curve_fit(const rk_comm_row *rows, const bool *use, size_t count);
 

@@ -3,7 +3,7 @@
  * Recursive halving and doubling.  With n' the largest power of two up to n, partners of a
  * reduce-scatter exchange half of what they still have at distances n'/2, n'/4 ... 1; an all-gather
  * goes back the same way.  An all-reduce of other numbers of ranks first adds the tensors of the
- * ranks beyond n' to those of their partners, and copies the result to them at the end.
+ * ranks beyond n' to their partners' tensors, and copies the result back at the end.
  *
  *     reduce-scatter, all-gather   log2(n) alpha + (n-1)/n S/B [+ (n-1)/n S gamma]
  *     all-reduce, n = n'           2 log2(n) alpha + 2 (n-1)/n S/B + (n-1)/n S gamma

@@ -4,7 +4,7 @@
  *
  *     all-gather, reduce-scatter, scatter, gather, all-to-all
  *                                     alpha + S/(n B_l) [+ (n-1)/n S gamma]
- *     all-reduce, broadcast, reduce   two of these in a row
+ *     all-reduce, broadcast, reduce   two such rounds
  *
  * Source: HCCL, introduction to collective algorithms (Mesh).
  */

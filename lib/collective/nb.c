@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bruck's exchange at doubling distances, for any number of ranks: HCCL's NB (non-uniform Bruck).
- * Before gather round k a rank has d = 2^k blocks, its own and those after it, and sends
- * min(d, n - d) of them, one run of memory, to the rank d before it: half of the tensor goes
- * farthest, in the last round.  A reduce-scatter runs the same messages backwards and adds.
+ * Before gather round k a rank has d = 2^k blocks, its own and those after it, and sends min(d, n -
+ * d) blocks, one run of memory, to the rank d before it: half of the tensor goes farthest, in the
+ * last round.  A reduce-scatter runs the same messages backwards and adds.
  *
  *     reduce-scatter, all-gather   ceil(log2 n) alpha + (n-1)/n S/B [+ (n-1)/n S gamma]
  *     all-reduce                   their sum

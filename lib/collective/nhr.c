@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * HCCL's NHR (non-uniform hierarchical ring), for any number of ranks.  In round k of a
- * reduce-scatter, a rank hands to the rank d = 2^k before it what it has of the blocks that stand
- * d, 3d, 5d, ... before it: half of the tensor goes to the neighbour, and blocks travel far once
- * they are few.  An all-gather runs the same messages backwards.
+ * reduce-scatter, a rank hands to the rank d = 2^k before it what it has of the blocks d, 3d, 5d,
+ * ... before it: half of the tensor goes to the neighbour, and blocks travel far once they are few.
+ * An all-gather runs the same messages backwards.
  *
  *     reduce-scatter, all-gather   ceil(log2 n) alpha + (n-1)/n S/B [+ (n-1)/n S gamma]
  *     all-reduce                   their sum
  *
- * Rounds and bytes of a port are those of nb.c; on links that are shared farther out, such as
- * leaves of a fat tree, NHR is the lighter of the two.
+ * Rounds and bytes of a port are as in nb.c; on links that are shared farther out, such as leaves
+ * of a fat tree, NHR is the lighter of the two.
  * Source: HCCL, introduction to collective algorithms (NHR).
  */
 #include "collective/doubling.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What groups of ranks ask of a network: the collectives, and a link as one of them sees it. */
+/* Operations of groups of ranks on a network: the collectives, and a link as they see it. */
 #ifndef RK_COLLECTIVE_OPERATION_H
 #define RK_COLLECTIVE_OPERATION_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Link numbers.  Ports: 2 r out of rank r, 2 r + 1 into it.  With servers, ports of the local
- * switch follow those of the NICs, or the links of each server's mesh.  Leaf switches have an
- * uplink and a downlink each, rails one pair per leaf of a rail.
+ * switch follow the NICs', or the links of each server's mesh.  Leaf switches have an uplink and a
+ * downlink each, rails one pair per leaf of a rail.
  */
 #include "collective/topology.h"
 

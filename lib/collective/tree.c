@@ -5,10 +5,10 @@
  *
  *     2 ceil(log2 n) alpha + 2 S/B + S gamma
  *
- * for pipelined chunks that are short beside the tensor.
+ * for pipelined chunks that are much smaller than the tensor.
  *
- * The trees: below a root with one child stands the binary search tree of the other n - 1 ranks;
- * rank r of the second tree is rank (r + 1) mod n of the first.
+ * The trees: the root's only child heads the binary search tree of the other n - 1 ranks; rank r of
+ * the second tree is rank (r + 1) mod n of the first.
  *
  * Source: Sanders, Speck and Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction
  * and scan", Parallel Computing 35 (2009); NCCL 2.4 all-reduces by such trees.
@@ -59,9 +59,9 @@ static int32_t depth_of(int32_t n)
 }
 
 /*
- * Bytes through the busiest port over those of the tensor.  Of each half, a rank with two children
- * receives theirs and its parent's; of the other half, where it is a leaf, its parent's: 4 times
- * S/2.  Groups of two and three have no such rank.
+ * Bytes through the busiest port over bytes of the tensor.  Of each half, a rank with two children
+ * receives theirs and its parent's; of the other half, as a leaf, its parent's: 4 times S/2. Groups
+ * of two and three have no such rank.
  */
 static double port_share(int32_t n)
 {

@@ -144,7 +144,7 @@ static bool is_spread(rk_collective op)
            op == RK_COLL_ALL_TO_ALL;
 }
 
-/* What carries a collective: only all-reduces are summed in switches. */
+/* Links that carry a collective: only all-reduces are summed in switches. */
 static rk_comm_links carrier_of(const rk_comm_set *set)
 {
     const bool plain = set->links == RK_COMM_LINKS_REDUCING && set->op != RK_COLL_ALL_REDUCE;
@@ -153,8 +153,8 @@ static rk_comm_links carrier_of(const rk_comm_set *set)
 
 /*
  * Whether the links of two sets in one domain each reach the same share of their bandwidth: of the
- * same kind, and kept busy all the time.  (Through a switch rings of A100 reach 0.73, those of H100
- * and Blackwell 0.69 to 0.78; V100 without a switch 0.9; NVLS 0.93 to 1.06.)
+ * same kind, and kept busy all the time.  (Through a switch rings of A100 reach 0.73, of H100 and
+ * Blackwell 0.69 to 0.78; V100 without a switch 0.9; NVLS 0.93 to 1.06.)
  */
 static bool has_like_links(const rk_comm_set *a, const rk_comm_set *b)
 {

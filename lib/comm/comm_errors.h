@@ -34,11 +34,11 @@ typedef struct rk_comm_fits {
  * Fits every set.  A row is not sound if a larger size of the same ranks took less than 0.8 of its
  * time: no function that grows with size has both.  Held out is the half of the rows that a hash of
  * system, collective, ranks and bytes picks, in sets of six rows and more.  A machine is left out
- * with all its set-ups: steps are the median of those of the other machines that ran the collective
- * as it did (in one domain, or in several), the share of the nominal bandwidth is the median of
- * what other machines with links of the same kind reach inside a domain with any collective that
- * keeps them busy, else with the same collective: where the nominal is known and there are two.
- * The caller releases the fits with rk_comm_fits_clear, also after a failure.
+ * with all its set-ups: steps are the median over the other machines that ran the collective as it
+ * did (in one domain, or in several), the share of the nominal bandwidth is the median of what
+ * other machines with links of the same kind reach inside a domain with any collective that keeps
+ * them busy, else with the same collective: where the nominal is known and there are two. The
+ * caller releases the fits with rk_comm_fits_clear, also after a failure.
  */
 rk_status rk_comm_fits_find(const rk_comm_results *results, rk_comm_fits *fits, rk_error *err);
 

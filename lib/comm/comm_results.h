@@ -10,7 +10,7 @@
 /* How the ranks of a domain are joined. */
 typedef enum rk_comm_links {
     RK_COMM_LINKS_UNKNOWN,
-    RK_COMM_LINKS_DIRECT,   /* a link to each peer or to some of them */
+    RK_COMM_LINKS_DIRECT,   /* a link to each peer or to some */
     RK_COMM_LINKS_SWITCH,   /* through switches */
     RK_COMM_LINKS_REDUCING, /* through switches that all-reduce (NVLS) */
 } rk_comm_links;

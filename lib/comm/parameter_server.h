@@ -61,7 +61,7 @@ double rk_parameter_server_bounded_rate(const rk_parameter_servers *servers,
 double rk_parameter_server_staleness(double workers, double bound);
 
 /*
- * Steps until the same loss over those of synchronous training: 1 + price * staleness.  The price
+ * Steps until the same loss over steps of synchronous training: 1 + price * staleness.  The price
  * is the user's: it depends on the model, the optimizer and the learning rate.
  */
 double rk_staleness_steps(double staleness, double price);
@@ -70,7 +70,7 @@ double rk_staleness_steps(double staleness, double price);
 
 /*
  * Local SGD and DiLoCo: sites train by themselves and average what they changed every `every`
- * steps.  Seconds of a step of `step_s` whose average takes sync_s:
+ * steps.  Seconds of a step of `step_s` when averaging needs sync_s:
  *
  *     step_s + sync_s / every              sites wait for the average
  *     max(step_s, sync_s / every)          it travels while the next steps run (streaming DiLoCo)

@@ -73,7 +73,7 @@ rk_comm_flow rk_comm_flow_of(const rk_collective_query *query, const char *name,
     return flow;
 }
 
-/* ---- two of them --------------------------------------------------------------------------- */
+/* ---- two at once --------------------------------------------------------------------------- */
 
 /* The share of a tier that one gets when it wants `own` and the other `other`. */
 static double granted(double own, double other)

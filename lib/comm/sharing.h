@@ -8,17 +8,17 @@
 
 #include "system/collective_plan.h"
 
-/* One of them. */
+/* A collective that shares links. */
 typedef struct rk_comm_flow {
     const char *name;           /* of its plan */
     double seconds;             /* alone */
-    double busy_s[RK_TIER_MAX]; /* of them, those in which it fills the links of a rank in a tier */
+    double busy_s[RK_TIER_MAX]; /* seconds in which it fills the links of a rank in a tier */
 } rk_comm_flow;
 
 /*
- * A collective that takes `seconds` by the plan of a name, or by the fastest where none has it.  A
- * plan that uses all tiers at once fills the links of a tier with the least bytes that leave a
- * domain of the tier below.
+ * A collective of `seconds` by the plan of a name, or by the fastest if none has that name.  A plan
+ * that uses all tiers at once fills the links of a tier with the least bytes that leave a domain of
+ * the tier below.
  */
 rk_comm_flow rk_comm_flow_of(const rk_collective_query *query, const char *name, double seconds);
 

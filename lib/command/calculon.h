@@ -27,7 +27,7 @@ typedef struct rk_calculon_log {
 rk_status rk_calculon_log_open(const rk_job *job, const rk_calculon_globals *globals,
                                rk_calculon_log *log, rk_error *err);
 
-/* Closes the log; returns `status` where that is an error already. */
+/* Closes the log; returns `status` if that is an error already. */
 rk_status rk_calculon_log_close(rk_calculon_log *log, rk_status status, rk_error *err);
 
 /* Writes one line to the log when `level` is high enough. */

@@ -9,7 +9,7 @@
 #define MOST_THREADS 4096
 #define MOST_RANKED  100000000
 
-/* The spellings of fused_activation, and the list of values that each stands for. */
+/* The spellings of fused_activation, and the values that each one lists. */
 static const char *const fused_names[] = {"true", "t",     "T", "True", "1",   "false", "f",
                                           "F",    "False", "0", "both", "all", "*",     NULL};
 enum { FUSED_FIRST_FALSE = 5, FUSED_FIRST_BOTH = 10 };

@@ -13,7 +13,7 @@ typedef struct rk_calculon_search_args {
     bool debug, noneok, mbs_break, layers, no_tp_overlap, no_dp_overlap, bounded;
 } rk_calculon_search_args;
 
-/* The options of `llm-optimal-execution`; `llm-all-executions` takes only the first few. */
+/* The options of `llm-optimal-execution`; `llm-all-executions` has only the first few. */
 #define RK_CALCULON_SEARCH_OPTIONS 16
 #define RK_CALCULON_SHARED_OPTIONS 10
 extern const rk_option rk_calculon_search_options[RK_CALCULON_SEARCH_OPTIONS];

@@ -7,8 +7,8 @@
 #include "system/system.h"
 
 /*
- * The group of `ranks` (0: those of one innermost domain), `stride` from one to the next; refuses
- * one that the system has no room for.
+ * The group of `ranks` (0: one innermost domain), `stride` from one to the next; refuses one that
+ * the system has no room for.
  */
 rk_status rk_comm_place(const rk_system *system, int64_t ranks, int64_t stride, rk_group *group,
                         rk_error *err);

@@ -37,7 +37,7 @@ struct comm {
     rk_group group;
     const char *algorithm; /* a name of plans, "best", "all" or "nccl"; NULL: none asked for */
     int32_t chunks;        /* as rk_collective_query has them */
-    int64_t placed;        /* ranks with --placement; 0: those of the group */
+    int64_t placed;        /* ranks with --placement; 0: the ranks of the group */
     rk_comm_with with;     /* with.system NULL: no second collective */
     timing *timings;       /* owned; for each collective and size those asked for */
     size_t count, room;
@@ -681,7 +681,7 @@ static rk_status place_with(struct comm *comm, rk_error *err)
                          &comm->with.group, err);
 }
 
-/* The group, and what plans need to know of it. */
+/* The group, and the fields that plans need. */
 static rk_status place(struct comm *comm, rk_system *system, rk_error *err)
 {
     const rk_comm_args *args = comm->args;

@@ -20,7 +20,7 @@ typedef struct rk_comm_concurrent {
     rk_comm_pair pair;
 } rk_comm_concurrent;
 
-/* A collective that takes `seconds` by the named plan, at the same time as the other. */
+/* A collective of `seconds` by the named plan, at the same time as the other. */
 rk_comm_concurrent rk_comm_concurrent_of(const rk_comm_with *with, const rk_collective_query *query,
                                          double seconds, const char *name);
 

@@ -64,7 +64,7 @@ static rk_status run_estimate(rk_job *job, void *arguments, rk_error *err)
     if (request->accelerators == 0 && request->dp == 0) {
         request->dp = 1; /* degrees that are not given are 1, even if none is given */
     }
-    request->changes = request->changes || request->launch; /* who has a job asks what to change */
+    request->changes = request->changes || request->launch; /* suggest what to change */
     return rk_with_inputs(job, arguments, sizeof(rk_estimate_answer), answer, err);
 }
 

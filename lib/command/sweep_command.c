@@ -71,7 +71,7 @@ static const rk_option sweep_options[] = {
 /* ---- progress ---------------------------------------------------------------------------- */
 
 /*
- * Leaves out what an earlier run settled, so that the rate and the remaining time are those of this
+ * Leaves out what an earlier run settled, so that the rate and the remaining time are about this
  * run.
  */
 static bool show(void *user, const rk_sweep_progress *progress)

@@ -175,7 +175,7 @@ static rk_status write_figures(const rk_job *job, const rk_figures *figures, con
     return rk_out_close(out, err);
 }
 
-/* Compares with recorded figures; *worse: one of them is worse. */
+/* Compares with recorded figures; *worse: a figure is worse. */
 static rk_status judge(const rk_job *job, const rk_validation *v, bool *worse, rk_error *err)
 {
     const rk_validate_request *request = v->request;

@@ -169,7 +169,7 @@ static void try_degrees(rk_inference *f, plan *best)
     }
 }
 
-/* Tries expert parallelism of every degree that shares out the experts, where it is not stated. */
+/* Tries expert parallelism of every degree that shares out the experts, unless stated. */
 static void try_experts(rk_inference *f, bool stated, plan *best)
 {
     const rk_model *model = f->model;
@@ -223,8 +223,8 @@ static void try_dense_degrees(rk_inference *f, bool dense, bool experts, plan *b
 }
 
 /*
- * Degrees of a row that states none: those of the fastest step that fits, with tensor parallelism
- * inside a node; where none fits, with whole layers recomputed if the row leaves that open.
+ * Degrees of a row that states none: the fastest step that fits, with tensor parallelism inside a
+ * node; if none fits, with whole layers recomputed if the row leaves that open.
  */
 static void plan_degrees(rk_inference *f, bool dense, bool experts)
 {

@@ -19,20 +19,20 @@ typedef struct rk_inference {
     const rk_stack *stack;
     rk_framework framework; /* its constraints apply */
     rk_known known;
-    bool *no_memory; /* the caller's: set when an estimate had no memory, whatever follows */
+    bool *no_memory; /* the caller's: set when an estimate had no memory, never cleared */
 
     /* The completed strategy; its layout lies in `layout`. */
     rk_strategy strategy;
     int16_t layout[RK_KNOWN_STAGES_MAX];
-    rk_origins origins;      /* those of the caller, and of what was filled in */
+    rk_origins origins;      /* of the caller's values, and of filled-in ones */
     bool recompute_inferred; /* the assumed recomputation does not fit, and another does */
     bool transposes_again;   /* the stack is to make transposed weights in every backward pass */
     bool settings_inferred;  /* low_activations or transposes_again are */
 } rk_inference;
 
 /*
- * Completes the strategy; degrees that do not multiply up, stages that are not those of the degrees
- * and what the framework refuses are RK_ERR_INVALID.
+ * Completes the strategy; degrees that do not multiply up, stages that contradict the degrees and
+ * strategies that the framework refuses are RK_ERR_INVALID.
  */
 rk_status rk_infer_strategy(rk_inference *run, rk_error *err);
 

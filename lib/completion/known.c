@@ -59,7 +59,7 @@ static void set_degrees(const rk_model *model, const rk_known *k, rk_strategy *s
     s->schedule = rk_schedule_usual(s->vp);
     if (k->schedule > 0 && s->pp > 1) {
         s->schedule = (rk_schedule_kind)(k->schedule - 1);
-        s->vp = rk_schedule_has_vp(s->schedule) ? s->vp : 1; /* sources count those of a V */
+        s->vp = rk_schedule_has_vp(s->schedule) ? s->vp : 1; /* sources count the chunks of a V */
     }
 }
 
@@ -99,7 +99,7 @@ static void set_stages(const rk_model *model, const rk_known *k, rk_strategy *s,
     }
 }
 
-/* Whether the stated stages are those of the strategy; the layout is theirs then. */
+/* Whether the stated stages match the strategy; they set the layout then. */
 static bool take_stages(const rk_known *k, const rk_model *model, rk_strategy *s, int16_t *layout)
 {
     int64_t layers = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A strategy that is known in part: what is stated of it, and what its software does where nothing
- * is stated.  infer.h completes it.
+ * A strategy that is known in part: what its source states, and what its software does by default.
+ * infer.h completes it.
  */
 #ifndef RK_COMPLETION_KNOWN_H
 #define RK_COMPLETION_KNOWN_H
@@ -10,14 +10,14 @@
 
 enum {
     RK_KNOWN_STAGES_MAX = 256, /* stages of a layout */
-    RK_DEGREE_MOST = 1 << 24,  /* of any degree, so that two of them multiply in 64 bits */
+    RK_DEGREE_MOST = 1 << 24,  /* of any degree, so that two multiply in 64 bits */
 };
 
 typedef struct rk_known {
     /* Degrees and batch; 0: not stated. */
     int64_t ranks, tp, pp, vp, cp, ep, etp, dp, micro_batch, global_batch;
     int64_t seq;                         /* tokens; 0: the model's */
-    int16_t stages[RK_KNOWN_STAGES_MAX]; /* layers of each, where they are stated */
+    int16_t stages[RK_KNOWN_STAGES_MAX]; /* layers of each, if stated */
     int stage_count;
     bool guesses_recompute;  /* the recomputation below is an assumption */
     bool guesses_sharding;   /* the sharding below is an assumption */
@@ -29,7 +29,7 @@ typedef struct rk_known {
     bool keeps_gathered;     /* FSDP2 under pipelines */
     bool stage_microbatches; /* number of micro-batches equals pipeline ranks, if their size is not
                                 stated */
-    bool no_accumulation;    /* a step is one microbatch, whatever is printed */
+    bool no_accumulation;    /* a step is one microbatch, even if the source prints another */
     bool sp;
     rk_cp_kind cp_kind;
     rk_rank_order order;
@@ -52,7 +52,7 @@ typedef struct rk_known {
     int64_t lora_rank; /* 0: all weights learn */
     unsigned lora_modules;
     rk_state_recipe states;
-    double bucket_bytes; /* per parameter, besides, with data parallelism */
+    double bucket_bytes; /* more per parameter, with data parallelism */
     rk_optimizer optimizer;
     bool foreach_update, step_in_backward, expandable_segments;
     unsigned offloads; /* bits of RK_OFFLOAD_NAMES */
@@ -60,7 +60,7 @@ typedef struct rk_known {
     bool wide_residual;
     double adapter_bytes; /* of a weight of an adapter; 0: as the frozen ones */
     rk_cross_entropy cross_entropy;
-    double logit_bytes; /* 0: those of cross_entropy */
+    double logit_bytes; /* 0: as for cross_entropy */
     int64_t loss_chunk; /* tokens; 0: an eighth */
     bool adapts_ends;
     double sub_group_params; /* that step at a time; 0: as the stack */
@@ -82,7 +82,7 @@ int64_t rk_known_micro_batch(const rk_known *known, const rk_strategy *strategy)
 
 /*
  * The strategy, with the usual choices where none is stated; `layout` holds its layout, if it has
- * one.  Returns false where the stated stages are not those of the degrees.
+ * one.  Returns false if the stated stages contradict the degrees.
  */
 bool rk_known_strategy(const rk_known *known, const rk_model *model, rk_strategy *strategy,
                        int16_t layout[RK_KNOWN_STAGES_MAX]);

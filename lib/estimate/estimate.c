@@ -184,8 +184,8 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s,
 /* ---- the step ------------------------------------------------------------------------------ */
 
 /*
- * Messages between stages add what the schedule takes longer when they hold their senders; those
- * that overlap add rk_overlapped_sends, and never more than that.
+ * Messages that hold their senders lengthen the schedule; messages that overlap add
+ * rk_overlapped_sends, and at most as much.
  */
 rk_status rk_step_makespan(const rk_cost_table *table, const rk_strategy *s,
                            const rk_chunk_times *chunks, double busy, rk_makespans *makespans,
@@ -308,8 +308,8 @@ static void fill_rates(const rk_cost_table *table, const rk_strategy *s, const r
 }
 
 /*
- * An allocator that runs out waits for the device, gives all back that it caches, and takes it
- * again, in every microbatch: so much per GiB that it would have liked to keep.
+ * An allocator that runs out waits for the device, frees all that it caches, and allocates it
+ * again, in every microbatch: so many seconds per GiB that it could not keep.
  */
 static double thrash_seconds(const rk_stack *stack, const struct fullest *fullest, double usable,
                              double microbatches)

@@ -11,7 +11,7 @@
 #include "schedule/schedule.h"
 
 /*
- * What memory holds at the worst moment of a rank, in the order of reports.  The moment is the
+ * Contents of memory at the worst moment of a rank, in the order of reports.  The moment is the
  * backward of a layer, the loss, or the update of the optimizer; parts that are gone by then are 0.
  */
 typedef enum rk_memory_part {
@@ -34,7 +34,7 @@ typedef struct rk_stage_memory {
     double allocated;                  /* up to and without fragmentation */
     double reserved;                   /* allocated and fragmentation */
     double total;                      /* of all parts */
-    double late;                       /* of it, what the allocator gives back when it runs out */
+    double late;                       /* part that the allocator frees when it runs out */
 } rk_stage_memory;
 
 /* Bytes without which a rank does not run. */
@@ -54,7 +54,7 @@ typedef struct rk_estimate {
     double model_flops, hardware_flops;   /* per step and accelerator; model by convention below */
     double counted_flops, executed_flops; /* of a token: by convention; as kernels run it, once */
     rk_flop_convention convention;
-    double mfu, hfu;          /* against the dense peak of bf16, or of fp16 where there is none */
+    double mfu, hfu;          /* against the dense peak of bf16, or of fp16 without bf16 */
     double tokens_per_second; /* of the whole system */
     rk_volumes volumes;
     bool fits;                      /* on every rank: what it needs is at most what it may use */
@@ -87,7 +87,7 @@ void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *tabl
 /*
  * Estimates from a table that was filled for the same model, system and stack, and for a strategy
  * that differs at most in pp, vp, dp, schedule, global_batch, sharding, replicas, the split of
- * layers, how many of them are checkpointed, offloading, and the overlap of gradients, parameters
+ * layers, the number of checkpointed layers, offloading, and the overlap of gradients, parameters
  * and messages.  The strategy must be legal (rk_strategy_legal).  The step has the makespan of its
  * schedule played event by event; the same strategy has the same bits in every search and command.
  * `stages` (may be NULL) gets the memory of every pipeline rank, [0 .. pp-1].

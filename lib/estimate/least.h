@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What strategies take at least, from costs of blocks alone: for the bounded search.  Estimates may
- * fall below by rounding, which RK_LEAST_SLACK covers.  docs/search.md has the argument.
+ * Lower bounds on time and memory of strategies, from costs of blocks alone: for the bounded
+ * search.  Estimates may fall below by rounding, which RK_LEAST_SLACK covers.  docs/search.md has
+ * the argument.
  */
 #ifndef RK_ESTIMATE_LEAST_H
 #define RK_ESTIMATE_LEAST_H
@@ -20,7 +21,7 @@ rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
 rk_makespan rk_least_makespan(const rk_cost_table *table, const rk_strategy *strategy,
                               const rk_chunk_times *chunks, double limit);
 
-/* Seconds of a step with a makespan of so much or more, whatever its sharding and offload. */
+/* Seconds of a step with a makespan of so much or more, with any sharding and offload. */
 double rk_least_step(const rk_cost_table *table, const rk_strategy *strategy,
                      const rk_makespan *least);
 

@@ -31,9 +31,9 @@ static double layer_messages(const rk_stack *stack, const rk_stage *stage, doubl
 
 /*
  * A collective on `params` parameters in `bytes`, in messages of about `most` bytes and of at least
- * as many parameters as the stack's buckets have; in one where there is no limit, and in `tensors`
- * of a layer of fully sharded parameters.  Buckets grow with the group, so that the latency of its
- * ring does not (Megatron-Core: the larger of 40 million and 1 million per rank).
+ * as many parameters as the stack's buckets have; in one message if nothing limits its size, and in
+ * `tensors` of a layer of fully sharded parameters.  Buckets grow with the group, so that the
+ * latency of its ring does not (Megatron-Core: the larger of 40 million and 1 million per rank).
  */
 static double in_messages(const rk_cost_table *table, const rk_strategy *s, rk_collective op,
                           double params, double bytes, double most, double tensors,
@@ -126,9 +126,9 @@ static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strateg
 }
 
 /*
- * What stays visible of T seconds of traffic beside a pass of C seconds, of which a share w may
- * hide H = min(T, w C): a share e of it, what does not fit, and a share c of what is hidden, by
- * which it slows the pass; but no more than one after the other would take:
+ * Visible part of T seconds of traffic during a pass of C seconds, of which a share w may hide H =
+ * min(T, w C): a share e of the traffic, the rest that does not fit, and a share c of the hidden
+ * part, which slows the pass; but at most all of T, as if nothing overlapped:
  *
  *     visible = min(T, e T + (T - H) + c H)
  *
@@ -193,7 +193,7 @@ static rk_chunk_times exchanged(const rk_strategy *s, double gather, double redu
 }
 
 /*
- * Seconds in which FSDP2 adds whole gradients to those of the microbatches before, in the type in
+ * Seconds in which FSDP2 adds whole gradients to the sum of the microbatches before, in the type in
  * which a pipeline reduces them once (PyTorch 2.6, FSDPParam.accumulate_unsharded_grad_if_needed).
  */
 static double whole_sums(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage)
@@ -211,9 +211,9 @@ static double whole_sums(const rk_cost_table *table, const rk_strategy *s, const
 
 /*
  * Fully sharded: every layer gathers its parameters in forward and again in backward and
- * scatters its gradients, each beside the compute of the layer before.  ZeRO-2 without a pipeline
+ * scatters its gradients, each during the compute of the layer before.  ZeRO-2 without a pipeline
  * keeps no gradients whole, so every microbatch scatters its own.  Weight gradients that are
- * computed apart are scattered beside their own pass.  Fills what hides; returns the seconds of one
+ * computed apart are scattered during their own pass.  Fills what hides; returns the seconds of one
  * scatter.
  */
 static double add_exchange(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
@@ -268,7 +268,8 @@ static double visible_copies(double each_way, double pass, double used)
     return rk_max(each_way - rk_max(pass - used, 0), 0);
 }
 
-/* What `taken` of the `used` seconds of a pass, which hide other traffic, add to visible copies. */
+/* Visible seconds added to copies by `taken` of the `used` seconds of a pass, which hide other
+ * traffic. */
 static double copies_beside(double each_way, double pass, double used, double taken)
 {
     return rk_max(
@@ -317,9 +318,9 @@ rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy
 /* ---- once a step --------------------------------------------------------------------------- */
 
 /*
- * How the traffic of a rank is cut into that of its chunks.  Where schedules take microbatches in
- * runs through one chunk after the other, all chunks but one exchange theirs beside the run of
- * another chunk; the first to gather and the last to reduce hides beside a microbatch of its own.
+ * How the traffic of a rank is divided among its chunks.  If schedules send runs of microbatches
+ * through one chunk after the other, all chunks but one exchange theirs during the run of another
+ * chunk; the first to gather and the last to reduce hides behind a microbatch of its own.
  */
 struct chunk_runs {
     double chunks;       /* of the rank */
@@ -348,9 +349,9 @@ static struct chunk_runs scatter_runs_of(const rk_stack *stack, const rk_strateg
 }
 
 /*
- * Seconds that stay visible of `traffic` for all chunks, as often as the runs say, beside passes of
- * `pass` seconds per microbatch through all chunks.  `own`: what the exchange beside a microbatch
- * of its own chunk uses of that.
+ * Visible seconds of `traffic` for all chunks, as often as the runs say, during passes of `pass`
+ * seconds per microbatch through all chunks.  `own`: seconds of a pass that the exchange uses
+ * during a microbatch of its own chunk.
  */
 static double shown_in_runs(const rk_stack *stack, const struct chunk_runs *runs, bool overlaps,
                             double traffic, double pass, double *own)
@@ -364,7 +365,7 @@ static double shown_in_runs(const rk_stack *stack, const struct chunk_runs *runs
 
 /*
  * Gradients under backward, parameters under the next forward.  The last and the first microbatch
- * run beside no other: their all-to-all is visible.
+ * overlap with no other: their all-to-all is visible.
  */
 static rk_exchange reduce_once(const rk_cost_table *table, const rk_strategy *s,
                                const rk_stage *heaviest)
@@ -457,7 +458,7 @@ double rk_weight_cast_seconds(const rk_cost_table *table, const rk_strategy *s,
            c->stack->stream_share;
 }
 
-/* Muon: every rank orthogonalizes all matrices of its stage, or those that it is dealt of them. */
+/* Muon: every rank orthogonalizes all matrices of its stage, or its share if they are dealt out. */
 static double orthogonal_seconds(const rk_strategy *s, const rk_orthogonal *all, double ranks)
 {
     if (all->matrices <= 0 || !rk_optimizer_of(s)->deals_matrices) {

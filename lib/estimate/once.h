@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a step has besides computation: traffic of data parallelism, messages between stages, the
- * optimizer, offloading.  `heaviest` is the stage of the rank with most parameters.  For
+ * The parts of a step other than computation: traffic of data parallelism, messages between stages,
+ * the optimizer, offloading.  `heaviest` is the stage of the rank with most parameters.  For
  * lib/estimate and the search.
  */
 #ifndef RK_ESTIMATE_ONCE_H
@@ -10,8 +10,8 @@
 #include "estimate/step.h"
 
 /*
- * Traffic of one microbatch beside the passes of one chunk that stays visible: it makes the passes
- * longer.  Seconds by pass; gradients and parameters, and copies to and from the host.
+ * Visible traffic of one microbatch during the passes of one chunk: it makes the passes longer.
+ * Seconds by pass; gradients and parameters, and copies to and from the host.
  */
 typedef struct rk_pass_traffic {
     rk_chunk_times data, copies;
@@ -22,7 +22,7 @@ typedef struct rk_pass_traffic {
 /* Whether every microbatch has such traffic: ZeRO-2 and 3, offloaded activations and weights. */
 bool rk_has_pass_traffic(const rk_strategy *strategy);
 
-/* That of a chunk that holds `stage`, with the passes of its computation. */
+/* Traffic of a chunk that holds `stage`, with the passes of its computation. */
 rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy *strategy,
                                    const rk_stage *stage, const rk_chunk_times *passes);
 
@@ -62,8 +62,8 @@ double rk_send_seconds(const rk_cost_table *table, const rk_strategy *strategy, 
 rk_pipeline rk_pipeline_of(const rk_strategy *strategy, const rk_chunk_times *chunks, double send);
 
 /*
- * What messages that overlap with compute add to a step: a share of all, and those on the way.
- * Infinite where they do not overlap.
+ * Seconds added to a step by messages that overlap with compute: a share of all, and the messages
+ * on the way.  Infinite if they do not overlap.
  */
 double rk_overlapped_sends(const rk_stack *stack, const rk_strategy *strategy, double send);
 
@@ -85,7 +85,7 @@ double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *strat
 double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *strategy,
                           const rk_stage *heaviest, const rk_exchange *exchange);
 
-/* What does not depend on the strategy, and what the rest, of so many seconds, grows by at scale.
+/* Seconds that do not depend on the strategy, and the growth of the rest, `seconds`, at scale.
  */
 double rk_fixed_seconds(const rk_stack *stack, const rk_strategy *strategy, double seconds);
 

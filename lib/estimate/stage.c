@@ -58,7 +58,7 @@ static void keep_layers(rk_stage *stage, int count, double share, const rk_cost 
     stage->matrix_params = rk_max(stage->matrix_params, cost->matrix_params);
 }
 
-/* MTP modules run the head once more each, but hold no copy of it. */
+/* MTP modules run the head once more each, but hold no copy. */
 static void keep_head(rk_stage *stage, const rk_cost_table *table)
 {
     const int modules = table->context.model->mtp_layers;
@@ -105,16 +105,16 @@ void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk
         keep_params(stage, model->mtp_layers, &table->mtp);
         stage->saved += model->mtp_layers * share * table->mtp.saved;
     }
-    /* A tied head beside the embedding on one rank is the same matrix. */
+    /* A tied head on the rank of the embedding is the same matrix. */
     if (model->tied && blocks->embedding && blocks->head) {
         stage->dense_params -= rk_block_table_params(&table->context);
         stage->outer_params -= rk_block_table_params(&table->context);
     }
 }
 
-/* ---- what blocks take ---------------------------------------------------------------------- */
+/* ---- costs of blocks ----------------------------------------------------------------------- */
 
-/* Adds what `run` passes of a block take. */
+/* Adds the cost of `run` passes of a block. */
 typedef void block_runner(void *to, double run, const rk_cost *cost);
 
 static void run_blocks(const rk_cost_table *table, const rk_stage_blocks *blocks,
@@ -246,7 +246,7 @@ void rk_add_alone(rk_chunk_times *times, double share, const rk_chunk_times *hid
     times->backward += share * hidden->backward;
 }
 
-/* The microbatches of a chunk all run there, also where a rank has half of them (DualPipe). */
+/* The microbatches of a chunk all run there, even if a rank has only half (DualPipe). */
 void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, const rk_chunk *chunks,
                     rk_chunk_times *times)
 {
@@ -284,7 +284,7 @@ double rk_expert_shard_ranks(const rk_strategy *strategy)
 /* Parameters that a rank keeps where they are whole and where they are sharded. */
 struct kept {
     double whole, sharded;
-    double low, low_sharded; /* of them, those of linears in 8 or 4 bits */
+    double low, low_sharded; /* of linears in 8 or 4 bits */
     double outer, outer_sharded;
 };
 
@@ -334,8 +334,8 @@ double rk_gathered_bytes(const rk_strategy *s, double params, double low)
 }
 
 /*
- * Copies of weights in low precision that stay besides what is stored: all that the GEMMs read, but
- * the one that is stored itself.  Of fully sharded weights they are made for a layer at a time.
+ * Copies of weights in low precision that stay in addition to the stored weights: all that the
+ * GEMMs read, except a stored one.  Fully sharded weights are copied a layer at a time.
  */
 static double extra_copies(const rk_cost_table *table, const rk_strategy *s)
 {
@@ -391,7 +391,7 @@ static double layers_at_hand(const rk_stage *stage)
     return stage->layers < 2 ? stage->layers : 2;
 }
 
-/* Offloaded weights: those of two layers are there, of fully sharded ones their shards. */
+/* Offloaded weights: two layers are on the device, as shards if fully sharded. */
 static double loaded_weights(const rk_strategy *s, const rk_stage *stage)
 {
     const double dense = stage->layer_dense_params, expert = stage->layer_expert_params;
@@ -504,7 +504,7 @@ static double update_bytes(const rk_stack *stack, const rk_strategy *s, const st
            (s->foreach_update ? each * (master ? group : shard) : 0);
 }
 
-/* Whole gradients that are there while an optimizer on the host or in backward takes them. */
+/* Whole gradients on the device while an optimizer on the host or in backward consumes them. */
 static void fill_passing_gradients(const rk_block_context *c, const rk_strategy *s,
                                    const rk_stage *stage, rk_stage_need *need)
 {
@@ -518,7 +518,7 @@ static void fill_passing_gradients(const rk_block_context *c, const rk_strategy 
 
 /*
  * Gradients of their inputs that sharded layers of frozen weights keep: hooks on them reshard the
- * weights, and hold them until backward ends; those of the first and the last layer are not there.
+ * weights, and hold them until backward ends; the first and the last layer have none.
  */
 static double kept_inputs(const rk_block_context *c, const rk_strategy *s, const rk_stage *stage)
 {

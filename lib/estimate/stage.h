@@ -16,19 +16,19 @@ typedef struct rk_stage {
     double flops_forward, flops_backward, flops_recompute;
     rk_sent sent;              /* bytes of one microbatch */
     double saved;              /* bytes of one microbatch, without the head */
-    double late;               /* of it, see rk_cost */
+    double late;               /* part of `saved`, see rk_cost */
     double unsaved, transient; /* bytes, of the layer with most */
     double wgrad_buffers;      /* bytes, of the layer with most */
     double head_saved;         /* bytes of one microbatch */
     double head_transient;     /* bytes */
     double dense_params, expert_params, replicated_params;
-    double low_dense_params, low_expert_params; /* of them, those of linears in 8 or 4 bits */
+    double low_dense_params, low_expert_params; /* of linears in 8 or 4 bits */
     double layer_dense_params;                  /* of the layer with most */
     double layer_expert_params;
     double layer_low_params;
     double matrix_params; /* of the largest linear of a layer */
     double head_params;
-    double outer_params; /* of dense ones, those of embedding and head, and of layers */
+    double outer_params; /* dense ones in embedding and head, and in layers */
     rk_orthogonal orthogonal, orthogonal_experts;
     int layers;
     bool embedding, head;
@@ -41,18 +41,18 @@ typedef struct rk_stage_blocks {
     bool halved;                          /* half of the microbatches run here (DualPipe) */
 } rk_stage_blocks;
 
-/* `chunks`: those of one rank (rk_strategy_chunks). */
+/* `chunks`: all of one rank (rk_strategy_chunks). */
 rk_stage_blocks rk_stage_blocks_of(const rk_model *model, const rk_strategy *strategy,
                                    const rk_chunk *chunks);
 
-/* What one chunk of a rank holds. */
+/* The blocks of one chunk of a rank. */
 rk_stage_blocks rk_chunk_blocks_of(const rk_model *model, const rk_strategy *strategy,
                                    const rk_chunk *chunk);
 
-/* Fills what a stage of these blocks keeps in memory, and nothing else. */
+/* Fills the members that describe memory, and no others. */
 void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk_stage *stage);
 
-/* Fills the rest: what the passes of a microbatch take, do and send. */
+/* Fills the rest: time, FLOPs and messages of the passes of a microbatch. */
 void rk_stage_run(const rk_cost_table *table, const rk_stage_blocks *blocks, rk_stage *stage);
 
 /* Seconds of a microbatch, both passes, up to rounding as the parts of a stage add up. */
@@ -62,7 +62,7 @@ double rk_stage_seconds(const rk_cost_table *table, const rk_stage_blocks *block
 rk_stage rk_stage_of(const rk_cost_table *table, const rk_strategy *strategy,
                      const rk_chunk *chunks);
 
-/* The times of a chunk that holds these blocks, for microbatches that run beside another. */
+/* The times of a chunk with these blocks, for microbatches that overlap with another. */
 rk_chunk_times rk_chunk_times_of(const rk_cost_table *table, const rk_stage_blocks *blocks,
                                  bool splits);
 
@@ -74,7 +74,7 @@ rk_chunk_times rk_chunk_times_of(const rk_cost_table *table, const rk_stage_bloc
  */
 double rk_alone_share(const rk_strategy *strategy);
 
-/* Seconds that the passes of a chunk hide under those of another microbatch. */
+/* Seconds that the passes of a chunk hide under another microbatch's passes. */
 rk_chunk_times rk_chunk_hidden_of(const rk_cost_table *table, const rk_stage_blocks *blocks);
 
 /* The same of both passes of a stage. */
@@ -106,7 +106,7 @@ bool rk_stage_splits(const rk_strategy *strategy);
  */
 typedef struct rk_gradient_runs {
     double scatters;     /* of a chunk in a step; 0: every microbatch scatters its own */
-    double microbatches; /* between two of them */
+    double microbatches; /* between two scatters */
     double chunks;       /* of a rank, scattered one after the other */
     double open;         /* share of the rank's gradients that is whole at the peak */
 } rk_gradient_runs;
@@ -129,12 +129,12 @@ double rk_offloaded_share(const rk_model *model, const rk_strategy *strategy);
 /* Bytes of the weights of a stage as a rank stores them. */
 double rk_stage_stored_weights(const rk_strategy *strategy, const rk_stage *stage);
 
-/* What the memory of a rank is made of, bytes, besides the number of microbatches in flight. */
+/* Contents of a rank's memory, bytes, without the number of microbatches in flight. */
 typedef struct rk_stage_need {
     double weights, gradients, optimizer;
     double shards;              /* gradients, if each is scattered at once */
     double saved;               /* activations of a microbatch */
-    double late;                /* of them, see rk_cost */
+    double late;                /* part of `saved`, see rk_cost */
     double live;                /* share of both that lives at the peak */
     double offloaded;           /* share of both that goes to the host */
     double most;                /* microbatches that leave that share on the device at once */
@@ -144,12 +144,12 @@ typedef struct rk_stage_need {
     double unsaved;             /* what a layer recomputes in backward */
     double layer;               /* temporaries of the backward of a layer */
     double head;                /* logits and temporaries of the loss */
-    double later;               /* of the gradients, those that are not there before backward */
+    double later;               /* gradients that do not exist before backward */
     double last;                /* gradients of the embedding that are used at once */
     double update;              /* temporaries of the optimizer, after all activations are gone */
     double fragmentation;       /* share of what is allocated */
     double cached;              /* blocks that serve no other moment, and logits of other lengths */
-    double stage_fragmentation; /* share of activations, besides */
+    double stage_fragmentation; /* additional share of activations */
     double context;
     double host, host_saved; /* in host memory: always, and of a microbatch in flight */
 } rk_stage_need;
@@ -166,8 +166,8 @@ rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy
                                    const rk_stage *stage, double in_flight);
 
 /*
- * Bytes of so many parameters as they are stored and gathered; `low` of them belong to linears in 8
- * or 4 bits.
+ * Bytes of so many parameters as they are stored and gathered; `low` parameters belong to linears
+ * in 8 or 4 bits.
  */
 double rk_stored_bytes(const rk_strategy *strategy, double params, double low);
 double rk_gathered_bytes(const rk_strategy *strategy, double params, double low);

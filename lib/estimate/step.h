@@ -8,7 +8,7 @@
 
 #include "estimate/stage.h"
 
-/* Traffic beside the passes of a microbatch on one rank. */
+/* Traffic during the passes of a microbatch on one rank. */
 typedef struct rk_rank_traffic {
     double data, copies; /* visible s: gradients and parameters, to and from the host */
     double bytes;        /* sent for data parallelism */

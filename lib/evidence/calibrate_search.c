@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Subplex (Rowan 1990, in NLopt) from several starts: the loss has kinks where a kernel takes
- * another tile, so no derivatives.  A ridge keeps constants at their start where the loss is flat;
- * a recipe may ask for more of it, which makes the start of a constant what is known of it before
- * any run.
+ * Subplex (Rowan 1990, in NLopt) from several starts: the loss has kinks where a kernel switches
+ * tiles, so no derivatives.  A ridge keeps constants at their start where the loss is flat; a
+ * recipe may strengthen it, so that the start of a constant acts as prior knowledge.
  */
 #include "evidence/calibrate_search.h"
 

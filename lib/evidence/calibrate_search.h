@@ -14,7 +14,7 @@ double rk_constant_rounded(const rk_constant *constant, double value);
 
 /*
  * Loss of the constants that were set last over rows to fit: the weighted mean of the costs of
- * rows, without those of group `without` (-1: of all).
+ * rows, without group `without` (-1: all groups).
  */
 double rk_fit_setup_loss(const rk_fit_setup *bench, int without);
 

@@ -184,7 +184,7 @@ static void set_group(const rk_run_table *table, size_t row, const rk_run_facts 
      rk_run_column_bit(RK_RUN_RECOMPUTE) | rk_run_column_bit(RK_RUN_PRECISION) |                   \
      rk_run_column_bit(RK_RUN_VOCAB) | rk_run_column_bit(RK_RUN_HEADS))
 
-/* Adds a column to those that are assumed, where it is one. */
+/* Adds a column to the assumed ones if `assumed`. */
 static bool note(bool assumed, const char *name, char out[RK_RUN_NOTE_SIZE])
 {
     const size_t length = strlen(out);
@@ -222,7 +222,7 @@ static bool runs_now(const filling *f)
     return rk_infer_estimate(&f->inference).fits;
 }
 
-/* Whether the rates of the attention kernel that it states are those of another accelerator. */
+/* Whether the stated attention kernel has rates of another accelerator. */
 static bool lends_kernel(const rk_run_sources *sources, const rk_run_case *run)
 {
     const rk_attention_kernel kernel = run->strategy.attention_kernel;

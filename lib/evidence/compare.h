@@ -17,7 +17,7 @@ typedef struct rk_compared {
     char reason[RK_COMPARED_TEXT]; /* "" when predicted */
     char assumed[RK_RUN_NOTE_SIZE];
     bool settled, uncounted;   /* as in rk_run_case */
-    char group[RK_LABEL_TEXT]; /* the source, or the part of it that is grouped separately */
+    char group[RK_LABEL_TEXT]; /* the source, or its part that is grouped separately */
     const rk_stack *stack;
     const rk_system *system;
     rk_strategy strategy;
@@ -54,7 +54,7 @@ typedef struct rk_selection {
 /*
  * Sets the intervals of all predicted rows from the residuals, of time or of memory; these set the
  * risks, too.  Rows of split "fit", which the built-in residuals are made of, get theirs without
- * those of their source and model.
+ * the residuals of their source and model.
  */
 rk_status rk_compare_intervals(rk_comparison *comparison, const rk_residuals *residuals,
                                rk_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compared rows as fields, and what was said of them, counted. */
+/* Compared rows as fields, and counts of their remarks. */
 #include "evidence/validate_runs.h"
 
 #include <math.h>

@@ -10,7 +10,7 @@ void rk_sort_numbers(double *values, size_t count);
 /* The median of sorted values; NaN if there are none. */
 double rk_median(const double *sorted, size_t count);
 
-/* The smallest of sorted values that a share of them does not exceed; NaN if there are none. */
+/* The smallest value that a share of the sorted values does not exceed; NaN if there are none. */
 double rk_percentile(const double *sorted, size_t count, double share);
 
 /*

@@ -61,9 +61,9 @@ struct rk_run_rule {
 bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, size_t row);
 
 /*
- * Applies all rules to a row, or only those that read a non-empty cell of it other than model,
- * accelerator, framework and its date.  *assumed gets a bit (1 << rk_run_column) for each column
- * that was filled in.
+ * Applies all rules to a row, or only rules that read a non-empty cell other than model,
+ * accelerator, framework and date.  *assumed gets a bit (1 << rk_run_column) for each column that
+ * was filled in.
  */
 typedef enum rk_run_rules { RK_RUN_RULES_ALL, RK_RUN_RULES_OF_CELLS } rk_run_rules;
 rk_status rk_run_facts_of(const rk_run_sources *sources, rk_run_rules which,
@@ -73,7 +73,7 @@ rk_status rk_run_facts_of(const rk_run_sources *sources, rk_run_rules which,
 /* Reads the rules alone, without the documents that they name. */
 rk_status rk_run_rules_load(rk_run_sources *sources, rk_error *err);
 
-/* The machine that facts describe; its node is not one of them, and kept. */
+/* The machine that facts describe; its node is not among the facts, and kept. */
 void rk_run_machine_of(const rk_run_facts *facts, rk_run_machine *machine);
 
 /*
@@ -90,14 +90,14 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
 
 /*
  * The model of the catalogue that a row means: the one that it names in the column architecture,
- * or, where it prints no layers or no width, the one that the catalogue finds by the model's name.
- * "": none.
+ * or, if the row prints no layers or no width, the one that the catalogue finds by the model's
+ * name. "": none.
  */
 void rk_run_model_named(const rk_run_table *table, size_t row, char name[64]);
 
 /*
- * The documents that the row itself names override those of rules; where neither names a system,
- * it is the accelerator of the catalogue whose name is part of the name in the row.
+ * Documents that the row itself names override documents of rules; if neither names a system, it is
+ * the accelerator of the catalogue whose name is part of the name in the row.
  */
 rk_status rk_run_facts_named(const rk_run_table *table, size_t row, rk_run_facts *facts,
                              rk_error *err);

@@ -28,7 +28,7 @@ typedef enum rk_statistic {
     RK_STATISTIC_PRECISION,
     RK_STATISTIC_RECALL,
     RK_STATISTIC_COVERAGE,
-    RK_STATISTIC_BRIER,      /* over that of verdicts */
+    RK_STATISTIC_BRIER,      /* over the score of verdicts */
     RK_STATISTIC_IMPOSSIBLE, /* share of what ran that was called so */
     RK_STATISTIC_FAILED,     /* share of the first choices that ran out of memory */
 } rk_statistic;

@@ -41,7 +41,7 @@ struct rk_calibration {
     rk_error_summary without;             /* each group by constants from the others */
     rk_error_summary held_start, held;    /* of rows held out; rows: 0 without any */
     rk_fitted constants[RK_RECIPE_CONSTANTS];
-    rk_left_out *groups; /* owned; those of rows.groups that have rows to fit */
+    rk_left_out *groups; /* owned; the groups that have rows to fit */
     size_t group_count;
     double *by_others; /* owned; error of each row by constants that its group had no part in */
     bool refitted;     /* without one group after the other: deviations and `without` are known */

@@ -84,7 +84,7 @@ static const char *missing_size(const sizes *n, bool attends)
                                                      : NULL;
 }
 
-/* The attention of a layer: printed heads over those of `known`. */
+/* The attention of a layer: printed heads replace a known model's. */
 static void set_attention(const sizes *n, const rk_run_facts *facts, bool known,
                           rk_attention_shape *a)
 {
@@ -105,7 +105,7 @@ static void set_feed_forward(const sizes *n, const rk_run_facts *facts, bool kno
                              rk_layer_type *type)
 {
     if (!known) {
-        type->ffn.gated = facts->gated && n->ffn > 0; /* 4 x hidden is that of two matrices */
+        type->ffn.gated = facts->gated && n->ffn > 0; /* 4 x hidden means two matrices */
         type->ffn.bias = facts->biases;
     }
     if (!moe) {

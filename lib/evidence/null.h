@@ -7,8 +7,8 @@
 
 /*
  * Sets null_step of every row that has a time.  The utilisation is the median of the measured ones
- * of the accelerator's rows of split "fit" (of all rows where there are none), in which every
- * source weighs the same; the row itself is left out.
+ * of the accelerator's rows of split "fit" (of all rows if it has none), in which every source
+ * weighs the same; the row itself is left out.
  */
 rk_status rk_null_model(rk_comparison *comparison, rk_error *err);
 

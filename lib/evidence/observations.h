@@ -47,8 +47,8 @@ typedef struct rk_observations {
 /*
  * Reads all tables of a recipe.  `names`: of its documents; operator rows of other machines and
  * runs of other stacks and machines are left out.  Rows whose column "split" is not "fit" are
- * never fitted: those of operators are held out, those of runs left out.  The caller releases the
- * observations with rk_observations_clear.
+ * never fitted: operators are held out, runs left out.  The caller releases the observations with
+ * rk_observations_clear.
  */
 rk_status rk_observations_read(const rk_recipe *recipe, const char *const *names,
                                rk_observations *out, rk_error *err);

@@ -75,7 +75,7 @@ typedef struct pairs {
     int count;
 } pairs;
 
-/* Ends a word before the spaces in front of `end`, and returns where it starts. */
+/* Ends a word before the spaces in front of `end`, and returns its start. */
 static char *trimmed(char *from, char *end)
 {
     while (from < end && *from == ' ') {

@@ -7,8 +7,8 @@
 #include "evidence/run_table.h"
 
 /*
- * Writes the pairs that a column of facts takes into the cells of that column where they are empty,
- * and adds the columns that the table lacks.  A table without pairs stays as it is.
+ * Writes the pairs of a column of facts into empty cells of that column, and adds the columns that
+ * the table lacks.  A table without pairs stays as it is.
  */
 rk_status rk_run_spread_pairs(rk_run_table *table, rk_error *err);
 

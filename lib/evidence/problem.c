@@ -183,8 +183,8 @@ rk_status rk_fit_setup_set(rk_fit_setup *bench, const double *values, rk_error *
 /* ---- errors --------------------------------------------------------------------------------- */
 
 /*
- * Work that a row times besides its kernel: some small kernels, and passes over the tensors of the
- * module (rotary positions and the KV cache; quantisation of a GEMM's input).
+ * Work other than the kernel that a row times: some small kernels, and passes over the tensors of
+ * the module (rotary positions and the KV cache; quantisation of a GEMM's input).
  */
 static double beside_seconds(const rk_fit_setup *bench, int document, double module_bytes)
 {

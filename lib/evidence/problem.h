@@ -6,9 +6,9 @@
 #include "evidence/observations.h"
 #include "evidence/tuned.h"
 
-/* Time in operator rows besides the predicted kernel, by machine; see rk_is_table_key. */
+/* Time in operator rows outside the predicted kernel, by machine; see rk_is_table_key. */
 typedef struct rk_table_constants {
-    double module_seconds, module_passes; /* beside the kernel of a module */
+    double module_seconds, module_passes; /* outside the kernel of a module */
     double rate;  /* of the GEMMs of tables that are "rated", over the document's */
     double droop; /* of clocks in long kernels of short benchmarks */
 } rk_table_constants;
@@ -26,7 +26,7 @@ typedef struct rk_fit_setup {
     rk_table_constants extra[RK_RECIPE_DOCUMENTS];
     /* The accelerators as GEMM rows see them: [clock][rated]. */
     rk_accelerator engines[RK_RECIPE_DOCUMENTS][3][2];
-    rk_system *systems; /* owned; those of the sources of runs, as the documents make them */
+    rk_system *systems; /* owned; systems of the sources of runs, as the documents make them */
 } rk_fit_setup;
 
 /* Opens the documents of the recipe.  Released with rk_fit_setup_clear. */

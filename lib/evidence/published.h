@@ -9,10 +9,10 @@
  *     accel_hours    published accelerator-hours
  *     goodput_pct    published share of the time spent in steps
  *     confirmed      false: shown, not counted
- *     assumed        what the source leaves open and the row assumes
+ *     assumed        values that the source leaves open and the row assumes
  *     recalled       what was not read again in the source
- *     inferred       columns that the source leaves open: recompute takes the cell where that fits
- *                    in memory, and otherwise the fastest of the usual ways that does
+ *     inferred       columns that the source leaves open: recompute is the cell's if that fits in
+ *                    memory, and otherwise the fastest of the usual ways that does
  *     note           anything else
  */
 #ifndef RK_EVIDENCE_PUBLISHED_H
@@ -46,7 +46,7 @@ typedef struct rk_published_run {
     double step_published, days_published, hours_published, goodput_published;
     /* Predicted: the step, and the run with its goodput by the usual rates of interruptions. */
     double step, goodput, interruptions;
-    double days, hours; /* with the published goodput where there is one; 0: no tokens printed */
+    double days, hours; /* with the published goodput, if any; 0: no tokens printed */
     rk_published_target target;
     double error; /* predicted over published, less 1, of the target; NAN: nothing to compare */
     double bound; /* that the error should stay within: 0.15, or 0.25 of days and hours where no

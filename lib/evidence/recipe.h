@@ -33,8 +33,8 @@ typedef struct rk_constant {
 
 typedef enum rk_condition_kind {
     RK_CONDITION_IS,       /* the cell is one of the texts */
-    RK_CONDITION_CONTAINS, /* it contains one of them, letters of either case alike */
-    RK_CONDITION_WITHOUT,  /* it contains none of them */
+    RK_CONDITION_CONTAINS, /* it contains a text, in letters of either case */
+    RK_CONDITION_WITHOUT,  /* it contains none */
     RK_CONDITION_RANGE,    /* it is a number from min to max */
 } rk_condition_kind;
 
@@ -98,7 +98,7 @@ typedef struct rk_recipe {
     double scale;   /* of the loss */
     double ridge;   /* cost of moving a constant from its start, per squared share of its range */
     double balance; /* 0: all rows weigh the same; 1: all groups do; between: n^-balance per row */
-    int64_t starts; /* random starts besides the given one */
+    int64_t starts; /* random starts in addition to the given one */
     int64_t seed;
 } rk_recipe;
 
@@ -108,7 +108,7 @@ typedef struct rk_recipe {
  */
 rk_status rk_recipe_load(const char *path, rk_recipe **recipe, rk_error *err);
 
-/* As rk_recipe_load, from text; `name` stands for its path. */
+/* As rk_recipe_load, from text; `name` replaces its path. */
 rk_status rk_recipe_parse(const char *text, size_t size, const char *name, rk_recipe **recipe,
                           rk_error *err);
 

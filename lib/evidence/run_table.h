@@ -5,8 +5,8 @@
 
 #include "reckon/reckon.h"
 
-/* Columns other than those of facts: X(place, name, type, unit, meaning).  A table
- * may have others and may lack any. */
+/* Columns that are no facts: X(place, name, type, unit, meaning).  A table may have others and may
+ * lack any. */
 #define RK_RUN_COLUMN_LIST(X)                                                                      \
     X(ID, "id", "text", "", "name of the row")                                                     \
     X(PART, "part", "text", "",                                                                    \
@@ -156,7 +156,7 @@ struct rk_run_table {
     char **cells;   /* owned; rows * columns after the header */
     size_t rows, columns;
     int at[RK_RUN_COLUMN_COUNT];  /* place of a known column; -1: the table lacks it */
-    int fact_at[RK_RUN_FACT_MAX]; /* likewise, by the order of rk_run_fact_fields */
+    int fact_at[RK_RUN_FACT_MAX]; /* the same, in the order of rk_run_fact_fields */
 };
 
 /*

@@ -19,14 +19,14 @@
 
 typedef struct rk_run_rule rk_run_rule;
 
-/* The rules, and every stack and system that one of them names, each once. */
+/* The rules, and every stack and system that a rule names, each once. */
 typedef struct rk_run_sources {
     rk_run_rule *rules; /* owned */
     size_t rule_count;
     rk_stack *stacks;        /* owned; the caller may change them in place, e.g. to fit constants */
     char (*stack_names)[64]; /* owned; as a rule names them: names of the catalogue, or files */
     size_t stack_count;
-    rk_system *systems; /* owned; likewise */
+    rk_system *systems; /* owned; may be changed in place */
     char (*system_names)[64];
     size_t system_count;
     rk_model *models; /* owned; what the catalogue says of models that rows name */
@@ -61,7 +61,7 @@ typedef struct rk_run_changes {
     rk_run_change list[RK_RUN_CHANGE_MAX];
 } rk_run_changes;
 
-/* The machine, where it differs from the document; 0: as documented. */
+/* Differences of the machine from its document; 0: as documented. */
 typedef struct rk_run_machine {
     int64_t node;                           /* accelerators of a node */
     double network_bandwidth;               /* bytes/s of the outermost tier */
@@ -73,9 +73,9 @@ void rk_run_machine_apply(const rk_run_machine *machine, rk_system *system);
 void rk_run_changes_apply(const rk_run_changes *changes, rk_stack *stack);
 
 typedef struct rk_run_case {
-    char group[64]; /* name under which its errors are reported: the source, or a part of it */
+    char group[64]; /* name under which its errors are reported: the source, or its part */
     rk_model model;
-    rk_strategy strategy;         /* its layout stands below */
+    rk_strategy strategy;         /* its layout is below */
     rk_state_recipe whole_states; /* bytes of its states, were no weight frozen */
     int stack, system;            /* into the lists of rk_run_sources */
     rk_run_changes changes;       /* of the stack */
@@ -83,7 +83,7 @@ typedef struct rk_run_case {
     double step_seconds; /* measured; 0: not printed */
     double memory;       /* measured peak, bytes; 0: not printed */
     rk_run_memory memory_kind;
-    int16_t layout[RK_KNOWN_STAGES_MAX]; /* of the strategy, where it has one */
+    int16_t layout[RK_KNOWN_STAGES_MAX]; /* of the strategy, if any */
     bool first_stage;                    /* memory of pipeline rank 0, not of the worst rank */
     bool out_of_memory;                  /* measured: the run ended so */
     rk_flop_convention convention;       /* that the source counts utilisation by */

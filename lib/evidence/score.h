@@ -60,8 +60,8 @@ typedef struct rk_grouping {
 } rk_grouping;
 
 /*
- * Scores the selected rows in groups by up to two dimensions (none: all of them together, labelled
- * "all").  The caller releases the grouping with rk_grouping_clear.
+ * Scores the selected rows in groups by up to two dimensions (none: all together, labelled "all").
+ * The caller releases the grouping with rk_grouping_clear.
  */
 rk_status rk_score_groups(const rk_comparison *comparison, const rk_dimension *dimensions,
                           size_t dimension_count, rk_grouping *out, rk_error *err);

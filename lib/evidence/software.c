@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * Words of a name, lower case and without what joins them, and the framework of
- * data/runs/defaults.json that they mean.  A trainer stands for the engine that runs its steps:
- * those of the second half run eager PyTorch, over its FSDP by default.
+ * Words of a name, lower case and without separators, and the framework of data/runs/defaults.json
+ * that they mean.  The name of a trainer means the engine that runs its steps: trainers of the
+ * second half run eager PyTorch, over its FSDP by default.
  */
 static const struct {
     const char *words, *framework;
@@ -78,7 +78,7 @@ static const struct {
 
 enum { NAME_COUNT = sizeof(names) / sizeof(names[0]) };
 
-/* Letters of `words` that are whole words at the start of `text`, whatever joins them; 0: none. */
+/* Letters of `words` that are whole words at the start of `text`, with any separators; 0: none. */
 static size_t letters_at(const char *text, const char *words)
 {
     size_t letters = 0;

@@ -12,8 +12,8 @@
 /* ---- which rows ----------------------------------------------------------------------------- */
 
 /*
- * A text is part of the cell, or all of it where that is a `name`: nemo is not nemo-automodel.  ""
- * is an empty cell, a number is the cell's value.
+ * A text is part of the cell, or the whole cell if that is a `name`: nemo is not nemo-automodel.
+ * "" is an empty cell, a number is the cell's value.
  */
 static bool matches_one(const json_t *wanted, const char *cell, bool name)
 {
@@ -27,7 +27,7 @@ static bool matches_one(const json_t *wanted, const char *cell, bool name)
     return end != cell && fabs(value - json_number_value(wanted)) < 1e-9;
 }
 
-/* A list: one of them; {"all": list}: every one of them. */
+/* A list: any of its entries; {"all": list}: every entry. */
 static bool matches_cell(const json_t *wanted, const char *cell, bool name)
 {
     const json_t *all = json_object_get(wanted, "all");

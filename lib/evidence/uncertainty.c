@@ -5,7 +5,7 @@
  * Leaving out one group of rows after the other and fitting again (jackknife over groups) tells
  * how much a constant depends on which models or machines happened to be measured,
  *
- *     deviation^2 = (g - 1) / g * sum over groups (value without - mean of them)^2,
+ *     deviation^2 = (g - 1) / g * sum over groups (value without - mean value)^2,
  *
  * and how large the error is of a group that nothing was fitted to.  The curvature of the loss
  * tells how well a constant is determined at all: with J = d error / d constant of a row and the

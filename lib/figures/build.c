@@ -22,7 +22,7 @@ size_t rk_distinct_place(rk_distinct *distinct, const rk_value *value)
     return i;
 }
 
-/* The name that stands for a value, or NULL. */
+/* The name shown for a value, or NULL. */
 static const char *given_name(const json_t *names, const char *text)
 {
     return json_string_value(json_object_get(names, text));

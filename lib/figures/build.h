@@ -43,7 +43,7 @@ rk_status rk_build_lines(rk_builder *builder, const json_t *value, const char *p
 rk_status rk_build_claims(rk_builder *builder, const json_t *value, const char *path,
                           rk_study_item *item, rk_error *err);
 
-/* Text with values in place of {name} and {name:decimals}; {{ stands for a brace. */
+/* Text with values in place of {name} and {name:decimals}; {{ is a brace. */
 rk_status rk_build_text(rk_builder *builder, const char *text, const char *path, const char **out,
                         rk_error *err);
 

@@ -36,7 +36,7 @@ const char *rk_label_short(double value, char out[RK_LABEL_SIZE]);
  */
 const char *rk_label_power(double value, int decimals, char out[RK_LABEL_SIZE]);
 
-/* Whether text is a number as the functions above write it, or stands for none (a dash). */
+/* Whether text is a number as the functions above write it, or a dash (no number). */
 bool rk_label_is_number(const char *text);
 
 typedef enum rk_anchor { RK_ANCHOR_START, RK_ANCHOR_MIDDLE, RK_ANCHOR_END } rk_anchor;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heat maps: cells, and the colour scale beside them. */
+/* Heat maps: cells and their colour scale. */
 #include "base/extremes.h"
 #include "figures/panel.h"
 

@@ -36,8 +36,8 @@ static void piece(const char *text, size_t length, rk_out *out)
 }
 
 /*
- * A link or picture of Markdown, "[text](file)" or "![text](file)", to a file beside the page; a
- * README.md is the page.html of its folder.  Returns its length; 0: none begins at `text`.
+ * A link or picture of Markdown, "[text](file)" or "![text](file)", to a file in the folder of the
+ * page; a README.md is the page.html of its folder.  Returns its length; 0: none begins at `text`.
  */
 static size_t write_link(const char *text, rk_out *out)
 {

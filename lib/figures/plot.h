@@ -17,8 +17,8 @@
 #define RK_PLOT_COLORS      7  /* distinguishable for the colour-blind too; then they repeat */
 
 /*
- * An axis.  With categories the positions 0, 1, ... stand for the names.  Values at or below 0
- * have no place on a logarithmic axis and are left out, like NaN.
+ * An axis.  With categories the positions 0, 1, ... carry the names.  Values at or below 0 have no
+ * place on a logarithmic axis and are left out, like NaN.
  */
 typedef struct rk_plot_axis {
     const char *title; /* with the unit: "step time, s"; NULL: none */
@@ -34,7 +34,7 @@ typedef struct rk_plot_axis {
 typedef enum rk_plot_kind {
     RK_PLOT_LINE, /* points joined by a line; a gap at each NaN */
     RK_PLOT_SCATTER,
-    RK_PLOT_BAR, /* beside the bars of the other series at the same x, a category */
+    RK_PLOT_BAR, /* grouped with the bars of other series at the same x, a category */
 } rk_plot_kind;
 
 typedef struct rk_plot_series {
@@ -47,7 +47,7 @@ typedef struct rk_plot_series {
     bool dashed;   /* of a line */
     bool unmarked; /* a line without marks at its points */
     bool labelled; /* the value is written at each bar */
-    int decimals;  /* of these labels */
+    int decimals;  /* of the labels */
 } rk_plot_series;
 
 /* A thin line for comparison. */
@@ -79,7 +79,7 @@ typedef struct rk_plot_note {
 
 /*
  * A heat map: a value for each pair of categories of the two axes (row 0 at the bottom).  It
- * takes the place of the series.
+ * replaces the series.
  */
 typedef struct rk_plot_heat {
     const double *values; /* [row * columns + column]; NaN: an empty cell; NULL: no heat map */
@@ -88,7 +88,7 @@ typedef struct rk_plot_heat {
     double from, to;   /* of the scale; as in an axis */
     bool logarithmic;
     bool labelled; /* the value is written in each cell that is large enough */
-    int decimals;  /* of these labels */
+    int decimals;  /* of the labels */
 } rk_plot_heat;
 
 typedef struct rk_plot_panel {
@@ -117,7 +117,7 @@ typedef struct rk_plot_figure {
 
 /*
  * Writes the figure.  `inside` leaves out the XML declaration, for SVG within HTML.
- * RK_ERR_INVALID: too many panels or series, or a heat map whose size is not that of its axes.
+ * RK_ERR_INVALID: too many panels or series, or a heat map of another size than its axes.
  */
 rk_status rk_plot_svg(const rk_plot_figure *figure, bool inside, rk_out *out, rk_error *err);
 

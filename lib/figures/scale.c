@@ -65,7 +65,7 @@ static void label_linear(rk_scale *scale, int power)
 {
     static const char letters[] = {'M', 'G', 'T', 'P'};
     const double most = rk_max(fabs(scale->from), fabs(scale->to));
-    int thousands = 0; /* steps of 10^3 that a letter stands for, from 10^6 on */
+    int thousands = 0; /* powers of 1000 that a letter replaces, from 10^6 on */
     while (most >= 1e6 && thousands < 5 && most / pow(1000, thousands) >= 1000) {
         thousands++;
     }
@@ -109,7 +109,7 @@ static void linear_ticks(rk_scale *scale, bool free_range, size_t wanted)
     label_linear(scale, power);
 }
 
-/* The default range: that of the data, never empty. */
+/* The default range: the data's, never empty. */
 static void linear_range(rk_scale *scale, const rk_plot_axis *axis, rk_extent extent)
 {
     double from = 0, to = 1;

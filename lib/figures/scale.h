@@ -17,7 +17,7 @@ typedef struct rk_tick {
 typedef struct rk_scale {
     bool logarithmic;
     double from, to;      /* from < to; both above 0 on a logarithmic scale */
-    double start, length; /* the position of `from`, and the distance to that of `to` */
+    double start, length; /* the position of `from`, and the distance from there to `to` */
     rk_tick ticks[RK_TICKS_MAX];
     size_t tick_count;
 } rk_scale;

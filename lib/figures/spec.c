@@ -60,7 +60,7 @@ static rk_status read_names(const json_t *value, const char *path, void *out, rk
 {
     const char *key;
     json_t *name,
-        *object = (json_t *)(uintptr_t)value; /* jansson's iterator takes no const object */
+        *object = (json_t *)(uintptr_t)value; /* jansson's iterator needs a mutable object */
     json_object_foreach(object, key, name)
     {
         if (!json_is_string(name)) {
@@ -193,7 +193,7 @@ static const rk_field series_fields[] = {
 
 static const rk_field panel_fields[] = {PANEL_FIELDS};
 
-/* A figure starts with its panel, whose title it takes. */
+/* A figure starts with its panel and has the same title. */
 static const rk_field figure_fields[] = {
     PANEL_FIELDS,
     TEXT(rk_spec_figure, name, "name"),

@@ -14,7 +14,7 @@ typedef struct rk_spec_quantity {
     const char *value; /* expression; NULL: no such quantity */
     const char *title;
     const char *prefix, *suffix; /* of a value as text */
-    const char *missing;         /* stands for no value in a table */
+    const char *missing;         /* shown for no value in a table */
     const json_t *names;         /* object: text in place of a value */
     const json_t *ticks;         /* list of numbers */
     const json_t *categories;    /* list of values, in their order */
@@ -31,7 +31,7 @@ typedef struct rk_spec_series {
     bool dashed, plain, labels;
 } rk_spec_series;
 
-#define RK_SPEC_HEAT 3u /* the kind after those of series */
+#define RK_SPEC_HEAT 3u /* the kind after the last of series */
 
 typedef struct rk_spec_panel {
     const char *title, *table, *where, *missing;
@@ -79,7 +79,7 @@ typedef struct rk_spec_claim {
 } rk_spec_claim;
 
 typedef struct rk_spec_rule {
-    const json_t *slope, *x, *y; /* one of them: a number or an expression over values */
+    const json_t *slope, *x, *y; /* exactly one: a number or an expression over values */
     const char *label;
 } rk_spec_rule;
 

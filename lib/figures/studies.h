@@ -38,12 +38,12 @@ typedef struct rk_study {
 
 /*
  * Reads the document and the tables that it names; relative paths start from its folder.
- * `results` (may be NULL) takes the place of the document's "table".  The caller releases the
- * study with rk_study_clear; all zero is an empty one.
+ * `results` (may be NULL) replaces the document's "table".  The caller releases the study with
+ * rk_study_clear; all zero is an empty one.
  */
 rk_status rk_study_load(const char *path, const char *results, rk_study *study, rk_error *err);
 
-/* As rk_study_load, from text; `name` stands for its path. */
+/* As rk_study_load, from text; `name` replaces its path. */
 rk_status rk_study_parse(const char *text, size_t size, const char *name, const char *results,
                          rk_study *study, rk_error *err);
 

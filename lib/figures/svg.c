@@ -55,7 +55,7 @@ static void grow(double *to, double value)
     *to = rk_max(*to, value);
 }
 
-/* The margins of columns and rows from those of the panels; returns the width of a panel. */
+/* Sets the margins of columns and rows from the panels' margins; returns the width of a panel. */
 static double align(layout *l, size_t count)
 {
     double room = l->width - 2 * EDGE - (double)(l->columns - 1) * GAP;
@@ -86,7 +86,7 @@ static void arrange(const rk_plot_figure *figure, layout *l)
     for (size_t i = 0; i < count; i++) {
         rk_panel_measure(&l->panels[i], &figure->panels[i], guess, height);
     }
-    /* Rotated labels may need more room on the left, which the second pass takes into account. */
+    /* Rotated labels may need more room on the left, which the second pass sees. */
     for (int pass = 0; pass < 2; pass++) {
         const double width = align(l, count);
         for (size_t i = 0; i < count; i++) {

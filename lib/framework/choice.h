@@ -8,12 +8,12 @@
 
 #define RK_REASON_SIZE 256
 
-/* What a person asks for. */
+/* The software that a user requests. */
 typedef struct rk_software_wish {
     const char *stack;     /* a name or a file; NULL: any */
     const rk_stack *known; /* the stack itself if it is already loaded, otherwise NULL */
     int framework;         /* rk_framework; below 0: any */
-    int convention;        /* rk_flop_convention; below 0: that of the framework */
+    int convention;        /* rk_flop_convention; below 0: the framework's */
 } rk_software_wish;
 
 typedef enum rk_framework_source {
@@ -33,8 +33,8 @@ typedef struct rk_software {
 } rk_software;
 
 /*
- * The framework asked for, otherwise that of the stack, otherwise the usual one of the accelerator;
- * the stack asked for, otherwise the usual one of the framework.  Fails as rk_stack_choose does.
+ * The requested framework, otherwise the stack's, otherwise the usual one of the accelerator; the
+ * requested stack, otherwise the usual one of the framework.  Fails as rk_stack_choose does.
  */
 rk_status rk_software_choose(const rk_software_wish *wish, const rk_accelerator *accelerator,
                              rk_software *software, rk_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DeepSpeed 0.19 (edaa7221).  Gaudi's port of Megatron-LM is that of DeepSpeed. */
+/* DeepSpeed 0.19 (edaa7221).  Gaudi's port of Megatron-LM is DeepSpeed's. */
 #include "framework/shorthand.h"
 
 static int64_t weight_offload_without_shards(const struct question *q)

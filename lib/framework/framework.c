@@ -61,7 +61,7 @@ rk_state_recipe rk_framework_states(rk_framework framework, rk_precision precisi
     rk_state_recipe states = *usual;
     if (gradient > 0) {
         states.reduce = gradient;
-        /* weights in fp32 have fp32 gradients, whatever the messages */
+        /* weights in fp32 have fp32 gradients, with messages of any type */
         states.gradient = master > 0 ? gradient : usual->gradient;
     }
     if (moments > 0) {

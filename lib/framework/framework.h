@@ -39,18 +39,18 @@ typedef struct rk_framework_traits {
     const char *stacks[3]; /* families of data/stacks that run it, the usual one first */
     bool all;              /* does what any framework does; "any" tries the others with it */
     unsigned runs_on;      /* accelerators that it supports: bits 1 << rk_generation */
-    unsigned usual_on;     /* the ones of these whose usual framework it is */
+    unsigned usual_on;     /* accelerators whose usual framework it is */
     const struct rk_rule *rules[RK_FRAMEWORK_RULES]; /* tables in their order, NULL after them */
     unsigned schedules;                              /* with pp > 1: bits 1 << rk_schedule_kind */
     /* Their names in launch files; NULL: other settings say it. */
     const char *launch_schedules[RK_SCHEDULE_KIND_COUNT];
     unsigned shardings;   /* bits 1 << rk_sharding, */
-    unsigned deep_shards; /* and those of them that go with pp > 1 */
+    unsigned deep_shards; /* and the ones that work with pp > 1 */
     unsigned cp_kinds;    /* bits 1 << rk_cp_kind */
     unsigned orders;      /* bits 1 << rk_rank_order */
     unsigned modules;     /* of selective recompute */
-    unsigned always;      /* those of them that every selective recompute covers */
-    bool expert_act;      /* of activations, only those of experts are recomputed */
+    unsigned always;      /* modules that every selective recompute covers */
+    bool expert_act;      /* the only activations that it recomputes are the experts' */
     bool sp;              /* sequence parallelism within the tensor group */
     bool etp;             /* experts are split by tensor parallelism of their own */
     bool some_layers;     /* full recompute can be limited to some layers of a stage */

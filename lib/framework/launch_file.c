@@ -132,8 +132,8 @@ void rk_launch_write_notes(rk_out *out, const rk_launch_notes *notes, const char
 }
 
 /*
- * A host drives the innermost domain, up to 16 accelerators.  Larger domains span hosts; those of
- * NVL72 have compute trays of 4 (NVIDIA, GB200 NVL72 data sheet: 18 trays, 72 GPUs).
+ * A host drives the innermost domain, up to 16 accelerators.  Larger domains span hosts; NVL72 has
+ * compute trays of 4 (NVIDIA, GB200 NVL72 data sheet: 18 trays, 72 GPUs).
  */
 int64_t rk_launch_node(const rk_system *system, int64_t ranks)
 {

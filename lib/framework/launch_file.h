@@ -20,7 +20,7 @@ typedef struct rk_launch_file {
     const rk_system *system;
     const rk_stack *stack;
     const rk_strategy *strategy;
-    const char *title;      /* a line that stands first, as a comment */
+    const char *title;      /* the first line, as a comment */
     rk_launch_notes *notes; /* filled by the writer, which also writes them as comments */
 } rk_launch_file;
 
@@ -31,7 +31,7 @@ typedef struct rk_launch_file {
  */
 typedef rk_status rk_launch_writer(const rk_launch_file *launch, rk_out *out, rk_error *err);
 
-/* What --emit writes: the kind of its framework, the writer rk_launch_<writer>, and its name. */
+/* Launch files of --emit: framework, writer rk_launch_<writer>, name. */
 #define RK_LAUNCH_LIST(X)                                                                          \
     X(MEGATRON, megatron, "megatron")                                                              \
     X(MEGATRON, megatron_slurm, "megatron-slurm")                                                  \

@@ -52,8 +52,8 @@ static void write_pipeline(rk_out *out, const rk_launch_file *launch)
 }
 
 /*
- * Moments of 4 bytes are both in bf16, those of 2 in fp8; the master copy of weights in 16 bits
- * takes 4 more.
+ * Moments of 4 bytes are both in bf16, moments of 2 bytes in fp8; the master copy of weights in 16
+ * bits needs 4 more.
  */
 static void write_moments(rk_out *out, const rk_strategy *s)
 {
@@ -76,7 +76,7 @@ static void write_moments(rk_out *out, const rk_strategy *s)
     rk_megatron_flag_if(out, s->offload_optimizer, "optimizer-cpu-offload");
 }
 
-/* Whether ranks share gradients: those of all layers, or those of experts that fewer ranks hold. */
+/* Whether ranks share gradients: of all layers, or of experts that fewer ranks hold. */
 static bool reduces_gradients(const rk_launch_file *launch)
 {
     const rk_strategy *s = launch->strategy;

@@ -261,8 +261,7 @@ static void write_delta(rk_out *out, const rk_model *model, const rk_recurrence_
 
 /*
  * The indexer learns from the attention to the keys that it picked; its kernels keep positions, not
- * scores.  The weight of its loss is that of Megatron-LM's functional test
- * gpt3_mcore_te_tp2_pp2_dsa.
+ * scores.  The weight of its loss is from Megatron-LM's functional test gpt3_mcore_te_tp2_pp2_dsa.
  */
 static void write_indexer(rk_out *out, const rk_index_shape *index)
 {

@@ -206,7 +206,7 @@ static bool is_windowed(const rk_layer_type *type)
     return type->attention.window > 0;
 }
 
-/* YaRN of latent attention has arguments of its own; 0 stands for what is not known. */
+/* YaRN of latent attention has arguments of its own; 0 means not known. */
 static void write_rotary_scaling(rk_out *out, const rk_model *m)
 {
     const rk_model_details *d = &m->details;
@@ -299,7 +299,7 @@ static void write_attention(rk_out *out, const rk_model *m)
     if (a->sinks) {
         rk_megatron_text(out, "softmax-type", "learnable");
     }
-    if (window > 0) { /* keys before a query, besides its own */
+    if (window > 0) { /* keys before a query, without its own */
         rk_out_printf(out, " \\\n    --window-size \"(%" PRId64 ",0)\"", window - 1);
         rk_megatron_write_layers(out, m, "window-attn-skip-freq", is_windowed);
     }
@@ -332,7 +332,7 @@ static void write_router(rk_out *out, const rk_launch_file *launch, const rk_moe
     if (sigmoid) {
         rk_megatron_text(out, "moe-router-score-function", "sigmoid");
         rk_megatron_flag_if(out, moe->router_bias, "moe-router-enable-expert-bias");
-    } else { /* softmax of one chosen score alone would be 1, whatever the score */
+    } else { /* softmax of one chosen score alone is always 1 */
         rk_megatron_flag_if(out, d->router_raw || moe->top_k == 1, "moe-router-pre-softmax");
     }
     if (d->router_scale > 0 && d->router_scale != 1) {

@@ -71,7 +71,7 @@ static void find_stages(const rk_model *model, const rk_strategy *s, struct stag
 /*
  * Whether torchtitan would split so (pipeline_parallel.py of 0.2.2,
  * generate_llm_fqn_per_model_part): layers and both ends in equal parts, the rest one each to the
- * first stages; the ends then stand for first_less and last_less layers.
+ * first stages; the ends then count as first_less and last_less layers.
  */
 static bool splits_so(const rk_model *model, const struct stages *stages,
                       const rk_titan_split *split)

@@ -144,7 +144,7 @@ static void note_main(const rk_launch_file *launch)
                    "CUDA graphs, which exclude pp and ep");
 }
 
-/* "llama3_405b_16384": a name of the model and the ranks that Python takes. */
+/* "llama3_405b_16384": the model and the ranks as a valid Python name. */
 static void write_name(rk_out *out, const rk_launch_file *launch)
 {
     rk_out_text(out, "reckon_");

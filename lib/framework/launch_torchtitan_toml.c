@@ -28,7 +28,7 @@ static void truth(rk_out *out, const char *key, bool value)
     rk_out_printf(out, "%s = %s\n", key, value ? "true" : "false");
 }
 
-/* Linears in fp8 are those of a converter, which reads a section of its own. */
+/* A converter makes linears fp8, and reads a section of its own. */
 static const char *converter_of(const rk_strategy *s)
 {
     return s->precision != RK_FP8       ? NULL
@@ -53,7 +53,7 @@ static void write_model(rk_out *out, const rk_launch_file *launch)
     }
 }
 
-/* With a pipeline a batch of a rank is cut into microbatches, without one it is one of them. */
+/* With a pipeline a batch of a rank is cut into microbatches, otherwise it is a microbatch. */
 static void write_training(rk_out *out, const rk_strategy *s)
 {
     section(out, "training");

@@ -56,7 +56,7 @@ bool rk_megatron_is_hybrid(const rk_model *model);
 /* Layers as Megatron-LM counts them: of a hybrid, blocks. */
 int rk_megatron_layers(const rk_model *model);
 
-/* Mixers, and what of them has no argument; notes on what trains the same weights. */
+/* Mixers: their arguments, parts without any, and notes on parts that train the same weights. */
 void rk_megatron_write_mixers(rk_out *out, const rk_launch_file *launch);
 const char *rk_megatron_missing_layer(const rk_model *model);
 void rk_megatron_note_layers(const rk_launch_file *launch);
@@ -65,7 +65,7 @@ void rk_megatron_note_layers(const rk_launch_file *launch);
 void rk_megatron_write_layers(rk_out *out, const rk_model *model, const char *name,
                               bool (*of)(const rk_layer_type *type));
 
-/* The model, and the parts of it that have no argument but train the same weights. */
+/* The model, and notes on its parts that have no argument but train the same weights. */
 void rk_megatron_write_model(rk_out *out, const rk_launch_file *launch);
 void rk_megatron_note_model(const rk_launch_file *launch);
 

@@ -71,7 +71,7 @@ static void append_names(struct text *t, unsigned set, const char *const *names,
     }
 }
 
-/* What the framework has, by the key of a text.  False: the key is another. */
+/* Appends an ability of the framework by its key.  False: the key is another. */
 static bool append_ability(struct text *t, const struct question *q, int64_t number,
                            const char *key, size_t length)
 {
@@ -97,7 +97,8 @@ static bool append_ability(struct text *t, const struct question *q, int64_t num
     return true;
 }
 
-/* The layout that is nearest to one whose sum is wrong: the fullest stage takes the difference. */
+/* The layout that is nearest to one whose sum is wrong: the fullest stage absorbs the
+ * difference. */
 static void append_repair(struct text *t, const struct question *q)
 {
     const rk_strategy *s = q->strategy;
@@ -144,7 +145,7 @@ static void append_field(struct text *t, const rk_strategy *s, const char *key, 
     }
 }
 
-/* Writes the value that a key of a text stands for. */
+/* Writes the value of a key in a text. */
 static void append_key(struct text *t, const struct question *q, int64_t number, const char *key,
                        size_t length)
 {
@@ -168,7 +169,7 @@ static void append_key(struct text *t, const struct question *q, int64_t number,
         append_ends(t, s);
     } else if (is_key(key, length, "repair")) {
         append_repair(t, q);
-    } else if (is_key(key, length, "cp_kind")) { /* also where there is nothing to exchange */
+    } else if (is_key(key, length, "cp_kind")) { /* even with nothing to exchange */
         append_string(t, rk_cp_kind_names[s->cp_kind]);
     } else if (is_key(key, length, "accelerator")) {
         append_string(t, q->system->accelerator.name);
@@ -265,8 +266,7 @@ static void spread_layers(int64_t layers, int64_t stages, int16_t layout[STAGES_
     }
 }
 
-/* Names the layout with which the strategy is legal, where there is one; `more`: a value stands
- * before it. */
+/* Names the layout with which the strategy is legal, if any; `more`: after another value. */
 static void append_layout(struct text *t, const struct question *q, bool more)
 {
     rk_strategy s = *q->strategy;

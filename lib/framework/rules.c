@@ -117,7 +117,8 @@ static int64_t heads_rest(const struct question *q)
     return 0;
 }
 
-/* Key/value heads that neither split over `ranks` nor can be copied to equal shares of them. */
+/* Key/value heads that neither split over `ranks` nor can be copied to equal shares of the
+ * ranks. */
 static int64_t kv_heads_rest(const struct question *q, int64_t ranks)
 {
     for (int i = 0; i < q->model->type_count; i++) {
@@ -234,8 +235,8 @@ static int64_t folding_rest(const struct question *q)
 }
 
 /*
- * With pipeline before data, a block of tp*cp ranks is all of a stage that stands together, and
- * groups of experts fill it: the two kinds of layers have the same pipelines only then.
+ * With pipeline before data, a block of tp*cp ranks is the contiguous part of a stage, and groups
+ * of experts fill it: the two kinds of layers have the same pipelines only then.
  */
 static int64_t experts_off_block(const struct question *q)
 {

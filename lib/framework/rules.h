@@ -10,7 +10,7 @@
 
 struct question {
     const rk_model *model;
-    const rk_system *system; /* may be NULL: nothing is asked of it */
+    const rk_system *system; /* may be NULL: no rule reads it */
     const rk_strategy *strategy;
     rk_framework framework;
 };
@@ -29,12 +29,12 @@ struct rk_rule {
 
 /*
  * Tables that more than one framework checks.  A framework lists them in the order in which they
- * are checked, those of RK_RULES_OF_ALL first; a rule may rely on those before it.
+ * are checked, RK_RULES_OF_ALL first; a rule may rely on earlier ones.
  */
 extern const struct rk_rule rk_rules_sizes[];       /* of every number by itself */
-extern const struct rk_rule rk_rules_ability[];     /* what the traits of the framework leave out */
-extern const struct rk_rule rk_rules_arithmetic[];  /* what is impossible anywhere */
-extern const struct rk_rule rk_rules_layers[];      /* likewise, of the split of layers */
+extern const struct rk_rule rk_rules_ability[];     /* abilities that the framework lacks */
+extern const struct rk_rule rk_rules_arithmetic[];  /* impossible with any framework */
+extern const struct rk_rule rk_rules_layers[];      /* impossible splits of layers */
 extern const struct rk_rule rk_rules_even_layers[]; /* all stages have as many layers */
 extern const struct rk_rule rk_rules_balanced_cp[]; /* a rank of cp has two chunks of a sequence */
 extern const struct rk_rule rk_rules_experts_sp[];  /* ep with tp needs sequence parallelism */
@@ -84,7 +84,7 @@ static inline bool rk_rule_is_hybrid(const rk_model *model)
     return false;
 }
 
-/* Whether a strategy recomputes one of these modules, but no whole layers. */
+/* Whether a strategy recomputes one of `modules`, but no whole layers. */
 static inline bool rk_rule_recomputes(const rk_strategy *s, unsigned modules)
 {
     return s->recompute == RK_REC_SELECTIVE && (s->recompute_modules & modules) != 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the traits of a framework leave out. */
+/* Abilities that a framework lacks. */
 #include "framework/rules.h"
 
 static int64_t order_unknown(const struct question *q)

@@ -38,7 +38,7 @@ static int64_t layout_rest(const struct question *q)
                                : 0;
 }
 
-/* What remains to be split evenly once the first and last rank have their own numbers. */
+/* Layers that remain to be split evenly once the first and last rank have their own numbers. */
 struct rest {
     int64_t units;  /* layers, and the ends of the model where they count as such */
     int64_t ranks;  /* that share them */

@@ -29,7 +29,7 @@ static const rk_catalogue_entry *find_exact(const char *kind, const char *name)
 
 /* ---- other names ----------------------------------------------------------------------------- */
 
-/* What joins the words of a name. */
+/* Whether a letter separates words of a name. */
 static bool is_joint(char c)
 {
     return c && strchr("-_ ", c);
@@ -47,7 +47,7 @@ static bool is_month(const char *text)
 
 /*
  * Strips one suffix such as "-instruct", "-2507" or "-awq" from the first `length` letters:
- * fine-tuned and quantised weights, and later releases of them, have the shape of their base model.
+ * fine-tuned and quantised weights, and later releases, have the shape of their base model.
  */
 static size_t strip_ending(const char *name, size_t length)
 {
@@ -226,7 +226,7 @@ const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name)
 /* ---- names inside longer ones --------------------------------------------------------------- */
 
 /*
- * Letters of `name` that begin `text`, whatever joins them ("RTX 4090" has "rtx-4090"), if `text`
+ * Letters of `name` that begin `text`, with any separators ("RTX 4090" has "rtx-4090"), if `text`
  * ends there or goes on with punctuation; 0: none.
  */
 static size_t length_at(const char *text, const char *name, size_t length)
@@ -312,7 +312,7 @@ static size_t common_length(const char *a, const char *b)
     return length;
 }
 
-/* Whether a name has a number of parameters, "8b" or "0.5b", which another size can stand for. */
+/* Whether a name has a number of parameters, "8b" or "0.5b", which another size can replace. */
 static bool has_size(const char *key)
 {
     for (const char *b = strchr(key, 'b'); b; b = strchr(b + 1, 'b')) {
@@ -381,7 +381,7 @@ size_t rk_catalogue_list_family(const char *kind, const char *name, char *list, 
     return rk_catalogue_list(kind, key, list, size);
 }
 
-/* Appends a name to a list, or dots where it does not fit. */
+/* Appends a name to a list, or dots if it does not fit. */
 static void append_name(const char *name, char *list, size_t size)
 {
     const size_t used = strlen(list), more = strlen(name) + strlen(", ") + strlen("...");
@@ -424,7 +424,7 @@ size_t rk_catalogue_list_ending(const char *kind, const char *end, char *list, s
     return count;
 }
 
-/* The entry of an alias that is one letter off: "h101" is h100, which stands for h100-sxm. */
+/* The entry of an alias that is one letter off: "h101" is h100, an alias of h100-sxm. */
 static const char *nearest_alias(const char *kind, const char *name)
 {
     alias_line line = first_alias(kind);

@@ -21,13 +21,13 @@ extern const size_t rk_catalogue_count;
 
 /*
  * Returns the entry, or NULL.  Models, accelerators and systems are also found by the other names
- * of data/aliases, and whatever their case, their hyphens, an organisation before a slash and an
- * ending such as "-instruct".
+ * of data/aliases, regardless of case, hyphens, an organisation before a slash and an ending such
+ * as "-instruct".
  */
 const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name);
 
 /*
- * Returns the entry whose name, or other name of data/aliases, takes most of the letters of `text`
+ * Returns the entry whose name, or other name of data/aliases, covers most of the letters of `text`
  * as whole words ("NVIDIA L40S-48GB" is l40s, "H20-96GB" is h20 and no H200), or NULL.
  */
 const rk_catalogue_entry *rk_catalogue_find_inside(const char *kind, const char *text);
@@ -38,11 +38,11 @@ const rk_catalogue_entry *rk_catalogue_find_inside(const char *kind, const char 
  */
 size_t rk_catalogue_list(const char *kind, const char *start, char *list, size_t size);
 
-/* The same for names that end in the word `end`: "70b" is that of llama3-70b. */
+/* The same for names that end in the word `end`: "70b" ends llama3-70b. */
 size_t rk_catalogue_list_ending(const char *kind, const char *end, char *list, size_t size);
 
 /* The same for the names of the family of `name`, its letters up to the first digit: "gpt" of gpt4.
- * Returns 0 where there is no digit, or not three letters before it. */
+ * Returns 0 without a digit, or with fewer than three letters before it. */
 size_t rk_catalogue_list_family(const char *kind, const char *name, char *list, size_t size);
 
 #define RK_CATALOGUE_WORDS_SIZE 160

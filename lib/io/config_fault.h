@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors of configuration files, whatever their format: YAML and TOML. */
+/* Errors of configuration files in YAML and TOML. */
 #ifndef RK_IO_CONFIG_FAULT_H
 #define RK_IO_CONFIG_FAULT_H
 

@@ -24,7 +24,7 @@ rk_status rk_csv_parse(const char *text, size_t size, const char *name, rk_csv_i
 /* Loads an entry of the catalogue kind, or else a file, whose name has a dot or a slash. */
 rk_status rk_csv_load_named(const char *name, const char *kind, rk_csv_in *table, rk_error *err);
 /*
- * Reads the rows of a JSON text: `member` of it is a list of objects, whose members are columns.
+ * Reads the rows of a JSON text: its `member` is a list of objects, whose members are columns.
  * null is an empty cell.  Otherwise as rk_csv_parse.
  */
 rk_status rk_csv_of_json(const char *text, const char *member, rk_csv_in *table, rk_error *err);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 struct rk_csv_out {
-    rk_out *whole; /* owned; NULL: the table grows in `file`, or `write` takes the lines */
+    rk_out *whole; /* owned; NULL: the table grows in `file`, or `write` gets the lines */
     FILE *file;    /* owned */
     rk_out_writer *write;
     void *user;

@@ -23,13 +23,13 @@ rk_status rk_csv_open_growing(const char *path, rk_csv_out **out, rk_error *err)
 rk_status rk_csv_open_writer(rk_out_writer *write, void *user, rk_csv_out **out, rk_error *err);
 
 /*
- * Writing remembers a failure; rk_csv_flush reports it.  Text is quoted where it has to be, and
- * begins with "'" where a spreadsheet would run it as a formula.
+ * Writing remembers a failure; rk_csv_flush reports it.  Text is quoted if necessary, and begins
+ * with "'" where a spreadsheet would run it as a formula.
  */
 void rk_csv_header(rk_csv_out *out, const rk_column *columns, size_t count);
 void rk_csv_row(rk_csv_out *out, const rk_value *row, size_t count);
 
-/* The same in two steps, of which the first, which takes longer, may be done elsewhere. */
+/* The same in two steps; the first is slower, and may run on another thread. */
 void rk_csv_add_line(rk_bytes *lines, const rk_value *row, size_t count);
 void rk_csv_text(rk_csv_out *out, const char *lines);
 

@@ -13,7 +13,7 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* Keys that no kind after it has: several, so that one of them may be misspelt. */
+/* Keys that no later kind has: several, so that one may be misspelt. */
 #define TELLING_KEY_COUNT 3
 static const char *const telling_keys[RK_DOCUMENT_KIND_COUNT][TELLING_KEY_COUNT] = {
     [RK_DOCUMENT_CALCULON_APP] = {"feedforward", "num_blocks", "attn_heads"},

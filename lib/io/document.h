@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kind of document a name stands for. */
+/* The kind of a document, by its name. */
 #ifndef RK_IO_DOCUMENT_H
 #define RK_IO_DOCUMENT_H
 

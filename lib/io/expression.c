@@ -54,7 +54,7 @@ static rk_status fail_expected(const struct parser *p, const char *wanted)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Appends a step that takes `taken` values off the stack and leaves one. */
+/* Appends a step that pops `taken` values off the stack and pushes one. */
 static rk_status emit(struct parser *p, rk_step step, size_t taken, const char *at)
 {
     rk_expression *e = p->made;
@@ -67,7 +67,7 @@ static rk_status emit(struct parser *p, rk_step step, size_t taken, const char *
     return RK_OK;
 }
 
-/* Keeps a copy of a piece of the text.  There is room: every piece stands in the text once. */
+/* Keeps a copy of a piece of the text.  There is room: every piece occurs in the text once. */
 static const char *keep(struct parser *p, const char *from, size_t length)
 {
     char *to = p->made->strings + p->made->string_size;
@@ -84,7 +84,7 @@ static void skip_blanks(struct parser *p)
     p->at += strspn(p->at, " \t\r\n");
 }
 
-/* Takes an operator or a bracket that stands next. */
+/* Consumes an operator or a bracket if it comes next. */
 static bool take(struct parser *p, const char *symbol)
 {
     const size_t length = strlen(symbol);
@@ -96,7 +96,7 @@ static bool take(struct parser *p, const char *symbol)
     return true;
 }
 
-/* Takes a word such as "and" that stands next as a whole. */
+/* Consumes a word such as "and" if it comes next as a whole. */
 static bool take_word(struct parser *p, const char *word)
 {
     const size_t length = strlen(word);
@@ -206,7 +206,7 @@ static rk_status fail_function(const struct parser *p, const char *at, size_t le
                                name);
 }
 
-/* A function with its arguments; the bracket that opens them stands after `length` characters. */
+/* A function with its arguments; the opening bracket comes after `length` characters. */
 static rk_status parse_function(struct parser *p, size_t length)
 {
     const char *at = p->at;
@@ -316,7 +316,7 @@ struct infix {
     rk_operation operation;
 };
 
-/* Takes the first of `operators` (which a NULL symbol ends) that stands next. */
+/* Consumes the first of `operators` (which a NULL symbol ends) that comes next. */
 static const struct infix *take_operator(struct parser *p, const struct infix *operators)
 {
     for (; operators->symbol; operators++) {

@@ -36,10 +36,11 @@ typedef struct rk_expression_fault {
 } rk_expression_fault;
 
 /*
- * The value for those of the names, in their order.  A name without a value (RK_VALUE_NULL), a
- * division by zero, a number that is not finite or a type that does not fit make RK_VALUE_NULL of
- * everything that depends on them, as in SQL; `fault` (may be NULL) gets the first.  A number
- * that is whole and below 2^53 is an RK_VALUE_INT.  Text is borrowed from names or expression.
+ * The value of the expression for `values` of the names, in their order.  A name without a value
+ * (RK_VALUE_NULL), a division by zero, a number that is not finite or a type that does not fit make
+ * RK_VALUE_NULL of everything that depends on them, as in SQL; `fault` (may be NULL) gets the
+ * first.  A number that is whole and below 2^53 is an RK_VALUE_INT.  Text is borrowed from names or
+ * expression.
  */
 rk_value rk_expression_value(const rk_expression *expression, const rk_value *names,
                              rk_expression_fault *fault);

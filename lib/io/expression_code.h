@@ -45,7 +45,7 @@ typedef enum rk_operation {
 typedef struct rk_step {
     rk_operation operation;
     uint32_t position; /* of the operator, for messages */
-    uint32_t index;    /* of a name; or number of values that a function takes */
+    uint32_t index;    /* of a name; or number of arguments of a function */
     rk_value value;    /* of a constant */
 } rk_step;
 

@@ -60,7 +60,7 @@ static double least(const double *x, unsigned count)
     return most;
 }
 
-/* What an operation makes of numbers; not finite where it has no answer. */
+/* The result of an operation on numbers; not finite if there is none. */
 static double compute(const rk_step *step, const double *x)
 {
     const double unit = step->index > 1 ? x[1] : 1; /* of the functions that round */

@@ -13,8 +13,8 @@ typedef struct rk_file_lock {
 #define RK_FILE_LOCK_NONE ((rk_file_lock){.file = -1})
 
 /*
- * Locks `path` for this process by the file PATH-lock beside it, which the kernel unlocks when the
- * process ends, however it ends.  Errors: RK_ERR_INVALID while another process holds the lock.
+ * Locks `path` for this process by the file PATH-lock, which the kernel unlocks when the process
+ * ends, however it ends.  Errors: RK_ERR_INVALID while another process holds the lock.
  */
 rk_status rk_file_lock_take(const char *path, rk_file_lock *lock, rk_error *err);
 

@@ -13,7 +13,7 @@
 
 enum { PATH_SIZE = 1024, DOCUMENTS_MAX = 256, DEPTH_MAX = 8 };
 
-/* A file as the system knows it, whatever it is called. */
+/* A file as the system knows it, under any name. */
 typedef struct identity {
     dev_t device;
     ino_t inode;
@@ -91,7 +91,8 @@ static rk_status look_through_file(search *s, const char *path)
     return status;
 }
 
-/* Looks at a file, or at that of a folder of Hugging Face, and through what it names. */
+/* Looks at a file, or at the configuration in a folder of Hugging Face, and at the files that it
+ * names. */
 static rk_status look_at_file(search *s, const char *path)
 {
     struct stat file;
@@ -126,7 +127,7 @@ static rk_status look_at_file(search *s, const char *path)
     return status;
 }
 
-/* Looks at a name as it is, and beside the document in which it is. */
+/* Looks at a name as a path, and as a path from the folder of its document. */
 static rk_status look_at_name(search *s, const char *name, const char *document)
 {
     char beside[PATH_SIZE];

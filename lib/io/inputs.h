@@ -6,10 +6,10 @@
 #include "reckon/reckon.h"
 
 /*
- * Refuses `output` (NULL and "-": standard output) where it exists and is one of the inputs, or a
- * file that one of them names: by the same path or another one, through links too.  Inputs are
- * values of options: names of files, lists of them between commas, JSON texts, names of the
- * catalogue; NULL is skipped.  Errors: RK_ERR_INVALID, RK_ERR_MEMORY.
+ * Refuses `output` (NULL and "-": standard output) if it exists and is an input, or a
+ * file that an input names: by the same path or another one, through links too.  Inputs are values
+ * of options: names of files, lists of them between commas, JSON texts, names of the catalogue;
+ * NULL is skipped.  Errors: RK_ERR_INVALID, RK_ERR_MEMORY.
  */
 rk_status rk_refuse_input(const char *output, const char *const *inputs, size_t count,
                           rk_error *err);

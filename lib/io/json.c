@@ -79,7 +79,7 @@ const char *rk_json_printable(const char *text, char *out, size_t size)
     return out;
 }
 
-/* Built by hand because every value that is read needs a path: snprintf takes ten times as long. */
+/* Built by hand because every value that is read needs a path: snprintf is ten times slower. */
 static size_t append_path(char out[RK_JSON_PATH_SIZE], size_t used, const char *text)
 {
     while (*text && used + 1 < RK_JSON_PATH_SIZE) {
@@ -123,7 +123,7 @@ const char *rk_json_path_element(const char *base, size_t index, char out[RK_JSO
 
 /*
  * The token that jansson quotes at the end of its message ("... near 'foo'"), as a slice of the
- * message; *size is 0 where it quotes none.
+ * message; *size is 0 if it quotes none.
  */
 static const char *token_in_message(const char *message, size_t *size)
 {

@@ -27,13 +27,13 @@ rk_status rk_json_parse(const char *text, size_t size, const char *name, rk_json
 /* "Qwen/Qwen3-4B": an organisation and a model, and no path of this machine. */
 bool rk_json_is_hub_id(const char *name);
 
-/* Whether a name is that of a file and not of a catalogue entry: it ends in .json or .json.gz. */
+/* Whether a name means a file and not a catalogue entry: it ends in .json or .json.gz. */
 bool rk_json_is_file(const char *name);
 
 /* Whether a name is itself a JSON document, that is, begins with '{'. */
 bool rk_json_is_text(const char *name);
 
-/* What a document is called in messages: its name, "JSON text" where it is one. */
+/* The title of a document in messages: its name, or "JSON text". */
 const char *rk_json_title(const char *name);
 
 /*

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A member of an object, or an element of an array: where its key and its value stand. */
+/* A member of an object, or an element of an array: places of its key and its value. */
 typedef struct member {
     const char *key, *value, *end; /* key: at its quote; NULL in an array */
 } member;

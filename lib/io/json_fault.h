@@ -9,7 +9,7 @@
 
 /*
  * Explains in a message what a text is instead of JSON: empty, a web page, in another encoding, a
- * Git LFS pointer, binary. NULL if it is none of these.
+ * Git LFS pointer, binary. NULL for anything else.
  */
 const char *rk_json_foreign_text(const char *text, size_t size);
 

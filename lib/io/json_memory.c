@@ -12,10 +12,10 @@
 #include <string.h>
 
 /*
- * A text goes to the parser in pieces of PIECE bytes, and after a shortage none follows.  What the
- * parser still needs for the piece at hand comes from a reserve: it frees a string twice when there
- * is no memory for the node of that string.  Nothing takes more than 104 bytes of memory per
- * character ("[": a node and 8 elements); objects take 3 characters each.
+ * A text goes to the parser in pieces of PIECE bytes, and after a shortage none follows.  A reserve
+ * covers the rest of the piece at hand: the parser frees a string twice when there is no memory for
+ * the node of that string.  Nothing needs more than 104 bytes of memory per character ("[": a node
+ * and 8 elements); objects have 3 characters each.
  */
 enum { PIECE = 64, RESERVE = 16 << 10, ALIGNMENT = 16 };
 

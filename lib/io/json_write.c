@@ -39,7 +39,7 @@ void rk_json_key(rk_json_writer *writer, const char *name)
     rk_out_write(writer->out, "\": ", 3);
 }
 
-/* Whether a text is that of a number that is not finite, however it is spelled, or of no value. */
+/* Whether a text is a number that is not finite, in any spelling, or empty. */
 static bool is_no_value(const char *text)
 {
     const char *word = text + (*text == '-');

@@ -27,7 +27,7 @@ struct rk_out {
     int synced;               /* the temporary file once more, which zlib closes; or -1 */
     char name[256];           /* as given, for messages */
     char target[PATH_MAX];    /* "" when the file is written directly */
-    char temporary[PATH_MAX]; /* beside the target, on the same file system */
+    char temporary[PATH_MAX]; /* in the target's folder, on the same file system */
     int failure;              /* errno of the first failure, or 0 */
     const char *page;         /* the rest of a page around JSON, borrowed; NULL: there is none */
     size_t page_size;
@@ -39,7 +39,7 @@ static int sync_file(int file)
     return fsync(file) == 0 || errno == EINVAL || errno == ENOSYS || errno == EROFS ? 0 : -1;
 }
 
-/* Opens a new file beside the target, readable as the target was or as the umask wants. */
+/* Opens a new file in the target's folder, readable as the target was or as the umask wants. */
 static int open_temporary(rk_out *out, const struct stat *old)
 {
     for (int i = 0; i < TEMPORARIES; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output files: written beside their name and renamed when complete; gzip by extension. */
+/* Output files: written to a temporary file and renamed when complete; gzip by extension. */
 #ifndef RK_IO_OUT_H
 #define RK_IO_OUT_H
 

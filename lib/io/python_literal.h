@@ -14,8 +14,8 @@
 rk_status rk_python_literal_of_value(json_t *value, char **text, rk_error *err);
 
 /*
- * A document as it stands in a file, or in the catalogue under `kind` (see rk_json_load).  The
- * caller frees *text.
+ * A document as in its file, or in the catalogue under `kind` (see rk_json_load).  The caller frees
+ * *text.
  */
 rk_status rk_python_literal_of_document(const char *name, const char *kind, char **text,
                                         rk_error *err);

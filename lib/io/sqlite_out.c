@@ -10,10 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANK_BITS                                                                                  \
-    20                /* bits of a result's ID that hold the rank; the point takes the higher ones \
-                       */
-#define BUSY_MS 30000 /* how long to wait for another program that reads or writes the file */
+#define RANK_BITS 20    /* low bits of a result's ID that hold the rank; the point is above */
+#define BUSY_MS   30000 /* how long to wait for another program that reads or writes the file */
 
 struct rk_sqlite_out {
     char name[256];
@@ -158,7 +156,7 @@ static rk_status check_tables(const rk_sqlite_out *out, rk_error *err)
     return status;
 }
 
-/* Makes the tables of a new file, checks those of an old one. */
+/* Makes the tables of a new file, checks the tables of an old one. */
 static rk_status init_tables(const rk_sqlite_out *out, bool resume, rk_error *err)
 {
     sqlite3_stmt *statement = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The results of a sweep in an SQLite file.  Tables: `sweep`, one row that says what was asked;
- * `points`, one row for each finished point; `results`, one row for each of its results; `pareto`,
- * when it is asked for.  The rows of a point appear together, so a point that is there is finished.
- * Results lie in the order of point and rank whatever the order in which they come, so that dumps
- * of the same results are the same.
+ * The results of a sweep in an SQLite file.  Tables: `sweep`, one row with the request; `points`,
+ * one row for each finished point; `results`, one row for each of its results; `pareto`, if
+ * requested.  The rows of a point appear together, so a point that is there is finished.  Results
+ * lie in the order of point and rank, not of arrival, so that dumps of the same results are the
+ * same.
  */
 #ifndef RK_IO_SQLITE_OUT_H
 #define RK_IO_SQLITE_OUT_H
@@ -14,7 +14,7 @@
 
 typedef struct rk_sqlite_out rk_sqlite_out;
 
-/* What the file is for, and the columns of a row: those of `points`, then those of `results`. */
+/* The sweep of the file, and the columns of a row: of `points`, then of `results`. */
 typedef struct rk_sqlite_layout {
     const char *document; /* rk_sweep_doc_text */
     uint64_t point_count;

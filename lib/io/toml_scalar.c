@@ -12,7 +12,7 @@
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-/* Writes a character as UTF-8; returns its bytes, 0 where it is none. */
+/* Writes a character as UTF-8; returns its bytes, 0 if it is no character. */
 static size_t put_character(uint32_t code, char *out)
 {
     if (code == 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
@@ -221,7 +221,7 @@ static const char *skip_moment(const char *text)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Copies digits without underscores, which stand between digits; NULL: they stand elsewhere. */
+/* Copies digits without the underscores between them; NULL: underscores are elsewhere. */
 static char *copy_digits(const char *text, size_t length)
 {
     char *copy = malloc(length + 1);

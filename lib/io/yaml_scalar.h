@@ -7,7 +7,7 @@
 
 /*
  * The value of a scalar without quotes and without a tag, as PyYAML's safe loader resolves it; a
- * string where it is neither null, a boolean nor a number.  NULL: not enough memory.
+ * string if neither null, a boolean nor a number.  NULL: not enough memory.
  */
 json_t *rk_yaml_scalar(const char *text);
 

@@ -41,7 +41,7 @@ struct rk_job {
     void *write_user;
     void *arguments;
     struct text *texts;               /* owned */
-    struct thing *things;             /* likewise */
+    struct thing *things;             /* owned */
     bool seen[RK_OPTION_MAX];         /* options that are set */
     const char *given[RK_OPTION_MAX]; /* their last values */
     bool by_word[RK_OPTION_MAX];      /* set by a word without an option's name */
@@ -466,7 +466,7 @@ rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *valu
     return take_flag(job, flag, name, value, use, err);
 }
 
-/* Shows how to write a command in words: "reckon run llama3-70b 64xh100"; "" if it takes none. */
+/* Shows how to write a command in words: "reckon run llama3-70b 64xh100"; "" if it has none. */
 static const char *example_of(const rk_command *command, char out[RK_OPTION_WORD_SIZE])
 {
     bool model = false, system = false;

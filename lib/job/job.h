@@ -44,9 +44,9 @@ struct rk_command {
 /* All options of a command: `shared`, then `options`. */
 size_t rk_command_option_count(const rk_command *command);
 
-/* ---- what a command asks of its job ---------------------------------------------------------- */
+/* ---- what a command needs from its job ------------------------------------------------------- */
 
-/* As rk_job_run, but the answer goes to `write` and not to that of `control`. */
+/* As rk_job_run, but the answer goes to `write` and not to the writer of `control`. */
 rk_status rk_job_run_into(rk_job *job, const rk_job_control *control, rk_out_writer *write,
                           void *user, rk_error *err);
 
@@ -65,7 +65,7 @@ rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_e
 
 /*
  * As rk_job_set, for a word without an option's name: refuses another value of the same option,
- * whichever of them comes first.
+ * in either order.
  */
 rk_status rk_job_set_by_word(rk_job *job, const char *option, const char *value, rk_error *err);
 
@@ -81,7 +81,7 @@ rk_status rk_job_split_machine(rk_job *job, const char *word, bool *split, rk_er
 /* As rk_job_set, for the name of a document, which may look like a number and a system. */
 rk_status rk_job_set_exactly(rk_job *job, const char *option, const char *value, rk_error *err);
 
-/* The name of the option that a name, another of its names or its letter stands for; NULL: none. */
+/* The name of the option with this name, other name or letter; NULL: none. */
 const char *rk_job_option_name(const rk_job *job, const char *given);
 
 /* Whether an option of this name is set. */
@@ -121,7 +121,7 @@ rk_status rk_job_open(const rk_job *job, const char *path, rk_out **out, rk_erro
 /* The same for a table that grows row by row; closed with rk_csv_close. */
 rk_status rk_job_open_csv(const rk_job *job, const char *path, rk_csv_out **out, rk_error *err);
 
-/* Writes what `write` puts on a stream to an output; nothing of it when that fails. */
+/* Writes what `write` puts on a stream to an output; nothing when that fails. */
 typedef rk_status rk_text_writer(FILE *to, const void *what, rk_table_style style, rk_error *err);
 rk_status rk_job_print(const rk_job *job, const char *path, rk_text_writer *write, const void *what,
                        rk_error *err);
@@ -135,7 +135,7 @@ rk_status rk_write_table(FILE *to, rk_table *table, rk_table_style style, rk_err
  */
 rk_search_control rk_job_search_control(rk_job *job, const char *what, int64_t threads);
 
-/* Reports progress that is not that of a search; false: the job is to stop. */
+/* Reports progress other than a search's; false: the job is to stop. */
 bool rk_job_report(const rk_job *job, const rk_job_progress *progress);
 
 /* Writes a piece of the answer; `job` is an rk_job.  For outputs that take an rk_out_writer. */

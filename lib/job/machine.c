@@ -67,7 +67,7 @@ static bool is_system(const char *name)
     return rk_catalogue_find("accelerators", name) || rk_catalogue_find("systems", name);
 }
 
-/* "v5p-128": the number is that of TensorCores, of which a chip has several. */
+/* "v5p-128": the number counts TensorCores, of which a chip has several. */
 static rk_status read_slice(const char *word, rk_machine *machine, bool *found, rk_error *err)
 {
     const char *dash = strrchr(word, '-');
@@ -197,7 +197,7 @@ rk_status rk_machine_read(const char *word, rk_machine *machine, rk_error *err)
     return status;
 }
 
-/* Whether a document may say what its name stands for; most do not, and are not read further. */
+/* Whether a document may say what its name counts; most do not, and are not read further. */
 static bool has_unit(const char *name)
 {
     rk_json_doc doc;

@@ -9,7 +9,7 @@
 
 #define RK_MACHINE_NAME_SIZE 1024
 
-/* A number, of accelerators or of what the name of the system stands for, and a system. */
+/* A number, of accelerators or of the units that the system's name means, and a system. */
 typedef struct rk_machine {
     int64_t count;
     char system[RK_MACHINE_NAME_SIZE]; /* "": the word is no such thing */

@@ -10,9 +10,8 @@
 
 typedef enum rk_option_type {
     RK_OPTION_TEXT,   /* const char * */
-    RK_OPTION_FLAG,   /* bool; takes no value */
-    RK_OPTION_COUNT,  /* int64_t; k M G B T stand for powers of 1000 (B: 10^9), Ki Mi Gi Ti of 1024
-                       */
+    RK_OPTION_FLAG,   /* bool; has no value */
+    RK_OPTION_COUNT,  /* int64_t; k M G B T are powers of 1000 (B: 10^9), Ki Mi Gi Ti of 1024 */
     RK_OPTION_CHOICE, /* int: index in `choices` */
     RK_OPTION_REAL,   /* double */
     RK_OPTION_COUNTS, /* rk_option_counts: counts between commas */
@@ -24,7 +23,7 @@ typedef rk_counts rk_option_counts;
 
 #define RK_ALIAS_MAX 3
 
-/* Another word for a choice; lists of them end with {NULL, NULL}. */
+/* Another word for a choice; lists end with {NULL, NULL}. */
 typedef struct rk_synonym {
     const char *typed, *choice;
 } rk_synonym;
@@ -35,8 +34,8 @@ typedef enum rk_word {
     RK_WORD_MODEL,
     RK_WORD_LAUNCH, /* a script or a configuration of a training framework */
     RK_WORD_SYSTEM,
-    RK_WORD_COUNT, /* of accelerators: "64", or that of "64xh100" */
-    RK_WORD_NODES, /* of nodes: that of "2xdgx-h100" */
+    RK_WORD_COUNT, /* of accelerators: "64", or as in "64xh100" */
+    RK_WORD_NODES, /* of nodes: as in "2xdgx-h100" */
 } rk_word;
 
 /* One option or positional argument.  An option that is not given keeps its value in the struct. */
@@ -72,7 +71,7 @@ struct rk_option {
 /* Size of the name of an option, or of one item of a list. */
 #define RK_OPTION_WORD_SIZE 64
 
-/* An option in a message: "--output", or "FILE" where it is positional. */
+/* An option in a message: "--output", or "FILE" if positional. */
 const char *rk_option_form(const rk_option *option, char out[RK_OPTION_WORD_SIZE]);
 
 /*

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Texts that are numbers, as rk_option_read takes them: "4k", "15T", "64GiB". */
+/* Numbers as text, as rk_option_read accepts: "4k", "15T", "64GiB". */
 #define NUMBER_PATTERN "^-?[0-9.]+([eE][-+]?[0-9]+)?([kKmMgGtT]i?)?[bB]?$"
 #define SHARE_PATTERN  "^[0-9.]+([eE][-+]?[0-9]+)?%?$"
 
@@ -128,7 +128,7 @@ static void write_type(rk_json_writer *w, const rk_option *option)
     }
 }
 
-/* A member name: that of the option, with '_' in place of '-'. */
+/* A member name: the option's, with '_' in place of '-'. */
 static const char *member_of(const char *name, char out[RK_OPTION_WORD_SIZE])
 {
     (void)snprintf(out, RK_OPTION_WORD_SIZE, "%s", name);

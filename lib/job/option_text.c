@@ -50,7 +50,7 @@ static size_t choice_count(const char *const *choices)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* The power of 1000 or 1024 that a letter stands for; -1: none. */
+/* The power of 1000 or 1024 that a letter means; -1: none. */
 static int suffix_power(char letter)
 {
     static const char letters[] = "kmgt";
@@ -103,7 +103,7 @@ static bool read_count(const char *text, const rk_option *option, int64_t *value
     return true;
 }
 
-/* Whether a suffix is that of bytes: "TB", "GiB". */
+/* Whether a suffix means bytes: "TB", "GiB". */
 static bool is_bytes(const char *suffix)
 {
     const char *unit = suffix + (suffix[0] && suffix_power(suffix[0]) > 0);
@@ -153,7 +153,7 @@ static rk_status set_count(const rk_option *option, const char *given, int64_t *
     return RK_OK;
 }
 
-/* Whether a name is that of a choice; "all-reduce" and "AllReduce" are "all_reduce". */
+/* Whether a name means a choice; "all-reduce" and "AllReduce" are "all_reduce". */
 static bool is_choice(const char *given, const char *choice)
 {
     for (;; given++, choice++) {

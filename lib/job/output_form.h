@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The format of an output file: what its ending asks for, and what a command writes. */
+/* Formats of output files: by their ending, and as commands write them. */
 #ifndef RK_JOB_OUTPUT_FORM_H
 #define RK_JOB_OUTPUT_FORM_H
 
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* What the ending of an output file asks for; a final ".gz" does not count. */
+/* The format that the ending of an output file means; a final ".gz" does not count. */
 typedef enum rk_output_form {
     RK_OUTPUT_ANY, /* standard output, or an ending that says nothing */
     RK_OUTPUT_TEXT,
@@ -21,8 +21,8 @@ typedef enum rk_output_form {
 rk_output_form rk_output_form_of(const char *output);
 
 /*
- * Refuses an ending that asks for another format than those of `written`, a bit per rk_output_form,
- * with `message`: "plots are written as SVG".  A NULL path passes.
+ * Refuses an ending of a format that is not in `written`, a bit per rk_output_form, with `message`:
+ * "plots are written as SVG".  A NULL path passes.
  */
 rk_status rk_output_check(const char *option, const char *path, unsigned written,
                           const char *message, rk_error *err);
@@ -30,12 +30,12 @@ rk_status rk_output_check(const char *option, const char *path, unsigned written
 /* A plot that an option such as --plot names. */
 rk_status rk_output_check_plot(const char *option, const char *path, rk_error *err);
 
-/* The answer of a command: text, or what one of these options asks for. */
+/* The answer of a command: text, or the format that an option selects. */
 typedef struct rk_output {
-    const char *path; /* of --output */
-    bool *json, *csv; /* set where the ending asks for them; NULL: the command does not write it */
-    bool html;        /* it writes reports too: JSON in a page (rk_json_open_answer) */
-    bool svg;         /* it writes pictures too */
+    const char *path;    /* of --output */
+    bool *json, *csv;    /* set by the ending; NULL: the command does not write it */
+    bool html;           /* it writes reports too: JSON in a page (rk_json_open_answer) */
+    bool svg;            /* it writes pictures too */
     const char *message; /* what it writes: RK_OUTPUT_MESSAGE */
 } rk_output;
 

@@ -61,7 +61,7 @@ static rk_status set(rk_job *job, rk_word what, const char *word, rk_error *err)
                   : fail_unexpected(job, word, err);
 }
 
-/* Sets the number of a machine: of accelerators, or of the nodes that the name stands for. */
+/* Sets the number of a machine: of accelerators, or of the nodes that the name means. */
 static rk_status set_number(rk_job *job, const rk_machine *machine, rk_error *err)
 {
     char count[RK_OPTION_WORD_SIZE];
