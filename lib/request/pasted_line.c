@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* The words as a shell would take them apart again: each between quotes where it has to be. */
+/* The words for a shell to split again: each quoted if necessary. */
 static void quote_words(const char *const *words, size_t count, rk_bytes *text)
 {
     for (size_t i = 0; i < count; i++) {

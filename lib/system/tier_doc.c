@@ -257,7 +257,7 @@ static rk_status read_tier(const json_t *value, const char *path, const rk_syste
         return status;
     }
     tier->size = tier->size > OPEN_SIZE / 2 ? 0 : tier->size; /* open, regardless of the tiers below
-                                                               * it here */
+                                                               * it */
     memcpy(fields, tier_fields, sizeof(fields));
     for (size_t i = 0; i < COUNT(fields); i++) {
         fields[i].optional = true;
