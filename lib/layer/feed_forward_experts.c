@@ -207,9 +207,9 @@ static double open_domains(const rk_moe_shape *moe, double domains)
 }
 
 /*
- * Places of `each` experts that k consecutive experts lie on, if token i has experts i k to i k + k
- * - 1: they begin at every multiple of gcd(k, each) equally often, and (k - gcd) / each of them
- * begin so that they cross into one place more.
+ * Places of `each` experts that k consecutive experts lie on, if token i has experts
+ * i k to i k + k - 1: they begin at every multiple of gcd(k, each) equally often, and (k - gcd) /
+ * each of them begin so that they cross into one place more.
  */
 static double places_in_turn(const rk_moe_shape *moe, double places)
 {

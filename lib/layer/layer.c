@@ -708,8 +708,7 @@ rk_cost rk_block_mtp(const rk_block_context *context)
     x.cost.replicated_params = (double)rk_end_params_of(context->model).mtp_norms;
     x.cost.dense_params = 2 * h * h / t + x.cost.replicated_params;
     add_accumulation(&x);
-    /* inputs of the norms, and both outputs side by side, as the projection reads
-     */
+    /* inputs of the norms, and both outputs side by side, as the projection reads */
     rk_save(&x, false, norms * context->element * elements);
     rk_save(&x, false, 2 * rk_kept_input_bytes(context->strategy, false) * elements);
     return x.cost;

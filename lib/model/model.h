@@ -24,7 +24,7 @@ typedef enum rk_qk_norm {
 typedef enum rk_kv_source {
     RK_KV_OWN,
     RK_KV_KEYS,     /* values are the keys: one projection makes both */
-    RK_KV_BORROWED, /* those of an earlier layer */
+    RK_KV_BORROWED, /* an earlier layer's */
 } rk_kv_source;
 
 /*

@@ -261,8 +261,7 @@ static void list_recipes(rk_plan_lists *l)
     }
 }
 
-/* Shardings of the space that its framework runs; if it runs none, all: rules say why.
- */
+/* Shardings of the space that its framework runs; if it runs none, all: rules say why. */
 static unsigned listed_shardings(const rk_plan_space *s)
 {
     const rk_framework_traits *f = rk_framework_of(s->framework);

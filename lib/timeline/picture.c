@@ -89,7 +89,7 @@ static const char *fill_of(const rk_timeline *t, rk_op_kind kind, int64_t chunk,
     return out;
 }
 
-/* Whether an operation runs beside its neighbour in the order of the rank. */
+/* Whether an operation overlaps its neighbour in the order of the rank. */
 static bool is_paired(const rk_op *op, const rk_op *other)
 {
     return other->rank == op->rank && other->kind != op->kind && !(other->start < op->start) &&
@@ -110,7 +110,7 @@ static void draw_number(const struct picture *p, const rk_op *op, double y, doub
     }
 }
 
-/* Of a pair, the forward takes the upper half of the row and the backward the lower. */
+/* Of a pair, the forward is in the upper half of the row and the backward in the lower. */
 static void draw_op(const struct picture *p, size_t i)
 {
     const rk_timeline *t = p->timeline;
@@ -252,7 +252,7 @@ static void draw_axis(const struct picture *p)
 
 /* ---- the legend ------------------------------------------------------------------------------ */
 
-/* An entry at *x, *y, or on the next line where there is no room. */
+/* An entry at *x, *y, or on the next line for lack of room. */
 static void draw_entry(const struct picture *p, double *x, double *y, const char *fill,
                        const char *name)
 {
