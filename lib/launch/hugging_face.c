@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the trainer of the Hugging Face family does.  Sources: huggingface/transformers
+ * The trainer of the Hugging Face family.  Sources: huggingface/transformers
  * src/transformers/training_args.py, huggingface/peft src/peft/tuners/lora/config.py.
  */
 #include "launch/hugging_face.h"
@@ -172,7 +172,7 @@ void rk_hf_state_recompute(rk_launch *launch, bool on, const char *key)
     const rk_launch_key *by = rk_launch_find(launch, key);
     const char *before = rk_launch_fact_of(launch, "recompute.granularity");
     if (!on && before && strcmp(before, "full") == 0) {
-        return; /* FSDP recomputes, whatever the trainer does */
+        return; /* FSDP recomputes independently of the trainer */
     }
     rk_launch_state(launch, "recompute.granularity", on ? "full" : "none",
                     by ? RK_FACT_STATED : RK_FACT_DEFAULT, by);

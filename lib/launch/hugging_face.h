@@ -2,7 +2,7 @@
 /*
  * Shared by the readers of the Hugging Face family: the Trainer, TRL, axolotl, LLaMA-Factory,
  * ms-swift and accelerate.  They share one trainer, so a model, an optimizer, adapters
- * and sharding mean the same in all of them; only the keys differ.
+ * and sharding mean the same everywhere; only the keys differ.
  */
 #ifndef RK_LAUNCH_HUGGING_FACE_H
 #define RK_LAUNCH_HUGGING_FACE_H
@@ -70,7 +70,7 @@ void rk_hf_state_single(rk_launch *launch);
 /* Whether the launch is written for a release before major.minor; false: none is named. */
 bool rk_hf_is_before(const rk_launch *launch, int major, int minor);
 
-/* Whether a text has a part, whatever their case. */
+/* Whether a text contains a part, ignoring case. */
 bool rk_hf_has_part(const char *text, const char *part);
 
 /* The type of the weights that train; `by` may be NULL. */
@@ -98,7 +98,7 @@ size_t rk_hf_find_word(const rk_launch *launch, const char *word);
 int64_t rk_hf_environment(const rk_launch *launch, const char *variable);
 
 /* Nodes and accelerators of each from NNODES and NPROC_PER_NODE; without the latter from the
- * visible devices if the program uses all of them (`visible`). */
+ * visible devices if the program uses them all (`visible`). */
 void rk_hf_state_environment(rk_launch *launch, bool visible);
 
 /* ---- sharding -------------------------------------------------------------------------------- */

@@ -7,8 +7,8 @@
  * A launch is a command line (words), a shell script that leads to one, or configuration files
  * (documents: YAML, TOML, JSON).  Its framework's reader, with the table of flags in
  * data/launch_flags, cuts the words into keys and states facts: fields of a job (launch_fields.c)
- * with a value, where it comes from, and the key that says so.  Every key ends as used, without
- * cost, not priced or unknown; none is dropped.
+ * with a value, its origin, and the key that says so.  Every key ends as used, without cost, not
+ * priced or unknown; none is dropped.
  *
  * Readers build a launch with functions that cannot fail one by one: a failed allocation is kept
  * in the launch, and rk_launch_resolve reports it.
@@ -34,7 +34,7 @@ typedef enum rk_key_use {
 /* A flag with its value, or a value of a document. */
 typedef struct rk_launch_key {
     const char *name;   /* "tensor-model-parallel-size"; "zero_optimization.stage" of a document */
-    const char *value;  /* words joined by blanks, JSON text of a list; NULL: it stands alone */
+    const char *value;  /* words joined by blanks, JSON text of a list; NULL: none */
     const json_t *json; /* of a document; NULL: of the command line */
     const char *source; /* name of the document; NULL: the command line */
     int line;           /* of the file; 0: not known */
@@ -132,8 +132,8 @@ rk_status rk_launch_name_reader(rk_launch *launch, const char *framework, const 
 
 /*
  * Finds the reader, cuts words and documents into keys, states the facts, and classes every key.
- * Errors: RK_ERR_INVALID where it is no launch of a framework that is known, or where what it
- * trains is not priced at all; RK_ERR_MEMORY.
+ * Errors: RK_ERR_INVALID if it is no launch of a known framework, or nothing that it trains is
+ * priced; RK_ERR_MEMORY.
  */
 rk_status rk_launch_resolve(rk_launch *launch, rk_error *err);
 
@@ -147,7 +147,7 @@ void rk_launch_write_json(rk_json_writer *writer, const rk_launch *launch);
  * the framework of a launch that is resolved has them: "tensor_model_parallel_size: 4" in YAML,
  * "key=value" of overrides.  A flag that the launch has in place of a new one
  * (--num-layers-per-virtual-pipeline-stage) is added as one to leave out: to `removed`, names of
- * flags that are written likewise, or to the list where that is NULL.  Both have `size` bytes.
+ * flags in the same form, or to the list if that is NULL.  Both have `size` bytes.
  */
 rk_status rk_launch_spell_flags(const rk_launch *launch, char *flags, char *removed, size_t size,
                                 rk_error *err);
@@ -184,7 +184,7 @@ const rk_launch_key *rk_launch_find(rk_launch *launch, const char *name);
 /* Its value; NULL: absent, or without a value. */
 const char *rk_launch_value(rk_launch *launch, const char *name);
 
-/* Whether a switch is on: alone or true is on, false is off; `usual` where it is absent. */
+/* Whether a switch is on: alone or true is on, false is off; absent is `usual`. */
 bool rk_launch_is_on(rk_launch *launch, const char *name, bool usual);
 
 /* A number, with underscores or in full ("1_953_125", "5e8"); `usual`: absent or no number. */
@@ -298,14 +298,14 @@ struct rk_launch_reader {
 RK_LAUNCH_READER_LIST(RK_LAUNCH_READER_DECLARE)
 #undef RK_LAUNCH_READER_DECLARE
 
-/* All of them; NULL-terminated. */
+/* All readers; NULL-terminated. */
 extern const rk_launch_reader *const rk_launch_readers[];
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
 typedef struct rk_launch_field {
     const char *name;    /* "recompute.granularity" */
-    const char *option;  /* of estimate, which takes the value as it is; NULL: none, see notes */
+    const char *option;  /* of estimate, with the same value; NULL: none, see notes */
     const char *meaning; /* values and unit */
 } rk_launch_field;
 
@@ -319,7 +319,7 @@ typedef struct rk_launch_unpriced {
     const char *note;    /* what is priced in place of another; NULL: it costs nothing */
 } rk_launch_unpriced;
 
-/* The field as one of these; NULL: it is priced. */
+/* The entry of a field; NULL: it is priced. */
 const rk_launch_unpriced *rk_launch_find_unpriced(const char *field);
 
 #endif

@@ -137,7 +137,7 @@ static const char turbo[] = "kernels are priced at the rates of the stack";
 static const rk_launch_unpriced unpriced[] = {
     {"packing", "true", "every sequence is priced at its full length"},
     {"offload_modules", NULL, "activations of all modules are priced as offloaded"},
-    {"samples_per_rollout", NULL, NULL}, /* a step trains some of them */
+    {"samples_per_rollout", NULL, NULL}, /* a step trains some */
     {"samples_per_step", NULL, NULL},
     {"grouped_gemm", "true", "experts of a rank are priced as one grouped GEMM"},
     {"states.main_params", "fp32", "the master copy is priced in fp32"},

@@ -191,7 +191,7 @@ static bool is_pair(const char *word)
 static size_t own_words(const rk_launch_flag *flag, const char *next, size_t count)
 {
     if (!flag) {
-        return count; /* of a flag that nobody knows, whatever follows */
+        return count; /* of an unknown flag, with any value */
     }
     if (strncmp(flag->type, "bool-switch", strlen("bool-switch")) == 0) {
         return count == 1 && rk_launch_truth_text(next) ? 1 : 0;

@@ -68,8 +68,8 @@ void rk_launch_add_key(rk_launch *launch, const rk_launch_key *key);
 
 /*
  * The key of a name, which is not used by that; NULL: absent.  Of keys that are given more than
- * once, those of the command line come first, then those of the first document, for the launch's
- * own file precedes the files that it names; of equal ones the last counts.
+ * once, keys on the command line come first, then keys in the first document, for the launch's own
+ * file precedes the files that it names; of equal ones the last counts.
  */
 rk_launch_key *rk_launch_key_of(const rk_launch *launch, const char *name);
 

@@ -13,7 +13,7 @@ static void add_words(rk_launch *launch, const rk_launch_word *words, size_t cou
     }
 }
 
-/* A line that starts nothing: flags alone, which are words as they stand. */
+/* A line that starts nothing: flags alone, which are words unchanged. */
 static void add_plain_words(rk_launch *launch, const char *text)
 {
     int line = 1;

@@ -70,7 +70,7 @@ static bool is_paired(const spelling *s)
     return s->launch->document_count > 0 || s->launch->reader->words_are_pairs;
 }
 
-/* "--tp 4", "tp=4" or "tp: 4", and where there is no value "tp", or its truth. */
+/* "--tp 4", "tp=4" or "tp: 4", and without a value "tp", or its truth. */
 static void add_own(const spelling *s, const rk_launch_flag *flag, const char *value, size_t length,
                     bool removed, rk_bytes *out)
 {
@@ -85,7 +85,7 @@ static void add_own(const spelling *s, const rk_launch_flag *flag, const char *v
     }
 }
 
-/* The name of the flag text[0 .. length-1], and where it ends. */
+/* The name of the flag text[0 .. length-1]; returns its end. */
 static size_t read_name(const char *text, size_t length, char name[NAME_SIZE])
 {
     const size_t start = strspn(text, "-");

@@ -351,7 +351,7 @@ static void read_environment(const rk_launch *launch, size_t end, world *w)
 {
     static const struct {
         const char *start;
-        int what; /* 0: nodes, 1: of a node, 2: a list of them */
+        int what; /* 0: nodes, 1: of a node, 2: a list of nodes */
     } names[] = {{"NNODES=", 0},
                  {"NPROC_PER_NODE=", 1},
                  {"NGPU=", 1},
@@ -404,7 +404,7 @@ static void state(rk_launch *launch, const char *field, int64_t value, rk_fact_o
     }
 }
 
-/* An inner launcher takes precedence over the one around it. */
+/* An inner launcher overrides the one around it. */
 static void merge(world *inner, const world *outer)
 {
     inner->nodes = inner->nodes ? inner->nodes : outer->nodes;

@@ -11,7 +11,7 @@ typedef struct rk_layer_list {
     uint8_t of[RK_LAYER_MAX];
 } rk_layer_list;
 
-/* Reads "2", "[0,1,1]" or "([0]*3+[1]*58)"; false: it is none of them. */
+/* Reads "2", "[0,1,1]" or "([0]*3+[1]*58)"; false: none of the three. */
 bool rk_layer_list_read(const char *text, rk_layer_list *list);
 
 /* Whether layer `i`, from 0, is of the kind; `every`: the rule for a number. */

@@ -119,7 +119,7 @@ const json_t *rk_kit_member(const rk_launch *launch, const char *path)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Facts that are a setting as it is, by its names; the default where there is none. */
+/* Facts that are a setting unchanged, by its names; without it, the default. */
 static const struct {
     const char *field;
     const char *names[4];

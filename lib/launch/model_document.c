@@ -47,7 +47,7 @@ static int64_t or_usual(int64_t value, int64_t usual)
     return value ? value : usual;
 }
 
-/* 4 x hidden, or two thirds of it where gated, down to a multiple of 64. */
+/* 4 x hidden, or two thirds of that if gated, down to a multiple of 64. */
 static int64_t usual_ffn(const int64_t *shape)
 {
     const int64_t wide = 4 * shape[RK_SHAPE_HIDDEN];

@@ -83,7 +83,7 @@ static const struct {
     {"tokenizer-model", RK_SHAPE_TOKENIZER, RK_MODEL_FLAG_TEXT},
 };
 
-/* The first flag that stands for a place: what to name in a message. */
+/* The first flag for a place, to name in a message. */
 const char *rk_model_flag_name(rk_model_place place)
 {
     size_t i = 0;

@@ -88,7 +88,7 @@ typedef enum rk_model_flag_kind {
 /* The place of a flag, named without dashes; RK_SHAPE_COUNT: it says nothing of a model. */
 rk_model_place rk_model_flag_place(const char *flag, rk_model_flag_kind *kind);
 
-/* The first flag that stands for a place: what to name in a message. */
+/* The first flag for a place, to name in a message. */
 const char *rk_model_flag_name(rk_model_place place);
 
 /* Whether a place is a number. */

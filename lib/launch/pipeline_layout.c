@@ -95,7 +95,7 @@ bool rk_pipeline_add_stages(char out[RK_PIPELINE_LAYOUT_SIZE], size_t *used, int
     return fits;
 }
 
-/* Counts letters between bars, those of `letters` only; NULL: all. */
+/* Counts letters between bars, only letters in `letters`; NULL: all. */
 static bool list_stages(const char *text, size_t length, const char *letters,
                         char out[RK_PIPELINE_LAYOUT_SIZE])
 {

@@ -53,7 +53,7 @@ static bool is_on(rk_launch *launch, const char *key, bool usual)
                                         : usual;
 }
 
-/* Weights are held in the type of the computation, whatever the checkpoint has. */
+/* Weights are held in the type of the computation, not the checkpoint's. */
 static void state_precision(rk_launch *launch)
 {
     const bool bf16 = is_on(launch, "bf16", true) || is_on(launch, "bfloat16", false);

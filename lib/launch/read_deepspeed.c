@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Configurations of DeepSpeed by themselves: the model, the sequence and often the batch are those
- * of a program that is not in the launch.  Source: deepspeedai/DeepSpeed
- * deepspeed/runtime/config.py.
+ * Configurations of DeepSpeed by themselves: the model, the sequence and often the batch belong to
+ * a program that is not in the launch.  Source: deepspeedai/DeepSpeed deepspeed/runtime/config.py.
  */
 #include "base/units.h"
 #include "launch/hugging_face.h"

@@ -78,7 +78,7 @@ static void state_batch(rk_launch *launch)
 
 /* ---- precision and memory -------------------------------------------------------------------- */
 
-/* FSDP reduces in fp32 by default, and in the type of computation where it is PURE. */
+/* FSDP reduces in fp32 by default, and with PURE in the type of computation. */
 static void state_precision(rk_launch *launch)
 {
     const rk_launch_key *key = rk_launch_find(launch, "precision");

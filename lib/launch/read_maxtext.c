@@ -67,7 +67,7 @@ static rk_status prepare(rk_launch *launch, rk_error *err)
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-/* The product of an axis within a slice and over slices; 0: one of them is what is left, -1. */
+/* The product of an axis within a slice and over slices; 0: one is -1, the rest. */
 static int64_t axis(rk_launch *launch, const char *name, double inside_usual, double outside_usual)
 {
     const double inside = rk_launch_number(
@@ -148,7 +148,10 @@ static void state_virtual_stages(rk_launch *launch)
 
 /* ---- batch ----------------------------------------------------------------------------------- */
 
-/* Sequences are counted per device; those of a data-parallel rank go through its pipeline. */
+/*
+ * Sequences are counted per device; the sequences of a data-parallel rank go through its
+ * pipeline.
+ */
 static void state_batch(rk_launch *launch)
 {
     const rk_launch_key *key = rk_launch_find(launch, "per_device_batch_size");

@@ -730,7 +730,7 @@ void rk_megatron_state_overlap(rk_launch *launch)
     rk_launch_state(launch, "overlap", *list ? list : "none", RK_FACT_DERIVED, NULL);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 rk_status rk_megatron_resolve(rk_launch *launch, const rk_megatron_usual *usual, rk_error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What launches of the Megatron family have in common: the arithmetic of Megatron-LM's arguments
- * and what it does where a launch says nothing.
+ * Shared by readers of the Megatron family: the arithmetic of Megatron-LM's arguments and its
+ * defaults.
  */
 #ifndef RK_LAUNCH_READ_MEGATRON_H
 #define RK_LAUNCH_READ_MEGATRON_H
@@ -38,12 +38,12 @@ bool rk_megatron_is_line(const rk_launch *launch);
 /* The words of a value joined by "+", which lists of facts have: "core_attn mlp" is two. */
 const char *rk_megatron_join(rk_launch *launch, const char *value);
 
-/* What adapters train, by the names of projections: "attention", "mlp" or both. */
+/* The part that adapters train, by the names of projections: "attention", "mlp" or both. */
 void rk_megatron_state_adapters(rk_launch *launch, const rk_launch_key *modules);
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-/* What a framework of the family does where a launch says nothing.  All zero is Megatron-LM. */
+/* Defaults of a framework of the family.  All zero is Megatron-LM. */
 typedef struct rk_megatron_usual {
     int core;               /* release of Megatron core, 12 is 0.12; 0: what the launch says */
     const char *precision;  /* NULL: fp32 */

@@ -195,7 +195,7 @@ void rk_megatron_state_named_model(rk_launch *launch)
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 void rk_megatron_state_model(rk_launch *launch, const rk_megatron_usual *usual)
 {

@@ -51,7 +51,7 @@ static int recognise(const rk_launch *launch)
 
 /* ---- machine --------------------------------------------------------------------------------- */
 
-/* Without NPROC_PER_NODE it is one process, whatever is visible. */
+/* Without NPROC_PER_NODE it is one process, however many devices are visible. */
 static void state_machine(rk_launch *launch)
 {
     if (rk_launch_count_of(launch, "processes") == 0 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* torchtitan's facts, for its own configurations and for those of frameworks that run it. */
+/* torchtitan's facts, for its own configurations and for frameworks that run it. */
 #ifndef RK_LAUNCH_READ_TORCHTITAN_H
 #define RK_LAUNCH_READ_TORCHTITAN_H
 

@@ -287,7 +287,7 @@ static void state_fsdp(rk_launch *launch, const char *engine)
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 static void state_common(rk_launch *launch)
 {

@@ -15,7 +15,7 @@ typedef struct rk_launch_default {
 
 void rk_launch_assume_all(rk_launch *launch, const rk_launch_default *defaults, size_t count);
 
-/* Assumes a size that follows from another; nothing where that is not known, 0. */
+/* Assumes a size that follows from another; nothing if that is unknown, 0. */
 void rk_launch_assume_size(rk_launch *launch, const char *field, int64_t value);
 
 /* A copy in lower case, "" of NULL. */
@@ -33,7 +33,7 @@ const char *rk_launch_last_part(const char *dotted);
 
 /*
  * Replaces ${a.b} and ${.b} in the values of keys by the values of the keys that they name, and
- * ${oc.env:X,default} by the default, as OmegaConf does.  What it cannot resolve stays.
+ * ${oc.env:X,default} by the default, as OmegaConf does.  Names that it cannot resolve stay.
  */
 void rk_launch_interpolate(rk_launch *launch);
 
@@ -58,8 +58,8 @@ bool rk_launch_state_built_model(rk_launch *launch, const char *table, const cha
                                  const rk_launch_key *by);
 
 /*
- * States the accelerators that the degrees need together, and the nodes, where the launch does not
- * say them.  One node is what a launcher takes for granted: degrees that need more say more.
+ * States the accelerators that the degrees need together, and the nodes, if the launch does not say
+ * them.  Launchers default to one node: degrees that need more imply more.
  */
 void rk_launch_state_processes(rk_launch *launch);
 

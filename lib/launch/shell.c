@@ -92,7 +92,7 @@ void rk_shell_record(rk_shell *sh, const rk_shell_field *words, size_t count)
     }
 }
 
-/* ---- which of them trains -------------------------------------------------------------------- */
+/* ---- which one trains ------------------------------------------------------------------------ */
 
 static bool has_part(const char *word, const char *const *parts)
 {

@@ -11,7 +11,7 @@
 
 /* A command that starts a program, as the script would start it. */
 typedef struct rk_shell_command {
-    rk_launch_word *before; /* "NPROC_PER_NODE=8" that is exported or stands before it */
+    rk_launch_word *before; /* "NPROC_PER_NODE=8" that is exported or precedes it */
     size_t before_count;
     const rk_launch_word *around; /* "srun -N 2" of the command whose shell starts it */
     size_t around_count;
@@ -33,7 +33,7 @@ typedef struct rk_shell_result {
     rk_launch_word *allocation; /* "sbatch" and the options of its #SBATCH lines */
     size_t allocation_count;
     int cut;                /* the line at which it was cut short; 0: read to its end */
-    struct rk_shell *shell; /* owns all of it */
+    struct rk_shell *shell; /* owns everything */
 } rk_shell_result;
 
 /*

@@ -444,7 +444,7 @@ static int run_false(rk_shell *sh, const call *c)
     return 1;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 static const struct {
     const char *name;

@@ -226,7 +226,7 @@ static void add_parameter(rk_shell *sh, const parameter *p, bool quoted, rk_shel
     }
 }
 
-/* ":-", "-", ":=", "=", ":+", "+", ":?", "?" with a word behind it; false: it is none of these. */
+/* ":-", "-", ":=", "=", ":+", "+", ":?", "?" with a word behind it; false: no such operator. */
 static bool add_alternative(rk_shell *sh, parameter *p, const char *text, size_t at, size_t end,
                             bool quoted, rk_shell_fields *fields)
 {

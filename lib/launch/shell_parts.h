@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "launch/shell.h"
 
-/* A script is cut short where it exceeds one of these. */
+/* A script that exceeds a limit is cut short. */
 #define RK_SHELL_DEPTH_MAX  60          /* of nested commands, substitutions and files */
 #define RK_SHELL_STEPS_MAX  100000      /* commands */
 #define RK_SHELL_LOOP_MAX   4096        /* turns of a loop */
@@ -56,7 +56,7 @@ typedef struct rk_shell_fields {
 typedef struct rk_shell_source {
     const char *text;
     size_t size;
-    size_t *lines; /* places behind line ends; NULL: all of it is on `line` */
+    size_t *lines; /* places behind line ends; NULL: everything is on `line` */
     size_t line_count;
     int line;
 } rk_shell_source;
@@ -84,9 +84,9 @@ typedef enum rk_shell_flow {
 
 typedef struct rk_shell {
     rk_arena arena;
-    size_t used;    /* bytes of it */
+    size_t used;    /* bytes of the arena */
     size_t matched; /* towards RK_SHELL_MATCH_MAX */
-    char *block;    /* of it, for small pieces */
+    char *block;    /* in the arena, for small pieces */
     size_t block_left;
     const char *name, *folder;
     rk_shell_source source;
@@ -196,8 +196,8 @@ const char *rk_shell_braces(rk_shell *sh, const char *text, size_t at, size_t en
 bool rk_shell_matches(const char *pattern, const char *text, size_t length);
 
 /*
- * Finds the shortest or longest match at the start of a text, and where it ends, or at its end, and
- * where it begins; in time of pattern x text.
+ * Finds the shortest or longest match at the start of a text, or at its end, and the other end of
+ * the match; in time of pattern x text.
  */
 bool rk_shell_find_match(rk_shell *sh, const char *pattern, const char *text, bool start,
                          bool longest, size_t *place);

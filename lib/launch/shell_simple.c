@@ -183,7 +183,7 @@ static void read_array(rk_shell *sh, const char *name, bool appends)
 
 /* ---- redirections ---------------------------------------------------------------------------- */
 
-/* The text of a here-document up to its end word, and where it ends. */
+/* The text of a here-document up to its end word, and its end. */
 static const char *read_here(rk_shell *sh, const char *word, bool plain, bool tabs)
 {
     const char *text = sh->source.text;

@@ -17,14 +17,14 @@ extern const rk_mixer rk_mixer_kimi_delta;
 extern const rk_mixer rk_mixer_lightning;
 extern const rk_mixer rk_mixer_convolution; /* short and gated */
 extern const rk_mixer rk_mixer_parallel;    /* softmax attention and Mamba-2 side by side */
-extern const rk_mixer rk_mixer_shared;      /* a block that layers share, beside Mamba-2 */
+extern const rk_mixer rk_mixer_shared;      /* Mamba-2 with a block that layers share */
 extern const rk_mixer rk_mixer_none;
 
 extern const rk_feed_forward rk_feed_forward_dense;
 extern const rk_feed_forward rk_feed_forward_experts;
 extern const rk_feed_forward rk_feed_forward_none;
 
-/* All of them, for those who read models. */
+/* All kinds, for reading models. */
 extern const rk_kinds rk_all_kinds;
 
 #endif

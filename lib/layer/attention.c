@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Softmax attention behind its projections, whatever made queries, keys and values.  Letters: T
- * tokens of a microbatch on a context-parallel rank, h hidden, t tensor parallel, n_q and n_kv
- * heads with d elements of keys and d_v of values, c context parallel.
+ * Softmax attention after the projections that make queries, keys and values.  Letters: T tokens of
+ * a microbatch on a context-parallel rank, h hidden, t tensor parallel, n_q and n_kv heads with d
+ * elements of keys and d_v of values, c context parallel.
  *
  * Saved activations follow the list of tensors that backward needs (Korthikanti et al. 2022 for
  * attention that is not fused; flash attention keeps its inputs, its output and a sum per row).
@@ -15,7 +15,7 @@
 
 #include <math.h>
 
-/* Heads of keys and values on one rank: replicated where there are fewer than tensor ranks. */
+/* Heads of keys and values on one rank: replicated if there are fewer than tensor ranks. */
 static double local_kv_heads(const rk_attention_shape *a, double t)
 {
     const double heads = (double)a->kv_heads / t;
@@ -32,7 +32,7 @@ rk_attention_widths rk_attention_widths_of(const rk_attention_shape *a, double t
 
 /* ---- kernels of libraries ------------------------------------------------------------------ */
 
-/* Products of attention in 8 bits, whatever the linears have. */
+/* Attention multiplies in 8 bits, whether the linears do or not. */
 static bool is_eight_bit(const rk_strategy *s)
 {
     return s->attention_kernel == RK_KERNEL_CUDNN_FP8 ||
@@ -65,7 +65,7 @@ static rk_flash_work flash_work(const rk_cost_builder *x, const rk_operator *o,
     };
 }
 
-/* What a pass takes over what it takes with cudnn, on the accelerator that has rates of both. */
+/* Time of a pass relative to cudnn, on the accelerator that has rates of both. */
 static double lent_ratio(const rk_accelerator *accelerator, rk_flash_work work)
 {
     const rk_accelerator *lender = rk_flash_lender(accelerator, work.library);
@@ -78,11 +78,11 @@ static double lent_ratio(const rk_accelerator *accelerator, rk_flash_work work)
 }
 
 /*
- * What a pass takes with the kernel of the strategy over what it takes with that of the stack; 0:
- * they are the same.  In training a kernel does not reach what it reaches alone, and the constants
- * of attention say what it does reach: only the ratio of two kernels is taken from benchmarks.
- * Where the stack does not say what it runs, the kernel takes its own time.  Without rates of its
- * own, it has the ratio to cudnn of the nearest accelerator, or none.
+ * Time of a pass with the strategy's kernel relative to the stack's kernel; 0: they are the same.
+ * In training a kernel is slower than alone, and the constants of attention describe training: only
+ * the ratio of two kernels comes from benchmarks.  If the stack does not say what it runs, the
+ * kernel's own time counts.  Without rates of its own, it has the ratio to cudnn of the nearest
+ * accelerator, or none.
  */
 static double kernel_ratio(const rk_cost_builder *x, const rk_operator *o, rk_flash_work work)
 {
@@ -104,7 +104,7 @@ static double kernel_ratio(const rk_cost_builder *x, const rk_operator *o, rk_fl
 
 /*
  * Kernels in 8 bits read casts of queries, keys and values, and backward of the gradient of the
- * output, and leave gradients that are cast back: 1 byte beside 2.
+ * output, and leave gradients that are cast back: 1 byte and 2.
  */
 static void add_attention_casts(rk_cost_builder *x, const rk_attention_shape *a)
 {
@@ -195,7 +195,7 @@ static void add_unfused(rk_cost_builder *x, const rk_attention_shape *a)
 
 /* ---- context parallelism ------------------------------------------------------------------- */
 
-/* What does not fit under `window` seconds of compute. */
+/* The seconds that `window` seconds of compute do not hide. */
 static double beyond(double seconds, double window)
 {
     return seconds > window ? seconds - window : 0;
@@ -205,8 +205,8 @@ enum { SUM_BYTES = 4 }; /* results of ring steps are summed in fp32 (Transformer
 
 /*
  * Ring: keys and values pass c-1 times forward and twice that backward (with their gradients).  The
- * attention of a step, 1/c of all, runs beside the exchange for the next one, so that the last
- * step hides nothing; the results of c-1 steps are read and added to a sum.
+ * attention of a step, 1/c of all, overlaps the exchange for the next one, so the last step hides
+ * nothing; the results of c-1 steps are read and added to a sum.
  */
 static void add_ring(rk_cost_builder *x, double kv, double out)
 {
@@ -223,10 +223,10 @@ static void add_ring(rk_cost_builder *x, double kv, double out)
 
 /*
  * Ring of PyTorch (2.6, experimental/_attention.py): keys and values, repeated for all query heads
- * before attention, are gathered at once, beside the attention of the local step, 1/c of all; so
- * again backward.  Results of steps are added to an fp32 sum.  The gradients of keys and values
- * pass the ring in fp32 after every step, the last time beside nothing; those of queries are summed
- * in fp32 too, and those of keys and values are copied into a message besides.
+ * before attention, are gathered at once, during the attention of the local step, 1/c of all;
+ * backward does the same.  Results of steps are added to an fp32 sum.  The gradients of keys and
+ * values pass the ring in fp32 after every step, the last time overlapping nothing; gradients of
+ * queries are summed in fp32 too, and gradients of keys and values are also copied into a message.
  */
 static void add_gathered_ring(rk_cost_builder *x, const rk_attention_widths *w)
 {

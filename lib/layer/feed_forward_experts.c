@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Experts: a router sends every token to k of E feed-forward networks, and all of them through
+ * Experts: a router sends every token to k of E feed-forward networks, and all tokens through
  * shared ones.  Letters: T tokens of a microbatch on a context-parallel rank, h hidden, t tensor
  * parallel, E experts, k experts per token, e expert parallel, e_t tensor parallel of experts.
  */
@@ -181,21 +181,21 @@ static double routed_tokens(const rk_block_context *c)
     return c->tokens / (double)c->strategy->tp;
 }
 
-/* Rows of the most loaded rank over those of a perfect balance. */
+/* Rows of the most loaded rank relative to perfect balance. */
 static double load(const rk_strategy *s)
 {
     return s->capacity_factor > 0 ? s->capacity_factor : s->imbalance;
 }
 
-/* Rows that reach the experts of one rank, all of them together. */
+/* Rows that reach all experts of one rank together. */
 static double expert_rows(const rk_block_context *c, const rk_moe_shape *moe)
 {
     return routed_tokens(c) * rk_moe_reached(moe) * (double)c->strategy->etp * load(c->strategy);
 }
 
 /*
- * Domains, of all, that the experts of one token may lie on: those of the groups that it is limited
- * to, each of which fills a domain, or several where there are more domains than groups.
+ * Domains that the experts of one token may lie on.  A token is limited to some groups of experts;
+ * each group fills one domain, or several if there are more domains than groups.
  */
 static double open_domains(const rk_moe_shape *moe, double domains)
 {
@@ -207,9 +207,9 @@ static double open_domains(const rk_moe_shape *moe, double domains)
 }
 
 /*
- * Places that k consecutive experts lie on, of those that hold `each` experts, where token i has
- * experts i k to i k + k - 1: they begin at every multiple of gcd(k, each) equally often, and
- * (k - gcd) / each of them begin so that they cross into one place more.
+ * Places of `each` experts that k consecutive experts lie on, if token i has experts
+ * i k to i k + k - 1: they begin at every multiple of gcd(k, each) equally often, and (k - gcd) /
+ * each of them begin so that they cross into one place more.
  */
 static double places_in_turn(const rk_moe_shape *moe, double places)
 {
@@ -236,8 +236,8 @@ static double copies_share(const rk_cost_builder *x, const rk_moe_shape *moe)
 }
 
 /*
- * Seconds of exchanges that are not hidden: with a shortcut, what the mixer of the next layer,
- * which is that of this one, does not cover (LongCat-Flash, arXiv 2509.01322).
+ * Seconds of exchanges that are not hidden: with a shortcut, the part that the mixer of the next
+ * layer (taken as equal to this one's) does not cover (LongCat-Flash, arXiv 2509.01322).
  */
 static double exposed_beside(const rk_moe_shape *moe, const rk_times *pass, double seconds)
 {
@@ -299,7 +299,7 @@ static double permuted_rows(const rk_block_context *c, const rk_moe_shape *moe)
     return sent + (mixed && !c->stack->deduplicates ? rows : 0);
 }
 
-/* What routing takes whatever the sizes, in each pass. */
+/* Time of routing in each pass that does not depend on sizes. */
 static void add_router_seconds(rk_cost_builder *x)
 {
     rk_operator o = {
@@ -312,8 +312,8 @@ static void add_router_seconds(rk_cost_builder *x)
 /*
  * Tokens that products with masks take to the slots of experts and back (GShard, arXiv 2006.16668;
  * MaxText with a capacity): a sequence of n tokens has `load k n` slots.  Forward dispatches and
- * combines; backward has the gradients of both, and that of the mask that combines, which holds the
- * weights of the router.  A mask has an element for every token and slot.
+ * combines; backward has the gradients of both, and the gradient of the mask that combines, which
+ * holds the weights of the router.  A mask has an element for every token and slot.
  */
 static void add_masks(rk_cost_builder *x, const rk_moe_shape *moe, double seen)
 {

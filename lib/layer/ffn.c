@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What feed-forward networks share: a network of two or three matrices, and its activation.
+ * Shared by feed-forward networks: a network of two or three matrices, and its activation.
  * Letters: T tokens of a microbatch on a context-parallel rank, h hidden, f width.
  */
 #include "layer/ffn.h"
@@ -10,8 +10,8 @@
 
 /*
  * Keeps `saved` inputs of an activation, in elements, and those that backward recomputes.
- * With low_activations a kernel casts what is kept to FP8, and one casts it back in backward, where
- * it is whole for as long as the layer runs (Megatron Core, activation_func_fp8_input_store).
+ * With low_activations a kernel casts what is kept to FP8, and one casts it back in backward, whole
+ * for as long as the layer runs (Megatron Core, activation_func_fp8_input_store).
  */
 static void save_inputs(rk_cost_builder *x, const rk_ffn_shape *ffn, double saved, double again)
 {

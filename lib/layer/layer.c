@@ -18,15 +18,16 @@ static double hidden_bytes(const rk_block_context *c)
 
 /*
  * Of whole logits in fp32, per logit: PyTorch's backward has the logarithms of the softmax, their
- * gradient and that of the logits at once; forward has 10, 16 bits, their copy and the logarithms.
+ * gradient and the gradient of the logits at once; forward has 10, 16 bits, their copy and the
+ * logarithms.
  */
 #define FULL_LOGIT_BYTES 12.0
 
 #define NORM_BYTES 4.0 /* of what a norm keeps of its input, operator by operator */
 
 /*
- * Rate of attention over that in 16 bits, for which accelerators give it: that of the matrix
- * engine, where it is wider.
+ * Rate of attention relative to the 16-bit rate that accelerators give: the ratio of the matrix
+ * engine for full precision.
  */
 static double attention_rate(const rk_accelerator *a, rk_precision precision)
 {
@@ -49,9 +50,9 @@ static double copy_seconds(const rk_block_context *c, double bytes)
 }
 
 /*
- * Collectives of PyTorch join and cut along the first dimension, which is that of sequences, while
- * tensor ranks share the tokens of each: what is gathered is copied once it has come, and what is
- * to be scattered before it goes (PyTorch 2.6, all_gather_tensor and reduce_scatter_tensor of
+ * Collectives of PyTorch join and cut along the first dimension, the sequences, while tensor ranks
+ * share the tokens of each: gathered data is copied on arrival, and data to scatter is copied
+ * before it is sent (PyTorch 2.6, all_gather_tensor and reduce_scatter_tensor of
  * _functional_collectives.py).  Products that overlap with their messages put what they gather in
  * order as well, and read the results of all ranks to sum them (_symmetric_memory,
  * fused_all_gather_matmul and fused_matmul_reduce_scatter).  `bytes`: all tokens in the type of
@@ -122,9 +123,10 @@ static double visible(double seconds, double share, double *window)
  * shards.  With sequence parallelism, per region an all-gather and a reduce-scatter each way, and
  * in backward a gather of the saved input; without, an all-reduce each way.  Every collective
  * sends (t-1)/t S, an all-reduce twice that.  In backward a region gathers the gradients of its
- * output before it can start and reduces those of its input while it makes weight gradients.  What
- * overlaps does so with the linears of the pass: both gathers with those that make gradients of
- * inputs, one after the other, and the sum with those that make gradients of weights.
+ * output before it can start and reduces the gradients of its input while it computes weight
+ * gradients.  Collectives overlap with the linears of the pass: both gathers with the linears that
+ * compute input gradients, one after the other, and the sum with the linears that compute weight
+ * gradients.
  */
 static void add_tensor_parallel(rk_cost_builder *x, double regions)
 {
@@ -200,7 +202,7 @@ double rk_block_table_params(const rk_block_context *context)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* Temporaries at the worst moment of backward, of mixer or network; and that of the output. */
+/* Temporaries at the peak of backward, of mixer or network, and the output. */
 static double layer_transient(const rk_block_context *c, const rk_layer_type *type)
 {
     const double mixer = type->mixer->part.transient(c, type);
@@ -336,7 +338,7 @@ static void add_connections(rk_cost_builder *x, const rk_layer_type *type)
     }
 }
 
-/* Gradients that are added to those of the microbatches before by kernels of their own. */
+/* Gradients that separate kernels add to the gradients of earlier microbatches. */
 static void add_accumulation(rk_cost_builder *x)
 {
     const double learning =
@@ -376,14 +378,14 @@ static void add_layer_floor(rk_cost_builder *x, const rk_layer_type *type, bool 
 }
 
 /*
- * What stays visible of A seconds of all-to-all beside C seconds of compute of another microbatch.
- * There it takes g times as long and keeps a share c of the cores, so that of the min(g A, C)
- * seconds in which both run the compute loses that share:
+ * Visible part of A seconds of all-to-all that overlap with C seconds of compute of another
+ * microbatch.  Overlapped all-to-all runs g times as long and occupies a share c of the cores, so
+ * compute loses that share of the min(g A, C) seconds in which both run:
  *
  *     visible = min(A, g A - (1 - c) min(g A, C))
  *
- * g is that of kernels that copy and sum on few cores, as those that de-duplicate do; what the
- * network alone limits takes as long beside compute as by itself.
+ * g > 1 for kernels that copy and sum on few cores, as de-duplicating ones do; an exchange that
+ * only the network limits is as fast during compute as alone.
  */
 static double visible_exchange(const rk_stack *stack, double seconds, double beside)
 {
@@ -392,7 +394,7 @@ static double visible_exchange(const rk_stack *stack, double seconds, double bes
     return rk_min(seconds, all - (1 - stack->exchange_cores) * both);
 }
 
-/* Makes the all-to-all of a pass, which takes *all seconds, take `visible`; what that hides. */
+/* Shortens the all-to-all of a pass from *all seconds to `visible`; returns the seconds hidden. */
 static double hide_exchange(rk_cost_builder *x, rk_pass pass, double *all, double visible)
 {
     const double hidden = *all - visible;
@@ -405,8 +407,8 @@ static double hide_exchange(rk_cost_builder *x, rk_pass pass, double *all, doubl
 }
 
 /*
- * The forward pass of a microbatch runs beside the backward pass of another: all-to-all of each
- * pass hides under what the other computes.
+ * The forward pass of a microbatch runs during the backward pass of another: all-to-all of each
+ * pass hides under the other's compute.
  */
 static void overlap_exchange(rk_cost_builder *x)
 {
@@ -424,7 +426,7 @@ static void overlap_exchange(rk_cost_builder *x)
     x->cost.hidden_backward = hide_exchange(x, RK_PASS_BACKWARD, backward, visible_back);
 }
 
-/* What follows the passes: gradients added up, the floor of launches, memory. */
+/* The work after the passes: gradients added up, the floor of launches, memory. */
 static rk_cost finish_layer(rk_cost_builder x, const rk_layer_type *type, bool full)
 {
     add_accumulation(&x);
@@ -621,11 +623,10 @@ static double fused_chunk(const rk_block_context *c, double width)
 }
 
 /*
- * Bytes of logits, and of what the loss makes of them, at its fullest.  Whole ones of PyTorch:
- * bf16, a copy in fp32, and the logarithms of the softmax or their gradient (transformers,
- * loss_utils.py). Chunks are computed one after the other, and add the gradients of the hidden
- * states up: in the type of activations where the loss is fused, which writes gradients over the
- * logits; in fp32 where it is not.
+ * Peak bytes of logits and of the loss's temporaries.  Whole logits in PyTorch: bf16, a copy in
+ * fp32, and the logarithms of the softmax or their gradient (transformers, loss_utils.py). Chunks
+ * are computed one after the other, and add the gradients of the hidden states up: in the type of
+ * activations if the loss is fused, which writes gradients over the logits; otherwise in fp32.
  */
 static double loss_bytes(const rk_block_context *c, double width)
 {
@@ -707,8 +708,7 @@ rk_cost rk_block_mtp(const rk_block_context *context)
     x.cost.replicated_params = (double)rk_end_params_of(context->model).mtp_norms;
     x.cost.dense_params = 2 * h * h / t + x.cost.replicated_params;
     add_accumulation(&x);
-    /* inputs of the norms, and the outputs of two beside each other, as the projection reads them
-     */
+    /* inputs of the norms, and both outputs side by side, as the projection reads */
     rk_save(&x, false, norms * context->element * elements);
     rk_save(&x, false, 2 * rk_kept_input_bytes(context->strategy, false) * elements);
     return x.cost;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One layer, the embedding and the head under a strategy, for one microbatch on one rank: what is
- * executed, what it takes, what it keeps.  Nothing here depends on the pipeline or on data
- * parallelism.
+ * One layer, the embedding and the head under a strategy, for one microbatch on one rank:
+ * operations, time, memory kept.  Nothing here depends on the pipeline or on data parallelism.
  */
 #ifndef RK_LAYER_LAYER_H
 #define RK_LAYER_LAYER_H
@@ -54,14 +53,14 @@ typedef struct rk_sent {
 /* sent += factor * other. */
 void rk_sent_add(rk_sent *sent, double factor, const rk_sent *other);
 
-/* Whole matrices that Muon orthogonalizes, and how long that takes one rank. */
+/* Whole matrices that Muon orthogonalizes, and the time on one rank. */
 typedef struct rk_orthogonal {
     double matrices, seconds;
 } rk_orthogonal;
 
 /*
- * What backward takes longer, s, where weight gradients are a pass of their own: sums over the
- * tensor group that they no longer hide, and launches, since each of two passes waits for its own.
+ * Extra time of backward, s, if weight gradients are a separate pass: sums over the tensor group
+ * that they no longer hide, and launches, since each of two passes waits for its own.
  */
 typedef struct rk_apart {
     double sums, launches;
@@ -69,7 +68,7 @@ typedef struct rk_apart {
 
 typedef struct rk_cost {
     rk_times forward, backward;               /* s; backward contains what is recomputed */
-    double forward_seconds, backward_seconds; /* sums of these; of a finished block */
+    double forward_seconds, backward_seconds; /* sums of the above; of a finished block */
     double weight_seconds; /* of weight gradients, where these are a pass of their own */
     double weight_kernels; /* launches of that pass */
     rk_apart apart;
@@ -77,29 +76,29 @@ typedef struct rk_cost {
     double flops_forward, flops_backward, flops_recompute; /* executed */
     rk_sent sent_forward, sent_backward;                   /* recompute is in backward */
     double saved;             /* bytes kept from forward to backward, after recompute */
-    double late;              /* of them, bytes that nothing needs but that are not free yet */
+    double late;              /* included: bytes no longer needed but not free yet */
     double unsaved;           /* bytes recomputed for backward, while it runs */
     double transient;         /* bytes of temporaries at the worst moment of backward */
     double wgrad_buffers;     /* bytes that stay, for weight gradients on their way */
     double dense_params;      /* on this rank */
-    double replicated_params; /* of them, those that every tensor rank holds whole */
-    double outer_params;      /* of dense ones, those of recurrences that Muon leaves to AdamW */
+    double replicated_params; /* included: whole on every tensor rank */
+    double outer_params;      /* of dense ones, weights of recurrences that Muon leaves to AdamW */
     double expert_params;     /* on this rank */
-    double low_dense_params, low_expert_params; /* of them, those of linears in 8 or 4 bits */
+    double low_dense_params, low_expert_params; /* included: weights of linears in 8 or 4 bits */
     double dequantised;   /* bytes in 16 bits of the largest linear whose weights are in NF4 */
     double adapters;      /* linears that have one */
     double matrix_params; /* of the largest linear, or of all experts' */
     rk_orthogonal orthogonal, orthogonal_experts;
 } rk_cost;
 
-/* A collective of a layer, several times in a pass: how long it takes and what it sends. */
+/* A collective of a layer, several times in a pass: its time and bytes. */
 typedef struct rk_message {
     rk_collective op;
     rk_group_kind group;
     int64_t ranks; /* of the group */
     double times;
-    double bytes;   /* of one, as rk_collective_seconds takes them */
-    double seconds; /* of all, however much of it is hidden */
+    double bytes;   /* of one, as in rk_collective_seconds */
+    double seconds; /* of all, hidden or not */
     double sent;    /* bytes that leave a rank, of all */
 } rk_message;
 
@@ -133,7 +132,7 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
 /* The mixer of a layer, without norms and tensor parallelism; types may share it. */
 rk_cost rk_block_mixer(const rk_block_context *context, const rk_layer_type *type);
 
-/* A layer of a type with its mixer; cost[1] is that of the layer checkpointed at its input. */
+/* A layer of a type with its mixer; cost[1]: the layer checkpointed at its input. */
 void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
                     const rk_cost *mixer, rk_cost cost[2]);
 
@@ -143,8 +142,8 @@ rk_cost rk_block_embedding(const rk_block_context *context);
 rk_cost rk_block_head(const rk_block_context *context);
 
 /*
- * Of a model with multi-token prediction: what one of its modules has besides a layer and the
- * head that it shares, its norms and the projection of hidden state and embedding.
+ * Of a model with multi-token prediction: a module's norms and projection of hidden state and
+ * embedding, without its layer and the shared head.
  */
 rk_cost rk_block_mtp(const rk_block_context *context);
 

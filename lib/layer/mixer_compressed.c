@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Attention of DeepSeek-V4: n query heads of d elements share one head that is key and value.  A
- * query sees a window of tokens and, where there is a compression ratio m, entries that stand for m
- * tokens each: the best ones that an indexer picks (CSA) or all of them (HCA).  The output goes
- * through a grouped projection of low rank.  Letters: T tokens of a microbatch on a
- * context-parallel rank, s of a sequence, h hidden, w window, g groups of outputs, o their rank,
- * n_I index heads of d_I elements, k entries that are picked.  Entries of CSA are made of two
- * windows that overlap.  Sources: modular_deepseek_v4.py of transformers; Megatron-Bridge
- * (flop_utils.py, "dsv4_hybrid") for what is counted.
+ * query sees a window of tokens and, with a compression ratio m, entries that represent m tokens
+ * each: the best ones that an indexer picks (CSA) or all entries (HCA).  The output goes through a
+ * grouped projection of low rank.  Letters: T tokens of a microbatch on a context-parallel rank, s
+ * of a sequence, h hidden, w window, g groups of outputs, o their rank, n_I index heads of d_I
+ * elements, k entries that are picked.  Entries of CSA are made of two windows that overlap.
+ * Sources: modular_deepseek_v4.py of transformers; Megatron-Bridge (flop_utils.py, "dsv4_hybrid")
+ * for what is counted.
  */
 #include "base/error.h"
 #include "base/extremes.h"
@@ -155,7 +155,7 @@ static double features(const rk_layer_type *type, double h)
 
 /* ---- FLOPs --------------------------------------------------------------------------------- */
 
-/* Entries that a query attends to on average besides its window. */
+/* Entries outside its window that a query attends to on average. */
 static double entries(const rk_attention_shape *a, double s)
 {
     const double m = (double)a->ratio, k = rk_min((double)a->index.keys, s / m);
@@ -221,8 +221,8 @@ static void add_projections(rk_cost_builder *x, const rk_attention_shape *a)
     }
 }
 
-/* The indexer scores the entries before a query, half of all on average, and learns as that of
- * DeepSeek sparse attention. */
+/* The indexer scores the entries before a query, half of all on average, and learns like the
+ * indexer of DeepSeek sparse attention. */
 static void add_indexer(rk_cost_builder *x, const rk_attention_shape *a)
 {
     const rk_strategy *s = x->c->strategy;

@@ -145,8 +145,8 @@ static void count(const rk_layer_type *type, int64_t h, rk_layer_params *p)
     p->counted += matrices;
 }
 
-/* Norms over a head and the bias behind the sum over tensor ranks are whole; where tensor ranks
- * outnumber key and value heads, ranks hold copies of these. */
+/* Norms over a head and the bias behind the sum over tensor ranks are whole; if tensor ranks
+ * outnumber key and value heads, ranks hold copies. */
 static void unsplit(const rk_layer_type *type, double hidden, double t, double *whole,
                     double *copied)
 {

@@ -19,7 +19,7 @@ static int64_t inner(const rk_recurrence_shape *r)
 /*
  * The linears of the hidden state make queries, keys, values, beta, the way down to the decay, and
  * the output gate or the way down to it; the ways up make the decay, and a gate of low rank.
- * Megatron-Bridge counts a whole output gate whatever its rank, and 8 n d^2 for the rule.
+ * Megatron-Bridge counts a whole output gate at any rank, and 8 n d^2 for the rule.
  */
 static void fill_size(const rk_recurrence_shape *r, int64_t h, rk_recurrence_size *size)
 {

@@ -2,10 +2,10 @@
 /*
  * Mamba-1, selective scan: Jamba, Falcon-Mamba.  Letters: h hidden, d channels, N elements of the
  * state of a channel, r rank of dt, w taps.  A projection makes x and z; a convolution runs over x;
- * a second projection makes the r inputs of dt, B and C of it, a third one dt; then come the scan
- * and the output projection.  Sources: arXiv 2312.00752; selective_scan of state-spaces/mamba for
- * what is executed, moved and kept; the classes of Jamba and Falcon-Mamba in transformers for
- * parameters.
+ * a second projection makes the r inputs of dt, B and C from its output, a third one dt; then come
+ * the scan and the output projection.  Sources: arXiv 2312.00752; selective_scan of
+ * state-spaces/mamba for what is executed, moved and kept; the classes of Jamba and Falcon-Mamba in
+ * transformers for parameters.
  */
 #include "base/error.h"
 #include "base/units.h"

@@ -30,8 +30,8 @@ static int64_t projected(const rk_recurrence_shape *r)
 }
 
 /*
- * FLOP conventions follow Megatron-LM, which takes d = 2 h for whatever the heads have and counts 7
- * d N for the scan (mamba_layer_flops in training.py).
+ * FLOP conventions follow Megatron-LM, which assumes d = 2 h regardless of the heads and counts 7 d
+ * N for the scan (mamba_layer_flops in training.py).
  */
 static void fill_size(const rk_recurrence_shape *r, int64_t h, rk_recurrence_size *size)
 {
@@ -77,7 +77,7 @@ static rk_scan scan_of(const rk_block_context *c, const rk_recurrence_shape *r)
         .bytes_backward = RK_SCAN_BACKWARD * bytes,
         /* convolution, sums, states, passing, C B', output; gated norm, two copies */
         .kernels_forward = r->bare_output ? 6 + 2 : 6 + 1 + 2,
-        .kernels_backward = r->bare_output ? 16 : 18, /* two gradients for each of these */
+        .kernels_backward = r->bare_output ? 16 : 18, /* two gradients for each */
     };
 }
 

@@ -68,7 +68,7 @@ static int64_t unsplittable(const rk_layer_type *type, int64_t tp, int64_t cp)
     return rk_mixer_mamba2.unsplittable(&states, tp, cp);
 }
 
-/* Those of both; the norm is one, and the sum of their outputs takes the place of a residual. */
+/* The kernels of both; they share a norm, and the sum of their outputs replaces a residual. */
 static void kernels(const rk_block_context *c, const rk_layer_type *type, double *forward,
                     double *backward)
 {
@@ -96,7 +96,7 @@ static double transient(const rk_block_context *c, const rk_layer_type *type)
     return attention > scan ? attention : scan;
 }
 
-/* Its keys are those of both parts. */
+/* Its keys: the keys of both parts. */
 const rk_mixer rk_mixer_parallel = {
     .part = {.name = "parallel",
              .shapes = RK_SHAPE_ATTENTION | RK_SHAPE_RECURRENCE,

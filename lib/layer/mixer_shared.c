@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A transformer block beside a state-space layer, whose weights several layers share (Zamba2, arXiv
+ * A state-space layer with a transformer block whose weights several layers share (Zamba2, arXiv
  * 2411.15242): attention reads the hidden state and the embedding side by side, 2 h wide; a network
- * follows; what every use has for itself is a projection of the result, which is added to the input
- * of Mamba-2, and adapters.  A layer owns the weights of its block or borrows those of an earlier
- * one, of which it has no copy: it computes with them, and its gradients add to the owner's.
- * Letters: T tokens of a microbatch on a context-parallel rank, h hidden, n heads of d elements, F
- * width of the network, r rank of the adapters, t tensor parallel.  Sizes: the modelling class of
+ * follows; every use has its own projection of the result, which is added to the input of Mamba-2,
+ * and its own adapters.  A layer owns the weights of its block or borrows them from an earlier
+ * layer without a copy: it computes with them, and its gradients add to the owner's. Letters: T
+ * tokens of a microbatch on a context-parallel rank, h hidden, n heads of d elements, F width of
+ * the network, r rank of the adapters, t tensor parallel.  Sizes: the modelling class of
  * transformers (modeling_zamba2.py).
  */
 #include "base/extremes.h"
@@ -66,7 +66,7 @@ static int64_t block_matrices(const rk_layer_type *type, int64_t h)
            rk_ffn_matrices(h, type->ffn.width, type->ffn.gated);
 }
 
-/* The projections into the adapters, which tensor ranks do not split, and those out of them. */
+/* The projections into the adapters, which tensor ranks do not split, and out. */
 static int64_t adapters_in(const rk_layer_type *type, int64_t h)
 {
     return type->shared.adapter_rank * (h + (type->shared.attention_adapters ? 3 * 2 * h : 0));
@@ -170,7 +170,7 @@ static void add_norm(rk_cost_builder *x, double width)
             rk_saved_input_bytes(x->c->strategy) * elements);
 }
 
-/* Two products beside linears of `from` inputs and `to` outputs on this rank. */
+/* Two adapter products on linears of `from` inputs and `to` outputs on this rank. */
 static void add_adapter(rk_cost_builder *x, double rank, double count, double from, double to)
 {
     const rk_strategy *s = x->c->strategy;

@@ -24,8 +24,8 @@ static const char *last_name(const char *path, const char *end)
 }
 
 /*
- * Names a model after its file: "a/b.json" is b, "a/b.config.json" likewise, and "a/config.json",
- * which says nothing itself, is a.
+ * Names a model after its file: "a/b.json" and "a/b.config.json" are b, and "a/config.json", whose
+ * name says nothing, is a.
  */
 static void name_after_file(const char *path, char *out, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading models, whatever kinds of layers they have. */
+/* Reads models with any kinds of layers. */
 #ifndef RK_LAYER_MODEL_LOAD_H
 #define RK_LAYER_MODEL_LOAD_H
 

@@ -10,15 +10,15 @@
 #include "layer/layer.h"
 
 typedef enum rk_operator_kind {
-    RK_OPERATOR_LINEAR,    /* a GEMM of M x N x K, in `groups` experts where there are some */
+    RK_OPERATOR_LINEAR,    /* a GEMM of M x N x K, in `groups` experts, if any */
     RK_OPERATOR_PRODUCT,   /* `groups` GEMMs in a batch */
     RK_OPERATOR_ATTENTION, /* flash attention: `groups` heads of K elements, M queries, N keys */
     RK_OPERATOR_SCAN,      /* a recurrence over M tokens */
     RK_OPERATOR_STREAM,    /* memory-bound work */
-    RK_OPERATOR_MESSAGE,   /* collectives, and what of them is not hidden */
+    RK_OPERATOR_MESSAGE,   /* collectives, and their time that is not hidden */
     RK_OPERATOR_FIXED,     /* time that no size changes */
     RK_OPERATOR_LAUNCH,    /* waiting for kernels to be launched */
-    RK_OPERATOR_RECOMPUTE, /* forward again in backward; takes saved bytes away */
+    RK_OPERATOR_RECOMPUTE, /* forward again in backward; frees saved bytes */
     RK_OPERATOR_KEEP,      /* tensors kept for backward */
 } rk_operator_kind;
 
@@ -45,10 +45,10 @@ typedef struct rk_operator {
     double share;           /* of the rate of products and attention that the kernels reach */
     double stream_share;    /* of a scan, the same of the bandwidth of memory */
     double kernels;         /* of a scan */
-    rk_delta_rule rule;     /* of a scan: at the rates of the accelerator where it has them */
+    rk_delta_rule rule;     /* of a scan: at the rates of the accelerator if it has them */
     double sequence;        /* of a delta rule: tokens along which states are passed on */
     double sharing;         /* of attention: query heads that share keys */
-    double relative;        /* of attention: time over that of the stack's kernel; 0: 1 */
+    double relative;        /* of attention: time relative to the stack's kernel; 0: 1 */
     rk_message message;
     double saved;   /* bytes kept for backward; negative: given up */
     double seconds; /* on the critical path of the pass; where no size says it, given */
@@ -60,7 +60,7 @@ typedef struct rk_operator_list {
     bool failed; /* there was no memory: the list is not complete */
 } rk_operator_list;
 
-/* Adds an operator, unless it takes, executes, sends and keeps nothing. */
+/* Adds an operator, unless its time, FLOPs, bytes sent and bytes kept are all zero. */
 void rk_operator_list_add(rk_operator_list *list, const rk_operator *entry);
 void rk_operator_list_clear(rk_operator_list *list);
 

@@ -287,11 +287,12 @@ static void add_products(rk_cost_builder *x, rk_part part, rk_precision precisio
 
 /*
  * An adapter of rank r on a linear of K inputs and N outputs: W x + B (A x).  Its products are thin
- * (r is far below what a GEMM needs), so they take as long as their operands need to pass.  Forward
+ * (r is far below what a GEMM needs), so their time is the time to move their operands.  Forward
  * reads x, writes B A x, and adds it to W x (two reads, a write): M (K + 4 N) elements.  Backward
- * reads the gradient of the output for that of B and for the way down, writes the gradient of the
- * input and adds it, and reads x again for that of A: M (2 N + 5 K).  Where outputs are summed over
- * the tensor group, B A x is made of the sum of A x, for the `summed` rows of this rank.
+ * reads the gradient of the output for B's gradient and for the way down, writes the gradient of
+ * the input and adds it, and reads x again for A's gradient: M (2 N + 5 K).  Where outputs are
+ * summed over the tensor group, B A x is made of the sum of A x, for the `summed` rows of this
+ * rank.
  */
 static void add_adapter(rk_cost_builder *x, double M, double summed, double N, double K)
 {
@@ -334,8 +335,8 @@ static rk_operator linear_of(const rk_cost_builder *x, rk_part part, rk_precisio
 }
 
 /*
- * Weights in 8 or 4 bits of a linear that is none of the head: those of its precision, or frozen
- * ones in NF4, which are dequantised to 16 bits for every GEMM that reads them.
+ * Weights in 8 or 4 bits of a linear outside the head: of its precision, or frozen ones in NF4,
+ * which are dequantised to 16 bits for every GEMM that reads them.
  */
 static double add_low_weights(rk_cost_builder *x, rk_part part, rk_precision precision,
                               double groups, double each, double reads_backward)
@@ -425,10 +426,10 @@ void rk_spare_last_product(rk_cost_builder *x, double M, double N, double K)
 /* ---- host ---------------------------------------------------------------------------------- */
 
 /*
- * What a pass of `device` seconds takes whose kernels take `host` seconds to launch: the longer of
- * the two, and both a little where they are alike, so that the bound sets in smoothly.  The sixth
- * power is chosen, not measured: it adds 12 % where both are equal, and 0.3 % where one is twice
- * the other.  A host that waits for every kernel adds up with the device.
+ * Time of a pass of `device` seconds whose kernels need `host` seconds to launch: the longer of the
+ * two, smoothed where they are similar.  The sixth power is chosen, not measured: it adds 12 %
+ * where both are equal, and 0.3 % where one is twice the other.  A host that waits for every kernel
+ * adds up with the device.
  */
 static double launched_seconds(const rk_stack *stack, double device, double host)
 {
@@ -461,8 +462,8 @@ static void floor_at(rk_cost_builder *x, rk_pass pass, double host, double *hidd
 
 /*
  * Where weight gradients are a pass of their own, `device` and `host` seconds of backward are split
- * between two passes, each with its own floor: neither gets longer when a kernel or its launch
- * takes less.
+ * between two passes, each with its own floor: neither gets longer when a kernel or its launch gets
+ * shorter.
  */
 static void floor_apart(const rk_stack *stack, rk_cost *cost, double device, double host,
                         double launch)
@@ -480,7 +481,7 @@ static void floor_apart(const rk_stack *stack, rk_cost *cost, double device, dou
         rk_max(both - cost->apart.sums - launched_seconds(stack, device, host), 0);
 }
 
-/* Launches of the kernels of a pass, by how much of them graphs leave. */
+/* Launches of the kernels of a pass, by the share that graphs leave. */
 static double launches_of(const rk_cost_builder *x, rk_kernels kernels, double captured)
 {
     const rk_strategy *s = x->c->strategy;

@@ -13,23 +13,23 @@ typedef struct rk_cost_builder {
     bool stops;  /* recomputing the layer stops before the last product of its network */
     rk_cost cost;
     rk_cost spared;         /* times, FLOPs and messages of forward that it therefore leaves out */
-    rk_operator_list *list; /* gets what is emitted; NULL: nobody asks */
+    rk_operator_list *list; /* receives the operators; NULL: not needed */
 } rk_cost_builder;
 
 /* Prices an operator, adds it to the cost of the block, and lists it. */
 void rk_emit(rk_cost_builder *x, const rk_operator *o);
 
 /*
- * Leaves the last product of a network, (M,N,K), out of what recomputing the layer repeats, where
- * the stack stops there: checkpoints of PyTorch run until the last tensor that backward needs is
- * there again, and that is an input of this product.  An adapter beside it needs its own input
- * last.
+ * Leaves the last product of a network, (M,N,K), out of what recomputing the layer repeats, if the
+ * stack stops there: checkpoints of PyTorch run until the last tensor that backward needs is
+ * available again, an input of this product.  With an adapter on it, that is the adapter's own
+ * input.
  */
 void rk_spare_last_product(rk_cost_builder *x, double M, double N, double K);
 
 /*
- * Emits messages of a pass, of which `visible` seconds in all are not hidden by other work; both
- * kinds of a pass but those of weights may have some.
+ * Emits messages of a pass, of which `visible` seconds in all are not hidden by other work; all
+ * passes but the one for weights may have some.
  */
 void rk_send(rk_cost_builder *x, rk_pass pass, rk_part part, double visible,
              const rk_message *messages, int count);
@@ -43,9 +43,9 @@ void rk_save(rk_cost_builder *x, bool again, double bytes);
 /*
  * Bytes per element that backward keeps of the input of a linear in low precision or not, for its
  * weight gradient: the cast one where the weight learns.  The gradient of the input needs the
- * weight alone, so that of a frozen linear nothing is kept (PyTorch saves the operands of a product
- * for gradients that are asked for; Transformer Engine, module/linear.py and layernorm_linear.py,
- * where weight.requires_grad), unless an adapter beside it (`adapts`) reads the input in 16 bits.
+ * weight alone, so a frozen linear keeps nothing (PyTorch saves the operands of a product for
+ * gradients that are asked for; Transformer Engine, module/linear.py and layernorm_linear.py, where
+ * weight.requires_grad), unless its adapter (`adapts`) reads the input in 16 bits.
  */
 double rk_kept_input_bytes(const rk_strategy *strategy, bool adapts);
 
@@ -60,8 +60,8 @@ void rk_repeat(rk_cost_builder *x, const rk_cost *before);
 void rk_add_product_again(rk_cost_builder *x, double M, double N, double K, bool summed);
 
 /*
- * Checkpoints what was added since `before`: forward runs again, nothing of it is kept but what
- * the caller saves.
+ * Checkpoints what was added since `before`: forward runs again, and only what the caller saves is
+ * kept.
  */
 void rk_checkpoint(rk_cost_builder *x, const rk_cost *before);
 
@@ -102,14 +102,13 @@ void rk_add_stream(rk_cost_builder *x, rk_part part, double forward_bytes, doubl
 void rk_add_exchange(rk_cost_builder *x, double in, double out);
 
 /*
- * Kernels of the mixer half of a layer with softmax attention over those of a dense layer, counted
- * in the forward of Megatron Core (transformer_layer.py, with Transformer Engine): norm,
- * queries-keys-values, two rotations, attention, output, residual, 7; and norm, up, activation,
- * down, residual, 5.
+ * Share of a dense layer's kernels in its half with softmax attention, counted in the forward of
+ * Megatron Core (transformer_layer.py, with Transformer Engine): norm, queries-keys-values, two
+ * rotations, attention, output, residual, 7; and norm, up, activation, down, residual, 5.
  */
 #define RK_MIXER_KERNELS (7.0 / 12)
 
-/* Kernels of a pass, and how many of them a graph of layers cannot hold. */
+/* Kernels of a pass, and how many a graph of layers cannot hold. */
 typedef struct rk_kernels {
     double all, loose;
 } rk_kernels;
@@ -117,7 +116,7 @@ typedef struct rk_kernels {
 /* Host-bound floor: the passes take at least the launch of their kernels. */
 void rk_add_host_floor(rk_cost_builder *x, rk_kernels forward, rk_kernels backward);
 
-/* Adds the matrices of a part of a layer that Muon orthogonalizes, where it is the optimizer. */
+/* Adds the matrices of a part of a layer that Muon, if it is the optimizer, orthogonalizes. */
 void rk_add_orthogonalization(rk_cost_builder *x, const rk_part_kind *part,
                               const rk_layer_type *type);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What Muon adds to the update of a layer: five Newton-Schulz steps on each matrix, in bf16.  Every
- * tensor rank gathers the matrices that are split over it and repeats the steps on whole ones, the
- * default of Megatron-Core ("duplicated").  Source: its emerging_optimizers and
- * layer_wise_optimizer; Muon: Moonlight, arXiv 2502.16982.  Of a recurrence it takes the output
- * projection; the input projection, which holds several things at once, the convolution and all
- * vectors learn by AdamW.
+ * The work that Muon adds to the update of a layer: five Newton-Schulz steps on each matrix, in
+ * bf16.  Every tensor rank gathers the matrices that are split over it and repeats the steps on
+ * whole ones, the default of Megatron-Core ("duplicated").  Source: its emerging_optimizers and
+ * layer_wise_optimizer; Muon: Moonlight, arXiv 2502.16982.  Of a recurrence it orthogonalizes the
+ * output projection; the input projection, which holds several things at once, the convolution and
+ * all vectors learn by AdamW.
  */
 #include "base/extremes.h"
 #include "layer/operators.h"

@@ -39,7 +39,7 @@ static const struct format nvfp4_format = {
 
 /*
  * Bytes of a frozen weight.  NF4 of QLoRA (arXiv 2305.14314): 4 bits and a scale of 32 bits for 64
- * weights; or, quantised again, of 8 bits, and one of 32 bits for 256 of these.  GPTQ (arXiv
+ * weights; or, quantised again, of 8 bits, and one of 32 bits for 256 scales.  GPTQ (arXiv
  * 2210.17323): 4 bits, a scale in 16 bits and a zero in 4 for 128.  LLM.int8 (arXiv 2208.07339): 8
  * bits; scales of whole rows are next to nothing.
  */

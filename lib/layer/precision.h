@@ -32,7 +32,7 @@ double rk_saved_input_bytes(const rk_strategy *strategy);
 /* Bytes of an element of one copy of a weight in low precision, with its share of the scales. */
 double rk_low_weight_bytes(const rk_strategy *strategy);
 
-/* Copies that the GEMMs of a step read: along rows, and along columns where that is another. */
+/* Copies that the GEMMs of a step read: along rows, and along columns if separate. */
 double rk_low_weight_copies(const rk_strategy *strategy, const rk_accelerator *accelerator);
 
 /*
@@ -57,13 +57,13 @@ double rk_low_gather_bytes(const rk_strategy *strategy);
  */
 double rk_cast_bytes(const rk_strategy *strategy, const rk_accelerator *accelerator);
 
-/* The same per element of a weight, for `copies` of them from 16 bits. */
+/* The same per element of a weight, for `copies` copies from 16 bits. */
 double rk_weight_cast_bytes(const rk_strategy *strategy, double copies);
 
 /* Bytes read and written per weight in NF4 to make it one of 16 bits, for every GEMM; else 0. */
 double rk_dequantised_bytes(const rk_strategy *strategy);
 
-/* What the stack's kernels take over that. */
+/* Time of the stack's kernels relative to that. */
 double rk_cast_passes(const rk_strategy *strategy, const rk_stack *stack);
 
 #endif

@@ -27,9 +27,9 @@ static double attention_seconds(const rk_accelerator *a, const rk_operator *o)
 }
 
 /*
- * A pass of a scan whose kernels are measured takes what they take; others take their FLOPs at
- * a share of the peak of the matrix engine or their bytes at a share of memory bandwidth, whichever
- * is longer, and the time of their kernels.
+ * A pass of a scan whose kernels are measured has their time; others have the longer of their FLOPs
+ * at a share of the peak of the matrix engine and their bytes at a share of memory bandwidth, plus
+ * the time of their kernels.
  */
 static double scan_seconds(const rk_accelerator *a, const rk_operator *o)
 {

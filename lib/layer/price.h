@@ -6,8 +6,8 @@
 #include "layer/operator_list.h"
 
 /*
- * Seconds of an operator.  Of kinds that have no sizes, and of messages, which other work may hide,
- * those of the entry.
+ * Seconds of an operator.  Kinds without sizes, and messages, which other work may hide, keep the
+ * seconds of the entry.
  */
 double rk_price(const rk_block_context *context, const rk_operator *o);
 

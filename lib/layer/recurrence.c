@@ -139,7 +139,7 @@ int rk_recurrence_matrices(const rk_layer_type *type, double h, rk_matrix out[RK
     return 1;
 }
 
-/* Training takes three times forward: the gradients of both factors of a product. */
+/* Training is three times forward: the gradients of both factors of a product. */
 double rk_recurrence_flops(const rk_layer_type *type, int64_t hidden, int64_t seq,
                            rk_flop_reach reach)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recurrences over a state: a projection, a scan in chunks of tokens, an output projection.  All of
- * them run through the functions below; a kind is what differs, as data.  Inside lib/layer only.
+ * Recurrences over a state: a projection, a scan in chunks of tokens, an output projection.  All
+ * kinds run through the functions below and differ only in data.  Inside lib/layer only.
  */
 #ifndef RK_LAYER_RECURRENCE_H
 #define RK_LAYER_RECURRENCE_H
@@ -12,18 +12,18 @@
 enum { RK_RECURRENCE_FIELD_COUNT = 11 };
 extern const rk_field rk_recurrence_fields[RK_RECURRENCE_FIELD_COUNT];
 
-/* What a recurrence has and what FLOP conventions count of it; all tensor ranks together. */
+/* Sizes of a recurrence and its FLOPs by convention; all tensor ranks together. */
 typedef struct rk_recurrence_size {
     int64_t projected;  /* outputs of the linears of the hidden state */
     int64_t inner;      /* inputs of the output projection */
     int64_t raised;     /* linears that make `inner` outputs of `rank` inputs */
-    int64_t rank;       /* of these */
+    int64_t rank;       /* inputs of each */
     int64_t read;       /* outputs of a linear of the `inner` channels, summed over tensor ranks */
     int64_t convolved;  /* channels of the convolution */
     int64_t vectors;    /* other parameters, without biases of the convolution */
-    int64_t conv_bias;  /* biases that come with those of the convolution */
+    int64_t conv_bias;  /* biases that come with the convolution's */
     int64_t counted;    /* parameters that a FLOP convention counts as weights */
-    int64_t scan_flops; /* FLOPs per token in forward that it counts besides */
+    int64_t scan_flops; /* further FLOPs per token in forward that it counts */
 } rk_recurrence_size;
 
 /* The kernels of a recurrence: what they execute and move, and how many there are. */
@@ -35,22 +35,22 @@ typedef struct rk_scan {
     double kernels_forward, kernels_backward;
 } rk_scan;
 
-/* What a layer does between its two projections, per token and on all tensor ranks. */
+/* The work of a layer between its two projections, per token and on all tensor ranks. */
 typedef struct rk_recurrence_work {
-    double exchanged; /* elements that context ranks send of the projection; 0: all of it */
+    double exchanged; /* elements of the projection that context ranks send; 0: all */
     double kept;      /* bytes kept, but for the input of the output projection */
     double transient; /* bytes of temporaries at the worst moment of backward */
-    /* bytes of memory-bound work besides the scan: convolution, norms, gates */
+    /* bytes of memory-bound work outside the scan: convolution, norms, gates */
     double streamed_forward, streamed_backward;
     rk_scan scan;
 } rk_recurrence_work;
 
 /*
- * Bytes that the backward of a scan moves over those of its forward, and of linear attention FLOPs
- * too.  FLOPs: five products for two, as FlashAttention counts its own (arXiv 2205.14135).  Bytes:
- * it reads what forward reads and the gradient of the output, makes the states again, and writes a
+ * Ratio of bytes that a scan moves in backward and forward, for linear attention also of FLOPs.
+ * FLOPs: five products for two, as FlashAttention counts its own (arXiv 2205.14135).  Bytes: it
+ * reads what forward reads and the gradient of the output, recomputes the states, and writes a
  * gradient for each input.  With this, delta rules are within 15 % of what flash-linear-attention
- * measures on GB200; of Mamba-2 it is an assumption.
+ * measures on GB200; for Mamba-2 it is an assumption.
  */
 #define RK_SCAN_BACKWARD 2.5
 
@@ -63,13 +63,13 @@ typedef struct rk_recurrence_kind {
     void (*size)(const rk_recurrence_shape *r, int64_t hidden, rk_recurrence_size *size);
     void (*work)(const rk_block_context *c, const rk_recurrence_shape *r, rk_recurrence_work *work);
 
-    /* Functions of rk_part_kind and rk_mixer; NULL: those of most recurrences. */
+    /* Functions of rk_part_kind and rk_mixer; NULL: the defaults of recurrences. */
     void (*complete)(rk_recurrence_shape *r, int64_t hidden);
     rk_status (*check)(const rk_recurrence_shape *r, rk_error *err);
     int64_t (*unsplittable)(const rk_recurrence_shape *r, int64_t tp, int64_t cp);
 } rk_recurrence_kind;
 
-/* A layer that has Mamba-2 beside another mixer, as one that has Mamba-2 alone. */
+/* A layer that has Mamba-2 and another mixer, reduced to Mamba-2 alone. */
 rk_layer_type rk_mamba2_alone(const rk_layer_type *type);
 
 /* The functions of rk_part_kind and rk_mixer for every recurrence. */

@@ -32,7 +32,7 @@ static bool has_indexer(const rk_attention_shape *a)
     return a->index.heads > 0 && !a->index.shared;
 }
 
-/* The indexer of MLA weighs its heads; that of grouped attention has one for each group. */
+/* The indexer of MLA weighs its heads; the indexer of grouped attention has one for each group. */
 static int64_t weights_per_token(const rk_attention_shape *a)
 {
     return rk_attention_is_latent(a) ? a->index.heads : 0;
@@ -49,7 +49,7 @@ rk_status rk_index_check(const rk_attention_shape *a, rk_error *err)
     return rk_check_sizes(sizes, COUNT(sizes), err);
 }
 
-/* Queries come from the latent of queries where there is one: r n_I d_I + h (d_I + weights). */
+/* Queries come from the latent of queries, if any: r n_I d_I + h (d_I + weights). */
 int64_t rk_index_matrices(const rk_attention_shape *a, int64_t h)
 {
     const int64_t inputs = a->q_rank > 0 ? a->q_rank : h;
@@ -67,7 +67,7 @@ void rk_index_count(const rk_attention_shape *a, int64_t h, rk_layer_params *p)
     p->counted += matrices;
 }
 
-/* Kernels go through all k entries of the list of a query, those of its first tokens too. */
+/* Kernels go through all k entries of the list of a query, even for the first tokens. */
 double rk_index_visited(const rk_attention_shape *a, double seq)
 {
     return rk_min((double)a->index.keys, seq);
@@ -149,8 +149,8 @@ static void add_index_linears(rk_cost_builder *x, const rk_attention_shape *a)
 }
 
 /*
- * Every tensor rank has the whole indexer.  Its loss compares its scores with those of all query
- * heads, which tensor ranks sum.
+ * Every tensor rank has the whole indexer.  Its loss compares its scores with the scores of all
+ * query heads, which tensor ranks sum.
  */
 void rk_add_index_work(rk_cost_builder *x, const rk_index_work *w)
 {

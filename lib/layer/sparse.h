@@ -6,8 +6,8 @@
 #include "layer/attention.h"
 
 /*
- * FLOPs of the backward of attention to picked keys over those of its forward: five products for
- * two, as in flash attention.
+ * Ratio of backward to forward FLOPs of attention to picked keys: five products for two, as in
+ * flash attention.
  */
 #define RK_SPARSE_BACKWARD 2.5
 
@@ -20,13 +20,13 @@ rk_status rk_index_check(const rk_attention_shape *a, rk_error *err);
 /* Weights of the matrices of an indexer of hidden size h; 0 where the layer has none. */
 int64_t rk_index_matrices(const rk_attention_shape *a, int64_t h);
 
-/* Adds the parameters of the indexer to those of the rest of the attention. */
+/* Adds the parameters of the indexer to the rest of the attention's. */
 void rk_index_count(const rk_attention_shape *a, int64_t h, rk_layer_params *params);
 
 /* Keys that a kernel visits for a query, in sequences of so many tokens. */
 double rk_index_visited(const rk_attention_shape *a, double seq);
 
-/* What an indexer does, per token. */
+/* Work of an indexer, per token. */
 typedef struct rk_index_work {
     double seen, visited; /* keys that it scores, and that attention visits */
     double each;          /* FLOPs of a score */

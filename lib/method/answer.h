@@ -69,7 +69,7 @@ void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer, bo
 /* Warns where bf16, or attention to all keys, would be faster. */
 void rk_write_slower(FILE *to, const rk_answer *answer);
 
-/* The part of memory that takes most, and a line about it: "To cut: ...". */
+/* The largest part of memory, and a line about it: "To cut: ...". */
 int rk_largest_part(const rk_stage_memory *memory);
 void rk_write_largest_part(FILE *to, const rk_estimate *estimate);
 

@@ -96,7 +96,7 @@ static void write_assumed(FILE *to, const rk_request *request, const rk_inputs *
     }
 }
 
-/* Assumptions about a launch line, and what of it is not predicted. */
+/* Assumptions about a launch line, and its parts that are not predicted. */
 static void write_launch(FILE *to, const rk_request *request)
 {
     const rk_launch_line *line = &request->line;

@@ -9,7 +9,7 @@
 void rk_brief_write_question(FILE *to, const rk_request *request, const rk_inputs *inputs,
                              int64_t accelerators);
 
-/* The degrees of a strategy, and the rest of it, in two lines. */
+/* The degrees of a strategy, and the rest, in two lines. */
 void rk_brief_write_strategy(FILE *to, bool recommended, const rk_strategy *strategy);
 
 /* The time of a step with its interval, rates, memory, and the largest parts of both. */

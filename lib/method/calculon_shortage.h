@@ -6,7 +6,7 @@
 
 /*
  * rk_method.find_shortage of the Calculon method: searches again with other memories.  The two
- * least needs are those of real strategies, and within one percent of the least possible.
+ * least needs belong to real strategies, and are within one percent of the least possible.
  */
 rk_status rk_calculon_find_shortage(const rk_problem *problem, const rk_candidate *nearest,
                                     uint64_t strategies, const rk_search_control *control,

@@ -9,7 +9,7 @@
 typedef struct rk_cure {
     const char *name, *options;
     rk_strategy alone;    /* on one accelerator, microbatches of one sequence */
-    rk_estimate estimate; /* of `alone`, also where it does not fit */
+    rk_estimate estimate; /* of `alone`, even if it does not fit */
     int64_t fewest;       /* accelerators on which it fits; 0: no number suffices */
     rk_planned leanest;   /* a strategy that fits on them */
 } rk_cure;
@@ -22,8 +22,8 @@ typedef struct rk_cures {
 } rk_cures;
 
 /*
- * Finds the fewest accelerators on which a strategy of the request fits, whatever number it names.
- * A batch that is not given is one microbatch of each accelerator.
+ * Finds the fewest accelerators on which a strategy of the request fits, ignoring the number that
+ * it names.  A batch that is not given is one microbatch of each accelerator.
  */
 rk_status rk_request_find_fewest(const rk_request *request, const rk_inputs *inputs,
                                  const rk_search_control *control, int64_t *fewest,

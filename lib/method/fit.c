@@ -81,7 +81,7 @@ static void take_sizes(rk_fit *fit)
     r->seq = r->seq ? r->seq : most < TUNING_TOKENS ? most : TUNING_TOKENS;
 }
 
-/* Answers for the fewest accelerators; for one domain of them where no number suffices. */
+/* Answers for the fewest accelerators; for one domain if no number suffices. */
 static rk_status find_number(rk_job *job, rk_fit *fit, rk_error *err)
 {
     const rk_search_control control =

@@ -24,8 +24,8 @@ typedef struct rk_method rk_method;
 typedef struct rk_question rk_question; /* method/question.h */
 
 /*
- * A model on a system, and the strategies to choose from.  Copies are shallow: what the documents
- * point to belongs to whoever has loaded them.
+ * A model on a system, and the strategies to choose from.  Copies are shallow: the loader owns what
+ * the documents point to.
  */
 typedef struct rk_problem {
     const rk_method *method; /* selects the member of the union */
@@ -78,8 +78,8 @@ typedef struct rk_candidate {
 } rk_candidate;
 
 /*
- * The shortage when nothing fits. The methods report different parts of it; absent candidates
- * have `fits` unset.
+ * The shortage when nothing fits. The methods report different parts; absent candidates have `fits`
+ * unset.
  */
 typedef struct rk_shortage {
     /* The Calculon method. */
@@ -183,7 +183,7 @@ struct rk_method {
     /* The number of accelerators in a request. */
     int64_t *(*requested_accelerators)(void *request);
 
-    /* Lets the search offload whatever the request does not forbid; NULL: it always does. */
+    /* Lets the search offload anything that the request does not forbid; NULL: it always does. */
     void (*allow_offload)(rk_problem *problem, const void *request);
 
     /* Sequences of a step, at most; tokens of one, which can be set where the request names no
@@ -251,7 +251,7 @@ struct rk_method {
 
     /*
      * The sizes of the model with other blocks and heads.  `feedforward`: ratio to the hidden size,
-     * 0: as the model has it.  False when there is none: heads that do not divide by those of keys,
+     * 0: as the model has it.  False when there is none: heads that do not divide by key heads,
      * widths that are not whole.
      */
     bool (*shape)(const rk_problem *problem, int64_t blocks, int64_t heads, int64_t head_size,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers of a machine of the Calculon methodology, as machine_numbers.h has those of systems.
- */
+/* The numbers of a machine of the Calculon methodology, like machine_numbers.h for systems. */
 #ifndef RK_METHOD_NUMBERS_H
 #define RK_METHOD_NUMBERS_H
 

@@ -41,9 +41,8 @@ typedef struct rk_plan {
 #define RK_PLAN_TOP 5 /* strategies of a ranking by default */
 
 /*
- * Searches a problem as a job does, with its team and progress; by the reckon model `top` 0 stands
- * for distinct alternatives.  Fills ranking and time; cleared with rk_plan_clear, also after a
- * failure.
+ * Searches a problem as a job does, with its team and progress; by the reckon model `top` 0 means
+ * distinct alternatives.  Fills ranking and time; cleared with rk_plan_clear, also after a failure.
  */
 rk_status rk_plan_rank(rk_job *job, const rk_problem *problem, rk_search_kind kind, size_t top,
                        int64_t threads, rk_plan *plan, rk_error *err);
@@ -51,7 +50,7 @@ void rk_plan_clear(rk_plan *plan);
 
 /* ---- by the reckon model ------------------------------------------------------------------- */
 
-/* How a request asks to search. */
+/* The search that a request asks for. */
 rk_search_kind rk_plan_kind(const rk_request *request);
 
 /* Predicts the strategies of a ranking in full. */

@@ -8,7 +8,7 @@
 
 #define LINE_WIDTH 80
 
-/* Writes "given TP, PP and ZeRO" below a label, over as many lines as it takes. */
+/* Writes "given TP, PP and ZeRO" below a label, over as many lines as necessary. */
 static void write_list(FILE *to, const char *word, unsigned choices)
 {
     char list[RK_CHOICE_LIST_SIZE];

@@ -31,7 +31,7 @@ rk_status rk_question_ask(const rk_inputs *inputs, const rk_request *request, rk
 /* Sets the sequence length where the request names no model; otherwise it stays. */
 void rk_question_set_seq(rk_question *question, int64_t seq);
 
-/* Finds the best strategies, with all that is predicted of them. */
+/* Finds the best strategies, with all predictions. */
 rk_status rk_question_rank(rk_job *job, rk_question *question, rk_error *err);
 
 /* Whether a strategy fits. */

@@ -20,7 +20,7 @@
 #define LINE_WIDTH 80
 #define SHOWN      1e-5 /* s: parts that differ by less are not named */
 #define LARGE      0.25 /* of the largest difference: parts that differ by as much are named */
-#define SMALL      0.05 /* of the largest difference: what is not named, all of it */
+#define SMALL      0.05 /* of the largest difference: the part that is not named, in total */
 
 enum { NAMED_MAX = 6, REASON_SIZE = 256 };
 
@@ -69,7 +69,7 @@ static size_t add_change(char out[REASON_SIZE], size_t used, const char *name,
 
 /*
  * ", +959.52 ms" and "recompute +1365.80 ms, PP comm -406.27 ms, others -0.01 ms": the difference
- * of two estimates, and parts of it that add up to it; nothing where no part differs by SHOWN.
+ * of two estimates, and parts that add up to it; nothing if no part differs by SHOWN.
  */
 static void describe_difference(const rk_estimate *best, const rk_estimate *e,
                                 char whole[REASON_SIZE], char parts[REASON_SIZE])

@@ -307,7 +307,7 @@ static rk_status check(const rk_problem *problem, rk_error *err)
                : status;
 }
 
-/* The sizes of a model; heads are those of its first kind of layer. */
+/* The sizes of a model; heads: of its first kind of layer. */
 static rk_model_sizes sizes_of(const rk_model *model, int64_t seq)
 {
     const rk_attention_shape *attention = &model->types[0].attention;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define WIDTH 128 /* feed-forward widths are multiples of it, so that they divide by TP */
+#define WIDTH 128 /* feed-forward widths are multiples of this, so that they divide by TP */
 
 /* A width that grows with the hidden size. */
 static int64_t widen(int64_t width, double factor)

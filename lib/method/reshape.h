@@ -6,10 +6,10 @@
 #include "model/model.h"
 
 /*
- * The model of `like` with other blocks and heads of another size: what is kept are the kinds of
- * layers and their shares, keys and values, experts, the ratios of widths to the hidden size, the
- * vocabulary.  `feedforward`: width over hidden size of the first kind of layer; 0: as in `like`.
- * False when there is none: heads that do not divide by those of keys, widths that are not whole.
+ * The model of `like` with other blocks and heads of another size: kept are the kinds of layers and
+ * their shares, keys and values, experts, the ratios of widths to the hidden size, the vocabulary.
+ * `feedforward`: width over hidden size of the first kind of layer; 0: as in `like`.  False when
+ * there is none: heads that do not divide by key heads, widths that are not whole.
  */
 bool rk_model_reshape(const rk_model *like, double feedforward, int64_t blocks, int64_t heads,
                       int64_t head_size, rk_model *out);

@@ -56,7 +56,7 @@ static rk_status rate_on(const rk_setting *setting, const rk_strategy *strategy,
 }
 
 /*
- * Bytes of weights, gradients and optimizer states of the whole model, once: those of a rank that
+ * Bytes of weights, gradients and optimizer states of the whole model, once: as on a rank that
  * shares nothing.  *bytes is unchanged after a failure.
  */
 static rk_status count_states(const rk_setting *setting, const rk_strategy *strategy, double *bytes,

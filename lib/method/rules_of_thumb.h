@@ -28,7 +28,7 @@ typedef struct rk_rules {
     double trillion_s;      /* of a trillion tokens by 8 T P / (n X), or 6 without recompute */
     double predicted_s;     /* of as many, by the prediction */
     bool recompute;
-    double weak, strong; /* rate over that of the part, with its share and with all of the batch */
+    double weak, strong; /* rate relative to the part's, with its share and with all of the batch */
 } rk_rules;
 
 /*
@@ -42,7 +42,7 @@ void rk_rules_write(FILE *to, const rk_rules *rules);
 /* The time of a trillion tokens, for answers that have no budget of tokens. */
 void rk_rules_write_time(FILE *to, const rk_rules *rules);
 
-/* All of it in a line each for time, memory and scaling. */
+/* Everything in a line each for time, memory and scaling. */
 void rk_rules_write_brief(FILE *to, const rk_rules *rules);
 
 /* The member "scaling", in bytes, FLOP/s and seconds. */

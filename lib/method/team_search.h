@@ -9,7 +9,7 @@
 #include "reckon/team.h"
 #include "search/plan.h"
 
-/* As rk_plan_search; threads of the control are those of each rank.  `team` may be NULL. */
+/* As rk_plan_search; threads of the control are per rank.  `team` may be NULL. */
 rk_status rk_plan_search_shared(rk_team *team, const rk_model *model, const rk_system *system,
                                 const rk_stack *stack, const rk_plan_space *space,
                                 const rk_search_control *control, size_t top_n, rk_planned *planned,

@@ -81,7 +81,7 @@ double rk_attention_training_flops(const rk_attention_shape *a, int64_t seq, rk_
     }
 }
 
-/* Layers of each type, with those of so many modules of multi-token prediction. */
+/* Layers of each type, including so many modules of multi-token prediction. */
 static void count_layers(const rk_model *model, int modules, int *count)
 {
     uint8_t mtp[RK_MTP_LAYERS_MAX];
@@ -97,7 +97,7 @@ static void count_layers(const rk_model *model, int modules, int *count)
     }
 }
 
-/* Whether layers are blocks of a single part, as those of Megatron-LM's hybrid models. */
+/* Whether layers are blocks of a single part, as in Megatron-LM's hybrid models. */
 static bool is_hybrid(const rk_model *model)
 {
     for (int i = 0; i < model->type_count; i++) {

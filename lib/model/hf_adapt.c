@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What single families of Hugging Face models do that no column of a table says. */
+/* Traits of single families of Hugging Face models that no column of a table holds. */
 #include "model/hf_table.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static rk_status adapt_apertus(hf_draft *draft, rk_error *err)
     return RK_OK;
 }
 
-/* ChatGLM-6B: GPT's layers with biases, before the second generation took those of Llama. */
+/* ChatGLM-6B: GPT's layers with biases, before the second generation adopted Llama's. */
 static rk_status adapt_first_chatglm(hf_draft *draft, const json_t *width, rk_error *err)
 {
     draft->model.norm = RK_NORM_LAYER;
@@ -92,7 +92,7 @@ static rk_status adapt_gpt_bigcode(hf_draft *draft, rk_error *err)
     return status;
 }
 
-/* Grok-2: a dense network, whose width is intermediate_size, beside the experts. */
+/* Grok-2: experts and, in parallel, a dense network of width intermediate_size. */
 static rk_status adapt_grok(hf_draft *draft, rk_error *err)
 {
     int64_t *size = draft->size;
@@ -142,7 +142,7 @@ static rk_status adapt_aria(hf_draft *draft, rk_error *err)
     return RK_OK;
 }
 
-/* Arctic: a dense network of the width of the model beside the experts, with a norm of its own. */
+/* Arctic: experts and, in parallel, a dense network of the model's width with its own norm. */
 static rk_status adapt_arctic(hf_draft *draft, rk_error *err)
 {
     bool beside = true;
@@ -204,7 +204,7 @@ static rk_status adapt_hyperclovax(hf_draft *draft, rk_error *err)
 
 /*
  * MiniCPM-V and -o: the version of the file says whose layers they are: Qwen2's (2.6), Qwen3's
- * (4.5), else those of Llama (of Llama 3 and of MiniCPM).
+ * (4.5), else Llama's (of Llama 3 and of MiniCPM).
  */
 static rk_status adapt_minicpmv(hf_draft *draft, rk_error *err)
 {

@@ -39,7 +39,7 @@ static void find_language_model(hf_draft *draft)
     }
 }
 
-/* Whether a value asks for nothing: null, false, 0, or nothing inside. */
+/* Whether a value has no effect: null, false, 0, or nothing inside. */
 static bool is_void(const json_t *value)
 {
     return !value || json_is_null(value) || json_is_false(value) ||
@@ -169,7 +169,7 @@ static const json_t *given_type(const hf_draft *draft)
     return type ? type : json_array_get(rk_hf_find(draft, "architectures"), 0);
 }
 
-/* The architecture that an object names: by its type, or by its class where that says nothing. */
+/* The architecture that an object names: by its type, or by its class if the type says nothing. */
 static const char *named_by(const json_t *object)
 {
     const char *type = json_string_value(json_object_get(object, "model_type"));
@@ -270,8 +270,8 @@ static const json_t *same_for_all(const json_t *value)
 }
 
 /*
- * Fills draft->size: of every size the first spelling that is not null, 0 where all that there is
- * is null, and the default of the class where there is nothing.
+ * Fills draft->size: of every size the first spelling that is not null, 0 if all present spellings
+ * are null, and the default of the class if none is present.
  */
 static rk_status read_sizes(hf_draft *draft, rk_error *err)
 {

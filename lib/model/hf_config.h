@@ -7,10 +7,10 @@
 #include "model/kinds.h"
 
 /*
- * Reads the language model of a parsed file and checks it.  What the typed layers of rk_model
- * cannot express (linear attention, layers without attention, sparse attention with an indexer...)
- * is refused with the reason.  model->name stays empty, model->seq is the context of the model but
- * at most 8192 tokens.  `architecture` says how its layers look, as the documents of
+ * Reads the language model of a parsed file and checks it.  Models that the typed layers of
+ * rk_model cannot express (linear attention, layers without attention, sparse attention with an
+ * indexer...) are refused with the reason.  model->name stays empty, model->seq is the context of
+ * the model but at most 8192 tokens.  `architecture` says how its layers look, as the documents of
  * data/architectures; NULL: the one of its model_type.  `err` gets JSON path and message, the
  * caller adds the file.
  */

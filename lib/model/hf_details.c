@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What launch files say of a model and no cost depends on: activation, router, epsilon of norms,
- * rotary positions.  Nothing here is refused: a value that is not understood is "other", or stays
- * unknown.
+ * Details of a model that launch files state and no cost depends on: activation, router, epsilon of
+ * norms, rotary positions.  Nothing here is refused: a value that is not understood is "other", or
+ * stays unknown.
  */
 #include "base/units.h"
 #include "model/hf_table.h"
@@ -65,7 +65,7 @@ static rk_activation find_activation(const hf_draft *draft)
     return RK_ACTIVATION_OTHER;
 }
 
-/* The classes of these types score by sigmoid where the file is silent. */
+/* Types whose classes score by sigmoid by default. */
 static bool scores_by_sigmoid(const char *type)
 {
     static const char *const types[] = {"deepseek_v3", "kimi_k2",       "glm4_moe",

@@ -109,7 +109,7 @@ static rk_status read_mamba(hf_draft *draft, const mamba_keys *keys, rk_error *e
 
 /* ---- families ------------------------------------------------------------------------------ */
 
-/* What a letter or a word of a list says about a block of Nemotron-H. */
+/* The block of Nemotron-H that a letter or a word of a list means. */
 static const struct {
     char letter;
     const char *word, *mixer, *feed_forward;
@@ -136,7 +136,7 @@ static rk_status append_block(const hf_draft *draft, rk_hf_layout *to, char lett
 
 /*
  * Modules of multi-token prediction: blocks in a pattern of their own, or behind the main one, with
- * a slash before each module; those of Nemotron 3 have attention and experts.
+ * a slash before each module; modules of Nemotron 3 have attention and experts.
  */
 static rk_status lay_out_modules(hf_draft *draft, const char *behind, rk_error *err)
 {
@@ -374,7 +374,7 @@ static rk_status adapt_zamba2(hf_draft *draft, rk_error *err)
                          &size[HF_HEAD_SIZE], err);
 }
 
-/* Whether a block stands beside layer i: by a list of layers or by words. */
+/* Whether a shared block runs with layer i: by a list of layers or by words. */
 static bool is_hybrid(const hf_draft *draft, int i)
 {
     const json_t *list = rk_hf_find(draft, "hybrid_layer_ids");

@@ -146,7 +146,7 @@ const char *const rk_hf_harmless_keys[] = {
     "mlp_only_layers",
     "moe_layer_freq",
     "moe_layers",
-    "moe_shared_expert_intermediate_size", /* that of the experts */
+    "moe_shared_expert_intermediate_size", /* the experts' width */
     "no_repeat_ngram_size",
     "no_rope_layers",
     "num_beam_groups",

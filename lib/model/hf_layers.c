@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* What a word in a list of layers says about the layer. */
+/* The layer that a word in a list of layers means. */
 typedef struct word {
     const char *word;
     bool mark;
@@ -26,8 +26,8 @@ static const word window_words[] = {
 static const word expert_words[] = {{"dense", false}, {"sparse", true}, {NULL, false}};
 
 /*
- * Reads a list with one element per layer: 0 or 1, a boolean, or one of the words.  Sets *found
- * where there is such a list (an empty one is none).
+ * Reads a list with one element per layer: 0 or 1, a boolean, or one of the words.  Sets *found if
+ * there is such a list (an empty one is none).
  */
 static rk_status read_marks(const hf_draft *draft, const char *key, const word *words, int layers,
                             bool marks[RK_LAYER_MAX], bool *found, rk_error *err)
@@ -177,7 +177,7 @@ rk_status rk_hf_mark_experts(const hf_draft *draft, int layers, bool marks[RK_LA
     return read_indices(draft, "mlp_only_layers", layers, false, marks, err);
 }
 
-/* The attention of windowed layers, where it differs by more than the window. */
+/* The attention of windowed layers, if it differs by more than the window. */
 static rk_status derive_windowed(const hf_draft *draft, rk_attention_shape *windowed, rk_error *err)
 {
     const int64_t *size = draft->size;

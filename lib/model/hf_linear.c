@@ -68,7 +68,7 @@ static rk_status lay_out(hf_draft *draft, const bool softmax[RK_LAYER_MAX], cons
     return status;
 }
 
-/* Whether a list of words calls layer i softmax attention; `usual` where there is no list. */
+/* Whether a list of words calls layer i softmax attention; `usual` without a list. */
 static bool is_softmax(const json_t *words, int i, bool usual)
 {
     const char *word = json_string_value(json_array_get(words, (size_t)i));

@@ -77,7 +77,7 @@ static void make_gemma4(const hf_draft *draft, const gemma_sizes *g, bool last, 
         a->kv_source = RK_KV_BORROWED;
         type->ffn.width *= g->double_wide ? 2 : 1;
     }
-    if (type->moe.experts > 0) { /* beside a dense network */
+    if (type->moe.experts > 0) { /* in parallel with a dense network */
         type->moe.shared_experts = 1;
         type->moe.shared_width = draft->size[HF_FFN];
         type->moe.router_scales = true;
@@ -85,8 +85,8 @@ static void make_gemma4(const hf_draft *draft, const gemma_sizes *g, bool last, 
 }
 
 /*
- * Full layers have heads of another size; values of theirs may be the keys.  The last layers
- * borrow keys and values of the last layer of their kind before them.  Experts stand beside the
+ * Full layers have heads of another size; values of theirs may be the keys.  The last layers borrow
+ * keys and values of the last layer of their kind before them.  Experts run in parallel with the
  * dense network, with three norms of their own.
  */
 static rk_status lay_out_gemma4(hf_draft *draft, rk_error *err)
@@ -115,8 +115,8 @@ static rk_status lay_out_step(hf_draft *draft, rk_error *err)
 }
 
 /*
- * LongCat-Flash: a layer of its file has two of attention and a dense network each; experts stand
- * beside the first network, and beside the attention of the second half.
+ * LongCat-Flash: a layer of its file has two of attention and a dense network each; experts run in
+ * parallel with the first network and with the attention of the second half.
  */
 static rk_status lay_out_longcat(hf_draft *draft, rk_error *err)
 {

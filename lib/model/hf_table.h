@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What reckon knows about the config.json files of Hugging Face: how the same size is spelt, what
- * holds where a key is silent, and how the layers of each architecture look.
+ * Knowledge about the config.json files of Hugging Face: spellings of a size, defaults of absent
+ * keys, and the layers of each architecture.
  */
 #ifndef RK_MODEL_HF_TABLE_H
 #define RK_MODEL_HF_TABLE_H
@@ -96,14 +96,14 @@ typedef struct hf_architecture {
     bool embedding_norm;     /* a norm follows the embedding */
     bool head_bias;          /* the output layer has a bias */
     bool positions;          /* a table of HF_CONTEXT positions is learned */
-    bool first_is_text;      /* sizes may be lists, of which the first is that of text */
+    bool first_is_text;      /* sizes may be lists, whose first element is the text's */
     rk_norm_kind norm;       /* of the residual stream */
     int norms;               /* per layer */
     int64_t ffn_multiple;    /* FFN width over hidden where HF_FFN is silent */
     int64_t spare_positions; /* rows of the position table beyond HF_CONTEXT */
     hf_window_rule window;
     const struct hf_special *special; /* NULL: there is nothing that the rest does not say */
-    const json_t *reads;              /* a list of the keys that it reads besides; or NULL */
+    const json_t *reads;              /* a list of the further keys that it reads; or NULL */
 } hf_architecture;
 
 /* Code for single families; the key "code" of an architecture names it. */
@@ -133,8 +133,8 @@ rk_status rk_hf_architecture_read(const json_t *object, hf_architecture *archite
 #define RK_HF_MAMBA_AUTHORS "mamba_ssm"
 
 /*
- * The name in data/architectures of a model_type, which may be another name of it, and of a class
- * such as "GPTNeoXForCausalLM"; NULL: not known.
+ * The name in data/architectures of a model_type, which may be an alias, and of a class such as
+ * "GPTNeoXForCausalLM"; NULL: not known.
  */
 const char *rk_hf_find_type(const char *type);
 const char *rk_hf_find_class(const char *class_name);
@@ -176,7 +176,7 @@ bool rk_hf_is_ordinary(const char *key);
 typedef struct hf_draft {
     const rk_kinds *kinds;
     const json_t *root;   /* of the file */
-    const json_t *config; /* of the language model: root or a member of it */
+    const json_t *config; /* of the language model: root or one of its members */
     const char *path;     /* of config in the file, "" for the root */
     const json_t *own;    /* an architecture of the person; NULL: none */
     rk_json_doc document; /* of the architecture */
@@ -187,13 +187,13 @@ typedef struct hf_draft {
     bool note_class; /* it was found by the class, because the type is not known */
     int64_t size[HF_SIZE_COUNT];
     rk_model model;
-    rk_layer_type layer; /* with dense FFN and experts; its window is that of windowed layers */
+    rk_layer_type layer; /* with dense FFN and experts; its window is for windowed layers */
 } hf_draft;
 
 /* Returns the value of a key ("a.b") of the object, or NULL when absent. */
 const json_t *rk_hf_value(const json_t *object, const char *key);
 
-/* As rk_hf_find, but returns a null as it stands. */
+/* As rk_hf_find, but returns a null unchanged. */
 const json_t *rk_hf_find_raw(const hf_draft *draft, const char *key);
 
 /* Returns the value of a key ("a.b") of the language model, or NULL when absent or null. */

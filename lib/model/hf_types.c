@@ -86,7 +86,7 @@ static int next_letter(const char **at)
     return **at ? tolower((unsigned char)*(*at)++) : 0;
 }
 
-/* Whether a class like "GPTNeoXForCausalLM" is that of a type like "gpt_neox". */
+/* Whether a class like "GPTNeoXForCausalLM" belongs to a type like "gpt_neox". */
 static bool is_class_of(const char *class_name, const char *type)
 {
     static const char *const endings[] = {"For", "LMHead", "ModelFor"};

@@ -58,7 +58,7 @@ typedef struct rk_matrix {
 enum { RK_MATRIX_MAX = 16 }; /* shapes of one part of a layer */
 
 /*
- * What mixers and feed-forward networks have in common: their part of a layer.  `type` is always a
+ * Functions that mixers and feed-forward networks share: their part of a layer.  `type` is always a
  * layer of this kind.
  */
 typedef struct rk_part_kind {
@@ -91,7 +91,7 @@ typedef struct rk_part_kind {
     void (*unsplit)(const rk_layer_type *type, double hidden, double t, double *whole,
                     double *copied);
 
-    /* Input plus output features of the linears that adapters can be put beside. */
+    /* Input plus output features of the linears that can have adapters. */
     double (*features)(const rk_layer_type *type, double hidden);
 
     /*
@@ -108,7 +108,7 @@ typedef struct rk_part_kind {
     double (*transient)(const struct rk_block_context *c, const rk_layer_type *type);
 } rk_part_kind;
 
-/* What mixes the tokens of a sequence. */
+/* A kind of mixer: it mixes the tokens of a sequence. */
 struct rk_mixer {
     rk_part_kind part;
     const struct rk_recurrence_kind *recurrence; /* NULL: no recurrence */
@@ -123,17 +123,17 @@ struct rk_mixer {
     double (*flops)(const rk_layer_type *type, int64_t hidden, int64_t seq, rk_flop_reach reach);
 
     /*
-     * A size that does not split over `tp` tensor ranks, or over `cp` context ranks besides; 0:
-     * all do.  NULL: rules of softmax attention say it.
+     * A size that does not split over `tp` tensor ranks, or over those and `cp` context ranks; 0:
+     * all do.  NULL: as rules of softmax attention say.
      */
     int64_t (*unsplittable)(const rk_layer_type *type, int64_t tp, int64_t cp);
 
-    /* Kernels of both passes; NULL: as many as those of softmax attention. */
+    /* Kernels of both passes; NULL: as many as softmax attention has. */
     void (*kernels)(const struct rk_block_context *c, const rk_layer_type *type, double *forward,
                     double *backward);
 };
 
-/* What works on every token for itself. */
+/* A kind of feed-forward network: it works on every token separately. */
 struct rk_feed_forward {
     rk_part_kind part;
     unsigned module; /* RK_MODULE_... that checkpoints it whole */
@@ -163,8 +163,8 @@ struct rk_kinds {
 void rk_layer_set_kinds(rk_layer_type *type, const rk_kinds *kinds);
 
 /*
- * Gives a layer the kinds of these names (NULL: those that claim its sizes), and takes away the
- * sizes that they do not have.
+ * Gives a layer the kinds of these names (NULL: those that claim its sizes), and clears the sizes
+ * that they do not have.
  */
 rk_status rk_layer_choose_kinds(rk_layer_type *type, const rk_kinds *kinds, const char *mixer,
                                 const char *feed_forward, rk_error *err);

@@ -24,18 +24,18 @@ typedef enum rk_qk_norm {
 typedef enum rk_kv_source {
     RK_KV_OWN,
     RK_KV_KEYS,     /* values are the keys: one projection makes both */
-    RK_KV_BORROWED, /* those of an earlier layer */
+    RK_KV_BORROWED, /* an earlier layer's */
 } rk_kv_source;
 
 /*
- * What picks the keys that a query attends to: an indexer, n_I heads of d_I elements that score all
+ * The indexer that picks the keys that a query attends to: n_I heads of d_I elements that score all
  * keys before the query against one index key each, of which the best are kept.
  */
 typedef struct rk_index_shape {
     int64_t heads, size; /* n_I, d_I; both 0: keys are picked elsewhere, or all are attended to */
     int64_t keys;        /* keys that a query keeps; 0: all */
     int64_t block;       /* keys that are kept together; 0: each for itself */
-    bool shared;         /* takes what the last indexer below has picked, and has none */
+    bool shared;         /* uses the keys of the last indexer below, and has none */
 } rk_index_shape;
 
 /* Softmax attention: over n_q query and n_kv key/value heads (MHA, GQA, MQA), or latent (MLA). */
@@ -56,7 +56,7 @@ typedef struct rk_attention_shape {
     int64_t nope_size, rope_size; /* MLA: per head */
     int64_t value_size;           /* per head; 0: head_size (not of MLA) */
     rk_index_shape index;
-    /* attention of DeepSeek-V4: tokens that an entry stands for; rank and groups of the output */
+    /* attention of DeepSeek-V4: tokens per entry; rank and groups of the output */
     int64_t ratio, out_rank, out_groups;
 } rk_attention_shape;
 
@@ -76,9 +76,9 @@ typedef struct rk_recurrence_shape {
     bool bare_output;  /* Mamba-2: its output is gated, but not normed */
 } rk_recurrence_shape;
 
-/* A transformer block beside a state-space layer, whose weights several layers share. */
+/* A transformer block on a state-space layer, whose weights several layers share. */
 typedef struct rk_shared_shape {
-    bool borrowed;           /* its weights are those of an earlier layer */
+    bool borrowed;           /* its weights are an earlier layer's */
     int64_t adapter_rank;    /* of adapters that every use has for itself; 0: none */
     bool attention_adapters; /* queries, keys and values have them, too */
 } rk_shared_shape;
@@ -101,7 +101,7 @@ typedef struct rk_moe_shape {
     int64_t expert_groups, route_groups;
     bool shared_gate, router_bias, expert_bias;
     int64_t zero_experts; /* that give a token back as it is: the router has them, too */
-    bool shortcut;        /* exchanges run beside the mixer of the next layer */
+    bool shortcut;        /* exchanges overlap the mixer of the next layer */
     bool router_scales;   /* learned factors on the input of the router and on every expert */
 } rk_moe_shape;
 
@@ -150,7 +150,7 @@ extern const char *const rk_activation_names[];   /* NULL-terminated, in enum or
 extern const char *const rk_router_score_names[]; /* likewise */
 extern const char *const rk_rope_scaling_names[]; /* likewise */
 
-/* What a model computes beyond its sizes.  No cost depends on it, but launch files have to say it.
+/* Properties of a model beyond its sizes.  No cost depends on it, but launch files have to say it.
  * Zero: not known. */
 typedef struct rk_model_details {
     rk_activation activation;
@@ -160,7 +160,7 @@ typedef struct rk_model_details {
     double router_scale; /* of the scores of the chosen experts */
     bool alibi;          /* ALiBi in place of rotary positions */
     double rope_base;
-    double rope_window_base; /* of windowed layers, where it is another */
+    double rope_window_base; /* of windowed layers, if different */
     double rope_share;       /* of the elements of a head that rotate; 0: all */
     rk_rope_scaling rope_scaling;
     double rope_factor;
@@ -185,7 +185,7 @@ typedef struct rk_model {
     uint8_t type_of[RK_LAYER_MAX]; /* index into types, per layer */
     rk_norm_kind norm;
     /* 2; 1 for parallel blocks; 4 for sandwich norm.  A layer without mixer or without feed-forward
-     * network has half of them. */
+     * network has half. */
     int norms_per_layer;
     bool final_norm;
     bool parallel_block; /* attention and FFN side by side */
@@ -282,7 +282,7 @@ typedef struct rk_layer_params {
 
 /* The ends of a model. */
 typedef struct rk_end_params {
-    /* head 0 when tied; embedding with its norm and projection, and with that of layers */
+    /* head 0 when tied; embedding with its norm and projection, and the layers' projection */
     int64_t embedding, positions, head;
     int64_t final_norm;
     int64_t mtp_norms; /* of one MTP module */

@@ -22,7 +22,7 @@
 /* In place of query heads, of which only layers with attention need a number. */
 #define HEADS_ABSENT INT64_MIN
 
-/* What a document says, before its layers are laid out. */
+/* Contents of a document, before its layers are laid out. */
 typedef struct draft {
     const rk_kinds *kinds;
     rk_model model;
@@ -83,7 +83,7 @@ static const char *const norm_names[] = {"rms", "layer", "layer_no_bias", "layer
         .name = #key, .type = RK_FIELD_CUSTOM, .offset = offsetof(draft, place), .optional = true, \
         .read = reader                                                                             \
     }
-/* A number of the model's details; 0 stands for a key that is absent. */
+/* A number of the model's details; 0: the key is absent. */
 #define DETAIL(key, most, text)                                                                    \
     {                                                                                              \
         .name = #key, .type = RK_FIELD_NUMBER, .offset = offsetof(draft, model.details.key),       \
@@ -95,7 +95,7 @@ static const char *const norm_names[] = {"rms", "layer", "layer_no_bias", "layer
         .min = 1, .max = 0x1p62, .help = text                                                      \
     }
 
-/* What a layer is made of, where its sizes do not say it. */
+/* The parts of a layer, if its sizes do not determine them. */
 static const rk_field kind_fields[] = {
     TAKE(mixer, mixer, take_string),
     TAKE(feed_forward, feed_forward, take_string),
@@ -495,7 +495,7 @@ static json_t *write_indices(const uint8_t *indices, int count)
     return list;
 }
 
-/* The layers as a list of types; `fields` are those of layers. */
+/* The layers as a list of types; `fields`: the fields of layers. */
 static bool write_layers(const rk_model *model, const rk_field *fields, size_t count, draft *d,
                          const draft *empty, json_t *document)
 {

@@ -34,7 +34,7 @@ bool rk_model_has_experts(const rk_model *model)
     return found;
 }
 
-/* Streams of the residual, n; 1 where it is plain. */
+/* Streams of the residual, n; 1: plain. */
 int64_t rk_model_streams(const rk_model *model)
 {
     return model->streams > 0 ? model->streams : 1;
@@ -51,7 +51,7 @@ static int64_t connection_params(const rk_model *model)
     return n > 0 ? 2 * (maps * n * model->hidden + maps + 3) : 0;
 }
 
-/* What reads the streams at the end of the model: n weights, with biases and a factor. */
+/* Parameters that read the streams at the end of the model: n weights, with biases and a factor. */
 static int64_t connection_end_params(const rk_model *model)
 {
     const int64_t n = model->streams;

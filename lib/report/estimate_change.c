@@ -126,7 +126,7 @@ static void offer_recompute(const struct walk *walk, const rk_strategy *from)
     changed.recompute_modules = 0;
     const int64_t chunk = walk->setting->model->layers / (from->pp * from->vp);
     const int64_t steps = chunk < LAYER_STEPS_MAX ? chunk : LAYER_STEPS_MAX;
-    for (int64_t layers = 0; layers < steps; layers++) { /* 0: all of them */
+    for (int64_t layers = 0; layers < steps; layers++) { /* 0: all */
         changed.recompute_layers = layers;
         if (from->recompute != RK_REC_FULL || layers != from->recompute_layers) {
             offer(walk, &changed);

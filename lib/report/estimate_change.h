@@ -17,7 +17,7 @@ void rk_changes_each(const rk_setting *setting, const rk_strategy *from,
 
 /*
  * Finds the fastest strategy within `most_changes` (1 or 2) choices of `from` that fits, with as
- * few of them as do.  *changes gets how many it took, 0 when none fits.
+ * few changes as possible.  *changes gets their number, 0 when none fits.
  */
 rk_status rk_change_to_fit(const rk_setting *setting, const rk_strategy *from, int most_changes,
                            int *changes, rk_strategy *changed, rk_estimate *estimate,

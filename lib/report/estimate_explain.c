@@ -174,7 +174,7 @@ static rk_status memory_capacity(const rk_setting *setting, const rk_strategy *s
     return n.status;
 }
 
-/* ---- all of them --------------------------------------------------------------------------- */
+/* ---- the report ---------------------------------------------------------------------------- */
 
 /* The most valuable first; ties are sorted by name. */
 static int compare(const void *a, const void *b)

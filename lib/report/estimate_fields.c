@@ -54,7 +54,7 @@ static double needed_bytes(const rk_strategy *s, const rk_estimate *e)
 
 static const struct {
     const char *key;
-    size_t offset; /* of a double in rk_estimate, where there is no function */
+    size_t offset; /* of a double in rk_estimate, without a function */
     double (*make)(const rk_strategy *strategy, const rk_estimate *estimate);
 } results[] = {
     {"step_s", offsetof(rk_estimate, step), NULL},
@@ -179,7 +179,7 @@ void rk_stages_write_json(rk_json_writer *writer, const rk_stage_memory *stages,
 
 /* ---- columns ------------------------------------------------------------------------------- */
 
-/* The columns of an estimate, after those of its strategy. */
+/* The columns of an estimate, after its strategy's. */
 enum {
     FITS = RK_STRATEGY_FIELD_COUNT,
     THRASHES,

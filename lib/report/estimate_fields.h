@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Estimates of the reckon model as named fields: one list of them is what tables, JSON and CSV
- * write, behind the fields of the strategy.
+ * Estimates of the reckon model as named fields: tables, JSON and CSV write one list of fields,
+ * after the fields of the strategy.
  */
 #ifndef RK_REPORT_ESTIMATE_FIELDS_H
 #define RK_REPORT_ESTIMATE_FIELDS_H

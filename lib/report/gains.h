@@ -23,13 +23,13 @@ typedef struct rk_gains {
 /*
  * Finds what one change of a legal strategy gains: of each kind of change the fastest that fits and
  * is faster than `now`, best first; then of each kind that saves memory the one that saves most, if
- * it costs little time.  The changes are those of rk_find_fit_changes, overlap, sequence
- * parallelism, schedule, CUDA graphs and fused attention.
+ * it costs little time.  The changes: as in rk_find_fit_changes, overlap, sequence parallelism,
+ * schedule, CUDA graphs and fused attention.
  */
 rk_status rk_find_gains(const rk_setting *setting, const rk_strategy *from, const rk_estimate *now,
                         rk_gains *gains, rk_error *err);
 
-/* Flags that make another strategy of one, ready to paste; "" where there are none. */
+/* Flags that make another strategy of one, ready to paste; "": none. */
 typedef struct rk_flag_changes {
     char set[RK_FLAG_CHANGE_TEXT];   /* "--tensor-model-parallel-size 4 --sequence-parallel" */
     char unset[RK_FLAG_CHANGE_TEXT]; /* "--recompute-granularity" */
@@ -44,9 +44,9 @@ rk_status rk_find_flag_changes(const rk_setting *setting, const rk_strategy *fro
 
 /*
  * The flags that a launch file of the framework (--emit) has more, less or otherwise with `to` than
- * with `from`: "--recompute-granularity selective, without --use-distributed-optimizer".  Where the
- * framework has no writer, or it refuses one of them, the words of rk_fit_change_text.  `out` is
- * cut where it is too small.
+ * with `from`: "--recompute-granularity selective, without --use-distributed-optimizer".  If the
+ * framework has no writer, or it refuses one, the words of rk_fit_change_text.  `out` is cut if too
+ * small.
  */
 rk_status rk_flag_change_text(const rk_setting *setting, const rk_strategy *from,
                               const rk_fit_change *change, char out[RK_FLAG_CHANGE_TEXT],

@@ -170,7 +170,7 @@ static void offer(const rk_setting *s, const rk_strategy *changed, rk_change_vis
 
 /*
  * Smaller data types of states: --grad-reduce-in-bf16, and --exp-avg-dtype of the precision-aware
- * optimizer, which is distributed.  Bytes of moments are those of both.
+ * optimizer, which is distributed.  Bytes of moments count both.
  */
 static void offer_states(const rk_setting *s, const rk_strategy *from, rk_change_visitor *visit,
                          void *user)
@@ -240,7 +240,7 @@ struct walk {
     const rk_strategy *from;
     rk_fit_changes *changes;
     rk_strategy leanest[KIND_COUNT]; /* by bit: the change that needs least memory */
-    double bytes[KIND_COUNT];        /* of it; infinite: none */
+    double bytes[KIND_COUNT];        /* of that change; infinite: none */
     rk_status status;
     rk_error *err;
 };

@@ -38,7 +38,7 @@ typedef struct rk_fit_changes {
     size_t count;
 } rk_fit_changes;
 
-/* The bits in which two strategies differ; 0: in none of them. */
+/* The bits in which two strategies differ; 0: they are equal. */
 unsigned rk_change_kinds(const rk_strategy *a, const rk_strategy *b);
 
 /* The change in a few words: "TP 1 to 2, recompute full of 10 layers".  Returns out. */
@@ -57,7 +57,7 @@ void rk_visit_changes(const rk_setting *setting, const rk_strategy *from, rk_cha
 
 /*
  * Finds what makes a legal strategy fit: of each kind of change that does, the fastest, all sorted
- * by step time, out of those of rk_visit_changes.  Where no single change is enough, two are
+ * by step time, among the changes of rk_visit_changes.  Where no single change is enough, two are
  * combined: any second one after the first of each kind that saves most memory.
  */
 rk_status rk_find_fit_changes(const rk_setting *setting, const rk_strategy *from,

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /*
- * Writes a text, and breaks its lines of prose at blanks where they are wider than the page.  What
- * follows a label ("step      56.051 s; ...") goes on below itself, any other line below its first
+ * Writes a text, and breaks its lines of prose at blanks where they are wider than the page.  Text
+ * after a label ("step      56.051 s; ...") continues below itself, any other line below its first
  * word.  Rows of tables, which have columns two blanks apart or begin with "|", stay as
  * they are.
  */

@@ -77,7 +77,7 @@ static void finish_settings(rk_case_options *out, rk_bytes *set)
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
-/* The model: its name in the catalogue where it is that one, or its document. */
+/* The model: its name if it is the catalogue's, else its document. */
 static void add_model(const rk_run_sources *sources, const rk_run_table *table, size_t row,
                       const rk_run_case *run, rk_case_options *out)
 {

@@ -14,7 +14,7 @@ typedef struct rk_case_options {
 
 /* How much of the strategy the options say. */
 typedef enum rk_case_extent {
-    RK_CASE_WHOLE,  /* all of it, inferred or not: nothing is left open */
+    RK_CASE_WHOLE,  /* complete, inferred or not: nothing is left open */
     RK_CASE_STATED, /* what the row states; --complete observed infers the rest */
 } rk_case_extent;
 extern const char *const rk_case_extent_names[];

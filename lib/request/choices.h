@@ -32,17 +32,17 @@ typedef enum rk_choice {
     RK_CHOICE_COUNT,
 } rk_choice;
 
-/* What a command line for one strategy says, or determines. */
+/* The fields that a command line for one strategy states or determines. */
 #define RK_CHOICES_NEEDED ((1U << RK_CHOICE_SCHEDULE) - 1)
 
-/* What a choice is called by people and in documents. */
+/* The names of a choice for people and in documents. */
 extern const char *const rk_choice_names[RK_CHOICE_COUNT];
 extern const char *const rk_choice_keys[RK_CHOICE_COUNT];
 
 /* A bit per choice. */
 typedef struct rk_choice_sets {
     unsigned given;   /* options of the command line */
-    unsigned several; /* of them, those with more than one value */
+    unsigned several; /* those with more than one value */
     unsigned open;    /* neither given with one value nor determined by what is */
 } rk_choice_sets;
 

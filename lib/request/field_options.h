@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fields of a strategy as people state them: the option and the column of run tables that say a
- * field, and its place in a request.  What is stated, what has several values, rows of questions
- * and options of rows all follow from this table.
+ * field, and its place in a request.  This table determines the stated fields, the fields with
+ * several values, rows of questions and options of rows.
  */
 #ifndef RK_REQUEST_FIELD_OPTIONS_H
 #define RK_REQUEST_FIELD_OPTIONS_H

@@ -17,11 +17,11 @@
 
 #include <string.h>
 
-/* ---- flags that stand for an option ---------------------------------------------------------- */
+/* ---- flags that set an option ------------------------------------------------------------ */
 
 static const struct {
     const char *flag, *option;
-    const char *value; /* of the option; NULL: that of the flag */
+    const char *value; /* of the option; NULL: the flag's */
     bool takes_value;
 } synonyms[] = {
     {"bf16", "precision", "bf16", false},
@@ -144,7 +144,7 @@ static rk_status set_line(rk_job *job, const char *flag, const char *value, rk_f
 
 /* ---- flags that are known -------------------------------------------------------------------- */
 
-/* What data/launch_flags/megatron.csv says that a flag is about; '\0': it does not have it. */
+/* The subject of a flag by data/launch_flags/megatron.csv; '\0': not listed. */
 static char subject_of(const char *flag)
 {
     const rk_catalogue_entry *table = rk_catalogue_find("launch_flags", "megatron");

@@ -14,8 +14,8 @@ rk_status rk_request_take_launch_flag(rk_job *job, const char *flag, const char 
 bool rk_request_note_launch_word(void *request, const char *word);
 
 /*
- * What a line means as a whole: which layers are recomputed, what Megatron-LM shards by default,
- * and that flags of the model agree with the model that is named.
+ * Applies the flags that have a meaning only together: recomputed layers and Megatron-LM's default
+ * sharding; and checks that flags of the model agree with the named model.
  */
 rk_status rk_request_settle_launch(rk_request *request, rk_error *err);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a launch line of Megatron-LM leaves open, by the defaults of its arguments. */
+/*
+ * Fills the options that a launch line of Megatron-LM leaves open, by the defaults of its
+ * arguments.
+ */
 #include "request/launch_job.h"
 
 #include "base/units.h"
@@ -143,7 +146,7 @@ void rk_launch_complete(rk_request *r)
         r->accumulation = 1;
     }
     if (r->vp_layers == 0 && r->layout_text == NULL) {
-        /* torchtitan gives a rank two stages where the schedule takes several */
+        /* torchtitan gives a rank two stages if the schedule has several */
         const bool several = r->line.titan && r->schedules == 1U << RK_SCHEDULE_INTERLEAVED;
         set_default(r, "vp", &r->vp, several ? 2 : 1);
     }

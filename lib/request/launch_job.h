@@ -26,7 +26,7 @@ void rk_launch_settle_overlaps(rk_request *request);
  * them. */
 void rk_launch_drop_without_effect(rk_request *request);
 
-/* Tensor parallelism of experts that a complete line leaves open is that of the model; else 0. */
+/* Tensor parallelism of experts that a complete line leaves open equals the model's; else 0. */
 int64_t rk_launch_expert_tensor(const rk_request *request, const rk_model *model, int64_t tp);
 
 #endif

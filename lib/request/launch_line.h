@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a launch line of Megatron-LM says beside the options that its flags stand for. */
+/* Facts of a launch line of Megatron-LM that no option holds. */
 #ifndef RK_REQUEST_LAUNCH_LINE_H
 #define RK_REQUEST_LAUNCH_LINE_H
 
@@ -11,7 +11,7 @@ typedef struct rk_launch_line {
     bool megatron;     /* a flag that only Megatron-LM has */
     bool other;        /* a word or a flag of another tool */
     bool titan;        /* a flag of torchtitan, which has its name and a dot */
-    bool deepspeed;    /* the launcher of DeepSpeed, whose number of devices is that of a node */
+    bool deepspeed;    /* the launcher of DeepSpeed, which counts devices per node */
     bool own;          /* an option of a strategy by a name that is ours */
     bool open;         /* the command chooses what the line does not say: no default holds */
     bool plain_states; /* it does not shard, for lack of a flag that does */

@@ -72,7 +72,7 @@ rk_status rk_launch_take_model_flag(rk_job *job, const char *flag, const char *v
 
 /* ---- a model that is named ------------------------------------------------------------------- */
 
-/* What a layer has of a flag's; false: the flag says nothing of such layers. */
+/* The layer's value of a flag; false: the flag does not describe such layers. */
 static bool find_in_layer(rk_model_place place, const rk_layer_type *t, int64_t *found)
 {
     const rk_attention_shape *a = &t->attention;
@@ -146,7 +146,7 @@ static bool is_same(rk_model_place place, int64_t found, int64_t given)
            (place == RK_SHAPE_VOCAB && apart < PADDING);
 }
 
-/* What the model as a whole has of a flag's; false: the flag is about layers. */
+/* The model's value of a flag; false: the flag describes layers. */
 static bool find_in_model(rk_model_place place, const rk_model *m, int64_t given, int64_t *found)
 {
     switch (place) {
@@ -190,7 +190,7 @@ static bool experts_only(const rk_model *m)
     return only;
 }
 
-/* The value of the model; 0 where it has none. */
+/* The value of the model; 0: it has none. */
 static int64_t find_value(rk_model_place place, const rk_model *m, int64_t given)
 {
     int64_t found = 0, first = 0;
@@ -198,7 +198,7 @@ static int64_t find_value(rk_model_place place, const rk_model *m, int64_t given
         return found;
     }
     if (place == RK_SHAPE_FFN_WIDTH && experts_only(m)) {
-        return given; /* scripts state it beside the width of an expert, and no layer has it */
+        return given; /* scripts state it with the width of an expert; no layer has it */
     }
     const bool grouped_only = place == RK_SHAPE_KV_HEADS || place == RK_SHAPE_HEAD_SIZE;
     for (int i = 0; i < m->type_count; i++) {
@@ -308,7 +308,7 @@ static rk_status compare(const rk_request *r, const rk_model *m, rk_error *err)
 
 /* ---- a model of flags ------------------------------------------------------------------------ */
 
-/* What no document can be made of; NULL: nothing. */
+/* The reason why no document can be made; NULL: none. */
 static const char *find_unbuilt(const rk_launch_line *line)
 {
     const rk_model_place place = rk_model_flags_unbuilt(&line->flags);

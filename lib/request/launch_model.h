@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Flags of Megatron-LM that describe the model: a model document is made of them, or they are
- * compared with the model that the request names.
+ * Flags of Megatron-LM that describe the model: they make a model document, or are compared with
+ * the model that the request names.
  */
 #ifndef RK_REQUEST_LAUNCH_MODEL_H
 #define RK_REQUEST_LAUNCH_MODEL_H
@@ -11,8 +11,8 @@
 
 /*
  * Keeps what a flag says of the model; *known becomes false for other flags.  As long as no model
- * is named, that of the request is made of the flags.  Errors: RK_ERR_INVALID for values that the
- * flag does not take.
+ * is named, the request's model is made of the flags.  Errors: RK_ERR_INVALID for values that the
+ * flag does not accept.
  */
 rk_status rk_launch_take_model_flag(rk_job *job, const char *flag, const char *value,
                                     rk_flag_use *use, bool *known, rk_error *err);
@@ -21,13 +21,12 @@ rk_status rk_launch_take_model_flag(rk_job *job, const char *flag, const char *v
 rk_status rk_launch_take_layers_flag(rk_job *job, const char *flag, rk_error *err);
 
 /*
- * Refuses flags that contradict the model that the request names, by name; and flags that do not
- * make a whole model where it names none, with what is missing.
+ * Refuses flags that contradict the model that the request names, by name; and, if it names none,
+ * flags that do not make a whole model, with the missing ones.
  */
 rk_status rk_launch_check_model(const rk_request *request, rk_error *err);
 
-/* What a switch says that a word follows: true, unless the word is "False" or 0, which is its
- * value. */
+/* The value of a switch that a word follows: true, unless the word is "False" or 0. */
 bool rk_launch_truth(const char *word, rk_flag_use *use);
 
 #endif

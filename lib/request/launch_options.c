@@ -449,7 +449,7 @@ static rk_status set_every_layer(const taking *t, int64_t every, rk_error *err)
                            "recompute.option", err);
 }
 
-/* Modules as --recompute-modules has them: attention as a whole is two of these. */
+/* Modules as --recompute-modules has them: attention as a whole is two modules. */
 static const char *modules_of(const char *value, char out[RK_LAUNCH_LIST_SIZE])
 {
     char list[2 * RK_LAUNCH_LIST_SIZE];
@@ -589,7 +589,7 @@ static rk_status set_strategy(const taking *t, rk_error *err)
 /*
  * The training software whose rates hold; NULL: the framework's usual one.  The stacks of
  * torchtitan and MaxText are compiled; those of the other PyTorch frameworks are eager, and
- * torchtitan's holds where a compiler is on.
+ * torchtitan's applies if a compiler is on.
  */
 static const char *stack_of(const taking *t)
 {
@@ -640,7 +640,7 @@ static rk_status set_model(const taking *t, rk_error *err)
     return status ? status : rk_launch_check_model_name(t->launch, request->model, err);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 static rk_status set_stack(const taking *t, rk_error *err)
 {

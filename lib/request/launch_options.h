@@ -10,10 +10,11 @@ struct rk_launch;
 
 /*
  * Reads the launch at `path`, "-" for standard input, and sets the options of the job from its
- * facts.  Options that are set already are orders and stay.  A command that searches a layout takes
- * only what is no layout: model, machine, batch, sequence, precision, optimizer.  The launch lives
- * as long as the job, in the request.  Errors: the launch is not read; a fact has no option of that
- * value; the model that is given contradicts the launch; no machine, or no number of accelerators.
+ * facts.  Options that are set already are orders and stay.  A command that searches a layout reads
+ * only facts outside the layout: model, machine, batch, sequence, precision, optimizer.  The launch
+ * lives as long as the job, in the request.  Errors: the launch is not read; a fact has no option
+ * of that value; the model that is given contradicts the launch; no machine, or no number of
+ * accelerators.
  */
 rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err);
 

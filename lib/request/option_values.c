@@ -38,7 +38,7 @@ enum { OFFLOADS = sizeof(rk_offload_choices) / sizeof(rk_offload_choices[0]) - 3
 
 const char *const rk_overlap_choices[] = {"none", RK_OVERLAP_NAMES, NULL};
 
-/* Ours in the order of the bits, then what Megatron-LM calls some of them. */
+/* Our names in the order of the bits, then Megatron-LM's names of some bits. */
 const char *const rk_module_choices[] = {
     RK_MODULE_NAMES, "layernorm", "moe_act", "mla_up_proj", NULL,
 };
@@ -51,7 +51,7 @@ unsigned rk_request_modules(const rk_request *r)
            (theirs & 2 ? RK_MODULE_ACTIVATION : 0U) | (theirs & 4 ? RK_MODULE_MLA_UP : 0U);
 }
 
-/* Likewise: Megatron-LM names the place of experts too, which is that of cp. */
+/* Likewise: Megatron-LM also names the place of experts, which is the place of cp. */
 const char *const rk_order_choices[] = {RK_RANK_ORDER_NAMES, "tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp",
                                         NULL};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names that options of a strategy choose from, and what those chosen stand for. */
+/* The names that options of a strategy choose from, and the values of chosen names. */
 #ifndef RK_REQUEST_OPTION_VALUES_H
 #define RK_REQUEST_OPTION_VALUES_H
 
@@ -34,17 +34,17 @@ bool rk_request_is_flash(const rk_request *request);
 rk_optimizer rk_request_optimizer(const rk_request *request);
 rk_attention_kernel rk_request_kernel(const rk_request *request);
 
-/* What it says of model states. */
+/* The request's choice of model states. */
 rk_state_wish rk_request_states(const rk_request *request);
 
-/* Whether the update makes temporaries of all weights; `usual` where it is not said. */
+/* Whether the update makes temporaries of all weights; `usual` by default. */
 bool rk_request_foreach(const rk_request *request, bool usual);
 
 /* Whether weights of linears are frozen in 4 or 8 bits, and in which type. */
 bool rk_request_quantises(const rk_request *request);
 rk_frozen_type rk_request_frozen(const rk_request *request);
 
-/* Whether a search may offload whatever pays, and otherwise what is offloaded, a bit each. */
+/* Whether a search may offload anything that pays; otherwise the offloaded states, a bit each. */
 bool rk_request_searches_offload(const rk_request *request);
 unsigned rk_request_offloads(const rk_request *request);
 

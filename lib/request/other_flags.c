@@ -112,7 +112,7 @@ static const struct {
     {"activation-checkpoint.mode", "recompute", recomputes},
 };
 
-/* Flags that stand alone, or before "true" or "false". */
+/* Flags without a value, or followed by "true" or "false". */
 static const struct {
     const char *flag, *option, *value;
 } switches[] = {
@@ -145,7 +145,7 @@ static const struct {
 /* Options of `run`, which are given to the commands that predict one step. */
 static const char *const run_options[] = {"tokens", "deadline", "price", "loss", "step-time"};
 
-/* Sections of torchtitan's configuration; nothing here depends on the rest of them. */
+/* Sections of torchtitan's configuration; nothing here depends on the others. */
 static const char *const titan_sections[] = {
     "job.",        "profiling.",  "metrics.",      "model.",           "optimizer.",
     "training.",   "checkpoint.", "parallelism.",  "compile.",         "activation-checkpoint.",
@@ -222,7 +222,7 @@ static rk_status set_deepspeed(rk_job *job, const char *flag, const char *value,
     return rk_job_has(job, "framework") ? RK_OK : rk_job_set(job, "framework", "deepspeed", err);
 }
 
-/* Whether a flag stands alone, or with a truth: "--activation-checkpointing full" does not. */
+/* Whether a flag has no value, or a truth: "--activation-checkpointing full" does not. */
 static bool is_switch(size_t i, const char *flag, const char *value)
 {
     return strcmp(flag, switches[i].flag) == 0 &&

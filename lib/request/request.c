@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What follows from the options of a request, and the documents that it names. */
+/* Completes a request from its options, and reads the documents that it names. */
 #include "base/error.h"
 #include "base/units.h"
 #include "layer/model_load.h"
@@ -148,7 +148,7 @@ static rk_status check_accelerators(const rk_request *request, const rk_system *
                    system->name, most, request->accelerators, nodes);
 }
 
-/* A node's share of host memory, of the accelerators of it that the run has. */
+/* Host memory for the accelerators of a node that the run uses. */
 static void limit_host(const rk_request *request, rk_system *system)
 {
     const int64_t node = rk_system_node(system), n = request->accelerators;

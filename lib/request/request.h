@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `reckon estimate`, `fit` and `plan` are asked: a model, a system, a stack, and a strategy or
- * as much of it as is known.
+ * The request of `reckon estimate`, `fit` and `plan`: a model, a system, a stack, and a strategy,
+ * complete or in part.
  */
 #ifndef RK_REQUEST_REQUEST_H
 #define RK_REQUEST_REQUEST_H
@@ -31,7 +31,7 @@ typedef struct rk_request {
     int64_t nodes, gpus_per_node;
     int64_t accumulation; /* micro-batches of a rank, in place of global_batch */
     int64_t vp_layers;    /* layers of a virtual stage, in place of vp */
-    rk_launch_line line;  /* what a pasted launch line says besides; no option */
+    rk_launch_line line;  /* facts of a pasted launch line without an option */
     bool assumed_batch;   /* global_batch is a default; not an option */
     bool tuning;          /* sizes that are not given are usual for fine-tuning; not an option */
     bool assumed_seq;     /* the sequence is such a size; not an option */
@@ -42,7 +42,7 @@ typedef struct rk_request {
     unsigned modules, offloads, overlaps;
     int64_t recompute_layers, first_stage_layers, last_stage_layers;
     int64_t lora_rank, document;
-    int64_t mtp_layers;      /* modules that train; 0: those of the model */
+    int64_t mtp_layers;      /* modules that train; 0: as the model has */
     unsigned lora_modules;   /* a bit per rk_adapted */
     const char *layout_text; /* "7,8*14,6" */
     int16_t layout[RK_LAYOUT_MAX];
@@ -92,10 +92,10 @@ typedef struct rk_request {
                 "observed run must have had it; default: launch for a launch line, else search"    \
     }
 
-/* Gives a model the modules of multi-token prediction that the request asks for. */
+/* Gives a model the modules of multi-token prediction of the request. */
 rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_error *err);
 
-/* What a request says before its options are set; `request` is an rk_request. */
+/* The defaults of a request; `request` is an rk_request. */
 rk_request rk_request_defaults(void);
 void rk_request_init(void *request);
 
@@ -111,7 +111,7 @@ rk_policy rk_request_policy(const rk_request *request);
 /* Reads the layout of a request, and refuses options that exclude each other. */
 rk_status rk_request_complete(rk_request *request, rk_error *err);
 
-/* The same, and takes the format from the ending of the output; `request` is an rk_request. */
+/* The same, with the format by the extension of the output; `request` is an rk_request. */
 rk_status rk_request_finish(void *request, rk_error *err);
 
 #define RK_WHAT_IF_MAX 8 /* numbers of the machine that --set changes */
@@ -128,7 +128,7 @@ typedef struct rk_settings {
     int change_count;
 } rk_settings;
 
-/* A strategy that is complete before any search: that of the policy "observed". */
+/* A strategy that is complete before any search, of the policy "observed". */
 typedef struct rk_completed {
     bool done;
     rk_strategy strategy; /* its layout lies below */
@@ -136,7 +136,7 @@ typedef struct rk_completed {
     rk_origins origins;
 } rk_completed;
 
-/* The documents that a request names, and what follows from them where it says nothing. */
+/* The documents that a request names, and the values derived from them. */
 typedef struct rk_inputs {
     rk_model model;
     rk_system system; /* with the request's limit of memory and size of nodes */
@@ -153,7 +153,7 @@ typedef struct rk_inputs {
 rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error *err);
 void rk_inputs_clear(rk_inputs *inputs);
 
-/* What it does once the model and the system are there. */
+/* The second half, once the model and the system are read. */
 rk_status rk_request_apply(const rk_request *request, bool stack_given, rk_inputs *inputs,
                            rk_error *err);
 
@@ -166,7 +166,7 @@ rk_status rk_request_settle(const rk_request *request, bool stack_given, rk_inpu
                             rk_error *err);
 rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_error *err);
 
-/* What the nodes of a system are called: "node", "rack". */
+/* The name of a system's nodes: "node", "rack". */
 const char *rk_request_unit(const rk_system *system);
 
 /* Why this framework and this stack, in words; the second is empty where nothing is unusual. */

@@ -43,7 +43,7 @@ static bool mixes_auto(const rk_request *r)
     return rk_request_searches_offload(r) && rk_request_offloads(r);
 }
 
-/* The order that --use-tp-pp-dp-mapping stands for, under both of its names. */
+/* The order that --use-tp-pp-dp-mapping means, under both of its names. */
 static bool lacks_pipeline_first(unsigned orders)
 {
     const unsigned bits = 1U << RK_ORDER_PIPELINE_DATA;

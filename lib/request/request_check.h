@@ -7,8 +7,8 @@
 #include "request/request.h"
 
 /*
- * Refuses options that exclude each other.  What depends on the model, the machine or the framework
- * is left to the rules of strategies.
+ * Refuses options that exclude each other.  The rules of strategies check the rest, which depends
+ * on the model, the machine or the framework.
  */
 rk_status rk_request_check(const rk_request *request, rk_error *err);
 

@@ -132,7 +132,7 @@ static bool is_fused(const rk_request *r, const rk_inputs *inputs)
     return rk_request_is_flash(r) && !(r->attention < 0 && lacks);
 }
 
-/* What does not depend on the degrees, and is the same in all strategies of a space. */
+/* Fields that do not depend on the degrees and are the same in all strategies of a space. */
 static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy *s,
                        rk_origins *origins)
 {
@@ -472,7 +472,7 @@ static unsigned wanted_recomputes(const rk_request *r)
            (r->recompute_layers ? 1U << RK_REC_FULL : 0);
 }
 
-/* Leaves out what later releases of the framework brought than the stack stands for. */
+/* Leaves out features of later releases of the framework than the stack describes. */
 static rk_status limit_to_year(const rk_inputs *inputs, rk_plan_space *space, rk_error *err)
 {
     const unsigned has = rk_framework_shardings(inputs->software.framework, inputs->software.year);

@@ -479,10 +479,10 @@ static rk_status infer(const rk_request *r, const rk_run_table *table, uint64_t 
     return status;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 /*
- * Accelerators of the whole system where it has more than its document: as --set says, and for an
+ * Accelerators of the whole system if it has more than its document: as --set says, and for an
  * observed run at least those that it used.
  */
 static rk_status widen(const rk_request *r, const items *said, rk_system *system, rk_error *err)

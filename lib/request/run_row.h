@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A question as a row of a table of measured runs: --set gives it cells and numbers of the stack,
- * and where it is completed as such a row is, its options are cells, too.
+ * and if it is completed like such a row, its options are cells, too.
  */
 #ifndef RK_REQUEST_RUN_ROW_H
 #define RK_REQUEST_RUN_ROW_H

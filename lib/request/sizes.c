@@ -66,7 +66,7 @@ rk_status rk_request_set_node(const rk_request *request, rk_system *system, rk_e
                    rk_system_node(system), what_if);
 }
 
-/* Accelerators of a node: those of the options, otherwise of the machine. */
+/* Accelerators of a node: by the options, otherwise by the machine. */
 static rk_status find_node(const rk_request *r, int64_t *node, rk_error *err)
 {
     rk_system system = {.accelerator.measured = NULL};
@@ -194,7 +194,7 @@ void rk_request_assume_batch(rk_request *r, int64_t seq)
     r->assumed_batch = true;
 }
 
-/* What follows from the model, which is read only if something does. */
+/* Completes options from the model, which is read only if necessary. */
 static rk_status settle_by_model(rk_request *r, rk_error *err)
 {
     const bool batch = !r->global_batch && r->accelerators;

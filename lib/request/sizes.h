@@ -6,15 +6,15 @@
 #include "request/request.h"
 
 /*
- * Tokens of the batch of every question that gives none, whatever its command: 4 M, of Llama 2;
- * Llama 3 takes 4 to 16 M (technical reports).
+ * Default tokens of the batch, of every command: 4 M, as Llama 2; Llama 3 uses 4 to 16 M (technical
+ * reports).
  */
 #define RK_USUAL_BATCH_TOKENS 4194304.0
 
 /*
  * The global batch of about so many tokens, sequences: of the numbers odd(accelerators x
  * micro_batch) x 2^k, which the data-parallel sizes of a power of two divide, the nearest by ratio.
- * It is no less than odd(accelerators x micro_batch), whatever the tokens.
+ * At least odd(accelerators x micro_batch).
  */
 int64_t rk_global_batch_near(int64_t accelerators, int64_t micro_batch, int64_t seq, double tokens);
 

@@ -26,7 +26,7 @@ static const unit peaks[] = {{"TFLOP/s", 1}, {"PFLOP/s", 1e3}, {"TFLOPS", 1}, {"
 static const unit times[] = {{"us", 1}, {"ns", 1e-3}, {"ms", 1e3}, {0}};
 static const unit counts[] = {{0}};
 
-/* Reads a number above 0 with one of the units, where there are any; 0: it is none. */
+/* Reads a number above 0 with one of the units, if any; 0: it is none. */
 static double read_amount(const char *value, const unit *units)
 {
     char *end = NULL;
@@ -128,7 +128,7 @@ static rk_status fail_name(const char *name, const rk_system *system, rk_error *
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 
-/* The number of a kind, and of a tier where it is one's; false: the machine has none. */
+/* The number of a kind, and of the tier if it has one; false: the machine has none. */
 static bool find_number(const rk_system *system, rk_number_kind kind, int tier, rk_number *out)
 {
     rk_number all[RK_NUMBER_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What if a machine had another number: nvlink.size=72, memory=192GiB, hbm=8TB/s of --set. */
+/* Changed numbers of a machine: nvlink.size=72, memory=192GiB, hbm=8TB/s of --set. */
 #ifndef RK_REQUEST_WHAT_IF_H
 #define RK_REQUEST_WHAT_IF_H
 

@@ -116,7 +116,7 @@ enum {
     SAME_PAIR = SAME_FAMILY | SAME_LINE | NOT_LEFT_OUT,
 };
 
-/* What must agree, strictest first. */
+/* The properties that must agree, strictest first. */
 static const unsigned time_rungs[] = {
     SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_TENSOR | SAME_NODES | SAME_WIDTH | SAME_FACTS,
     SAME_STACK | SAME_ACCELERATOR | SAME_KIND | SAME_TENSOR | SAME_NODES | SAME_FACTS,
@@ -512,7 +512,7 @@ static rk_status hold_out(const rk_residuals *r, bool new_pair, weighted *list, 
     return RK_OK;
 }
 
-/* The smallest error up to 1 that holds the covered share of such runs; 0 where there are none. */
+/* The smallest error up to 1 that holds the covered share of such runs; 0 if there are none. */
 static rk_status find_error(const rk_residuals *r, bool new_pair, weighted *list, double *found,
                             rk_error *err)
 {

@@ -2,7 +2,7 @@
 /*
  * How far an estimate may be off: the 10th to 90th percentile of measured over predicted step time
  * among comparable runs, of which each counts as far above as below the estimate.  Whether runs of
- * one source take longer than predicted or less says little of those of another; how far off they
+ * one source are slower or faster than predicted says little about another source; how far off they
  * are says more.
  *
  * Residuals are kept in groups of runs that err together (one model of one source on one
@@ -11,13 +11,13 @@
  * several nodes, width of the formats, and whether facts of the run were assumed; where they are
  * fewer than RK_INTERVAL_RUNS, less has to agree, of other accelerators whether their rates were
  * assumed.  So an interval of a run whose facts or machine are guessed is made of such runs.  A run
- * to be estimated is one of a source that nobody knows yet, and every source errs by something of
- * its own besides: its variance adds to that of comparable runs, and is such that four in five runs
- * of a source lie in the intervals of the others.  Software on accelerators on which no run has it
- * errs by more: that error is found in the same way, by sources whose pair no other source has.
- * Models with layers that none of the runs has are off by what published steps of such models are
- * at least.  Where the accelerator has no rates for the attention kernel of the run, the error of
- * the rates that are taken instead adds its variance, by the share of attention in the step.
+ * to be estimated comes from an unknown source, and every source has an error of its own: its
+ * variance adds to the variance of comparable runs, and is such that four in five runs of a source
+ * lie in the intervals of the others.  Software on accelerators on which no run has it errs by
+ * more: that error is found in the same way, by sources whose pair no other source has.  Models
+ * with layers that none of the runs has are off by what published steps of such models are at
+ * least.  Where the accelerator has no rates for the attention kernel of the run, the error of the
+ * rates that are taken instead adds its variance, by the share of attention in the step.
  */
 #ifndef RK_RESIDUAL_INTERVAL_H
 #define RK_RESIDUAL_INTERVAL_H
@@ -50,7 +50,7 @@ typedef struct rk_similarity_key {
     bool untimed;           /* layers whose mixers none of the runs has */
     bool frozen;            /* adapters learn: like no run that trains all weights */
     double kernel;          /* how far the step may be off, as a logarithm, because the rates of its
-                               attention kernel are those of another accelerator; 0: they are not */
+                               attention kernel are another accelerator's; 0: they are not */
     rk_tensor_place tensor;
     rk_sharding sharding; /* of memory only: runs are not compared by it in time */
 } rk_similarity_key;
@@ -129,7 +129,7 @@ void rk_residuals_clear(rk_residuals *residuals);
  * Finds the error of a source: the smallest up to 1 with which four in five runs lie in the
  * intervals that are made of all other sources; every source of RK_INTERVAL_RUNS runs and more
  * weighs the same.  Runs whose pair of software and accelerators the others lack decide the error
- * of such pairs, and the rest that of a source.
+ * of such pairs, and the rest the error of a source.
  */
 rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err);
 

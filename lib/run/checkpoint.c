@@ -37,7 +37,7 @@ double rk_effective_share(double interval, double cost, double restart, double m
 
 /* ---- two levels ---------------------------------------------------------------------------- */
 
-/* What a segment contributes to the expected time E_i from its start: see segment_of. */
+/* Contribution of a segment to the expected time E_i from its start: see segment_of. */
 struct segment {
     double k, s, d;
 };
@@ -46,7 +46,7 @@ struct segment {
  * A segment of `need` s, i-th after a far copy.  It succeeds with s = e^(-need/M); otherwise the
  * run restarts near (share p; from the start of the segment) or far (from the far copy, E_0), and
  * either restart may fail again.  With r1 = e^(-R1/M) and c = M (e^(R2/M) - 1) the far restart
- * takes c + E_0, the near one x = a + b E_i + (1 - b) E_0 with d1 = 1 - (1 - r1) p, b = r1/d1 and
+ * costs c + E_0, the near one x = a + b E_i + (1 - b) E_0 with d1 = 1 - (1 - r1) p, b = r1/d1 and
  * a = (1 - r1) (M + (1 - p) c)/d1, so that E_i d = k + s E_(i+1) + (d - s) E_0.
  */
 static struct segment segment_of(const rk_checkpoint_levels *l, double need)

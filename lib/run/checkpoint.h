@@ -45,8 +45,8 @@ typedef struct rk_checkpoint_levels {
 /*
  * Expected time over the time of training: exact for a Poisson process of interruptions that strike
  * copies and restarts as well.  A run returns to the last near copy, or with probability
- * 1 - near_share to the last far one.  HUGE_VAL where it does not advance.  Daly's law is the
- * case far_every = 1, near_share = near_cost_s = 0.
+ * 1 - near_share to the last far one.  HUGE_VAL if it does not advance.  Daly's law is the case
+ * far_every = 1, near_share = near_cost_s = 0.
  */
 double rk_checkpoint_levels_slowdown(const rk_checkpoint_levels *levels);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What accelerator-hours, power and carbon cost: documents of data/prices. */
+/* Prices of accelerator-hours, power and carbon: documents of data/prices. */
 #ifndef RK_RUN_PRICE_LIST_H
 #define RK_RUN_PRICE_LIST_H
 
@@ -7,11 +7,11 @@
 
 #define RK_PRICE_HOURS_MAX 64
 
-/* What an hour of an accelerator costs. */
+/* Price of an hour of an accelerator. */
 typedef struct rk_hour_price {
     char accelerator[64];
     double price;
-    char date[16]; /* of this price; "": that of the list */
+    char date[16]; /* of this price; "": the list's */
 } rk_hour_price;
 
 typedef struct rk_price_list {
@@ -20,8 +20,8 @@ typedef struct rk_price_list {
     char date[16];
     int count;
     rk_hour_price hours[RK_PRICE_HOURS_MAX];
-    double pue;        /* power of the building over that of its machines */
-    double node_power; /* power of a busy node over that of its busy boards */
+    double pue;        /* power of the building relative to its machines */
+    double node_power; /* power of a busy node relative to its busy boards */
     double idle_power; /* power of an idle node over the same; 0: not known, as if busy */
     double carbon;     /* g per kWh */
 } rk_price_list;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often training is interrupted, by what, and how long it stands still then: documents of
- * data/reliability, and the distribution of counts that follows.
+ * How often training is interrupted, by what, and for how long: documents of data/reliability, and
+ * the distribution of counts that follows.
  */
 #ifndef RK_RUN_RELIABILITY_H
 #define RK_RUN_RELIABILITY_H
@@ -25,7 +25,7 @@ typedef struct rk_component {
 typedef struct rk_cluster_record {
     char name[64];
     double accelerators, days, interruptions;
-    bool counted; /* it takes part in the usual rate */
+    bool counted; /* it is part of the usual rate */
 } rk_cluster_record;
 
 typedef struct rk_reliability {
@@ -38,7 +38,7 @@ typedef struct rk_reliability {
     double detect_s;          /* from a crash until it is noticed */
     double hang_s;            /* from a hang until it is noticed */
     double restart_s;         /* from there to the first step, without reading a checkpoint */
-    double standby_restart_s; /* the same where spare nodes stand by */
+    double standby_restart_s; /* the same with spare nodes */
     double repair_s;          /* until a node is back */
     double start_s;           /* from the start of a job to its first step, without reading */
     double silent_s;          /* training until wrong results are noticed */

@@ -56,13 +56,13 @@ rk_status rk_loss_tokens(const rk_loss_law *law, double parameters, double loss,
 
 /*
  * The lowest loss of a model within the range of a law: after the most tokens, and no lower than
- * that of its largest run; 0 if the law states no range.
+ * the loss of its largest run; 0 if the law states no range.
  */
 double rk_loss_lowest(const rk_loss_law *law, double parameters);
 
 /*
  * As rk_loss_tokens, and refuses a loss below that lowest one: near the floor a hundredth of a nat
- * decides between some trillion tokens and any number of them.
+ * decides between some trillion tokens and any number.
  */
 rk_status rk_loss_tokens_in_range(const rk_loss_law *law, double parameters, double loss,
                                   double *tokens, rk_error *err);
@@ -104,12 +104,12 @@ rk_status rk_batch_law_load(const char *name, rk_batch_law *law, rk_error *err);
 double rk_batch_critical(const rk_batch_law *law, double tokens, double loss);
 
 /*
- * Tokens that a batch needs over those of a reference batch, for the same loss (McCandlish et al.
+ * Tokens that a batch needs relative to a reference batch, for the same loss (McCandlish et al.
  * 2018): (1 + batch/critical) / (1 + reference/critical).
  */
 double rk_batch_tokens_factor(double batch, double reference, double critical);
 
-/* Steps over those of an endless batch: 1 + critical/batch. */
+/* Steps relative to an endless batch: 1 + critical/batch. */
 double rk_batch_steps_factor(double batch, double critical);
 
 /* ---- how well a run scales ------------------------------------------------------------------- */
@@ -118,8 +118,7 @@ double rk_batch_steps_factor(double batch, double critical);
 double rk_strong_scaling(double base_s, double base_accelerators, double time_s,
                          double accelerators);
 
-/* Weak: a batch that grows with the accelerators: tokens/s per accelerator over those of the base.
- */
+/* Weak: a batch that grows with the accelerators: tokens/s per accelerator relative to the base. */
 double rk_weak_scaling(double base_tokens_s, double base_accelerators, double tokens_s,
                        double accelerators);
 

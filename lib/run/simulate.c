@@ -71,11 +71,11 @@ struct outcome {
     double total, goodput, interruptions;
 };
 
-/* What stays the same during a run. */
+/* Constants of a run. */
 struct run {
     const rk_simulation *sim;
     double mtbf, work;               /* of this run */
-    double segment, pattern;         /* s of a near segment; of far_every of them with a far copy */
+    double segment, pattern;         /* s of a near segment; of far_every and a far copy */
     double per_segment, per_pattern; /* one over them */
     double upto[RK_CAUSES_MAX];      /* cumulated shares */
     struct random random;
@@ -91,7 +91,7 @@ struct progress {
     int64_t count; /* of interruptions */
     int64_t saved; /* far copies so far, for the picture */
     double *back;  /* when each spare is back */
-    int oldest;    /* of them */
+    int oldest;    /* index in `back` */
 };
 
 static inline double until_next(struct run *run)
@@ -258,7 +258,7 @@ static struct outcome one_run(struct run *run, double *back)
         p.next = until_next(run);
     }
     while (p.count < EVENTS_MAX) {
-        const double left = run->work - p.copy * saved; /* without copies: at most what it takes */
+        const double left = run->work - p.copy * saved; /* without copies: an upper bound */
         const double need = p.next < left ? HUGE_VAL : need_of(run, p.copy);
         if (p.next >= need) {
             p.time += need;

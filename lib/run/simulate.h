@@ -11,12 +11,12 @@
 
 /* Interruptions that take the same time. */
 typedef struct rk_cause {
-    double share;      /* of all interruptions; those of all causes add up to 1 */
+    double share;      /* of all interruptions; all causes add up to 1 */
     double near_s;     /* from the interruption to the next step, back to the near copy */
     double far_s;      /* the same, back to the far copy */
     double rollback_s; /* training that was spoilt before anybody noticed */
     bool near;         /* the near copy is usable */
-    bool hardware;     /* takes a spare node */
+    bool hardware;     /* needs a spare node */
 } rk_cause;
 
 typedef struct rk_simulation {
@@ -24,8 +24,8 @@ typedef struct rk_simulation {
     double work_spread; /* standard deviation of the logarithm of its factor from run to run */
     double rate;        /* unexpected interruptions per s: the median */
     double rate_spread; /* standard deviation of the logarithm of the rate from run to run */
-    double planned_rate, planned_s; /* stops that lose no work: per s, and what one takes */
-    double window_every, window_s;  /* maintenance: from one to the next, 0: none; what one takes */
+    double planned_rate, planned_s; /* stops that lose no work: per s, and seconds of one */
+    double window_every, window_s;  /* maintenance: from one to the next, 0: none; seconds of one */
     double start_s;                 /* until the first step */
     double interval_s;              /* of training between copies; HUGE_VAL: none are made */
     double near_cost_s, far_cost_s; /* training waits for them */
@@ -33,7 +33,7 @@ typedef struct rk_simulation {
     double far_writing_s;           /* until a far copy can be read; at most far_every intervals */
     int cause_count;
     rk_cause causes[RK_CAUSES_MAX];
-    /* Nodes that stand by, each back after repair_s; -1: there is always another.  A run that waits
+    /* Spare nodes, each back after repair_s; -1: there is always another.  A run that waits
        for a node is not interrupted meanwhile. */
     int spares;
     double repair_s;
@@ -67,7 +67,7 @@ typedef struct rk_moment {
     rk_moment_kind kind;
     double time_s; /* since the start */
     double done;   /* share of the work that is done */
-    int64_t saved; /* far copies since the start, those of work that was done again too */
+    int64_t saved; /* far copies since the start, including repeated work's */
 } rk_moment;
 
 /*

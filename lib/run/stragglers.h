@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a synchronous step loses to the slowest of its workers. */
+/* Time that a synchronous step loses to the slowest of its workers. */
 #ifndef RK_RUN_STRAGGLERS_H
 #define RK_RUN_STRAGGLERS_H
 
 /*
  * Expected maximum of `workers` (at least 1) independent standard normals: the integral of
- * 1 - Phi^n over x > 0 less that of Phi^n over x < 0.
+ * 1 - Phi^n over x > 0 less the integral of Phi^n over x < 0.
  */
 double rk_straggler_kappa(double workers);
 
@@ -17,14 +17,14 @@ double rk_straggler_noise(double workers, double noise);
 
 /*
  * The same with `barriers` synchronizations a step over groups of `workers`, none of which waits
- * for another: each takes 1/barriers of the work and deviates by noise / sqrt(barriers) of the
- * whole step, so that noise adds up to sqrt(barriers) noise kappa.
+ * for another: each has 1/barriers of the work and deviates by noise / sqrt(barriers) of the whole
+ * step, so that noise adds up to sqrt(barriers) noise kappa.
  */
 double rk_straggler_barriers(double workers, double noise, double barriers);
 
 /*
  * With devices that are slower for good: each of `workers` is with probability `share`, by a factor
- * 1 + `slower`.  A synchronous step waits for it where there is one:
+ * 1 + `slower`.  A synchronous step waits for a slow device if there is one:
  * 1 + slower (1 - (1 - share)^workers).
  */
 double rk_straggler_persistent(double workers, double share, double slower);

@@ -29,10 +29,10 @@ static double interval_of(const rk_training *t, const rk_training_result *r)
 }
 
 /*
- * Daly's expectation in parts.  T / tau segments of tau + C seconds; to finish one takes
+ * Daly's expectation in parts.  T / tau segments of tau + C seconds; to finish one needs
  * M (e^((tau + C)/M) - 1) s of computing and as many failures over M, each of which is followed by
- * M (e^(R/M) - 1) s until a restart succeeds.  What a failure finds unwritten while a checkpoint
- * is on its way to storage (W s) is lost besides.
+ * M (e^(R/M) - 1) s until a restart succeeds.  A failure while a checkpoint is on its way to
+ * storage (W s) also loses the unwritten work.
  */
 static void add_failures(const rk_training *t, rk_training_result *r)
 {
@@ -126,7 +126,7 @@ static rk_status check(const rk_training *t, const rk_training_result *r, rk_err
 }
 
 /*
- * What lengthens the parts above: training that silent corruption spoilt, at `rate` (per s), then
+ * Additions to the parts above: training that silent corruption spoilt, at `rate` (per s), then
  * planned stops and maintenance windows, each with a restart, and the start.
  */
 static void add_stops(const rk_training *t, rk_training_result *r, double rate)

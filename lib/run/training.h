@@ -8,7 +8,7 @@
 
 #include "run/checkpoint.h"
 
-/* What a run is; times in s, sizes in bytes. */
+/* A training run; times in s, sizes in bytes. */
 typedef struct rk_training {
     double tokens;          /* to train on */
     double tokens_per_step; /* of the whole run */
@@ -31,15 +31,15 @@ typedef struct rk_training {
     double silent_share; /* of the interruptions */
     double silent;       /* s of training until it is noticed */
     /* Stops that were planned and lose no work. */
-    double planned_share; /* of them for each unexpected interruption */
+    double planned_share; /* for each unexpected interruption */
     double window;        /* s of a maintenance window, after which the run restarts */
     double window_every;  /* s from one to the next; 0: there are none */
     double start;         /* s from the start of the job to its first step, but for reading */
     /* Prices; 0: not known. */
-    double spares;     /* accelerators that stand by, and are paid for */
+    double spares;     /* spare accelerators, which are paid for */
     double power;      /* W per accelerator in training, with its share of the node */
     double idle_power; /* the same while it waits: restarts, stops, spares */
-    double pue;        /* power of the building over that of its machines */
+    double pue;        /* power of the building relative to its machines */
     double price;      /* of an accelerator-hour */
     double carbon;     /* g per kWh */
 } rk_training;
@@ -62,7 +62,7 @@ typedef struct rk_training_result {
     double mtbf;                         /* s between interruptions; infinite without */
     double failures;                     /* expected in the run */
     double blocking;                     /* s that training waits for a checkpoint */
-    double writing;                      /* s until it is in storage; reading takes as long */
+    double writing;                      /* s until it is in storage; reading is as long */
     double interval;                     /* s; infinite: there are no checkpoints */
     double far_every;                    /* near copies per one in storage; 1: no near copies */
     double part[RK_TRAINING_PART_COUNT]; /* s */

@@ -173,7 +173,7 @@ static double bound(const rk_pipeline *p)
 
 /*
  * With h = p/2: m - h - 2 pairs in a row on the innermost ranks, plus filling and draining. The
- * published bubble (h - 1)(pair + B - 2 W) is that of F = B = W.
+ * published bubble (h - 1)(pair + B - 2 W) is the case F = B = W.
  */
 static double closed(const rk_pipeline *p)
 {

@@ -63,9 +63,9 @@ static double in_flight(int64_t ranks, int64_t chunks_per_rank, int64_t microbat
 }
 
 /*
- * The first backward of a rank is that of its last chunk, and comes after
+ * The first backward of a rank belongs to its last chunk, and comes after
  * 2 (p - 1 - r) + (v - 1) p + 1 forwards: p of every chunk but the last, the rest of the last, and,
- * beyond p of it, of the first chunk again.  After the last forward of a rank the same is left.
+ * beyond p, of the first chunk again.  After the last forward of a rank the same is left.
  */
 static double bound(const rk_pipeline *p)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The makespan of a schedule, bit for bit that of rk_pipeline_play, for searches that compute it
+ * The makespan of a schedule, bit for bit as rk_pipeline_play has it, for searches that compute it
  * millions of times: orders are compiled once, and rounds that only repeat the previous one are
  * skipped.
  */
@@ -22,7 +22,7 @@ enum { BUCKETS = 256 };
 
 struct rk_makespans {
     rk_program *programs[BUCKETS]; /* owned */
-    int64_t kept;                  /* instructions of all of them */
+    int64_t kept;                  /* instructions of all ranks */
     int64_t *ends, *durations;     /* owned; ticks */
     size_t end_room, duration_room;
 };
@@ -216,7 +216,7 @@ static void shift_round(const rk_program *program, int64_t *ends, int64_t shift)
     }
 }
 
-/* What follows depends on the last round only, so once rounds repeat, the rest are skipped. */
+/* Later rounds depend on the last round only, so once rounds repeat, the rest are skipped. */
 static void run_rounds(const rk_program *program, int64_t microbatches, const int64_t *durations,
                        int64_t *ends)
 {
@@ -237,7 +237,7 @@ static void run_rounds(const rk_program *program, int64_t microbatches, const in
     }
 }
 
-/* One step from the starts of the ranks, which stand before their ends. */
+/* One step from the starts of the ranks, which precede their ends. */
 static void run_step(const rk_program *program, const rk_pipeline *p, const int64_t *durations,
                      int64_t *ends)
 {

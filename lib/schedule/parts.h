@@ -69,8 +69,8 @@ typedef struct rk_waits {
 double rk_longest_wait(const rk_waits *waits);
 
 /*
- * The bound of one chunk per rank: 1F1B (factor 0), and with weight gradients apart ZB-H1 and
- * ZB-H2 (factor 1 and 2), which let factor * rank of them lie.
+ * The bound of one chunk per rank: 1F1B (factor 0), and with weight gradients apart ZB-H1 and ZB-H2
+ * (factor 1 and 2), which defer factor * rank weight gradients.
  */
 double rk_linear_bound(const rk_pipeline *pipeline, int64_t factor);
 

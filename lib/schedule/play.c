@@ -19,7 +19,7 @@ struct rank {
     int64_t free_at; /* ticks */
     int64_t busy;    /* ticks computed */
     int64_t kept;    /* activations of chunks */
-    int64_t peak;    /* most of them at once */
+    int64_t peak;    /* most at once */
     bool in_queue;
 };
 

@@ -173,8 +173,8 @@ static bool emit(struct compiler *c, int64_t rank)
 }
 
 /*
- * Emits the steps of all ranks before those of `until` (all where it is NULL), rank by rank as far
- * as each can go.  Returns false when ranks wait for one another.
+ * Emits the steps of all ranks before the steps in `until` (NULL: all), rank by rank as far as each
+ * can go.  Returns false when ranks wait for one another.
  */
 static bool emit_until(struct compiler *c, const int64_t *until)
 {

@@ -14,8 +14,8 @@
 enum { RK_STEP_KINDS = RK_STEP_PAIR + 1 };
 
 /*
- * One step of a rank.  Ends of steps stand rank by rank, those of one rank in its order and after
- * an entry that stays 0: so the end of the step before is that of `step - 1`.
+ * One step of a rank.  Ends of steps are stored rank by rank, within a rank in its order and after
+ * an entry that stays 0: so the end of the previous step is the end of `step - 1`.
  */
 typedef struct rk_instruction {
     int32_t step;      /* where its end goes */
@@ -37,8 +37,8 @@ typedef struct rk_program {
     /* Of a program that repeats its body. */
     int64_t round_microbatches; /* microbatches of another round of the body; 0: there is no body */
     int64_t round_steps;        /* of a rank */
-    int64_t *rounds;            /* owned; by rank: where the steps of the body begin; those of the
-                                   round before stand right before them */
+    int64_t *rounds;            /* owned; by rank: where the steps of the body begin; the round
+                                   before directly precedes */
     struct rk_program *next;    /* in a list of programs */
 } rk_program;
 
@@ -48,7 +48,7 @@ typedef struct rk_program {
  */
 int64_t rk_program_microbatches(const rk_pipeline *pipeline);
 
-/* Compiles the order of a pipeline, whatever its times; release with rk_program_free. */
+/* Compiles the order of a pipeline with any times; release with rk_program_free. */
 rk_status rk_program_new(const rk_pipeline *pipeline, rk_program **program, rk_error *err);
 void rk_program_free(rk_program *program);
 

@@ -40,7 +40,7 @@ rk_schedule_needs rk_schedule_needs_of(rk_schedule_kind kind, int64_t ranks);
 
 /*
  * Times of one chunk for one microbatch, s.  A backward that is not split has weight = 0; a
- * schedule that does not split takes backward + weight together.
+ * schedule that does not split runs backward + weight together.
  */
 typedef struct rk_chunk_times {
     double forward;
@@ -65,14 +65,14 @@ typedef struct rk_pipeline {
     bool rolls;             /* a rank begins the next step when it has finished its own steps: the
                                time of a step is that between two of many */
     double overlapped_pair; /* of schedules that run pairs, s: a forward and a whole backward
-                               together, at least the longer of them; 0: their sum */
+                               together, at least the longer one; 0: their sum */
 } rk_pipeline;
 
 struct rk_order;
 
 /*
  * The rounds of a schedule that repeats itself: round k of rank r is its steps
- * [first + k * steps, first + (k + 1) * steps), the same as those of round k - 1 with higher
+ * [first + k * steps, first + (k + 1) * steps), the same as in round k - 1 with higher
  * microbatches, and waits for nothing but rounds k and k - 1 of other ranks.
  */
 typedef struct rk_schedule_round {
@@ -87,9 +87,9 @@ typedef struct rk_schedule_round {
  */
 typedef struct rk_v_block {
     int forward[2], backward[2];
-    int turn; /* from the forward of chunk 0 to that of chunk 1 on the last rank */
+    int turn; /* from forward of chunk 0 to forward of chunk 1 on the last rank */
     int loss; /* from the forward of chunk 1 to its backward on the first rank */
-    int back; /* from the backward of chunk 1 to that of chunk 0 on the last rank */
+    int back; /* from backward of chunk 1 to backward of chunk 0 on the last rank */
 } rk_v_block;
 
 /* The properties of a schedule. */
@@ -106,7 +106,7 @@ typedef struct rk_schedule {
 
     /* The steps of one rank. */
     void (*write_order)(const rk_pipeline *pipeline, int64_t rank, struct rk_order *order);
-    /* Peak activations of a rank, see rk_pipeline_in_flight; NULL: those of its block. */
+    /* Peak activations of a rank, see rk_pipeline_in_flight; NULL: the peaks of its block. */
     double (*in_flight)(int64_t ranks, int64_t chunks_per_rank, int64_t microbatches, int64_t rank);
     /* Lower bound on its time, see rk_pipeline_bound. */
     double (*bound)(const rk_pipeline *pipeline);
@@ -141,7 +141,7 @@ rk_schedule_kind rk_schedule_usual(int64_t chunks_per_rank);
 /* Whether its chunks per rank can be chosen (vp of a strategy); for other schedules it is fixed. */
 bool rk_schedule_has_vp(rk_schedule_kind kind);
 
-/* Whether one of these schedules, a bit each, has a choice of chunks per rank. */
+/* Whether any schedule of a set, a bit each, has a choice of chunks per rank. */
 bool rk_schedules_have_vp(unsigned schedules);
 
 /* Ranks that hold each stage: 1 or 2. */
@@ -153,7 +153,7 @@ static inline int rk_schedule_copies(rk_schedule_kind kind)
 /* Result by rank; arrays have room for `ranks` entries each and belong to the caller. */
 typedef struct rk_pipeline_result {
     double seconds;    /* makespan with a global barrier at the end; of a pipeline that rolls, of
-                          the rank that takes longest */
+                          the slowest rank */
     double *idle;      /* idle time of each rank within the makespan, s; may be NULL */
     double *in_flight; /* peak of kept activations of each rank, as rk_pipeline_in_flight; may be
                           NULL */
@@ -163,12 +163,12 @@ typedef struct rk_pipeline_result {
 rk_status rk_pipeline_check(const rk_pipeline *pipeline, rk_error *err);
 
 /*
- * Closed form of a pipeline that rk_pipeline_check accepts; O(p v), no memory.  Of schedules that
- * have none it is rk_pipeline_bound.
+ * Closed form of a pipeline that rk_pipeline_check accepts; O(p v), no memory.  For schedules
+ * without one it is rk_pipeline_bound.
  * Equal stages without messages: exact for every schedule.
  * Stages that differ: GPipe exact; 1F1B exact when the last rank is slowest, otherwise up to
  * (p - 1) / m too long; the others within 6% for stages that differ by 10%.
- * Overlapped messages that are short beside chunks: exact for equal stages of GPipe, 1F1B and
+ * Overlapped messages that are short compared to chunks: exact for equal stages of GPipe, 1F1B and
  * interleaved, otherwise to first order.  Blocking ones count as work of their sender.
  */
 double rk_pipeline_seconds(const rk_pipeline *pipeline);
@@ -194,7 +194,7 @@ typedef struct rk_op {
  * Plays the schedule event by event: O(p m v) time and memory.  `visit` (may be NULL) gets every
  * operation in order of its start on each rank.  A whole backward is one RK_OP_BACKWARD; an
  * overlapped pair is a forward and a backward with the same start and end.  Of a pipeline that
- * rolls it plays one of many steps, with the times of each rank from the rank's own start of it.
+ * rolls it plays one of many steps, with the times of each rank from its own start of the step.
  */
 rk_status rk_pipeline_play(const rk_pipeline *pipeline, rk_pipeline_result *result,
                            void (*visit)(void *user, const rk_op *op), void *user, rk_error *err);
@@ -219,8 +219,8 @@ rk_status rk_makespans_take(rk_makespans_store *store, rk_makespans **makespans,
 void rk_makespans_put(rk_makespans_store *store, rk_makespans *makespans);
 
 /*
- * The seconds of rk_pipeline_play, bit for bit, for a legal pipeline. It takes nanoseconds per
- * chunk, whatever the number of microbatches, once ranks keep pace.
+ * The seconds of rk_pipeline_play, bit for bit, for a legal pipeline. It needs nanoseconds per
+ * chunk for any number of microbatches, once ranks keep pace.
  */
 rk_status rk_pipeline_makespan(rk_makespans *makespans, const rk_pipeline *pipeline,
                                double *seconds, rk_error *err);

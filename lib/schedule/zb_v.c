@@ -4,7 +4,7 @@
  * 2p - 1 - r, so the last forward of a microbatch ends on the rank where its first began, and
  * every rank keeps the same: 2p chunks.
  *
- * The order is that of 2p - 1 microbatches or more; of fewer, what does not exist is left out.
+ * The order is for 2p - 1 microbatches or more; with fewer, the missing operations are left out.
  */
 #include "base/extremes.h"
 #include "schedule/parts.h"

@@ -37,7 +37,7 @@ static double time_limit(const struct worker *w, int part)
     return rk_min(limit_of(&w->top[part]), w->most_seconds[part]);
 }
 
-/* The longest of these parts. */
+/* The longest part. */
 static double longest_of(const struct worker *w, unsigned parts)
 {
     double longest = -(double)INFINITY;
@@ -58,7 +58,7 @@ static uint64_t node_size(const rk_plan_bounds *s, const struct node *node)
     return (uint64_t)node_choices(s, node->recompute, node->shape) * (uint64_t)node->lanes;
 }
 
-/* What all strategies of a batch have in common. */
+/* Shared by all strategies of a batch. */
 static rk_strategy batch_strategy(const rk_plan_bounds *s, const struct batch *b)
 {
     rk_strategy strategy = s->space->base;
@@ -171,7 +171,7 @@ static double bound_base(struct worker *w, const rk_plan_base *base, double limi
 
 /*
  * Bounds all shapes of a pipeline degree: w->least, infinite where the states of no lane fit.  The
- * table is that of no recompute.  Returns the least of them.  Bounds above `limit`, or with
+ * table is without recompute.  Returns the smallest bound.  Bounds above `limit`, or with
  * `only_least` above another one, may be looser than necessary.
  */
 static double bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
@@ -228,7 +228,7 @@ static bool find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strate
     return false;
 }
 
-/* `costed` says whether the table is that of a batch that differs in ep and etp only. */
+/* `costed`: the table belongs to a batch that differs in ep and etp only. */
 static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch *b, bool *costed)
 {
     const rk_plan_lists *l = &s->lists;
@@ -379,7 +379,7 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
     }
 }
 
-/* Lists the nodes that bounds do not settle.  The table is that of no recompute. */
+/* Lists the nodes that bounds do not settle.  The table is without recompute. */
 static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct batch *b)
 {
     const rk_plan_lists *l = &s->lists;

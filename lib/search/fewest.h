@@ -6,11 +6,11 @@
 #include "search/plan.h"
 
 /*
- * Finds the least number of accelerators with which a strategy of the space fits, whatever number
- * the space names: the divisors of the innermost domain, then whole domains, in steps of at most a
- * sixteenth.  Only what needs least memory is tried: microbatches of one sequence where the space
- * does not pin them, and all layers recomputed where it allows it.  A space of no global batch has
- * one microbatch of each accelerator.  *fewest is 0 when the system has too few; otherwise
+ * Finds the least number of accelerators with which a strategy of the space fits, ignoring the
+ * number in the space: the divisors of the innermost domain, then whole domains, in steps of at
+ * most a sixteenth.  Only what needs least memory is tried: microbatches of one sequence if the
+ * space does not pin them, and all layers recomputed if it allows that.  A space of no global batch
+ * has one microbatch of each accelerator.  *fewest is 0 when the system has too few; otherwise
  * *planned is the fastest of what was tried there.
  */
 rk_status rk_find_fewest_accelerators(const rk_model *model, const rk_system *system,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The search runs unit by unit (plan_space.h).  Strategies that share the costs of blocks stand
- * together, and of them those that share stages: these are the lanes of one base, which differ in
- * sharding and offload only.  Each base adds up its stages once, asks memory lane by lane, and only
- * what can still enter the top list is timed.
+ * The search runs unit by unit (plan_space.h).  Strategies that share the costs of blocks are
+ * adjacent, and within them strategies that share stages: the lanes of one base, which differ in
+ * sharding and offload only.  Each base adds up its stages once, checks memory lane by lane, and
+ * times only lanes that can still enter the top list.
  */
 #include "search/plan.h"
 
@@ -104,8 +104,8 @@ static double time_limit(const struct search *s, const struct worker *w)
 }
 
 /*
- * Times lanes that fit, unless what a step takes at least is beyond the limit: all microbatches of
- * the slowest rank, and then what the schedule takes at least.
+ * Times lanes that fit, unless a lower bound of the step is beyond the limit: all microbatches of
+ * the slowest rank, and then the lower bound of the schedule.
  */
 static void time_base(const struct search *s, struct worker *w, const rk_plan_base *base,
                       uint64_t lanes)
@@ -138,7 +138,7 @@ static uint64_t legal_lanes(const struct search *s, struct base *base, uint64_t 
 }
 
 /*
- * The legal lanes of a base, whatever number of layers is checkpointed: hybrid sharding is the only
+ * The legal lanes of a base with any number of checkpointed layers: hybrid sharding is the only
  * choice of a lane that depends on degrees.
  */
 static uint64_t all_legal_lanes(const struct search *s, struct base *base)

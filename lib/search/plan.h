@@ -78,7 +78,7 @@ rk_plan_space rk_plan_space_defaults(const rk_model *model, const rk_system *sys
                                      int64_t accelerators, int64_t global_batch);
 
 /*
- * Fills the recipes with those of all frameworks, each once, with gradients and both moments of so
+ * Fills the recipes with all frameworks' recipes, each once, with gradients and both moments of so
  * many bytes (0: each framework's own) and the adapters of the base.
  */
 void rk_plan_recipes_of_all(const rk_model *model, const rk_state_wish *wish, rk_plan_space *space);
@@ -96,14 +96,14 @@ rk_status rk_plan_count(const rk_model *model, const rk_system *system, const rk
 
 typedef struct rk_plan_counts {
     uint64_t enumerated; /* combinations of the space in which every degree divides */
-    uint64_t legal;      /* of them legal for model and framework */
-    uint64_t fitting;    /* of them within memory and risk */
+    uint64_t legal;      /* legal for model and framework */
+    uint64_t fitting;    /* legal, within memory and risk */
 } rk_plan_counts;
 
 /*
- * Fills the `top_n` fastest strategies within memory and risk, best first, *found of them.
+ * Fills the `top_n` fastest strategies within memory and risk, best first; *found is their number.
  * `nearest` (may be NULL) gets the legal strategy that needs least memory, whether it fits or not
- * (what it asks of the host beyond the host's capacity counts too); its index is UINT64_MAX when no
+ * (need of host memory beyond the host's capacity counts too); its index is UINT64_MAX when no
  * strategy is legal at all.  The result does not depend on threads.
  */
 rk_status rk_plan_search(const rk_model *model, const rk_system *system, const rk_stack *stack,

@@ -15,7 +15,7 @@
 struct rk_clock_piece {
     uint64_t visit;            /* in which the rest was filled; otherwise it is stale */
     rk_chunk_times apart, one; /* with weight gradients apart, and in one with the backward */
-    rk_chunk_times hidden;     /* under those of another microbatch */
+    rk_chunk_times hidden;     /* under another microbatch */
     rk_stage stage;            /* what it keeps; the rest is not filled by rk_stage_run */
 };
 

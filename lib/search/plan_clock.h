@@ -11,7 +11,7 @@
 #include "estimate/step.h"
 #include "search/plan_lists.h"
 
-/* What a top list keeps of a strategy. */
+/* An entry of a top list. */
 typedef struct rk_plan_found {
     rk_strategy strategy;
     rk_estimate estimate;
@@ -41,7 +41,7 @@ void rk_plan_clock_renew(rk_plan_clock *clock, const rk_cost_table *table);
 /* Turns to a pipeline degree. */
 void rk_plan_clock_turn(rk_plan_clock *clock, const rk_plan_pipe *pipe);
 
-/* What a kind of rank of a base holds, keeps in memory and runs. */
+/* Blocks, memory and times of a kind of rank of a base. */
 const rk_stage *rk_plan_clock_stage(rk_plan_clock *clock, const rk_plan_base *base, size_t kind);
 
 /*
@@ -51,9 +51,9 @@ const rk_stage *rk_plan_clock_stage(rk_plan_clock *clock, const rk_plan_base *ba
 double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base, double limit);
 
 /*
- * Times the lanes of the base at hand that fit in memory, a bit each, and offers to the top list
- * what takes `limit` seconds or less.  Of lanes that take the same within one part in ten thousand
- * the fastest is offered alone, of equally fast ones the one that offloads least: more sharding or
+ * Times the lanes of the base at hand that fit in memory, a bit each, and offers lanes of at most
+ * `limit` seconds to the top list.  Of lanes whose times agree within one part in ten thousand the
+ * fastest is offered alone, of equally fast ones the one that offloads least: more sharding or
  * offload at no gain is no strategy of its own.  Which lanes are offered does not depend on the
  * limit otherwise.  *timed gets the number of lanes whose step was computed.
  */

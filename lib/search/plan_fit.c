@@ -82,7 +82,7 @@ void rk_plan_fit_turn_to(rk_plan_fit *fit, const rk_plan_base *base)
     }
 }
 
-/* What is known of a set of blocks; `blocks` counts within the pipe. */
+/* Results for a set of blocks; `blocks` counts within the pipe. */
 static const struct rk_plan_known *known_of(rk_plan_fit *fit, size_t blocks)
 {
     struct rk_plan_known *known = &fit->known[fit->pipe->block_first + blocks];

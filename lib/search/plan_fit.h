@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether strategies of a plan fit, with few evaluations of memory.  Many pipelines of one degree
- * put the same blocks on a rank, and a stage of these needs the more the more microbatches are in
+ * put the same blocks on a rank, and a stage of these needs more memory with more microbatches in
  * flight: so for each set of blocks and lane it is remembered how many were found to fit and how
- * many not, and only what lies between is evaluated.
+ * many not, and only numbers between are evaluated.
  */
 #ifndef RK_SEARCH_PLAN_FIT_H
 #define RK_SEARCH_PLAN_FIT_H
@@ -13,11 +13,11 @@
 
 /* A rank of a pipeline, alone of its kind. */
 typedef struct rk_plan_rank {
-    size_t blocks; /* in those of the pipe */
+    size_t blocks; /* index among the pipe's */
     double in_flight;
 } rk_plan_rank;
 
-/* What is known of blocks; released with rk_plan_fit_clear. */
+/* Results for sets of blocks; released with rk_plan_fit_clear. */
 typedef struct rk_plan_fit {
     const rk_plan_lists *lists;
     const rk_system *system;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a plan enumerates: lists of values, cut into units of one (recipe, order, tp, cp, ep, etp).
- * A combination belongs to the space when its degrees divide what they split: tp the heads, cp the
- * sequence, ep the experts, micro_batch * dp the batch, tp * cp * pp the accelerators, and when the
- * framework splits the layers over pp and vp.
+ * The strategies that a plan enumerates: lists of values, cut into units of one (recipe, order, tp,
+ * cp, ep, etp).  A combination belongs to the space when its degrees divide what they split: tp the
+ * heads, cp the sequence, ep the experts, micro_batch * dp the batch, tp * cp * pp the
+ * accelerators, and when the framework splits the layers over pp and vp.
  *
  * Order, outermost first: recipe, rank order, tp, cp, ep, etp, cp_kind, micro_batch, recompute, pp,
  * shape, recompute_layers, sharding, offload.  The place in it is the index of a strategy.
@@ -36,21 +36,21 @@ typedef struct rk_plan_sharding {
  * everything but the memory of states and the traffic of data parallelism.
  */
 
-/* How the layers stand on `pp` pipeline ranks, and in which order these run. */
+/* How the layers are placed on `pp` pipeline ranks, and in which order these run. */
 typedef struct rk_plan_shape {
     rk_schedule_kind schedule;
     int64_t vp;
     bool pp_overlap;
     int64_t first_stage_layers, last_stage_layers;
     bool count_embedding, count_head;
-    const int16_t *layout; /* that of the base, or NULL */
+    const int16_t *layout; /* the base's, or NULL */
     int layout_count;
     int64_t layer_choices[RK_PLAN_LAYER_CHOICES]; /* of recompute_layers */
     int layer_choice_count;
     size_t rank_first;             /* in lists->ranks: for each rank the first that is like it */
     size_t kind_first, kind_count; /* in lists->kinds: these first ranks, ascending */
     size_t held_first;             /* in lists->held: the blocks of each kind, see rk_plan_held */
-    size_t piece_first;            /* in lists->piece_of: those of each chunk, see rk_plan_piece */
+    size_t piece_first;            /* in lists->piece_of: of each chunk, see rk_plan_piece */
     int chunks;                    /* of a rank */
 } rk_plan_shape;
 

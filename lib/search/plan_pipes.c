@@ -81,8 +81,8 @@ static int64_t most_layers(const rk_plan_lists *l, int64_t pp, const rk_plan_sha
 }
 
 /*
- * All layers of a chunk, or every eighth of them if the framework can: what is checkpointed whole.
- * Where their number is given, that one, or none when a chunk has fewer.
+ * Numbers of layers of a chunk that are checkpointed whole: all, or every eighth if the framework
+ * can.  If the number is given, that one, or none when a chunk has fewer.
  */
 static void list_layer_choices(const rk_plan_lists *l, int64_t pp, rk_plan_shape *shape)
 {
@@ -154,8 +154,8 @@ static void trim_ends(const rk_model *model, int64_t pp, rk_plan_shape *shape)
 #define LONG_HEAD_SHARE 0.15
 
 /*
- * Layers whose matrix products take as long as what the last stage computes besides its layers: the
- * head and, for every module of multi-token prediction, the module and the head again.
+ * The further work of the last stage, as the number of layers whose matrix products take as long:
+ * the head and, for every module of multi-token prediction, the module and the head again.
  */
 static double layers_of_head(const rk_plan_lists *l)
 {
@@ -173,7 +173,7 @@ static double layers_of_head(const rk_plan_lists *l)
 }
 
 /*
- * Layers of the last rank, fewer than an even share, with which it takes as long as the others: the
+ * Layers of the last rank, fewer than an even share, with which it is as slow as the others: the
  * nearest number that the framework can run and that leaves equal chunks to the others; 0 if there
  * is none.
  */
@@ -194,7 +194,7 @@ static int64_t balanced_last(const rk_plan_lists *l, int64_t pp, double head_lay
     return best;
 }
 
-/* Layouts of a pipeline degree that the space asks for. */
+/* Layouts of a pipeline degree in the space. */
 struct layouts {
     bool counted;       /* both ends taken as layers */
     bool trimmed;       /* shorter ends, because nothing else divides */
@@ -222,7 +222,7 @@ static bool is_left_out(const rk_plan_lists *l, int64_t pp, const rk_plan_shape 
     return like_fewer || (ends == 0 && stages > 2);
 }
 
-/* Adds the layouts of a schedule; that of the base comes first. */
+/* Adds the layouts of a schedule; the base's comes first. */
 static rk_status add_layouts(rk_plan_lists *l, rk_plan_pipe *pipe, const struct layouts *layouts,
                              rk_plan_shape shape, rk_error *err)
 {
@@ -280,7 +280,7 @@ static rk_status add_shapes(rk_plan_lists *l, rk_plan_pipe *pipe, rk_error *err)
         const bool chunked = rk_schedule_has_vp((rk_schedule_kind)i);
         const int64_t least = chunked ? 2 : 1;
         const int64_t most = chunked ? (l->model->layers + 2) / pipe->pp : 1;
-        /* one rank runs its microbatches one after the other, whatever the schedule */
+        /* one rank runs its microbatches one after the other under any schedule */
         const bool wanted =
             pipe->pp == 1 ? i == rk_schedule_usual(1) : l->space->schedules >> i & 1;
         for (int64_t v = least; wanted && v <= most && !status; v++) {

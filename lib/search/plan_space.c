@@ -116,7 +116,7 @@ static rk_status list_degrees(const rk_choices *choices, int64_t whole, int64_t 
     return status;
 }
 
-/* What all layers with attention of so many heads, or with experts, can be split by. */
+/* The degrees that split all layers with attention of so many heads, or with experts. */
 struct sizes {
     int64_t heads, experts, expert_width; /* greatest common divisors; 0: none */
     bool dense, latent;                   /* some layer is */
@@ -261,8 +261,7 @@ static void list_recipes(rk_plan_lists *l)
     }
 }
 
-/* Shardings of the space that its framework runs; where it runs none of them, all: rules say why.
- */
+/* Shardings of the space that its framework runs; if it runs none, all: rules say why. */
 static unsigned listed_shardings(const rk_plan_space *s)
 {
     const rk_framework_traits *f = rk_framework_of(s->framework);

@@ -355,7 +355,7 @@ static void find_indivisible(const rk_plan_lists *l, rk_reasons *reasons)
         rk_help_kind kind;
         const rk_choices *given;
         size_t left;
-        const char *split; /* besides the accelerators */
+        const char *split; /* in addition to the accelerators */
     } lists[] = {
         {RK_HELP_TP, &s->tp, l->tp.count, "attention heads"},
         {RK_HELP_CP, &s->cp, l->cp.count, "tokens of a sequence"},

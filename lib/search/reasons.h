@@ -16,7 +16,7 @@ typedef struct rk_excluding_rule {
     const char *name;  /* static */
     uint64_t excluded; /* strategies that break it */
     uint64_t alone;    /* and no other rule: without it, they were legal */
-    char message[256]; /* of one of them: what was found and the nearest legal choice */
+    char message[256]; /* of one strategy: the finding and the nearest legal choice */
 } rk_excluding_rule;
 
 typedef enum rk_help_kind {
@@ -45,7 +45,7 @@ typedef struct rk_help {
 
 typedef struct rk_reasons {
     uint64_t strategies;  /* of the space */
-    uint64_t checked;     /* of them, against every rule */
+    uint64_t checked;     /* strategies checked against every rule */
     char indivisible[96]; /* what no given value of some degree divides; "": there is none */
     rk_excluding_rule rules[RK_REASON_RULES]; /* that exclude most, decisive ones first */
     int rule_count;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The training software: which operators are fused, what overlaps, what a launch costs, what it
- * keeps in memory besides tensors.  One document per stack in data/stacks; the keys and their
- * meaning are in lib/stack/stack_doc.c.
+ * The training software: fused operators, overlap, costs of launches, memory beyond tensors.  One
+ * document per stack in data/stacks; the keys and their meaning are in lib/stack/stack_doc.c.
  */
 #ifndef RK_STACK_STACK_H
 #define RK_STACK_STACK_H
@@ -17,9 +16,9 @@ typedef struct rk_stack {
     unsigned generations; /* of accelerators that it was fitted on: bits 1 << rk_generation */
     rk_attention_kernel
         attention_kernel; /* flash attention kernel; RK_KERNEL_OF_STACK: not given */
-    /* Rates inside a training step over those of the accelerator's document. */
+    /* Rates inside a training step relative to the accelerator's document. */
     double gemm_share, low_gemm_share; /* of 16-bit and wider, and of 8- and 4-bit formats */
-    double expert_gemm_share;          /* of grouped GEMMs, besides */
+    double expert_gemm_share;          /* of grouped GEMMs, in addition */
     double attention_share, attention_backward_share, stream_share;
     /* Of scans of recurrences over the peak of the matrix engine and of memory bandwidth. */
     double scan_flop_share, scan_stream_share;
@@ -37,14 +36,14 @@ typedef struct rk_stack {
     double dispatch_bytes;     /* of a dispatched element, forward */
     double accumulation_bytes; /* per parameter and microbatch, of gradients added separately */
     double optimizer_bytes;    /* per parameter of the shard, all passes */
-    /* Host: a layer takes at least kernels * launch, combined smoothly with the device time. */
+    /* Host: a layer needs at least kernels * launch, combined smoothly with the device time. */
     double kernels_forward, kernels_backward;         /* of a dense layer, and of the head */
     double tp_kernels;                                /* more with tensor parallelism, each way */
     double moe_kernels_forward, moe_kernels_backward; /* of a layer with experts */
     double expert_kernels;                            /* more per local expert, forward */
-    double expert_backward_launches;                  /* of these in backward over forward */
-    double capacity_launches;                         /* of these with a capacity over without */
-    double expert_cast_kernels;                       /* and in low precision besides */
+    double expert_backward_launches;                  /* launches in backward over forward */
+    double capacity_launches;                         /* launches with a capacity over without */
+    double expert_cast_kernels;                       /* and more in low precision */
     double graph_share;                               /* of the kernels with graph capture */
     double launch_ratio;                              /* time of a launch over the accelerator's */
     double overlap_launches;                          /* launches with moe_overlap over without */
@@ -52,16 +51,16 @@ typedef struct rk_stack {
     bool blocks_launches;                             /* every kernel ends before the next launch */
     /* Shares of communication that stay visible. */
     double tp_forward_exposed, tp_backward_exposed;
-    double tp_reduce_exposed;  /* of reducing gradients beside the weight gradients */
+    double tp_reduce_exposed;  /* of reducing gradients during the weight gradients */
     double tp_overlap_exposed; /* of all three with tp_overlap */
     double regather_exposed;   /* of the backward gather of saved inputs */
     double dp_exposed;         /* of gradient and parameter traffic that is overlapped */
     double dp_window;          /* of the compute of a microbatch under which it hides */
     double contention;         /* of hidden traffic that slows the compute above it */
     double pp_exposed;         /* of messages between stages with pp_overlap */
-    double send_seconds;       /* of a message between stages, besides the network's */
-    double exchange_cores;     /* of the accelerator's, that all-to-all takes from compute */
-    double exchange_slowdown;  /* of all-to-all beside compute, over alone */
+    double send_seconds;       /* of a message between stages, added to the network's */
+    double exchange_cores;     /* of the accelerator's, that all-to-all occupies */
+    double exchange_slowdown;  /* of all-to-all during compute, relative to alone */
     double norm_rings;         /* rings of the tensor group per norm and step; 0: one message */
     double norm_rings_whole;   /* more where every rank updates all of its parameters */
     double bucket_bytes;       /* of messages that reduce gradients; 0: one message */
@@ -78,7 +77,7 @@ typedef struct rk_stack {
     bool copies_shards;   /* gathered weights are copied from a buffer, gradients into one */
     bool scatters_last;   /* under pipelines sharded gradients are scattered once, after the last
                              microbatch of a chunk */
-    bool overlaps_chunks; /* interleaved stages exchange gradients and parameters of a chunk beside
+    bool overlaps_chunks; /* interleaved stages exchange gradients and parameters of a chunk during
                              the passes of other chunks */
     bool gathers_tensors; /* sharded weights and gradients pass one by one, not by layers */
     bool masks_tokens;    /* with a capacity, products with masks take tokens to experts and back */
@@ -96,14 +95,14 @@ typedef struct rk_stack {
     double logit_bytes;         /* per logit kept or made by the loss */
     double split_logit_bytes;   /* the same where tensor ranks split the vocabulary */
     double stale_logit_bytes;   /* of the microbatch before, per logit, which are not yet free */
-    double gathered_buffers;    /* tensors of a whole sequence besides, with tensor parallelism */
-    double late_buffers;        /* more of them where no stage holds the host back */
+    double gathered_buffers;    /* more tensors of a whole sequence, with tensor parallelism */
+    double late_buffers;        /* more if no stage holds the host back */
     double stage_tensors;       /* hidden states that a pipeline keeps per microbatch in flight */
     double optimizer_temporary; /* bytes per parameter while the optimizer steps */
     double frozen_inputs;       /* gradients of inputs that sharded layers of frozen weights keep */
     bool wide_norms;            /* norms, operator by operator, keep their input in fp32 */
-    double layer_tensors;       /* hidden states, besides, in the backward of a layer */
-    double inner_tensors;       /* gradients, besides, inside a gated network */
+    double layer_tensors;       /* further hidden states in the backward of a layer */
+    double inner_tensors;       /* further gradients inside a gated network */
     double step_bytes;          /* per parameter of the shard while its group steps */
     double step_params;         /* parameters of such a group with ZeRO-3; 0: all */
     double live_params;         /* that ZeRO-3 leaves gathered; 0: two layers */
@@ -116,7 +115,7 @@ typedef struct rk_stack {
     bool transposes_again; /* transposed copies of 8-bit weights are made in every backward pass */
     double thrash_seconds; /* per GiB beyond memory and microbatch, of giving back and taking */
     double context_bytes;  /* context and communicators outside the allocator */
-    double communicator_bytes;  /* besides, with more than one rank */
+    double communicator_bytes;  /* more, with several ranks */
     double workspace_bytes;     /* of libraries, inside the allocator */
     double fragmentation;       /* reserved over allocated, less 1 */
     double stage_fragmentation; /* the same of activations of pipeline stages */

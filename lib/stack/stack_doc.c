@@ -192,7 +192,7 @@ READER(read_memory, memory_fields)
         .name = key, .type = RK_FIELD_CUSTOM, .read = reader, .help = "a group of numbers"         \
     }
 
-/* The name of a family into its place, which has the size of all of them. */
+/* The name of a family into its place, large enough for any. */
 static rk_status read_family(const json_t *value, const char *path, void *out, rk_error *err)
 {
     return rk_field_text_or_empty(value, path, out, sizeof(((rk_stack *)NULL)->family), err);
@@ -336,7 +336,7 @@ static void scale_to_units(rk_stack *stack)
     }
 }
 
-/* A number that was not given is that of another key. */
+/* A number that was not given equals another key's. */
 enum { NOT_GIVEN = -1 };
 
 static void follow(double *value, double other)

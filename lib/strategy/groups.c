@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the groups of ranks stand.  A block of TP * CP ranks is consecutive: it is the ranks of a
+ * The places of groups of ranks.  A block of TP * CP ranks is consecutive: it is the ranks of a
  * stage that share a data index.  With b the place in a block,
  *
  *     tp-cp-dp-pp: rank = b + TP CP (dp + DP pp)     (Megatron-LM's default)
  *     tp-cp-pp-dp: rank = b + TP CP (pp + PP dp)     (--use-tp-pp-dp-mapping; Llama 3)
  *
- * and b = tp + TP cp in dense layers.  Counted on their own, the ranks of a stage are
- * j = b + TP CP dp, and those of experts j = etp + ETP (ep + EP edp).  Of R replicas of the shards
- * (HSDP), each has TP CP DP / R consecutive ranks of the stage: a block of data ranks, and of
- * expert data ranks as well, so that the copies of a shard stand TP CP DP / R apart in both.
+ * and b = tp + TP cp in dense layers.  Within a stage, ranks are j = b + TP CP dp, and for experts
+ * j = etp + ETP (ep + EP edp).  Of R replicas of the shards (HSDP), each has TP CP DP / R
+ * consecutive ranks of the stage: a block of data ranks, and of expert data ranks as well, so that
+ * the copies of a shard are TP CP DP / R apart in both.
  */
 #include "base/divisors.h"
 #include "strategy/strategy.h"

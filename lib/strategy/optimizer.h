@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Optimizers: what they keep per parameter, what their update moves, and which of them multiply
- * matrices.  One entry of the table each; see docs/method/optimizers.md.
+ * Optimizers: states per parameter, bytes that the update moves, and which ones multiply matrices.
+ * One entry of the table each; see docs/method/optimizers.md.
  */
 #ifndef RK_STRATEGY_OPTIMIZER_H
 #define RK_STRATEGY_OPTIMIZER_H
@@ -10,10 +10,10 @@
 
 typedef struct rk_optimizer_traits {
     const char *name;
-    double matrix_bytes; /* states per parameter besides a master copy */
+    double matrix_bytes; /* states per parameter, without a master copy */
     double outer_bytes;  /* the same of embedding, positions and output layer */
-    double traffic;      /* bytes that an update moves, over those of AdamW */
-    bool own_type;       /* states have a type of their own; otherwise that of the weights */
+    double traffic;      /* bytes that an update moves, relative to AdamW */
+    bool own_type;       /* states have a type of their own; otherwise the weights' type */
     bool orthogonalizes; /* Newton-Schulz steps on every matrix of the layers */
     bool deals_matrices; /* data ranks share the states by whole matrices */
     bool on_device;      /* updates there, also if pages of the states are on the host */
@@ -29,8 +29,8 @@ extern const char *const rk_optimizer_names[]; /* NULL-terminated, in enum order
 const rk_optimizer_traits *rk_optimizer_of(const rk_strategy *strategy);
 
 /*
- * Sets the optimizer of a strategy whose states are those of AdamW with moments in 32 bits, or
- * `narrow` in 16, and turns these into its own.
+ * Sets the optimizer of a strategy that has AdamW's states with moments in 32 bits, or `narrow` in
+ * 16, and turns these into its own.
  */
 void rk_optimizer_set(rk_optimizer optimizer, bool narrow, rk_strategy *strategy);
 

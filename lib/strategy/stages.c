@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which layers stand on which chunk.  A layout names the layers of every stage.  Without one,
- * layers, and embedding and head where they count as such, are shared evenly in the order of the
- * model; what does not divide goes to the earlier stages.  The first and the last rank may have
- * numbers of their own.
+ * The layers of each chunk.  A layout names the layers of every stage.  Without one, layers, and
+ * embedding and head where they count as such, are shared evenly in the order of the model; what
+ * does not divide goes to the earlier stages.  The first and the last rank may have numbers of
+ * their own.
  */
 #include "strategy/strategy.h"
 
@@ -41,7 +41,7 @@ static struct shares shares_of(int64_t units, int64_t parts)
     return (struct shares){each, units - each * parts};
 }
 
-/* Shares `units` among the stages: bounds[i] of them come before stage i. */
+/* Shares `units` among the stages: bounds[i] units come before stage i. */
 static void fill_bounds(const rk_strategy *s, int64_t units, int64_t stages, int32_t *bounds)
 {
     const int64_t chunks = rk_schedule_stages(s->schedule, 1, s->vp);

@@ -23,7 +23,7 @@ rk_strategy rk_strategy_defaults(const rk_model *model);
 
 /*
  * Freezes the model except for adapters of a rank (at least 1) on `modules`. Bytes of gradients and
- * optimizer become those of the trainable parameters, per parameter of the model; adapters are
+ * optimizer then count the trainable parameters only, per parameter of the model; adapters are
  * additional weights.
  */
 void rk_strategy_freeze(const rk_model *model, int64_t rank, unsigned modules,
@@ -49,7 +49,7 @@ int64_t rk_strategy_microbatches(const rk_strategy *strategy);
 /* A chunk holds layers first .. first+count-1; the ends of the model on the first and last. */
 typedef struct rk_chunk {
     int first, count;
-    bool embedding, head; /* head: final norm, output layer, loss, also those of MTP */
+    bool embedding, head; /* head: final norm, output layer, loss, also of MTP */
     bool mtp;             /* layers and projections of MTP modules */
 } rk_chunk;
 
@@ -62,12 +62,12 @@ enum { RK_CHUNK_MAX = 2 * (RK_LAYER_MAX + 2) };
 int64_t rk_stage_chunks(const rk_strategy *strategy);
 
 /*
- * The chunks of all ranks of a legal strategy, those of rank r from chunks[r * rk_stage_chunks]
- * on; at most RK_CHUNK_MAX.  Each holds the layers of its stage in the layout where there is one.
- * Otherwise layers are split as Megatron does, with embedding and head counted as layers where the
- * strategy says so; where they do not divide, earlier stages have one more.  ZB-V and DualPipe
- * place the two chunks of a rank at both ends of the model; DualPipe has every stage on two ranks,
- * so every layer is on two ranks.
+ * The chunks of all ranks of a legal strategy, rank r's from chunks[r * rk_stage_chunks] on; at
+ * most RK_CHUNK_MAX.  With a layout, each holds the layers of its stage there.  Otherwise layers
+ * are split as Megatron does, with embedding and head counted as layers where the strategy says so;
+ * where they do not divide, earlier stages have one more.  ZB-V and DualPipe place the two chunks
+ * of a rank at both ends of the model; DualPipe has every stage on two ranks, so every layer is on
+ * two ranks.
  */
 void rk_strategy_chunks(const rk_model *model, const rk_strategy *strategy, rk_chunk *chunks);
 

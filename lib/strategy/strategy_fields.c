@@ -134,7 +134,7 @@ static rk_value make_microbatches(const rk_strategy *s, char out[RK_STRATEGY_TEX
     return rk_value_int(rk_strategy_microbatches(s));
 }
 
-/* "7,9*2,7" as --layout takes it. */
+/* "7,9*2,7" as in --layout. */
 static rk_value make_layout(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZE])
 {
     size_t used = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The strategy as named fields: one list of them is what text, JSON and CSV write and what two
- * strategies are compared by.  Options take the names that it writes.
+ * The strategy as named fields: text, JSON and CSV write one list of fields, and comparisons of two
+ * strategies use it.  Options have the same names.
  */
 #ifndef RK_STRATEGY_STRATEGY_FIELDS_H
 #define RK_STRATEGY_STRATEGY_FIELDS_H
@@ -20,7 +20,7 @@
 #define RK_OFFLOAD_NAMES    "optimizer", "activations", "weights", "gradients"
 #define RK_OVERLAP_NAMES    "tp", "grad", "param", "pp", "moe"
 
-/* What the strategy has as flags, as a set: bits in the order of the names. */
+/* The flags of the strategy, as a set: bits in the order of the names. */
 unsigned rk_strategy_offloads(const rk_strategy *strategy);
 unsigned rk_strategy_overlaps(const rk_strategy *strategy);
 void rk_strategy_set_offloads(rk_strategy *strategy, unsigned offloads);
@@ -33,7 +33,7 @@ void rk_strategy_set_overlaps(rk_strategy *strategy, unsigned overlaps);
 #define RK_STRATEGY_FIELD_COUNT 59
 #define RK_STRATEGY_TEXT_SIZE   1280 /* of a field in words: the layout of 256 stages */
 
-/* What a field is called in documents and by people. */
+/* The names of a field in documents and for people. */
 const char *rk_strategy_key(size_t field);
 const char *rk_strategy_label(size_t field);
 
@@ -45,7 +45,7 @@ size_t rk_strategy_field_at(size_t offset);
 
 rk_value_type rk_strategy_type(size_t field);
 
-/* The value of a field; text may stand in `out`. */
+/* The value of a field; text may be stored in `out`. */
 rk_value rk_strategy_value(const rk_strategy *strategy, size_t field,
                            char out[RK_STRATEGY_TEXT_SIZE]);
 

@@ -201,7 +201,7 @@ static rk_value_type common_type(const json_t *values)
     return first;
 }
 
-/* Reads the key of an axis; an error stands at `path`. */
+/* Reads the key of an axis; `path` is for errors. */
 static rk_status set_key(rk_sweep_axis *axis, const char *text, const char *path, rk_error *err)
 {
     rk_error fault = {0};

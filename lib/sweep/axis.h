@@ -20,10 +20,9 @@ typedef struct rk_sweep_axis {
 } rk_sweep_axis;
 
 /*
- * Reads what stands at `path`: {"key", "values"}; {"key", "from", "to", "step" or "factor"};
- * {"linked"}, a list of these that step together; or {"keys", "values"}, the same as a table.
- * Fills *count axes, at most `room`, of as many values each; they are to be cleared also after a
- * failure.
+ * Reads the axes at `path`: {"key", "values"}; {"key", "from", "to", "step" or "factor"};
+ * {"linked"}, a list of axes that step together; or {"keys", "values"}, the same as a table.  Fills
+ * *count axes, at most `room`, of as many values each; they are to be cleared also after a failure.
  */
 rk_status rk_sweep_axis_read(const json_t *object, const char *path, rk_sweep_axis *axes,
                              size_t room, size_t *count, rk_error *err);

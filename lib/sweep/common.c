@@ -78,7 +78,7 @@ static bool varies_model(const json_t *axis)
     return found;
 }
 
-/* The method that the documents are for: those of the reckon model have a "model". */
+/* The method that the documents are for: documents of the reckon model have a "model". */
 static bool is_for_reckon(const json_t *root)
 {
     const json_t *axes = json_object_get(root, "axes");

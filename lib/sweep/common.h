@@ -10,7 +10,7 @@
 rk_status rk_sweep_pass(const json_t *value, const char *path, void *out, rk_error *err);
 rk_status rk_sweep_refuse(const json_t *value, const char *path, void *out, rk_error *err);
 
-/* Completes the path of an error in the document that stands at `path`. */
+/* Completes the path of an error in the document at `path`. */
 rk_status rk_sweep_prefix_path(rk_status status, const char *path, rk_error *err);
 
 #define RK_SWEEP_ABOUT_ALL(name_, help_)                                                           \

@@ -17,7 +17,7 @@ void rk_sweep_cursor_clear(rk_sweep_cursor *cursor)
     *cursor = (rk_sweep_cursor){0};
 }
 
-/* The member of the document in which a key stands. */
+/* The member of the document that contains a key. */
 static unsigned member_of(const rk_sweep_key *key)
 {
     static const struct {

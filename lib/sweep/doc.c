@@ -25,7 +25,7 @@ static rk_status check_key(const rk_sweep_doc *doc, size_t axis, const char *pat
     return RK_OK;
 }
 
-/* Reads the axes of one dimension, which stand at `path`. */
+/* Reads the axes of one dimension at `path`. */
 static rk_status read_dimension(rk_sweep_doc *doc, const json_t *object, const char *path,
                                 rk_error *err)
 {

@@ -31,7 +31,7 @@ static rk_status check_setting(const rk_sweep_doc *doc, const char *path, rk_err
     return RK_OK;
 }
 
-/* Adds the setting of `key` to an expression, which stands at `path`. */
+/* Adds the setting of `key` to an expression at `path`. */
 static rk_status add_setting(rk_sweep_doc *doc, const char *key, const json_t *value,
                              const char *path, rk_error *err)
 {

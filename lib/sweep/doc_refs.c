@@ -65,7 +65,7 @@ static rk_status load_reference(const rk_sweep_doc *doc, const char *where, cons
     return status;
 }
 
-/* Where the catalogue keeps documents of that name: an accelerator stands for a system. */
+/* Where the catalogue keeps documents of that name: an accelerator counts as a system. */
 static const char *kind_of(size_t reference, const char *name)
 {
     const char *kind = references[reference].kind;
@@ -73,9 +73,7 @@ static const char *kind_of(size_t reference, const char *name)
                                                                                    : kind;
 }
 
-/*
- * Replaces the name of a system's accelerator by its document, so that axes may vary parts of it.
- */
+/* Replaces the name of a system's accelerator by its document, so that axes may vary its parts. */
 static rk_status resolve_accelerator(const rk_sweep_doc *doc, const char *where, json_t *system,
                                      rk_error *err)
 {

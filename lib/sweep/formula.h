@@ -18,7 +18,7 @@ typedef struct rk_sweep_formula {
     } * names; /* owned; in the order of the expression */
 } rk_sweep_formula;
 
-/* Reads the text of an expression, or a number, that stands at JSON path `path`. */
+/* Reads the text of an expression, or a number, at JSON path `path`. */
 rk_status rk_sweep_formula_read(const json_t *value, const char *path, rk_sweep_formula *formula,
                                 rk_error *err);
 void rk_sweep_formula_clear(rk_sweep_formula *formula);

@@ -7,7 +7,7 @@
 
 #define SLICES_MAX 64 /* of one search */
 
-/* A point that is too large for a block, and what was read of it. */
+/* A point that is too large for a block, and the part read. */
 struct next_point {
     uint64_t number, strategies;
     bool kept, finished;

@@ -20,7 +20,7 @@ typedef struct rk_sweep_key_part {
 /* Released with rk_sweep_key_clear; all zero is an empty one. */
 typedef struct rk_sweep_key {
     char *text;  /* owned */
-    char *names; /* owned: those of the parts, each terminated */
+    char *names; /* owned: names of the parts, each terminated */
     size_t count;
     rk_sweep_key_part parts[RK_SWEEP_KEY_PARTS];
 } rk_sweep_key;
@@ -34,7 +34,7 @@ bool rk_sweep_key_same(const rk_sweep_key *a, const rk_sweep_key *b);
 
 /*
  * Puts `value` (ownership is taken, also on failure) at the key's place in `root`. The containers
- * on the way must exist; whether the key is valid there is checked by whoever reads `root`.
+ * on the way must exist; the reader of `root` checks whether the key is valid there.
  */
 rk_status rk_sweep_key_put(const rk_sweep_key *key, json_t *root, json_t *value, rk_error *err);
 

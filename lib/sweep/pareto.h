@@ -30,8 +30,8 @@ typedef struct rk_sweep_pareto {
 
 /*
  * Reads goals such as "time,memory,max:cost": columns of the table. Less is better, unless "max:"
- * stands before the column or more of it is always better. "time", "memory" and "rate" stand for
- * the columns of the method. Release with rk_sweep_pareto_clear.
+ * precedes the column or more is always better. "time", "memory" and "rate" mean the columns of the
+ * method. Release with rk_sweep_pareto_clear.
  */
 rk_status rk_sweep_pareto_init(const char *text, const rk_sweep_table *table,
                                rk_sweep_pareto *pareto, rk_error *err);

@@ -53,7 +53,7 @@ static rk_status read_fused(const json_t *value, const char *path, void *out, rk
                       rk_json_describe(value, text));
 }
 
-/* The mapping takes processors, batch and datatype from the document where that has them. */
+/* Processors, batch and datatype of the mapping come from the document if that has them. */
 static rk_status read_strategy(const json_t *value, const char *path, void *out, rk_error *err)
 {
     rk_sweep_point *point = out;
@@ -130,7 +130,7 @@ static const rk_field search_fields[] = {
     RK_SWEEP_COMMON_FIELDS(rk_sweep_point),
 };
 
-/* These members override those of an execution document. */
+/* These members override an execution document's. */
 #define SHARED(name_, help_)                                                                       \
     {                                                                                              \
         .name = name_, .type = RK_FIELD_CUSTOM, .optional = true, .read = rk_sweep_pass,           \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sweep by the Calculon method reads of a point. */
+/* Reads a point of a sweep by the Calculon method. */
 #ifndef RK_SWEEP_POINT_H
 #define RK_SWEEP_POINT_H
 

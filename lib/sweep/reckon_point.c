@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sweep by the reckon model reads of a point: documents, and a request as of `reckon plan`.
- */
+/* Reads a point of a sweep by the reckon model: documents, and a request as of `reckon plan`. */
 #include "base/error.h"
 #include "request/request_json.h"
 #include "sweep/common.h"
 
-/* What is read of a point. */
+/* The contents of a point. */
 struct point {
     rk_sweep_common common;
     rk_request request;

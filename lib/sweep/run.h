@@ -9,7 +9,7 @@
 #define RK_SWEEP_BLOCK_POINTS 128 /* of one task, at most */
 #define RK_SWEEP_LIST_SIZE    512 /* size of a text that lists points: "3-7, 12" */
 
-/* What a task is: all of some points, or a slice of the search at one. */
+/* Kinds of tasks: all of some points, or a slice of the search at one. */
 enum rk_sweep_task_kind {
     RK_SWEEP_POINTS, /* place, strategies, numbers of the points */
     RK_SWEEP_SLICE,  /* place, strategies, number, round, slice, slices, floor */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a sweep does at a point: a search or an estimate, by the method of its documents. The
- * methods are those of rk_method; a sweep adds how points are read.
+ * Settles a point of a sweep: a search or an estimate, by the method of its documents. The methods
+ * are in rk_method; a sweep adds how points are read.
  */
 #ifndef RK_SWEEP_SETTLE_H
 #define RK_SWEEP_SETTLE_H
@@ -12,16 +12,16 @@
 
 #define RK_SWEEP_COUNTS_MAX 4
 
-/* What has been found at a point. */
+/* Results of a point. */
 typedef struct rk_sweep_found {
     rk_top top; /* candidates: the bytes of rk_candidate that are in use */
     rk_value counts[RK_SWEEP_COUNTS_MAX]; /* in the order of the count columns */
     char reason[RK_MISFIT_SIZE];          /* why there is no estimate; "" when there is one */
 } rk_sweep_found;
 
-/* What a point has with either method; see rk_sweep_reader.size. */
+/* The part of a point common to both methods; see rk_sweep_reader.size. */
 typedef struct rk_sweep_common {
-    int64_t top; /* results that it asks for */
+    int64_t top; /* number of results */
     rk_problem problem;
 } rk_sweep_common;
 
@@ -57,7 +57,7 @@ rk_status rk_sweep_state_init(rk_sweep_state *state, const rk_sweep_mode *mode, 
 void rk_sweep_state_clear(rk_sweep_state *state);
 
 /*
- * The columns of a point that say how it was settled; those of a search in slices are whole
+ * The columns of a point that say how it was settled; for a search in slices they are whole
  * numbers, which add up.
  */
 size_t rk_sweep_count_columns(const rk_sweep_mode *mode, rk_column columns[RK_SWEEP_COUNTS_MAX]);
@@ -68,7 +68,7 @@ rk_status rk_sweep_state_read(rk_sweep_state *state, const json_t *root, unsigne
 /* Strategies of the search. */
 rk_status rk_sweep_state_count(const rk_sweep_state *state, uint64_t *strategies, rk_error *err);
 
-/* Searches the point, or a slice of it, into an empty rk_sweep_found whose limit is set. */
+/* Searches the point, or a slice, into an empty rk_sweep_found whose limit is set. */
 rk_status rk_sweep_state_search(rk_sweep_state *state, const rk_search_control *control,
                                 rk_sweep_found *found, rk_error *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Running a sweep: a search or an estimate at every point of a grid, spread over threads and ranks.
- * What is written does not depend on how many there are.  Memory does not grow with the number of
- * points, but for a bit each.
+ * The output does not depend on their number.  Memory does not grow with the number of points, but
+ * for a bit each.
  */
 #ifndef RK_SWEEP_SWEEP_H
 #define RK_SWEEP_SWEEP_H

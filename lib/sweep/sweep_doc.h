@@ -32,7 +32,7 @@ typedef struct rk_sweep_setting {
     rk_sweep_formula formula;
 } rk_sweep_setting;
 
-/* What the sweep does at its points. */
+/* The action at the points of a sweep. */
 typedef struct rk_sweep_mode {
     bool reckon;   /* by the reckon model, not the Calculon methodology */
     bool estimate; /* one strategy, not a search */
@@ -46,7 +46,7 @@ struct rk_sweep_doc {
         *base;  /* owned: the document that points are read from, with models and systems in full */
     char *text; /* owned; see rk_sweep_doc_text */
     uint64_t point_count;
-    rk_sweep_axis axes[RK_SWEEP_AXES_MAX]; /* owned; those of one dimension are neighbours */
+    rk_sweep_axis axes[RK_SWEEP_AXES_MAX]; /* owned; axes of one dimension are neighbours */
     size_t axis_count, dimension_count;
     rk_sweep_setting settings[RK_SWEEP_FORMULAS_MAX]; /* owned; each after those that it uses */
     size_t setting_count;
@@ -63,7 +63,7 @@ typedef struct rk_sweep_doc rk_sweep_doc;
  */
 rk_status rk_sweep_doc_load(const char *path, rk_sweep_doc **doc, rk_error *err);
 
-/* As rk_sweep_doc_load, from text; `name` stands for its path. */
+/* As rk_sweep_doc_load, from text; `name` serves as its path. */
 rk_status rk_sweep_doc_parse(const char *text, size_t size, const char *name, rk_sweep_doc **doc,
                              rk_error *err);
 

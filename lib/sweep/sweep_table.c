@@ -102,7 +102,7 @@ static rk_status fail_no_column(const rk_sweep_table *table, const char *name, c
                    : rk_fail_at(err, RK_ERR_INVALID, path, "there is no column \"%s\"", shown);
 }
 
-/* Adds a column of the method by its name; "*" stands for all. */
+/* Adds a column of the method by its name; "*": all. */
 static rk_status add_named(rk_sweep_table *table, const char *name, const char *path, rk_error *err)
 {
     rk_status status = RK_OK;
@@ -186,7 +186,7 @@ static rk_status add_formulas(rk_sweep_table *table, json_t *object, const char 
     return status;
 }
 
-/* The columns that the document asks for, or only those that depend on the point alone. */
+/* The columns of the document, or only those that depend on the point alone. */
 static rk_status add_asked(rk_sweep_table *table, bool of_point, rk_error *err)
 {
     char path[RK_JSON_PATH_SIZE], text[RK_JSON_TEXT_SIZE];

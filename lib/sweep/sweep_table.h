@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The result table of a sweep.  Inside, a row has everything: the point, its axes and counts, then
- * the rank and all columns of the method.  Outside, it has the columns that the document asks for,
- * of which some are expressions: first those of the point, then the rank and those of the result.
+ * the rank and all columns of the method.  Outside, it has the columns of the document, some of
+ * which are expressions: first the point's, then the rank and the result's.
  */
 #ifndef RK_SWEEP_SWEEP_TABLE_H
 #define RK_SWEEP_SWEEP_TABLE_H
@@ -25,7 +25,7 @@ typedef struct rk_sweep_table {
     size_t inside_count, first_count, count_count, rank;
 
     rk_sweep_output *outputs;  /* owned */
-    rk_column *columns;        /* owned; of the outputs; names are borrowed likewise */
+    rk_column *columns;        /* owned; of the outputs; names are borrowed */
     size_t count, point_count; /* the first columns are the same in all rows of a point */
 
     bool has_text;                 /* also make CSV lines of rows */
@@ -41,7 +41,7 @@ void rk_sweep_table_clear(rk_sweep_table *table);
 void rk_sweep_table_set_point(const rk_sweep_table *table, uint64_t number, const rk_value *counts,
                               rk_value *inside);
 
-/* Whether a row meets the constraints of results, with what stands outside; `root` is the document
+/* Whether a row meets the constraints of results, with the outside columns; `root` is the document
  * of its point. */
 rk_status rk_sweep_table_keeps(const rk_sweep_table *table, const rk_value *inside, json_t *root,
                                bool *keeps, rk_error *err);

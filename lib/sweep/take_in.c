@@ -35,7 +35,7 @@ void rk_sweep_drop_cut(rk_sweep_running *run, struct rk_sweep_cut *cut)
     free(cut);
 }
 
-/* Makes the rows of a search once all its slices have arrived, or begins another round of them. */
+/* Makes the rows of a search once all its slices have arrived, or begins another round. */
 static rk_status finish_cut(rk_sweep_running *run, struct rk_sweep_cut *cut, rk_error *err)
 {
     rk_bytes rows = {0};

@@ -43,7 +43,7 @@ rk_status rk_sweep_worker_settle(rk_sweep_worker *worker, const rk_search_contro
 
 /*
  * Results to make from the candidates of a search in round `round` (from 0): the number grows as
- * long as constraints drop too many of them.
+ * long as constraints drop too many.
  */
 size_t rk_sweep_worker_wanted(const rk_sweep_worker *worker, unsigned round);
 
@@ -69,8 +69,8 @@ rk_status rk_sweep_worker_finish(rk_sweep_worker *worker, unsigned round, rk_swe
 
 /*
  * The rows of a point begin with its number and their count, 0 if it was dropped. The same rows as
- * text follow (CSV lines or ""): formatting takes longer than everything else in a small estimate,
- * so the worker does it.
+ * text follow (CSV lines or ""): formatting is slower than everything else in a small estimate, so
+ * the worker does it.
  */
 void rk_sweep_rows_begin(rk_bytes *rows, uint64_t number, uint64_t count);
 void rk_sweep_rows_add(rk_bytes *rows, const rk_value *row, size_t count);

@@ -43,7 +43,7 @@ rk_accelerator rk_accelerator_at_power(const rk_accelerator *a, double watts)
     const double standing = 0.28 * a->power;
     rk_accelerator limited = *a;
     if (a->power > 0 && watts > 0 && watts < a->power) {
-        /* a floor that keeps the clock above 0.3 of the usual one, whatever limit is given */
+        /* a floor that keeps the clock above 0.3 of the usual one under any limit */
         const double moving = rk_max(watts - standing, 0.02 * a->power);
         const double factor = cbrt(moving / (a->power - standing));
         scale_engines(&limited, factor);

@@ -31,8 +31,8 @@ static int outermost(const rk_collective_query *q)
 }
 
 /*
- * The part of the tensor that a rank takes to tier i, the tiers below having spread it: of domains
- * with different numbers of ranks, in the one that has fewest.
+ * The part of the tensor that a rank sends over tier i, after the tiers below have spread it: of
+ * domains with different numbers of ranks, in the one that has fewest.
  */
 static double share_of(const rk_collective_query *q, int i)
 {
@@ -153,8 +153,8 @@ static double pipelined(const rk_collective_query *q, const rk_collective_plan *
 }
 
 /*
- * An algorithm between the outermost domains, NULL: the cheapest, and the cheapest inside;
- * q->bytes are those of a chunk.  `share` is what a rank has of them at the outermost tier.
+ * An algorithm between the outermost domains, NULL: the cheapest, and the cheapest inside; q->bytes
+ * are the bytes of a chunk, `share` a rank's part of the chunk at the outermost tier.
  */
 static void plan_phases(const rk_collective_query *q, const rk_algorithm *algorithm, double share,
                         rk_collective_plan *plan)
@@ -201,9 +201,9 @@ static void plan_by_tiers(const rk_collective_query *q, const rk_algorithm *algo
 /*
  * All-reduce where the last domain has fewer ranks than the others: HCCL's AHC (asymmetric
  * hierarchical concatenation).  A domain of g_i ranks scatters the sum inside, so that each of its
- * ranks has S/g_i; between G domains, ranks whose parts overlap all-reduce what they have in
- * common, all of it at once, by the fastest algorithm; then each domain gathers.  A rank of the
- * smallest domain has most to send between domains:
+ * ranks has S/g_i; between G domains, ranks whose parts overlap all-reduce what they have in common
+ * at once, by the fastest algorithm; then each domain gathers.  A rank of the smallest domain has
+ * most to send between domains:
  *
  *     t = max_i scatter(S, g_i) + all-reduce(S / min_i g_i, G) + max_i gather(S, g_i)
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A phase of a collective: an algorithm among the units of one tier.  Every plan of a collective is
- * made of phases, and all of them are priced here.
+ * made of phases, all priced here.
  */
 #ifndef RK_SYSTEM_COLLECTIVE_PHASE_H
 #define RK_SYSTEM_COLLECTIVE_PHASE_H

@@ -157,9 +157,9 @@ static bool switch_reduces(const rk_system *system, int outer)
 }
 
 /*
- * Phases in all tiers.  Of an all-to-all, what stays in a domain goes over its links, tiers below
- * having sent their part of it, all tiers at once; where domains differ, the ranks of the smallest
- * carry most.
+ * Phases in all tiers.  The part of an all-to-all that stays in a domain goes over its links, after
+ * tiers below have sent their part, all tiers at once; where domains differ, the ranks of the
+ * smallest carry most.
  */
 static void plan_levels(const rk_collective_query *q, rk_collective_plan *plan)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Plans of a collective: an algorithm in every tier that the group spans, in phases, or one that
- * uses all tiers at once.  rk_collective_seconds takes the usual plan; `comm` shows any.
+ * uses all tiers at once.  rk_collective_seconds uses the default plan; `comm` shows any.
  *
  * A group that spans tiers works in phases, and each moves the part of the tensor that the tiers
  * below leave to one rank.  Every rank uses its own NIC.  Phases overlap in part:
@@ -56,7 +56,7 @@ typedef struct rk_collective_plan {
 #define RK_AHC_NAME           "ahc"
 #define RK_FIT_NAME           "fit"
 
-/* Names that --algorithm accepts besides algorithms; NULL-terminated. */
+/* Names other than algorithms that --algorithm accepts; NULL-terminated. */
 enum { RK_PLAN_NAME_COUNT = 5 };
 extern const char *const rk_collective_plan_names[RK_PLAN_NAME_COUNT + 1];
 

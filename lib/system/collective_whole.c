@@ -19,9 +19,9 @@ static double passes_of(rk_collective op)
  * Every rank passes (n-1)/n of the tensor on; in a tier, what leaves a domain of the tier below,
  * the one with fewest ranks, is shared by the links of its ranks (a ring for each, which leave the
  * domain from rank to rank in turn).  Of the u edges of a ring in an inner domain of u units, one
- * leaves it by other links; what leaves a fabric for one above still takes the NIC.  All links work
- * at once and the slowest tier decides.  (NCCL across nodes: 377 of 400 GB/s on 4 nodes of 8 B200
- * and 350 to 390 on H100 with 8 NICs of 50 GB/s.)
+ * leaves it by other links; data that leaves a fabric for one above still uses the NIC.  All links
+ * work at once and the slowest tier decides.  (NCCL across nodes: 377 of 400 GB/s on 4 nodes of 8
+ * B200 and 350 to 390 on H100 with 8 NICs of 50 GB/s.)
  */
 rk_flat_ring rk_price_flat_ring(const rk_collective_query *q)
 {

@@ -9,13 +9,13 @@
  */
 static const double walks_forward = 1, walks_backward = 2;
 
-/* Kernels of backward over those of forward: chunk_gated_delta_rule has 12 and 8. */
+/* Ratio of kernels in backward and forward: chunk_gated_delta_rule has 12 and 8. */
 static const double more_kernels = 1.5;
 
 /*
  * t = launch + walks tokens token + flops / rate: work within chunks fills the cores; from chunk to
  * chunk of a sequence states are passed on one after the other, however many heads there are.  The
- * constants are those of forward passes (data/measured/layers); with them, backward is within 2 %
+ * constants were fitted to forward passes (data/measured/layers); with them, backward is within 2 %
  * of what flash-linear-attention measures on GB200 at 8,192 and 16,384 tokens.
  */
 double rk_delta_seconds(const rk_accelerator *a, rk_delta_rule rule, double flops, double tokens,

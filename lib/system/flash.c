@@ -34,7 +34,7 @@ static bool is_eight_bit(rk_flash_library library)
 }
 
 /*
- * Backward in 8 bits walks over all keys of the triangle, whatever the window (times of gpt-oss at
+ * Backward in 8 bits walks over all keys of the triangle with any window (times of gpt-oss at
  * windows of 128 and 1,024 grow with the square of the sequence).
  */
 static bool keeps_to_window(const rk_flash_work *w)
@@ -78,7 +78,7 @@ static double sum_seconds(const rk_accelerator *a, const rk_flash_work *w)
 
 /*
  * t = heads queries (keys + prologue) flops both(1, softmax) / rate while all cores are busy, and
- * hardly less than the last block takes, which meets the most keys; then the clock falls.
+ * hardly less than the time of the last block, which meets the most keys; then the clock falls.
  */
 double rk_flash_seconds(const rk_accelerator *a, const rk_flash_work *w)
 {

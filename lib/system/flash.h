@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Flash attention kernels of libraries, as benchmarks time them: by data type, mask and window,
- * with as many queries as keys or fewer.  What training sustains of them is rk_attention_seconds.
+ * with as many queries as keys or fewer.  For rates sustained in training see rk_attention_seconds.
  */
 #ifndef RK_SYSTEM_FLASH_H
 #define RK_SYSTEM_FLASH_H
@@ -21,10 +21,10 @@ typedef enum rk_flash_library {
 
 extern const char *const rk_flash_library_names[]; /* NULL-terminated, in enum order */
 
-/* What an accelerator reaches with it. */
+/* Rates of an accelerator with a library. */
 typedef struct rk_flash_rates {
     double forward, backward; /* FLOP/s before the clock falls: head size 128; 0: not measured */
-    double prologue;          /* keys' worth of time that a query takes besides its keys */
+    double prologue;          /* overhead of a query, as a number of keys */
     double softmax;           /* head size whose products take as long as the softmax */
 } rk_flash_rates;
 
@@ -32,7 +32,7 @@ typedef struct rk_flash_work {
     rk_flash_library library;
     double heads;         /* sequences times query heads */
     double group;         /* query heads that share keys and values */
-    double queries, keys; /* of a sequence; queries <= keys, the last ones of them */
+    double queries, keys; /* of a sequence; queries <= keys, the last positions */
     double qk_size, v_size;
     double window; /* keys that a query sees at most; 0: all */
     bool causal, deterministic, backward;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention kernels on accelerators whose document has no rates for them.  Such a kernel takes as
- * much longer or shorter than cudnn in 16 bits as on the nearest accelerator of the same
+ * Attention kernels on accelerators whose document has no rates for them.  Such a kernel is slower
+ * or faster than cudnn in 16 bits by the same factor as on the nearest accelerator of the same
  * generation, or, where none has its rates, as long as the usual kernel.
  */
 #ifndef RK_SYSTEM_FLASH_LENT_H
@@ -28,9 +28,9 @@ bool rk_flash_is_measured(const rk_accelerator *a, rk_flash_library library);
 const rk_accelerator *rk_flash_lender(const rk_accelerator *a, rk_flash_library library);
 
 /*
- * By how much, as a logarithm, a kernel may be off that is not measured: the most by which measured
- * kernels differ from those of the nearest other accelerator, or, without a lender, from each
- * other.  0: it is measured.
+ * The error, as a logarithm, to allow for a kernel that is not measured: the most by which measured
+ * kernels differ from the nearest other accelerator's, or, without a lender, from each other.  0:
+ * it is measured.
  */
 double rk_flash_error(const rk_accelerator *a, rk_flash_library library);
 

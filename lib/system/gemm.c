@@ -41,13 +41,13 @@ enum { FIRST_OF_BATCHED = 3 };
 /* How many times the K of a tile may be halved, for other cores to take their part. */
 enum { HALVINGS = 3 };
 
-/* A shorter part of K takes as long as this one. */
+/* A shorter part of K is no faster. */
 static const double split_k_least = 256;
 /* Fixed cost of adding the partial results of a split, s; from the same measurements. */
 static const double split_seconds = 1e-6;
 /*
- * Bytes of device memory per partial result: written and read in fp32; a third of it misses the
- * on-chip cache.
+ * Bytes of device memory per partial result: written and read in fp32; a third misses the on-chip
+ * cache.
  */
 static const double split_bytes = 8.0 / 3;
 

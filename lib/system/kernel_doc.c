@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What accelerators say of kernels that are neither GEMMs nor the usual attention. */
+/* Reads an accelerator's rates of kernels other than GEMMs and usual attention. */
 #include "system/doc_fields.h"
 
 static const rk_field flash_rate_fields[] = {
@@ -46,7 +46,7 @@ static const rk_field sparse_fields[] = {
     UNCERTAIN,
 };
 
-/* What flash_mla_sparse_fwd and DeepGEMM's fp8_mqa_logits reach on H100; see data/measured. */
+/* Rates of flash_mla_sparse_fwd and DeepGEMM's fp8_mqa_logits on H100; see data/measured. */
 const rk_sparse_rates rk_usual_sparse = {
     .core_share = 0.6, .head_tile = 64, .index_share = 0.35, .select_share = 0.3};
 

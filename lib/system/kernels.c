@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is not a GEMM: flash attention, streaming kernels, copies to the host. */
+/* Kernels other than GEMMs: flash attention, streaming kernels, copies to the host. */
 #include "base/extremes.h"
 #include "system/limits.h"
 #include "system/measured.h"
@@ -24,8 +24,8 @@ static const double usual_head = 128, small_step = 32, large_step = 64;
 
 /*
  * Cost of a FLOP at a head size, relative to 128: kernels pad to a step, and the exponentials of
- * the softmax run beside the two products of a score, for as long as `softmax` elements of
- * them take: fewer for a kernel that is slow at products.  (Measured: FlashAttention-2 on A100 for
+ * the softmax overlap the two products of a score, for as long as `softmax` elements of the
+ * products: fewer for a kernel that is slow at products.  (Measured: FlashAttention-2 on A100 for
  * sizes 32 to 256, Hopper and Blackwell tables for 64, 128 and 256.)
  */
 static double head_factor(double softmax, double size)
@@ -38,7 +38,7 @@ static double head_factor(double softmax, double size)
 
 /*
  * t = flops / rate * (1 + ramp / s) * head_factor with all cores busy, and hardly less than the
- * longest block of queries takes on one core (few heads, short sequences).
+ * time of the longest block of queries on one core (few heads, short sequences).
  */
 double rk_attention_seconds(const rk_accelerator *a, const rk_attention_work *work)
 {

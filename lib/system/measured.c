@@ -36,7 +36,7 @@ static void place_attention(const rk_attention_work *work, double at[AXES])
     at[3] = work->group > 1 ? group_steps * log2(work->group) : 0;
 }
 
-/* By the ranks that share a node, too: the same number runs otherwise over more of them. */
+/* By ranks per node, too: the same number of ranks performs differently over more nodes. */
 static void place_collective(double bytes, const rk_group *group, double at[AXES])
 {
     at[0] = steps_per_octave * log2(bytes);

@@ -19,7 +19,7 @@ typedef enum rk_kernel_kind {
 } rk_kernel_kind;
 #define RK_KERNEL_KINDS 3
 
-/* What rk_gemm_seconds or, for groups, rk_grouped_gemm_seconds is asked. */
+/* The arguments of rk_gemm_seconds or, for groups, rk_grouped_gemm_seconds. */
 typedef struct rk_gemm_work {
     rk_precision precision;
     double batch, M, N, K, accumulate_bytes;
@@ -27,7 +27,7 @@ typedef struct rk_gemm_work {
     rk_clock clock;
 } rk_gemm_work;
 
-/* What rk_collective_seconds is asked. */
+/* The arguments of rk_collective_seconds. */
 typedef struct rk_collective_work {
     rk_collective op;
     double bytes;
@@ -48,13 +48,13 @@ typedef struct rk_measured_kernel {
 /* A ratio further from 1 is an error of units, not a slow kernel. */
 #define RK_MEASURED_RATIO_MOST 100.0
 
-/* Measured over modelled time of a kernel; -1 where the machine has no rate of it. */
+/* Measured over modelled time of a kernel; -1 if the machine has no rate for the kernel. */
 double rk_measured_ratio(const rk_system *system, const rk_measured_kernel *kernel);
 
 /*
  * Makes tables of `count` kernels for a machine whose other numbers are read, and gives them to it:
- * rk_system_clear releases them.  They take the place of those of their kinds that it had.  Sizes
- * are from 1 to 2^40, ratios within RK_MEASURED_RATIO_MOST: the caller checks.  RK_ERR_MEMORY, or
+ * rk_system_clear releases them.  They replace its earlier tables of the same kinds.  Sizes are
+ * from 1 to 2^40, ratios within RK_MEASURED_RATIO_MOST: the caller checks.  RK_ERR_MEMORY, or
  * RK_ERR_LIMIT for shapes that lie too far apart: the machine is as it was.
  */
 rk_status rk_measured_set(rk_system *system, const rk_measured_kernel *kernels, size_t count,
@@ -63,7 +63,7 @@ rk_status rk_measured_set(rk_system *system, const rk_measured_kernel *kernels, 
 /* Kernels of a kind in the tables; 0 without tables. */
 size_t rk_measured_count(const rk_measured *measured, rk_kernel_kind kind);
 
-/* What the time of the model is multiplied by. */
+/* The factor to apply to the modelled time. */
 double rk_measured_gemm(const rk_measured *measured, rk_precision precision, bool grouped, double M,
                         double N, double K);
 double rk_measured_attention(const rk_measured *measured, const rk_attention_work *work);

@@ -10,11 +10,11 @@
 #include <string.h>
 
 /*
- * The logarithm at a node is the mean of those of the kernels about it, weighted by exp(-d^2 / 2),
- * d in steps, for |d| < REACH along each axis, with `rest` more of weight at 0: a node on a kernel
- * takes 0.97 of it, a node far from all takes nothing.  What is left of each kernel is spread the
- * same way and added.  (Of 0.01 to 0.3 and of one to three passes, with steps as they are or
- * narrower: as good as any on rows to fit on of data/ops, each fifth by the others.)
+ * The logarithm at a node is the mean of the logarithms of the kernels about it, weighted by
+ * exp(-d^2 / 2), d in steps, for |d| < REACH along each axis, with `rest` more of weight at 0: a
+ * node on a kernel gets 0.97 of its logarithm, a node far from all gets 0.  The remainder of each
+ * kernel is spread the same way and added.  (Of 0.01 to 0.3 and of one to three passes, with steps
+ * as they are or narrower: as good as any on rows to fit on of data/ops, each fifth by the others.)
  */
 enum { AXES = RK_MEASURED_AXES, REACH = 3, NEAR = 2 * REACH, MARGIN = REACH + 1, PASSES = 2 };
 static const double rest = 0.03;

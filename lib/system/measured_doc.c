@@ -105,7 +105,7 @@ static bool is_file(const char *name)
     return rk_ends_with(name, ".csv") || rk_ends_with(name, ".csv.gz");
 }
 
-/* Reads a file beside the document, or a table of the catalogue. */
+/* Reads a file in the document's folder, or a table of the catalogue. */
 static rk_status load_table(const char *name, const char *document, rk_csv_in *csv, rk_error *err)
 {
     char path[PATH_SIZE], shown[RK_JSON_TEXT_SIZE];

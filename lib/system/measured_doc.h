@@ -5,8 +5,8 @@
  *     "measured": {"gemm": "my-gemm.csv", "collective": "nccl.csv",
  *                  "attention": {"file": "all.csv", "where": {"library": "x"}}}
  *
- * A name that ends in .csv or .csv.gz is a file beside the document, any other is of the catalogue
- * (data/measured).  "where" keeps the rows whose cells are so.  Columns, times in us:
+ * A name that ends in .csv or .csv.gz is a file in the document's folder, any other is of the
+ * catalogue (data/measured).  "where" keeps the rows whose cells are so.  Columns, times in us:
  *
  *     gemm       precision,m,n,k,us; also batch,grouped,accumulate_bytes,clock,module
  *     attention  pass,head_size,heads,batch,seq,us; also causal,kv_heads,module
@@ -31,8 +31,8 @@ rk_status rk_measured_doc_read(const json_t *value, const char *document, rk_sys
                                rk_error *err);
 
 /*
- * Makes the tables that a document of a machine names found from the working directory instead of
- * beside `file`, which the document came from: for documents that become part of others.
+ * Makes the tables that a document of a machine names relative to the working directory instead of
+ * `file`, which the document came from: for documents that become part of others.
  */
 rk_status rk_measured_doc_rebase(json_t *document, const char *file, rk_error *err);
 

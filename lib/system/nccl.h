@@ -34,7 +34,7 @@ typedef enum rk_nccl_generation {
     RK_NCCL_BLACKWELL,
 } rk_nccl_generation;
 
-/* What NCCL found of the machine. */
+/* The machine as NCCL's topology search finds it. */
 typedef struct rk_nccl_graph {
     rk_nccl_generation generation;
     int32_t ranks, nodes;          /* equal numbers of ranks on every node */
@@ -47,9 +47,9 @@ typedef struct rk_nccl_graph {
 } rk_nccl_graph;
 
 /*
- * What NCCL would find for a group: nodes are domains of the innermost tier, the channel of an
- * NVLink generation has the bandwidth of one of its links.  False: the accelerator is not NVIDIA's,
- * or the group is uneven.
+ * The graph that NCCL would find for a group: nodes are domains of the innermost tier, the channel
+ * of an NVLink generation has the bandwidth of one of its links.  False: the accelerator is not
+ * NVIDIA's, or the group is uneven.
  */
 bool rk_nccl_graph_of(const rk_system *system, const rk_group *group, rk_nccl_graph *graph);
 
@@ -67,7 +67,7 @@ bool rk_nccl_runs(const rk_nccl_graph *graph, rk_collective op, rk_nccl_algorith
 double rk_nccl_latency(const rk_nccl_graph *graph, rk_collective op, rk_nccl_algorithm algorithm,
                        rk_nccl_protocol protocol);
 
-/* What the tuner expects of a pair for `bytes`, counted as rk_collective_seconds does; s. */
+/* Time that the tuner expects of a pair for `bytes`, counted as rk_collective_seconds does; s. */
 double rk_nccl_seconds(const rk_nccl_graph *graph, rk_collective op, rk_nccl_algorithm algorithm,
                        rk_nccl_protocol protocol, double bytes);
 

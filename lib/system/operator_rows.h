@@ -5,7 +5,7 @@
 
 #include "system/measured.h"
 
-/* A table with a header, borrowed from whoever read it. */
+/* A table with a header, borrowed from its reader. */
 typedef struct rk_cells {
     const char *name;   /* of the file, for messages */
     char *const *cells; /* the names of the columns, then rows * columns cells */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One transfer over several links at once: all end together, because whoever ended earlier could
- * have taken more.  Link j of bandwidth B_j begins after its latency a_j and takes x_j of V bytes
- * until t:
+ * One transfer over several links at once: all end together, because a link that ended earlier
+ * could have carried more.  Link j of bandwidth B_j begins after its latency a_j and carries x_j of
+ * V bytes until t:
  *
  *     x_j = B_j (t - a_j), sum x_j = V   =>   t = (V + sum B_j a_j) / sum B_j
  *
- * A link whose latency is not below t has nothing to take and is left out, which makes t smaller.
+ * A link whose latency is not below t carries nothing and is left out, which makes t smaller.
  */
 #include "base/extremes.h"
 #include "system/system.h"

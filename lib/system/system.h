@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machines: an accelerator, the network tiers that join accelerators, and what operations cost on
- * them.  Every function below takes sizes and returns seconds.
+ * Machines: an accelerator, the network tiers that join accelerators, and the cost of operations.
+ * The functions below map sizes to seconds.
  */
 #ifndef RK_SYSTEM_SYSTEM_H
 #define RK_SYSTEM_SYSTEM_H
@@ -17,7 +17,7 @@ double rk_precision_bytes(rk_precision precision);
 
 /* ---- the accelerator ------------------------------------------------------------------------ */
 
-/* What kernels and collectives took, by shape; see measured.h. */
+/* Measured times of kernels and collectives, by shape; see measured.h. */
 typedef struct rk_measured rk_measured;
 
 /* The tile, wave and K-loop model of a GEMM engine for one precision; see gemm.c. */
@@ -73,7 +73,7 @@ typedef enum rk_delta_rule {
 typedef struct rk_delta_rates {
     double rate;   /* FLOP/s while all cores are busy; 0: not measured */
     double token;  /* seconds per token of a sequence, along which states are passed on */
-    double launch; /* seconds besides, of all kernels of forward */
+    double launch; /* additional seconds, of all kernels of forward */
 } rk_delta_rates;
 
 typedef struct rk_accelerator {
@@ -100,7 +100,7 @@ typedef struct rk_accelerator {
     rk_delta_rates delta[RK_DELTA_COUNT];
     double kernel_seconds;  /* fixed cost of a kernel on the device */
     double launch_seconds;  /* host time to launch one kernel */
-    double burst;           /* rate of short GEMM benchmarks over that of training, >= 1 */
+    double burst;           /* rate of short GEMM benchmarks relative to training, >= 1 */
     double sustained;       /* the same of benchmarks repeated for a second, at the power limit */
     double host_bandwidth;  /* bytes/s each way to host memory, of the link */
     double host_efficiency; /* of large pinned copies */
@@ -121,7 +121,7 @@ rk_accelerator rk_accelerator_at_power(const rk_accelerator *a, double watts);
 /* The accelerator as short GEMM benchmarks see it: before heat and power limit the clock. */
 rk_accelerator rk_accelerator_at_clock(const rk_accelerator *a, rk_clock clock);
 
-/* What a kernel of `seconds` takes there, whose rate falls by `droop` within milliseconds. */
+/* Time at that clock of a kernel of `seconds` whose rate falls by `droop` within milliseconds. */
 double rk_drooping_seconds(double seconds, double droop);
 
 /* ---- network ------------------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ typedef enum rk_tier_kind {
 
 extern const char *const rk_tier_kind_names[]; /* NULL-terminated, in enum order */
 
-/* A link beside those of a tier, such as PCIe or a NIC beside NVLink. */
+/* An additional link of a tier, such as PCIe or a NIC in a domain of NVLink. */
 typedef struct rk_side_link {
     char name[32];
     double bandwidth;  /* bytes/s per accelerator per direction */
@@ -154,7 +154,7 @@ typedef struct rk_side_link {
 /* Constants of a collective that `comm --fit` found; see collective/comm_curve.h. */
 typedef struct rk_tier_fit {
     double step, chunk_step; /* s */
-    double share;            /* bandwidth of a rank over that of the tier; 0: there is no fit */
+    double share;            /* bandwidth of a rank relative to the tier; 0: there is no fit */
     double inject_bytes;     /* of a message that the host copies into a command; 0: none */
 } rk_tier_fit;
 
@@ -163,7 +163,7 @@ typedef struct rk_tier_fit {
  * links.  Switch: any set of peers at full rate.  Mesh: the bandwidth is split evenly over a link
  * to every other unit.  Torus: over both directions of `axes` rings.  Fabric: NICs and switches.
  * Cube mesh: eight units with six links each (DGX-1 with V100).  Dragonfly: groups of the tier
- * below, every two joined by links of their own; `bandwidth` is that of all global links.
+ * below, every two joined by links of their own; `bandwidth` is the sum over all global links.
  */
 typedef struct rk_tier {
     char name[32];
@@ -174,10 +174,10 @@ typedef struct rk_tier {
     double latency;      /* s, fixed per collective */
     double step_latency; /* s per rank of a group (ring steps) */
     double half_bytes;   /* bytes: message size scale of the ramp W + sqrt(half W) */
-    double exchange_share; /* bandwidth of all-to-all over that of rings */
+    double exchange_share; /* bandwidth of all-to-all relative to rings */
     double serial;         /* 0..1: how far faster tiers wait for this one; see collective_plan.h */
     bool in_network_reduce;       /* all-reduce in the switch (NVLS, SHARP) */
-    double reduce_share;          /* bandwidth of that over that of rings; 0 without */
+    double reduce_share;          /* its bandwidth relative to rings; 0 without */
     int64_t planes;               /* that a NIC is split over, a message on one; 0 as 1 */
     double flow_share;            /* that colliding flows leave, in `efficiency` once it is read */
     int64_t axes;                 /* of a torus; else 0 */
@@ -192,7 +192,7 @@ typedef struct rk_tier {
 
 #define RK_TIER_MAX 4
 
-/* What a number before the name of a system counts: accelerators, or nodes by what they are. */
+/* The unit of a number before the name of a system: accelerators, or nodes of some kind. */
 typedef enum rk_system_unit {
     RK_UNIT_ACCELERATOR,
     RK_UNIT_NODE,
@@ -210,13 +210,16 @@ typedef struct rk_system {
     rk_tier tiers[RK_TIER_MAX]; /* innermost first */
     double price;               /* $ per accelerator hour; 0: unknown */
     rk_system_unit unit;
-    int64_t unit_size; /* accelerators of one of these; 0: those of a node */
+    int64_t unit_size; /* accelerators of one unit; 0: of a node */
 } rk_system;
 
-/* Accelerators of a node: what is joined by other links than those of a network. */
+/* Accelerators of a node: joined by links other than a network's. */
 int64_t rk_system_node(const rk_system *system);
 
-/* Accelerators of what the name of the system stands for: a node, a tray of a rack, a host. */
+/*
+ * Accelerators of the unit that the name of the system denotes: a node, a tray of a rack, a
+ * host.
+ */
 int64_t rk_system_unit_size(const rk_system *system);
 
 /*
@@ -253,15 +256,15 @@ rk_group rk_group_of(const rk_system *system, int64_t size, int64_t stride);
  */
 rk_group rk_group_packed(const rk_system *system, int64_t size, int64_t stride);
 
-/* The outermost tier whose domains hold more ranks of the group than those of the tier below. */
+/* The outermost tier whose domains hold more ranks of the group than the domains below. */
 int rk_group_outermost(const rk_system *system, const rk_group *group);
 
 /* Ranks in the domain of a tier that holds fewest, the last; tier -1: 1. */
 int64_t rk_group_fewest(const rk_group *group, int tier);
 
 /*
- * What a rank of the smallest domain of `tier` sends or lacks in a gather, scatter or exchange of n
- * ranks, (n - g)/n of the buffer, over what it would with u equal domains, (u - 1)/u; 1 for other
+ * The share of the buffer that a rank of the smallest domain of `tier` sends or lacks in a gather,
+ * scatter or exchange of n ranks, (n - g)/n, relative to u equal domains, (u - 1)/u; 1 for other
  * collectives.
  */
 double rk_group_lack(const rk_group *group, int tier, rk_collective op);
@@ -284,23 +287,23 @@ double rk_gemm_seconds(const rk_accelerator *a, rk_precision precision, double b
 double rk_grouped_gemm_seconds(const rk_accelerator *a, rk_precision precision, double groups,
                                double M, double N, double K, double accumulate_bytes);
 
-/* What flash attention executes: `flops` by the causal triangle. */
+/* Work of flash attention: `flops` by the causal triangle. */
 typedef struct rk_attention_work {
     double flops;   /* of the pass, as executed */
     double seq;     /* tokens of a block of queries (of one CP step) */
     double heads;   /* sequences times query heads on this rank */
     double qk_size; /* per head */
     double group;   /* query heads that share keys and values; 0: 1 */
-    double share;   /* of the accelerator's rate, which the kernel reaches; 0: all of it */
+    double share;   /* of the accelerator's rate that the kernel reaches; 0: 1 */
     bool backward;
 } rk_attention_work;
 
 double rk_attention_seconds(const rk_accelerator *a, const rk_attention_work *work);
 
-/* The same of a library's kernel as benchmarks time it; infinite where it was not measured. */
+/* The same of a library's kernel as benchmarks time it; infinite if not measured. */
 double rk_flash_seconds(const rk_accelerator *a, const rk_flash_work *work);
 
-/* A pass of a delta rule over sequences of `tokens`; infinite where it was not measured. */
+/* A pass of a delta rule over sequences of `tokens`; infinite if not measured. */
 double rk_delta_seconds(const rk_accelerator *a, rk_delta_rule rule, double flops, double tokens,
                         bool backward);
 
@@ -344,7 +347,7 @@ rk_status rk_system_check(const rk_system *system, rk_error *err);
 /*
  * Reads a system: a file, or a name of the catalogue: a cluster of data/systems, or an accelerator
  * of data/accelerators with its usual node and NIC.  The caller releases it with rk_system_clear;
- * copies of it borrow its measured tables.  Implemented in lib/io.
+ * copies borrow its measured tables.  Implemented in lib/io.
  */
 rk_status rk_system_load(const char *name, rk_system *system, rk_error *err);
 

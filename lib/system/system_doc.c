@@ -371,7 +371,7 @@ const char *const rk_system_unit_names[] = {"accelerator", "node", "rack",
                                             "supernode",   "pod",  NULL};
 
 static const rk_field cluster_fields[] = {
-    {.name = "accelerator", /* first: the others change parts of it */
+    {.name = "accelerator", /* first: the others change its parts */
      .type = RK_FIELD_CUSTOM,
      .read = read_accelerator,
      .help = "a name or an object"},
@@ -412,8 +412,8 @@ static const rk_field cluster_fields[] = {
 };
 
 /*
- * Tables of an accelerator that is written out; read_accelerator() has read those of a document.
- * They are compared with the accelerator as it is, not with what the cluster makes of it.
+ * Tables of an accelerator that is written out; read_accelerator() has read the tables of a
+ * document. They are compared with the accelerator itself, without the cluster's changes.
  */
 static rk_status read_inner_tables(const json_t *accelerator, const char *document,
                                    rk_system *system, rk_error *err)
@@ -428,7 +428,7 @@ static rk_status read_inner_tables(const json_t *accelerator, const char *docume
     return status;
 }
 
-/* A cluster; its tables of a kind take the place of those of its accelerator. */
+/* A cluster; its tables of a kind replace its accelerator's. */
 static rk_status read_cluster(const json_t *object, const char *document, rk_system *system,
                               rk_error *err)
 {
@@ -464,7 +464,7 @@ rk_status rk_system_from_json(const json_t *object, rk_system *system, rk_error 
     return read_document(object, "", system, err);
 }
 
-/* The folder of a name: an accelerator stands for itself with its usual node. */
+/* The folder of a name: the name of an accelerator means its usual node. */
 static const char *folder_of(const char *name)
 {
     return rk_catalogue_find(accelerator_folder, name) ? accelerator_folder : system_folder;

@@ -6,8 +6,8 @@
  * attention, memory, host; and the tiers of its usual node and NIC.  A cluster (data/systems) names
  * an accelerator, or holds one, and says what is different: the tiers, the power limit, the host
  * memory, the price.  Either may name tables of kernels that were timed (measured_doc.h).  Keys
- * carry units.  Every group has a "source", and an "uncertain" list of those of its keys that the
- * source does not settle.
+ * carry units.  Every group has a "source", and an "uncertain" list of the keys that the source
+ * does not settle.
  */
 #ifndef RK_SYSTEM_SYSTEM_DOC_H
 #define RK_SYSTEM_SYSTEM_DOC_H
@@ -22,7 +22,7 @@
  */
 rk_status rk_system_from_json(const json_t *object, rk_system *system, rk_error *err);
 
-/* Makes the file of an accelerator that a cluster names one beside `document`, the cluster's. */
+/* Makes the accelerator's file that a cluster names relative to `document`, the cluster's file. */
 rk_status rk_system_doc_rebase(json_t *cluster, const char *document, rk_error *err);
 
 #endif

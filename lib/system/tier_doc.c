@@ -194,10 +194,10 @@ static const rk_field tier_fields[] = {
     UNCERTAIN,
 };
 
-/* A tier without a size is as large as anybody asks for. */
+/* Size of a tier without one: larger than any job. */
 enum { OPEN_SIZE = 1 << 20 };
 
-/* The tier of that name; `as` is what a document says of it. */
+/* The tier of that name; `as` is the document's entry. */
 static rk_status take_tier(const char *name, const char *as, const char *path,
                            const rk_system *system, rk_tier *tier, rk_error *err)
 {
@@ -230,7 +230,7 @@ static rk_status find_tier(const char *as, const char *path, const rk_system *no
     }
     memcpy(name, as, (size_t)(slash - as));
     name[slash - as] = '\0';
-    /* documents of files may name each other in a circle, those of the catalogue do not */
+    /* files may name each other in a circle, documents of the catalogue do not */
     if (!rk_catalogue_find("systems", name)) {
         return take_tier(as, as, path, node, tier, err);
     }
@@ -256,7 +256,8 @@ static rk_status read_tier(const json_t *value, const char *path, const rk_syste
     if (status) {
         return status;
     }
-    tier->size = tier->size > OPEN_SIZE / 2 ? 0 : tier->size; /* open, whatever is below it here */
+    tier->size = tier->size > OPEN_SIZE / 2 ? 0 : tier->size; /* open, regardless of the tiers below
+                                                               * it */
     memcpy(fields, tier_fields, sizeof(fields));
     for (size_t i = 0; i < COUNT(fields); i++) {
         fields[i].optional = true;

@@ -131,7 +131,10 @@ static void make_ring(const rk_tier *tier, rk_collective op, double ranks, rk_tr
     t->small_rounds = passes * small_pass(ranks);
 }
 
-/* A chain passes many chunks on, short beside the tensor: a step per rank and the tensor once. */
+/*
+ * A chain passes on many chunks, each much smaller than the tensor: a step per rank and the tensor
+ * once.
+ */
 static void make_chain(const rk_collective_job *job, double ranks, rk_traffic *t)
 {
     t->rounds = ranks - 1;
@@ -142,8 +145,8 @@ static void make_chain(const rk_collective_job *job, double ranks, rk_traffic *t
 /* ---- algorithms ---------------------------------------------------------------------------- */
 
 /*
- * A sum in the switch takes two passages whatever the ranks; that is as long on 72 ranks as what
- * the tables have on 8.  Its ramp is twice as long as that of rings (H100, B200).
+ * A sum in the switch is two passages for any number of ranks, as long on 72 ranks as the tables'
+ * values on 8.  Its ramp is twice as long as the ramp of rings (H100, B200).
  */
 static void make_in_network(const rk_tier *tier, double ranks, rk_traffic *t)
 {
@@ -219,8 +222,8 @@ static double passes_of(rk_collective op)
 }
 
 /*
- * The units of a group along each axis that it takes: those of a slice if the tier has one of this
- * size, else as many axes as it can with 4 units along each, alike.
+ * The units of a group along each axis that it uses: the shape of a slice if the tier has one of
+ * this size, else as many axes of equal size as it can with 4 units along each.
  */
 static int axes_of(const rk_tier *tier, double units, double along[RK_TORUS_AXES])
 {
@@ -246,9 +249,9 @@ static int axes_of(const rk_tier *tier, double units, double along[RK_TORUS_AXES
  * The group works on all its axes at once: parts of the tensor take them in different orders, so
  * that all links end together.  On an axis of X units whose ends are joined data travels both ways,
  * X/2 hops, over two links of a unit; where they are not, the units at the ends have one, X-1 hops.
- * A unit of a gather lacks (n-1)/n of the tensor; where an axis is closed the textbook counts all
- * of it, V / (two links).  All-to-all is bound by the links across the middle of the longest axis:
- * X/8 of the buffer each, twice that if not closed.  (JAX scaling book, sharding.)
+ * A unit of a gather lacks (n-1)/n of the tensor; where an axis is closed the textbook counts the
+ * whole tensor, V / (two links).  All-to-all is bound by the links across the middle of the longest
+ * axis: X/8 of the buffer each, twice that if not closed.  (JAX scaling book, sharding.)
  */
 rk_traffic rk_traffic_on_axes(const rk_tier *tier, rk_collective op, double units, double bytes)
 {

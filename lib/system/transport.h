@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the rounds and bytes of a collective algorithm take on the links of a tier: latency, the
- * ramp of transfers by size, and the protocols of small and large messages.  Estimates and `comm`
- * price every algorithm with it.
+ * Times the rounds and bytes of a collective algorithm on the links of a tier: latency, the ramp of
+ * transfers by size, and the protocols of small and large messages.  Estimates and `comm` price
+ * every algorithm with it.
  */
 #ifndef RK_SYSTEM_TRANSPORT_H
 #define RK_SYSTEM_TRANSPORT_H
@@ -12,13 +12,13 @@
 
 #define RK_AXES_NAME "axes" /* rings along all axes of a torus at once */
 
-/* What an algorithm asks of a tier. */
+/* The traffic of an algorithm on a tier. */
 typedef struct rk_traffic {
     double start_s;      /* to start messages that are under way at once */
     double rounds;       /* that wait for each other */
     double small_rounds; /* of the form for small tensors, in a switch */
     double bytes;        /* over the links of a rank */
-    double bandwidth;    /* of them, bytes/s, before the efficiency of the tier */
+    double bandwidth;    /* of the links, bytes/s, before the efficiency of the tier */
     double ramp;         /* of the tier's ramp, 1 or more */
 } rk_traffic;
 
@@ -29,9 +29,9 @@ double rk_traffic_seconds(const rk_tier *tier, const rk_traffic *traffic);
 double rk_transfer_seconds(const rk_tier *tier, double bytes, double bandwidth, double ramp);
 
 /*
- * What an algorithm asks of a tier for a job among its units.  `links` are the units of a whole
- * domain, of which a mesh splits its bandwidth among the others; `ranks` those of the group in the
- * domain, which a ring goes through one by one.
+ * The traffic of an algorithm on a tier for a job among its units.  `links` are the units of a
+ * whole domain: a mesh splits a unit's bandwidth among the others; `ranks` the units of the group
+ * in the domain, which a ring goes through one by one.
  */
 rk_traffic rk_traffic_of(const rk_tier *tier, const rk_algorithm *algorithm,
                          const rk_collective_job *job, double links, double ranks);

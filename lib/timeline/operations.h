@@ -49,15 +49,15 @@ const char *rk_timeline_op_name(const rk_timeline *timeline, const rk_op *op,
 
 /*
  * The visible communication of an operation by stream, s: it computes, and then communicates;
- * within it the two alternate layer by layer.  Weight gradients, and passes beside others, compute
- * alone.
+ * within it the two alternate layer by layer.  Weight gradients, and passes that overlap others,
+ * compute alone.
  */
 void rk_timeline_communication(const rk_timeline *timeline, const rk_op *op,
                                double seconds[RK_STREAM_COUNT]);
 
 /*
  * The memory of a rank whenever it changes, in the order of operations, from the start of the step
- * on.  Returns false where there is no memory for it.
+ * on.  Returns false without memory for it.
  */
 bool rk_timeline_visit_memory(const rk_timeline *timeline, int64_t rank,
                               void (*take)(void *user, double at, const rk_stage_memory *memory),

@@ -124,7 +124,7 @@ static const char *fill_of(const rk_timeline *t, rk_op_kind kind, int64_t chunk,
     return out;
 }
 
-/* Whether an operation runs beside its neighbour in the order of the rank. */
+/* Whether an operation overlaps its neighbour in the order of the rank. */
 static bool is_paired(const rk_op *op, const rk_op *other)
 {
     return other->rank == op->rank && other->kind != op->kind && !(other->start < op->start) &&
@@ -369,7 +369,7 @@ static void draw_axis(const struct picture *p)
 
 /* ---- the legend ------------------------------------------------------------------------------ */
 
-/* An entry at *x, *y, or on the next line where there is no room. */
+/* An entry at *x, *y, or on the next line for lack of room. */
 static void draw_entry(const struct picture *p, double *x, double *y, const char *fill,
                        const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ranks of a timeline do besides computing: communicate, and keep activations. */
+/* Communication and activation memory of the ranks of a timeline. */
 #ifndef RK_TIMELINE_STREAMS_H
 #define RK_TIMELINE_STREAMS_H
 
@@ -15,7 +15,7 @@ typedef struct rk_stream_times {
 
 typedef struct rk_streams {
     int64_t chunks;         /* of each rank */
-    rk_stream_times *times; /* owned; those of rank r from times[r * chunks] on */
+    rk_stream_times *times; /* owned; rank r's from times[r * chunks] on */
     rk_stage_need *needs;   /* owned; by rank */
     double send;            /* of a message between stages, s */
 } rk_streams;

@@ -52,7 +52,7 @@ struct trace {
         *chains; /* of all operations but weight gradients, by kind, microbatch and start */
     size_t chained;
     int64_t rank;
-    bool started;          /* an event stands before */
+    bool started;          /* an event precedes */
     bool used[LANE_COUNT]; /* by any rank */
 };
 

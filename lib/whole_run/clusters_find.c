@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the clusters of a system that meet a deadline, and the smallest of them. */
+/* Finds the clusters of a system that meet a deadline, and the smallest one. */
 #include "whole_run/clusters.h"
 
 #include "base/error.h"

@@ -94,9 +94,7 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/*
- * Runs all units on the calling thread, because starting another takes longer than a small search.
- */
+/* Runs all units on the calling thread, because starting another is slower than a small search. */
 static rk_status
 run_alone(uint64_t unit_count,
           void (*work)(void *context, int worker, uint64_t unit, rk_parallel *shared),

@@ -31,7 +31,7 @@ rk_parallel_run(int threads, uint64_t unit_count,
 
 /*
  * Deals units round-robin to `slices` parts, so that similar neighbours spread evenly: the number
- * of units in part `slice`, and the unit at place i of it.
+ * of units in part `slice`, and the unit at place i.
  */
 static inline uint64_t rk_slice_count(uint64_t units, uint64_t slice, uint64_t slices)
 {

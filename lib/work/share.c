@@ -15,7 +15,7 @@
 /* Other ranks are more patient with rank 0, which also checks points and writes files. */
 #define PATIENT_SECONDS 3600.0
 
-/* A message starts with the number of the run and one of these kinds. */
+/* A message starts with the number of the run and its kind. */
 enum message {
     HELLO,  /* to rank 0: version, fingerprint, threads */
     TASK,   /* number, task */
@@ -26,7 +26,7 @@ enum message {
     END, /* outcome */
 };
 
-/* What rank 0 knows about a rank; [0] stands for its own threads. */
+/* Rank 0's knowledge about a rank; [0]: its own threads. */
 struct peer {
     bool joined, lost;
     uint64_t room, given; /* tasks it may hold, and tasks it holds */
