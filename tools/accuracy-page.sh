@@ -61,7 +61,7 @@ Every row that a step time is predicted for, of both splits, by machine and by k
 
 ## Step time
 
-Beside the errors: the rank correlation of predicted and measured utilisation (Spearman's), the
+Next to the errors: the rank correlation of predicted and measured utilisation (Spearman's), the
 errors of the null model (one constant utilisation for each accelerator, from the fit rows), and the
 share of runs that lie within the interval of their estimate.
 

@@ -118,10 +118,11 @@ def hierarchical(reckon):
                 cells.append(f"{shown(seconds)} ({gain(serial, seconds)})" if seconds else "–")
             row(name, [f"{size} MiB", shown(serial), *cells])
     print("\nOn H800 one ring is slow for small tensors: its 126 steps go through all 64 ranks at the latency of")
-    print("the NICs, where the ring between nodes takes 14. At 1 GiB it moves 1.97 of the tensor over the 8 NICs of a")
+    print("the NICs, where the ring between nodes has 14. At 1 GiB it moves 1.97 of the tensor over the 8 NICs of a")
     print("node, the hierarchical form 1.75, but it keeps NVLink and NICs at work together without chunks. On 910B2")
     print("the mesh and the NICs take about as long as each other, so both at once nearly halve the time. Between two")
-    print("supernodes the NICs of 768 dies each carry 1/768 of the tensor: UB takes almost all of the time, and overlap gains nothing.")
+    print("supernodes the NICs of 768 dies each carry 1/768 of the tensor: UB needs almost all of the time, and overlap gains")
+    print("nothing.")
     print("\nThe 64 ranks of the table below are in one supernode of 910C, which has no levels: an all-reduce takes")
     print(", ".join(f"{shown(reckon.ways('cloudmatrix-384', 64, size * MiB)['ring'][0])} of {size} MiB"
                     for size in (1, 16, 256, 1024)) + " there.")
@@ -135,7 +136,7 @@ def techniques(reckon, folder):
             *steps(reckon, plain, [*plain, "--side-links"]))
     compare("TP, gradients and parameters exposed → hidden (1)",
             *steps(reckon, [*plain, "--overlap", "none"], [*plain, "--overlap", "tp,grad,param,pp"]))
-    compare("all-to-all of experts exposed → all of it hidden (2)",
+    compare("all-to-all of experts exposed → hidden (2)",
             [reckon.step(system, *EXPERTS) for system, _ in CLUSTERS],
             [reckon.step(system, *EXPERTS, without="ep_comm") for system, _ in CLUSTERS])
     graphs = [reckon.step(system, *SMALL, "--graph-capture", "--stack",
@@ -174,7 +175,7 @@ def main():
     for system, name in CLUSTERS:
         for side in reckon.document(system)["tiers"][0]["side_links"]:
             print(f"- {name}: {side['name']}, {side['bandwidth_GBps']:g} GB/s. {side['source']}")
-    print("\nWhat they add is an upper limit: they are taken to be idle. Where PCIe and the NIC share an uplink,")
+    print("\nTheir gain is an upper limit: they are taken to be idle. Where PCIe and the NIC share an uplink,")
     print("the two add up to it.")
 
 

@@ -22,21 +22,21 @@ typed as they are.
 
 ## What is a number of the machine worth? `reckon explain`
 
-Every number gets 10 % better by itself, and the best strategy is searched again. "Old strategy" is what the
-strategy of before makes of it.
+Every number gets 10 % better by itself, and the best strategy is searched again. "Old strategy" is the gain
+with the strategy of before.
 
 TEXT
 show explain --model gpt3-175B --system a100_80g --processors 1024 --batch 1536
 cat <<'TEXT'
 
-The gain of a faster network between nodes is ten times what the old strategy makes of it: it lets
-the pipeline go. What would a cheaper machine cost? With every number 25 % worse:
+A faster network between nodes gains ten times as much as with the old strategy: the pipeline can
+go. The loss on a cheaper machine, with every number 25 % worse:
 
 TEXT
 show explain --model gpt3-175B --system a100_80g --processors 1024 --batch 1536 --change -25
 cat <<'TEXT'
 
-The reckon model knows kernels, launches and host memory besides:
+The reckon model also knows kernels, launches and host memory:
 
 TEXT
 show explain -v --model llama3-70b --system a100-sxm-40gb --accelerators 64 --global-batch 256
@@ -57,15 +57,15 @@ cat <<'TEXT'
 | --- | --- | --- |
 | `processor` | price of a processor with everything that no axis prices | required |
 | `currency` | what is written before amounts | default `"$"` |
-| `life_days` | days over which a machine is paid off: gives what a run costs of it | default: not reported |
+| `life_days` | days over which a machine is paid off: gives the cost of a run | default: not reported |
 | `axes` | the numbers that vary, 1 to 12, which multiply to at most 1,000,000 machines | required |
 
 An axis has a `key`, its `values` (1 to 64), and the price of one processor with each value: either
-`price_per_unit`, or a list of `prices`, or nothing. Keys are `processors` (without prices: all of them
-are paid for), and the numbers that `reckon explain` lists, with their units: `matrix_TFLOPps`,
+`price_per_unit`, or a list of `prices`, or nothing. Keys are `processors` (without prices: all are
+paid for), and the numbers that `reckon explain` lists, with their units: `matrix_TFLOPps`,
 `vector_TFLOPps`, `memory_GBps`, `memory_GiB`, `offload_GBps`, `offload_GiB`, `domain` (processors of
 the fastest network), and of the network tiers from the innermost `tier0_GBps`, `tier0_us`,
-`tier1_GBps`... What no axis varies is as in the system.
+`tier1_GBps`... Other numbers stay as in the system.
 
 A trillion parameters, 15 trillion tokens, 200 days:
 

@@ -105,7 +105,7 @@ def section(reckon, pair, scratch):
     for name, system in SYSTEMS:
         rows = []
         print("%s (%s), %d accelerators, %s:\n" % (name, system, accelerators, " ".join(strategy)))
-        print("| tokens | dense, s | other, s | of it attention | dense over other |")
+        print("| tokens | dense, s | other, s | attention in other | dense over other |")
         print("| ---: | ---: | ---: | ---: | ---: |")
         for seq in LENGTHS:
             all_keys, _ = estimate(reckon, twin, system, accelerators, strategy, seq)
@@ -127,9 +127,9 @@ delta attention, which no framework splits over context ranks). Each pair of mod
 alone: the same layers, the same strategy, the same tokens. Written by `tools/crossover.py`.
 
 DeepSeek sparse attention runs in absorbed form, in training too: all heads share one key of 576 elements, and
-a pair of query and key takes 3.4 times the arithmetic of keys that are made for every head. With its indexer
-it takes more arithmetic than dense latent attention in sequences of up to about 17,000 tokens, whatever
-the machine. Delta rules have no such price, but their kernels reach 5 to 10 %% of the matrix engine: short
+a pair of query and key costs 3.4 times the arithmetic of keys that are made for every head. With its indexer
+it needs more arithmetic than dense latent attention in sequences of up to about 17,000 tokens, on any
+machine. Delta rules have no such price, but their kernels reach 5 to 10 %% of the matrix engine: short
 sequences lose, by Kimi's vector of decays more than by the one decay of Gated DeltaNet.
 """ % (TOKENS // 2**20))
     with tempfile.TemporaryDirectory() as scratch:

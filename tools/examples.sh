@@ -18,8 +18,8 @@ commands can be typed as they are.
 
 ## 1. A dense model of 8 billion parameters on one node
 
-Llama 3 8B in bf16 on 8 H100, sequences of 8,192 tokens, 128 of them a step. What is the fastest way,
-and would a strategy of my own be far from it?
+Llama 3 8B in bf16 on 8 H100, sequences of 8,192 tokens, 128 a step. Which strategy is the
+fastest, and would one of my own be much slower?
 
 TEXT
 show plan --model llama3-8b --system dgx-h100-superpod --accelerators 8 --global-batch 128
@@ -52,7 +52,7 @@ cat <<'TEXT'
 
 ## 3. 405 billion parameters on 16,384 accelerators
 
-The run of Llama 3.1: sequences of 8,192 tokens, 2,048 of them a step, 16,384 H100 on the network
+The run of Llama 3.1: sequences of 8,192 tokens, 2,048 a step, 16,384 H100 on the network
 that Meta describes.
 
 TEXT
@@ -70,7 +70,7 @@ cat <<'TEXT'
 
 ## 4. DeepSeek-V3 on 2,048 H800
 
-A mixture of 256 experts in fp8: sequences of 4,096 tokens, 15,360 of them a step.
+A mixture of 256 experts in fp8: sequences of 4,096 tokens, 15,360 a step.
 
 TEXT
 show plan --model deepseek-v3 --system deepseek-v3-h800 --accelerators 2048 \

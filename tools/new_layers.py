@@ -31,8 +31,8 @@ GB200, BF16, milliseconds, forward and forward with backward. `chunk_retention` 
 
 TRAINING = """## Training
 
-Tokens per second of an accelerator, as the sources give them; the error is that of the step time. A strategy
-has what its source states; what is open takes its default.
+Tokens per second of an accelerator, as the sources give them; the error is in the step time. A strategy
+has what its source states; open settings have their defaults.
 
 | row | job | published | predicted | error | largest parts of the step |
 | --- | --- | ---: | ---: | ---: | --- |"""
@@ -40,10 +40,10 @@ has what its source states; what is open takes its default.
 NOTES = """## What explains the worst
 
 * K4, K5: a call waits for the host, which launches Triton kernels from Python. In training the launches of a
-  layer run ahead beside the work of others; the page has the time on the device alone.
+  layer run ahead during the work of others; the page has the time on the device alone.
 * K6: heads of 256 elements. The constants come from heads of 128; larger products reach more of the engine.
 * K10: `chunk_gla` decays by channel as Kimi delta attention does, but has no delta rule: it executes less.
-  SGLang's `chunk_kda` takes 1.8 times as long as its gated delta rule.
+  SGLang's `chunk_kda` is 1.8 times as slow as its gated delta rule.
 * L4, L6: 64 and 16 experts on a rank: the predicted step waits for launches. With `--graph-capture` the errors
   are %s and %s. The sources do not say whether kernels are captured in graphs.
 * L11: the source names no recomputation. 80 GB do not hold the step without any, so the estimate recomputes.

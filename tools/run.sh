@@ -74,7 +74,7 @@ TEXT
 show run -v $llama | of_run
 echo
 cat <<'TEXT'
-The percentiles are those of simulated runs ([method](method/runs.md)): each draws its step time from the
+The percentiles come from simulated runs ([method](method/runs.md)): each draws its step time from the
 interval of the estimate and its rate of interruptions from the spread between published clusters.
 `--seed` repeats them, `--simulate 10000` refines them, `--timeline FILE.csv` writes progress, interruptions and
 the checkpoints so far of the median run. `assumed` lists the three assumptions that move the answer most, each with
@@ -86,8 +86,8 @@ its range and the days at both ends.
 ## How long
 
 `--tokens 15T`, `--steps 1M`, or `--loss 2.1`: nats per token, by the scaling law of `--law` (`chinchilla-refit`,
-`chinchilla`, `chinchilla-4-digits`, `kaplan`, or a document). A loss below those of the runs that a law rests on is
-refused, and what other laws of the same text say is listed. With `--reference-batch 4M` a larger batch needs more
+`chinchilla`, `chinchilla-4-digits`, `kaplan`, or a document). A loss below the lowest of the runs that a law rests on
+is refused, and what other laws of the same text say is listed. With `--reference-batch 4M` a larger batch needs more
 tokens for the same loss, by the critical batch of `--batch-law` (`power-lines`, `kaplan`, `step-law`).
 
 `--mfu 40%` (or 40, or 0.4) and `--step-time 12` set the step; the answer prints the step and the MFU that it took, as
@@ -96,7 +96,7 @@ stated, and the predicted ones.
 Sequences and batches that change on the way are phases: `--phases 8k:14.8T,128k:800G:128` estimates, or searches,
 the strategy of each; as in `--seq`, 8k is 8,192. `--batch-ramp 512:250G:4` raises the batch to `--global-batch` over
 the first 250 G tokens, in four equal steps (eight without a number). It keeps the layout of the whole batch, and
-takes the next batch that this layout can have. Tokens of less than one step are refused: `--tokens 15` is most likely
+uses the next batch that this layout can have. Tokens of less than one step are refused: `--tokens 15` is most likely
 15T.
 
 `data` says what the tokens take, 2 bytes each, or 4 for vocabularies above 65,500 (`--token-bytes`), and at
@@ -104,7 +104,7 @@ which rate training reads them. The job starts with ten minutes (`--start`), and
 
 ## Stops
 
-`--failures 0.5` and `--restart 10` replace the published rate and stall, `--reliability FILE` all of them.
+`--failures 0.5` and `--restart 10` replace the published rate and stall, `--reliability FILE` all.
 `--maintenance 8:30` stops the run for eight hours every 30 days, and it restarts after each. With
 `--silent-corruption 600` wrong results (6 of the 419 interruptions of Llama 3) are noticed after ten hours of
 training, which are lost; without it they count as crashes. `--stragglers 1` lets steps of workers deviate by 1 %
@@ -113,12 +113,12 @@ Both are off unless asked for: steps of real runs, on which the estimate is cali
 
 ## Where to save
 
-`--checkpoint-tier object-store` saves there in place of `--storage`, and `--compare-tiers` lists what the run
-takes with every tier: time to save, time to restart from it, best interval, goodput.
+`--checkpoint-tier object-store` saves there in place of `--storage`, and `--compare-tiers` lists the
+figures of the run with every tier: time to save, time to restart from it, best interval, goodput.
 
 `--near-checkpoint peer-host` adds copies in the memory of another host between the checkpoints in storage: most
 interruptions hit one node, and training goes on from the copy. The tiers, with bandwidth, latency, capacity and
-what they survive, are those of `data/storage/published.json` or of `--storage-tiers`; the best interval and the
+what they survive, are in `data/storage/published.json` or in `--storage-tiers`; the best interval and the
 best number of copies per checkpoint in storage are searched. `--spares 40` lets nodes stand by, whose hours and
 idle power are paid; the page says how many suffice 99 % of the time.
 
@@ -135,8 +135,8 @@ The table lists days with their 90th percentile, accelerator-hours, cost and pow
 days and cost, and the last column the smallest, cheapest and fastest cluster that meets all limits. Without prices
 none is the cheapest, and the front is of days and hours for each kind of accelerator by itself: an hour of one is not
 worth an hour of another. With a deadline the smallest is searched for: every number of nodes up to 64, beyond that in
-steps of 1/64 to 1/32 of the size, as long as its accelerators need not be 1.25 times as fast as those of the clusters
-about the first guess. Where the deadline asks for fewer accelerators than the model fits on, the smallest are the
+steps of 1/64 to 1/32 of the size, as long as its accelerators need not be 1.25 times as fast as in the clusters
+about the first guess. If the deadline needs fewer accelerators than the model fits on, the smallest are the
 fewest that it fits on. `--csv` and `--json` write the same. Three systems take two seconds of processor time.
 
 Every command assumes the same batch where `--global-batch` is not given: about 4 M tokens, rounded so that the
@@ -162,7 +162,7 @@ for its tokens, 2,048 sequences of 8,192 for 15 T tokens.
 
 ## Prices
 
-`--purchase 40k --life 4` pays a machine off in place of a price per hour. `--prices published` takes hours, PUE,
+`--purchase 40k --life 4` pays a machine off in place of a price per hour. `--prices published` reads hours, PUE,
 node power and carbon from a document ([documents](method/documents.md)), each with its date and source, and
 `--prices cloud-2026` later prices of clouds; `--price`, `--pue`, `--power`, `--idle-power` and `--carbon` override
 it, and a file of your own replaces it.
@@ -181,9 +181,8 @@ hours $llama | row 'Llama 3.1 405B, 15.6 T tokens, 16,384 H100 (Meta'"'"'s model
 hours $deepseek | row 'DeepSeek-V3, 14.8 T tokens, 2,048 H800 (its report)' '2.66 M'
 echo
 cat <<'TEXT'
-The first ramped its batch up and ended with long sequences, which this one does not. The second is asked for
-with what its report says; where the multi-token module stands is assumed, and that the last stage has no other
-layer:
+The first ramped its batch up and ended with long sequences, which this one does not. The second is
+stated as its report describes it; that the multi-token module is alone on the last stage is assumed:
 
 TEXT
 show run -v $deepseek | of_run
@@ -209,9 +208,9 @@ Written while training goes on, a checkpoint is at risk for W seconds more: R gr
 counts as work done again. An interval is at least a step, and at least W. The same happens with
 failures drawn at random, within the noise of 200,000 segments (`tests/run`).
 
-What is not given comes from `data/reliability/published.json`: the geometric mean of published clusters,
+Figures that are not given come from `data/reliability/published.json`: the geometric mean of published clusters,
 0.59 interruptions a day per 1,000 accelerators with a spread of a factor of 2 to either side, and 11 minutes
-from an interruption to the next step (4 with `--spares`). Storage is that of Llama 3 405B (arXiv 2407.21783),
+from an interruption to the next step (4 with `--spares`). Storage is as for Llama 3 405B (arXiv 2407.21783),
 TEXT
 cat <<TEXT
 2 TB/s for 16,384 H100 or 0.122 GB/s an accelerator. With these figures the goodput of that run is
@@ -235,12 +234,12 @@ last line is left out where the machine is itself the smallest that trains the m
 counts gradients of frozen weights.
 
 The rule of thumb for memory is 7 to 8 times the weights in fp32 (175B: 700 GB). It counts one replica of the
-model, and so does the prediction beside it: its weights, gradients and optimizer states once, wherever shards
-of them are, and the rest of the memory of the `TP x CP x PP` accelerators of a replica. With LoRA it is too high
+model, and so does the prediction next to it: its weights, gradients and optimizer states once, in any shards,
+and the rest of the memory of the `TP x CP x PP` accelerators of a replica. With LoRA it is too high
 as well: frozen weights have neither gradients nor states. All accelerators hold more, because every replica has
 activations and buffers, and states that are not sharded. The rate of the
 machine is `rate of an accelerator in the smallest part x accelerators x scale factor`. The smallest part has one
-replica, or as many as the experts need; its scale factor is *weak* with its share of the batch, *strong* with all
-of it.
+replica, or as many as the experts need; its scale factor is *weak* with its share of the batch, *strong* with
+the whole batch.
 TEXT
 }

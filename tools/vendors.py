@@ -28,11 +28,11 @@ announced.
 Tuned runs (fused loss, DeepEP, no synchronisation with the host) are priced; no option states that a run is not tuned."""),
     "ascend": ("Huawei Ascend", """\
 A rank is a die: `ascend-910c` is one of the two in a package (`ascend-910c-package`), and a node of Atlas A3 has 16.
-`a3` is that die, `atlas-800t-a3` a node, `atlas-900-a3` (CloudMatrix 384) a supernode of them.
+`a3` is that die, `atlas-800t-a3` a node, `atlas-900-a3` (CloudMatrix 384) a supernode.
 
 Measured: GEMMs in 16 bits and in fp32 of a 910B whose edition is not printed (FlagPerf). Assumed: attention, links beyond
-their nominal rates, and the peaks of the editions, which are recalled. 950DT is announced. What techniques are worth on
-these machines is in [ascend.md](../ascend.md)."""),
+their nominal rates, and the peaks of the editions, which are recalled. 950DT is announced. [ascend.md](../ascend.md)
+says what techniques are worth on these machines."""),
     "tpu": ("Google TPU", """\
 Numbers in names of slices count TensorCores: `v5p-128` and `tpu7x-128` are 64 chips, `v5e-128` and `v6e-128` are 128.
 `2xv5e-256` are two slices, and `2xtpu-v4-pod` two pods, joined by the data-centre network alone.
@@ -41,19 +41,19 @@ v5e and v5p have no fp8 engine: 8 bits are int8 there, and fp8 is refused. Measu
 Assumed: GEMM efficiency, from large matmuls of v6e and v7; the data-centre network."""),
     "trainium": ("AWS Trainium", """\
 `trainium1-core` is a NeuronCore, which logs of Neuron count; the other documents are chips. Nodes are tori of 16 chips;
-UltraServers join four of them by rings (Trainium 2) or have three levels of switches (Trainium 3).
+UltraServers join four nodes by rings (Trainium 2) or have three levels of switches (Trainium 3).
 
 No kernel was timed: peaks, memory, links and hosts are AWS's, every efficiency is a generic default. With the bandwidth
 that AWS states, predictions of Trainium 1 are too fast."""),
     "gaudi": ("Intel Gaudi", """\
 Measured: the best matmul of Gaudi 2 and 3 in bf16 (ml-engineering). Assumed: attention, a third of the matrix rate; that
 other formats reach the same share of their peaks. Vector engines that work at the same time as the matrix engines are not
-modelled. The bias of split `fit` is that of a row of LoRA, which would need more than the peak of the chip
+modelled. The bias of split `fit` comes from a row of LoRA, which would need more than the peak of the chip
 ([residuals.md](../residuals.md))."""),
     "cards": ("Consumer and workstation cards", """\
 Measured: GEMMs and attention of L40S and of the server edition of RTX PRO 6000 (tables of aiconfigurator: short bursts,
 attention of inference, forward alone). GeForce cards and L40 sum in fp32 at half the rate of their workstation siblings;
-their shape constants are those of the sibling at that rate, which is assumed, and so are the memory that a driver
+their shape constants are the sibling's at that rate, which is assumed, and so are the memory that a driver
 leaves, and the host. Boards joined by PCIe share the switches of the host; bridges between two are not counted."""),
     "others": ("Other vendors", """\
 Documents from published or recalled figures; every efficiency is assumed, save the GEMMs, memory and links of BI-V150,
@@ -126,7 +126,7 @@ def errors(documents, runs):
             split = "fit" if "/fit" in row["file"] else "check"
             groups.setdefault((row["accelerator"], split), []).append(row)
     if not groups:
-        yield "No row of the tables of measured runs has a step time on one of them."
+        yield "The tables of measured runs have no step time on such an accelerator."
         return
     yield "| accelerator | split | rows | median error, % | bias, % | within the interval, % | null model, % |"
     yield "|---|---|--:|--:|--:|--:|--:|"
@@ -139,7 +139,7 @@ def write(page, name, documents, runs):
     lines = [f"# {title}", "",
              "Written by `tools/vendors.py` from what `reckon show` and `reckon validate` print.", "", text, "",
              "## Figures and their state", "",
-             "`~`: assumed, derived, recalled, or measured under other conditions than those of training. Such an efficiency",
+             "`~`: assumed, derived, recalled, or measured under conditions other than training. Such an efficiency",
              "widens the interval of estimates. Each document names the source of each figure: `reckon show NAME`.",
              "", *facts(documents), "",
              "## Measured rows", "",
