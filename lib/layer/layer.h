@@ -99,6 +99,7 @@ typedef struct rk_message {
     int64_t ranks; /* of the group */
     double times;
     double bytes;   /* of one, as rk_collective_seconds takes them */
+    double spread;  /* bytes of one that kernels spread over a domain; 0: none */
     double seconds; /* of all, however much of it is hidden */
     double sent;    /* bytes that leave a rank, of all */
 } rk_message;
