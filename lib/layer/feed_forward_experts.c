@@ -181,10 +181,11 @@ static double routed_tokens(const rk_block_context *c)
     return c->tokens / (double)c->strategy->tp;
 }
 
-/* Rows of the most loaded rank over those of a perfect balance. */
+/* Rows of the most loaded rank over those of a perfect balance; one rank has all. */
 static double load(const rk_strategy *s)
 {
-    return s->capacity_factor > 0 ? s->capacity_factor : s->imbalance;
+    const double imbalance = s->ep > 1 ? s->imbalance : 1;
+    return s->capacity_factor > 0 ? s->capacity_factor : imbalance;
 }
 
 /* Rows that reach the experts of one rank, all of them together. */

@@ -44,7 +44,9 @@ def add_ffn(x, layer, width, module="ffn"):
 
 
 def expert_load(s):
-    return s.capacity_factor if s.capacity_factor > 0 else s.imbalance
+    if s.capacity_factor > 0:
+        return s.capacity_factor
+    return s.imbalance if s.ep > 1 else 1
 
 
 def expert_rows(c, layer):
