@@ -19,9 +19,9 @@
 static void apply_states(const rk_request *r, rk_framework framework, rk_strategy *s)
 {
     rk_state_wish wish = rk_request_states(r);
-    const bool full = r->zero.count == 1 && r->zero.values[0] == RK_SHARD_ALL;
-    if (full && wish.gradient == 0 && !rk_is_full(rk_request_precision(r))) {
-        wish.gradient = rk_framework_of(framework)->full_gradient;
+    const bool shards = r->zero.count == 1 && r->zero.values[0] >= RK_SHARD_GRADIENTS;
+    if (shards && wish.gradient == 0 && !rk_is_full(rk_request_precision(r))) {
+        wish.gradient = rk_framework_of(framework)->shard_gradient;
     }
     s->states = rk_framework_states(framework, rk_request_precision(r), &wish);
     rk_optimizer_set(rk_request_optimizer(r), wish.weight == 2, s);
