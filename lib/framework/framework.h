@@ -59,7 +59,6 @@ typedef struct rk_framework_traits {
     bool weight_offload;
     bool keeps_activations; /* has no offload of activations */
     bool shards_matrices;   /* Muon updates matrices that are sharded, whole one by one */
-    double shard_gradient;  /* bytes of gradients with ZeRO-2 and 3; 0: those of states */
     bool narrow_states;     /* gradients and moments of the optimizer in fewer bits */
     bool foreach_update;    /* the optimizer steps all tensors together, with temporaries */
     double frozen_bytes;    /* per weight of a model with adapters; 0: as if it learned */

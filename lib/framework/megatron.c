@@ -22,8 +22,6 @@ const rk_framework_traits rk_framework_megatron = {
     .some_layers = true,
     .patterns = true, /* --hybrid-layer-pattern */
     .weight_offload = true,
-    /* --megatron-fsdp-main-grads-dtype auto: the type of the parameters */
-    .shard_gradient = 2,
     .narrow_states = true, /* --grad-reduce-in-bf16, --exp-avg-dtype */
     .schedule = RK_SCHEDULE_1F1B,
     .sharding = RK_SHARD_OPTIMIZER,

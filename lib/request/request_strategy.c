@@ -18,11 +18,7 @@
 
 static void apply_states(const rk_request *r, rk_framework framework, rk_strategy *s)
 {
-    rk_state_wish wish = rk_request_states(r);
-    const bool shards = r->zero.count == 1 && r->zero.values[0] >= RK_SHARD_GRADIENTS;
-    if (shards && wish.gradient == 0 && !rk_is_full(rk_request_precision(r))) {
-        wish.gradient = rk_framework_of(framework)->shard_gradient;
-    }
+    const rk_state_wish wish = rk_request_states(r);
     s->states = rk_framework_states(framework, rk_request_precision(r), &wish);
     rk_optimizer_set(rk_request_optimizer(r), wish.weight == 2, s);
     s->foreach_update = rk_request_foreach(r, rk_framework_of(framework)->foreach_update);

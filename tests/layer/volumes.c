@@ -133,39 +133,31 @@ static void test_copies(void **state)
 }
 
 /*
- * Dispatch and combine as benchmarks time them: 4,096 tokens of 7,168 elements in 16 bits, each to
- * 8 of the experts of all ranks.  DeepEP v1 on 8 H100 with 20 cores (the mean of 1,004 and 1,155
- * us; TileScale's page), HybridEP and DeepEP v1 between nodes of 8 H100 (means of dispatch and
- * combine; README of HybridEP in DeepEP at 94a9f8f6, of its fork by IBRC), HybridEP on GB200.
+ * Dispatch and combine as benchmarks time them, without the permutation around them: 4,096 tokens
+ * of 7,168 elements in 16 bits, each to 8 of the experts of all ranks.  DeepEP v1 on 8 H100 with 20
+ * cores (the mean of 1,004 and 1,155 us; 1,072 and 1,081 by TileScale); kernels of HybridEP and
+ * DeepEP v1 between nodes of 8 H100 (README of HybridEP in DeepEP at 94a9f8f6; fork by IBRC).
  */
 static void test_dispatch_seconds(void **state)
 {
     (void)state;
     static const struct {
-        const char *system, *stack;
         int64_t ep;
         double measured; /* s, one way */
-    } cases[] = {
-        {"h100-sxm", "megatron-2025", 8, 1.080e-3},
-        {"h100-sxm", "megatron-2025", 16, 2.052e-3},
-        {"h100-sxm", "megatron-2025", 64, 6.549e-3},
-        {"gb200-nvl72", "megatron-2026-blackwell", 8, 0.560e-3},
-        {"gb200-nvl72", "megatron-2026-blackwell", 16, 0.763e-3},
-        {"gb200-nvl72", "megatron-2026-blackwell", 36, 0.943e-3},
-    };
+    } cases[] = {{8, 1.080e-3}, {16, 1.802e-3}, {64, 6.086e-3}};
     rk_model model = model_of("deepseek-v3");
     const int moe = model.type_of[model.layers - 1];
     model.types[moe].moe.route_groups = model.types[moe].moe.expert_groups = 0;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const rk_system system = system_of(cases[i].system);
-        rk_stack stack = stack_of(cases[i].stack);
+        const rk_system system = system_of("h100-sxm");
+        const rk_stack stack = stack_of("megatron-2025");
         rk_strategy s = rk_strategy_defaults(&model);
         s.seq = 4096;
         s.dp = s.global_batch = s.ep = cases[i].ep;
         const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
         rk_cost cost[2];
         layer_costs(&context, &model.types[moe], cost);
-        assert_near(cost[0].backward.part[RK_PART_EP] / 2, cases[i].measured, 0.11);
+        assert_near(cost[0].backward.part[RK_PART_EP] / 2, cases[i].measured, 0.1);
     }
 }
 
@@ -321,16 +313,11 @@ static void test_documents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tensor_parallel),
-        cmocka_unit_test(test_parallel_block),
-        cmocka_unit_test(test_context_parallel),
-        cmocka_unit_test(test_dispatch),
-        cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_dispatch_seconds),
-        cmocka_unit_test(test_remote_copies),
-        cmocka_unit_test(test_flops),
-        cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_flash_backward),
+        cmocka_unit_test(test_tensor_parallel),  cmocka_unit_test(test_parallel_block),
+        cmocka_unit_test(test_context_parallel), cmocka_unit_test(test_dispatch),
+        cmocka_unit_test(test_copies),           cmocka_unit_test(test_dispatch_seconds),
+        cmocka_unit_test(test_remote_copies),    cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_parameters),       cmocka_unit_test(test_flash_backward),
         cmocka_unit_test(test_documents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
