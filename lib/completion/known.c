@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "completion/known.h"
 
+#include "base/extremes.h"
 #include "strategy/optimizer.h"
 #include "strategy/strategy_fields.h"
 
@@ -189,5 +190,6 @@ bool rk_known_strategy(const rk_known *k, const rk_model *model, rk_strategy *s,
     s->graph_step = k->graph_step;
     s->moe_overlap = k->moe_overlap;
     s->capacity_factor = k->capacity_factor;
+    s->imbalance = rk_max(k->imbalance, 1);
     return take_stages(k, model, s, layout);
 }

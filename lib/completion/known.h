@@ -49,6 +49,7 @@ typedef struct rk_known {
     bool split_by_weight;  /* stages filled as nanotron does */
     bool short_last_stage; /* a layout by hand: fewer layers on the stage of the loss */
     double capacity_factor;
+    double imbalance;  /* of experts; 0: none */
     int64_t lora_rank; /* 0: all weights learn */
     unsigned lora_modules;
     rk_state_recipe states;

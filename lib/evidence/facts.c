@@ -31,7 +31,7 @@ static rk_status read_why(const json_t *value, const char *path, void *out, rk_e
                                   err);
 }
 
-static const char *const routing_names[] = {"uniform", "in_turn", NULL};
+static const char *const routing_names[] = {"uniform", "in_turn", "natural", NULL};
 
 /* Modules of selective recompute in the order of their bits. */
 static const char *const module_names[] = {
@@ -205,7 +205,10 @@ const rk_field rk_run_fact_fields[] = {
     TEXT("lora_modules", known.lora_modules, read_adapted,
          "modules with adapters, joined by +: attention, mlp"),
     NAMES("routing", routing, routing_names,
-          "in_turn: a benchmark's gate gives tokens consecutive experts, most of them on one rank"),
+          "in_turn: a benchmark's gate gives tokens consecutive experts, most of them on one rank; "
+          "natural: the router of a model in training decides"),
+    NUMBER("imbalance", known.imbalance, 1000, NULL,
+           "tokens on the busiest expert rank over the mean; 0: as routing says"),
     NUMBER("capacity_factor", known.capacity_factor, 100, NULL,
            "capacity factor of experts; 0: dropless"),
     NUMBER("weight_bytes", known.states.weight, 16, "bytes", "state kept per parameter"),

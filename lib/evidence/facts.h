@@ -29,7 +29,7 @@ typedef struct rk_run_facts {
     int64_t dense_layers; /* leading dense layers; -1: as in the catalogue, or none */
     bool mtp, hybrid;
     rk_known known;       /* the strategy */
-    int routing;          /* of tokens to experts: uniform, or in turn; rules read it */
+    int routing;          /* of tokens to experts: uniform, in turn or natural; rules read it */
     int64_t fsdp_version; /* of PyTorch: 1 or 2; 0: not stated; rules read it */
     bool padded_batches;  /* of samples as they come, of other lengths every time */
 } rk_run_facts;

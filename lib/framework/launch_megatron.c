@@ -96,6 +96,9 @@ static void write_sharding(rk_out *out, const rk_launch_file *launch)
         rk_megatron_text(out, "data-parallel-sharding-strategy",
                          s->sharding == RK_SHARD_ALL ? "optim_grads_params" : "optim_grads");
         rk_megatron_text(out, "ckpt-format", "fsdp_dtensor");
+        if (s->states.reduce > 2 && !rk_is_full(s->precision)) {
+            rk_megatron_text(out, "megatron-fsdp-main-grads-dtype", "fp32");
+        }
     }
     rk_megatron_degree(out, "num-distributed-optimizer-instances", s->replicas);
     rk_megatron_flag_if(out, reduces && s->grad_overlap, "overlap-grad-reduce");

@@ -385,7 +385,18 @@ static const char *plain_type(const char *type)
     return or_usual(rk_launch_precision_name(type), type);
 }
 
-static void state_gradients(rk_launch *launch, bool aware)
+/*
+ * Megatron-FSDP sums gradients in the type of the parameters unless told otherwise, since it has a
+ * flag for that (Megatron Core 0.17).
+ */
+static bool sums_in_own_type(rk_launch *launch, const rk_megatron_usual *usual)
+{
+    const char *type = rk_megatron_value(launch, "megatron-fsdp-main-grads-dtype");
+    return rk_megatron_is_on(launch, "use-megatron-fsdp", false) &&
+           rk_megatron_core(launch, usual) >= 17 && (!type || strcmp(type, "fp32") != 0);
+}
+
+static void state_gradients(rk_launch *launch, const rk_megatron_usual *usual, bool aware)
 {
     const rk_launch_key *low = rk_megatron_find(launch, "grad-reduce-in-bf16");
     const rk_launch_key *high = rk_megatron_find(launch, "accumulate-allreduce-grads-in-fp32");
@@ -402,13 +413,14 @@ static void state_gradients(rk_launch *launch, bool aware)
     } else if (high && rk_launch_is_on(launch, high->name, true)) {
         rk_launch_state(launch, "gradients", "fp32", RK_FACT_STATED, high);
     } else if (precision) {
-        rk_launch_assume_open(launch, "gradients",
-                              strcmp(precision, "fp16") == 0 ? "fp16" : "fp32");
+        const bool own = sums_in_own_type(launch, usual) && strcmp(precision, "fp32") != 0;
+        const char *type = own ? "bf16" : "fp32";
+        rk_launch_assume_open(launch, "gradients", strcmp(precision, "fp16") == 0 ? "fp16" : type);
     }
 }
 
 /* The types of optimizer states, which only the precision-aware optimizer changes. */
-static void state_states(rk_launch *launch)
+static void state_states(rk_launch *launch, const rk_megatron_usual *usual)
 {
     static const char *const rows[][2] = {{"states.main_params", "main-params-dtype"},
                                           {"states.exp_avg", "exp-avg-dtype"},
@@ -429,7 +441,7 @@ static void state_states(rk_launch *launch)
             class_key(launch, key, RK_KEY_WITHOUT_COST, NULL);
         }
     }
-    state_gradients(launch, aware);
+    state_gradients(launch, usual, aware);
 }
 
 /* The switches of old releases, and of Megatron-DeepSpeed. */
@@ -472,7 +484,7 @@ void rk_megatron_state_precision(rk_launch *launch, const rk_megatron_usual *usu
     }
     rk_launch_assume_open(launch, "precision", or_usual(usual->precision, "fp32"));
     state_narrow_types(launch);
-    state_states(launch);
+    state_states(launch, usual);
     rk_launch_assume_open(launch, "optimizer", "adam");
     rk_launch_assume_open(launch, "lora", "none");
 }

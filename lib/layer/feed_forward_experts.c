@@ -181,10 +181,11 @@ static double routed_tokens(const rk_block_context *c)
     return c->tokens / (double)c->strategy->tp;
 }
 
-/* Rows of the most loaded rank relative to perfect balance. */
+/* Rows of the most loaded rank relative to perfect balance; a single rank has all rows. */
 static double load(const rk_strategy *s)
 {
-    return s->capacity_factor > 0 ? s->capacity_factor : s->imbalance;
+    const double imbalance = s->ep > 1 ? s->imbalance : 1;
+    return s->capacity_factor > 0 ? s->capacity_factor : imbalance;
 }
 
 /* Rows that reach all experts of one rank together. */
@@ -219,20 +220,47 @@ static double places_in_turn(const rk_moe_shape *moe, double places)
 }
 
 /*
+ * Of `places`, domains or ranks, those that hold any of the k experts of a token.  Of D open ones,
+ * uniform choices reach D (1 - (1 - 1/D)^k); they are as likely to be the sender's own as any
+ * other, so the traffic leaves it in equal shares.
+ */
+static double reached_places(const rk_cost_builder *x, const rk_moe_shape *moe, double places)
+{
+    const double open = open_domains(moe, places), k = rk_moe_reached(moe);
+    return x->c->stack->routes_in_turn ? places_in_turn(moe, places)
+                                       : open * (1 - pow(1 - 1 / open, k));
+}
+
+static double expert_domains(const rk_group *group)
+{
+    return ceil((double)group->size / (double)group->within[0]);
+}
+
+/*
  * Copies of a token that are sent with de-duplication, over the k without: one per domain that
- * holds any of its k experts, or, in one domain, one per rank.  Of D open ones, uniform choices
- * reach D (1 - (1 - 1/D)^k); they are as likely to be the sender's own as any other, so the traffic
- * leaves it in equal shares.
+ * holds any of its k experts, or, in one domain, one per rank.
  */
 static double copies_share(const rk_cost_builder *x, const rk_moe_shape *moe)
 {
     const rk_group *group = &x->c->groups[RK_GROUP_EXPERT];
-    const double domains = ceil((double)group->size / (double)group->within[0]);
+    const double domains = expert_domains(group);
     const double places = domains > 1 ? domains : (double)group->size;
-    const double open = open_domains(moe, places), k = rk_moe_reached(moe);
-    const double reached = x->c->stack->routes_in_turn ? places_in_turn(moe, places)
-                                                       : open * (1 - pow(1 - 1 / open, k));
-    return x->c->stack->deduplicates ? reached / k : 1;
+    return x->c->stack->deduplicates ? reached_places(x, moe, places) / rk_moe_reached(moe) : 1;
+}
+
+/*
+ * An exchange of `bytes` of tokens with the ranks that hold their experts.  De-duplicating kernels
+ * send a token once to every domain, where the rank that receives it spreads it over the ranks of
+ * its domain that hold any of its experts.
+ */
+static rk_message exchange_of(const rk_cost_builder *x, const rk_moe_shape *moe, double bytes)
+{
+    const rk_group *group = &x->c->groups[RK_GROUP_EXPERT];
+    const double domains = expert_domains(group), size = (double)group->size;
+    const double copies =
+        domains > 1 ? reached_places(x, moe, size) / reached_places(x, moe, domains) : 1;
+    const bool spreads = x->c->stack->deduplicates && group->within[0] > 1;
+    return rk_exchange_of(x->c, RK_GROUP_EXPERT, bytes, spreads ? bytes * copies : 0);
 }
 
 /*
@@ -255,10 +283,8 @@ static void add_dispatch(rk_cost_builder *x, const rk_moe_shape *moe)
                             load(s) * copies_share(x, moe);
     const double bytes = x->c->element * elements;
     const double there = x->c->width * stack->dispatch_bytes * elements;
-    const rk_message combine = rk_message_of(x->c, RK_COLL_ALL_TO_ALL, RK_GROUP_EXPERT, bytes, 1);
-    const rk_message dispatch =
-        there == bytes ? combine
-                       : rk_message_of(x->c, RK_COLL_ALL_TO_ALL, RK_GROUP_EXPERT, there, 1);
+    const rk_message combine = exchange_of(x, moe, bytes);
+    const rk_message dispatch = there == bytes ? combine : exchange_of(x, moe, there);
     const rk_message forward[] = {dispatch, combine}, backward[] = {combine, combine};
     const double there_and_back = dispatch.seconds + combine.seconds;
     rk_send(x, RK_PASS_FORWARD, RK_PART_EP, exposed_beside(moe, &x->cost.forward, there_and_back),

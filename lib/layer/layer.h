@@ -98,6 +98,7 @@ typedef struct rk_message {
     int64_t ranks; /* of the group */
     double times;
     double bytes;   /* of one, as in rk_collective_seconds */
+    double spread;  /* bytes of one that kernels spread over a domain; 0: none */
     double seconds; /* of all, hidden or not */
     double sent;    /* bytes that leave a rank, of all */
 } rk_message;

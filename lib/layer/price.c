@@ -74,3 +74,35 @@ rk_message rk_message_of(const rk_block_context *context, rk_collective op, rk_g
         .sent = times * rk_collective_sent(op, bytes, (double)ranks->size),
     };
 }
+
+/*
+ * Seconds in which a few cores copy `bytes` to the ranks of a domain, those for themselves
+ * included: of an all-to-all, but no less than the bytes over the bandwidth of the kernels.
+ */
+static double spread_seconds(const rk_block_context *context, double bytes, const rk_group *domain)
+{
+    const double bandwidth = context->stack->dispatch_bandwidth;
+    const double network =
+        rk_collective_seconds(context->system, RK_COLL_ALL_TO_ALL, bytes, domain);
+    return bandwidth > 0 ? rk_max(network, bytes / bandwidth) : network;
+}
+
+rk_message rk_exchange_of(const rk_block_context *context, rk_group_kind group, double bytes,
+                          double spread)
+{
+    rk_message m = rk_message_of(context, RK_COLL_ALL_TO_ALL, group, bytes, 1);
+    rk_group domain = context->groups[group];
+    m.spread = spread;
+    if (spread <= 0) {
+        return m;
+    }
+    domain.size = domain.within[0];
+    for (int i = 1; i < RK_TIER_MAX; i++) {
+        domain.within[i] = domain.size;
+    }
+    const double inside = spread_seconds(context, spread, &domain);
+    const double network = m.ranks > domain.size ? m.seconds : 0;
+    m.seconds =
+        rk_max(network, inside) + context->stack->dispatch_exposed * rk_min(network, inside);
+    return m;
+}

@@ -15,6 +15,13 @@ double rk_price(const rk_block_context *context, const rk_operator *o);
 rk_message rk_message_of(const rk_block_context *context, rk_collective op, rk_group_kind group,
                          double bytes, double times);
 
+/*
+ * An all-to-all of `bytes` on a group, by kernels that spread `spread` bytes over the ranks of a
+ * domain, those of the rank itself included; 0: by none.
+ */
+rk_message rk_exchange_of(const rk_block_context *context, rk_group_kind group, double bytes,
+                          double spread);
+
 /* The same message so many times as often. */
 static inline rk_message rk_message_times(const rk_message *message, double times)
 {

@@ -61,7 +61,7 @@ const rk_field_option rk_field_options[RK_FIELD_OPTION_COUNT] = {
     FIELD("graph_capture", "graph-capture", "graph_capture", FLAG, graph_capture),
     FIELD("graph_step", "graph-step", "graph_step", FLAG, graph_step),
     FIELD("capacity_factor", "capacity-factor", "capacity_factor", REAL, capacity_factor),
-    FIELD("imbalance", "imbalance", NULL, REAL, imbalance),
+    FIELD("imbalance", "imbalance", "imbalance", REAL, imbalance),
     FIELD("adapter_rank", "lora-rank", "lora_rank", COUNT, lora_rank),
     FIELD("adapter_modules", "lora-modules", "lora_modules", SET, lora_modules),
     FIELD("optimizer", "optimizer", NULL, CHOICE, optimizer),

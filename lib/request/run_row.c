@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/extremes.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "completion/infer.h"
@@ -103,7 +104,7 @@ static const struct {
     {"optimizer_bytes", NULL},
     {"gather_bytes", NULL},
     {"reduce_bytes", NULL},
-    {"routing", "uniform in_turn"},
+    {"routing", "uniform in_turn natural"},
     {"compile", "true false"},
     {"scan_layers", "true false"},
     {"chunk_overlap", "true false"},
@@ -628,6 +629,7 @@ void rk_request_set_strategy(const rk_request *request, const rk_settings *setti
         }
     }
     s->offload_layers = known->offload_layers;
+    s->imbalance = s->imbalance > 1 ? s->imbalance : rk_max(known->imbalance, 1);
 }
 
 /* Nothing overlaps where the host waits for every kernel. */

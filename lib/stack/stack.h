@@ -61,6 +61,8 @@ typedef struct rk_stack {
     double send_seconds;       /* of a message between stages, added to the network's */
     double exchange_cores;     /* of the accelerator's, that all-to-all occupies */
     double exchange_slowdown;  /* of all-to-all during compute, relative to alone */
+    double dispatch_exposed;   /* of spreading tokens in a domain, or of the network meanwhile */
+    double dispatch_bandwidth; /* of kernels that copy tokens without duplicates; 0: no limit */
     double norm_rings;         /* rings of the tensor group per norm and step; 0: one message */
     double norm_rings_whole;   /* more where every rank updates all of its parameters */
     double bucket_bytes;       /* of messages that reduce gradients; 0: one message */

@@ -97,6 +97,10 @@ static const rk_field communication_fields[] = {
     SECONDS(send_seconds, "of a message between stages, besides the network's"),
     EXPOSED(exchange_cores, "of the cores, which all-to-all takes from the compute beside it"),
     NUMBER(exchange_slowdown, 10, "ratio", "time of all-to-all beside compute, over alone"),
+    EXPOSED(dispatch_exposed,
+            "of the shorter of sending tokens to domains and spreading them there"),
+    SIZE(dispatch_bandwidth, "dispatch_GBps", "GB/s",
+         "at which de-duplicating kernels copy tokens; 0: no limit but the network's"),
     NUMBER(norm_rings, 100, "rings",
            "of the tensor group per norm and step: reduce-scatter and gather; 0: one message"),
     NUMBER(norm_rings_whole, 100, "rings", "more where the optimizer is not sharded"),
@@ -315,7 +319,7 @@ double rk_stack_unit(const rk_field *field)
     static const struct {
         const char *unit;
         double factor;
-    } units[] = {{"10^6", 1e6}, {"MiB", 0x1p20}, {"GiB", 0x1p30}};
+    } units[] = {{"10^6", 1e6}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"GB/s", 1e9}};
     for (size_t i = 0; field->unit && i < COUNT(units); i++) {
         if (strcmp(field->unit, units[i].unit) == 0) {
             return units[i].factor;

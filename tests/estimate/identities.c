@@ -256,8 +256,9 @@ static double multiplied_weights(const struct draw *d, const rk_layer_type *type
 {
     const rk_attention_shape *a = &type->attention;
     const double h = (double)d->model.hidden, t = (double)d->strategy.tp;
-    const double load =
-        d->strategy.capacity_factor > 0 ? d->strategy.capacity_factor : d->strategy.imbalance;
+    const double load = d->strategy.capacity_factor > 0 ? d->strategy.capacity_factor
+                        : d->strategy.ep > 1            ? d->strategy.imbalance
+                                                        : 1;
     const rk_layer_params p = rk_layer_params_of(&d->model, type);
     double sum = (double)p.gemm;
     if (rk_attention_is_latent(a)) {

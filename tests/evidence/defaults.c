@@ -25,6 +25,27 @@ static void test_jax_weights(void **state)
     }
 }
 
+/* Megatron-FSDP sums and sends gradients in 16 bits; what came before it, in 32. */
+static void test_fsdp_gradients(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *row;
+        double bytes;
+    } cases[] = {
+        {"1,x," MODEL "H100,64,1,1,,64,2,128,none,FSDP,BF16,1,,,2025-08,megatron-core\n", 2},
+        {"1,x," MODEL "H100,64,1,1,,64,2,128,none,FSDP,BF16,1,,,2025-03,megatron-core\n", 4},
+        {"1,x," MODEL "H100,64,1,1,,64,2,128,none,ZeRO-1,BF16,1,,,2026,megatron-core\n", 4},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static rk_run_case c;
+        rk_error err;
+        assert_int_equal(fill_under(OF_SOFTWARE, cases[i].row, &c, &err), RK_OK);
+        assert_near(c.strategy.states.gradient, cases[i].bytes, 0);
+        assert_near(c.strategy.states.reduce, cases[i].bytes, 0);
+    }
+}
+
 /* Attention that writes its scores: loops of XLA, and the one kernel of Transformer Engine. */
 static void test_jax_scores(void **state)
 {
@@ -80,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_jax_weights),
+        cmocka_unit_test(test_fsdp_gradients),
         cmocka_unit_test(test_jax_scores),
         cmocka_unit_test(test_chunk_overlap),
     };

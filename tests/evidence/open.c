@@ -145,11 +145,35 @@ static void test_routing(void **state)
         changes[i] = c.changes.count;
     }
     assert_int_equal(changes[1], changes[0] + 1);
+    assert_near(c.strategy.imbalance, 1, 0);
     assert_int_equal(fill_under(COLUMNS ",framework,routing",
                                 "1,mine," SHAPE
                                 "8,1,1,,8,1,8,none,all,bf16,1,,,nemo-automodel,random\n",
                                 &c, &err),
                      RK_ERR_INVALID);
+}
+
+/* Natural routing loads the busiest rank more, unless a row says how much or drops what is above.
+ */
+static void test_natural_routing(void **state)
+{
+    static const struct {
+        const char *cells;
+        double imbalance;
+    } cases[] = {{"natural,,", 1.52}, {"natural,1.2,", 1.2}, {"natural,,1.1", 1}, {",1.2,", 1.2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static rk_run_case c;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "1,mine," SHAPE "8,1,1,,8,1,8,none,all,bf16,1,,,nemo-automodel,%s\n",
+                       cases[i].cells);
+        assert_int_equal(
+            fill_under(COLUMNS ",framework,routing,imbalance,capacity_factor", row, &c, &err),
+            RK_OK);
+        assert_near(c.strategy.imbalance, cases[i].imbalance, 0);
+    }
 }
 
 /* What a rule says of the software that a row names is a fact, whatever was assumed before. */
@@ -240,8 +264,9 @@ int main(void)
         cmocka_unit_test(test_guessed_modules),  cmocka_unit_test(test_open_settings),
         cmocka_unit_test(test_latent_recompute), cmocka_unit_test(test_layers_recomputed),
         cmocka_unit_test(test_recompute_every),  cmocka_unit_test(test_routing),
-        cmocka_unit_test(test_recipe_recompute), cmocka_unit_test(test_planned_inside),
-        cmocka_unit_test(test_planned_experts),  cmocka_unit_test(test_assumed_sharding),
+        cmocka_unit_test(test_natural_routing),  cmocka_unit_test(test_recipe_recompute),
+        cmocka_unit_test(test_planned_inside),   cmocka_unit_test(test_planned_experts),
+        cmocka_unit_test(test_assumed_sharding),
     };
     return cmocka_run_group_tests(tests, load_sources, clear_sources);
 }

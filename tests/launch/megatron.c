@@ -79,6 +79,9 @@ static void test_layout(void **state)
         {PRETRAIN "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads", "zero", "2"},
         {PRETRAIN "--use-torch-fsdp2 --torch-fsdp2-no-reshard-after-forward", "zero", "2"},
         {PRETRAIN "--bf16 --use-torch-fsdp2", "gradients", "bf16"},
+        {PRETRAIN "--bf16 --use-megatron-fsdp", "gradients", "bf16"},
+        {PRETRAIN "--bf16 --use-megatron-fsdp --megatron-fsdp-main-grads-dtype fp32", "gradients",
+         "fp32"},
         {PRETRAIN "--bf16 --use-distributed-optimizer", "gradients", "fp32"},
         {PRETRAIN "--use-distributed-optimizer --num-distributed-optimizer-instances 2", "hsdp",
          "2"},
@@ -240,6 +243,7 @@ static void test_releases(void **state)
 {
     static const rule old[] = {
         {PRETRAIN "--use-megatron-fsdp", "zero", "0"},
+        {PRETRAIN "--bf16 --use-megatron-fsdp", "gradients", "fp32"},
         {PRETRAIN "--tokenizer-type NullTokenizer --vocab-size 1023", "model.vocab", "1024"},
         {PRETRAIN "--tokenizer-type NullTokenizer --vocab-size 1024", "model.vocab", "1152"},
         {PRETRAIN, "attention", "auto"},

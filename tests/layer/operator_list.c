@@ -31,7 +31,9 @@ static void assert_priced(const rk_block_context *context, const rk_operator *o)
     assert_near(rk_price(context, o), o->seconds, 0);
     if (o->kind == RK_OPERATOR_MESSAGE) {
         const rk_group *group = &context->groups[m->group];
-        const double once = rk_collective_seconds(context->system, m->op, m->bytes, group);
+        const double once = m->spread > 0
+                                ? rk_exchange_of(context, m->group, m->bytes, m->spread).seconds
+                                : rk_collective_seconds(context->system, m->op, m->bytes, group);
         assert_int_equal(m->ranks, group->size);
         assert_near(m->seconds, m->times * once, 1e-12);
         assert_near(m->sent, m->times * rk_collective_sent(m->op, m->bytes, (double)m->ranks),

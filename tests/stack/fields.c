@@ -123,6 +123,18 @@ static void try_shards(const char *stack, int64_t micro_batch, int64_t adapter_r
     try_fields(&d);
 }
 
+/* Draws have no experts on the ranks of several nodes, several on each. */
+static void try_nodes_of_experts(void)
+{
+    static struct draw d;
+    d.model = model_of("qwen3-30b-a3b");
+    d.system = system_of("dgx-h100-superpod");
+    d.stack = stack_of("megatron-2025");
+    d.strategy = rk_strategy_defaults(&d.model);
+    d.strategy.dp = d.strategy.ep = d.strategy.global_batch = 16;
+    try_fields(&d);
+}
+
 static void test_every_field_moves_a_figure(void **state)
 {
     const rk_field *field;
@@ -131,6 +143,7 @@ static void test_every_field_moves_a_figure(void **state)
     draw_each(11, draw_count(400), check_fields);
     try_recurrence("nemotron-h-56b");
     try_recurrence("qwen3-next-80b-a3b");
+    try_nodes_of_experts();
     try_shards("deepspeed-hopper", 1, 0);  /* the update is the fullest */
     try_shards("deepspeed-hopper", 64, 0); /* a layer is */
     try_shards("huggingface-hopper", 64, 16);

@@ -314,7 +314,7 @@ STACK_DEFAULTS = {
         "tp_forward_exposed": 1, "tp_backward_exposed": 1,
         "tp_reduce_exposed": "tp_backward_exposed", "tp_overlap_exposed": 1,
         "regather_exposed": 1, "dp_exposed": 0, "dp_window": 1, "contention": 0, "pp_exposed": 1,
-        "send_seconds": 0, "exchange_cores": 0.15, "exchange_slowdown": 1.45,
+        "send_seconds": 0, "exchange_cores": 0.15, "exchange_slowdown": 1.45, "dispatch_exposed": 0, "dispatch_GBps": 0,
         "norm_rings": 0, "norm_rings_whole": 0,
         "bucket_MiB": 0, "gather_MiB": 0, "bucket_Mparams": 0, "bucket_rank_Mparams": 0,
         "deduplicates": False, "routes_in_turn": False, "scatters_messages": False, "reduces_whole": False,

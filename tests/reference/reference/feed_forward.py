@@ -2,8 +2,9 @@
 """docs/method/layers.md: the operators of dense and expert networks on one rank."""
 
 import math
+from types import SimpleNamespace as Record
 
-from reference import kernels, models
+from reference import collectives, kernels, models
 
 
 def add_activation(x, part, layer, elements, inputs_unsaved, module="ffn"):
@@ -43,7 +44,9 @@ def add_ffn(x, layer, width, module="ffn"):
 
 
 def expert_load(s):
-    return s.capacity_factor if s.capacity_factor > 0 else s.imbalance
+    if s.capacity_factor > 0:
+        return s.capacity_factor
+    return s.imbalance if s.ep > 1 else 1
 
 
 def expert_rows(c, layer):
@@ -52,20 +55,52 @@ def expert_rows(c, layer):
     return c.T / s.tp * models.reached(layer) * s.etp * expert_load(s)
 
 
-def copies_share(c, layer):
-    """Copies of a token that are sent, over those without de-duplication."""
-    group, k = c.groups["expert"], models.reached(layer)
-    if not c.stack.deduplicates:
-        return 1
-    domains = math.ceil(group.size / group.within[0])
-    reached = places = domains if domains > 1 else group.size
+def reached_places(c, layer, places):
+    """Of places, those that hold any expert of a token."""
+    k = models.reached(layer)
     if c.stack.routes_in_turn:
         each = layer.experts // places
-        reached = min(1 + (layer.top_k - math.gcd(layer.top_k, int(each))) / each, places)
-        return reached / k
+        return min(1 + (layer.top_k - math.gcd(layer.top_k, int(each))) / each, places)
+    reached = places
     if layer.route_groups:
         reached = min(layer.route_groups * max(places / layer.expert_groups, 1), places)
-    return reached * (1 - (1 - 1 / reached) ** k) / k
+    return reached * (1 - (1 - 1 / reached) ** k)
+
+
+def domains_of(group):
+    return math.ceil(group.size / group.within[0])
+
+
+def copies_share(c, layer):
+    """Copies of a token that are sent, over those without de-duplication."""
+    group = c.groups["expert"]
+    if not c.stack.deduplicates:
+        return 1
+    domains = domains_of(group)
+    places = domains if domains > 1 else group.size
+    return reached_places(c, layer, places) / models.reached(layer)
+
+
+def spread(c, size, group):
+    """Seconds in which kernels copy tokens to the ranks of a domain."""
+    seconds = collectives.seconds_of(c.system, "all_to_all", size, group)
+    rate = c.stack.dispatch_GBps * 1e9
+    return max(seconds, size / rate) if rate else seconds
+
+
+def exchange(c, layer, size):
+    """Seconds in which tokens of so many bytes reach their experts, or come back."""
+    group = c.groups["expert"]
+    network = c.collective("all_to_all", size, "expert")
+    if not c.stack.deduplicates or group.within[0] < 2:
+        return network
+    domains = domains_of(group)
+    if domains == 1:
+        return spread(c, size, group)
+    g = group.within[0]
+    copies = reached_places(c, layer, group.size) / reached_places(c, layer, domains)
+    inside = spread(c, size * copies, Record(size=g, within=[g] * len(group.within)))
+    return max(network, inside) + c.stack.dispatch_exposed * min(network, inside)
 
 
 def add_dispatch(x, layer):
@@ -73,8 +108,8 @@ def add_dispatch(x, layer):
     elements = (c.T / s.tp * models.reached(layer) * (layer.expert_latent or c.model.hidden) * expert_load(s)
                 * copies_share(c, layer))
     there, back = c.width * stack.dispatch_bytes * elements, c.element * elements
-    once = c.collective("all_to_all", back, "expert")
-    sums = [c.collective("all_to_all", there, "expert") + once, 2 * once]
+    once = exchange(c, layer, back)
+    sums = [exchange(c, layer, there) + once, 2 * once]
     if layer.shortcut:
         sums = [max(0, seconds - passed["linear layers"] - passed["attention"])
                 for seconds, passed in zip(sums, (x.forward, x.backward))]
