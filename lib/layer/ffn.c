@@ -43,7 +43,7 @@ void rk_add_activation(rk_cost_builder *x, rk_part part, const rk_ffn_shape *ffn
     save_inputs(x, ffn, elements * ((gated ? 2 : 1) - inputs_again), elements * inputs_again);
     rk_save(x, again, gated && stack->keeps_activation ? x->c->element * elements : 0);
     const bool adapts = x->adapts && part != RK_PART_EXPERT;
-    rk_save(x, again, rk_kept_input_bytes(s, adapts) * elements);
+    rk_save(x, again, rk_kept_input_bytes(x->c, adapts) * elements);
 }
 
 void rk_add_ffn(rk_cost_builder *x, const rk_ffn_shape *ffn, double width)
@@ -52,7 +52,8 @@ void rk_add_ffn(rk_cost_builder *x, const rk_ffn_shape *ffn, double width)
     const double T = x->c->tokens, h = (double)x->c->model->hidden, f = width / (double)s->tp;
     const bool operators = ffn->gated && rk_recomputes(s, RK_MODULE_OPERATORS);
     const double largest = x->cost.matrix_params, dequantised = x->cost.dequantised;
-    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, (ffn->gated ? 2 : 1) * f, h);
+    rk_add_shared_linear(x, RK_PART_LINEAR, s->precision, T, (ffn->gated ? 2 : 1) * f, h,
+                         ffn->gated ? 2 : 1);
     x->cost.matrix_params = largest; /* gate and up are two matrices as large as down */
     x->cost.dequantised = dequantised;
     rk_add_activation(x, RK_PART_STREAM, ffn, T * f, operators ? 1 : 0);

@@ -109,6 +109,8 @@ static const struct {
     {"chunk_overlap", "true false"},
     {"fused_activation", "true false"},
     {"dropout", "true false"},
+    {"adapter_dropout", "true false"},
+    {"trainer", "litgpt"},
     {"launch_blocking", "true false"},
     {"composed", "true false"},
     {"fp8_cast", "fused eager"},

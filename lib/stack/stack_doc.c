@@ -148,6 +148,11 @@ static const rk_field memory_fields[] = {
     NUMBER(frozen_inputs, 8, "tensors",
            "gradients of its input that the backward pass keeps of a sharded layer of frozen "
            "weights"),
+    NUMBER(quantised_inputs, 8, "tensors",
+           "times that the input of a linear in NF4 is kept, though backward does not read it"),
+    FLAG(adapter_dropout,
+         "adapters read their inputs through dropout: a copy and a mask of bytes of each"),
+    FLAG(wide_softmax, "attention that is not fused keeps its softmax in fp32, and a copy"),
     FLAG(wide_norms, "norms run operator by operator, and keep their input in fp32"),
     NUMBER(layer_tensors, 64, "tensors", "more hidden states in the backward of a layer"),
     NUMBER(inner_tensors, 8, "tensors", "more gradients inside a gated network in its backward"),

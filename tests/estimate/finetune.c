@@ -268,6 +268,80 @@ static void test_wide_residual(void **state)
     assert_near(wide.allocated / GIB, 34.46, 0.03);
 }
 
+/* LitGPT's adapters without checkpoints, 512 tokens of a sequence (config_hub at 26857050, A10G):
+ * each reads a copy that dropout made; bitsandbytes before 0.43.2 holds the inputs of linears in
+ * NF4, and a loop that holds the loss those of the step before. */
+static void test_kept_inputs(void **state)
+{
+    static const struct {
+        const char *model;
+        int64_t micro_batch, rank;
+        unsigned modules;
+        bool nf4;
+        double measured; /* GB */
+    } cases[] = {
+        {"llama2-7b", 2, 32, RK_ADAPTED_ATTENTION, false, 19.77},
+        {"llama2-7b", 2, 32, RK_ADAPTED_ATTENTION, true, 13.68},
+        {"llama3-8b", 1, 32, RK_ADAPTED_ATTENTION, false, 19.73},
+        {"llama3-8b", 2, 32, RK_ADAPTED_ATTENTION, true, 17.41},
+        {"phi-3-mini", 4, 8, RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN, false, 19.75},
+        {"phi-3-mini", 4, 8, RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN, true, 19.13},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_strategy s = tuned(cases[i].model, 1, 2);
+        stack.adapter_dropout = true;
+        stack.quantised_inputs = cases[i].nf4 ? 2 : 0;
+        s.seq = 512;
+        s.micro_batch = s.global_batch = cases[i].micro_batch;
+        s.recompute = RK_REC_NONE;
+        s.adapter_bytes = 4;
+        s.states = (rk_state_recipe){2, 4, 8, 2, 4};
+        rk_strategy_freeze(&model, cases[i].rank, cases[i].modules, &s);
+        s.cross_entropy = RK_CROSS_ENTROPY_FULL;
+        s.logit_bytes = 14;
+        if (cases[i].nf4) {
+            quantise(RK_FROZEN_NF4_PLAIN, &s);
+        }
+        assert_near(memory_of(&s).allocated / 1e9, cases[i].measured, 0.05);
+    }
+}
+
+/* A copy of the input of each module, and a byte of mask; once more of gate and up, and of what
+ * attention keeps anyway. */
+static void test_adapter_dropout(void **state)
+{
+    (void)state;
+    rk_strategy s = adapted("llama2-7b", 1, 1);
+    rk_cost_table table;
+    s.recompute = RK_REC_NONE;
+    for (unsigned modules = RK_ADAPTED_ATTENTION; modules <= RK_ADAPTED_FFN; modules *= 2) {
+        s.adapter_modules = modules;
+        stack.adapter_dropout = false;
+        rk_cost_table_fill(&model, &machine, &stack, &s, &table);
+        const double whole = table.layers[0][0].saved;
+        stack.adapter_dropout = true;
+        rk_cost_table_fill(&model, &machine, &stack, &s, &table);
+        const double more = 2 * 4096 + 2 * 4096 + (modules == RK_ADAPTED_FFN ? 11008 : 0);
+        assert_near(table.layers[0][0].saved - whole, more * 4096, 1e-9);
+    }
+}
+
+/* Eager attention of transformers: a softmax in fp32 and its copy in 16 bits, which is
+ * multiplied with the values; a fused kernel keeps none. */
+static void test_eager_attention(void **state)
+{
+    (void)state;
+    rk_strategy s = tuned("llama2-7b", 1, 2);
+    rk_cost_table fused, eager;
+    s.recompute = RK_REC_NONE;
+    rk_cost_table_fill(&model, &machine, &stack, &s, &fused);
+    s.flash_attention = false;
+    rk_cost_table_fill(&model, &machine, &stack, &s, &eager);
+    const double scores = 32 * 4096.0 * 4096, sums = 4 * 32 * 4096.0;
+    assert_near(eager.layers[0][0].saved - fused.layers[0][0].saved, 6 * scores - sums, 1e-9);
+}
+
 /* UT-F29: nvidia-smi of adapters on Mistral-7B, 65,536 tokens, full logits: blocks of the loss and
  * of layers serve none of each other (fms). */
 static void test_reserved(void **state)
@@ -615,35 +689,22 @@ static void test_lora_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_states),
-        cmocka_unit_test(test_narrow_optimizers),
-        cmocka_unit_test(test_step_in_backward),
-        cmocka_unit_test(test_deepspeed),
-        cmocka_unit_test(test_offload),
-        cmocka_unit_test(test_frozen),
-        cmocka_unit_test(test_frozen_types),
-        cmocka_unit_test(test_adapted_peaks),
-        cmocka_unit_test(test_wide_residual),
-        cmocka_unit_test(test_reserved),
-        cmocka_unit_test(test_loss),
-        cmocka_unit_test(test_chunks_save),
-        cmocka_unit_test(test_offloaded_inputs),
-        cmocka_unit_test(test_gathered_experts),
-        cmocka_unit_test(test_swift),
-        cmocka_unit_test(test_full_in_bf16),
-        cmocka_unit_test(test_sharded_in_fp32),
-        cmocka_unit_test(test_largest_adapted),
-        cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_small_cards),
-        cmocka_unit_test(test_host),
-        cmocka_unit_test(test_chunks_of_3b),
-        cmocka_unit_test(test_host_steps),
-        cmocka_unit_test(test_sharded_muon),
-        cmocka_unit_test(test_policy_logits),
-        cmocka_unit_test(test_without_head),
-        cmocka_unit_test(test_inputs_of_eight_layers),
-        cmocka_unit_test(test_packed_documents),
-        cmocka_unit_test(test_lora_speed),
+        cmocka_unit_test(test_states),           cmocka_unit_test(test_narrow_optimizers),
+        cmocka_unit_test(test_step_in_backward), cmocka_unit_test(test_deepspeed),
+        cmocka_unit_test(test_offload),          cmocka_unit_test(test_frozen),
+        cmocka_unit_test(test_frozen_types),     cmocka_unit_test(test_adapted_peaks),
+        cmocka_unit_test(test_wide_residual),    cmocka_unit_test(test_kept_inputs),
+        cmocka_unit_test(test_adapter_dropout),  cmocka_unit_test(test_eager_attention),
+        cmocka_unit_test(test_reserved),         cmocka_unit_test(test_loss),
+        cmocka_unit_test(test_chunks_save),      cmocka_unit_test(test_offloaded_inputs),
+        cmocka_unit_test(test_gathered_experts), cmocka_unit_test(test_swift),
+        cmocka_unit_test(test_full_in_bf16),     cmocka_unit_test(test_sharded_in_fp32),
+        cmocka_unit_test(test_largest_adapted),  cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_small_cards),      cmocka_unit_test(test_host),
+        cmocka_unit_test(test_chunks_of_3b),     cmocka_unit_test(test_host_steps),
+        cmocka_unit_test(test_sharded_muon),     cmocka_unit_test(test_policy_logits),
+        cmocka_unit_test(test_without_head),     cmocka_unit_test(test_inputs_of_eight_layers),
+        cmocka_unit_test(test_packed_documents), cmocka_unit_test(test_lora_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

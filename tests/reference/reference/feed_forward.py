@@ -33,7 +33,8 @@ def add_ffn(x, layer, width, module="ffn"):
     f = width / c.strategy.tp
     operators = layer.gated and c.recomputes("operators")
     largest = x.matrix, x.dequantised
-    x.adapted_linear(module, T, (2 if layer.gated else 1) * f, h)
+    x.adapted_linear(module, T, (2 if layer.gated else 1) * f, h,
+                     modules=2 if layer.gated else 1)
     x.matrix, x.dequantised = largest  # gate and up are two matrices, each as large as down
     add_activation(x, "memory-bound ops", layer, T * f, 1 if operators else 0, module)
     x.adapted_linear(module, T, h, f, summed=True)
