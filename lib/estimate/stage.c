@@ -686,7 +686,8 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
     fill_moments(table, s, stage, &kept, &need);
     fill_host(stack, s, stage, &kept, &need);
     if ((stack->separate_blocks || stack->stale_logits > 0) && !s->expandable_segments) {
-        const double least = rk_min(need.unsaved + need.layer, need.head);
+        const double least =
+            rk_min(need.unsaved + need.layer, stage->head_saved + stage->head_transient);
         need.cached =
             (stack->separate_blocks ? least : 0) + stack->stale_logits * stage->head_saved;
     }

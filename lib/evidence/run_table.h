@@ -122,6 +122,8 @@
       "tokens of experts are permuted by one kernel each way; default: as the stack")              \
     X(ADAPTER_DROPOUT, "adapter_dropout", "true or false", "",                                     \
       "adapters read their inputs through dropout; default: false")                                \
+    X(TILED_MLP, "tiled_mlp", "true or false", "",                                                 \
+      "dense networks run tile by tile of the tokens; default: false")                             \
     X(TRAINER, "trainer", "text", "",                                                              \
       "program that runs the steps, where its framework is not all that matters: litgpt")          \
     X(KERNELS, "kernels", "name", "",                                                              \

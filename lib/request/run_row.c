@@ -110,6 +110,7 @@ static const struct {
     {"fused_activation", "true false"},
     {"dropout", "true false"},
     {"adapter_dropout", "true false"},
+    {"tiled_mlp", "true false"},
     {"trainer", "litgpt"},
     {"launch_blocking", "true false"},
     {"composed", "true false"},

@@ -342,6 +342,43 @@ static void test_eager_attention(void **state)
     assert_near(eager.layers[0][0].saved - fused.layers[0][0].saved, 6 * scores - sums, 1e-9);
 }
 
+/* Sharded embeddings and heads that are gathered are no blocks of the loss: 70B in NF4 on two cards
+ * of 24 GB reserves 14.9 GiB with all states on the host (fsdp_qlora at 05ed9f2). */
+static void test_cached_blocks(void **state)
+{
+    (void)state;
+    rk_strategy s = adapted("llama2-70b", 2, 2);
+    s.seq = 2048;
+    s.cross_entropy = RK_CROSS_ENTROPY_FUSED;
+    quantise(RK_FROZEN_NF4, &s);
+    const rk_stage_memory m = memory_of(&s);
+    const rk_block_context c = rk_block_context_of(&model, &machine, &stack, &s);
+    const rk_cost head = rk_block_head(&c);
+    assert_near(m.part[RK_MEM_FRAGMENTATION], 0.05 * m.allocated + head.saved + head.transient,
+                1e-9);
+}
+
+/* A dense network in tiles of as many tokens as the hidden size keeps those of one, and runs its
+ * forward once more. */
+static void test_tiles(void **state)
+{
+    (void)state;
+    rk_strategy s = tuned("llama3-8b", 8, 4);
+    rk_cost_table whole, tiled;
+    s.seq = 1 << 20;
+    s.cp = 8;
+    s.dp = s.global_batch = 1;
+    rk_cost_table_fill(&model, &machine, &stack, &s, &whole);
+    stack.tiled_mlp = true;
+    rk_cost_table_fill(&model, &machine, &stack, &s, &tiled);
+    const rk_cost *a = &whole.layers[0][1], *b = &tiled.layers[0][1];
+    const double T = 131072, h = 4096, f = 14336, tiles = T / h;
+    /* gate and up, the activation and its product, all of which one tile has */
+    assert_near(a->unsaved - b->unsaved, (1 - 1 / tiles) * 2 * 4 * f * T, 1e-9);
+    assert_near(b->flops_recompute - a->flops_recompute, 2 * 3 * f * h * T, 1e-9);
+    assert_true(b->transient < a->transient && b->saved == a->saved);
+}
+
 /* UT-F29: nvidia-smi of adapters on Mistral-7B, 65,536 tokens, full logits: blocks of the loss and
  * of layers serve none of each other (fms). */
 static void test_reserved(void **state)
@@ -695,6 +732,7 @@ int main(void)
         cmocka_unit_test(test_frozen_types),     cmocka_unit_test(test_adapted_peaks),
         cmocka_unit_test(test_wide_residual),    cmocka_unit_test(test_kept_inputs),
         cmocka_unit_test(test_adapter_dropout),  cmocka_unit_test(test_eager_attention),
+        cmocka_unit_test(test_cached_blocks),    cmocka_unit_test(test_tiles),
         cmocka_unit_test(test_reserved),         cmocka_unit_test(test_loss),
         cmocka_unit_test(test_chunks_save),      cmocka_unit_test(test_offloaded_inputs),
         cmocka_unit_test(test_gathered_experts), cmocka_unit_test(test_swift),

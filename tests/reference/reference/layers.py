@@ -92,7 +92,7 @@ def layer_temporaries(c, layer):
         inner = up * layer.expert_ffn / s.etp * feed_forward.expert_rows(c, layer)
     else:
         up += c.stack.inner_tensors if layer.gated else 0
-        inner = up * layer.ffn / s.tp * c.T
+        inner = up * layer.ffn / s.tp * c.T / feed_forward.tiles(c)
     if layer.mixer in ("parallel", "shared"):
         return max(layer_temporaries(c, part) for part in models.both_parts(layer))
     if layer.mixer == "mamba2":

@@ -260,7 +260,7 @@ def memory_of(c, rank, in_flight):
     fragments = EXPANDABLE if s.expandable_segments else 1
     of_stages = fragments * stack.stage_fragmentation if s.pp > 1 else 0
     allocated = sum(part.values())
-    cached = min(layer, head) if stack.separate_blocks else 0
+    cached = min(layer, rank.head_saved + rank.head_transient) if stack.separate_blocks else 0
     cached += stack.stale_logits * rank.head_saved
     cached = 0 if s.expandable_segments else cached
     part["allocator fragments"] = (fragments * stack.fragmentation * allocated
