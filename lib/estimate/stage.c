@@ -706,6 +706,26 @@ static void add_fragments(const rk_stage_need *need, rk_stage_memory *m)
     m->late = reclaimed * m->late + need->cached;
 }
 
+/* Fills what is allocated at each moment, of which the fullest is memory. */
+static void fill_peaks(const rk_stage_need *need, double activations, rk_stage_memory *m)
+{
+    const double states = need->weights + need->gradients + need->optimizer + need->always;
+    const double layer = need->unsaved + need->layer, first = activations - need->later;
+    const double ends = rk_max(need->last, need->later > 0 ? layer : 0);
+    m->peak[RK_PEAK_BACKWARD] = states + rk_max(first + layer, ends);
+    m->peak[RK_PEAK_LOSS] = need->head > 0 ? states + first + need->head : 0;
+    m->peak[RK_PEAK_STEP] = states + need->update;
+}
+
+rk_peak rk_stage_peak(const rk_stage_memory *memory)
+{
+    rk_peak peak = RK_PEAK_BACKWARD;
+    for (int i = 1; i < RK_PEAK_COUNT; i++) {
+        peak = memory->peak[i] > memory->peak[peak] ? (rk_peak)i : peak;
+    }
+    return peak;
+}
+
 rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
 {
     const double away = need->offloaded * in_flight;
@@ -744,6 +764,7 @@ rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
     for (int i = 0; i < RK_MEM_FRAGMENTATION; i++) {
         m.allocated += m.part[i];
     }
+    fill_peaks(need, activations, &m);
     add_fragments(need, &m);
     m.part[RK_MEM_CONTEXT] = need->context;
     m.reserved = m.allocated + m.part[RK_MEM_FRAGMENTATION];

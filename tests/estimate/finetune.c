@@ -61,6 +61,7 @@ static rk_stage_memory memory_in(const rk_strategy *s, rk_framework framework)
     rk_setting chosen = setting;
     chosen.framework = framework;
     assert_int_equal(rk_estimate_exact(&chosen, s, &e, NULL, &err), RK_OK);
+    assert_near(e.memory.peak[rk_stage_peak(&e.memory)], e.memory.allocated, 1e-12);
     return e.memory;
 }
 
@@ -179,6 +180,28 @@ static void test_offload(void **state)
     assert_near(e.memory.part[RK_MEM_GRADIENTS], 0, 0);
     s.offload_optimizer = false;
     assert_false(rk_strategy_legal(&model, &machine, &s, RK_FRAMEWORK_ANY, NULL));
+}
+
+/* Which moment decides: the step with DeepSpeed's cast gradients, the loss with whole logits, and
+ * backward where the loss is fused. */
+static void test_peaks(void **state)
+{
+    (void)state;
+    rk_strategy s = adapted("llama3-8b", 1, 4);
+    s.cross_entropy = RK_CROSS_ENTROPY_FULL;
+    const rk_stage_memory whole = memory_of(&s);
+    assert_int_equal(rk_stage_peak(&whole), RK_PEAK_LOSS);
+    s.cross_entropy = RK_CROSS_ENTROPY_FUSED;
+    const rk_stage_memory fused = memory_of(&s);
+    assert_int_equal(rk_stage_peak(&fused), RK_PEAK_BACKWARD);
+    assert_near(fused.peak[RK_PEAK_BACKWARD], whole.peak[RK_PEAK_BACKWARD], 1e-12);
+    s = tuned("llama2-7b", 4, 2);
+    stack = stack_of("deepspeed-hopper");
+    s.seq = 512;
+    s.states = (rk_state_recipe){2, 2, 12, 2, 2};
+    const rk_stage_memory zero = memory_of(&s);
+    assert_int_equal(rk_stage_peak(&zero), RK_PEAK_STEP);
+    assert_near(zero.peak[RK_PEAK_STEP], zero.allocated, 1e-12);
 }
 
 /* ---- adapters -------------------------------------------------------------------------------- */
@@ -726,23 +749,41 @@ static void test_lora_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_states),           cmocka_unit_test(test_narrow_optimizers),
-        cmocka_unit_test(test_step_in_backward), cmocka_unit_test(test_deepspeed),
-        cmocka_unit_test(test_offload),          cmocka_unit_test(test_frozen),
-        cmocka_unit_test(test_frozen_types),     cmocka_unit_test(test_adapted_peaks),
-        cmocka_unit_test(test_wide_residual),    cmocka_unit_test(test_kept_inputs),
-        cmocka_unit_test(test_adapter_dropout),  cmocka_unit_test(test_eager_attention),
-        cmocka_unit_test(test_cached_blocks),    cmocka_unit_test(test_tiles),
-        cmocka_unit_test(test_reserved),         cmocka_unit_test(test_loss),
-        cmocka_unit_test(test_chunks_save),      cmocka_unit_test(test_offloaded_inputs),
-        cmocka_unit_test(test_gathered_experts), cmocka_unit_test(test_swift),
-        cmocka_unit_test(test_full_in_bf16),     cmocka_unit_test(test_sharded_in_fp32),
-        cmocka_unit_test(test_largest_adapted),  cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_small_cards),      cmocka_unit_test(test_host),
-        cmocka_unit_test(test_chunks_of_3b),     cmocka_unit_test(test_host_steps),
-        cmocka_unit_test(test_sharded_muon),     cmocka_unit_test(test_policy_logits),
-        cmocka_unit_test(test_without_head),     cmocka_unit_test(test_inputs_of_eight_layers),
-        cmocka_unit_test(test_packed_documents), cmocka_unit_test(test_lora_speed),
+        cmocka_unit_test(test_states),
+        cmocka_unit_test(test_narrow_optimizers),
+        cmocka_unit_test(test_step_in_backward),
+        cmocka_unit_test(test_deepspeed),
+        cmocka_unit_test(test_offload),
+        cmocka_unit_test(test_frozen),
+        cmocka_unit_test(test_frozen_types),
+        cmocka_unit_test(test_adapted_peaks),
+        cmocka_unit_test(test_wide_residual),
+        cmocka_unit_test(test_kept_inputs),
+        cmocka_unit_test(test_adapter_dropout),
+        cmocka_unit_test(test_eager_attention),
+        cmocka_unit_test(test_peaks),
+        cmocka_unit_test(test_cached_blocks),
+        cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_reserved),
+        cmocka_unit_test(test_loss),
+        cmocka_unit_test(test_chunks_save),
+        cmocka_unit_test(test_offloaded_inputs),
+        cmocka_unit_test(test_gathered_experts),
+        cmocka_unit_test(test_swift),
+        cmocka_unit_test(test_full_in_bf16),
+        cmocka_unit_test(test_sharded_in_fp32),
+        cmocka_unit_test(test_largest_adapted),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_small_cards),
+        cmocka_unit_test(test_host),
+        cmocka_unit_test(test_chunks_of_3b),
+        cmocka_unit_test(test_host_steps),
+        cmocka_unit_test(test_sharded_muon),
+        cmocka_unit_test(test_policy_logits),
+        cmocka_unit_test(test_without_head),
+        cmocka_unit_test(test_inputs_of_eight_layers),
+        cmocka_unit_test(test_packed_documents),
+        cmocka_unit_test(test_lora_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
