@@ -618,7 +618,10 @@ static void test_host(void **state)
     assert_near(18 * params, 1.24e12, 0.005);
 }
 
-/* UT-F24: torchtune, 3B, 2 x 4096 packed: the chunked loss saves 8.1 GiB (51.0 to 42.9). */
+/* UT-F24: torchtune, 3B, 2 x 4096 packed: the chunked loss saves 8.1 GiB (51.0 to 42.9).  The loss
+ * of that table (CEWithChunkedOutputLoss) takes the logits of all chunks from the model, in 16
+ * bits.
+ */
 static void test_chunks_of_3b(void **state)
 {
     (void)state;
@@ -629,7 +632,8 @@ static void test_chunks_of_3b(void **state)
     s.cross_entropy = RK_CROSS_ENTROPY_FULL;
     const double whole = allocated(&s);
     s.cross_entropy = RK_CROSS_ENTROPY_CHUNKED;
-    assert_near(whole - allocated(&s), 8.1, 0.25);
+    const double of_others = 2.0 * 7 / 8 * 8192 * (double)model.vocab / GIB;
+    assert_near(whole - allocated(&s) - of_others, 8.1, 0.05);
 }
 
 /* UT-F25: DeepSpeed, ZeRO-2 with the optimizer on the host, two A100 and two EPYC 7742: 1.10 s more
