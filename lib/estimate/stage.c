@@ -432,13 +432,15 @@ double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *st
 
 rk_gradient_runs rk_stage_gradient_runs(const rk_stack *stack, const rk_strategy *strategy)
 {
-    const bool sums =
-        strategy->pp > 1 && (strategy->sharding == RK_SHARD_GRADIENTS ||
-                             (strategy->sharding == RK_SHARD_ALL && stack->scatters_last));
+    const double m = (double)rk_strategy_microbatches(strategy);
+    const bool staged = strategy->sharding == RK_SHARD_GRADIENTS ||
+                        (strategy->sharding == RK_SHARD_ALL && stack->scatters_last);
+    const bool sums = strategy->pp > 1
+                          ? staged
+                          : stack->sums_whole && m > 1 && strategy->sharding >= RK_SHARD_GRADIENTS;
     if (!sums) {
         return (rk_gradient_runs){.scatters = 0};
     }
-    const double m = (double)rk_strategy_microbatches(strategy);
     const bool runs = rk_schedules[strategy->schedule]->runs;
     const double chunks = runs ? (double)rk_stage_chunks(strategy) : 1;
     const double run = runs ? rk_min((double)strategy->pp, m) : m;

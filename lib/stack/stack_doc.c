@@ -152,6 +152,7 @@ static const rk_field memory_fields[] = {
            "times that the input of a linear in NF4 is kept, though backward does not read it"),
     FLAG(adapter_dropout,
          "adapters read their inputs through dropout: a copy and a mask of bytes of each"),
+    FLAG(sums_whole, "sharded gradients are scattered with the last microbatch, whole before"),
     FLAG(tiled_mlp,
          "dense networks take as many tokens at a time as the hidden size, and run again"),
     FLAG(wide_softmax, "attention that is not fused keeps its softmax in fp32, and a copy"),

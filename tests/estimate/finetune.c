@@ -139,6 +139,26 @@ static void test_step_in_backward(void **state)
     assert_true(passing.allocated < 6 * params + 2 * head + 5e9);
 }
 
+/* Accumulation under FSDP with no_sync, as LitGPT's: gradients are whole until the last microbatch,
+ * and scattered once. */
+static void test_whole_sums(void **state)
+{
+    (void)state;
+    rk_strategy s = tuned("llama2-7b", 4, 2);
+    rk_estimate once, each;
+    rk_error err;
+    const double gradients = 2 * 6738415616.0;
+    stack.sums_whole = true;
+    assert_near(memory_of(&s).part[RK_MEM_GRADIENTS], gradients / 4, 1e-12); /* one microbatch */
+    s.global_batch = 16;
+    assert_near(memory_of(&s).part[RK_MEM_GRADIENTS], gradients, 1e-12);
+    assert_int_equal(rk_estimate_exact(&setting, &s, &once, NULL, &err), RK_OK);
+    stack.sums_whole = false;
+    assert_near(memory_of(&s).part[RK_MEM_GRADIENTS], gradients / 4, 1e-12);
+    assert_int_equal(rk_estimate_exact(&setting, &s, &each, NULL, &err), RK_OK);
+    assert_true(once.volumes.data < each.volumes.data);
+}
+
 /* UT-F13: DeepSpeedExamples, training/bf16_master_weight: 6.86e9 parameters on four ranks. */
 static void test_deepspeed(void **state)
 {
@@ -753,41 +773,24 @@ static void test_lora_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_states),
-        cmocka_unit_test(test_narrow_optimizers),
-        cmocka_unit_test(test_step_in_backward),
-        cmocka_unit_test(test_deepspeed),
-        cmocka_unit_test(test_offload),
-        cmocka_unit_test(test_frozen),
-        cmocka_unit_test(test_frozen_types),
-        cmocka_unit_test(test_adapted_peaks),
-        cmocka_unit_test(test_wide_residual),
-        cmocka_unit_test(test_kept_inputs),
-        cmocka_unit_test(test_adapter_dropout),
-        cmocka_unit_test(test_eager_attention),
-        cmocka_unit_test(test_peaks),
-        cmocka_unit_test(test_cached_blocks),
-        cmocka_unit_test(test_tiles),
-        cmocka_unit_test(test_reserved),
-        cmocka_unit_test(test_loss),
-        cmocka_unit_test(test_chunks_save),
-        cmocka_unit_test(test_offloaded_inputs),
-        cmocka_unit_test(test_gathered_experts),
-        cmocka_unit_test(test_swift),
-        cmocka_unit_test(test_full_in_bf16),
-        cmocka_unit_test(test_sharded_in_fp32),
-        cmocka_unit_test(test_largest_adapted),
-        cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_small_cards),
-        cmocka_unit_test(test_host),
-        cmocka_unit_test(test_chunks_of_3b),
-        cmocka_unit_test(test_host_steps),
-        cmocka_unit_test(test_sharded_muon),
-        cmocka_unit_test(test_policy_logits),
-        cmocka_unit_test(test_without_head),
-        cmocka_unit_test(test_inputs_of_eight_layers),
-        cmocka_unit_test(test_packed_documents),
-        cmocka_unit_test(test_lora_speed),
+        cmocka_unit_test(test_states),           cmocka_unit_test(test_narrow_optimizers),
+        cmocka_unit_test(test_step_in_backward), cmocka_unit_test(test_deepspeed),
+        cmocka_unit_test(test_offload),          cmocka_unit_test(test_frozen),
+        cmocka_unit_test(test_frozen_types),     cmocka_unit_test(test_adapted_peaks),
+        cmocka_unit_test(test_wide_residual),    cmocka_unit_test(test_kept_inputs),
+        cmocka_unit_test(test_adapter_dropout),  cmocka_unit_test(test_eager_attention),
+        cmocka_unit_test(test_whole_sums),       cmocka_unit_test(test_peaks),
+        cmocka_unit_test(test_cached_blocks),    cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_reserved),         cmocka_unit_test(test_loss),
+        cmocka_unit_test(test_chunks_save),      cmocka_unit_test(test_offloaded_inputs),
+        cmocka_unit_test(test_gathered_experts), cmocka_unit_test(test_swift),
+        cmocka_unit_test(test_full_in_bf16),     cmocka_unit_test(test_sharded_in_fp32),
+        cmocka_unit_test(test_largest_adapted),  cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_small_cards),      cmocka_unit_test(test_host),
+        cmocka_unit_test(test_chunks_of_3b),     cmocka_unit_test(test_host_steps),
+        cmocka_unit_test(test_sharded_muon),     cmocka_unit_test(test_policy_logits),
+        cmocka_unit_test(test_without_head),     cmocka_unit_test(test_inputs_of_eight_layers),
+        cmocka_unit_test(test_packed_documents), cmocka_unit_test(test_lora_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,7 +112,9 @@ def weights_of(c, rank):
 def gradient_runs(c):
     """How pipelines scatter sharded gradients: None where every microbatch scatters its own."""
     s, m, last = c.strategy, c.strategy.microbatches, c.stack.scatters_last
-    if s.pp == 1 or not (s.sharding == "gradients" or s.sharding == "all" and last):
+    staged = s.sharding == "gradients" or s.sharding == "all" and last
+    whole = c.stack.sums_whole and m > 1 and s.sharding in ("gradients", "all")
+    if not (staged if s.pp > 1 else whole):
         return None
     grouped = s.schedule == "interleaved"
     run, chunks = (min(s.pp, m), s.vp) if grouped else (m, 1)
