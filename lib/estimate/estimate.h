@@ -29,13 +29,25 @@ typedef enum rk_memory_part {
 
 extern const char *const rk_memory_part_names[]; /* NULL-terminated, in enum order */
 
+/* When memory may be fullest. */
+typedef enum rk_peak {
+    RK_PEAK_BACKWARD, /* of a layer, and its end */
+    RK_PEAK_LOSS,
+    RK_PEAK_STEP, /* of the optimizer */
+    RK_PEAK_COUNT,
+} rk_peak;
+
 typedef struct rk_stage_memory {
     double part[RK_MEMORY_PART_COUNT]; /* bytes */
     double allocated;                  /* up to and without fragmentation */
     double reserved;                   /* allocated and fragmentation */
     double total;                      /* of all parts */
     double late;                       /* part that the allocator frees when it runs out */
+    double peak[RK_PEAK_COUNT];        /* allocated then; 0: the rank has none */
 } rk_stage_memory;
+
+/* The moment that decides. */
+rk_peak rk_stage_peak(const rk_stage_memory *memory);
 
 /* Bytes without which a rank does not run. */
 static inline double rk_needed_bytes(const rk_stage_memory *memory)

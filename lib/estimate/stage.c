@@ -432,13 +432,15 @@ double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *st
 
 rk_gradient_runs rk_stage_gradient_runs(const rk_stack *stack, const rk_strategy *strategy)
 {
-    const bool sums =
-        strategy->pp > 1 && (strategy->sharding == RK_SHARD_GRADIENTS ||
-                             (strategy->sharding == RK_SHARD_ALL && stack->scatters_last));
+    const double m = (double)rk_strategy_microbatches(strategy);
+    const bool staged = strategy->sharding == RK_SHARD_GRADIENTS ||
+                        (strategy->sharding == RK_SHARD_ALL && stack->scatters_last);
+    const bool sums = strategy->pp > 1
+                          ? staged
+                          : stack->sums_whole && m > 1 && strategy->sharding >= RK_SHARD_GRADIENTS;
     if (!sums) {
         return (rk_gradient_runs){.scatters = 0};
     }
-    const double m = (double)rk_strategy_microbatches(strategy);
     const bool runs = rk_schedules[strategy->schedule]->runs;
     const double chunks = runs ? (double)rk_stage_chunks(strategy) : 1;
     const double run = runs ? rk_min((double)strategy->pp, m) : m;
@@ -686,7 +688,8 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
     fill_moments(table, s, stage, &kept, &need);
     fill_host(stack, s, stage, &kept, &need);
     if ((stack->separate_blocks || stack->stale_logits > 0) && !s->expandable_segments) {
-        const double least = rk_min(need.unsaved + need.layer, need.head);
+        const double least =
+            rk_min(need.unsaved + need.layer, stage->head_saved + stage->head_transient);
         need.cached =
             (stack->separate_blocks ? least : 0) + stack->stale_logits * stage->head_saved;
     }
@@ -703,6 +706,26 @@ static void add_fragments(const rk_stage_need *need, rk_stage_memory *m)
     m->part[RK_MEM_FRAGMENTATION] =
         need->fragmentation * m->allocated + of_stages * m->part[RK_MEM_ACTIVATIONS] + need->cached;
     m->late = reclaimed * m->late + need->cached;
+}
+
+/* Fills what is allocated at each moment, of which the fullest is memory. */
+static void fill_peaks(const rk_stage_need *need, double activations, rk_stage_memory *m)
+{
+    const double states = need->weights + need->gradients + need->optimizer + need->always;
+    const double layer = need->unsaved + need->layer, first = activations - need->later;
+    const double ends = rk_max(need->last, need->later > 0 ? layer : 0);
+    m->peak[RK_PEAK_BACKWARD] = states + rk_max(first + layer, ends);
+    m->peak[RK_PEAK_LOSS] = need->head > 0 ? states + first + need->head : 0;
+    m->peak[RK_PEAK_STEP] = states + need->update;
+}
+
+rk_peak rk_stage_peak(const rk_stage_memory *memory)
+{
+    rk_peak peak = RK_PEAK_BACKWARD;
+    for (int i = 1; i < RK_PEAK_COUNT; i++) {
+        peak = memory->peak[i] > memory->peak[peak] ? (rk_peak)i : peak;
+    }
+    return peak;
 }
 
 rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
@@ -743,6 +766,7 @@ rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
     for (int i = 0; i < RK_MEM_FRAGMENTATION; i++) {
         m.allocated += m.part[i];
     }
+    fill_peaks(need, activations, &m);
     add_fragments(need, &m);
     m.part[RK_MEM_CONTEXT] = need->context;
     m.reserved = m.allocated + m.part[RK_MEM_FRAGMENTATION];

@@ -325,7 +325,9 @@ static rk_status fill(const rk_run_sources *sources, const rk_run_table *table, 
     if (!status && f->facts.unsupported[0]) {
         status = rk_fail(err, RK_ERR_INVALID, "%s", f->facts.unsupported);
     }
-    status = status ? status : rk_run_known_of(table, row, f->assumed, &f->facts.known, err);
+    /* memory tells nothing of a run that ran out of it */
+    const uint64_t open = f->facts.out_of_memory ? 0 : f->assumed;
+    status = status ? status : rk_run_known_of(table, row, open, &f->facts.known, err);
     status = status ? status : read_node(table, row, out, err);
     status = status
                  ? status

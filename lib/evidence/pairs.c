@@ -61,12 +61,14 @@ static const struct meaning {
     {"offload", "optimizer", "offload", "optimizer+gradients", NULL, NULL},
     {"deepspeed", "offload", "offload", "optimizer+gradients+weights", NULL, NULL},
     {"activation_offload", "", "offload_activations", "true", NULL, NULL},
+    {"tiled_mlp", "1", "tiled_mlp", "true", NULL, NULL},
     {"master", "none", "weight_bytes", "2", NULL, NULL},
     {"trainable_embeddings", "1", "adapts_embeddings", "true", NULL, NULL},
     {"modules_to_save", "embed", "adapts_embeddings", "true", NULL, NULL},
     {"packing", "0", "varied_lengths", "true", NULL, NULL},
     {"fsdp", "2", "fsdp_version", "2", NULL, NULL},
     {"trainer", "torchtune", "fsdp_version", "2", NULL, NULL},
+    {"trainer", "litgpt", "trainer", "litgpt", NULL, NULL},
     {"sub_group_size", "", "sub_group_params", NULL, NULL, NULL},
 };
 

@@ -120,6 +120,12 @@
       "kernels of Megatron's loss: none, fused; default: as the stack")                            \
     X(PERMUTE_FUSION, "permute_fusion", "true or false", "",                                       \
       "tokens of experts are permuted by one kernel each way; default: as the stack")              \
+    X(ADAPTER_DROPOUT, "adapter_dropout", "true or false", "",                                     \
+      "adapters read their inputs through dropout; default: false")                                \
+    X(TILED_MLP, "tiled_mlp", "true or false", "",                                                 \
+      "dense networks run tile by tile of the tokens; default: false")                             \
+    X(TRAINER, "trainer", "text", "",                                                              \
+      "program that runs the steps, where its framework is not all that matters: litgpt")          \
     X(KERNELS, "kernels", "name", "",                                                              \
       "of attention, norms and products where the framework has a choice: transformer-engine; "    \
       "default: the framework's own")                                                              \

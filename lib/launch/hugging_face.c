@@ -269,6 +269,17 @@ void rk_hf_state_adapters(rk_launch *launch, const char *rank, int64_t usual, co
     }
 }
 
+void rk_hf_state_adapter_dropout(rk_launch *launch, double usual)
+{
+    const rk_launch_key *by = rk_launch_find(launch, "lora_dropout");
+    if (rk_launch_number(launch, "lora_dropout", usual) > 0) {
+        rk_launch_state(launch, "adapter_dropout", "true", by ? RK_FACT_STATED : RK_FACT_DEFAULT,
+                        by);
+    } else if (by) {
+        rk_launch_mark(launch, "lora_dropout", RK_KEY_WITHOUT_COST, "adapters drop nothing");
+    }
+}
+
 void rk_hf_state_nested(rk_launch *launch, const char *key, bool usual)
 {
     const rk_launch_key *by = rk_launch_find(launch, key);

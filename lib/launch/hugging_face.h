@@ -42,6 +42,11 @@ void rk_hf_state_optimizer(rk_launch *launch, const char *key, const char *usual
 /* Rank of the adapters and what they train; `modules` is a key, or NULL. */
 void rk_hf_state_adapters(rk_launch *launch, const char *rank, int64_t usual, const char *modules);
 
+/* Whether adapters drop elements of their inputs: a share of `usual` unless the launch says
+ * another.
+ */
+void rk_hf_state_adapter_dropout(rk_launch *launch, double usual);
+
 /* Whether the scales of a base in 4 bits are quantised again, by a key or by default. */
 void rk_hf_state_nested(rk_launch *launch, const char *key, bool usual);
 

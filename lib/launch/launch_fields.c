@@ -95,6 +95,8 @@ const rk_launch_field rk_launch_fields[] = {
     /* adapters */
     {"lora", "lora", "rank of adapters; none"},
     {"lora_modules", "lora-modules", "attention, mlp: what adapters train"},
+    {"adapter_dropout", NULL, "adapters read their inputs through dropout: true"},
+    {"tiled_mlp", NULL, "dense networks run tile by tile of the tokens: true"},
     {"qlora", NULL, "the frozen model is held in 4 bits (NF4): true"},
     {"nested_quant", NULL, "scales of a base in 4 bits are quantised again: true, false"},
     {"base_8bit", NULL, "the frozen model is held in 8 bits: true"},

@@ -120,6 +120,7 @@ static void state_adapters(rk_launch *launch)
                         rk_launch_find(launch, "adapter"));
     }
     rk_hf_state_adapters(launch, "lora_r", 8, "lora_target_modules");
+    rk_hf_state_adapter_dropout(launch, 0);
     if (is_on(launch, "lora_target_linear", false)) {
         rk_launch_state(launch, "lora_modules", "attention,mlp", RK_FACT_STATED,
                         rk_launch_find(launch, "lora_target_linear"));
@@ -189,6 +190,7 @@ static void state_loss(rk_launch *launch)
 static void state_memory(rk_launch *launch)
 {
     const char *checkpointing = rk_launch_value(launch, "gradient_checkpointing");
+    rk_hf_state_switch(launch, "tiled_mlp", "tiled_mlp", "true");
     rk_hf_state_recompute(launch, is_on(launch, "gradient_checkpointing", false),
                           "gradient_checkpointing");
     if (is_on(launch, "selective_checkpointing", false) ||

@@ -50,6 +50,7 @@ static void state_adapters(rk_launch *launch)
         return;
     }
     rk_hf_state_adapters(launch, rank, qwen ? 64 : 8, "lora_target_modules");
+    rk_hf_state_adapter_dropout(launch, qwen ? 0.05 : 0);
     rk_launch_assume_open(launch, "lora_modules", qwen ? "attention,mlp" : "attention");
 }
 

@@ -77,6 +77,7 @@ static void state_adapters(rk_launch *launch)
     const char *type = rk_launch_value(launch, "finetuning_type");
     if (is_lora(launch)) {
         rk_hf_state_adapters(launch, "lora_rank", 8, "lora_target");
+        rk_hf_state_adapter_dropout(launch, 0);
         rk_launch_assume_open(launch, "lora_modules", "attention,mlp");
         return;
     }

@@ -72,6 +72,7 @@ static void state_tuner(rk_launch *launch)
     const char *tuner = rk_launch_value(launch, key);
     if (!tuner || strcmp(tuner, "lora") == 0) {
         rk_hf_state_adapters(launch, "lora_rank", 8, "target_modules");
+        rk_hf_state_adapter_dropout(launch, 0.05);
         rk_launch_assume_open(launch, "lora_modules", "attention,mlp");
         return;
     }

@@ -110,6 +110,7 @@ static void state_adapters(rk_launch *launch)
         return;
     }
     rk_hf_state_adapters(launch, "lora_r", 16, "lora_target_modules");
+    rk_hf_state_adapter_dropout(launch, 0.05);
     rk_launch_assume(launch, "lora_modules", "attention"); /* of PEFT: queries and values */
 }
 

@@ -115,6 +115,8 @@ static void add_attention_casts(rk_cost_builder *x, const rk_attention_shape *a)
     }
 }
 
+enum { SUM_BYTES = 4 }; /* of sums in fp32: of a softmax, and of the results of a ring's steps */
+
 /* ---- core attention ------------------------------------------------------------------------ */
 
 /*
@@ -171,7 +173,8 @@ static double unaligned(double head_bytes)
 /*
  * Attention by batched products and separate kernels of softmax and dropout on the whole square of
  * scores: Q K' and P V forward, dO V', P' dO, and both products with the gradient of the scores
- * backward.  Saved per score: the softmax, its dropped-out copy and the mask, a byte.
+ * backward.  Saved per score: the softmax, its dropped-out copy and the mask, a byte; of a softmax
+ * in fp32 its cast as well.
  */
 static void add_unfused(rk_cost_builder *x, const rk_attention_shape *a)
 {
@@ -189,8 +192,9 @@ static void add_unfused(rk_cost_builder *x, const rk_attention_shape *a)
     rk_add_products(x, RK_PART_ATTENTION, RK_PASS_BACKWARD, 2, heads, queries, qk, n, share);
     rk_add_stream(x, RK_PART_ATTENTION, x->c->width * stack->score_forward * scores,
                   x->c->width * stack->score_backward * scores);
+    const double wide = stack->wide_softmax && x->c->element < SUM_BYTES ? SUM_BYTES : 0;
     rk_save(x, rk_recomputes(s, RK_MODULE_CORE_ATTENTION),
-            (stack->dropout_bytes > 0 ? 2 * x->c->element + 1 : x->c->element) * scores);
+            (wide + (stack->dropout_bytes > 0 ? 2 * x->c->element + 1 : x->c->element)) * scores);
 }
 
 /* ---- context parallelism ------------------------------------------------------------------- */
@@ -200,8 +204,6 @@ static double beyond(double seconds, double window)
 {
     return seconds > window ? seconds - window : 0;
 }
-
-enum { SUM_BYTES = 4 }; /* results of ring steps are summed in fp32 (Transformer Engine, PyTorch) */
 
 /*
  * Ring: keys and values pass c-1 times forward and twice that backward (with their gradients).  The
@@ -331,7 +333,9 @@ void rk_add_attention_core(rk_cost_builder *x, const rk_attention_shape *a)
         rk_repeat(x, &before);
     }
     const rk_cost projected = x->cost;
+    x->holds_input = true;
     rk_add_row_linear(x, s->precision, T, (double)x->c->model->hidden, w.output);
+    x->holds_input = false;
     rk_add_product_again(x, T, (double)x->c->model->hidden, w.output, true);
     if (rk_recomputes(s, RK_MODULE_PROJECTION)) {
         add_projection_again(x, &projected);
@@ -361,8 +365,9 @@ double rk_attention_transient(const rk_block_context *c, const rk_layer_type *ty
 {
     const rk_strategy *s = c->strategy;
     const double t = (double)s->tp, n = (double)s->seq;
-    const double scores = c->element * 2 * (double)s->micro_batch *
-                          (double)type->attention.query_heads / t * n * n / (double)s->cp;
+    const double each = c->stack->wide_softmax ? rk_max(c->element, SUM_BYTES) : c->element;
+    const double scores = each * 2 * (double)s->micro_batch * (double)type->attention.query_heads /
+                          t * n * n / (double)s->cp;
     return ring_bytes(c, &type->attention) + (s->flash_attention ? 0 : scores);
 }
 

@@ -86,7 +86,8 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
  * free by then. */
 static double transient(const rk_block_context *c, const rk_layer_type *type)
 {
-    const double inner = (double)type->ffn.width / (double)c->strategy->tp * c->tokens;
+    const double tokens = c->tokens / rk_ffn_tiles(c);
+    const double inner = (double)type->ffn.width / (double)c->strategy->tp * tokens;
     return c->element * inner * (type->ffn.gated ? 2 + c->stack->inner_tensors : 1);
 }
 

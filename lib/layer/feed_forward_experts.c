@@ -395,11 +395,11 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
     rk_add_grouped_linear(x, s->precision, local, rows / local, seen, width);
     /* logits and map of the router; the permuted input */
     rk_save(x, false, tokens * routed * (4 + x->c->element));
-    rk_save(x, false, rk_kept_input_bytes(s, false) * rows * seen);
+    rk_save(x, false, rk_kept_input_bytes(x->c, false) * rows * seen);
     if (moe->latent > 0) { /* to the latent and back */
         rk_add_linear(x, RK_PART_EXPERT, s->precision, tokens, seen, h);
         rk_add_linear(x, RK_PART_EXPERT, s->precision, tokens, h, seen);
-        rk_save(x, false, 2 * rk_kept_input_bytes(s, false) * tokens * seen);
+        rk_save(x, false, 2 * rk_kept_input_bytes(x->c, false) * tokens * seen);
     }
     if (moe->shared_experts) {
         rk_add_ffn(x, &type->ffn, (double)(moe->shared_experts * moe->shared_width));

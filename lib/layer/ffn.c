@@ -5,6 +5,8 @@
  */
 #include "layer/ffn.h"
 
+#include <math.h>
+
 /* FP8 without a scale, to which Megatron Core casts what it keeps. */
 #define LOW_INPUT_BYTES 1.0
 
@@ -43,7 +45,22 @@ void rk_add_activation(rk_cost_builder *x, rk_part part, const rk_ffn_shape *ffn
     save_inputs(x, ffn, elements * ((gated ? 2 : 1) - inputs_again), elements * inputs_again);
     rk_save(x, again, gated && stack->keeps_activation ? x->c->element * elements : 0);
     const bool adapts = x->adapts && part != RK_PART_EXPERT;
-    rk_save(x, again, rk_kept_input_bytes(s, adapts) * elements);
+    rk_save(x, again, rk_kept_input_bytes(x->c, adapts) * elements);
+}
+
+double rk_ffn_tiles(const rk_block_context *c)
+{
+    return c->stack->tiled_mlp ? ceil(c->tokens / (double)c->model->hidden) : 1;
+}
+
+/* Forward keeps nothing of a tile, and runs again in its backward. */
+static void tile(rk_cost_builder *x, const rk_cost *before)
+{
+    if (x->c->stack->tiled_mlp) {
+        rk_checkpoint(x, before);
+        x->cost.unsaved =
+            before->unsaved + (x->cost.unsaved - before->unsaved) / rk_ffn_tiles(x->c);
+    }
 }
 
 void rk_add_ffn(rk_cost_builder *x, const rk_ffn_shape *ffn, double width)
@@ -51,16 +68,19 @@ void rk_add_ffn(rk_cost_builder *x, const rk_ffn_shape *ffn, double width)
     const rk_strategy *s = x->c->strategy;
     const double T = x->c->tokens, h = (double)x->c->model->hidden, f = width / (double)s->tp;
     const bool operators = ffn->gated && rk_recomputes(s, RK_MODULE_OPERATORS);
-    const double largest = x->cost.matrix_params, dequantised = x->cost.dequantised;
-    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, (ffn->gated ? 2 : 1) * f, h);
-    x->cost.matrix_params = largest; /* gate and up are two matrices as large as down */
-    x->cost.dequantised = dequantised;
+    const rk_cost before = x->cost;
+    rk_add_shared_linear(x, RK_PART_LINEAR, s->precision, T, (ffn->gated ? 2 : 1) * f, h,
+                         ffn->gated ? 2 : 1);
+    /* gate and up are two matrices as large as down */
+    x->cost.matrix_params = before.matrix_params;
+    x->cost.dequantised = before.dequantised;
     rk_add_activation(x, RK_PART_STREAM, ffn, T * f, operators ? 1 : 0);
     rk_add_row_linear(x, s->precision, T, h, f);
     if (operators) { /* of gate, up and down the second is recomputed, the last is kept */
         rk_add_product_again(x, T, f, h, false);
         rk_save(x, false, x->c->element * T * h);
     }
+    tile(x, &before);
 }
 
 int64_t rk_ffn_matrices(int64_t h, int64_t f, bool gated)

@@ -20,6 +20,12 @@ double rk_ffn_features(double h, double width, bool gated);
 void rk_add_activation(rk_cost_builder *x, rk_part part, const rk_ffn_shape *ffn, double elements,
                        double inputs_again);
 
+/*
+ * Tiles of the tokens that a dense network takes one after the other: of as many as the hidden size
+ * has elements (DeepSpeed's TiledMLP as axolotl and TRL call it); otherwise 1.
+ */
+double rk_ffn_tiles(const rk_block_context *c);
+
 /* A dense network of `width`, sharded over the tensor ranks. */
 void rk_add_ffn(rk_cost_builder *x, const rk_ffn_shape *ffn, double width);
 

@@ -230,7 +230,7 @@ static double frozen_norm_output_bytes(const rk_block_context *c, const rk_layer
     const bool mixer = type->mixer->part.shapes && modules & RK_ADAPTED_ATTENTION;
     const bool network = type->feed_forward->part.shapes && modules & RK_ADAPTED_FFN && !routed;
     const double read = (mixer ? 1 : 0) + (network ? 1 : 0);
-    return rk_min(outputs, read) * rk_kept_input_bytes(c->strategy, true);
+    return rk_min(outputs, read) * rk_kept_input_bytes(c, true);
 }
 
 /*
@@ -458,7 +458,7 @@ static void add_layer_embedding(rk_cost_builder *x, double p)
     rk_add_stream(x, RK_PART_STREAM, 3 * c->element * T * p, 5 * c->element * T * p);
     rk_add_linear(x, RK_PART_LINEAR, c->strategy->precision, T, h, p);
     rk_save(x, false, 2 * c->element * T * p);
-    rk_save(x, false, rk_kept_input_bytes(c->strategy, x->adapts) * T * (h + p));
+    rk_save(x, false, rk_kept_input_bytes(c, x->adapts) * T * (h + p));
 }
 
 /* Adds all that a layer does but its mixer: what is left are the launches and memory of its passes.
@@ -710,6 +710,6 @@ rk_cost rk_block_mtp(const rk_block_context *context)
     add_accumulation(&x);
     /* inputs of the norms, and both outputs side by side, as the projection reads */
     rk_save(&x, false, norms * context->element * elements);
-    rk_save(&x, false, 2 * rk_kept_input_bytes(context->strategy, false) * elements);
+    rk_save(&x, false, 2 * rk_kept_input_bytes(context, false) * elements);
     return x.cost;
 }

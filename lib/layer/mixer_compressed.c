@@ -208,7 +208,7 @@ static void add_projections(rk_cost_builder *x, const rk_attention_shape *a)
     if (rk_recomputes(s, RK_MODULE_MLA_UP)) {
         rk_repeat(x, &before);
     }
-    rk_save(x, false, e * T * (r + 2 * d) + rk_kept_input_bytes(s, x->adapts) * T * r);
+    rk_save(x, false, e * T * (r + 2 * d) + rk_kept_input_bytes(x->c, x->adapts) * T * r);
     rk_save(x, rk_recomputes(s, RK_MODULE_MLA_UP), e * T * queries);
     rk_add_stream(x, RK_PART_STREAM, 2 * e * T * (queries + d), 2 * e * T * (queries + d));
     if (pooled > 0) {
@@ -262,7 +262,7 @@ static void add_output(rk_cost_builder *x, const rk_attention_shape *a, bool aga
     rk_add_linear(x, RK_PART_LINEAR, s->precision, T, low, inner / (double)a->out_groups);
     rk_add_row_linear(x, s->precision, T, h, low);
     rk_save(x, again, x->c->element * T * inner / t + 4 * T * (double)a->query_heads / t);
-    rk_save(x, false, rk_kept_input_bytes(s, x->adapts) * T * low);
+    rk_save(x, false, rk_kept_input_bytes(x->c, x->adapts) * T * low);
 }
 
 static void add(rk_cost_builder *x, const rk_layer_type *type)

@@ -150,7 +150,7 @@ void rk_add_latent_projections(rk_cost_builder *x, const rk_attention_shape *a, 
     }
     /* latents before and after their norms; queries, keys (rope broadcast), values */
     rk_save(x, false, x->c->element * T * (q_rank + rank + rope));
-    rk_save(x, false, rk_kept_input_bytes(s, x->adapts) * T * (q_rank + rank));
+    rk_save(x, false, rk_kept_input_bytes(x->c, x->adapts) * T * (q_rank + rank));
     /* absorbed, all heads share one key, the latent */
     const double key = absorbed ? rank + rope : w.key;
     rk_save(x, up, x->c->element * T * (absorbed ? w.query : w.query + w.key + w.value));

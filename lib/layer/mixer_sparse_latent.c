@@ -75,7 +75,7 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
     rk_add_product_again(x, T, h, output, true);
     rk_save(x, again, e * T * heads * rank);
     rk_save(x, again, 4 * T * heads);
-    rk_save(x, again, rk_kept_input_bytes(s, x->adapts) * T * output);
+    rk_save(x, again, rk_kept_input_bytes(x->c, x->adapts) * T * output);
 }
 
 const rk_mixer rk_mixer_sparse_latent = {

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#define MASK_BYTES 1.0 /* of dropout, per element */
+
 const char *const rk_part_names[] = {
     "linear layers", "attention",       "experts", "memory-bound ops", "casts",   "head and loss",
     "host-bound",    "recompute",       "TP comm", "CP comm",          "EP comm", "PP comm",
@@ -112,12 +114,12 @@ void rk_save(rk_cost_builder *x, bool again, double bytes)
     }
 }
 
-double rk_kept_input_bytes(const rk_strategy *strategy, bool adapts)
+double rk_kept_input_bytes(const rk_block_context *c, bool adapts)
 {
-    if (strategy->adapter_rank == 0) {
-        return rk_saved_input_bytes(strategy);
+    if (c->strategy->adapter_rank == 0) {
+        return rk_saved_input_bytes(c->strategy);
     }
-    return adapts ? rk_activation_bytes(strategy) : 0;
+    return adapts && !c->stack->adapter_dropout ? c->element : 0;
 }
 
 /* Bytes of one group that are sent again. */
@@ -292,17 +294,20 @@ static void add_products(rk_cost_builder *x, rk_part part, rk_precision precisio
  * reads the gradient of the output for B's gradient and for the way down, writes the gradient of
  * the input and adds it, and reads x again for A's gradient: M (2 N + 5 K).  Where outputs are
  * summed over the tensor group, B A x is made of the sum of A x, for the `summed` rows of this
- * rank.
+ * rank.  Each of `modules` that share the input, such as gate and up, drops elements of a copy of
+ * its own, and keeps that and a mask of bytes.
  */
-static void add_adapter(rk_cost_builder *x, double M, double summed, double N, double K)
+static void add_adapter(rk_cost_builder *x, double M, double summed, double N, double K,
+                        int modules)
 {
     const double r = (double)x->c->strategy->adapter_rank, e = x->c->element;
+    const double dropped = x->c->stack->adapter_dropout ? modules * (e + MASK_BYTES) * K : 0;
     rk_operator o = {
         .kind = RK_OPERATOR_STREAM,
         .part = RK_PART_STREAM,
         .flops = 2 * M * r * (N + K),
         .bytes = e * (M * K + 4 * summed * N),
-        .saved = e * M * r,
+        .saved = M * (e * r + dropped),
     };
     rk_emit(x, &o);
     o.pass = RK_PASS_BACKWARD;
@@ -311,6 +316,22 @@ static void add_adapter(rk_cost_builder *x, double M, double summed, double N, d
     o.saved = 0;
     rk_emit(x, &o);
     x->cost.adapters++;
+}
+
+/*
+ * Inputs of linears in NF4 that bitsandbytes keeps, which its backward does not read (until 0.43.2:
+ * MatMul4Bit, `ctx.tensors`), beside those that are kept anyway.
+ */
+static void keep_quantised_input(rk_cost_builder *x, double M, double K)
+{
+    const rk_strategy *s = x->c->strategy;
+    const bool nf4 = s->nf4_weights &&
+                     (s->frozen_type == RK_FROZEN_NF4 || s->frozen_type == RK_FROZEN_NF4_PLAIN);
+    const bool kept = x->holds_input || rk_kept_input_bytes(x->c, x->adapts) > 0;
+    const double more = nf4 ? x->c->stack->quantised_inputs - (kept ? 1 : 0) : 0;
+    if (more > 0) {
+        rk_save(x, false, more * x->c->element * M * K);
+    }
 }
 
 static double gemm_share(const rk_cost_builder *x, rk_precision precision)
@@ -357,15 +378,24 @@ static void add_bare_linear(rk_cost_builder *x, rk_part part, rk_precision preci
 {
     add_products(x, part, precision, 0, M, N, K, gemm_share(x, precision), rows);
     x->cost.low_dense_params += add_low_weights(x, part, precision, 1, N * K, 1);
+    if (part == RK_PART_LINEAR) {
+        keep_quantised_input(x, M, K);
+    }
+}
+
+void rk_add_shared_linear(rk_cost_builder *x, rk_part part, rk_precision precision, double M,
+                          double N, double K, int modules)
+{
+    add_bare_linear(x, part, precision, M, N, K, cast_rows_of(x, M, false));
+    if (x->adapts && part == RK_PART_LINEAR) {
+        add_adapter(x, M, M, N, K, modules);
+    }
 }
 
 void rk_add_linear(rk_cost_builder *x, rk_part part, rk_precision precision, double M, double N,
                    double K)
 {
-    add_bare_linear(x, part, precision, M, N, K, cast_rows_of(x, M, false));
-    if (x->adapts && part == RK_PART_LINEAR) {
-        add_adapter(x, M, M, N, K);
-    }
+    rk_add_shared_linear(x, part, precision, M, N, K, 1);
 }
 
 void rk_add_detached_linear(rk_cost_builder *x, rk_precision precision, double M, double N,
@@ -385,7 +415,7 @@ void rk_add_row_linear(rk_cost_builder *x, rk_precision precision, double M, dou
 {
     add_bare_linear(x, RK_PART_LINEAR, precision, M, N, K, cast_rows_of(x, M, true));
     if (x->adapts) {
-        add_adapter(x, M, M * x->c->local_tokens / x->c->tokens, N, K);
+        add_adapter(x, M, M * x->c->local_tokens / x->c->tokens, N, K, 1);
     }
 }
 

@@ -9,8 +9,9 @@
 /* A block whose operators are being emitted. */
 typedef struct rk_cost_builder {
     const rk_block_context *c;
-    bool adapts; /* what is added to RK_PART_LINEAR has adapters */
-    bool stops;  /* recomputing the layer stops before the last product of its network */
+    bool adapts;      /* what is added to RK_PART_LINEAR has adapters */
+    bool stops;       /* recomputing the layer stops before the last product of its network */
+    bool holds_input; /* attention keeps what the linear reads, whether or not an adapter does */
     rk_cost cost;
     rk_cost spared;         /* times, FLOPs and messages of forward that it therefore leaves out */
     rk_operator_list *list; /* receives the operators; NULL: not needed */
@@ -45,9 +46,10 @@ void rk_save(rk_cost_builder *x, bool again, double bytes);
  * weight gradient: the cast one where the weight learns.  The gradient of the input needs the
  * weight alone, so a frozen linear keeps nothing (PyTorch saves the operands of a product for
  * gradients that are asked for; Transformer Engine, module/linear.py and layernorm_linear.py, where
- * weight.requires_grad), unless its adapter (`adapts`) reads the input in 16 bits.
+ * weight.requires_grad), unless its adapter (`adapts`) reads the input in 16 bits, and
+ * not what dropout leaves.
  */
-double rk_kept_input_bytes(const rk_strategy *strategy, bool adapts);
+double rk_kept_input_bytes(const rk_block_context *c, bool adapts);
 
 /* Repeats in backward what forward has added since `before`. */
 void rk_repeat(rk_cost_builder *x, const rk_cost *before);
@@ -72,6 +74,10 @@ void rk_checkpoint(rk_cost_builder *x, const rk_cost *before);
  */
 void rk_add_linear(rk_cost_builder *x, rk_part part, rk_precision precision, double M, double N,
                    double K);
+
+/* The same where so many modules with an adapter each share the input, as gate and up do. */
+void rk_add_shared_linear(rk_cost_builder *x, rk_part part, rk_precision precision, double M,
+                          double N, double K, int modules);
 
 /*
  * The same of a linear whose input passes no gradient on and that has no adapter: forward and

@@ -206,7 +206,7 @@ void rk_recurrence_add(rk_cost_builder *x, const rk_layer_type *type)
     rk_add_stream(x, RK_PART_STREAM, each * work.streamed_forward, each * work.streamed_backward);
     rk_add_row_linear(x, s->precision, T, h, inner);
     rk_save(x, false, each * work.kept);
-    rk_save(x, false, rk_kept_input_bytes(s, x->adapts) * T * inner);
+    rk_save(x, false, rk_kept_input_bytes(x->c, x->adapts) * T * inner);
 }
 
 double rk_recurrence_transient(const rk_block_context *c, const rk_layer_type *type)

@@ -284,6 +284,21 @@ const char *rk_risk_text(double risk, char out[RK_RISK_TEXT_SIZE])
 }
 
 /* The likely range of memory, the risk, and in full the runs that they rest on. */
+/* What is allocated at each moment; the one that decides comes first. */
+static void write_peaks(FILE *to, const rk_stage_memory *memory)
+{
+    static const char *const names[] = {"in backward", "at the loss", "in update"};
+    const rk_peak most = rk_stage_peak(memory);
+    rk_write_label(to, "");
+    (void)fprintf(to, "(allocated %s %.1f GiB", names[most], memory->peak[most] / GIB);
+    for (int i = 0; i < RK_PEAK_COUNT; i++) {
+        if (i != (int)most && memory->peak[i] > 0) {
+            (void)fprintf(to, ", %s %.1f", names[i], memory->peak[i] / GIB);
+        }
+    }
+    (void)fputs(")\n", to);
+}
+
 static void write_risk(FILE *to, const rk_answer *answer, bool full)
 {
     const rk_estimate *e = &answer->estimate;
@@ -295,6 +310,7 @@ static void write_risk(FILE *to, const rk_answer *answer, bool full)
                   e->memory_low / GIB, e->memory_high / GIB, tight ? RK_MARK_TIGHT : "",
                   rk_risk_text(e->risk, risk), tight ? RK_MARK_END : "");
     if (full) {
+        write_peaks(to, &e->memory);
         rk_write_label(to, "");
         (void)fprintf(to, "(memory: %zu runs of %zu model%s, %s)\n", i->runs, i->groups,
                       i->groups == 1 ? "" : "s", i->basis);

@@ -159,6 +159,18 @@ void rk_estimate_write_json(rk_json_writer *writer, const rk_strategy *strategy,
     rk_json_close(writer, "}");
 }
 
+/* The moment that decides, and what is allocated at each. */
+static void write_peaks(rk_json_writer *writer, const rk_stage_memory *memory)
+{
+    static const char *const names[] = {"backward", "loss", "step"};
+    rk_json_string(writer, "peak", names[rk_stage_peak(memory)]);
+    rk_json_open_member(writer, "peaks_bytes", "{");
+    for (int i = 0; i < RK_PEAK_COUNT; i++) {
+        rk_json_real(writer, names[i], memory->peak[i]);
+    }
+    rk_json_close(writer, "}");
+}
+
 void rk_stages_write_json(rk_json_writer *writer, const rk_stage_memory *stages, int64_t count,
                           double usable)
 {
@@ -171,6 +183,7 @@ void rk_stages_write_json(rk_json_writer *writer, const rk_stage_memory *stages,
         rk_json_real(writer, "reserved_bytes", stages[i].reserved);
         rk_json_real(writer, "total_bytes", stages[i].total);
         rk_json_real(writer, "left_bytes", usable - stages[i].total);
+        write_peaks(writer, &stages[i]);
         write_memory_parts(writer, &stages[i]);
         rk_json_close(writer, "}");
     }

@@ -78,6 +78,8 @@ const char *rk_launch_settings_text(rk_launch *launch, const char *framework, co
         {"permute_fusion", core && experts ? rk_launch_fact_of(launch, "permute_fusion") : NULL},
         {"loss_fusion", megatron ? loss_of(launch) : NULL},
         {"dropout", dropout_of(launch)},
+        {"adapter_dropout", rk_launch_fact_of(launch, "adapter_dropout")},
+        {"tiled_mlp", rk_launch_fact_of(launch, "tiled_mlp")},
         {"compile", compile_of(launch, stack)},
         {"scan_layers", scan_of(launch, stack)},
     };

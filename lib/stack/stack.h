@@ -102,6 +102,11 @@ typedef struct rk_stack {
     double stage_tensors;       /* hidden states that a pipeline keeps per microbatch in flight */
     double optimizer_temporary; /* bytes per parameter while the optimizer steps */
     double frozen_inputs;       /* gradients of inputs that sharded layers of frozen weights keep */
+    double quantised_inputs;    /* times that the inputs of linears in NF4 are kept */
+    bool adapter_dropout;       /* adapters read their inputs through dropout */
+    bool sums_whole;            /* sharded gradients are whole between microbatches */
+    bool tiled_mlp;             /* dense networks run tile by tile of the tokens */
+    bool wide_softmax;          /* attention that is not fused keeps its softmax in fp32 */
     bool wide_norms;            /* norms, operator by operator, keep their input in fp32 */
     double layer_tensors;       /* further hidden states in the backward of a layer */
     double inner_tensors;       /* further gradients inside a gated network */

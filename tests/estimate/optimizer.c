@@ -211,6 +211,33 @@ static void test_rules(void **state)
     }
 }
 
+/*
+ * Pages of states in 8 bits move over the link, out and in, and the device updates them: no CPU
+ * does. They hide under a backward pass that updates.
+ */
+static void test_paged_states(void **state)
+{
+    rk_strategy s = rk_strategy_defaults(&model);
+    rk_estimate e;
+    (void)state;
+    stack.host_params = 1.4e9;
+    s.seq = 4096;
+    rk_optimizer_set(RK_OPTIMIZER_ADAM_8BIT, false, &s);
+    s.offload_optimizer = true;
+    assert_int_equal(rk_estimate_step(&model, &machine, &stack, &s, RK_FLOPS_MEGATRON, &e), RK_OK);
+    const rk_accelerator *a = &machine.accelerator;
+    const double copies = 2 * e.host_bytes / (a->host_bandwidth * a->host_efficiency);
+    assert_near(e.times.part[RK_PART_OFFLOAD], copies, 1e-3);
+    s.step_in_backward = true;
+    s.micro_batch = s.global_batch = 32;
+    assert_int_equal(rk_estimate_step(&model, &machine, &stack, &s, RK_FLOPS_MEGATRON, &e), RK_OK);
+    assert_near(e.times.part[RK_PART_OFFLOAD], 0, 1e-9);
+    rk_optimizer_set(RK_OPTIMIZER_ADAMW, false, &s);
+    assert_int_equal(rk_estimate_step(&model, &machine, &stack, &s, RK_FLOPS_MEGATRON, &e), RK_OK);
+    assert_true(e.times.part[RK_PART_OFFLOAD] > 4); /* of 8e9 by CPUs */
+    stack.host_params = 0;
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -233,7 +260,7 @@ int main(void)
         cmocka_unit_test(test_newton_schulz), cmocka_unit_test(test_matrices),
         cmocka_unit_test(test_hybrids),       cmocka_unit_test(test_hybrid_states),
         cmocka_unit_test(test_states),        cmocka_unit_test(test_time),
-        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_rules),         cmocka_unit_test(test_paged_states),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -133,6 +133,14 @@ static void test_assumed(void **state)
     (void)rk_run_predict(&sources, &c, NULL, NULL, &p, NULL);
     assert_false(p.estimate.fits);
 
+    /* Of a run that ran out of memory nothing is inferred from memory. */
+    assert_int_equal(
+        fill_under(COLUMNS ",outcome", "1,x," SHAPE "8,8,1,,1,16,16,,,BF16,,,,oom\n", &c, &err),
+        RK_OK);
+    assert_int_equal(c.strategy.recompute, RK_REC_NONE);
+    assert_false(c.strategy.offload_activations);
+    assert_true(c.out_of_memory);
+
     /* Sharding that is not stated is none, or of the optimizer where only that fits. */
     assert_int_equal(fill("1,x," SHAPE "32,2,1,,16,1,16,full,,BF16,1,,\n", &c, &err), RK_OK);
     assert_int_equal(c.strategy.sharding, RK_SHARD_NONE);

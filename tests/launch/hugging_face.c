@@ -60,7 +60,9 @@ static void test_axolotl_adapters(void **state)
                                    "adapter: qlora\n"
                                    "load_in_4bit: true\n"
                                    "lora_r: 32\n"
+                                   "lora_dropout: 0.05\n"
                                    "lora_target_linear: true\n"
+                                   "tiled_mlp: true\n"
                                    "sequence_len: 4096\n"
                                    "sample_packing: true\n"
                                    "micro_batch_size: 2\n"
@@ -76,6 +78,8 @@ static void test_axolotl_adapters(void **state)
     assert_fact(&launch, "qlora", "true");
     assert_fact(&launch, "lora", "32");
     assert_fact(&launch, "lora_modules", "attention,mlp");
+    assert_fact(&launch, "adapter_dropout", "true");
+    assert_fact(&launch, "tiled_mlp", "true");
     assert_fact(&launch, "optimizer", "paged adamw");
     assert_fact(&launch, "precision", "bf16");
     assert_fact(&launch, "offload", "activations");

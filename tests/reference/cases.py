@@ -473,7 +473,7 @@ STACK_MOST = {
     "scale_growth": 0.05, "gathered_share": 1.5, "activation_share": 1.5, "wgrad_bytes": 6,
     "logit_bytes": 14, "stale_logit_bytes": 8, "gathered_buffers": 6, "late_buffers": 10,
     "stage_tensors": 6, "optimizer_temporary": 8, "thrash_seconds": 0.1, "context_GiB": 4,
-    "frozen_inputs": 2, "layer_tensors": 8, "inner_tensors": 2, "step_bytes": 8,
+    "frozen_inputs": 2, "quantised_inputs": 3, "layer_tensors": 8, "inner_tensors": 2, "step_bytes": 8,
     "step_params": 1e10, "live_params": 2e9, "bucket_GiB": 2, "stale_logits": 2, "host_share": 1,
     "communicator_GiB": 1,
     "workspace_GiB": 1, "fragmentation": 0.2, "stage_fragmentation": 0.2, "score_forward": 40,

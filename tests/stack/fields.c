@@ -119,6 +119,7 @@ static void try_shards(const char *stack, int64_t micro_batch, int64_t adapter_r
     d.strategy.offload_optimizer = adapter_rank < 0;
     if (adapter_rank > 0) {
         rk_strategy_freeze(&d.model, adapter_rank, RK_ADAPTED_ATTENTION, &d.strategy);
+        d.strategy.nf4_weights = d.strategy.low_weights = true;
     }
     try_fields(&d);
 }

@@ -128,6 +128,7 @@ def add_unfused(x, layer):
     x.stream("attention", c.width * c.stack.score_forward * scores,
              c.width * c.stack.score_backward * scores)
     each = 2 * c.element + 1 if c.stack.dropout_bytes > 0 else c.element
+    each += 4 if c.stack.wide_softmax and c.element < 4 else 0
     x.save(each * scores, c.recomputes("core_attention"))
 
 
@@ -185,7 +186,7 @@ def add_core(x, layer):
     if again:
         x.repeat(before)
     before = x.copy()
-    x.adapted_linear("attention", T, h, o, summed=True)
+    x.adapted_linear("attention", T, h, o, summed=True, held=True)
     x.product_again(T, h, o, True)
     if c.recomputes("attn_proj"):
         x.projects_again = True

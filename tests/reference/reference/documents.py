@@ -328,6 +328,8 @@ STACK_DEFAULTS = {
         "activation_share": 1, "wgrad_bytes": 0, "logit_bytes": 2, "split_logit_bytes": "logit_bytes", "stale_logit_bytes": 0,
         "gathered_buffers": 0, "late_buffers": 0, "stage_tensors": 0, "optimizer_temporary": 0,
         "transposes_again": False, "frozen_inputs": 0, "wide_norms": False,
+        "quantised_inputs": 0, "adapter_dropout": False, "tiled_mlp": False, "sums_whole": False,
+        "wide_softmax": False,
         "layer_tensors": 0, "inner_tensors": 0,
         "step_bytes": 0, "step_params": 0, "live_params": 0, "bucket_GiB": 0, "stale_logits": 0, "host_share": 0,
         "separate_blocks": False, "keeps_root": False, "frees_gradients": False,

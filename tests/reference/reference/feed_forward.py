@@ -33,14 +33,23 @@ def add_ffn(x, layer, width, module="ffn"):
     c, T, h = x.c, x.c.T, x.c.model.hidden
     f = width / c.strategy.tp
     operators = layer.gated and c.recomputes("operators")
-    largest = x.matrix, x.dequantised
-    x.adapted_linear(module, T, (2 if layer.gated else 1) * f, h)
+    largest, before = (x.matrix, x.dequantised), x.copy()
+    x.adapted_linear(module, T, (2 if layer.gated else 1) * f, h,
+                     modules=2 if layer.gated else 1)
     x.matrix, x.dequantised = largest  # gate and up are two matrices, each as large as down
     add_activation(x, "memory-bound ops", layer, T * f, 1 if operators else 0, module)
     x.adapted_linear(module, T, h, f, summed=True)
     if operators:
         x.product_again(T, f, h)
         x.save(c.element * T * h)
+    if c.stack.tiled_mlp:
+        x.checkpoint(before)
+        x.unsaved = before.unsaved + (x.unsaved - before.unsaved) / tiles(c)
+
+
+def tiles(c):
+    """Tiles of as many tokens as the hidden size, one after the other."""
+    return math.ceil(c.T / c.model.hidden) if c.stack.tiled_mlp else 1
 
 
 def expert_load(s):

@@ -92,7 +92,7 @@ def layer_temporaries(c, layer):
         inner = up * layer.expert_ffn / s.etp * feed_forward.expert_rows(c, layer)
     else:
         up += c.stack.inner_tensors if layer.gated else 0
-        inner = up * layer.ffn / s.tp * c.T
+        inner = up * layer.ffn / s.tp * c.T / feed_forward.tiles(c)
     if layer.mixer in ("parallel", "shared"):
         return max(layer_temporaries(c, part) for part in models.both_parts(layer))
     if layer.mixer == "mamba2":
@@ -105,13 +105,14 @@ def layer_temporaries(c, layer):
     if layer.mixer.startswith("sparse_") or layer.mixer == "compressed":
         kept = sparse.temporaries(c, layer)
         return max(c.element * inner, kept) + output
+    each = max(c.element, 4 if c.stack.wide_softmax else 0)
     scores = 0 if s.flash_attention else (
-        2 * s.micro_batch * layer.heads / s.tp * s.seq**2 / s.cp)
+        2 * each * s.micro_batch * layer.heads / s.tp * s.seq**2 / s.cp)
     ring = 0
     if s.cp > 1 and s.cp_kind == "ring" and c.stack.ring_gathers and layer.mixer != "none":
         q, y, z, _ = attention.widths_of(layer, s.tp)
         ring = c.T * (s.cp * c.element * (y + z) + 4 * (q + y + z))
-    return max(c.element * inner, c.element * scores + ring) + output
+    return max(c.element * inner, scores + ring) + output
 
 
 def add_accumulation(x):

@@ -112,7 +112,9 @@ def weights_of(c, rank):
 def gradient_runs(c):
     """How pipelines scatter sharded gradients: None where every microbatch scatters its own."""
     s, m, last = c.strategy, c.strategy.microbatches, c.stack.scatters_last
-    if s.pp == 1 or not (s.sharding == "gradients" or s.sharding == "all" and last):
+    staged = s.sharding == "gradients" or s.sharding == "all" and last
+    whole = c.stack.sums_whole and m > 1 and s.sharding in ("gradients", "all")
+    if not (staged if s.pp > 1 else whole):
         return None
     grouped = s.schedule == "interleaved"
     run, chunks = (min(s.pp, m), s.vp) if grouped else (m, 1)
@@ -260,7 +262,7 @@ def memory_of(c, rank, in_flight):
     fragments = EXPANDABLE if s.expandable_segments else 1
     of_stages = fragments * stack.stage_fragmentation if s.pp > 1 else 0
     allocated = sum(part.values())
-    cached = min(layer, head) if stack.separate_blocks else 0
+    cached = min(layer, rank.head_saved + rank.head_transient) if stack.separate_blocks else 0
     cached += stack.stale_logits * rank.head_saved
     cached = 0 if s.expandable_segments else cached
     part["allocator fragments"] = (fragments * stack.fragmentation * allocated

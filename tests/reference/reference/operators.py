@@ -59,7 +59,8 @@ class Setting:
         """Bytes per element kept of a linear's input; frozen, only adapters of a module read it."""
         if not self.frozen:
             return self.formats.saved_input
-        return self.element if module in self.strategy.adapter_modules else 0
+        read = module in self.strategy.adapter_modules and not self.stack.adapter_dropout
+        return self.element if read else 0
 
     def collective(self, op, size, group):
         return collectives.seconds_of(self.system, op, size, self.groups[group])
@@ -186,26 +187,34 @@ class Block:
         self.dequantised = max(self.dequantised, 2 * parameters / groups)
         return parameters
 
-    def linear(self, part, form, M, N, K, summed=False):
-        own = self.own_rows(M)
+    def linear(self, part, form, M, N, K, summed=False, kept=False):
+        """Of one in NF4 the input is kept several times, once if it is `kept` anyway."""
+        own, s = self.own_rows(M), self.c.strategy
         self.gemms(part, form, None, M, N, K, (M, own) if summed else (own, M))
         self.low_dense += self.low_weights(part, form, N * K, 1)
+        if part == "linear layers" and s.nf4_weights and s.frozen_type.startswith("nf4"):
+            times = max(self.c.stack.quantised_inputs - (1 if kept else 0), 0)
+            self.save(times * self.c.element * M * K)
 
-    def adapter(self, M, M_s, N, K):
+    def adapter(self, M, M_s, N, K, modules):
+        """Of each of the modules that share the input, dropout leaves a copy, and a mask."""
         r = self.c.strategy.adapter_rank
         self.stream("memory-bound ops", self.c.element * (M * K + 4 * M_s * N),
                     self.c.element * (2 * M_s * N + 5 * M * K))
         self.save(self.c.element * M * r)
+        self.save(modules * (self.c.element + 1) * M * K if self.c.stack.adapter_dropout else 0)
         self.flops_forward += 2 * M * r * (N + K)
         self.flops_backward += 4 * M * r * (N + K)
         self.adapters += 1
 
-    def adapted_linear(self, module, M, N, K, summed=False):
-        """A linear of a module; its outputs may be summed over the tensor group."""
-        c = self.c
-        self.linear("linear layers", c.strategy.precision, M, N, K, summed)
-        if c.frozen and module in c.strategy.adapter_modules:
-            self.adapter(M, M * c.T_s / c.T if summed else M, N, K)
+    def adapted_linear(self, module, M, N, K, summed=False, modules=1, held=False):
+        """A linear of a module; its outputs may be summed over the tensor group, and its input be
+        kept anyway."""
+        c, s = self.c, self.c.strategy
+        kept = held or c.kept_input(module) > 0
+        self.linear("linear layers", s.precision, M, N, K, summed, kept)
+        if c.frozen and module in s.adapter_modules:
+            self.adapter(M, M * c.T_s / c.T if summed else M, N, K, modules)
 
     # ---- recomputation
 
