@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses command lines with getopt_long: options, values, positional words and launch flags. */
 #include "arguments.h"
 
 #include "help.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Dispatch of `reckon calculon`: global options of the published tool, then one of its commands. */
 #include "calculon.h"
 
 #include "arguments.h"

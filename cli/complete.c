@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Candidates for shell completion: commands, options and the values of options. */
 #include "complete.h"
 
 #include "arguments.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints the file URL of the installed explorer page. */
 #include "explore.h"
 
 #include "arguments.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Help text laid out from the option tables: usage line, options with choices, overview. */
 #include "help.h"
 
 #include "terminal.h"

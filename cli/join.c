@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Joins the MPI ranks of this launch at the start of a command, and reports CPU time by rank. */
 #include "join.h"
 
 #include "arguments.h"

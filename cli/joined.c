@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The team of this process, kept between joining and the end of the command. */
 #include "joined.h"
 
 #include "arguments.h"

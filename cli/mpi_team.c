@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Team messages over MPI: non-blocking sends, polling receives, and an orderly end. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "mpi_team.h"
 

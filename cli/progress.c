@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The progress line on a terminal, with rate and time left, and cancellation by SIGINT. */
 #include "progress.h"
 
 #include <signal.h>

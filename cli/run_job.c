@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Resolves the command, fills a library job with options, and runs it with output and progress. */
 #include "run_job.h"
 
 #include "arguments.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Detects an MPI launch by the environment variables of Open MPI, MPICH and Slurm. */
 #include "mpi_team.h"
 
 #include <stdlib.h>

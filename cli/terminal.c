@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Width of the terminal, and whether it can show drawings. */
 #include "terminal.h"
 
 #include <stdlib.h>

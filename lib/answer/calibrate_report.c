@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Fitted constants with deviations, errors before and after, and leave-one-group-out results. */
 #include "answer/calibrate_report.h"
 
 #include "base/extremes.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Allocations chained in a list, so that one walk frees them all. */
 #include "base/arena.h"
 
 #include "base/error.h"

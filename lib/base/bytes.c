@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A growing byte buffer with typed appends, and reads that check its bounds. */
 #include "base/bytes.h"
 
 #include <stdlib.h>

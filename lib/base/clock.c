@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Wall and CPU time in seconds, from POSIX clocks. */
 #include "base/clock.h"
 
 #include <time.h>

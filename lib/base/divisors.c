@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Divisors and greatest common divisors of integers, and growing lists of integers. */
 #include "base/divisors.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Formats error messages on one line, with status, path and file; and the library's version. */
 #include "base/error.h"
 
 #include <stdarg.h>

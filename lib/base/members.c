@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks struct members against tables of types and bounds, within the size the caller declares. */
 #include "base/members.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Formats numbers that read back exactly, suggests near names by edit distance, and joins paths. */
 #include "base/text.h"
 
 #include <assert.h>

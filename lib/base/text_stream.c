@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* In-memory streams on fopencookie or open_memstream, with write errors kept until closing. */
 #define _GNU_SOURCE /* fopencookie */
 #include "base/text_stream.h"
 

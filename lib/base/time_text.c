@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Picks unit and decimals of a time, from microseconds to days, and formats it. */
 #include "base/time_text.h"
 
 #include "base/units.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The best n candidates in a bounded heap whose root is the worst kept. */
 #include "base/top.h"
 
 #include "base/error.h"

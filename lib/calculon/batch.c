@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Step time and memory of a mapping in the published order of operations. */
 #include "calculon/batch.h"
 
 #include "base/error.h"

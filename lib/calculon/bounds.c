@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lower bounds of a group of mappings, term by term from those of the evaluation in batch.c. */
 #include "calculon/bounds.h"
 
 #include "base/extremes.h"

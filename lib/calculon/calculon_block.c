@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prices the layers of a block: compute, memory and network time per pass, and tiled overlap. */
 #include "calculon/calculon_block.h"
 
 #include "calculon/primitives.h"

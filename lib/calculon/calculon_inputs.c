@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Range checks of systems, mappings, search spaces and controls that a program passes in. */
 #include "calculon/calculon_inputs.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Builds the layer list of a block with FLOPs, traffic, stored bytes and collectives of each. */
 #include "calculon/calculon_layers.h"
 
 #include "base/error.h"

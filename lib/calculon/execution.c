@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Legality of a mapping: degrees, batch, and settings that depend on one another. */
 #include "calculon/execution.h"
 
 #include "base/divisors.h"

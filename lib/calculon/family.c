@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Enumerates families and their lanes, and prices them as columns for the vectorised kernel. */
 #include "calculon/family.h"
 
 #include "calculon/calculon_block.h"

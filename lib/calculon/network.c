@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Whether the parallel groups of a mapping fit on the network tiers it puts them on. */
 #include "calculon/primitives.h"
 
 rk_verdict rk_network_verdict(const rk_calculon_sys *sys, const rk_calculon_exe *exe, int *tier)

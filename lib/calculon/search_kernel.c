@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Step time and memory of all lanes of a family in loops that compilers vectorise. */
 #include "calculon/search_kernel.h"
 
 #include "base/compat.h"

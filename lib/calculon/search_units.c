@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Cuts a search space into units of work by tensor-parallel degree and microbatch size. */
 #include "calculon/search_units.h"
 
 #include "base/error.h"

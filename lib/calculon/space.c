@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Enumerates the mappings of a search space, and converts between a mapping and its index. */
 #include "calculon/space.h"
 
 #include "base/divisors.h"

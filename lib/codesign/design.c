@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Searches the best strategy on every machine of a price grid and finds the Pareto front. */
 #include "codesign/design.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Derives the least rate from the targets, searches the grid, and picks the cheapest machine. */
 #include "codesign/design_answer.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a list of searches on the worker threads and merges their counts; the first error wins. */
 #include "codesign/each.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The searches behind `reckon explain`: the best strategy first, then one per changed number. */
 #include "codesign/explain_answer.h"
 
 /* ---- results ------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Searches again on a machine with one number changed, for every number, and sorts by gain. */
 #include "codesign/replan.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists model shapes near a parameter count and searches the best strategy of each. */
 #include "codesign/shape.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Completes a shape request from the model, and searches the shapes that it admits. */
 #include "codesign/shape_answer.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of all collective algorithms, and the collectives and rank counts each supports. */
 #include "collective/algorithm.h"
 
 const char *const rk_collective_names[] = {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Evaluates the three-constant model of a collective, and fits it by a derivative-free search. */
 #include "collective/comm_curve.h"
 
 #include "base/extremes.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Rounds, cost and block sets of exchanges whose distance doubles every round. */
 #include "collective/doubling.h"
 
 int32_t rk_doubling_rounds(int32_t ranks)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Fits each measured collective, and reports errors on all, held-out and left-out rows. */
 #include "comm/comm_errors.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses nccl-tests, rccl-tests and hccl_test logs and CSV tables into rows by machine. */
 #include "comm/comm_results.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Closed forms of parameter servers: synchronous, mixed and asynchronous rates, and staleness. */
 #include "comm/parameter_server.h"
 
 #include "base/extremes.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Step rates with servers on all machines, extra servers, both, and asynchronous updates. */
 #include "comm/server_places.h"
 
 #include "base/extremes.h"

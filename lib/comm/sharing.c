@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Divides the bandwidth of tiers between two concurrent collectives, by iterating their paces. */
 #include "comm/sharing.h"
 
 #include "base/extremes.h"

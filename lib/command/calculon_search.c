@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads the inputs of a search and logs its counts as the published tool does. */
 #include "command/calculon_search.h"
 
 #include "calculon/calculon_docs.h"

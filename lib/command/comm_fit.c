@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Fits collective constants to logs, and writes them with errors as text, JSON or CSV. */
 #include "command/comm_fit.h"
 
 #include "base/text.h"

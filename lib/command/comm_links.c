@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Replays the messages of each phase and tabulates traffic and busy time by kind of link. */
 #include "command/comm_links.h"
 
 #include "base/error.h"

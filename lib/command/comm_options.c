@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The option table of `reckon comm`, and the combinations of options that it refuses. */
 #include "command/comm_options.h"
 
 #include "base/error.h"

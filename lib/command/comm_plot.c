@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Collects bus-bandwidth curves and draws them on a logarithmic axis of sizes. */
 #include "command/comm_plot.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of `reckon comm --servers`: time, updates/s and staleness of each arrangement. */
 #include "command/comm_servers.h"
 
 #include "base/time_text.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The columns of `reckon comm --with`: times alone and together, and demand on the links. */
 #include "command/comm_with.h"
 
 #include "base/time_text.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Defaults and checks of the options of commands that support both methods. */
 #include "command/question_args.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses the values of `reckon run`: phases, batch ramps, durations and powers with units. */
 #include "command/run_options.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads model, system and stack of a request, calls the command, and frees all again. */
 #include "command/with_inputs.h"
 
 #include "base/error.h"

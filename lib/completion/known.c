@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Turns the degrees, layout and states that a row states into a strategy with software defaults. */
 #include "completion/known.h"
 
 #include "base/extremes.h"

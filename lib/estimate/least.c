@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lower bounds of makespan, step time and memory from the whole model as one stage. */
 #include "estimate/least.h"
 
 #include "base/extremes.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Per-step costs: gradient and parameter exchange, optimizer, offloading, pipeline messages. */
 #include "estimate/once.h"
 
 #include "base/extremes.h"

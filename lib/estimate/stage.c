@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Pass times, parameters and memory of a pipeline stage, summed over its blocks. */
 #include "estimate/stage.h"
 
 #include "base/extremes.h"

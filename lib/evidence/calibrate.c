@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Fits the constants of a recipe from the start, assesses them, and writes the documents. */
 #include "evidence/fitted.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Predicts each row of run tables, pairs it with its measurement, and gathers the residuals. */
 #include "evidence/compare.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Medians, percentiles, mean errors and Spearman's rank correlation. */
 #include "evidence/errors.h"
 
 #include "base/error.h"

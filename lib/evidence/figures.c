@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads accuracy figures, evaluates their statistics over rows, and checks target and margin. */
 #include "evidence/figures.h"
 
 #include "base/error.h"

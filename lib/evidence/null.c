@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Fits the null model per accelerator: the weighted median utilisation of other runs. */
 #include "evidence/null.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Splits "key=value" cells of a run table and spreads the pairs over known columns. */
 #include "evidence/pairs.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The residuals of a fit: predicted against measured runs and kernels at given constants. */
 #include "evidence/problem.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads tables of published training runs, predicts steps, hours or days, and gives the errors. */
 #include "evidence/published.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads run tables: columns by name, tidied names of frameworks and settings, cells as numbers. */
 #include "evidence/run_table.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Scores of a group of runs: errors, regret of the chosen strategy, memory verdicts, coverage. */
 #include "evidence/score.h"
 
 #include "base/error.h"

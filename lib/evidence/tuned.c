@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Overrides numbers of a JSON document by path, and edits them in its original text. */
 #include "evidence/tuned.h"
 
 #include "base/error.h"

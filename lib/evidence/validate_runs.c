@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads the tables of `reckon validate`, compares their rows, and scores all and each group. */
 #include "evidence/validate_runs.h"
 
 #include "base/error.h"

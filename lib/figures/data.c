@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads result tables from CSV or SQLite, evaluates expressions by row, filters and joins rows. */
 #include "figures/data.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* SVG primitives: escaped UTF-8 text and its width, decimals without locale, markers, colours. */
 #include "figures/draw.h"
 
 #include "figures/plot.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes HTML pages: Markdown links and code in text, tables, embedded figures. */
 #include "figures/page.h"
 
 #include "base/text.h"

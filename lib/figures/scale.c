@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Linear, logarithmic and categorical scales with round tick steps. */
 #include "figures/scale.h"
 
 #include "base/extremes.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the JSON of a study into structs: figures, panels, series, tables, claims, sources. */
 #include "figures/spec.h"
 
 #include "base/error.h"

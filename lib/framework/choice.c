@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Selects framework and stack by the request, the stack family and the accelerator generation. */
 #include "framework/choice.h"
 
 #include "base/error.h"

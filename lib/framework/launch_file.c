@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parts common to all launch-file writers: checks, comments, notes, accelerators per host. */
 #include "framework/launch_file.h"
 
 #include "base/error.h"

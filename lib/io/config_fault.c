@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Syntax errors with line and column, and the size limit, of YAML and TOML files. */
 #include "io/config_fault.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses RFC 4180 CSV in place, from files, gzip or the catalogue, with errors by line and cell. */
 #include "io/csv_in.h"
 
 #include "base/error.h"

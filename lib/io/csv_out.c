@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes RFC 4180 CSV row by row, defuses spreadsheet formulas, and syncs files to disk. */
 #include "io/csv_out.h"
 
 #include "base/error.h"

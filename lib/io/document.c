@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Identifies and loads JSON documents: catalogue entries, files, and Hugging Face folders. */
 #include "io/document.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* POSIX record locks (fcntl), checked against removal of the file by its last owner. */
 #include "io/file_lock.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Follows the files that inputs name, in nested documents and tables, to spot an overwrite. */
 #include "io/inputs.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Detects BOMs, UTF-16, archives and web pages in place of JSON, and numbers such as NaN. */
 #include "io/json_fault.h"
 
 #include <string.h>

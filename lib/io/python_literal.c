@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints JSON values as Python's repr() does: quotes, True, None, floats. */
 #include "io/python_literal.h"
 
 #include "base/error.h"

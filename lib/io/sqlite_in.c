@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the result rows of an SQLite file as CSV text, for the CSV reader. */
 #include "io/sqlite_in.h"
 
 #include "base/error.h"

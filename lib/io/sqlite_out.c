@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes sweep results to SQLite: schema, prepared statements, transactions, resumption. */
 #include "io/sqlite_out.h"
 
 #include "base/error.h"

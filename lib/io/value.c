@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Text of a table value: an integer, a real that reads back exactly, a boolean, or nothing. */
 #include "io/value.h"
 
 #include <inttypes.h>

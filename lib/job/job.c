@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sets options of a job by name, word or launch line, checks its outputs, and runs its command. */
 #include "job/job.h"
 
 #include "base/clock.h"

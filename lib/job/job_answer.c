@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes an answer through its writer functions: text, JSON, CSV or lines. */
 #include "job/answer_writers.h"
 
 #include "job/stated.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Derives the output format from a file's suffix and the options, and refuses contradictions. */
 #include "job/output_form.h"
 
 #include "base/error.h"

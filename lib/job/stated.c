@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Records stated options and writes them as the question that an answer repeats. */
 #include "job/stated.h"
 
 #include "io/json.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Helpers of launch-configuration readers, which turn settings into facts and assumptions. */
 #include "launch/reader_kit.h"
 
 #include "base/error.h"

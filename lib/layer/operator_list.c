@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A growing list of operators that drops those without cost, and the names of their kinds. */
 #include "layer/operator_list.h"
 
 #include <math.h>

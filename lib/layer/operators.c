@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Emits linears with their casts, messages, recomputation, saved tensors and launch overhead. */
 #include "layer/operators.h"
 
 #include "base/extremes.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes of FP8 and FP4 operands, copies and scales, and the traffic of casts. */
 #include "layer/precision.h"
 
 /* Bytes of an element in 16 bits, from which low precision is cast. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Time of an operator on a machine: GEMM, attention, scan, stream or message. */
 #include "layer/price.h"
 
 #include "base/extremes.h"

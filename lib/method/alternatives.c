@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Searches the fastest strategy and, in parts of the space without it, its alternatives. */
 #include "method/alternatives.h"
 
 #include "base/error.h"

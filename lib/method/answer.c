@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Fills an estimate's answer: intervals, risk, and the step in bf16 or with dense attention. */
 #include "method/answer.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Answers of the reckon model as JSON and CSV: request, intervals, origins, launch files. */
 #include "method/answer.h"
 
 #include "base/time_text.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Answers of the reckon model as text: inputs, strategy, memory fit, step time, stages, volumes. */
 #include "method/answer.h"
 
 #include "base/text.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the operators of each kind of layer, the embedding and the head on a pipeline rank. */
 #include "method/block_operators.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Short text answers: question, strategy, time shares and totals within a screen. */
 #include "method/brief.h"
 
 #include "base/text.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The columns of a Calculon strategy and its statistics, with their values. */
 #include "method/calculon_columns.h"
 
 #include "calculon/calculon_docs.h"

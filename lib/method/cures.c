@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tries the usual memory savings in order, from micro-batch 1 to LoRA and offloading. */
 #include "method/cures.h"
 
 #include "base/error.h"

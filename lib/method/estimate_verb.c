@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Evaluates the strategy of a request, or searches one if its choices are open. */
 #include "method/estimate_verb.h"
 
 #include "launch/launch.h"

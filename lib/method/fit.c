@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Answers `reckon fit`: memory verdict, fewest accelerators, and changes that make it fit. */
 #include "method/fit.h"
 
 #include "request/choices.h"

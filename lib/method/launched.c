@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Estimates the layout of a launch file, and writes the gain and flags of the planned one. */
 #include "method/launched.h"
 
 #include "base/error.h"

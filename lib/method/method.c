@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of search counts, common to both methods. */
 #include "method/method.h"
 
 void rk_bounded_counts_add(rk_bounded_counts *sum, const rk_bounded_counts *counts)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the improvable numbers of a Calculon system, and scales one. */
 #include "method/numbers.h"
 
 #include "base/units.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads and solves a planning question, independent of the method. */
 #include "method/question.h"
 
 /* Fills the fields that are derived from the problem and the request. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks the strategies of a problem by bounded or exhaustive search. */
 #include "method/ranking.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes a ranking: search counts, its strategies, and candidates in adjacent columns. */
 #include "method/ranking_text.h"
 
 #include "base/error.h"

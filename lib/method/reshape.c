@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Scales hidden size, heads, feed-forward widths and depth of a model in proportion. */
 #include "method/reshape.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Training time by 6ND or 8ND, bytes of states, and weak and strong scaling, for comparison. */
 #include "method/rules_of_thumb.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Slices a search over the ranks of a team and merges top lists, counts and nearest misses. */
 #include "method/team_search.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Appends layers to a model under construction; equal layers share a layer type. */
 #include "model/hf_layout.h"
 
 #include <string.h>

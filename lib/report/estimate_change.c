@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Enumerates strategies one change away: degrees, recomputation, sharding, offloading. */
 #include "report/estimate_change.h"
 
 #include "residual/risk.h"

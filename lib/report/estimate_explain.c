@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Evaluates the step once per hardware number improved by 10 %, and sorts by the time saved. */
 #include "report/estimate_explain.h"
 
 #include "base/units.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tries overlaps, schedules and other single changes, and keeps the best of each kind. */
 #include "report/gains.h"
 
 #include "residual/risk.h"

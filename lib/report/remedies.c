@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tries single changes that save memory, and keeps the fastest of each kind that fits. */
 #include "report/remedies.h"
 
 #include "base/extremes.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lays out text tables: column widths, alignment, and wide tables in parts with key columns. */
 #include "report/table.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Wraps lines at word boundaries and indents continuations under their text. */
 #include "report/wrap.h"
 
 #include "base/text.h"

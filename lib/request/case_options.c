@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the job of a measured run as options: model, stack, machine and strategy. */
 #include "request/case_options.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Bit sets of the choices that a request states, implies or leaves open. */
 #include "request/choices.h"
 
 #include "request/field_options.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of strategy fields with their options and run-table columns, and its look-ups. */
 #include "request/field_options.h"
 
 #include "base/text.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Maps the facts of a parsed launch to options that the command line leaves open. */
 #include "request/launch_options.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Maps lists, compile switches and kinds of context parallelism in launches to option values. */
 #include "request/launch_words.h"
 
 #include "base/units.h"

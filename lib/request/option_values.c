@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of option names with their values: orders, precisions, optimizers, kernels, offloads. */
 #include "request/option_values.h"
 
 #include "base/units.h"

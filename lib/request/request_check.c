@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of mutually exclusive options, and checks of output formats and module sets. */
 #include "request/request_check.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads request options from JSON members, typed by the option table. */
 #include "request/request_json.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Turns options and --set items into a run-table row, completes it, and reads the strategy back. */
 #include "request/run_row.h"
 
 #include "base/bytes.h"

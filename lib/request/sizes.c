@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Derives accelerators, batch, accumulation and virtual stages from one another or by default. */
 #include "request/sizes.h"
 
 #include "base/error.h"

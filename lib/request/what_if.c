@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses numbers of --set with units, resolves tier names, and changes the machine. */
 #include "request/what_if.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Weighted percentiles of the residuals of similar runs, by rungs of decreasing similarity. */
 #include "residual/interval.h"
 
 #include "base/error.h"

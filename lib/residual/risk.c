@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Out-of-memory probability from the residual interval, and the memory limits for a given risk. */
 #include "residual/risk.h"
 
 #include "base/extremes.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Optimal checkpoint intervals after Young and Daly, for one level or two. */
 #include "run/checkpoint.h"
 
 #include "base/extremes.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Splits node power into boards and the rest, and weighs busy and idle boards by utilisation. */
 #include "run/power.h"
 
 #include "base/extremes.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads price documents, finds hourly prices of accelerators, and spreads a purchase over hours. */
 #include "run/price_list.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Evaluates loss laws, compute-optimal sizes and critical batches, and reads their documents. */
 #include "run/scaling_law.h"
 
 #include "base/error.h"

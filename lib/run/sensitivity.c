@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Recomputes the total time of a run at both ends of each assumption, and sorts by effect. */
 #include "run/sensitivity.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A Monte Carlo simulation of failures, restarts and spare nodes, with a random stream per run. */
 #include "run/simulate.h"
 
 #include "base/error.h"

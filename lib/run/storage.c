@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads storage documents; time and capacity of checkpoints on each storage tier. */
 #include "run/storage.h"
 
 #include "base/error.h"

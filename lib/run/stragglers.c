@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Expected maximum of n normal step times, and slowdown by persistent stragglers. */
 #include "run/stragglers.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Total time of a run, split into steps, checkpoints, failures and stops, with cost and energy. */
 #include "run/training.h"
 
 #include "base/error.h"

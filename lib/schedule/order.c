@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Allocates the orders of all pipeline ranks and lets the schedule fill them. */
 #include "schedule/order.h"
 
 #include "base/error.h"

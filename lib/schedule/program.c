@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Compiles orders into a topologically sorted program with a repeated round. */
 #include "schedule/program.h"
 
 #include "base/error.h"

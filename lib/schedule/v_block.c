@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Places the six passes of a V-shaped building block, and derives orders and peak activations. */
 #include "schedule/v_block.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of the plan space that a node of the bounded search overlaps, and their lower bounds. */
 #include "base/extremes.h"
 #include "search/bounded_state.h"
 

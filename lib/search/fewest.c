@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tries growing accelerator counts, with micro-batch 1 and full recomputation where allowed. */
 #include "search/fewest.h"
 
 #include "search/bounded_plan.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Step times of all lanes of a base strategy, with few pipeline simulations. */
 #include "search/plan_clock.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Remembers, per set of blocks and lane, how many microbatches in flight fit in memory. */
 #include "search/plan_fit.h"
 
 #include "base/error.h"

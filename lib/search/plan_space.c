@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Builds the value lists of a plan space and cuts it into units of work. */
 #include "search/plan_lists.h"
 
 #include "base/error.h"

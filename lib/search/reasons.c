@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counts broken rules over an illegal space, and tries nearby values until one is legal. */
 #include "search/reasons.h"
 
 #include "base/error.h"

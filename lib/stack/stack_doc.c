@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of stack constants with units and ideal values, and the reader of stack documents. */
 #include "stack/stack_doc.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Records the origin of each strategy field by its key, from the defaults on. */
 #include "strategy/origin.h"
 
 const char *const rk_origin_names[RK_ORIGIN_COUNT] = {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of strategy fields, with text and values of each, and differences of strategies. */
 #include "strategy/strategy_fields.h"
 
 #include "strategy/optimizer.h"

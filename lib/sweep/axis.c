@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads axes: value lists, ranges by step or factor, linked axes and tables of rows. */
 #include "sweep/axis.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads method, task and search of a sweep, and rejects members that no axis may vary. */
 #include "sweep/common.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Moves through the grid, and updates the document with the values of the axes that changed. */
 #include "sweep/sweep_doc.h"
 
 #include "base/error.h"

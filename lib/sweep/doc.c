@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads and validates a sweep document: axes, base, and text with its documents written out. */
 #include "sweep/sweep_doc.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses sweep expressions, binds their names to keys or columns, and evaluates them. */
 #include "sweep/formula.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses keys into paths, and finds, reads and replaces values in JSON documents. */
 #include "sweep/key.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads goals such as "time,max:cost", and keeps the results that no other result beats. */
 #include "sweep/pareto.h"
 
 #include "base/error.h"

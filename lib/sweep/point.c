@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads application, system and strategy of a point, and skips unchanged parts. */
 #include "sweep/point.h"
 
 #include "base/error.h"

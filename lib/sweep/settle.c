@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Searches or estimates at one point of a sweep, with the method's reader and columns. */
 #include "sweep/settle.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks a sweep, starts its workers, and shares its points among threads and ranks. */
 #include "sweep/sweep.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Columns of a sweep's results: names, expressions and constraints, bound to values. */
 #include "sweep/sweep_table.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Evaluates points on one thread, and packs their rows into bytes. */
 #include "sweep/worker.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Orders rows by point and writes them to CSV, SQLite, the Pareto front and the caller. */
 #include "sweep/writer.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prices one phase of a collective on a tier, and replays its messages on the links. */
 #include "system/collective_phase.h"
 
 #include "base/error.h"

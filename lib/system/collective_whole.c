@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Cost of plans over all tiers at once: flat and concurrent rings, exchanges, neighbour sends. */
 #include "system/collective_whole.h"
 
 #include "base/extremes.h"

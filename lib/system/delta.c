@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Time of the chunked delta-rule scan of linear attention. */
 #include "system/system.h"
 
 #include <math.h>

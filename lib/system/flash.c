@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Time of FlashAttention and cuDNN kernels by data type, mask, window and head sizes. */
 #include "system/flash.h"
 
 #include "base/extremes.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the nearest accelerator with rates for an attention kernel, and the error it adds. */
 #include "system/flash_lent.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the improvable numbers of a machine: peaks, bandwidths, latencies, capacities, domains. */
 #include "system/machine_numbers.h"
 
 #include "base/units.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Locates shapes in measured tables and interpolates the logarithm of the ratio. */
 #include "system/measured_tables.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the tables that a "measured" member names, checks their rows, and fills ratios. */
 #include "system/measured_doc.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses GEMM, attention and collective rows of operator tables, with errors by cell. */
 #include "system/operator_rows.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads accelerator and cluster documents, group by group, with units converted to SI. */
 #include "system/system_doc.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Time of traffic on a tier by topology: rings, chains, trees, direct, switch, torus axes. */
 #include "system/transport.h"
 
 #include "base/extremes.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the operations of every pipeline rank, adds the end of the step, and writes the table. */
 #include "timeline/operations.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* TP, CP and EP communication time per chunk, and the memory need of each pipeline rank. */
 #include "timeline/streams.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Worker threads that draw units from an atomic counter, while the caller reports progress. */
 #include "work/parallel.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Worker threads between a queue of tasks and a queue of results. */
 #include "work/pool.h"
 
 #include "base/error.h"

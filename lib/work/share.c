@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The leader and follower protocol of a team: hello, tasks, results, heartbeats, lost ranks. */
 #include "work/share.h"
 
 #include "base/error.h"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Finds habits of wording that no reader of the field would use, and says what to write.
+Finds C files that do not begin with a comment on their subject.
 
     check.py ROOT
 """
@@ -44,9 +45,21 @@ LEFT_OUT = {"CHANGELOG.md", "tests/language/check.py", "LICENSE"}
 FOLDERS_LEFT_OUT = ("build", ".", "data", "studies", "fuzz/seeds", "tests/pages/node_modules")
 
 
+def report_uncommented(root):
+    """Reports C files of the library and the command without a comment in line 2; their number."""
+    count = 0
+    for path in sorted(path for folder in ("lib", "cli") for path in root.glob(f"{folder}/**/*.c")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        if len(lines) < 2 or not lines[1].startswith("/*"):
+            print(f"{path.relative_to(root).as_posix()}:2: no comment below the SPDX line; write "
+                  "one sentence on the subject of the file: /* Which strategies fit. */")
+            count += 1
+    return count
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
-    found = 0
+    found = report_uncommented(root)
     habits = [(re.compile(pattern.replace(" ", r"\s+")), instead) for pattern, instead in HABITS]
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
