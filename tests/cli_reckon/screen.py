@@ -120,7 +120,7 @@ def ask(folder, question, *more):
 
 
 def compare_memory(lines):
-    """What is said to fit needs at most the memory available, in the summary and in the table of cures."""
+    """A strategy that fits needs at most the memory available, in the summary and in the table of cures."""
     wrong = [line for line in lines if (said := re.search(r"fits: ([\d.]+) of ([\d.]+) GiB", line))
              and float(said[1]) > float(said[2])]
     usable = re.search(r"([\d.]+) GiB usable", "\n".join(lines))
