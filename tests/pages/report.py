@@ -174,6 +174,9 @@ def check(program, name, words, folder, opened=True, has_request=True):
         steps = [choice["estimate"]["step_s"] for choice in expected.get("strategies", [])]
         yield from (f"{name}: the page lacks the step of {step} s" for step in steps
                     if f'title="{step}"' not in shown)
+        total = expected.get("run", {}).get("simulated", {}).get("total_s")
+        if total and f'title="{total["p10"]} to {total["p90"]} s"' not in shown:
+            yield f"{name}: the page lacks the time of 80 % of the simulated runs"
         if "<b>x" in shown:
             yield f"{name}: a name became an element"
 
