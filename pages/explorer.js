@@ -199,12 +199,7 @@ function whatWouldFit({plan, fit}) {
     showForm();
     answerAll();
   }}, `Plan ${enough} accelerators`)) : null;
-  return [make("h2", {}, "Nothing fits in memory"),
-    near.missing_bytes ? make("p", {}, `The closest strategy needs ${digits(near.missing_bytes / GIB)} ` +
-      `GiB too much on stage ${near.stage}; the largest part is ${words(near.largest_part)}.`) : null, use,
-    near.changes && near.changes.length ? make("p", {}, "Changes that would make it fit: ",
-      near.changes.map(change => change.change).join("; "), ".") : null,
-    ...(plan.nearest ? details(plan.nearest) : [])];
+  return [...missing(near, use), ...(plan.nearest ? details(plan.nearest) : [])];
 }
 
 /* The picture of a step, drawn when the library has time for it. */

@@ -27,6 +27,7 @@ QUESTIONS = {
     "estimate": ["estimate", "deepseek-v3", "512xh100", "--tp", "1", "--pp", "16", "--ep", "32",
                  "--changes"],
     "fit": ["fit", "llama3-70b", "8xh100", "--recompute", "none"],
+    "nothing": ["plan", "llama3-70b", "8xh100"],
     "run": ["run", "llama3-8b", "64xh100", "--tokens", "1T", "--price", "2"],
     "comm": ["comm", "all-reduce", "16xh100"],
     "explain": ["explain", "llama3-8b", "8xh100"],
@@ -177,6 +178,8 @@ def check(program, name, words, folder, opened=True, has_request=True):
         total = expected.get("run", {}).get("simulated", {}).get("total_s")
         if total and f'title="{total["p10"]} to {total["p90"]} s"' not in shown:
             yield f"{name}: the page lacks the time of 80 % of the simulated runs"
+        if ("shortage" in expected or "nearest" in expected) and "GiB too much" not in shown:
+            yield f"{name}: the page does not say what is missing"
         if "<b>x" in shown:
             yield f"{name}: a name became an element"
 
