@@ -30,7 +30,7 @@ async function main([program, folder]) {
   const report = path.join(scratch, "plan.html");
   execFileSync(program, ["plan", "llama3-70b", "1024xh100", "-o", report]);
   const browser = await chromium.launch({executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"]});
-  await take(browser, `file://${path.resolve(folder, "explorer.html")}${QUESTION}`, "explorer.png", 1300);
+  await take(browser, `file://${path.resolve(folder, "explorer.html")}${QUESTION}`, "explorer.png", 1130);
   await take(browser, `file://${report}`, "report.png", 1300);
   await browser.close();
   fs.rmSync(scratch, {recursive: true});
