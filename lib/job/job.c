@@ -417,7 +417,7 @@ rk_status rk_job_set_launch_line(rk_job *job, const char *const *words, size_t c
     return status;
 }
 
-/* A flag that is no option of the command. */
+/* A flag that is not an option of the command. */
 static rk_status take_flag(rk_job *job, const char *flag, const char *name, const char *value,
                            rk_flag_use *use, rk_error *err)
 {
