@@ -185,7 +185,7 @@ function comparison(list) {
   const strategy = make("tr", {}, make("th", {scope: "row"}, "strategy"),
     best.map(choice => make("td", {}, choice ? layout(choice.strategy) : "")));
   return [make("h2", {}, "Side by side"), make("div", {class: "scroll"}, make("table", {},
-    make("thead", {}, make("tr", {}, make("th", {}, ""), asked.machines.map(machine =>
+    make("thead", {}, make("tr", {}, make("td"), asked.machines.map(machine =>
       make("th", {scope: "col", class: "number"}, machineName(machine))))),
     make("tbody", {}, rows, strategy)))];
 }
@@ -199,12 +199,7 @@ function whatWouldFit({plan, fit}) {
     showForm();
     answerAll();
   }}, `Plan ${enough} accelerators`)) : null;
-  return [make("h2", {}, "Nothing fits in memory"),
-    near.missing_bytes ? make("p", {}, `The closest strategy needs ${digits(near.missing_bytes / GIB)} ` +
-      `GiB too much on stage ${near.stage}; the largest part is ${words(near.largest_part)}.`) : null, use,
-    near.changes && near.changes.length ? make("p", {}, "Changes that would make it fit: ",
-      near.changes.map(change => change.change).join("; "), ".") : null,
-    ...(plan.nearest ? details(plan.nearest) : [])];
+  return [...missing(near, use), ...(plan.nearest ? details(plan.nearest) : [])];
 }
 
 /* The picture of a step, drawn when the library has time for it. */
@@ -354,8 +349,8 @@ function systemFields(machine) {
 }
 
 function files() {
-  const input = make("input", {type: "file", class: "hidden", id: "files", multiple: "",
-    onchange: () => takeFiles(input.files)});
+  const input = make("input", {type: "file", class: "hidden", id: "files", multiple: "", tabindex: -1,
+    "aria-label": "Files", onchange: () => takeFiles(input.files)});
   return make("div", {class: "field"}, asked.launch ? ownFile("Launch", asked.launch.slice(0, 40),
     () => { asked.launch = ""; asked.model = asked.model || newQuestion().model; }) : null,
     make("button", {type: "button", onclick: () => input.click()},

@@ -2,12 +2,13 @@
 /*
  * Build tool: writes the documents and tables of data/ as a C file that defines rk_catalogue.
  *
- *     embed DATA OUTPUT DEPFILE KIND[=FOLDER][:csv|:html|:rows|:NAME.json]...
+ *     embed DATA OUTPUT DEPFILE [--compact] KIND[=FOLDER][:csv|:html|:rows|:NAME.json]...
  *
  * reads DATA/FOLDER/(name).json for every kind, or (name).csv or .html where the kind says so, or
  * the one document NAME.json; FOLDER is KIND by default.  With :rows each row of the tables there
- * is a document, see write_instance().  Entries come out sorted by kind and name, as
- * rk_catalogue_find expects; DEPFILE lists everything that was looked at, for ninja.
+ * is a document, see write_instance().  --compact leaves out the blanks of JSON.  Entries come out
+ * sorted by kind and name, as rk_catalogue_find expects; DEPFILE lists everything that was looked
+ * at, for ninja.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,6 +26,7 @@ typedef struct entry {
 
 typedef struct output {
     FILE *code, *deps;
+    bool compact; /* JSON without blanks */
     size_t count;
     entry entries[ENTRY_MAX]; /* appended to the code at the end */
 } output;
@@ -70,13 +72,20 @@ static void write_dependency(FILE *deps, const char *path)
     }
 }
 
-/* An array of numbers: ISO C bounds the length of a string literal, not of an array. */
-static void embed_bytes(output *out, FILE *in, const char *path)
+/*
+ * An array of numbers: ISO C bounds the length of a string literal, not of an array.  `compact`: of
+ * JSON without the blanks between its parts.
+ */
+static void embed_bytes(output *out, FILE *in, const char *path, bool compact)
 {
     fprintf(out->code, "static const unsigned char text_%zu[] = {", out->count - 1);
     size_t size = 0;
-    for (int c; (c = getc(in)) != EOF; size++) {
-        fprintf(out->code, "%s%d,", size % 24 ? "" : "\n    ", c);
+    bool quoted = false;
+    for (int c, before = 0; (c = getc(in)) != EOF; before = before == '\\' ? 0 : c) {
+        quoted = quoted != (c == '"' && before != '\\');
+        if (!compact || quoted || !strchr(" \n\t\r", c)) {
+            fprintf(out->code, "%s%d,", size++ % 24 ? "" : "\n    ", c);
+        }
     }
     if (ferror(in) || size == 0) {
         die("cannot read", path);
@@ -233,7 +242,7 @@ static void embed_rows(output *out, const char *path, const char *kind, int kind
         if (fclose(to) || size < 0 || (size_t)size >= sizeof(text)) {
             die("cannot hold a row of", path);
         }
-        embed_bytes(out, fmemopen(text, (size_t)size, "r"), path);
+        embed_bytes(out, fmemopen(text, (size_t)size, "r"), path, out->compact);
     }
     fclose(in);
 }
@@ -273,7 +282,8 @@ static void embed_kind(output *out, const char *data, const char *argument)
             embed_rows(out, path, argument, kind);
         } else {
             add_entry(out, argument, kind, name, (int)(strrchr(name, '.') - name));
-            embed_bytes(out, open_or_die(path, "rb"), path);
+            embed_bytes(out, open_or_die(path, "rb"), path,
+                        out->compact && stem_length(path, ".json") > 0);
         }
         free(entries[i]);
     }
@@ -307,7 +317,8 @@ static void write_table(output *out)
 int main(int argc, char **argv)
 {
     if (argc < 5) {
-        fputs("usage: embed DATA OUTPUT DEPFILE KIND[=FOLDER][:csv|:html|:rows|:NAME.json]...\n",
+        fputs("usage: embed DATA OUTPUT DEPFILE [--compact] "
+              "KIND[=FOLDER][:csv|:html|:rows|:NAME.json]...\n",
               stderr);
         return 2;
     }
@@ -315,11 +326,12 @@ int main(int argc, char **argv)
     if (!out) {
         die("cannot hold the entries of", argv[2]);
     }
+    out->compact = strcmp(argv[4], "--compact") == 0;
     out->code = open_or_die(argv[2], "w");
     out->deps = open_or_die(argv[3], "w");
     fputs("/* Made by tools/embed.c from data/. */\n#include \"io/catalogue.h\"\n\n", out->code);
     fprintf(out->deps, "%s:", argv[2]);
-    for (int i = 4; i < argc; i++) {
+    for (int i = 4 + out->compact; i < argc; i++) {
         embed_kind(out, argv[1], argv[i]);
     }
     fputc('\n', out->deps);

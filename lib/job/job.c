@@ -273,6 +273,17 @@ const char *rk_job_given(const rk_job *job, size_t option)
     return job->given[option] ? job->given[option] : "true";
 }
 
+/* States an option, unless another one sets it. */
+static void state_option(rk_job *job, size_t i, const char *value)
+{
+    const rk_option *option = rk_command_option(job->command, i);
+    const bool spelled = job->spelled && has_name(option, job->spelled);
+    if (job->nested == 0) {
+        rk_stated_option(&job->stated, job->command, i, spelled ? job->spelled : option->name,
+                         value);
+    }
+}
+
 /* How an option is given. */
 enum giving {
     BY_NAME,      /* a system may come with a number: "64xh100" */
@@ -319,11 +330,7 @@ static rk_status set_option(rk_job *job, const char *option, const char *value, 
     job->seen[i] = true;
     job->given[i] = giving == BY_OTHERS ? NULL : kept;
     job->by_word[i] = job->by_word[i] || by_word;
-    if (job->nested == 0) {
-        const bool spelled = job->spelled && has_name(found, job->spelled);
-        rk_stated_option(&job->stated, job->command, i, spelled ? job->spelled : found->name,
-                         value);
-    }
+    state_option(job, i, value);
     return rk_option_read(found, kept, job->arguments, err);
 }
 

@@ -76,21 +76,23 @@ void rk_stated_line(rk_stated *stated, const rk_command *command, const char *co
 
 #define DOCUMENT_MAX (128 << 10) /* bytes of a document that a report holds */
 
-/* The text of a document that the value of an option names as a file, or is; NULL: neither. */
-static char *read_document(const rk_option *option, const char *value)
+/* The text of a document that the value of an option names as a file, or is; NULL: neither, or an
+ * error. */
+static char *read_document(const rk_option *option, const char *value, rk_status *status)
 {
     rk_error reason;
     char *text = NULL;
     size_t size = 0;
+    rk_json_doc doc = {0};
+    *status = RK_OK;
     if (option->type != RK_OPTION_TEXT || !option->catalogue ||
-        !(rk_json_is_file(value) || rk_json_is_text(value)) ||
-        rk_json_read_text(value, &text, &size, &reason)) {
+        !(rk_json_is_file(value) || rk_json_is_text(value))) {
         return NULL;
     }
-    rk_json_doc doc = {0};
-    const rk_status status = rk_json_parse(text, size, value, &doc, &reason);
+    *status = rk_json_read_text(value, &text, &size, &reason);
+    *status = *status ? *status : rk_json_parse(text, size, value, &doc, &reason);
     rk_json_clear(&doc);
-    if (status || size > DOCUMENT_MAX) {
+    if (*status || size > DOCUMENT_MAX) {
         free(text);
         return NULL;
     }
@@ -99,12 +101,16 @@ static char *read_document(const rk_option *option, const char *value)
 
 static void write_value(rk_json_writer *writer, const rk_option *option, const char *value)
 {
-    char *document = read_document(option, value);
+    rk_status status;
+    char *document = read_document(option, value, &status);
     const bool plain =
         document || (option->type == RK_OPTION_FLAG
                          ? strcmp(value, "true") == 0 || strcmp(value, "false") == 0
                          : (option->type == RK_OPTION_COUNT || option->type == RK_OPTION_REAL) &&
                                rk_json_is_number(value));
+    if (status == RK_ERR_MEMORY) {
+        rk_out_fail_memory(writer->out);
+    }
     rk_json_key(writer, option->name);
     if (plain) {
         rk_json_value(writer, document ? document : value);
@@ -119,12 +125,16 @@ void rk_job_write_question(const rk_job *job, rk_out *out)
     rk_json_writer writer = {.out = out, .indented = true};
     const rk_command *command = rk_job_command(job);
     const rk_stated *stated = rk_job_stated(job);
-    if (stated->words.failed || !stated->words.data || !rk_out_fill_place(out, "question")) {
+    if (!rk_out_fill_place(out, "question")) {
+        return;
+    }
+    if (stated->words.failed) {
+        rk_out_fail_memory(out);
         return;
     }
     rk_json_open(&writer, "{");
     rk_json_string(&writer, "command", rk_command_name(command));
-    rk_json_string(&writer, "words", (const char *)stated->words.data);
+    rk_json_string(&writer, "words", stated->words.data ? (const char *)stated->words.data : "");
     if (!stated->more) {
         const rk_option *option;
         rk_json_open_member(&writer, "request", "{");

@@ -682,6 +682,14 @@ static void clear_launch(void *launch)
     free(launch);
 }
 
+/* States the text of a launch that is all of it, so that the question can be asked again. */
+static rk_status state_text(rk_job *job, const rk_launch *launch, rk_error *err)
+{
+    return launch->text && !launch->opens_files && !launch->arguments[0]
+               ? rk_job_state_text(job, "from", launch->text, err)
+               : RK_OK;
+}
+
 rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
 {
     rk_request *request = rk_job_arguments(job);
@@ -711,10 +719,7 @@ rk_status rk_request_take_launch(rk_job *job, const char *path, rk_error *err)
     if (!status && !t.search) {
         status = set_strategy(&t, err);
     }
-    if (!status && launch->text && !launch->opens_files && !launch->arguments[0]) {
-        status =
-            rk_job_state_text(job, "from", launch->text, err); /* so that it can be asked again */
-    }
+    status = status ? status : state_text(job, launch, err);
     request->launch = launch;
     request->line.file = true;
     return status || !t.search || design ? status : take_launched(&t, err);

@@ -10,6 +10,7 @@ strategy, every digit of its step, a drawing of it, and no error.
     report.py RECKON [COUNT]     COUNT: asks random questions too, and opens every tenth report
 """
 
+import html
 import html.parser
 import json
 import os
@@ -27,6 +28,7 @@ QUESTIONS = {
     "estimate": ["estimate", "deepseek-v3", "512xh100", "--tp", "1", "--pp", "16", "--ep", "32",
                  "--changes"],
     "fit": ["fit", "llama3-70b", "8xh100", "--recompute", "none"],
+    "nothing": ["plan", "llama3-70b", "8xh100"],
     "run": ["run", "llama3-8b", "64xh100", "--tokens", "1T", "--price", "2"],
     "comm": ["comm", "all-reduce", "16xh100"],
     "explain": ["explain", "llama3-8b", "8xh100"],
@@ -130,6 +132,30 @@ def faults_again(program, name, page, expected, has_request):
             yield f"{name}: another answer to the request {asked['request']} {answer.get('error', '')}"
 
 
+def shown_by_chromium(path, folder):
+    """The page that the report becomes; None: Chromium is not installed."""
+    browser = shutil.which("chromium")
+    shown = browser and subprocess.run(
+        [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
+         f"--user-data-dir={folder}/browser", path.as_uri()],
+        capture_output=True, text=True, timeout=120).stdout
+    return shown and shown.partition("<main")[2].partition("</main>")[0]
+
+
+def check_input(program, folder):
+    """The command of a launch from standard input has the launch: a shell runs it again."""
+    path = folder / "input.html"
+    subprocess.run([program, "estimate", "--from", "-", "h100", "-o", str(path)], input=SCRIPT, text=True, check=True)
+    shown = shown_by_chromium(path, folder)
+    if not shown:
+        return
+    line = html.unescape(re.search(r'aria-label="Command line">(.*?)</pre>', shown, re.S)[1])
+    line = line.replace("reckon estimate", f"{shlex.quote(program)} estimate --json", 1)
+    again = subprocess.run(line, shell=True, capture_output=True, text=True)
+    if again.returncode != 0 or json.loads(again.stdout)["estimate"] != answer_of(path.read_text())["estimate"]:
+        yield f"input: another answer to {line}"
+
+
 def check(program, name, words, folder, opened=True, has_request=True):
     path = folder / f"{name}.html"
     written = subprocess.run([program, words[0], "-o", str(path), *words[1:]], capture_output=True, text=True)
@@ -157,13 +183,10 @@ def check(program, name, words, folder, opened=True, has_request=True):
         yield f"{name}: {len(drawings)} drawings of {len(steps)} steps"
     if any(drawing and not drawing.startswith("<svg ") for drawing in drawings):
         yield f"{name}: a drawing is no picture"
-    browser = shutil.which("chromium")
-    if browser and opened:
-        shown = subprocess.run(
-            [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
-             f"--user-data-dir={folder}/browser", path.as_uri()],
-            capture_output=True, text=True, timeout=120).stdout
-        shown = shown.partition("<main")[2].partition("</main>")[0]
+    if name in QUESTIONS and None in drawings:
+        yield f"{name}: a step is not drawn"
+    shown = shown_by_chromium(path, folder) if opened else None
+    if shown is not None:
         if "The answer in full" not in shown or "NaN" in shown or "undefined" in shown:
             yield f"{name}: the page does not show the answer"
         if drawings and drawings[0] and shown.count("<svg ") != 1:
@@ -174,6 +197,11 @@ def check(program, name, words, folder, opened=True, has_request=True):
         steps = [choice["estimate"]["step_s"] for choice in expected.get("strategies", [])]
         yield from (f"{name}: the page lacks the step of {step} s" for step in steps
                     if f'title="{step}"' not in shown)
+        total = expected.get("run", {}).get("simulated", {}).get("total_s")
+        if total and f'title="{total["p10"]} to {total["p90"]} s"' not in shown:
+            yield f"{name}: the page lacks the time of 80 % of the simulated runs"
+        if ("shortage" in expected or "nearest" in expected) and "GiB too much" not in shown:
+            yield f"{name}: the page does not say what is missing"
         if "<b>x" in shown:
             yield f"{name}: a name became an element"
 
@@ -195,6 +223,7 @@ def main():
                   for fault in check(program, key, words, folder)]
         (folder / "run.sh").write_text(SCRIPT)
         line = ["estimate", "64xh100", "torchrun", "--nproc_per_node", "8", "--nnodes", "8", "pretrain_gpt.py", *LAUNCH]
+        faults += check_input(program, folder)
         faults += check(program, "script", ["estimate", "--from", str(folder / "run.sh"), "h100"], folder)
         faults += check(program, "launch", ["plan", "--from", str(folder / "run.sh"), "h100"], folder)
         faults += check(program, "line", line, folder, has_request=False)

@@ -6,8 +6,7 @@
  *
  *     questions.js WASM RECKON              ten questions, whose answers are equal byte for byte,
  *                                           except for the last digits of `run`, which simulates
- *     questions.js WASM RECKON COUNT SEED   random ones, whose numbers are equal to a relative 1e-12,
- *                                           and to 1e-4 in intervals
+ *     questions.js WASM RECKON COUNT SEED   random ones, whose numbers are equal to a relative 1e-12
  *
  * The first plan needs at most 300 ms of processor time.  WASM is the folder of reckon.js and
  * reckon.wasm.  The member "performance" of answers, which differs from run to run, is left out.
@@ -17,7 +16,7 @@ const fs = require("fs");
 const path = require("path");
 const {openReckon, ReckonError} = require("../../wasm/library.js");
 
-const SAME = 1e-12, SAME_INTERVAL = 1e-4; /* exp and log of musl and glibc differ */
+const SAME = 1e-12; /* exp and log of musl and glibc differ */
 
 const TEN = [
   ["plan", {model: "llama3-70b", system: "h100", accelerators: 1024}],
@@ -62,8 +61,7 @@ function askLibrary(reckon, command, options) {
 /* The first difference of two answers; null: none. */
 function difference(a, b, at = "") {
   if (typeof a === "number" && typeof b === "number") {
-    const allowed = /interval/.test(at) ? SAME_INTERVAL : SAME;
-    return Math.abs(a - b) <= allowed * Math.max(Math.abs(a), Math.abs(b)) ? null
+    return Math.abs(a - b) <= SAME * Math.max(Math.abs(a), Math.abs(b)) ? null
       : `${at}: ${a} and ${b}`;
   }
   if (a === null || b === null || typeof a !== "object" || typeof b !== "object") {

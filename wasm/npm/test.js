@@ -27,6 +27,12 @@ async function main() {
     "--global-batch-size 64 --tensor-model-parallel-size 2 --bf16 --swiglu";
   const given = reckon.ask("estimate", {from: "/run.sh", system: "h100"}, {files: {"/run.sh": launch}});
   assert.strictEqual(given.strategy.tp, 2);
+  for (const text of [launch, `#!/bin/sh\n${launch}\n`]) {
+    assert.strictEqual(reckon.ask("estimate", {from: text, system: "h100"}).estimate.step_s, given.estimate.step_s);
+  }
+  const again = JSON.parse(reckon.run("estimate", {from: launch, system: "h100", output: "/plan.html"}).text
+    .match(/id="question">([^]*?)<\/script>/)[1]);
+  assert.deepStrictEqual(again.request, {from: launch, system: "h100"});
   assert.strictEqual(reckon.run("fit", {...job, model: "llama3-70b", json: true}).found, false);
   let told = 0;
   reckon.run("plan", {...job, model: "deepseek-v3", accelerators: 1024, json: true},
