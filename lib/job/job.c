@@ -399,13 +399,17 @@ rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *valu
 /* Shows how to write a command in words: "reckon run llama3-70b 64xh100"; "" if it takes none. */
 static const char *example_of(const rk_command *command, char out[RK_OPTION_WORD_SIZE])
 {
-    bool model = false, system = false;
+    bool model = false, system = false, prices = false;
     for (size_t i = 0; i < rk_command_option_count(command); i++) {
         model = model || rk_command_option(command, i)->word == RK_WORD_MODEL;
         system = system || rk_command_option(command, i)->word == RK_WORD_SYSTEM;
+        prices = prices || (rk_command_option(command, i)->required &&
+                            strcmp(rk_command_option(command, i)->name, "prices") == 0);
     }
     (void)snprintf(out, RK_OPTION_WORD_SIZE, "%s%s", model ? " llama3-70b" : "",
-                   system ? " 64xh100" : "");
+                   prices   ? " h100 --prices example"
+                   : system ? " 64xh100"
+                            : "");
     return out;
 }
 

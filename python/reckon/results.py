@@ -368,10 +368,8 @@ def run_of(raw: Dict[str, Any]) -> Run:
 
 def shortage_of(raw: Mapping[str, Any]) -> str:
     """Why nothing fits, from the JSON answer of a search."""
-    if raw.get("clusters"):
-        return "no cluster meets the limits: give more accelerators, time, money or power"
-    if "front" in raw:
-        return "no machine of the axes meets the limits: give more time, money or power, or axes"
+    if "reason" in raw and "estimate" not in raw:
+        return str(raw["reason"])
     least = raw.get("shortfall", {}).get("least_memory")
     if least:
         available = raw.get("system", {}).get("memory_bytes", 0)
