@@ -26,6 +26,16 @@ static void write_model(FILE *to, const char *name, char *sizes)
     (void)fprintf(to, "%s: %s\n", name, sizes);
 }
 
+/* Memory and tiers in one line: "usable" goes where it has no room. */
+static void write_system(FILE *to, const rk_accelerator *a, const char *tiers)
+{
+    const double usable = a->memory_usable / GIB;
+    const int length = snprintf(NULL, 0, "%s, %.1f GiB usable; %s GB/s", a->name, usable, tiers);
+    rk_write_label(to, "system");
+    (void)fprintf(to, "%s, %.1f GiB%s; %s GB/s\n", a->name, usable,
+                  LABEL_COLUMNS + length > COLUMNS ? "" : " usable", tiers);
+}
+
 /* Numbers of the system that --set changes, in one line. */
 static void write_changes(FILE *to, const rk_settings *settings)
 {
@@ -33,7 +43,7 @@ static void write_changes(FILE *to, const rk_settings *settings)
         if (i == 0) {
             rk_write_label(to, "set");
         }
-        (void)fprintf(to, "%s%s %.5g %s (document: %.5g)", i ? ", " : "", settings->changed[i].name,
+        (void)fprintf(to, "%s%s %.5g %s, not %.5g", i ? "; " : "", settings->changed[i].name,
                       settings->now[i], settings->changed[i].unit, settings->changed[i].value);
     }
     (void)fputs(settings->change_count > 0 ? "\n" : "", to);
@@ -77,9 +87,7 @@ void rk_brief_write_question(FILE *to, const rk_request *request, const rk_input
     const bool unnamed = rk_json_is_text(request->model) && inputs->model.name[0];
     (void)rk_describe_model(&inputs->model, words);
     write_model(to, unnamed ? inputs->model.name : rk_json_title(request->model), words);
-    rk_write_label(to, "system");
-    (void)fprintf(to, "%s, %.1f GiB usable; %s GB/s\n", a->name, a->memory_usable / GIB,
-                  rk_describe_tiers(&inputs->system, words));
+    write_system(to, a, rk_describe_tiers(&inputs->system, words));
     rk_write_label(to, "software");
     (void)fprintf(
         to, "%s; framework %s%s%s\n", inputs->software.stack.name,
