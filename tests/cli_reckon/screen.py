@@ -63,6 +63,7 @@ run mixtral-8x7b 256xh100 --tokens 2T --prices cloud-2026
 run llama3-70b h100 --tokens 1T --deadline 90d
 run llama3-70b h100,a100 --tokens 1T --deadline 90d
 run llama3-70b 4xh100 --tokens 1T
+run llama3.1-405b 1024xgb300 --tokens 5T --prices cloud-2026 --precision mxfp8 --set memory=384GiB --set nvlink.size=144
 run llama3-70b h100 --tokens 15T --deadline 1d
 run llama3-70b --tokens 15T --budget 5M --system h100,b200 --prices cloud-2026
 plan llama3-8b 2x4090
@@ -125,7 +126,7 @@ def ask(folder, question, *more):
 
 
 def compare_memory(lines):
-    """What is said to fit needs at most the memory available, in the summary and in the table of cures."""
+    """What is predicted to fit needs at most the memory available, in the summary and in the table of cures."""
     wrong = [line for line in lines if (said := re.search(r"fits: ([\d.]+) of ([\d.]+) GiB", line))
              and float(said[1]) > float(said[2])]
     usable = re.search(r"([\d.]+) GiB usable", "\n".join(lines))
