@@ -80,7 +80,8 @@ static int run(const rk_command *command, rk_job *job, int nothing)
     rk_team_report(command);
     if (!rk_job_found(job) && !screen.said && rk_team_is_first()) {
         (void)fprintf(stderr,
-                      "reckon %s: nothing meets the question; the file says what is missing\n",
+                      "reckon %s: nothing meets the question; without -o, the answer says what "
+                      "is missing\n",
                       rk_command_name(command));
     }
     return rk_job_found(job) ? RK_EXIT_DONE : nothing;

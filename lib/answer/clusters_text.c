@@ -75,7 +75,57 @@ static void write_assumed(FILE *to, const rk_clusters *c)
     }
 }
 
-enum { BRIEF_CLUSTERS = 12 };
+/* "llama3-70b, 1 T tokens in 90 days". */
+static void write_question(FILE *to, const rk_clusters *c)
+{
+    const rk_run_question *q = c->question;
+    char amount[RK_AMOUNT_SIZE];
+    rk_write_label(to, "question");
+    (void)fprintf(to, "%s, %s tokens", c->model.name, rk_amount_text(c->tokens, "", amount));
+    if (q->deadline > 0) {
+        (void)fprintf(to, " in %.4g day%s", q->deadline, q->deadline > 1 ? "s" : "");
+    }
+    if (q->budget > 0) {
+        (void)fprintf(to, " for %s", rk_amount_text(q->budget, "", amount));
+    }
+    if (q->max_power > 0) {
+        (void)fprintf(to, " with %s", rk_amount_text(q->max_power, "W", amount));
+    }
+    (void)fputs("\n\n", to);
+}
+
+/* The cluster that costs least, and the fastest; below 0: no cluster, or no price. */
+static int find_least(const rk_clusters *c, bool cost)
+{
+    int least = -1;
+    for (int i = 0; i < c->count; i++) {
+        const rk_cluster *k = &c->clusters[i], *best = &c->clusters[least < 0 ? i : least];
+        const bool less = cost ? k->cost < best->cost : k->days < best->days;
+        least = (!cost || k->cost > 0) && (least < 0 || less) ? i : least;
+    }
+    return least;
+}
+
+enum { NEAREST_SIZE = 192 };
+
+/* By how much no cluster meets the limits. */
+static const char *nearest_of(const rk_clusters *c, char out[NEAREST_SIZE])
+{
+    const int fast = find_least(c, false), cheap = find_least(c, true);
+    char cost[RK_AMOUNT_SIZE], also[RK_AMOUNT_SIZE + 32] = "";
+    if (fast < 0) {
+        return "the model fits on none of the clusters";
+    }
+    if (cheap >= 0) {
+        (void)snprintf(also, sizeof(also), ", the cheapest costs %s",
+                       rk_amount_text(c->clusters[cheap].cost, "", cost));
+    }
+    (void)snprintf(out, NEAREST_SIZE, "no cluster meets the limits: the fastest takes %.1f days%s",
+                   c->clusters[fast].days, also);
+    return out;
+}
+
+enum { BRIEF_CLUSTERS = 11 };
 
 static void add_cost(rk_table *table, const rk_cluster *cluster)
 {
@@ -97,17 +147,22 @@ static void add_answer(rk_table *table, const rk_clusters *c, int i)
 /* The answers and the first other clusters, in one table. */
 static rk_status write_brief(FILE *to, const rk_clusters *c, rk_table_style style, rk_error *err)
 {
-    static const rk_table_column columns[] = {
+    const bool priced = find_least(c, true) >= 0;
+    rk_table_column columns[] = {
         {"system", RK_ALIGN_LEFT},       {"accelerators", RK_ALIGN_RIGHT},
         {"TP/CP/PP/DP", RK_ALIGN_RIGHT}, {"days", RK_ALIGN_RIGHT},
         {"p90", RK_ALIGN_RIGHT},         {"M hours", RK_ALIGN_RIGHT},
-        {"M cost", RK_ALIGN_RIGHT},      {"answer", RK_ALIGN_LEFT},
+        {"answer", RK_ALIGN_LEFT},       {"answer", RK_ALIGN_LEFT},
     };
+    const int least = c->fastest < 0 ? find_least(c, true) : -1;
     rk_table table;
-    rk_table_init(&table, columns, COUNT(columns));
+    if (priced) {
+        columns[COUNT(columns) - 2] = (rk_table_column){"M cost", RK_ALIGN_RIGHT};
+    }
+    rk_table_init(&table, columns, COUNT(columns) - !priced);
     for (int i = 0, rows = 0; i < c->count; i++) {
         const rk_cluster *k = &c->clusters[i];
-        const bool best = i == c->smallest || i == c->cheapest || i == c->fastest;
+        const bool best = i == c->smallest || i == c->cheapest || i == c->fastest || i == least;
         rows += !best;
         if (!best && rows > BRIEF_CLUSTERS - 3) {
             continue;
@@ -119,7 +174,9 @@ static rk_status write_brief(FILE *to, const rk_clusters *c, rk_table_style styl
         rk_table_cell(&table, "%.1f", k->days);
         rk_table_cell(&table, "%.1f", k->late_days);
         rk_table_cell(&table, "%.3f", k->hours / 1e6);
-        add_cost(&table, k);
+        if (priced) {
+            add_cost(&table, k);
+        }
         add_answer(&table, c, i);
     }
     return rk_write_table(to, &table, style, err);
@@ -157,6 +214,8 @@ static rk_status write_full(FILE *to, const rk_clusters *c, rk_table_style style
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)
 {
     const rk_clusters *c = what;
+    char nearest[NEAREST_SIZE];
+    write_question(to, c);
     const rk_status status = (style.full ? write_full : write_brief)(to, c, style, err);
     if (!status) {
         write_assumed(to, c);
@@ -166,7 +225,10 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         rk_run_write_target(to, c->question, &c->model, &c->target, style.full);
     }
     if (!status && c->fastest < 0) {
-        (void)fputs("\nnothing meets it: give more accelerators, time, money or power\n", to);
+        (void)fprintf(to,
+                      "\n" RK_MARK_TIGHT "%s" RK_MARK_END
+                      "; give more accelerators, time, money or power\n",
+                      nearest_of(c, nearest));
     }
     return status;
 }
@@ -236,7 +298,11 @@ static void write_assumed_json(rk_json_writer *writer, const rk_clusters *c)
 static void write_members(rk_json_writer *writer, const void *what)
 {
     const rk_clusters *c = what;
+    char nearest[NEAREST_SIZE];
     write_assumed_json(writer, c);
+    if (c->fastest < 0) {
+        rk_json_string(writer, "reason", nearest_of(c, nearest));
+    }
     rk_json_open_member(writer, "clusters", "[");
     for (int i = 0; i < c->count; i++) {
         write_cluster(writer, c, i);

@@ -50,6 +50,12 @@ void rk_design_write_members(rk_json_writer *writer, const void *what)
         rk_json_key(writer, "cheapest");
         write_design(writer, d, d->cheapest);
     }
+    if (!d->cheapest && (d->least_rate > 0 || !rk_design_cheapest(d->designs, d->count, 0))) {
+        rk_json_string(writer, "reason",
+                       rk_design_cheapest(d->designs, d->count, 0)
+                           ? "no machine of the axes meets the target"
+                           : "the model fits on no machine of the axes");
+    }
     rk_json_open_member(writer, "front", "[");
     for (size_t i = 0; i < d->count; i++) {
         if (d->designs[i].on_front) {

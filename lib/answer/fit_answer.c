@@ -91,7 +91,10 @@ static rk_status write_cures(FILE *to, const rk_fit *fit, rk_table_style style, 
         rk_table_cell(&table, "%s", cure->options[0] ? cure->options : cure->name);
         rk_table_cell(&table, "%.2f", rk_needed_bytes(&cure->estimate.memory) / GIB);
         rk_table_cell(&table, "%.3f", cure->estimate.step / unit.seconds);
-        rk_table_cell(&table, "%s", cure->estimate.fits ? RK_MARK_BEST "yes" RK_MARK_END : "no");
+        rk_table_cell(&table, "%s",
+                      !cure->estimate.fits ? "no"
+                      : cure->fewest == 1  ? RK_MARK_BEST "yes" RK_MARK_END
+                                           : RK_MARK_TIGHT "tight" RK_MARK_END);
         rk_table_cell(&table, "%s",
                       cure->fewest ? rk_with_commas((uint64_t)cure->fewest, number) : "none");
     }
@@ -189,6 +192,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     if (!rk_fit_fits(fit)) {
         (void)fputc('\n', to);
         status = write_changes(to, fit, style, err);
+        rk_plan_write_cures(to, &fit->plan);
     }
     write_fewest(to, fit);
     return status;

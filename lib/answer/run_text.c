@@ -162,7 +162,7 @@ static void write_failures(FILE *to, const rk_whole_run *run, rk_table_style sty
     }
     (void)fprintf(to, "MTBF %s; %s expected", rk_duration_text(r->mtbf, time),
                   rk_amount_text(r->failures, "", count));
-    if (run->simulation.runs > 0) {
+    if (run->simulation.runs > 0 && run->simulated.interruptions.p90 > 0) {
         (void)fprintf(to, " (10th to 90th percentile %.4g to %.4g)",
                       run->simulated.interruptions.p10, run->simulated.interruptions.p90);
     }
@@ -296,7 +296,7 @@ static void write_prices(FILE *to, const rk_whole_run *run, rk_table_style style
     write_price_source(to, run);
     if (t->power > 0) {
         rk_write_label(to, "energy");
-        (void)fprintf(to, "%s at %.0f W an accelerator on average and PUE %.3g",
+        (void)fprintf(to, "%s at %.0f W per accelerator and PUE %.3g",
                       rk_amount_text(r->energy / HOUR, "Wh", number),
                       r->energy / t->pue / (r->accelerator_hours * HOUR), t->pue);
         if (t->carbon > 0) {
@@ -404,7 +404,7 @@ static rk_status write_brief(FILE *to, const rk_whole_run *run, const rk_answer 
     const rk_training_result *r = &run->result;
     const rk_request shown = rk_run_shown_request(run);
     rk_brief_write_question(to, &shown, run->inputs,
-                            answer ? rk_strategy_ranks(&answer->strategy) : 0);
+                            answer ? rk_strategy_ranks(&answer->strategy) : shown.accelerators);
     (void)fputc('\n', to);
     if (!answer) {
         rk_plan_write_missing(to, &run->plan);

@@ -40,6 +40,12 @@ void rk_shape_write_members(rk_json_writer *writer, const void *what)
     rk_bounded_write_json(writer, &s->counts);
     rk_json_close(writer, "}");
     rk_json_performance(writer, s->cpu_s, -1);
+    if (s->runs == 0) {
+        rk_json_string(writer, "reason",
+                       s->count ? "no strategy of any of these shapes fits in memory"
+                                : "no shape has so many parameters: allow more with --tolerance, "
+                                  "--aspect-min, --aspect-max or --head-multiple");
+    }
     rk_json_open_member(writer, "shapes", "[");
     for (size_t i = 0; i < s->count; i++) {
         write_shape(writer, s, &s->shapes[i]);

@@ -134,7 +134,8 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         rk_plan_write_search(to, &drawn->plan);
     } else {
         rk_brief_write_question(to, drawn->request, drawn->inputs,
-                                answer ? rk_strategy_ranks(&answer->strategy) : 0);
+                                answer ? rk_strategy_ranks(&answer->strategy)
+                                       : drawn->request->accelerators);
         (void)fputc('\n', to);
     }
     if (!answer) {

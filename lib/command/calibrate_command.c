@@ -106,7 +106,8 @@ const rk_command rk_command_calibrate = {
     .options = calibrate_options,
     .option_count = sizeof(calibrate_options) / sizeof(calibrate_options[0]),
     .notes = "Only rows whose column \"split\" is \"fit\" are fitted.\n\n"
-             "example: reckon calibrate data/calibrations/gemm-hopper.json",
+             "docs/calibration.md describes recipes; the source tree has some.\n\n"
+             "example: reckon calibrate recipe.json",
     .size = sizeof(calibrate_arguments),
     .init = init_calibrate,
     .complete = check_calibrate,

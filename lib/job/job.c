@@ -150,6 +150,48 @@ static const char *find_number(const char *given, const char *const *names, size
     return NULL;
 }
 
+/* Whether a word of `given` is a word of `name` too, as "batch" of "batch-size" and "global-batch".
+ */
+static bool shares_word(const char *given, const char *name)
+{
+    static const char separators[] = "-_", common[] = " max min no num number size type use ";
+    char word[RK_OPTION_WORD_SIZE];
+    for (size_t length; *given; given += length + strspn(given + length, separators)) {
+        length = strcspn(given, separators);
+        (void)snprintf(word, sizeof(word), " %.*s ", (int)length, given);
+        for (const char *at = strstr(common, word) ? "" : name; *at;) {
+            const size_t other = strcspn(at, separators);
+            if (other == length && strncmp(at, given, length) == 0) {
+                return true;
+            }
+            at += other + strspn(at + other, separators);
+        }
+    }
+    return false;
+}
+
+/* Refuses an option by those that share a word with it, or by where all are listed. */
+static rk_status fail_unlike(const rk_command *command, const char *given, rk_error *err)
+{
+    enum { RELATED_MAX = 3 };
+    char forms[RELATED_MAX][RK_OPTION_WORD_SIZE], list[256];
+    const char *related[RELATED_MAX];
+    size_t count = 0;
+    const rk_option *option;
+    for (size_t i = 0; count < RELATED_MAX && (option = rk_command_option(command, i)); i++) {
+        if (!option->positional && shares_word(given, option->name)) {
+            (void)snprintf(forms[count], sizeof(forms[0]), "--%s", option->name);
+            related[count] = forms[count];
+            count++;
+        }
+    }
+    return count > 0 ? rk_fail(err, RK_ERR_INVALID, "unknown option --%s; did you mean %s?", given,
+                               rk_join_words(related, count, " or ", list, sizeof(list)))
+                     : rk_fail(err, RK_ERR_INVALID,
+                               "unknown option --%s; 'reckon %s --help' lists the options", given,
+                               command->name);
+}
+
 /* A suggestion: the names that begin with the given one, or the nearest one. */
 rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_error *err)
 {
@@ -184,9 +226,7 @@ rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_e
     const char *nearest = rk_nearest_name(given, names, count);
     return nearest ? rk_fail(err, RK_ERR_INVALID, "unknown option --%s; did you mean --%s?", given,
                              nearest)
-                   : rk_fail(err, RK_ERR_INVALID,
-                             "unknown option --%s; 'reckon %s --help' lists the options", given,
-                             command->name);
+                   : fail_unlike(command, given, err);
 }
 
 /* Whether the value of an option may be a file that the job reads: no number, and no name of the
@@ -477,13 +517,17 @@ rk_status rk_job_set_launch_flag(rk_job *job, const char *flag, const char *valu
 /* Shows how to write a command in words: "reckon run llama3-70b 64xh100"; "" if it has none. */
 static const char *example_of(const rk_command *command, char out[RK_OPTION_WORD_SIZE])
 {
-    bool model = false, system = false;
+    bool model = false, system = false, prices = false;
     for (size_t i = 0; i < rk_command_option_count(command); i++) {
         model = model || rk_command_option(command, i)->word == RK_WORD_MODEL;
         system = system || rk_command_option(command, i)->word == RK_WORD_SYSTEM;
+        prices = prices || (rk_command_option(command, i)->required &&
+                            strcmp(rk_command_option(command, i)->name, "prices") == 0);
     }
     (void)snprintf(out, RK_OPTION_WORD_SIZE, "%s%s", model ? " llama3-70b" : "",
-                   system ? " 64xh100" : "");
+                   prices   ? " h100 --prices example"
+                   : system ? " 64xh100"
+                            : "");
     return out;
 }
 

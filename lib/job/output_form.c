@@ -13,20 +13,24 @@ rk_output_form rk_output_form_of(const char *output)
         const char *ending;
         rk_output_form form;
     } forms[] = {
-        {".txt", RK_OUTPUT_TEXT},       {".md", RK_OUTPUT_TEXT},
-        {".json", RK_OUTPUT_JSON},      {".csv", RK_OUTPUT_CSV},
-        {".svg", RK_OUTPUT_SVG},        {".html", RK_OUTPUT_HTML},
-        {".htm", RK_OUTPUT_HTML},       {".png", RK_OUTPUT_UNKNOWN},
-        {".jpg", RK_OUTPUT_UNKNOWN},    {".jpeg", RK_OUTPUT_UNKNOWN},
-        {".gif", RK_OUTPUT_UNKNOWN},    {".webp", RK_OUTPUT_UNKNOWN},
-        {".pdf", RK_OUTPUT_UNKNOWN},    {".eps", RK_OUTPUT_UNKNOWN},
-        {".ps", RK_OUTPUT_UNKNOWN},     {".xlsx", RK_OUTPUT_UNKNOWN},
-        {".xls", RK_OUTPUT_UNKNOWN},    {".ods", RK_OUTPUT_UNKNOWN},
-        {".tsv", RK_OUTPUT_UNKNOWN},    {".yaml", RK_OUTPUT_UNKNOWN},
-        {".yml", RK_OUTPUT_UNKNOWN},    {".parquet", RK_OUTPUT_UNKNOWN},
-        {".sqlite", RK_OUTPUT_UNKNOWN}, {".db", RK_OUTPUT_UNKNOWN},
-        {".zip", RK_OUTPUT_UNKNOWN},    {".xz", RK_OUTPUT_UNKNOWN},
-        {".zst", RK_OUTPUT_UNKNOWN},    {".bz2", RK_OUTPUT_UNKNOWN},
+        {".txt", RK_OUTPUT_TEXT},        {".md", RK_OUTPUT_TEXT},
+        {".json", RK_OUTPUT_JSON},       {".csv", RK_OUTPUT_CSV},
+        {".svg", RK_OUTPUT_SVG},         {".html", RK_OUTPUT_HTML},
+        {".htm", RK_OUTPUT_HTML},        {".png", RK_OUTPUT_UNKNOWN},
+        {".jpg", RK_OUTPUT_UNKNOWN},     {".jpeg", RK_OUTPUT_UNKNOWN},
+        {".gif", RK_OUTPUT_UNKNOWN},     {".webp", RK_OUTPUT_UNKNOWN},
+        {".pdf", RK_OUTPUT_UNKNOWN},     {".eps", RK_OUTPUT_UNKNOWN},
+        {".ps", RK_OUTPUT_UNKNOWN},      {".xlsx", RK_OUTPUT_UNKNOWN},
+        {".xls", RK_OUTPUT_UNKNOWN},     {".ods", RK_OUTPUT_UNKNOWN},
+        {".tsv", RK_OUTPUT_UNKNOWN},     {".yaml", RK_OUTPUT_UNKNOWN},
+        {".yml", RK_OUTPUT_UNKNOWN},     {".parquet", RK_OUTPUT_UNKNOWN},
+        {".sqlite", RK_OUTPUT_UNKNOWN},  {".db", RK_OUTPUT_UNKNOWN},
+        {".zip", RK_OUTPUT_UNKNOWN},     {".xz", RK_OUTPUT_UNKNOWN},
+        {".zst", RK_OUTPUT_UNKNOWN},     {".bz2", RK_OUTPUT_UNKNOWN},
+        {".trace", RK_OUTPUT_UNKNOWN},   {".perfetto-trace", RK_OUTPUT_UNKNOWN},
+        {".pftrace", RK_OUTPUT_UNKNOWN}, {".perfetto", RK_OUTPUT_UNKNOWN},
+        {".xml", RK_OUTPUT_UNKNOWN},     {".toml", RK_OUTPUT_UNKNOWN},
+        {".docx", RK_OUTPUT_UNKNOWN},    {".ipynb", RK_OUTPUT_UNKNOWN},
     };
     char name[512];
     size_t length = strlen(output);

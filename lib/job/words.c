@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 static const rk_option *find_taker(const rk_command *command, rk_word word)
 {
@@ -139,7 +140,9 @@ static bool is_launch(const char *given)
 /* Refuses words that are something else than a model or a system, with what to type. */
 static rk_status check_word(const rk_job *job, const char *word, rk_error *err)
 {
-    static const char *const amounts[][2] = {{"million", "M"}, {"billion", "B"}, {"trillion", "T"}};
+    static const char *const amounts[][2] = {{"million", "M"}, {"billion", "B"}, {"trillion", "T"},
+                                             {"hours", "h"},   {"days", "d"},    {"weeks", "d"},
+                                             {"months", "d"}};
     const rk_command *command = rk_job_command(job);
     const size_t letters = strcspn(word, "=0123456789");
     const char *value = word + letters + (word[letters] == '=');
@@ -158,7 +161,36 @@ static rk_status check_word(const rk_job *job, const char *word, rk_error *err)
                            word, amounts[i][1], amounts[i][1]);
         }
     }
-    return RK_OK;
+    return strcmp(word, "nodes") == 0 && find_taker(command, RK_WORD_NODES)
+               ? rk_fail(err, RK_ERR_INVALID,
+                         "unexpected argument 'nodes'; did you mean --nodes and their number?")
+               : RK_OK;
+}
+
+static bool has_word(const rk_job *job, rk_word what)
+{
+    const rk_option *option = find_taker(rk_job_command(job), what);
+    return option && rk_job_has(job, option->name);
+}
+
+/* Refuses a word that names no document, where a model and a system are given already. */
+static rk_status fail_further(const rk_job *job, const char *word, rk_error *err)
+{
+    const char *formats[] = {"json", "csv"};
+    char ending[8];
+    for (size_t i = 0; i < COUNT(formats); i++) {
+        (void)snprintf(ending, sizeof(ending), ".%s", formats[i]);
+        if (rk_job_has(job, formats[i]) && rk_ends_with(word, ending)) {
+            return rk_fail(err, RK_ERR_INVALID, "--%s takes no file; did you mean -o %.200s?",
+                           formats[i], word);
+        }
+    }
+    if (rk_job_has(job, "set") && strpbrk(word, "0123456789")) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "unexpected argument '%.100s'; write --set NAME=%.100s, with a \"=\"", word,
+                       word);
+    }
+    return fail_unexpected(job, word, err);
 }
 
 /* "64h100": a number and a system without what joins them. */
@@ -181,6 +213,17 @@ static bool is_ending(const rk_machine *machine, const char *word)
     return !rk_catalogue_find("accelerators", machine->system) &&
            !rk_catalogue_find("systems", machine->system) &&
            rk_catalogue_list_ending("models", word, list, sizeof(list)) > 0;
+}
+
+/* Whether a word lists systems, as in "h100,gb200" and "h100:64,gb200": by the first of them. */
+static bool is_list_of_systems(const char *word)
+{
+    char first[RK_OPTION_WORD_SIZE];
+    rk_document_kind kind;
+    rk_error err;
+    (void)snprintf(first, sizeof(first), "%.*s", (int)strcspn(word, ":,"), word);
+    return strchr(word, ',') && !rk_document_identify(first, &kind, &err) &&
+           (kind == RK_DOCUMENT_ACCELERATOR || kind == RK_DOCUMENT_SYSTEM);
 }
 
 rk_status rk_job_set_word(rk_job *job, const char *word, rk_error *err)
@@ -213,9 +256,14 @@ rk_status rk_job_set_word(rk_job *job, const char *word, rk_error *err)
     if (is_filler(word)) {
         return RK_OK;
     }
+    if (is_list_of_systems(word)) {
+        return set(job, RK_WORD_SYSTEM, word, err);
+    }
     status = rk_document_identify(word, &kind, err);
     if (status) {
-        return status;
+        const bool further = has_word(job, RK_WORD_MODEL) && has_word(job, RK_WORD_SYSTEM) &&
+                             access(word, F_OK) != 0;
+        return further ? fail_further(job, word, err) : status;
     }
     switch (kind) {
     case RK_DOCUMENT_MODEL:

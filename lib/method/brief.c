@@ -13,6 +13,30 @@
 
 /* ---- the question ---------------------------------------------------------------------------- */
 
+enum { COLUMNS = 80, LABEL_COLUMNS = 10 };
+
+/* Name and sizes in one line: without the last sizes that have no room. */
+static void write_model(FILE *to, const char *name, char *sizes)
+{
+    char *comma;
+    while (LABEL_COLUMNS + strlen(name) + strlen(": ") + strlen(sizes) > COLUMNS &&
+           (comma = strrchr(sizes, ','))) {
+        *comma = '\0';
+    }
+    rk_write_label(to, "model");
+    (void)fprintf(to, "%s: %s\n", name, sizes);
+}
+
+/* Memory and tiers in one line: "usable" goes where it has no room. */
+static void write_system(FILE *to, const rk_accelerator *a, const char *tiers)
+{
+    const double usable = a->memory_usable / GIB;
+    const int length = snprintf(NULL, 0, "%s, %.1f GiB usable; %s GB/s", a->name, usable, tiers);
+    rk_write_label(to, "system");
+    (void)fprintf(to, "%s, %.1f GiB%s; %s GB/s\n", a->name, usable,
+                  LABEL_COLUMNS + length > COLUMNS ? "" : " usable", tiers);
+}
+
 /* Numbers of the system that --set changes, in one line. */
 static void write_changes(FILE *to, const rk_settings *settings)
 {
@@ -20,11 +44,13 @@ static void write_changes(FILE *to, const rk_settings *settings)
         if (i == 0) {
             rk_write_label(to, "set");
         }
-        (void)fprintf(to, "%s%s %.5g %s (document: %.5g)", i ? ", " : "", settings->changed[i].name,
+        (void)fprintf(to, "%s%s %.5g %s, not %.5g", i ? "; " : "", settings->changed[i].name,
                       settings->now[i], settings->changed[i].unit, settings->changed[i].value);
     }
     (void)fputs(settings->change_count > 0 ? "\n" : "", to);
 }
+
+#define LARGE_BATCH 1e9 /* tokens: more likely counted in tokens by mistake than meant */
 
 /* "64 accelerators, 512 sequences of 8,192 tokens (assumed -b, --seq)". */
 static void write_batch(FILE *to, const rk_request *request, const rk_inputs *inputs,
@@ -45,7 +71,13 @@ static void write_batch(FILE *to, const rk_request *request, const rk_inputs *in
                   request->global_batch > 0
                       ? rk_counted((uint64_t)request->global_batch, "sequence", number)
                       : "sequences");
-    (void)fprintf(to, "%s%s\n", rk_counted((uint64_t)seq, "token", number), assumed);
+    const double tokens = (double)request->global_batch * (double)seq;
+    (void)fprintf(to, "%s%s", rk_counted((uint64_t)seq, "token", number), assumed);
+    if (!request->assumed_batch && tokens >= LARGE_BATCH) {
+        char all[RK_NUMBER_TEXT_SIZE];
+        (void)fprintf(to, ": %s tokens a step", rk_count_text(tokens, all));
+    }
+    (void)fputc('\n', to);
 }
 
 void rk_brief_write_question(FILE *to, const rk_request *request, const rk_inputs *inputs,
@@ -54,12 +86,9 @@ void rk_brief_write_question(FILE *to, const rk_request *request, const rk_input
     const rk_accelerator *a = &inputs->system.accelerator;
     char words[RK_WORDS_SIZE], reason[RK_REASON_SIZE];
     const bool unnamed = rk_json_is_text(request->model) && inputs->model.name[0];
-    rk_write_label(to, "model");
-    (void)fprintf(to, "%s: %s\n", unnamed ? inputs->model.name : rk_json_title(request->model),
-                  rk_describe_model(&inputs->model, words));
-    rk_write_label(to, "system");
-    (void)fprintf(to, "%s, %.1f GiB usable; %s GB/s\n", a->name, a->memory_usable / GIB,
-                  rk_describe_tiers(&inputs->system, words));
+    (void)rk_describe_model(&inputs->model, words);
+    write_model(to, unnamed ? inputs->model.name : rk_json_title(request->model), words);
+    write_system(to, a, rk_describe_tiers(&inputs->system, words));
     rk_write_label(to, "software");
     (void)fprintf(
         to, "%s; framework %s%s%s\n", inputs->software.stack.name,

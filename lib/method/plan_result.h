@@ -94,6 +94,9 @@ void rk_plan_write_search_json(rk_json_writer *writer, const rk_plan *plan);
 
 /* Why nothing fits, and changes that would help. */
 void rk_plan_write_missing(FILE *to, const rk_plan *plan);
+
+/* The question to ask next where a model does not fit on the accelerators of a node. */
+void rk_plan_write_cures(FILE *to, const rk_plan *plan);
 void rk_plan_write_missing_json(rk_json_writer *writer, const rk_plan *plan);
 
 #endif

@@ -24,7 +24,7 @@ static void write_remedy(FILE *to, const rk_answer *answer, const rk_shortage *s
     }
     (void)fprintf(to,
                   "Smallest change that fits: %s.\nThen stage %" PRId64
-                  " needs %.2f GiB of %.2f, risk %s, and a step takes %s instead of %s\n"
+                  " needs %.2f GiB of %.2f, risk %s, and a step takes %s instead of %s "
                   "(%+.1f %%).\n",
                   rk_strategy_changes(&answer->strategy, &shortage->changed.strategy, changes,
                                       sizeof(changes)),
@@ -152,6 +152,17 @@ static void write_illegal_json(rk_json_writer *writer, const rk_plan *plan)
 
 /* ---- none of a search ----------------------------------------------------------------------- */
 
+void rk_plan_write_cures(FILE *to, const rk_plan *plan)
+{
+    const rk_request *r = plan->request;
+    const rk_system *system = &plan->inputs->system;
+    const bool named = r->model && !rk_json_is_text(r->model) && !r->launch;
+    if (named && r->lora_rank == 0 && r->accelerators <= system->tiers[0].size) {
+        (void)fprintf(to, "'reckon fit %s %s' says what LoRA and QLoRA need.\n",
+                      rk_json_title(r->model), system->accelerator.name);
+    }
+}
+
 void rk_plan_write_missing(FILE *to, const rk_plan *plan)
 {
     const rk_shortage *shortage = &plan->ranking.shortage;
@@ -168,9 +179,10 @@ void rk_plan_write_missing(FILE *to, const rk_plan *plan)
     (void)fputc('\n', to);
     write_remedy(to, &plan->nearest, shortage);
     if (shortage->accelerators > 0) {
-        (void)fprintf(to, "With accelerators doubled, strategies that fit appear at %s.\n",
+        (void)fprintf(to, "Doubled until something fits: %s accelerators.\n",
                       rk_with_commas((uint64_t)shortage->accelerators, number));
     }
+    rk_plan_write_cures(to, plan);
 }
 
 void rk_plan_write_missing_json(rk_json_writer *writer, const rk_plan *plan)

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/text_stream.h"
+#include "report/wrap.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -186,7 +187,7 @@ static void write_rule(FILE *to, const struct part *part)
 /* Writes one cell, without trailing blanks in the last one of a row. */
 static void write_aligned(FILE *to, const char *text, size_t width, rk_align align, bool last)
 {
-    const size_t blanks = width - width_of(text);
+    const size_t used = width_of(text), blanks = used < width ? width - used : 0;
     if (align == RK_ALIGN_RIGHT) {
         pad(to, blanks, " ");
         (void)fputs(text, to);
@@ -207,16 +208,41 @@ static void write_titles(FILE *to, const struct part *part)
     (void)fputs(part->drawn ? "\033[0m\n" : "\n", to);
 }
 
+/* Writes the last cell of a row; words for which its column has no room go on below. */
+static void write_last(FILE *to, const char *text, size_t width, rk_align align, size_t indent)
+{
+    size_t length = strlen(text);
+    if (width_of(text) <= width) {
+        write_aligned(to, text, width, align, true);
+        return;
+    }
+    for (size_t count; length > 0; length -= count, text += count) {
+        count = rk_count_fitting(text, length, width);
+        (void)fwrite(text, 1, count, to);
+        if (count < length) { /* a blank, which the line break replaces */
+            count++;
+            (void)fprintf(to, "\n%*s", (int)indent, "");
+        }
+    }
+}
+
 /* Empty cells at the end of a row are left out. */
 static void write_row(FILE *to, const struct part *part, char *const *cells)
 {
-    size_t past = 0;
+    size_t past = 0, used = 0;
     for (size_t c = 0; c < part->past; c = next_column(part, c)) {
         past = cells[c][0] ? c + 1 : past;
     }
     for (size_t c = 0; c < past; c = next_column(part, c)) {
+        const rk_align align = part->table->columns[c].align;
         (void)fputs(c ? GAP : "", to);
-        write_aligned(to, cells[c], part->widths[c], part->table->columns[c].align, c + 1 == past);
+        used += c ? strlen(GAP) : 0;
+        if (c + 1 == past) {
+            write_last(to, cells[c], part->widths[c], align, used);
+        } else {
+            write_aligned(to, cells[c], part->widths[c], align, false);
+        }
+        used += part->widths[c];
     }
     (void)fputc('\n', to);
 }
@@ -235,9 +261,23 @@ static void write_part(FILE *to, const struct part *part)
     }
 }
 
-static void write_table(FILE *to, const rk_table *table, const size_t *widths, rk_table_style style)
+enum { WORDS_WIDTH = 20 }; /* of a column of words, at least */
+
+/* Limits the widths of columns of words to the room next to the first column. */
+static void limit_widths(const rk_table *table, size_t *widths, int page)
+{
+    const size_t first = widths[0] + strlen(GAP);
+    const size_t room = (size_t)page > first + WORDS_WIDTH ? (size_t)page - first : SIZE_MAX;
+    for (size_t c = 1; page > 0 && c < table->column_count; c++) {
+        const bool words = table->columns[c].align == RK_ALIGN_LEFT;
+        widths[c] = words && widths[c] > room ? room : widths[c];
+    }
+}
+
+static void write_table(FILE *to, const rk_table *table, size_t *widths, rk_table_style style)
 {
     const size_t n = table->column_count;
+    limit_widths(table, widths, style.width);
     struct part part = {
         .table = table, .keys = 1, .widths = widths, .drawn = style.drawn, .first = n > 1};
     if (style.width > 0 && columns_with_room(&part, style.width) < n) {

@@ -40,7 +40,8 @@ void rk_table_rule(rk_table *table);
 /*
  * Writes the table, whose last row must be complete, to a new text that the caller frees.  A table
  * that is wider than the page is written in parts, one below the other, each of which begins with
- * the columns that tell its rows apart.  Widths count UTF-8 characters.
+ * the columns that tell its rows apart; words that are wider than the page go on below themselves.
+ * Widths count UTF-8 characters.
  */
 rk_status rk_table_text(const rk_table *table, rk_table_style style, char **text, rk_error *err);
 

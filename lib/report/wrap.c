@@ -41,8 +41,7 @@ static size_t next_end(const char *text, size_t start)
     return end;
 }
 
-/* The bytes of text that go on a line: as many words as fit in `width` characters, at least one. */
-static size_t count_fitting(const char *text, size_t length, size_t width)
+size_t rk_count_fitting(const char *text, size_t length, size_t width)
 {
     size_t fitting = 0;
     for (size_t end = 0; end < length; end++) {
@@ -62,7 +61,7 @@ static void write_line(FILE *to, const char *line, size_t length, size_t width)
     line += indent;
     length -= indent;
     while (length > 0) {
-        const size_t count = count_fitting(line, length, width > indent ? width - indent : 1);
+        const size_t count = rk_count_fitting(line, length, width > indent ? width - indent : 1);
         (void)fwrite(line, 1, count, to);
         length -= count;
         line += count;

@@ -3,6 +3,7 @@
 #ifndef RK_REPORT_WRAP_H
 #define RK_REPORT_WRAP_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 /*
@@ -12,5 +13,8 @@
  * they are.
  */
 void rk_write_wrapped(FILE *to, const char *text, int width);
+
+/* The bytes of text that go on a line: as many words as fit in `width` characters, at least one. */
+size_t rk_count_fitting(const char *text, size_t length, size_t width);
 
 #endif

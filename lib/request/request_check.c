@@ -72,7 +72,8 @@ static rk_status check_states(const rk_request *r, rk_error *err)
 {
     const struct rule rules[] = {
         {rk_request_quantises(r) && !r->lora_rank,
-         "--qlora and --frozen-weights need --lora-rank: weights that learn are not quantised"},
+         "--qlora and --frozen-weights need --lora-rank, as in --lora-rank 16: weights that learn "
+         "are not quantised"},
         {r->nf4_weights && r->frozen_type > 0,
          "--qlora keeps frozen weights in nf4, and --frozen-weights says otherwise; leave out one"},
         {r->loss_chunk > 0 && r->cross_entropy + 1 != RK_CROSS_ENTROPY_CHUNKED,

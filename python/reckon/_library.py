@@ -152,14 +152,19 @@ def version() -> str:
 def catalogue(kind: str) -> List[str]:
     """The names of the built-in catalogue of a kind: "models", "systems", "stacks"..."""
     names: List[str] = []
+    kinds: Dict[str, None] = {}
     folder, index = ctypes.c_char_p(), 0
     while True:
         name = library.rk_catalogue_name(index, ctypes.byref(folder))
         if name is None:
-            return names
+            break
+        kinds[(folder.value or b"").decode()] = None
         if (folder.value or b"").decode() == kind:
             names.append(name.decode())
         index += 1
+    if not names:
+        raise ReckonError(f"the catalogue has no {kind!r}; its kinds are {', '.join(kinds)}")
+    return names
 
 
 def _text_of(error: Error) -> str:

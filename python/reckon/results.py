@@ -231,6 +231,12 @@ class Plan(Result):
         """The fastest strategy within the risk of running out of memory that was asked for."""
         return self.choices[0]
 
+    def __len__(self) -> int:
+        return len(self.choices)
+
+    def __iter__(self) -> Iterator[Choice]:
+        return iter(self.choices)
+
     def rows(self) -> List[Dict[str, Any]]:
         return [_choice_row(choice) for choice in self.choices]
 
@@ -346,7 +352,10 @@ class Run(Result):
         return self.clusters.rows() or [_flat(self.values)]
 
     def plot(self) -> Picture:
-        """Where the time of the run goes, as bars."""
+        """Where the time of the run goes, as bars; of clusters, days and cost (or hours) as dots."""
+        if self.clusters.items:
+            priced = any(cluster.get("cost") for cluster in self.clusters)
+            return draw_points(self.clusters.items, "days", "cost" if priced else "accelerator_hours")
         keys = ("training_s", "checkpoints_s", "lost_s", "restarts_s", "planned_s",
                 "start_s")
         parts = {key[:-2]: self.values[key] for key in keys if self.values.get(key)}
@@ -368,10 +377,8 @@ def run_of(raw: Dict[str, Any]) -> Run:
 
 def shortage_of(raw: Mapping[str, Any]) -> str:
     """Why nothing fits, from the JSON answer of a search."""
-    if raw.get("clusters"):
-        return "no cluster meets the limits: give more accelerators, time, money or power"
-    if "front" in raw:
-        return "no machine of the axes meets the limits: give more time, money or power, or axes"
+    if "reason" in raw and "estimate" not in raw:
+        return str(raw["reason"])
     least = raw.get("shortfall", {}).get("least_memory")
     if least:
         available = raw.get("system", {}).get("memory_bytes", 0)

@@ -54,3 +54,28 @@ for command in \
         same "x$ending" "$option" $command
     done
 done
+
+# Where nothing meets the question the exit status is 1, and the JSON says why.
+printf '%s' '{"name": "small", "currency": "$", "processor": 1, "source": "assumed",
+ "axes": [{"key": "processors", "values": [2, 4]}]}' >small.json
+for command in \
+    'plan llama3-70b 4xh100' \
+    'plan llama3-70b 64xh100 --fp4' \
+    'estimate llama3-70b 4xh100' \
+    'fit llama3-70b 4xh100' \
+    'run llama3-70b 4xh100 --tokens 1T' \
+    'run llama3-70b --system h100:64 --tokens 15T --deadline 1d' \
+    'explain llama3-70b 4xh100' \
+    'shape llama3-70b 4xh100' \
+    'design llama3-70b h100 --prices small.json -b 64' \
+    'timeline llama3-70b 4xh100'; do
+    status=0
+    rm -f x.json
+    # shellcheck disable=SC2086
+    "$reckon" $command -o x.json >rest 2>said || status=$?
+    if [ "$status" -ne 1 ] || [ -s rest ] || [ "$(wc -l <said)" -ne 1 ] ||
+        ! grep -qE '"(reason|shortage|illegal)":' x.json; then
+        echo "reckon $command -o x.json: exit status $status, and no reason" >&2
+        exit 1
+    fi
+done

@@ -61,8 +61,14 @@ run llama3-8b 64xh100 --tokens 1T --mfu 40
 run llama3-8b 64xh100 --loss 2.2
 run mixtral-8x7b 256xh100 --tokens 2T --prices cloud-2026
 run llama3-70b h100 --tokens 1T --deadline 90d
-run llama3-70b --system h100,a100 --tokens 1T --deadline 90d
+run llama3-70b h100,a100 --tokens 1T --deadline 90d
 run llama3-70b 4xh100 --tokens 1T
+run llama3.1-405b 1024xgb300 --tokens 5T --prices cloud-2026 --precision mxfp8 --set memory=384GiB --set nvlink.size=144
+run llama3-70b h100 --tokens 15T --deadline 1d
+run llama3-70b --tokens 15T --budget 5M --system h100,b200 --prices cloud-2026
+plan llama3-8b 2x4090
+plan qwen3-235b-a22b --nodes 128 dgx-h100 -b 4M --tp 4 --pp 16
+timeline qwen3-1.7b 2xrtx4090 --pp 2 --seq 2048 -b 8
 timeline llama3-8b 32xh100 --pp 4
 timeline llama3-70b 64xh100 --pp 8
 timeline deepseek-v3 2048xh800 --pp 16 --ep 64 --tp 1

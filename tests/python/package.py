@@ -25,7 +25,8 @@ class Package(unittest.TestCase):
     def test_plan_is_sorted(self):
         plan = reckon.plan("llama3-8b", "h100-sxm", accelerators=8, global_batch=64, top=4)
         steps = [choice.estimate.step_s for choice in plan.choices]
-        self.assertEqual(len(steps), 4)
+        self.assertEqual(len(plan), 4)
+        self.assertEqual([choice.estimate.step_s for choice in plan], steps)
         self.assertEqual(steps, sorted(steps))
         self.assertIs(plan.best, plan.choices[0])
         self.assertIsNone(plan.best.label)
@@ -115,6 +116,7 @@ class Package(unittest.TestCase):
         run = reckon.run("llama3-8b", "h100", tokens="1T", deadline="60d")
         self.assertGreater(len(run.clusters), 2)
         self.assertEqual(run.rows(), run.clusters.rows())
+        self.assertIn("<circle", run.plot().svg)
         self.assertLess(run.clusters[0]["days"], run.clusters[1]["days"])
 
     def test_what_does_not_fit_is_an_answer(self):
@@ -218,6 +220,7 @@ class Package(unittest.TestCase):
             (dict(model="llama3-8b", system="h100-sxm", tp=[[1]]), "expected a number"),
             (dict(model="llama3-8b", system="h100-sxm", zero=0, hsdp=2), "and zero=0 shards nothing"),
             (dict(model="llama3-8b", system="h100-sxm", overlap="tp,none"), 'overlap="none" excludes'),
+            (dict(model="llama3-8b", system="h100-sxm", batch_size=1), "did you mean global_batch or micro_batch?"),
             (dict(model="llama3-8b", system="h100-sxm", foo=1), 'reckon.schema("plan") lists them'),
             (dict(model="llama3-8b", system="h100-sxm", output="x"), "plan() has no keyword output"),
             (dict(model="llama", system="h100-sxm"), 'there are llama-13b'),
@@ -434,6 +437,8 @@ class Package(unittest.TestCase):
     def test_catalogue(self):
         self.assertIn("llama3-8b", reckon.catalogue("models"))
         self.assertIn("h100-sxm", reckon.catalogue("accelerators"))
+        with self.assertRaisesRegex(reckon.ReckonError, "its kinds are .*accelerators"):
+            reckon.catalogue("gpus")
 
 
 if __name__ == "__main__":

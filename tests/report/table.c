@@ -141,6 +141,25 @@ static void test_parts(void **state)
 }
 
 /* What a narrow page makes of a text. */
+/* A column of words that is wider than the page goes on below itself. */
+static void test_words(void **state)
+{
+    (void)state;
+    static const rk_table_column wide[] = {{"name", RK_ALIGN_LEFT}, {"says", RK_ALIGN_LEFT}};
+    rk_table table;
+    rk_table_init(&table, wide, 2);
+    rk_table_cell(&table, "a");
+    rk_table_cell(&table, "one two three four five six");
+    rk_table_cell(&table, "b");
+    rk_table_cell(&table, "seven");
+    expect(&table, (rk_table_style){.width = 28},
+           "name  says\n"
+           "----  ----------------------\n"
+           "a     one two three four\n"
+           "      five six\n"
+           "b     seven\n");
+}
+
 static void expect_wrapped(const char *text, int width, const char *wanted)
 {
     char got[256] = "";
@@ -175,6 +194,7 @@ int main(void)
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_keys_of_parts),
         cmocka_unit_test(test_keys_without_room),
+        cmocka_unit_test(test_words),
         cmocka_unit_test(test_wrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
