@@ -6,12 +6,11 @@
 #include "base/error.h"
 #include "base/members.h"
 #include "base/text.h"
-#include "base/text_stream.h"
 #include "base/units.h"
 #include "io/inputs.h"
 #include "io/json.h"
+#include "job/page.h"
 #include "job/stated.h"
-#include "report/wrap.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -695,41 +694,6 @@ rk_status rk_job_open_csv(const rk_job *job, const char *path, rk_csv_out **out,
     return status ? status : rk_csv_open(path, out, err);
 }
 
-/* The text that `write` makes, with lines that fit the page; the caller frees it. */
-static rk_status write_page(rk_text_writer *write, const void *what, rk_table_style style,
-                            char **page, rk_error *err)
-{
-    size_t size;
-    rk_text_stream stream;
-    FILE *to = rk_text_stream_open(&stream);
-    const rk_status status = to ? write(to, what, style, err) : RK_OK;
-    char *text = to ? rk_text_stream_close(&stream, &size) : NULL;
-    if (text && rk_text_stream_open(&stream)) {
-        rk_write_wrapped(stream.file, text, style.width);
-        *page = rk_text_stream_close(&stream, &size);
-    }
-    free(text);
-    return status  ? status
-           : *page ? RK_OK
-                   : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answer");
-}
-
-/* Writes a page with its marks as colours of a terminal, or without them. */
-static void write_colored(rk_out *out, const char *page, bool colored)
-{
-    static const char marks[] = RK_MARKS;
-    static const char *const colors[] = {"\033[1;32m", "\033[1;33m", "\033[0m"};
-    while (*page) {
-        const size_t plain = strcspn(page, marks);
-        rk_out_write(out, page, plain);
-        page += plain;
-        if (*page) {
-            rk_out_text(out, colored ? colors[strchr(marks, *page) - marks] : "");
-            page++;
-        }
-    }
-}
-
 rk_status rk_job_print(const rk_job *job, const char *path, rk_text_writer *write, const void *what,
                        rk_error *err)
 {
@@ -740,12 +704,12 @@ rk_status rk_job_print(const rk_job *job, const char *path, rk_text_writer *writ
         .full = rk_job_has(job, "verbose") || !has_option(job->command, "verbose"),
     };
     char *text = NULL;
-    rk_status status = write_page(write, what, style, &text, err);
+    rk_status status = rk_page_make(write, what, style, &text, err);
     if (!status) {
         status = rk_job_open(job, path, &out, err);
     }
     if (!status) {
-        write_colored(out, text, style.drawn);
+        rk_page_write(out, text, style.drawn);
         status = rk_out_close(out, err);
     }
     free(text);

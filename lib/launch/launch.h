@@ -160,11 +160,11 @@ const char *rk_launch_keep_part(rk_launch *launch, const char *text, size_t leng
 
 void rk_launch_add_word(rk_launch *launch, const char *text, int line);
 
-/* printf into such a text. */
-const char *rk_launch_format(rk_launch *launch, const char *format, ...) RK_PRINTF(2, 3);
-
 /* Takes a document over. */
 void rk_launch_add_document(rk_launch *launch, const char *name, json_t *root);
+
+/* printf into a text that lives as long as the launch. */
+const char *rk_launch_format(rk_launch *launch, const char *format, ...) RK_PRINTF(2, 3);
 
 /* The document of a name; NULL: there is none. */
 json_t *rk_launch_document_of(const rk_launch *launch, const char *name);
