@@ -9,8 +9,8 @@
 #include "base/units.h"
 #include "io/inputs.h"
 #include "io/json.h"
-#include "job/page.h"
 #include "job/stated.h"
+#include "job/text_page.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lays texts for people out on a page, and colours their marks on a terminal. */
-#include "job/page.h"
+#include "job/text_page.h"
 
 #include "base/error.h"
 #include "base/text.h"

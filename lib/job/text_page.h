@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts for people as pages of a width. */
-#ifndef RK_JOB_PAGE_H
-#define RK_JOB_PAGE_H
+#ifndef RK_JOB_TEXT_PAGE_H
+#define RK_JOB_TEXT_PAGE_H
 
 #include "io/out.h"
 #include "job/job.h"
