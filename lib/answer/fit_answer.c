@@ -72,6 +72,14 @@ static void write_fewest(FILE *to, const rk_fit *fit)
                   s->ep, (int)s->sharding, rk_recompute_kind_names[s->recompute]);
 }
 
+/* The memory that a strategy needs, in GiB for two digits: more than there is if it does not fit.
+ */
+static double shown_need(const rk_estimate *e)
+{
+    const double need = rk_needed_bytes(&e->memory) / GIB, usable = e->usable / GIB;
+    return !e->fits && need < usable + 0.005 ? usable + 0.01 : need;
+}
+
 /* Memory and step of each cure on one accelerator, fit or not, and the fewest accelerators. */
 static rk_status write_cures(FILE *to, const rk_fit *fit, rk_table_style style, rk_error *err)
 {
@@ -89,7 +97,7 @@ static rk_status write_cures(FILE *to, const rk_fit *fit, rk_table_style style, 
     for (size_t i = 0; i < cures->count; i++) {
         const rk_cure *cure = &cures->items[i];
         rk_table_cell(&table, "%s", cure->options[0] ? cure->options : cure->name);
-        rk_table_cell(&table, "%.2f", rk_needed_bytes(&cure->estimate.memory) / GIB);
+        rk_table_cell(&table, "%.2f", shown_need(&cure->estimate));
         rk_table_cell(&table, "%.3f", cure->estimate.step / unit.seconds);
         rk_table_cell(&table, "%s",
                       !cure->estimate.fits ? "no"
