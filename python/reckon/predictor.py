@@ -11,7 +11,7 @@ import os
 import sys
 import warnings
 import weakref
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 from ._library import Error, ReckonError, check, library, run_command, to_json
 from ._words import in_words_of_python
@@ -64,11 +64,13 @@ _OLD_NAMES = {"memory_bytes": "memory_total_bytes", "usable_bytes": "memory_usab
 class _OldNames:
     """Names of 0.1, until 0.3."""
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in _OLD_NAMES:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        warnings.warn(f"{name} is called {_OLD_NAMES[name]}", DeprecationWarning, stacklevel=2)
-        return getattr(self, _OLD_NAMES[name])
+    if not TYPE_CHECKING:  # a misspelling is still one
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in _OLD_NAMES:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            warnings.warn(f"{name} is called {_OLD_NAMES[name]}", DeprecationWarning, stacklevel=2)
+            return getattr(self, _OLD_NAMES[name])
 
 
 @dataclasses.dataclass(frozen=True)
