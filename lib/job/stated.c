@@ -96,7 +96,14 @@ static char *read_document(const rk_option *option, const char *value, rk_status
         free(text);
         return NULL;
     }
-    return text;
+    char *ended = realloc(text, size + 1);
+    if (!ended) {
+        free(text);
+        *status = RK_ERR_MEMORY;
+        return NULL;
+    }
+    ended[size] = '\0';
+    return ended;
 }
 
 static void write_value(rk_json_writer *writer, const rk_option *option, const char *value)
