@@ -110,6 +110,8 @@ def answer_to(program, command, request):
     asked = subprocess.run(
         [sys.executable, "-c", script, command], input=json.dumps(request), capture_output=True, text=True,
         env={**os.environ, "RECKON_LIBRARY": str(library), "PYTHONPATH": str(PYTHON)})
+    if "undefined symbol: __" in asked.stderr:  # of a sanitizer: Python cannot load such a library
+        return None
     return json.loads(asked.stdout) if asked.returncode == 0 else {"error": asked.stderr}
 
 
