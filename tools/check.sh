@@ -148,7 +148,8 @@ step "static program" static_program
 # run with clang under ASan only, without those that ask many questions of the same code ("many").
 # Open MPI ("mpi") is not built for TSan.
 # TSan runs the unit tests and golden answers, without long tests of code that has no threads
-# ("serial"), and of the tests of commands those that search and sweep ("threads").
+# ("serial") and those that ask many questions ("many"), and of the tests of commands those that search
+# and sweep ("threads").
 # A clean checkout is tested as its release; a changed one as it lies.
 if [ -z "$(git status --porcelain)" ]; then
     step "release" tarball
@@ -157,7 +158,7 @@ fi
 suite build-clang clang-14 "" --no-suite slow --no-suite cli --no-suite pages --no-suite reference
 source=.
 suite build-asan clang-14 "-Db_sanitize=address,undefined -Db_lundef=false --buildtype=debugoptimized" -t 5 --no-suite slow --no-suite many
-suite build-tsan clang-14 "-Dmpi=disabled -Db_sanitize=thread -Db_lundef=false --buildtype=debugoptimized" -t 5 --suite unit --suite golden --suite threads --no-suite reference --no-suite serial --no-suite slow --no-suite mpi
+suite build-tsan clang-14 "-Dmpi=disabled -Db_sanitize=thread -Db_lundef=false --buildtype=debugoptimized" -t 5 --suite unit --suite golden --suite threads --no-suite reference --no-suite serial --no-suite slow --no-suite mpi --no-suite many
 if echo 'int LLVMFuzzerTestOneInput(void){return 0;}' |
     clang -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null; then
     step "fuzz targets, $fuzz_seconds s each" fuzz/run.sh "$fuzz_seconds"
