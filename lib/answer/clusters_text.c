@@ -152,12 +152,12 @@ static rk_status write_brief(FILE *to, const rk_clusters *c, rk_table_style styl
         {"system", RK_ALIGN_LEFT},       {"accelerators", RK_ALIGN_RIGHT},
         {"TP/CP/PP/DP", RK_ALIGN_RIGHT}, {"days", RK_ALIGN_RIGHT},
         {"p90", RK_ALIGN_RIGHT},         {"M hours", RK_ALIGN_RIGHT},
-        {"answer", RK_ALIGN_LEFT},       {"answer", RK_ALIGN_LEFT},
+        {"M cost", RK_ALIGN_RIGHT},      {"answer", RK_ALIGN_LEFT},
     };
     const int least = c->fastest < 0 ? find_least(c, true) : -1;
     rk_table table;
-    if (priced) {
-        columns[COUNT(columns) - 2] = (rk_table_column){"M cost", RK_ALIGN_RIGHT};
+    if (!priced) {
+        columns[COUNT(columns) - 2] = columns[COUNT(columns) - 1];
     }
     rk_table_init(&table, columns, COUNT(columns) - !priced);
     for (int i = 0, rows = 0; i < c->count; i++) {

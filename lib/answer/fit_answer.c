@@ -13,6 +13,7 @@
 #include "report/estimate_fields.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 /* ---- for people ---------------------------------------------------------------------------- */
 
@@ -72,12 +73,11 @@ static void write_fewest(FILE *to, const rk_fit *fit)
                   s->ep, (int)s->sharding, rk_recompute_kind_names[s->recompute]);
 }
 
-/* The memory that a strategy needs, in GiB for two digits: more than there is if it does not fit.
- */
+/* The memory that a strategy needs, GiB; in hundredths rounded up if it does not fit. */
 static double shown_need(const rk_estimate *e)
 {
-    const double need = rk_needed_bytes(&e->memory) / GIB, usable = e->usable / GIB;
-    return !e->fits && need < usable + 0.005 ? usable + 0.01 : need;
+    const double need = rk_needed_bytes(&e->memory) / GIB;
+    return e->fits ? need : ceil(100 * need) / 100;
 }
 
 /* Memory and step of each cure on one accelerator, fit or not, and the fewest accelerators. */

@@ -308,7 +308,7 @@ static bool compare_cells(const rk_residuals *r, const rk_similarity_key *key,
 
 /*
  * Counts the runs and groups at a rung.  sizes[] gets the runs of each group, at its first cell;
- * counted[] tells which cells count.
+ * counted[] marks the cells that count.
  */
 static void count_runs(const rk_residuals *r, const rk_similarity_key *key, unsigned rung,
                        const unsigned *same, bool *counted, size_t *sizes, rk_interval *out)

@@ -5,7 +5,7 @@
     pasted.py RECKON
 
 Each strategy is emitted and its arguments are given back, once without a model, which the flags
-describe, and once with it, which they have to agree with.  Options of reckon may stand in the line,
+describe, and once with it, which has to give the same answer.  The line may contain options of reckon,
 and --from reads the line as the same job.
 """
 
