@@ -282,8 +282,10 @@ static void state_mixed_precision(rk_launch *launch, const rk_launch_key *key)
 }
 
 /* The machine of "llama3_70b(num_nodes=2, num_gpus_per_node=4)". */
-static void state_arguments(rk_launch *launch, const rk_launch_key *key, const char *arguments)
+static void state_arguments(rk_launch *launch, const char *recipe, const rk_launch_key *key,
+                            const char *arguments)
 {
+    const size_t length = strlen(recipe);
     static const char *const names[][2] = {{"num_nodes=", "nodes"},
                                            {"num_gpus_per_node=", "gpus_per_node"}};
     for (size_t i = 0; i < COUNT(names) && arguments; i++) {
@@ -294,8 +296,9 @@ static void state_arguments(rk_launch *launch, const rk_launch_key *key, const c
         }
     }
     for (size_t i = 0; i < launch->key_count; i++) { /* the same word, cut at its "=" */
-        if (strchr(launch->keys[i].name, '(')) {
-            rk_launch_mark(launch, launch->keys[i].name, RK_KEY_WITHOUT_COST, NULL);
+        const char *name = launch->keys[i].name;
+        if (strncmp(name, recipe, length) == 0 && name[length] == '(') {
+            rk_launch_mark(launch, name, RK_KEY_WITHOUT_COST, NULL);
         }
     }
 }
@@ -343,7 +346,7 @@ static rk_status resolve_nemo2(rk_launch *launch, rk_error *err)
     if (recipe) {
         bool known = false;
         rk_kit_state_model(launch, recipe, key);
-        state_arguments(launch, key, arguments);
+        state_arguments(launch, recipe, key, arguments);
         const rk_status status =
             finetunes(launch) ? RK_OK : assume_recipe(launch, recipe, &known, err);
         if (status) {
