@@ -86,6 +86,7 @@ static void add_memory(const rk_accelerator *a, const rk_stage_need *need, doubl
     if (rank == 0 || rk_needed_bytes(&memory) > rk_needed_bytes(&out->memory)) {
         out->worst = rank;
         out->memory = memory;
+        rk_stage_fill_peaks(need, in_flight, &out->memory);
         out->host_bytes = host;
     }
     out->fits = out->fits && rk_needed_bytes(&memory) <= a->memory_usable && host_fits;
@@ -175,6 +176,7 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s,
         add_memory(a, &need, in_flight, r, out);
         if (stages) {
             stages[r] = rk_stage_memory_at(&need, in_flight);
+            rk_stage_fill_peaks(&need, in_flight, &stages[r]);
         }
     }
     rk_stage_run(table, &of_stage, &ranks->slowest);

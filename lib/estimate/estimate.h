@@ -43,7 +43,7 @@ typedef struct rk_stage_memory {
     double reserved;                   /* allocated and fragmentation */
     double total;                      /* of all parts */
     double late;                       /* part that the allocator frees when it runs out */
-    double peak[RK_PEAK_COUNT];        /* allocated then; 0: the rank has none */
+    double peak[RK_PEAK_COUNT];        /* allocated then, by rk_stage_fill_peaks; 0: none */
 } rk_stage_memory;
 
 /* The moment that decides. */

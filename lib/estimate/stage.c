@@ -709,9 +709,21 @@ static void add_fragments(const rk_stage_need *need, rk_stage_memory *m)
     m->late = reclaimed * m->late + need->cached;
 }
 
-/* Fills what is allocated at each moment, of which the fullest is memory. */
-static void fill_peaks(const rk_stage_need *need, double activations, rk_stage_memory *m)
+/* Passes whose activations the device keeps, of so many in flight. */
+static double kept_passes(const rk_stage_need *need, double in_flight)
 {
+    const double away = need->offloaded * in_flight;
+    return need->live * (in_flight - away + rk_min(need->most, away));
+}
+
+static double kept_activations(const rk_stage_need *need, double kept, double in_flight)
+{
+    return kept * need->saved + need->ahead + in_flight * need->ends;
+}
+
+void rk_stage_fill_peaks(const rk_stage_need *need, double in_flight, rk_stage_memory *m)
+{
+    const double activations = kept_activations(need, kept_passes(need, in_flight), in_flight);
     const double states = need->weights + need->gradients + need->optimizer + need->always;
     const double layer = need->unsaved + need->layer, first = activations - need->later;
     const double ends = rk_max(need->last, need->later > 0 ? layer : 0);
@@ -731,9 +743,8 @@ rk_peak rk_stage_peak(const rk_stage_memory *memory)
 
 rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
 {
-    const double away = need->offloaded * in_flight;
-    const double kept = need->live * (in_flight - away + rk_min(need->most, away));
-    const double activations = kept * need->saved + need->ahead + in_flight * need->ends;
+    const double kept = kept_passes(need, in_flight);
+    const double activations = kept_activations(need, kept, in_flight);
     const double layer = need->unsaved + need->layer;
     const double first = activations + rk_max(layer, need->head); /* the backward pass begins */
     double last = rk_max(need->update, need->last);               /* and ends; or the update */
@@ -767,7 +778,6 @@ rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
     for (int i = 0; i < RK_MEM_FRAGMENTATION; i++) {
         m.allocated += m.part[i];
     }
-    fill_peaks(need, activations, &m);
     add_fragments(need, &m);
     m.part[RK_MEM_CONTEXT] = need->context;
     m.reserved = m.allocated + m.part[RK_MEM_FRAGMENTATION];

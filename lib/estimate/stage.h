@@ -161,6 +161,9 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *st
 rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight);
 double rk_stage_host_at(const rk_stage_need *need, double in_flight);
 
+/* Fills what is allocated at each moment, of which the fullest is memory; searches need none. */
+void rk_stage_fill_peaks(const rk_stage_need *need, double in_flight, rk_stage_memory *memory);
+
 /* Both steps at once. */
 rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy *strategy,
                                    const rk_stage *stage, double in_flight);

@@ -284,7 +284,6 @@ const char *rk_risk_text(double risk, char out[RK_RISK_TEXT_SIZE])
     return out;
 }
 
-/* The likely range of memory, the risk, and in full the runs that they rest on. */
 /* What is allocated at each moment; the one that decides comes first. */
 static void write_peaks(FILE *to, const rk_stage_memory *memory)
 {
@@ -300,6 +299,7 @@ static void write_peaks(FILE *to, const rk_stage_memory *memory)
     (void)fputs(")\n", to);
 }
 
+/* The likely range of memory, the risk, and in full the runs that they rest on. */
 static void write_risk(FILE *to, const rk_answer *answer, bool full)
 {
     const rk_estimate *e = &answer->estimate;
