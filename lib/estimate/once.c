@@ -468,11 +468,22 @@ static double orthogonal_seconds(const rk_strategy *s, const rk_orthogonal *all,
     return all->seconds * ceil(all->matrices / ranks) / all->matrices;
 }
 
+/*
+ * Bytes of weights and gradients that AdamW moves over those of 4 bytes each; 1 with a master copy:
+ * weights and moments are read and written, gradients read.
+ */
+static double updated_width(const rk_strategy *s)
+{
+    const bool narrow = s->states.weight <= 2 && s->states.optimizer <= 4 && s->adapter_rank == 0;
+    return narrow ? 0.5 : 1;
+}
+
 double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage)
 {
     const rk_stack *stack = table->context.stack;
-    const double bytes = rk_strategy_learning(s) * rk_stage_optimized_params(s, stage) *
-                         stack->optimizer_bytes * rk_optimizer_of(s)->traffic;
+    const double each = stack->optimizer_bytes + (s->foreach_update ? stack->foreach_bytes : 0);
+    const double bytes = rk_strategy_learning(s) * rk_stage_optimized_params(s, stage) * each *
+                         updated_width(s) * rk_optimizer_of(s)->traffic;
     const double stream =
         rk_stream_seconds(&table->context.system->accelerator, bytes) / stack->stream_share;
     return stream + orthogonal_seconds(s, &stage->orthogonal, rk_shard_ranks(s)) +

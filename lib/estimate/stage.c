@@ -528,8 +528,8 @@ static double kept_inputs(const rk_block_context *c, const rk_strategy *s, const
     if (s->adapter_rank == 0 || s->sharding != RK_SHARD_ALL || c->stack->frozen_inputs <= 0) {
         return 0;
     }
-    const double input = (s->wide_residual ? 4 : c->element) * c->local_tokens *
-                         (double)(rk_model_streams(c->model) * c->model->hidden);
+    const double input =
+        c->residual * c->local_tokens * (double)(rk_model_streams(c->model) * c->model->hidden);
     return c->stack->frozen_inputs * rk_max(stage->layers - 2, 0) * input;
 }
 

@@ -62,6 +62,8 @@ static const struct meaning {
     {"offload", "optimizer", "offload", "optimizer+gradients", NULL, NULL},
     {"deepspeed", "offload", "offload", "optimizer+gradients+weights", NULL, NULL},
     {"activation_offload", "", "offload_activations", "true", NULL, NULL},
+    {"moe_impl", "hf-eager", "expert_loop", "true", NULL, NULL},
+    {"moe_impl", "", "expert_loop", "false", NULL, NULL},
     {"tiled_mlp", "1", "tiled_mlp", "true", NULL, NULL},
     {"master", "none", "weight_bytes", "2", NULL, NULL},
     {"trainable_embeddings", "1", "adapts_embeddings", "true", NULL, NULL},

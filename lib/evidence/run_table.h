@@ -124,6 +124,8 @@
       "adapters read their inputs through dropout; default: false")                                \
     X(TILED_MLP, "tiled_mlp", "true or false", "",                                                 \
       "dense networks run tile by tile of the tokens; default: false")                             \
+    X(EXPERT_LOOP, "expert_loop", "true or false", "",                                             \
+      "experts run one by one, as in transformers before 5; default: grouped products")            \
     X(TRAINER, "trainer", "text", "",                                                              \
       "program that runs the steps, where its framework is not all that matters: litgpt")          \
     X(KERNELS, "kernels", "name", "",                                                              \

@@ -54,7 +54,7 @@ typedef struct rk_run_change {
     double value;
 } rk_run_change;
 
-enum { RK_RUN_CHANGE_MAX = 16, RK_RUN_NOTE_SIZE = 160 };
+enum { RK_RUN_CHANGE_MAX = 32, RK_RUN_NOTE_SIZE = 160 };
 
 typedef struct rk_run_changes {
     int count;

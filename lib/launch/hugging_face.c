@@ -194,6 +194,7 @@ static const char *const optimizer_names[][2] = {
     {"adamw_bnb_8bit", "adam-8bit"},
     {"adamw_torch_8bit", "adam-8bit"},
     {"ao_adamw_8bit", "adam-8bit"},
+    {"sgd", "sgd-plain"}, /* --optim_args may ask for a momentum, which is not read */
     {"ademamix_8bit", "ademamix 8-bit"},
     {"paged_adamw", "paged adamw"},
     {"paged_adamw_32bit", "paged adamw"},

@@ -393,6 +393,7 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
     rk_add_activation(x, RK_PART_EXPERT, &type->ffn, rows * width,
                       operators ? (type->ffn.gated ? 2 : 1) : 0);
     rk_add_grouped_linear(x, s->precision, local, rows / local, seen, width);
+    rk_save(x, false, stack->weighs_outputs ? x->c->element * rows * seen : 0);
     /* logits and map of the router; the permuted input */
     rk_save(x, false, tokens * routed * (4 + x->c->element));
     rk_save(x, false, rk_kept_input_bytes(x->c, false) * rows * seen);

@@ -23,8 +23,6 @@ static double hidden_bytes(const rk_block_context *c)
  */
 #define FULL_LOGIT_BYTES 12.0
 
-#define NORM_BYTES 4.0 /* of what a norm keeps of its input, operator by operator */
-
 /*
  * Rate of attention relative to the 16-bit rate that accelerators give: the ratio of the matrix
  * engine for full precision.
@@ -69,6 +67,17 @@ static void set_copies(rk_block_context *c, double bytes, double cast)
     c->reduce_copy = copy_seconds(c, (overlaps_tensor(c) ? 1 + 1 / t : 2) * bytes);
 }
 
+/*
+ * Whether linears read casts to 16 bits of hidden states and weights in fp32: torch.autocast, as
+ * long as neither weights are gathered in 16 bits nor quantised.
+ */
+static bool autocasts(const rk_stack *stack, const rk_strategy *s)
+{
+    const bool gathers = s->sharding >= RK_SHARD_GRADIENTS && s->states.gather < s->states.weight;
+    return stack->autocasts && s->states.weight >= 4 && rk_activation_bytes(s) < 4 &&
+           !s->low_weights && !gathers && s->sharding != RK_SHARD_ALL;
+}
+
 rk_block_context rk_block_context_of(const rk_model *model, const rk_system *system,
                                      const rk_stack *stack, const rk_strategy *strategy)
 {
@@ -87,6 +96,8 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
         .local_tokens = strategy->sp ? tokens / (double)strategy->tp : tokens,
         .vocab = ceil((double)model->vocab / step) * step,
     };
+    context.autocasts = autocasts(stack, strategy);
+    context.residual = context.autocasts || strategy->wide_residual ? 4 : context.element;
     for (int i = 0; i < RK_GROUP_LAYER_COUNT; i++) {
         context.groups[i] = rk_strategy_group(system, strategy, (rk_group_kind)i);
     }
@@ -233,6 +244,14 @@ static double frozen_norm_output_bytes(const rk_block_context *c, const rk_layer
     return rk_min(outputs, read) * rk_kept_input_bytes(c, true);
 }
 
+/* Linears that read the output of a norm, each a cast of its own: q, k and v; gate and up. */
+static double norm_readers(const rk_layer_type *type)
+{
+    return (type->mixer->part.shapes ? 3 : 0) + (!type->feed_forward->part.shapes ? 0
+                                                 : type->ffn.gated                ? 2
+                                                                                  : 1);
+}
+
 /*
  * Bytes kept per hidden element of the outputs of norms.  Those after attention and FFN feed no
  * linear: they are not kept.  The router, which stays in 16 bits, keeps its input so; in low
@@ -245,6 +264,9 @@ static double norm_output_bytes(const rk_block_context *c, const rk_layer_type *
         return frozen_norm_output_bytes(c, type, outputs);
     }
     const double each = rk_saved_input_bytes(c->strategy);
+    if (c->autocasts) {
+        return each * norm_readers(type);
+    }
     const bool low = rk_is_low(c->strategy->precision);
     if (!low || !rk_layer_is_moe(type)) {
         return outputs * each;
@@ -283,7 +305,7 @@ static void add_norms(rk_cost_builder *x, const rk_layer_type *type)
     rk_save(x, true, projected * inputs);
     rk_save(x, rk_recomputes(s, RK_MODULE_OPERATORS), (within - projected) * inputs);
     rk_save(x, again, output * rk_max(gathered, kept));
-    rk_save(x, false, stack->wide_norms ? (NORM_BYTES - x->c->element) * norms * elements : 0);
+    rk_save(x, false, rk_wide_norm_bytes(x->c, x->c->residual) * norms * elements);
     x->cost.late += again ? 0 : output * rk_max(gathered - kept, 0);
     rk_save(x, false, stack->dropout_bytes > 0 ? 2 * elements : 0); /* masks */
 }
@@ -353,10 +375,7 @@ static double tensor_regions(const rk_block_context *c, const rk_layer_type *typ
     return c->model->parallel_block ? 1 : mixer + type->feed_forward->regions(c, type);
 }
 
-/*
- * An adapter has two products, a scaling and a sum; in backward the gradients of both products, and
- * as many sums.
- */
+/* In backward an adapter has the gradients of both products, and as many sums. */
 static void add_layer_floor(rk_cost_builder *x, const rk_layer_type *type, bool full)
 {
     double forward, backward, loose_forward = 0, loose_backward = 0;
@@ -370,7 +389,7 @@ static void add_layer_floor(rk_cost_builder *x, const rk_layer_type *type, bool 
         forward += own_forward - RK_MIXER_KERNELS * x->c->stack->kernels_forward;
         backward += own_backward - RK_MIXER_KERNELS * x->c->stack->kernels_backward;
     }
-    const double adapters = 4 * x->cost.adapters;
+    const double adapters = x->c->stack->adapter_kernels * x->cost.adapters;
     const rk_kernels ahead = {.all = forward + adapters, .loose = loose_forward};
     const rk_kernels back = {.all = backward + 2 * adapters + (full ? ahead.all : 0),
                              .loose = loose_backward + (full ? ahead.loose : 0)};
@@ -479,15 +498,16 @@ static void add_layer(rk_cost_builder *x, const rk_layer_type *type)
     add_connections(x, type);
     add_tensor_parallel(x, tensor_regions(x->c, type));
     count_params(x, type);
+    const double cast = x->c->autocasts ? x->c->element : 0;
+    rk_save(x, false, cast * (x->cost.dense_params + x->cost.expert_params));
 }
 
 /* Makes a layer one that is checkpointed at its input. */
 static void checkpoint_layer(rk_cost_builder *x)
 {
     const rk_block_context *c = x->c;
-    const double wide = c->strategy->wide_residual ? 4 : c->element;
     const double input =
-        wide * c->local_tokens * (double)(rk_model_streams(c->model) * c->model->hidden);
+        c->residual * c->local_tokens * (double)(rk_model_streams(c->model) * c->model->hidden);
     rk_checkpoint(x, &x->spared);
     rk_save(x, false, input);
 }
@@ -676,9 +696,11 @@ static rk_cost head_cost(const rk_block_context *context, rk_operator_list *list
      * where linears keep that; logits; then the gradients of input and weight */
     const double input =
         stack->keeps_gathered ? rk_max(stack->gathered_share * T * h, elements) : elements;
+    const double cast = context->autocasts ? context->element * rk_block_table_params(context) : 0;
     rk_save(&x, false,
             context->element * (elements + (s->adapter_rank == 0 ? input : 0)) +
-                loss_bytes(context, width));
+                loss_bytes(context, width) + cast +
+                rk_wide_norm_bytes(context, context->residual) * elements);
     x.cost.transient = hidden_bytes(context) + rk_strategy_learning(s) * wide * stack->wgrad_bytes *
                                                    rk_block_table_params(context);
     return x.cost;

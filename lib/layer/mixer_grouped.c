@@ -207,24 +207,26 @@ void rk_add_grouped_projections(rk_cost_builder *x, const rk_attention_shape *a)
     const double made = w.query + key + (a->kv_source == RK_KV_OWN ? value : 0) + gate;
     const double qk = T * (w.query + key);
     const bool operators = rk_recomputes(s, RK_MODULE_OPERATORS);
-    rk_add_linear(x, RK_PART_LINEAR, s->precision, T, made, h);
+    rk_add_shared_linear(x, RK_PART_LINEAR, s->precision, T, made, h,
+                         1 + (key > 0) + (made > w.query + key + gate));
     if (key > 0) {
         rk_add_product_again(x, T, key, h, false);
     }
     const rk_cost before = x->cost;
     /* keys, and queries with their positions, are made from what is kept of the products */
-    const double element = x->c->element;
+    const double element = x->c->element, passed = x->c->stack->qk_passes * element * qk;
     rk_save(x, false, element * T * (w.query + value + gate));
     rk_save(x, operators, element * T * key);
     x->cost.unsaved += operators ? element * T * w.query : 0;
     if (a->relative_positions) {
         rk_add_linear(x, RK_PART_LINEAR, s->precision, T, w.query, h);
     } else if (!x->c->model->learned_positions) {
-        rk_add_stream(x, RK_PART_STREAM, 2 * element * qk, 2 * element * qk);
+        rk_add_stream(x, RK_PART_STREAM, 2 * passed, 2 * passed);
     }
     if (a->qk_norm != RK_QK_NORM_NONE) {
-        rk_add_stream(x, RK_PART_STREAM, 2 * element * qk, 3 * element * qk);
-        rk_save(x, rk_recomputes(s, RK_MODULE_NORM), element * qk);
+        rk_add_stream(x, RK_PART_STREAM, 2 * passed, 3 * passed);
+        rk_save(x, rk_recomputes(s, RK_MODULE_NORM),
+                (element + rk_wide_norm_bytes(x->c, element)) * qk);
     }
     if (operators) {
         rk_repeat(x, &before);

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #define MASK_BYTES 1.0 /* of dropout, per element */
+#define WIDE_BYTES 4.0 /* of fp32 */
 
 const char *const rk_part_names[] = {
     "linear layers", "attention",       "experts", "memory-bound ops", "casts",   "head and loss",
@@ -115,12 +116,30 @@ void rk_save(rk_cost_builder *x, bool again, double bytes)
     }
 }
 
+/*
+ * Bytes per element of the copy that each adapter keeps of its own input: what dropout leaves, with
+ * a mask, or a cast for adapters in fp32 beside activations in 16 bits (peft,
+ * tuners/tuners_utils.py: _cast_input_dtype; FSDP gathers them in 16 bits, and casts nothing).
+ */
+static double own_copy_bytes(const rk_block_context *c)
+{
+    const rk_strategy *s = c->strategy;
+    const bool casts = s->adapter_bytes > c->element && s->sharding != RK_SHARD_ALL;
+    return c->stack->adapter_dropout ? c->element + MASK_BYTES : casts ? c->element : 0;
+}
+
 double rk_kept_input_bytes(const rk_block_context *c, bool adapts)
 {
     if (c->strategy->adapter_rank == 0) {
         return rk_saved_input_bytes(c->strategy);
     }
-    return adapts && !c->stack->adapter_dropout ? c->element : 0;
+    return adapts && own_copy_bytes(c) == 0 ? c->element : 0;
+}
+
+double rk_wide_norm_bytes(const rk_block_context *c, double normalised)
+{
+    const double learns = c->strategy->adapter_rank == 0 ? normalised : 0;
+    return c->stack->wide_norms ? WIDE_BYTES - c->element + learns : 0;
 }
 
 /* Bytes of one group that are sent again. */
@@ -295,20 +314,19 @@ static void add_products(rk_cost_builder *x, rk_part part, rk_precision precisio
  * reads the gradient of the output for B's gradient and for the way down, writes the gradient of
  * the input and adds it, and reads x again for A's gradient: M (2 N + 5 K).  Where outputs are
  * summed over the tensor group, B A x is made of the sum of A x, for the `summed` rows of this
- * rank.  Each of `modules` that share the input, such as gate and up, drops elements of a copy of
- * its own, and keeps that and a mask of bytes.
+ * rank.  Each of `modules` that share the input, such as gate and up, may keep a copy of its own.
  */
 static void add_adapter(rk_cost_builder *x, double M, double summed, double N, double K,
                         int modules)
 {
     const double r = (double)x->c->strategy->adapter_rank, e = x->c->element;
-    const double dropped = x->c->stack->adapter_dropout ? modules * (e + MASK_BYTES) * K : 0;
+    const double copies = modules * own_copy_bytes(x->c) * K;
     rk_operator o = {
         .kind = RK_OPERATOR_STREAM,
         .part = RK_PART_STREAM,
         .flops = 2 * M * r * (N + K),
         .bytes = e * (M * K + 4 * summed * N),
-        .saved = M * (e * r + dropped),
+        .saved = M * (e * r + copies),
     };
     rk_emit(x, &o);
     o.pass = RK_PASS_BACKWARD;
@@ -316,7 +334,7 @@ static void add_adapter(rk_cost_builder *x, double M, double summed, double N, d
     o.bytes = e * (2 * summed * N + 5 * M * K);
     o.saved = 0;
     rk_emit(x, &o);
-    x->cost.adapters++;
+    x->cost.adapters += modules;
 }
 
 /*

@@ -113,6 +113,7 @@ static const struct {
     {"dropout", "true false"},
     {"adapter_dropout", "true false"},
     {"tiled_mlp", "true false"},
+    {"expert_loop", "true false"},
     {"trainer", "litgpt"},
     {"launch_blocking", "true false"},
     {"composed", "true false"},

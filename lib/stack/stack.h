@@ -33,9 +33,11 @@ typedef struct rk_stack {
     /* of low-precision casts, over what one kernel per operand reads and writes */
     double cast_passes, mx_cast_passes, fp4_cast_passes;
     double permute_passes;     /* of routed tokens */
+    double qk_passes;          /* of norms and rotations of queries and keys */
     double dispatch_bytes;     /* of a dispatched element, forward */
     double accumulation_bytes; /* per parameter and microbatch, of gradients added separately */
     double optimizer_bytes;    /* per parameter of the shard, all passes */
+    double foreach_bytes;      /* the same, more, of an update operator by operator */
     /* Host: a layer needs at least kernels * launch, combined smoothly with the device time. */
     double kernels_forward, kernels_backward;         /* of a dense layer, and of the head */
     double tp_kernels;                                /* more with tensor parallelism, each way */
@@ -45,6 +47,7 @@ typedef struct rk_stack {
     double capacity_launches;                         /* launches with a capacity over without */
     double expert_cast_kernels;                       /* and more in low precision */
     double graph_share;                               /* of the kernels with graph capture */
+    double adapter_kernels;                           /* of an adapter in forward */
     double launch_ratio;                              /* time of a launch over the accelerator's */
     double overlap_launches;                          /* launches with moe_overlap over without */
     double router_seconds;                            /* of routing a microbatch, each way */
@@ -106,8 +109,10 @@ typedef struct rk_stack {
     bool adapter_dropout;       /* adapters read their inputs through dropout */
     bool sums_whole;            /* sharded gradients are whole between microbatches */
     bool tiled_mlp;             /* dense networks run tile by tile of the tokens */
+    bool weighs_outputs;        /* outputs of experts are kept, for the gradient of their weights */
     bool wide_softmax;          /* attention that is not fused keeps its softmax in fp32 */
     bool wide_norms;            /* norms, operator by operator, keep their input in fp32 */
+    bool autocasts;             /* weights in fp32 make hidden states in fp32 (torch.autocast) */
     double layer_tensors;       /* further hidden states in the backward of a layer */
     double inner_tensors;       /* further gradients inside a gated network */
     double step_bytes;          /* per parameter of the shard while its group steps */
