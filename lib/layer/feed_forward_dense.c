@@ -88,7 +88,8 @@ static double transient(const rk_block_context *c, const rk_layer_type *type)
 {
     const double tokens = c->tokens / rk_ffn_tiles(c);
     const double inner = (double)type->ffn.width / (double)c->strategy->tp * tokens;
-    return c->element * inner * (type->ffn.gated ? 2 + c->stack->inner_tensors : 1);
+    const double more = c->strategy->adapter_rank > 0 ? c->stack->inner_tensors : 0;
+    return c->element * inner * (type->ffn.gated ? 2 + more : 1);
 }
 
 static double regions(const rk_block_context *c, const rk_layer_type *type)

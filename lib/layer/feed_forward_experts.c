@@ -407,11 +407,13 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
     }
 }
 
-/* The gradients of what enters and leaves the activation of the routed experts. */
+/* The gradients of what enters and leaves the activation of the routed experts, and of outputs. */
 static double transient(const rk_block_context *c, const rk_layer_type *type)
 {
     const double width = (double)type->moe.expert_width / (double)c->strategy->etp;
-    return c->element * width * expert_rows(c, &type->moe) * (type->ffn.gated ? 2 : 1);
+    const double output =
+        c->stack->weighs_outputs ? seen_width(&type->moe, (double)c->model->hidden) : 0;
+    return c->element * expert_rows(c, &type->moe) * (width * (type->ffn.gated ? 2 : 1) + output);
 }
 
 /* Experts run on the shards of the sequence, but for shared ones and those that are split. */

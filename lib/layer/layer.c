@@ -218,7 +218,8 @@ static double layer_transient(const rk_block_context *c, const rk_layer_type *ty
 {
     const double mixer = type->mixer->part.transient(c, type);
     const double network = type->feed_forward->part.transient(c, type);
-    return rk_max(network, mixer) + (1 + c->stack->layer_tensors) * hidden_bytes(c);
+    const double more = c->strategy->adapter_rank > 0 ? c->stack->layer_tensors : 0;
+    return rk_max(network, mixer) + (1 + more) * hidden_bytes(c);
 }
 
 /* Buffers that stay for weight gradients: one of each matrix, one for all experts. */

@@ -207,8 +207,10 @@ void rk_add_grouped_projections(rk_cost_builder *x, const rk_attention_shape *a)
     const double made = w.query + key + (a->kv_source == RK_KV_OWN ? value : 0) + gate;
     const double qk = T * (w.query + key);
     const bool operators = rk_recomputes(s, RK_MODULE_OPERATORS);
+    /* adapters in fp32 are those of peft, on projections that are not joined */
+    const int apart = 1 + (key > 0) + (made > w.query + key + gate);
     rk_add_shared_linear(x, RK_PART_LINEAR, s->precision, T, made, h,
-                         1 + (key > 0) + (made > w.query + key + gate));
+                         s->adapter_bytes > x->c->element ? apart : 1);
     if (key > 0) {
         rk_add_product_again(x, T, key, h, false);
     }

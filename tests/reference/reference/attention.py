@@ -42,20 +42,22 @@ def add_grouped_projections(x, layer):
     operators = c.recomputes("operators")
     y, z = (0, 0) if layer.kv_source == "borrowed" else (y, z)
     made = z if layer.kv_source == "own" else 0
-    x.adapted_linear("attention", T, q + y + made + gate, h)
+    x.adapted_linear("attention", T, q + y + made + gate, h,
+                     modules=1 + (bool(y) + bool(made) if s.adapter_bytes > c.element else 0))
     if y:
         x.product_again(T, y, h)
     before = x.copy()
+    passed = c.stack.qk_passes * c.element * T * (q + y)
     x.save(c.element * T * (q + z + gate))
     x.save(c.element * T * y, operators)
     x.unsaved += c.element * T * q if operators else 0
     if layer.relative_positions:
         x.adapted_linear("attention", T, q, h)
     elif not c.model.learned_positions:
-        x.stream("memory-bound ops", *[2 * c.element * T * (q + y)] * 2)
+        x.stream("memory-bound ops", *[2 * passed] * 2)
     if layer.qk_norm != "none":
-        x.stream("memory-bound ops", 2 * c.element * T * (q + y), 3 * c.element * T * (q + y))
-        x.save(c.element * T * (q + y), c.recomputes("norm"))
+        x.stream("memory-bound ops", 2 * passed, 3 * passed)
+        x.save((c.element + c.wide_norm(c.element)) * T * (q + y), c.recomputes("norm"))
     if operators:
         x.repeat(before)
 

@@ -73,7 +73,8 @@ def head_block(c):
     layers.add_accumulation(x)
     x.floor_at_launches(stack.kernels_forward, stack.kernels_backward)
     gathered = max(stack.gathered_share * c.T * c.model.hidden, c.H) if stack.keeps_gathered else c.H
-    x.save(c.element * (c.H + (0 if c.frozen else gathered)) + loss_memory(c, width))
+    x.save(c.element * (c.H + (0 if c.frozen else gathered)) + loss_memory(c, width)
+           + (c.element * c.table if c.autocasts else 0) + c.wide_norm(c.residual) * c.H)
     x.transient = size + s.learning * c.width * stack.wgrad_bytes * c.table
     return x
 

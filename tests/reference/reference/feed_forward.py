@@ -185,6 +185,7 @@ def add_experts(x, layer):
     add_activation(x, "experts", layer, rows * width, up if operators else 0)
     x.gemms("experts", s.precision, local, rows / local, seen, width)
     x.low_experts += x.low_weights("experts", s.precision, local * width * seen, 1, local)
+    x.save(c.element * rows * seen if stack.weighs_outputs else 0)
     x.save((4 + c.element) * tokens * (layer.experts + layer.zero_experts))
     x.save(c.kept_input() * rows * seen)
     if layer.expert_latent:

@@ -11,6 +11,10 @@ def norm_output_bytes(c, layer):
         mixer = 0 if layer.mixer == "none" else c.kept_input("attention")
         bare = layer.feed_forward == "none" or layer.experts and not layer.shared_experts
         return min(mixer + (0 if bare else c.kept_input("ffn")), outputs * c.element)
+    if c.autocasts:  # each linear reads a cast of its own
+        mixer = 0 if layer.mixer == "none" else 3
+        network = {"none": 0}.get(layer.feed_forward, 2 if layer.gated else 1)
+        return (mixer + network) * c.formats.saved_input
     if c.low and layer.experts:
         return (outputs if layer.shared_experts else 1) * c.formats.saved_input + c.element
     return outputs * c.formats.saved_input
@@ -32,7 +36,7 @@ def add_norms(x, layer):
     x.save((norms - 1 - projected) * c.element * c.H, c.recomputes("operators"))
     tokens = max(stack.gathered_share * c.T, c.T_s) if stack.keeps_gathered else c.T_s
     output = norm_output_bytes(c, layer) * c.model.hidden
-    x.save((4 - c.element) * norms * c.H if stack.wide_norms else 0)
+    x.save(c.wide_norm(c.residual) * norms * c.H)
     x.save(output * tokens, again)
     x.late += 0 if again else output * (tokens - c.T_s)
     x.save(2 * c.H if stack.dropout_bytes > 0 else 0)
@@ -87,11 +91,13 @@ def add_tensor_parallel(x, layer):
 
 def layer_temporaries(c, layer):
     s, up = c.strategy, 2 if layer.gated else 1
-    output = (1 + c.stack.layer_tensors) * c.element * c.T * c.model.hidden
+    output = (1 + (c.stack.layer_tensors if c.frozen else 0)) * c.element * c.T * c.model.hidden
     if layer.experts:
-        inner = up * layer.expert_ffn / s.etp * feed_forward.expert_rows(c, layer)
+        rows = feed_forward.expert_rows(c, layer)
+        weighted = layer.expert_latent or c.model.hidden if c.stack.weighs_outputs else 0
+        inner = (up * layer.expert_ffn / s.etp + weighted) * rows
     else:
-        up += c.stack.inner_tensors if layer.gated else 0
+        up += c.stack.inner_tensors if layer.gated and c.frozen else 0
         inner = up * layer.ffn / s.tp * c.T / feed_forward.tiles(c)
     if layer.mixer in ("parallel", "shared"):
         return max(layer_temporaries(c, part) for part in models.both_parts(layer))
@@ -148,8 +154,8 @@ def add_layer_launches(x, layer, checkpointed):
         backward += own[1] - stack.kernels_backward * 7 / 12
     if layer.mixer == "shared":
         forward, backward = forward + stack.kernels_forward + 3, backward + stack.kernels_backward + 6
-    forward += 4 * x.adapters
-    backward += 8 * x.adapters
+    forward += stack.adapter_kernels * x.adapters
+    backward += 2 * stack.adapter_kernels * x.adapters
     if checkpointed:
         backward, loose[1] = backward + forward, loose[1] + loose[0]
     x.floor_at_launches(forward, backward, *loose)
@@ -263,8 +269,9 @@ def layer_blocks(c, layer):
     sparse.add_connections(x, layer)
     add_tensor_parallel(x, layer)
     parameters.count_parameters(x, layer)
+    x.save(c.element * (x.dense + x.experts) if c.autocasts else 0)
     usual = finish_layer(x, layer, False)
     x.spared.saved = x.spared.late = 0
     x.checkpoint(x.spared)
-    x.save(max(c.model.streams, 1) * (4 if c.strategy.wide_residual else c.element) * c.H)
+    x.save(max(c.model.streams, 1) * c.residual * c.H)
     return usual, finish_layer(x, layer, True)

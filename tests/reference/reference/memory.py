@@ -157,7 +157,7 @@ def moments_of(c, rank):
     layer = rank.unsaved + rank.transient
     if s.sharding == "all" and s.adapter_rank:
         width = max(c.model.streams, 1) * c.model.hidden
-        input_bytes = (4 if s.wide_residual else c.element) * c.T_s * width
+        input_bytes = c.residual * c.T_s * width
         layer += stack.frozen_inputs * max(rank.layers - 2, 0) * input_bytes
     head = (m if s.schedule == "gpipe" else 1) * rank.head_saved + rank.head_transient
     if rank.head and m > 1:

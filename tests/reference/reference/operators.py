@@ -26,6 +26,10 @@ class Setting:
         self.attention_rate = self.rate_of_attention()
         self.low = precision.is_low(s.precision)
         self.frozen = s.adapter_rank > 0
+        gathers = s.sharding in ("gradients", "all") and s.states.gather < s.states.weight
+        self.autocasts = (stack.autocasts and s.states.weight >= 4 and self.element < 4
+                          and not s.low_weights and not gathers and s.sharding != "all")
+        self.residual = 4 if self.autocasts or s.wide_residual else self.element
         self.T = s.micro_batch * s.seq / s.cp
         self.T_s = self.T / s.tp if s.sp else self.T
         self.H = self.T_s * model.hidden
@@ -59,8 +63,21 @@ class Setting:
         """Bytes per element kept of a linear's input; frozen, only adapters of a module read it."""
         if not self.frozen:
             return self.formats.saved_input
-        read = module in self.strategy.adapter_modules and not self.stack.adapter_dropout
+        read = module in self.strategy.adapter_modules and not self.adapter_copy()
         return self.element if read else 0
+
+    def adapter_copy(self):
+        """Bytes per element of the copy of its input that each adapter keeps."""
+        if self.stack.adapter_dropout:
+            return self.element + 1
+        casts = self.strategy.adapter_bytes > self.element and self.strategy.sharding != "all"
+        return self.element if casts else 0
+
+    def wide_norm(self, normalised):
+        """Bytes per element that a norm, operator by operator, keeps beside its input."""
+        if not self.stack.wide_norms:
+            return 0
+        return 4 - self.element + (0 if self.frozen else normalised)
 
     def collective(self, op, size, group):
         return collectives.seconds_of(self.system, op, size, self.groups[group])
@@ -197,15 +214,15 @@ class Block:
             self.save(times * self.c.element * M * K)
 
     def adapter(self, M, M_s, N, K, modules):
-        """Of each of the modules that share the input, dropout leaves a copy, and a mask."""
+        """Each of the modules that share the input may keep a copy of its own."""
         r = self.c.strategy.adapter_rank
         self.stream("memory-bound ops", self.c.element * (M * K + 4 * M_s * N),
                     self.c.element * (2 * M_s * N + 5 * M * K))
         self.save(self.c.element * M * r)
-        self.save(modules * (self.c.element + 1) * M * K if self.c.stack.adapter_dropout else 0)
+        self.save(modules * self.c.adapter_copy() * M * K)
         self.flops_forward += 2 * M * r * (N + K)
         self.flops_backward += 4 * M * r * (N + K)
-        self.adapters += 1
+        self.adapters += modules
 
     def adapted_linear(self, module, M, N, K, summed=False, modules=1, held=False):
         """A linear of a module; its outputs may be summed over the tensor group, and its input be

@@ -412,7 +412,10 @@ def weight_cast_seconds(c, heaviest):
 
 def optimizer_seconds(c, heaviest):
     s = c.strategy
-    seconds = c.stream(c.stack.optimizer_bytes * s.optimizer_traffic * s.learning
+    moved = c.stack.optimizer_bytes + (c.stack.foreach_bytes if s.foreach_update else 0)
+    if s.states.weight <= 2 and s.states.optimizer <= 4 and not s.adapter_rank:
+        moved /= 2  # weights, gradients and moments in 16 bits
+    seconds = c.stream(moved * s.optimizer_traffic * s.learning
                        * memory.optimized_parameters(s, heaviest))
     for kind, ranks in zip(("dense", "experts"), memory.shard_ranks(s)):
         count, all_of_them = heaviest.matrices[kind]
