@@ -55,7 +55,8 @@ double rk_price(const rk_block_context *context, const rk_operator *o)
     case RK_OPERATOR_SCAN:
         return scan_seconds(a, o);
     case RK_OPERATOR_STREAM:
-        return rk_stream_seconds(a, o->bytes) / context->stack->stream_share;
+        return (1 - a->vector_overlap) * rk_stream_seconds(a, o->bytes) /
+               context->stack->stream_share;
     default:
         return o->seconds;
     }

@@ -88,6 +88,7 @@ typedef struct rk_accelerator {
     bool uncertain;         /* nobody measured what GEMMs in 16 bits reach */
     bool fp8_one_layout;    /* 8-bit GEMMs read both operands along K: transposed copies are kept */
     double vector_peak;     /* FLOP/s in fp32 */
+    double vector_overlap;  /* share of memory-bound operators run beside the matrix engine */
     double memory_capacity; /* bytes, nominal */
     double memory_usable;   /* bytes that a process can allocate */
     double memory_bandwidth;                      /* bytes/s, peak */

@@ -34,6 +34,7 @@ static const bound accelerator_bounds[] = {
     {"sparse.head_tile", offsetof(rk_accelerator, sparse.head_tile), 1, 1024, false},
     {"sparse.index_share", offsetof(rk_accelerator, sparse.index_share), 0, 1, true},
     {"sparse.select_share", offsetof(rk_accelerator, sparse.select_share), 0, 1, true},
+    {"vector_overlap", offsetof(rk_accelerator, vector_overlap), 0, 1, false},
     {"kernel_seconds", offsetof(rk_accelerator, kernel_seconds), 0, 1, false},
     {"launch_seconds", offsetof(rk_accelerator, launch_seconds), 0, 1, false},
     {"burst", offsetof(rk_accelerator, burst), 1, 10, false},

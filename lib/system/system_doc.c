@@ -80,6 +80,8 @@ static const rk_field compute_fields[] = {
      .max = 64,
      .help = "TensorCores of a TPU chip; names of slices, such as v5p-128, count them"},
     RATE("vector_tflops", rk_accelerator, vector_peak, "TFLOP/s", "vector rate in fp32"),
+    OPTIONAL("vector_overlap", rk_accelerator, vector_overlap, 1, NULL,
+             "share of memory-bound operators that vector cores run beside the matrix engine"),
     OPTIONAL("kernel_us", rk_accelerator, kernel_seconds, 1e6, "us", "fixed cost of a kernel"),
     OPTIONAL("launch_us", rk_accelerator, launch_seconds, 1e6, "us", "host time of a launch"),
     {.name = "power_W",

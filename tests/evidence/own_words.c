@@ -60,6 +60,56 @@ static void test_own_words(void **state)
     }
 }
 
+/* The first Gaudi is not Gaudi 2: no source states its rates. */
+static void test_first_gaudi(void **state)
+{
+    static rk_run_case c;
+    static const char *const names[] = {"Intel Gaudi2", "Intel(R) Gaudi(R) 2 AI Accelerator",
+                                        "Intel Gaudi"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "1,mine,llama,80,8192,28672,64,128256,8192,%s,64,1,1,,64,1,64,none,"
+                       "all,bf16,1,,\n",
+                       names[i]);
+        assert_int_equal(fill(row, &c, &err), i < 2 ? RK_OK : RK_ERR_INVALID);
+        if (i < 2) {
+            assert_string_equal(sources.system_names[c.system], "gaudi2");
+        } else {
+            assert_non_null(strstr(err.message, "accelerator without a document"));
+        }
+    }
+}
+
+/* A board below its own limit of power, as the name of the accelerator says. */
+static void test_power_in_name(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    (void)state;
+    assert_int_equal(fill("1,mine,llama,32,4096,11008,32,32000,2048,A100 (280 W),2,1,1,,2,1,2,"
+                          "none,all,bf16,1,,\n",
+                          &c, &err),
+                     RK_OK);
+    assert_near(c.machine.power, 280, 0);
+}
+
+/* DeepSpeed splits sequences by heads. */
+static void test_deepspeed_sequences(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    (void)state;
+    assert_int_equal(fill_under(COLUMNS ",framework,cp",
+                                "1,mine,llama,32,4096,11008,32,32000,2048,A100,8,1,1,,2,1,2,"
+                                "none,zero-1,bf16,1,,,deepspeed,4\n",
+                                &c, &err),
+                     RK_OK);
+    assert_int_equal(c.strategy.cp_kind, RK_CP_ULYSSES);
+}
+
 /* ZeRO by any of its usual spellings. */
 static void test_spellings(void **state)
 {
@@ -166,7 +216,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_own_words),         cmocka_unit_test(test_spellings),
         cmocka_unit_test(test_megatron_sharding), cmocka_unit_test(test_words_of_precision),
-        cmocka_unit_test(test_unknown_software),
+        cmocka_unit_test(test_unknown_software),  cmocka_unit_test(test_first_gaudi),
+        cmocka_unit_test(test_power_in_name),     cmocka_unit_test(test_deepspeed_sequences),
     };
     return cmocka_run_group_tests(tests, load_sources, clear_sources);
 }

@@ -432,6 +432,27 @@ static void test_gathered_ring(void **state)
     assert_true(gathered.backward.part[RK_PART_CP] > ring.backward.part[RK_PART_CP]);
 }
 
+/* Vector cores beside the matrix engine hide their share of memory-bound operators, and nothing
+ * else. */
+static void test_vector_overlap(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("llama3-8b");
+    const rk_stack stack = stack_of("megatron-2025");
+    rk_system system = system_of("gaudi2");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.graph_step = true; /* no launches */
+    system.accelerator.vector_overlap = 0;
+    const rk_cost one = cost_of(&model, &system, &stack, &s);
+    system.accelerator.vector_overlap = 0.25;
+    const rk_cost both = cost_of(&model, &system, &stack, &s);
+    for (int i = 0; i < RK_PART_COUNT; i++) {
+        const double share = i == RK_PART_STREAM ? 0.75 : 1;
+        assert_near(both.forward.part[i], share * one.forward.part[i], 1e-12);
+        assert_near(both.backward.part[i], share * one.backward.part[i], 1e-12);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -451,6 +472,7 @@ int main(void)
         cmocka_unit_test(test_sequence_copies),
         cmocka_unit_test(test_gathers_cast),
         cmocka_unit_test(test_gathered_ring),
+        cmocka_unit_test(test_vector_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -305,6 +305,7 @@ def random_accelerator(rng):
         gemm["fp16"] = random_engine(rng, peak)
     usable = between(rng, 16, 300)
     compute = {"cores": rng.choice((8, 75, 80, 108, 132, 148, 150, 304)), "vector_tflops": 50,
+               "vector_overlap": between(rng, 0.05, 1),
                "kernel_us": between(rng, 0.5, 5), "launch_us": between(rng, 0.1, 10),
                "power_W": 700, "burst": 1.2, "sustained": 0.9, "fp8_one_layout": often(rng, 0.5)}
     attention = {"forward_tflops": between(rng, 30, 1200), "backward_tflops": between(rng, 20, 900),
@@ -316,8 +317,8 @@ def random_accelerator(rng):
     return {
         "name": "made up",
         "sparse": without_some(rng, sparse, tuple(sparse)),
-        "compute": without_some(rng, compute, ("kernel_us", "launch_us", "power_W", "burst", "sustained",
-                                               "fp8_one_layout")),
+        "compute": without_some(rng, compute, ("vector_overlap", "kernel_us", "launch_us", "power_W", "burst",
+                                               "sustained", "fp8_one_layout")),
         "gemm": gemm,
         "generation": rng.choice(("blackwell", "hopper", "cdna4")),
         "delta": {rule: random_delta_rates(rng) for rule in ("gated", "kimi") if often(rng, 0.6)},

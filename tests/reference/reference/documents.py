@@ -158,6 +158,7 @@ def accelerator_of(document):
         kernel=compute.get("kernel_us", 0) * US,
         launch=compute.get("launch_us", 0) * US,
         power=compute.get("power_W", 0),
+        vector_overlap=compute.get("vector_overlap", 0),
         burst=compute.get("burst", 1),
         sustained=compute.get("sustained", 1),
         fp8_one_layout=compute.get("fp8_one_layout", False),
