@@ -110,6 +110,28 @@ static void test_deepspeed_sequences(void **state)
     assert_int_equal(c.strategy.cp_kind, RK_CP_ULYSSES);
 }
 
+/* MindSpeed of 2025 and later has flash attention unless the row says otherwise. */
+static void test_mindspeed_attention(void **state)
+{
+    static const struct {
+        const char *words;
+        bool flash;
+    } rows[] = {{"2024,", false}, {"2026-07,", true}, {"2026-07,false", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static rk_run_case c;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "1,mine,llama,32,4096,11008,32,32000,2048,Ascend 910B,8,1,1,,8,1,8,none,"
+                       "zero-1,bf16,1,,,mindspeed,%s\n",
+                       rows[i].words);
+        assert_int_equal(fill_under(COLUMNS ",framework,year,flash_attention", row, &c, &err),
+                         RK_OK);
+        assert_int_equal(c.strategy.flash_attention, rows[i].flash);
+    }
+}
+
 /* ZeRO by any of its usual spellings. */
 static void test_spellings(void **state)
 {
@@ -214,10 +236,11 @@ static void test_unknown_software(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_words),         cmocka_unit_test(test_spellings),
-        cmocka_unit_test(test_megatron_sharding), cmocka_unit_test(test_words_of_precision),
-        cmocka_unit_test(test_unknown_software),  cmocka_unit_test(test_first_gaudi),
-        cmocka_unit_test(test_power_in_name),     cmocka_unit_test(test_deepspeed_sequences),
+        cmocka_unit_test(test_own_words),           cmocka_unit_test(test_spellings),
+        cmocka_unit_test(test_megatron_sharding),   cmocka_unit_test(test_words_of_precision),
+        cmocka_unit_test(test_unknown_software),    cmocka_unit_test(test_first_gaudi),
+        cmocka_unit_test(test_power_in_name),       cmocka_unit_test(test_deepspeed_sequences),
+        cmocka_unit_test(test_mindspeed_attention),
     };
     return cmocka_run_group_tests(tests, load_sources, clear_sources);
 }
