@@ -35,6 +35,7 @@ static const struct meaning {
     {"loss", "compiled", "logit_bytes", "8", NULL, NULL},
     {"quantize", "nf4-dq", "frozen_type", "nf4", NULL, NULL},
     {"quantize", "nf4", "frozen_type", "nf4_plain", NULL, NULL},
+    {"fabric", "efa", "fabric", "efa", NULL, NULL},
     {"routing", "natural", "routing", "natural", NULL, NULL},
     {"routing", "forced_balance", "routing", "uniform", NULL, NULL},
     {"frozen_dtype", "nf4", "frozen_type", "nf4_plain", "double_quant", "0"},

@@ -95,6 +95,8 @@
       "element-wise operators are fused by a compiler; default: true")                             \
     X(FP8_CAST, "fp8_cast", "name", "",                                                            \
       "eager: every operand is quantised by kernels that are not fused; default: fused")           \
+    X(FABRIC, "fabric", "name", "",                                                                \
+      "efa: nodes are joined by Elastic Fabric Adapters; default: as usual on the accelerator")    \
     X(NETWORK_STATE, "network_state", "name", "",                                                  \
       "slow: collectives at the start of the job reached less than half of the usual rate; "       \
       "default: normal")                                                                           \

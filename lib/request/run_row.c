@@ -118,6 +118,7 @@ static const struct {
     {"launch_blocking", "true false"},
     {"composed", "true false"},
     {"fp8_cast", "fused eager"},
+    {"fabric", "efa"},
     {"network_state", "normal slow"},
     {"dispatcher", "alltoall deepep hybridep"},
     {"loss_fusion", "none fused"},

@@ -396,6 +396,8 @@ static const rk_field cluster_fields[] = {
      .help = "limit of a board"},
     OPTIONAL("host_capacity_GiB", rk_system, accelerator.host_capacity, RATE_MOST, "GiB",
              "host memory per accelerator"),
+    OPTIONAL("launch_us", rk_system, accelerator.launch_seconds, 1e6, "us",
+             "host time of a launch; default: as the accelerator"),
     {.name = "unit",
      .type = RK_FIELD_ENUM,
      .offset = offsetof(rk_system, unit),

@@ -331,14 +331,14 @@ static void test_named(void **state)
     rk_error err;
     static const char text[] = COLUMNS ",stack,system\n"
                                        "1,ours," MODEL "Ours,64,8,1,,8,1,256,none,,BF16,1,,,"
-                                       "megatron-2026-blackwell,b200-p6-efa\n"
+                                       "megatron-2026-blackwell,hgx-b200-simumax\n"
                                        "2,ours," MODEL "H100,64,8,1,,8,1,256,none,,BF16,1,,,,\n";
     assert_int_equal(rk_run_table_parse(text, strlen(text), "ours.csv", &table, &err), RK_OK);
     assert_int_equal(rk_run_case_fill(&sources, &table, 0, &c, &err), RK_ERR_INVALID);
     assert_int_equal(rk_run_sources_add(&sources, &table, &err), RK_OK);
     assert_int_equal(rk_run_case_fill(&sources, &table, 0, &c, &err), RK_OK);
     assert_string_equal(sources.stack_names[c.stack], "megatron-2026-blackwell");
-    assert_string_equal(sources.systems[c.system].name, "b200-p6-efa");
+    assert_string_equal(sources.systems[c.system].name, "hgx-b200-simumax");
     assert_int_equal(rk_run_case_fill(&sources, &table, 1, &c, &err), RK_OK);
     assert_string_equal(sources.system_names[c.system], "h100-sxm");
     rk_run_table_clear(&table);

@@ -281,12 +281,13 @@ static void test_cluster(void **state)
     rk_error err;
     (void)state;
     assert_int_equal(read("{\"name\": \"c\", \"accelerator\": \"h100-sxm\", " TIERS
-                          ", \"power_W\": 500, \"host_capacity_GiB\": 100}",
+                          ", \"power_W\": 500, \"host_capacity_GiB\": 100, \"launch_us\": 9}",
                           &s, &err),
                      RK_OK);
     assert_int_equal(s.tiers[0].size, 4);
     assert_near(s.accelerator.power, 500, 0);
     assert_near(s.accelerator.host_capacity, 100 * 0x1p30, 1e-12);
+    assert_near(s.accelerator.launch_seconds, 9e-6, 1e-12);
     assert_int_equal(read("{\"name\": \"c\", \"accelerator\": {" CHIP "," TIERS "}}", &s, &err),
                      RK_OK);
     assert_string_equal(s.name, "c");

@@ -277,6 +277,8 @@ def system_of(document):
         limit_power(accelerator, document["power_W"])
     if "host_capacity_GiB" in document:
         accelerator.host_capacity = document["host_capacity_GiB"] * GIB
+    if "launch_us" in document:
+        accelerator.launch = document["launch_us"] * US
     add_tables(system, document.get("measured", {}))
     return system
 
