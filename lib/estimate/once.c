@@ -127,24 +127,24 @@ static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strateg
 }
 
 /*
- * Visible part of T seconds of traffic during a pass of C seconds, of which a share w may hide H =
- * min(T, w C): a share e of the traffic, the rest that does not fit, and a share c of the hidden
+ * Visible part of T seconds of traffic during a window of C seconds, under which H = min(T, C)
+ * hide: a share e of the traffic, the rest that does not fit, and a share c of the hidden
  * part, which slows the pass; but at most all of T, as if nothing overlapped:
  *
  *     visible = min(T, e T + (T - H) + c H)
  *
  * T - visible seconds of the pass are then used: they hide nothing else.
  */
-static double visible(const rk_stack *stack, double traffic, double pass)
+static double visible(const rk_stack *stack, double traffic, double window)
 {
-    const double hidden = rk_min(traffic, stack->dp_window * pass);
+    const double hidden = rk_min(traffic, window);
     return rk_min(traffic,
                   stack->dp_exposed * traffic + (traffic - hidden) + stack->contention * hidden);
 }
 
-static double shown(const rk_stack *stack, bool overlaps, double traffic, double pass)
+static double shown(const rk_stack *stack, bool overlaps, double traffic, double window)
 {
-    return overlaps ? visible(stack, traffic, pass) : traffic;
+    return overlaps ? visible(stack, traffic, window) : traffic;
 }
 
 /* A sharded optimizer that still wants whole gradients reduces them after backward. */
@@ -228,11 +228,13 @@ static double add_exchange(const rk_cost_table *table, const rk_strategy *s, con
     const bool overlaps =
         whole ? s->grad_overlap && s->param_overlap : s->grad_overlap && !reduces_late(stack, s);
     const double own = rk_stage_gradient_runs(stack, s).scatters > 0 ? 0 : 1;
+    /* a pass lacks gradients at its start and parameters at its end, a layer between others not */
+    const double window = whole ? 1 / pieces : stack->dp_window;
     const rk_chunk_times all = exchanged(s, whole ? t.gather : 0, own * t.reduce);
     const rk_chunk_times seen = {
-        .forward = shown(stack, overlaps, all.forward, passes->forward / pieces),
-        .backward = shown(stack, overlaps, all.backward, passes->backward / pieces),
-        .weight = shown(stack, overlaps, all.weight, passes->weight / pieces),
+        .forward = shown(stack, overlaps, all.forward, window * passes->forward),
+        .backward = shown(stack, overlaps, all.backward, window * passes->backward),
+        .weight = shown(stack, overlaps, all.weight, window * passes->weight),
     };
     const rk_chunk_times copies =
         exchanged(s, whole ? t.unpack : 0, own * t.pack + whole_sums(table, s, stage) / pieces);
@@ -357,9 +359,10 @@ static struct chunk_runs scatter_runs_of(const rk_stack *stack, const rk_strateg
 static double shown_in_runs(const rk_stack *stack, const struct chunk_runs *runs, bool overlaps,
                             double traffic, double pass, double *own)
 {
-    const double each = traffic / runs->chunks, microbatch = pass / runs->chunks;
-    const double alone = shown(stack, overlaps, each, microbatch);
-    const double beside = shown(stack, overlaps, each, rk_max(runs->microbatches, 1) * microbatch);
+    const double each = traffic / runs->chunks;
+    const double window = stack->dp_window * pass / runs->chunks;
+    const double alone = shown(stack, overlaps, each, window);
+    const double beside = shown(stack, overlaps, each, rk_max(runs->microbatches, 1) * window);
     *own = each - alone;
     return alone + (runs->chunks * runs->times - 1) * beside;
 }

@@ -100,6 +100,24 @@ static void test_tensors(void **state)
     assert_near((seconds[1] - seconds[0]) / (24 * 3 * 2 * latency), 1, 0.2);
 }
 
+/* Traffic of a layer hides under the layers beside it; that of a step under a share of a pass. */
+static void test_window(void **state)
+{
+    (void)state;
+    const rk_model model = gpt_of(24, 1024, 16);
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = tensor_strategy(&model, 1);
+    s.dp = s.global_batch = 64;
+    for (int whole = 0; whole < 2; whole++) {
+        s.sharding = whole ? RK_SHARD_ALL : RK_SHARD_OPTIMIZER;
+        stack.dp_window = 1;
+        const double wide = estimate_of(&model, &stack, &s).times.part[RK_PART_DP];
+        stack.dp_window = 0.25;
+        const double narrow = estimate_of(&model, &stack, &s).times.part[RK_PART_DP];
+        assert_true(wide > 0 && (whole ? narrow == wide : narrow > wide));
+    }
+}
+
 /*
  * Two messages for every stage that a microbatch passes on its way.  The last stage, which has the
  * head, sets the pace while messages are short: it sends one a microbatch.  Long ones make it a
@@ -238,10 +256,10 @@ static void test_chunks_overlap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_reduction),   cmocka_unit_test(test_norm_rings),
-        cmocka_unit_test(test_tensors),          cmocka_unit_test(test_send_seconds),
-        cmocka_unit_test(test_gradient_runs),    cmocka_unit_test(test_chunks_overlap),
-        cmocka_unit_test(test_copies_of_shards),
+        cmocka_unit_test(test_late_reduction), cmocka_unit_test(test_norm_rings),
+        cmocka_unit_test(test_tensors),        cmocka_unit_test(test_window),
+        cmocka_unit_test(test_send_seconds),   cmocka_unit_test(test_gradient_runs),
+        cmocka_unit_test(test_chunks_overlap), cmocka_unit_test(test_copies_of_shards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -262,7 +262,7 @@ def traffic_of(c, rank, share):
 
 
 def visible(stack, seconds, window):
-    hidden = min(seconds, stack.dp_window * window)
+    hidden = min(seconds, window)
     return min(seconds, stack.dp_exposed * seconds + (seconds - hidden) + stack.contention * hidden)
 
 
@@ -311,7 +311,8 @@ def waiting(blocks, stage, times):
         overlaps = s.grad_overlap and (s.param_overlap if s.sharding == "all" else not late(c))
         for name, seconds in (("forward", gather), ("backward", gather + (0 if apart else t.reduce)),
                               ("weight", t.reduce if apart else 0)):
-            shown = visible(stack, seconds, getattr(times, name) / l) if overlaps else seconds
+            window = getattr(times, name) * (1 / l if s.sharding == "all" else stack.dp_window)
+            shown = visible(stack, seconds, window) if overlaps else seconds
             setattr(w.data, name, l * (shown + copies[name]))
             setattr(hidden, name, l * (seconds - shown))
         w.bytes = l * (t.reduce_bytes + (2 * t.gather_bytes if s.sharding == "all" else 0))
@@ -354,11 +355,11 @@ def reduce_once(c, heaviest):
 
 def in_runs(stack, runs, overlaps, traffic, window):
     """Visible seconds: one chunk beside its own microbatch, others beside runs; what the first uses."""
-    each = traffic / runs.chunks
+    each, window = traffic / runs.chunks, stack.dp_window * window / runs.chunks
     if not overlaps:
         return each * runs.chunks * runs.scatters, 0
-    end = visible(stack, each, window / runs.chunks)
-    before = visible(stack, each, runs.microbatches * window / runs.chunks)
+    end = visible(stack, each, window)
+    before = visible(stack, each, runs.microbatches * window)
     return end + (runs.chunks * runs.scatters - 1) * before, each - end
 
 
