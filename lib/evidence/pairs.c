@@ -35,6 +35,9 @@ static const struct meaning {
     {"loss", "compiled", "logit_bytes", "8", NULL, NULL},
     {"quantize", "nf4-dq", "frozen_type", "nf4", NULL, NULL},
     {"quantize", "nf4", "frozen_type", "nf4_plain", NULL, NULL},
+    /* Primus: stage 1 fuses the permutation of tokens */
+    {"sync_free_stage", "0", "permute_fusion", "false", NULL, NULL},
+    {"sync_free_stage", "", "permute_fusion", "true", NULL, NULL},
     {"fabric", "efa", "fabric", "efa", NULL, NULL},
     {"routing", "natural", "routing", "natural", NULL, NULL},
     {"routing", "forced_balance", "routing", "uniform", NULL, NULL},

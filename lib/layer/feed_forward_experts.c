@@ -434,13 +434,24 @@ static double expert_kernels(const rk_block_context *c, const rk_layer_type *typ
     return (double)type->moe.experts / (double)s->ep * each * known;
 }
 
+/*
+ * Kernels, each way, of an all-to-all whose counts of tokens only the device knows: they are
+ * gathered and copied to the host, and tokens are sorted by operators that are not fused.
+ */
+static double exchange_kernels(const rk_block_context *c)
+{
+    const rk_strategy *s = c->strategy;
+    const bool counts = s->ep * s->etp > 1 && s->capacity_factor <= 0;
+    return counts && !c->stack->deduplicates ? c->stack->exchange_kernels : 0;
+}
+
 static void kernels(const rk_block_context *c, const rk_layer_type *type, double *forward,
                     double *backward)
 {
     const rk_stack *stack = c->stack;
-    const double experts = expert_kernels(c, type);
-    *forward = stack->moe_kernels_forward + experts;
-    *backward = stack->moe_kernels_backward + stack->expert_backward_launches * experts;
+    const double experts = expert_kernels(c, type), exchange = exchange_kernels(c);
+    *forward = stack->moe_kernels_forward + exchange + experts;
+    *backward = stack->moe_kernels_backward + exchange + stack->expert_backward_launches * experts;
 }
 
 /*
@@ -451,8 +462,9 @@ static void kernels(const rk_block_context *c, const rk_layer_type *type, double
 static void loose(const rk_block_context *c, const rk_layer_type *type, double *forward,
                   double *backward)
 {
-    *forward = c->strategy->capacity_factor > 0 ? 0 : expert_kernels(c, type);
-    *backward = c->stack->expert_backward_launches * *forward;
+    const double experts = c->strategy->capacity_factor > 0 ? 0 : expert_kernels(c, type);
+    *forward = exchange_kernels(c) + experts;
+    *backward = exchange_kernels(c) + c->stack->expert_backward_launches * experts;
 }
 
 const rk_feed_forward rk_feed_forward_experts = {

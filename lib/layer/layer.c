@@ -35,13 +35,6 @@ static double attention_rate(const rk_accelerator *a, rk_precision precision)
                : 1;
 }
 
-/* Whether kernels write directly into the memory of their peers (userbuffers): one domain only. */
-static bool overlaps_tensor(const rk_block_context *c)
-{
-    const rk_group *group = &c->groups[RK_GROUP_TENSOR];
-    return c->strategy->tp_overlap && group->within[0] == group->size;
-}
-
 static double copy_seconds(const rk_block_context *c, double bytes)
 {
     return rk_stream_seconds(&c->system->accelerator, bytes) / c->stack->stream_share;
@@ -64,7 +57,7 @@ static void set_copies(rk_block_context *c, double bytes, double cast)
     }
     c->gather_copy = copy_seconds(c, 2 * bytes);
     c->region_copy = copy_seconds(c, 2 * cast);
-    c->reduce_copy = copy_seconds(c, (overlaps_tensor(c) ? 1 + 1 / t : 2) * bytes);
+    c->reduce_copy = copy_seconds(c, (rk_overlaps_tensor(c) ? 1 + 1 / t : 2) * bytes);
 }
 
 /*
@@ -143,7 +136,7 @@ static void add_tensor_parallel(rk_cost_builder *x, double regions)
 {
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
-    const double all = overlaps_tensor(x->c) ? stack->tp_overlap_exposed : 1;
+    const double all = rk_overlaps_tensor(x->c) ? stack->tp_overlap_exposed : 1;
     const double forward = rk_min(all, stack->tp_forward_exposed);
     const double backward = rk_min(all, stack->tp_backward_exposed);
     const double reduce = rk_min(all, stack->tp_reduce_exposed);

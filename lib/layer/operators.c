@@ -530,11 +530,21 @@ static void floor_apart(const rk_stack *stack, rk_cost *cost, double device, dou
         rk_max(both - cost->apart.sums - launched_seconds(stack, device, host), 0);
 }
 
-/* Launches of the kernels of a pass, by the share that graphs leave. */
+bool rk_overlaps_tensor(const rk_block_context *context)
+{
+    const rk_group *group = &context->groups[RK_GROUP_TENSOR];
+    return context->strategy->tp_overlap && group->within[0] == group->size;
+}
+
+/*
+ * Launches of the kernels of a pass, by the share that graphs leave.  Collectives of the tensor
+ * group are launched one by one, unless the kernels of products pass the messages.
+ */
 static double launches_of(const rk_cost_builder *x, rk_kernels kernels, double captured)
 {
     const rk_strategy *s = x->c->strategy;
-    const double more = s->tp > 1 ? x->c->stack->tp_kernels : 0;
+    const bool within = s->sp && rk_overlaps_tensor(x->c);
+    const double more = s->tp > 1 && !within ? x->c->stack->tp_kernels : 0;
     return captured * (kernels.all - kernels.loose + more) + (s->graph_step ? 0 : kernels.loose);
 }
 

@@ -121,6 +121,9 @@ void rk_add_exchange(rk_cost_builder *x, double in, double out);
  */
 #define RK_MIXER_KERNELS (7.0 / 12)
 
+/* Whether kernels write directly into the memory of their peers (userbuffers): one domain only. */
+bool rk_overlaps_tensor(const rk_block_context *context);
+
 /* Kernels of a pass, and how many a graph of layers cannot hold. */
 typedef struct rk_kernels {
     double all, loose;

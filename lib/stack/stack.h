@@ -42,6 +42,7 @@ typedef struct rk_stack {
     double kernels_forward, kernels_backward;         /* of a dense layer, and of the head */
     double tp_kernels;                                /* more with tensor parallelism, each way */
     double moe_kernels_forward, moe_kernels_backward; /* of a layer with experts */
+    double exchange_kernels;                          /* more where an all-to-all sorts, each way */
     double expert_kernels;                            /* more per local expert, forward */
     double expert_backward_launches;                  /* launches in backward over forward */
     double capacity_launches;                         /* launches with a capacity over without */

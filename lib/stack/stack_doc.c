@@ -76,6 +76,7 @@ static const rk_field host_fields[] = {
     KERNELS(tp_kernels, "more with tensor parallelism, each way"),
     KERNELS(moe_kernels_forward, "launches of a layer with experts"),
     KERNELS(moe_kernels_backward, "the same in backward"),
+    KERNELS(exchange_kernels, "more where an all-to-all without a capacity sorts tokens, each way"),
     KERNELS(expert_kernels, "more per local expert, forward"),
     KERNELS(expert_cast_kernels, "and in 8 and 4 bits besides"),
     NUMBER(expert_backward_launches, 10, "ratio", "of these in backward, over forward"),

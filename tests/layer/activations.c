@@ -141,7 +141,8 @@ static void test_checkpoint(void **state)
     rk_strategy s = rk_strategy_defaults(&model);
     s.tp = 4;
     s.sp = true;
-    stack.kernels_forward = stack.kernels_backward = 0; /* no floor: passes add up */
+    /* no floor: passes add up */
+    stack.kernels_forward = stack.kernels_backward = stack.tp_kernels = 0;
     const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
     rk_cost cost[2];
     layer_costs(&context, &model.types[0], cost);

@@ -52,6 +52,11 @@ static void test_graphs_of_experts(void **state)
     assert_near(rk_times_sum(&dropless.forward), stack.moe_kernels_forward / 4 + experts, 1e-9);
     assert_near(rk_times_sum(&dropless.backward),
                 stack.moe_kernels_backward / 4 + stack.expert_backward_launches * experts, 1e-9);
+    stack.deduplicates = false; /* an all-to-all, which sorts by what the device counts */
+    stack.exchange_kernels = 100;
+    const rk_cost sorted = cost_of(&model, &system, &stack, &s);
+    assert_near(rk_times_sum(&sorted.forward) - rk_times_sum(&dropless.forward), 100, 1e-9);
+    assert_near(rk_times_sum(&sorted.backward) - rk_times_sum(&dropless.backward), 100, 1e-9);
     s.capacity_factor = 1;
     const rk_cost padded = cost_of(&model, &system, &stack, &s);
     assert_near(rk_times_sum(&padded.forward), (stack.moe_kernels_forward + experts / 2) / 4, 1e-9);

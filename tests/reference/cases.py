@@ -465,7 +465,7 @@ STACK_MOST = {
     "mx_cast_passes": 2, "fp4_cast_passes": 2, "permute_passes": 4, "dispatch_bytes": 4,
     "dropout_bytes": 20, "accumulation_bytes": 16, "optimizer_bytes": 60, "loss_bytes": 20,
     "kernels_forward": 60, "kernels_backward": 100, "tp_kernels": 10, "moe_kernels_forward": 200,
-    "moe_kernels_backward": 300, "expert_kernels": 20, "expert_cast_kernels": 40,
+    "moe_kernels_backward": 300, "exchange_kernels": 50, "expert_kernels": 20, "expert_cast_kernels": 40,
     "expert_backward_launches": 3,
     "exchange_slowdown": 2, "dispatch_GBps": 500, "launch_ratio": 3, "overlap_launches": 2,
     "router_seconds": 1e-3, "send_seconds": 1e-3,

@@ -308,7 +308,8 @@ STACK_DEFAULTS = {
     },
     "host": {
         "kernels_forward": 0, "kernels_backward": 0, "tp_kernels": 0, "moe_kernels_forward": 0,
-        "moe_kernels_backward": 0, "expert_kernels": 0, "expert_cast_kernels": 0,
+        "moe_kernels_backward": 0, "exchange_kernels": 0, "expert_kernels": 0,
+        "expert_cast_kernels": 0,
         "expert_backward_launches": 1,
         "capacity_launches": 1, "graph_share": 1, "launch_ratio": 1, "adapter_kernels": 4, "overlap_launches": 1,
         "router_seconds": 0, "blocks_launches": False,

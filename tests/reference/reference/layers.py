@@ -134,10 +134,12 @@ def add_layer_launches(x, layer, checkpointed):
         each = stack.expert_kernels + (stack.expert_cast_kernels if c.low else 0)
         each *= stack.capacity_launches if s.capacity_factor > 0 else 1
         experts = layer.experts / s.ep * each
-        forward = stack.moe_kernels_forward + experts
-        backward = stack.moe_kernels_backward + stack.expert_backward_launches * experts
+        sorts = s.ep * s.etp > 1 and not s.capacity_factor and not stack.deduplicates
+        exchange = stack.exchange_kernels if sorts else 0
+        forward = stack.moe_kernels_forward + exchange + experts
+        backward = stack.moe_kernels_backward + exchange + stack.expert_backward_launches * experts
         if not s.capacity_factor:
-            loose = [experts, stack.expert_backward_launches * experts]
+            loose = [exchange + experts, exchange + stack.expert_backward_launches * experts]
     else:
         forward, backward = stack.kernels_forward, stack.kernels_backward
         if layer.feed_forward == "none":

@@ -264,7 +264,9 @@ class Block:
         c, s = self.c, self.c.strategy
         captured = 0 if s.graph_step else c.stack.graph_share if s.graph_capture else 1
         overlap = c.stack.launch_ratio * (c.stack.overlap_launches if s.moe_overlap else 1)
-        more = c.stack.tp_kernels if s.tp > 1 else 0
+        group = c.groups["tensor"]
+        user_buffers = s.sp and s.tp_overlap and group.within[0] == group.size
+        more = c.stack.tp_kernels if s.tp > 1 and not user_buffers else 0
         each = c.accelerator.launch * captured * overlap
         alone = 0 if s.graph_step else c.accelerator.launch * overlap
         ahead = (forward - loose_forward + more) * each + loose_forward * alone
