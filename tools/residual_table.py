@@ -15,9 +15,15 @@ TENSOR = {"none": "RK_TENSOR_NONE", "in a node": "RK_TENSOR_INSIDE",
 SHARDING = {"none": "RK_SHARD_NONE", "optimizer": "RK_SHARD_OPTIMIZER", "gradients": "RK_SHARD_GRADIENTS",
             "all": "RK_SHARD_ALL"}
 FLAGS = {"moe": "moe", "several_nodes": "several", "low_precision": "low",
-         "adapters": "frozen", "assumed": "assumed", "uncertain": "uncertain"}
+         "adapters": "frozen", "untuned": "untuned", "assumed": "assumed", "uncertain": "uncertain"}
 TEXTS = {"source": "source", "model": "model", "stack": "key.stack", "family": "key.family",
          "product": "key.product", "line": "key.line"}
+
+
+def errors(value):
+    """Of each kind of runs: an object in the order of rk_residual_kind, or one number for all."""
+    values = value.values() if isinstance(value, dict) else [value] * 3
+    return "{" + ", ".join(map(repr, values)) + "}"
 
 
 def member(cell, key):
@@ -58,8 +64,8 @@ def main(document, output):
         out.write(f"}};\n\nconst rk_residuals {name} = {{\n    .of_memory = {str(of_memory).lower()},\n"
                   f"    .cells = cells, .cell_count = {len(cells)}, .ratios = ratios,\n"
                   f"    .ratio_count = {len(ratios)},\n"
-                  f"    .source_error = {residuals['source_error']!r},\n"
-                  f"    .pair_error = {residuals['pair_error']!r}}};\n")
+                  f"    .source_error = {errors(residuals['source_error'])},\n"
+                  f"    .pair_error = {errors(residuals['pair_error'])}}};\n")
 
 
 if __name__ == "__main__":

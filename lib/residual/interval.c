@@ -31,6 +31,7 @@ static const double unmeasured_error = 0.25;
 static const double covered = 0.8;
 
 const char *const rk_tensor_place_names[] = {"none", "in a node", "across nodes", NULL};
+const char *const rk_residual_kind_names[] = {"dense", "experts", "untuned", NULL};
 
 /* The share of core attention in a step, with its part of what is recomputed. */
 static double attention_share(const rk_estimate *e)
@@ -81,6 +82,7 @@ rk_similarity_key rk_similarity_key_of(const rk_system *system, const rk_stack *
         .several = rk_strategy_ranks(strategy) > node,
         .low = rk_is_low(strategy->precision),
         .frozen = strategy->adapter_rank > 0,
+        .untuned = stack->general || rk_strategy_microbatches(strategy) == 1,
         .uncertain = system->accelerator.uncertain,
         .kernel = estimate ? kernel_error(system, stack, strategy, estimate) : 0,
         .tensor = rk_tensor_place_of(strategy, node),
@@ -180,6 +182,11 @@ static unsigned agreement(const rk_similarity_key *a, const rk_similarity_key *b
     return same;
 }
 
+static rk_residual_kind kind_of(const rk_similarity_key *key)
+{
+    return key->untuned ? RK_RESIDUAL_UNTUNED : key->moe ? RK_RESIDUAL_EXPERTS : RK_RESIDUAL_DENSE;
+}
+
 /* Error of a kind of runs that nobody measured, in time or memory. */
 static double unknown_error(const rk_residuals *r)
 {
@@ -229,6 +236,11 @@ static void describe(const rk_residuals *r, const rk_similarity_key *key, unsign
         (void)snprintf(out + length, RK_BASIS_TEXT - length, "; %s of %s on %s",
                        interval->new_pair ? "none" : "too few", key->stack_name,
                        key->accelerator_name);
+        length = strlen(out);
+    }
+    if (key->untuned && !r->of_memory) {
+        (void)snprintf(out + length, RK_BASIS_TEXT - length,
+                       "; general software or one microbatch a step, so wider");
         length = strlen(out);
     }
     if (key->kernel > 0) {
@@ -349,8 +361,9 @@ static void set_percentiles(const rk_residuals *r, const rk_similarity_key *key,
     const double total = (double)out->groups;
     /* The runs and their mirror images. */
     const double runs = percentile(list, count, total, covered);
-    const double pair = out->new_pair ? r->pair_error : 0;
-    const double known = hypot(hypot(runs, r->source_error), hypot(pair, key->kernel));
+    const rk_residual_kind kind = kind_of(key);
+    const double pair = out->new_pair ? r->pair_error[kind] : 0;
+    const double known = hypot(hypot(runs, r->source_error[kind]), hypot(pair, key->kernel));
     const double far = is_unknown(r, key, rung) ? rk_max(known, unknown_error(r)) : known;
     out->low = exp(-far);
     out->high = exp(far);
@@ -401,7 +414,8 @@ static bool same_kin(const rk_residuals *r, const rk_similarity_key *a, const rk
     return (!r->of_memory || a->sharding == b->sharding) && strcmp(a->stack, b->stack) == 0 &&
            strcmp(a->product, b->product) == 0 && same_line(a, b) && a->moe == b->moe &&
            a->several == b->several && a->low == b->low && a->tensor == b->tensor &&
-           a->assumed == b->assumed && a->uncertain == b->uncertain && a->frozen == b->frozen;
+           a->assumed == b->assumed && a->uncertain == b->uncertain && a->frozen == b->frozen &&
+           (r->of_memory || a->untuned == b->untuned);
 }
 
 /* The list, reallocated if it needs room for one more element; NULL if memory ran out. */
@@ -483,18 +497,21 @@ static size_t source_size(const rk_residuals *r, const char *source)
 }
 
 /*
- * For every run with an interval by the other sources alone (without an error that is not found
- * yet), and whose pair they have or lack: what its source has to err by for that to hold the run,
- * and what it weighs: all runs of a source together 1, or less where they are fewer than
- * RK_INTERVAL_RUNS.
+ * For every run of a kind (RK_RESIDUAL_KIND_COUNT: any) with an interval by the other sources alone
+ * (without an error that is not found yet), and whose pair they have or lack: what its source has
+ * to err by for that to hold the run, and what it weighs: all runs of a source together 1, or less
+ * where they are fewer than RK_INTERVAL_RUNS.
  */
-static rk_status hold_out(const rk_residuals *r, bool new_pair, weighted *list, size_t *count,
-                          rk_error *err)
+static rk_status hold_out(const rk_residuals *r, rk_residual_kind kind, bool new_pair,
+                          weighted *list, size_t *count, rk_error *err)
 {
     for (size_t i = 0; i < r->cell_count; i++) {
         const rk_residual_cell *cell = &r->cells[i];
         const rk_left_out source = {.source = cell->source};
         rk_interval interval;
+        if (kind != RK_RESIDUAL_KIND_COUNT && kind != kind_of(&cell->key)) {
+            continue;
+        }
         const rk_status status = rk_interval_of(r, &cell->key, &source, &interval, err);
         if (status) {
             return status;
@@ -513,13 +530,14 @@ static rk_status hold_out(const rk_residuals *r, bool new_pair, weighted *list, 
     return RK_OK;
 }
 
-/* The smallest error up to 1 that holds the covered share of such runs; 0 if there are none. */
-static rk_status find_error(const rk_residuals *r, bool new_pair, weighted *list, double *found,
-                            rk_error *err)
+/* The smallest error up to 1 that holds the covered share of such runs; *found if there are none.
+ */
+static rk_status find_error(const rk_residuals *r, rk_residual_kind kind, bool new_pair,
+                            weighted *list, double *found, rk_error *err)
 {
     const double most = 1;
     size_t count = 0;
-    const rk_status status = hold_out(r, new_pair, list, &count, err);
+    const rk_status status = hold_out(r, kind, new_pair, list, &count, err);
     if (!status && count > 0) {
         double total = 0;
         qsort(list, count, sizeof(*list), compare_weighted);
@@ -537,9 +555,21 @@ rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err)
     if (!list) {
         return fail_memory(err);
     }
-    residuals->source_error = residuals->pair_error = 0;
-    rk_status status = find_error(residuals, false, list, &residuals->source_error, err);
-    status = status ? status : find_error(residuals, true, list, &residuals->pair_error, err);
+    rk_status status = RK_OK;
+    memset(residuals->source_error, 0, sizeof(residuals->source_error));
+    memset(residuals->pair_error, 0, sizeof(residuals->pair_error));
+    for (int new_pair = 0; !status && new_pair < 2; new_pair++) {
+        double *errors = new_pair ? residuals->pair_error : residuals->source_error;
+        double all = 0;
+        status = find_error(residuals, RK_RESIDUAL_KIND_COUNT, new_pair, list, &all, err);
+        for (int kind = 0; !status && kind < RK_RESIDUAL_KIND_COUNT; kind++) {
+            double found = all;
+            if (!residuals->of_memory) {
+                status = find_error(residuals, (rk_residual_kind)kind, new_pair, list, &found, err);
+            }
+            errors[kind] = found;
+        }
+    }
     free(list);
     return status;
 }

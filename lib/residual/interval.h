@@ -13,11 +13,13 @@
  * assumed.  So an interval of a run whose facts or machine are guessed is made of such runs.  A run
  * to be estimated comes from an unknown source, and every source has an error of its own: its
  * variance adds to the variance of comparable runs, and is such that four in five runs of a source
- * lie in the intervals of the others.  Software on accelerators on which no run has it errs by
- * more: that error is found in the same way, by sources whose pair no other source has.  Models
- * with layers that none of the runs has are off by what published steps of such models are at
- * least.  Where the accelerator has no rates for the attention kernel of the run, the error of the
- * rates that are taken instead adds its variance, by the share of attention in the step.
+ * lie in the intervals of the others.  It is found apart for tuned runs of dense models, for those
+ * of mixtures of experts, and for what people run without such tuning.  Software on accelerators on
+ * which no run has it errs by more: that error is found in the same way, by sources whose pair no
+ * other source has.  Models with layers that none of the runs has are off by what published steps
+ * of such models are at least.  Where the accelerator has no rates for the attention kernel of the
+ * run, the error of the rates that are taken instead adds its variance, by the share of attention
+ * in the step.
  */
 #ifndef RK_RESIDUAL_INTERVAL_H
 #define RK_RESIDUAL_INTERVAL_H
@@ -49,6 +51,8 @@ typedef struct rk_similarity_key {
     bool moe, several, low; /* several nodes; formats of 8 bits and less */
     bool untimed;           /* layers whose mixers none of the runs has */
     bool frozen;            /* adapters learn: like no run that trains all weights */
+    bool untuned;           /* general software, or steps of one microbatch: benchmarks have more,
+                               behind which the host and what a step costs once hide */
     double kernel;          /* how far the step may be off, as a logarithm, because the rates of its
                                attention kernel are another accelerator's; 0: they are not */
     rk_tensor_place tensor;
@@ -76,13 +80,25 @@ typedef struct rk_residual_cell {
     size_t first, count; /* in ratios */
 } rk_residual_cell;
 
+/* Kinds of runs, each with an error of its sources; of memory all have the same. */
+typedef enum rk_residual_kind {
+    RK_RESIDUAL_DENSE,
+    RK_RESIDUAL_EXPERTS,
+    RK_RESIDUAL_UNTUNED, /* of any model */
+    RK_RESIDUAL_KIND_COUNT,
+} rk_residual_kind;
+
+extern const char *const rk_residual_kind_names[]; /* NULL-terminated, in enum order */
+
 typedef struct rk_residuals {
     const rk_residual_cell *cells;
     const double *ratios; /* measured over predicted */
     size_t cell_count, ratio_count;
-    double source_error; /* error of an unknown source, as a logarithm; 0: as of known ones */
-    double pair_error;   /* of software on accelerators that no run pairs; of step times */
-    bool of_memory;      /* otherwise of step times */
+    /* Errors of an unknown source, as logarithms; 0: as of known ones. */
+    double source_error[RK_RESIDUAL_KIND_COUNT];
+    /* Of software on accelerators that no run pairs; of step times. */
+    double pair_error[RK_RESIDUAL_KIND_COUNT];
+    bool of_memory; /* otherwise of step times */
     /* The same lists if owned, and their capacities; NULL and 0 for the built-in ones. */
     rk_residual_cell *own_cells;
     double *own_ratios;
@@ -126,10 +142,10 @@ rk_status rk_residuals_add(rk_residuals *residuals, const rk_similarity_key *key
 void rk_residuals_clear(rk_residuals *residuals);
 
 /*
- * Finds the error of a source: the smallest up to 1 with which four in five runs lie in the
- * intervals that are made of all other sources; every source of RK_INTERVAL_RUNS runs and more
+ * Finds the errors of a source: the smallest up to 1 with which four in five runs of a kind lie in
+ * the intervals that are made of all other sources; every source of RK_INTERVAL_RUNS runs and more
  * weighs the same.  Runs whose pair of software and accelerators the others lack decide the error
- * of such pairs, and the rest the error of a source.
+ * of such pairs, and the rest the error of a source; runs of all kinds where none of a kind does.
  */
 rk_status rk_residuals_source_error(rk_residuals *residuals, rk_error *err);
 

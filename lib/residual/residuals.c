@@ -70,6 +70,10 @@ static const rk_field cell_fields[] = {
     FLAG("several_nodes", key.several),
     FLAG("low_precision", key.low),
     FLAG("adapters", key.frozen),
+    {.name = "untuned",
+     .type = RK_FIELD_BOOL,
+     .offset = offsetof(cell_document, key.untuned),
+     .optional = true},
     FLAG("assumed", key.assumed),
     FLAG("uncertain", key.uncertain),
     {.name = "ratios",
@@ -92,22 +96,31 @@ static rk_status read_cell(const json_t *object, const char *path, rk_residuals 
     return status;
 }
 
+/* A number for all kinds of runs, or an object of one for each. */
+static rk_status read_error(const json_t *root, const char *name,
+                            double errors[RK_RESIDUAL_KIND_COUNT], rk_error *err)
+{
+    const json_t *value = json_object_get(root, name);
+    for (int kind = 0; kind < RK_RESIDUAL_KIND_COUNT; kind++) {
+        const json_t *one =
+            json_is_object(value) ? json_object_get(value, rk_residual_kind_names[kind]) : value;
+        errors[kind] = json_number_value(one);
+        if (!json_is_number(one) || !(errors[kind] >= 0 && errors[kind] <= 1)) {
+            return rk_fail_at(err, RK_ERR_INVALID, name, "expected numbers from 0 to 1");
+        }
+    }
+    return RK_OK;
+}
+
 static rk_status read_document(const json_t *root, rk_residuals *residuals, rk_error *err)
 {
     const json_t *cells = json_object_get(root, "cells");
-    const struct {
-        const char *name;
-        double *value;
-    } errors[] = {{"source_error", &residuals->source_error},
-                  {"pair_error", &residuals->pair_error}};
     const char *name = json_string_value(json_object_get(root, "name"));
     residuals->of_memory = name && strcmp(name, "memory_residuals") == 0;
-    for (size_t i = 0; i < COUNT(errors); i++) {
-        const json_t *value = json_object_get(root, errors[i].name);
-        *errors[i].value = json_number_value(value);
-        if (!json_is_number(value) || !(*errors[i].value >= 0 && *errors[i].value <= 1)) {
-            return rk_fail_at(err, RK_ERR_INVALID, errors[i].name, "expected a number from 0 to 1");
-        }
+    rk_status status = read_error(root, "source_error", residuals->source_error, err);
+    status = status ? status : read_error(root, "pair_error", residuals->pair_error, err);
+    if (status) {
+        return status;
     }
     if (!json_is_array(cells)) {
         return rk_fail_at(err, RK_ERR_INVALID, "cells", "expected a list");
@@ -115,7 +128,7 @@ static rk_status read_document(const json_t *root, rk_residuals *residuals, rk_e
     for (size_t i = 0; i < json_array_size(cells); i++) {
         char path[RK_JSON_PATH_SIZE];
         (void)rk_json_path_element("cells", i, path);
-        const rk_status status = read_cell(json_array_get(cells, i), path, residuals, err);
+        status = read_cell(json_array_get(cells, i), path, residuals, err);
         if (status) {
             return status;
         }
@@ -158,6 +171,9 @@ static void write_cell(rk_out *out, const rk_residuals *residuals, const rk_resi
     rk_json_flag(&w, "several_nodes", cell->key.several);
     rk_json_flag(&w, "low_precision", cell->key.low);
     rk_json_flag(&w, "adapters", cell->key.frozen);
+    if (!residuals->of_memory) {
+        rk_json_flag(&w, "untuned", cell->key.untuned);
+    }
     rk_json_flag(&w, "assumed", cell->key.assumed);
     rk_json_flag(&w, "uncertain", cell->key.uncertain);
     rk_json_open_member(&w, "ratios", "[");
@@ -169,6 +185,21 @@ static void write_cell(rk_out *out, const rk_residuals *residuals, const rk_resi
     }
     rk_json_close(&w, "]");
     rk_json_close(&w, "}");
+}
+
+/* "name": 0.1234, in memory; of times an object of one number for each kind of runs. */
+static void write_error(rk_out *out, const rk_residuals *residuals, const char *name,
+                        const double errors[RK_RESIDUAL_KIND_COUNT])
+{
+    if (residuals->of_memory) {
+        rk_out_printf(out, "  \"%s\": %.4f,\n", name, errors[0]);
+        return;
+    }
+    rk_out_printf(out, "  \"%s\": {", name);
+    for (int kind = 0; kind < RK_RESIDUAL_KIND_COUNT; kind++) {
+        rk_out_printf(out, "\"%s\": %.4f%s", rk_residual_kind_names[kind], errors[kind],
+                      kind + 1 < RK_RESIDUAL_KIND_COUNT ? ", " : "},\n");
+    }
 }
 
 rk_status rk_residuals_write(const rk_residuals *residuals, const char *path, const char *source,
@@ -184,10 +215,12 @@ rk_status rk_residuals_write(const rk_residuals *residuals, const char *path, co
                   "{\n  \"name\": \"%sresiduals\",\n"
                   "  \"description\": \"Measured over predicted %s of runs, in groups that "
                   "err together; what intervals of estimates are made of\",\n"
-                  "  \"source\": \"reckon validate --%sresiduals: %s\",\n"
-                  "  \"source_error\": %.4f,\n  \"pair_error\": %.4f,\n  \"cells\": [\n",
+                  "  \"source\": \"reckon validate --%sresiduals: %s\",\n",
                   memory ? "memory_" : "", memory ? "memory" : "step time", memory ? "memory-" : "",
-                  source, residuals->source_error, residuals->pair_error);
+                  source);
+    write_error(out, residuals, "source_error", residuals->source_error);
+    write_error(out, residuals, "pair_error", residuals->pair_error);
+    rk_out_text(out, "  \"cells\": [\n");
     for (size_t i = 0; i < residuals->cell_count; i++) {
         rk_out_text(out, "    ");
         write_cell(out, residuals, &residuals->cells[i]);

@@ -14,6 +14,7 @@ typedef struct rk_stack {
     char base[24];        /* family that it builds on, used if it has no document */
     int64_t year;         /* year of its releases; 0: not given */
     unsigned generations; /* of accelerators that it was fitted on: bits 1 << rk_generation */
+    bool general;         /* runs models and loops that users bring, without tuned recipes */
     rk_attention_kernel
         attention_kernel; /* flash attention kernel; RK_KERNEL_OF_STACK: not given */
     /* Rates inside a training step relative to the accelerator's document. */

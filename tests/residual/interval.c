@@ -59,7 +59,7 @@ static void test_percentiles(void **state)
     assert_int_equal(i.groups, 3);
     assert_near(i.low, 0.8, 1e-12);
     assert_near(i.high, 1.25, 1e-12);
-    r.source_error = sqrt(3) * log(1.25); /* variances add, of logarithms */
+    r.source_error[RK_RESIDUAL_DENSE] = sqrt(3) * log(1.25); /* variances add, of logarithms */
     assert_int_equal(rk_interval_of(&r, &dense, NULL, &i, &err), RK_OK);
     assert_near(i.low, 0.8 * 0.8, 1e-12);
     assert_near(i.high, 1.25 * 1.25, 1e-12);
@@ -213,10 +213,10 @@ static void test_source_error(void **state)
         add(&r, &dense, source, source[0] == 'b' ? exp(-0.01) : exp(0.01), 12);
     }
     assert_int_equal(rk_residuals_source_error(&r, &err), RK_OK);
-    assert_near(r.source_error, 0, 1e-8); /* the root of what rounding leaves */
+    assert_near(r.source_error[RK_RESIDUAL_DENSE], 0, 1e-8); /* the root of what rounding leaves */
     add(&r, &dense, "d", exp(0.026), 12);
     assert_int_equal(rk_residuals_source_error(&r, &err), RK_OK);
-    assert_near(r.source_error, 0.024, 1e-9);
+    assert_near(r.source_error[RK_RESIDUAL_DENSE], 0.024, 1e-9);
     rk_residuals_clear(&r);
 }
 
@@ -240,8 +240,8 @@ static void test_pair_error(void **state)
     }
     add(&r, &other, "d", exp(0.26), 12);
     assert_int_equal(rk_residuals_source_error(&r, &err), RK_OK);
-    assert_near(r.source_error, 0, 1e-8);
-    assert_near(r.pair_error, 0.24, 1e-9); /* 0.26^2 = 0.1^2 + 0.24^2 */
+    assert_near(r.source_error[RK_RESIDUAL_DENSE], 0, 1e-8);
+    assert_near(r.pair_error[RK_RESIDUAL_DENSE], 0.24, 1e-9); /* 0.26^2 = 0.1^2 + 0.24^2 */
     assert_int_equal(rk_interval_of(&r, &dense, NULL, &old, &err), RK_OK);
     assert_false(old.new_pair);
     assert_near(log(old.high), 0.1, 1e-9);
@@ -249,6 +249,41 @@ static void test_pair_error(void **state)
     assert_true(pair.new_pair);
     assert_near(log(pair.high), 0.26, 1e-9);
     assert_non_null(strstr(pair.basis, "; none of "));
+    rk_residuals_clear(&r);
+}
+
+/*
+ * Runs without tuning are held by an error of their own sources, which tuned ones do not pay for,
+ * whether dense or with experts, which have their own in turn.
+ */
+static void test_kinds(void **state)
+{
+    (void)state;
+    rk_residuals r = {.cells = NULL};
+    rk_error err;
+    rk_interval i;
+    rk_similarity_key everyday = dense, moe = dense, both = dense;
+    everyday.untuned = both.untuned = true;
+    moe.moe = both.moe = true;
+    for (char source[] = "a"; source[0] < 'd'; source[0]++) {
+        add(&r, &dense, source, exp(0.1), 12);
+        add(&r, &moe, source, exp(0.15), 12);
+    }
+    add(&r, &everyday, "d", exp(0.26), 12);
+    assert_int_equal(rk_residuals_source_error(&r, &err), RK_OK);
+    assert_near(r.source_error[RK_RESIDUAL_DENSE], 0, 1e-8);
+    assert_near(r.source_error[RK_RESIDUAL_EXPERTS], 0, 1e-8);
+    assert_near(r.source_error[RK_RESIDUAL_UNTUNED], 0.24, 1e-9); /* 0.26^2 = 0.1^2 + 0.24^2 */
+    const rk_left_out own = {.source = "d"};
+    const struct {
+        const rk_similarity_key *key;
+        double off;
+    } wanted[] = {{&dense, 0.1}, {&moe, 0.15}, {&everyday, 0.26}, {&both, hypot(0.15, 0.24)}};
+    for (size_t j = 0; j < sizeof(wanted) / sizeof(wanted[0]); j++) {
+        assert_int_equal(rk_interval_of(&r, wanted[j].key, &own, &i, &err), RK_OK);
+        assert_near(log(i.high), wanted[j].off, 1e-9);
+        assert_true((strstr(i.basis, ", so wider") != NULL) == wanted[j].key->untuned);
+    }
     rk_residuals_clear(&r);
 }
 
@@ -262,8 +297,10 @@ static void test_document(void **state)
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/residuals.json", folder);
     add_thirds(&r, &dense);
-    r.source_error = 0.05;
-    r.pair_error = 0.25;
+    for (int kind = 0; kind < RK_RESIDUAL_KIND_COUNT; kind++) {
+        r.source_error[kind] = 0.05;
+        r.pair_error[kind] = 0.25 + 0.125 * kind;
+    }
     assert_int_equal(rk_residuals_write(&r, path, "a test", &err), RK_OK);
     assert_int_equal(rk_residuals_load(path, &again, &err), RK_OK);
     unlink(path);
@@ -271,7 +308,7 @@ static void test_document(void **state)
     assert_int_equal(rk_interval_of(&r, &dense, &(rk_left_out){"b", "b"}, &i, &err), RK_OK);
     assert_int_equal(rk_interval_of(&again, &dense, &(rk_left_out){"b", "b"}, &j, &err), RK_OK);
     assert_int_equal(i.runs, j.runs);
-    assert_near(again.pair_error, 0.25, 0);
+    assert_memory_equal(again.pair_error, r.pair_error, sizeof(r.pair_error));
     assert_near(i.low, j.low, 1e-3);
     assert_near(i.high, j.high, 1e-3);
     rk_residuals_clear(&r);
@@ -289,8 +326,8 @@ static void check_built_in(const rk_residuals *b, const char *name, size_t least
     assert_int_equal(b->cell_count, r.cell_count);
     assert_int_equal(b->ratio_count, r.ratio_count);
     assert_memory_equal(b->ratios, r.ratios, r.ratio_count * sizeof(*r.ratios));
-    assert_near(b->source_error, r.source_error, 0);
-    assert_near(b->pair_error, r.pair_error, 0);
+    assert_memory_equal(b->source_error, r.source_error, sizeof(r.source_error));
+    assert_memory_equal(b->pair_error, r.pair_error, sizeof(r.pair_error));
     for (size_t i = 0; i < r.cell_count; i++) {
         const rk_residual_cell *x = &b->cells[i], *y = &r.cells[i];
         assert_string_equal(x->source, y->source);
@@ -302,7 +339,8 @@ static void check_built_in(const rk_residuals *b, const char *name, size_t least
         assert_true(x->key.moe == y->key.moe && x->key.several == y->key.several &&
                     x->key.low == y->key.low && x->key.frozen == y->key.frozen &&
                     x->key.tensor == y->key.tensor && x->key.assumed == y->key.assumed &&
-                    x->key.uncertain == y->key.uncertain && x->key.sharding == y->key.sharding);
+                    x->key.uncertain == y->key.uncertain && x->key.sharding == y->key.sharding &&
+                    x->key.untuned == y->key.untuned);
         assert_true(x->peer == y->peer && x->first == y->first && x->count == y->count);
     }
     rk_residuals_clear(&r);
@@ -324,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_document),       cmocka_unit_test(test_doubts),
         cmocka_unit_test(test_adapters),       cmocka_unit_test(test_built_in),
         cmocka_unit_test(test_untimed_layers), cmocka_unit_test(test_pair_error),
+        cmocka_unit_test(test_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
