@@ -6,7 +6,8 @@
 
 Without files: every table of data/runs/worded into data/runs. --check writes nothing and fails where
 a table would change. What the words mean is in worded/wording.json; what the columns mean, in
-docs/columns.md. Nothing here knows a measured value.
+docs/columns.md; cells of worded tables that are in those columns stay. Nothing here knows a measured value, and
+nothing guesses: what a row does not say is for data/runs/defaults.json, which every user gets.
 """
 import csv
 import json
@@ -15,7 +16,6 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-SOFTWARE = ("part", "source", "other_flags")
 
 # Columns of the result, in order. Those of the second list exist where a rule sets them.
 IDENTITY = ["id", "part", "source", "commit_or_version"]
@@ -57,8 +57,7 @@ def matches_cell(wanted, cell):
 
 def matches(rule, row):
     for key, wanted in rule["if"].items():
-        cells = [row.get(name, "") for name in (SOFTWARE if key == "software" else (key,))]
-        if not any(matches_cell(wanted, cell) for cell in cells):
+        if not matches_cell(wanted, row.get(key, "")):
             return False
     return True
 
@@ -123,24 +122,18 @@ def translate(row, rules):
         out["task"] = ""
     if out["mbs"] and float(out["mbs"]) < 1:  # of a device, where several share a sequence
         out["mbs"] = tidy(str(round(float(out["mbs"]) * float(out["cp"] or 1) * float(out["tp"] or 1))))
-    inferred, used = [], {}
-    stated = {WORDED[name]: row[name] for name in WORDED if row.get(name)}
+    used = {}
     for rule in rules:
         if not matches(rule, row):
             continue
         for key, wanted in rule["if"].items():
-            for column in SOFTWARE if key == "software" else (key,):
-                used.setdefault(column, set()).update(texts(wanted))
-        for key, value in rule.get("assume", {}).items():
-            if not row.get(key) and key not in stated:
-                out[key] = cell_of(value)
-                inferred += [key] if key not in inferred else []
+            used.setdefault(key, set()).update(texts(wanted))
         for key, value in rule.get("set", {}).items():
             out[key] = cell_of(value)
         for key, (column, pattern) in rule.get("take", {}).items():
             out[key] = re.search(pattern, row[column]).group(1)
+    out.update({name: row[name] for name in FACTS if row.get(name) and name not in WORDED.values()})
     count_layers(out)
-    out["inferred"] = "+".join(inferred)
     out["unread"] = unread(row, used)
     return out
 
