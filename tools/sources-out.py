@@ -31,7 +31,7 @@ def median(errors):
 
 
 def compared(reckon, tables, folder):
-    """Errors by part, of tables that are predicted as they are given."""
+    """Errors by part, functional runs apart, of tables that are predicted as they are given."""
     out = pathlib.Path(folder) / "errors.csv"
     subprocess.run([reckon, "validate", "--runs", ",".join(map(str, tables)), "--csv", "-o", out],
                    check=True)
@@ -42,7 +42,8 @@ def compared(reckon, tables, folder):
     for table in tables:
         with open(table, newline="") as file:
             for number, row in enumerate(csv.DictReader(file), 1):
-                parts[str(table), str(number)] = row["part"]
+                functional = row.get("group", "").endswith(", functional")
+                parts[str(table), str(number)] = row["group"] if functional else row["part"]
     for row in rows:
         if row["step_error"]:
             errors.setdefault(parts[row["file"], row["row"]], []).append(float(row["step_error"]))
