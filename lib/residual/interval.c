@@ -199,12 +199,42 @@ static bool is_unknown(const rk_residuals *r, const rk_similarity_key *key, unsi
     return key->untimed || (r->of_memory && rung == 0);
 }
 
+/* Adds what widens an interval, and what its runs lack. */
+static void describe_doubts(const rk_residuals *r, const rk_similarity_key *key, unsigned rung,
+                            rk_interval *interval)
+{
+    char *out = interval->basis;
+    const unsigned same = SAME_STACK | SAME_ACCELERATOR;
+    size_t length = strlen(out);
+    if ((rung & same) != same) {
+        (void)snprintf(out + length, RK_BASIS_TEXT - length, "; %s of %s on %s",
+                       interval->new_pair ? "none" : "too few", key->stack_name,
+                       key->accelerator_name);
+        length = strlen(out);
+    }
+    if (key->untuned && !r->of_memory) {
+        (void)snprintf(out + length, RK_BASIS_TEXT - length,
+                       "; general software or one microbatch a step, so wider");
+        length = strlen(out);
+    }
+    if (key->kernel > 0) {
+        (void)snprintf(out + length, RK_BASIS_TEXT - length,
+                       "; rates of the attention kernel assumed");
+        length = strlen(out);
+    }
+    if (is_unknown(r, key, rung)) {
+        (void)snprintf(out + length, RK_BASIS_TEXT - length,
+                       "; none %s, so at least %.0f %% either way",
+                       key->untimed ? "has its kinds of layers" : "is of its kind",
+                       100 * expm1(unknown_error(r)));
+    }
+}
+
 /* Writes which runs agree with `key` in everything that a rung requires. */
 static void describe(const rk_residuals *r, const rk_similarity_key *key, unsigned rung,
                      rk_interval *interval)
 {
     char *out = interval->basis;
-    const unsigned same = SAME_STACK | SAME_ACCELERATOR;
     const char *software = rung & SAME_STACK    ? key->stack_name
                            : rung & SAME_FAMILY ? key->family
                                                 : "any stack";
@@ -231,29 +261,7 @@ static void describe(const rk_residuals *r, const rk_similarity_key *key, unsign
                    : key->assumed       ? ", facts assumed"
                                         : ", facts stated",
                    rung & SAME_RATES && key->uncertain ? ", rates assumed" : "");
-    size_t length = strlen(out);
-    if ((rung & same) != same) {
-        (void)snprintf(out + length, RK_BASIS_TEXT - length, "; %s of %s on %s",
-                       interval->new_pair ? "none" : "too few", key->stack_name,
-                       key->accelerator_name);
-        length = strlen(out);
-    }
-    if (key->untuned && !r->of_memory) {
-        (void)snprintf(out + length, RK_BASIS_TEXT - length,
-                       "; general software or one microbatch a step, so wider");
-        length = strlen(out);
-    }
-    if (key->kernel > 0) {
-        (void)snprintf(out + length, RK_BASIS_TEXT - length,
-                       "; rates of the attention kernel assumed");
-        length = strlen(out);
-    }
-    if (is_unknown(r, key, rung)) {
-        (void)snprintf(out + length, RK_BASIS_TEXT - length,
-                       "; none %s, so at least %.0f %% either way",
-                       key->untimed ? "has its kinds of layers" : "is of its kind",
-                       100 * expm1(unknown_error(r)));
-    }
+    describe_doubts(r, key, rung, interval);
 }
 
 /* ---- percentiles ---------------------------------------------------------------------------- */
