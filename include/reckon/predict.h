@@ -160,6 +160,7 @@ typedef struct rk_prediction {
     double memory_p90_bytes;   /* 90th percentile */
     double out_of_memory_risk; /* probability that it needs more than memory_usable_bytes; `fits`
                                   means 0.5 or less, 0.99 and more is taken to be impossible */
+    double nvme_bytes;         /* offloaded to disks, per accelerator of that stage */
 } rk_prediction;
 
 /* Memory of one pipeline rank. */

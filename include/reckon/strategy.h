@@ -224,6 +224,9 @@ typedef struct rk_strategy {
     bool adapts_ends;         /* copies of embedding and head learn, too (modules_to_save) */
     double step_params;       /* that the optimizer steps at a time with ZeRO-3; 0: as the stack */
     bool expandable_segments; /* of PyTorch's allocator, which leaves fewer fragments */
+    /* Of what is offloaded, what lies on NVMe disks of the node (ZeRO-Infinity): the optimizer's
+     * states with the gradients that are on the host, and weights. */
+    bool nvme_optimizer, nvme_weights;
 } rk_strategy;
 
 #ifdef __cplusplus

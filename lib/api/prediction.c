@@ -52,6 +52,7 @@ rk_prediction rk_prediction_of(const rk_estimate *e)
         .memory_total_bytes = e->memory.total,
         .memory_usable_bytes = e->usable,
         .host_memory_bytes = e->host_bytes,
+        .nvme_bytes = e->nvme_bytes,
         .memory_needed_bytes = rk_needed_bytes(&e->memory),
         .memory_p10_bytes = e->memory_low,
         .memory_p90_bytes = e->memory_high,

@@ -102,6 +102,8 @@ static const rk_member strategy[] = {
     SHARE(step_params, 0),
     SWITCH(adapts_ends),
     SWITCH(expandable_segments),
+    SWITCH(nvme_optimizer),
+    SWITCH(nvme_weights),
 };
 
 #undef SHARE

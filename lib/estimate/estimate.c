@@ -63,7 +63,7 @@ void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *tabl
 struct fullest {
     int64_t worst; /* rank that needs most memory */
     rk_stage_memory memory;
-    double host_bytes;
+    double host_bytes, nvme_bytes;
     bool fits, thrashes;
 };
 
@@ -88,6 +88,7 @@ static void add_memory(const rk_accelerator *a, const rk_stage_need *need, doubl
         out->memory = memory;
         rk_stage_fill_peaks(need, in_flight, &out->memory);
         out->host_bytes = host;
+        out->nvme_bytes = need->nvme;
     }
     out->fits = out->fits && rk_needed_bytes(&memory) <= a->memory_usable && host_fits;
     out->thrashes = out->thrashes || memory.total > a->memory_usable;
@@ -341,6 +342,7 @@ static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_co
     e->worst_stage = fullest->worst;
     e->memory = fullest->memory;
     e->host_bytes = fullest->host_bytes;
+    e->nvme_bytes = fullest->nvme_bytes;
     fill_rates(table, s, &ranks->slowest, e);
 }
 

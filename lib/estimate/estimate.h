@@ -77,6 +77,7 @@ typedef struct rk_estimate {
     double memory_low, memory_high; /* 10th and 90th percentile of what it needs, and the */
     double risk;                    /* P(running out of memory): by rk_predict_estimate, else 0 */
     double host_bytes;              /* offloaded, per accelerator, of the worst rank */
+    double nvme_bytes;              /* the same on disks */
 } rk_estimate;
 
 /* Costs of all blocks of a model under a strategy; they do not depend on pp, vp, dp, schedule. */

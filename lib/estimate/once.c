@@ -3,6 +3,7 @@
 #include "estimate/once.h"
 
 #include "base/extremes.h"
+#include "estimate/offload.h"
 #include "layer/precision.h"
 #include "strategy/optimizer.h"
 
@@ -260,7 +261,7 @@ static double copies_each_way(const rk_cost_table *table, const rk_strategy *s,
         seconds += rk_host_copy_seconds(a, share * stage->saved);
     }
     if (s->offload_weights) {
-        seconds += rk_host_copy_seconds(a, rk_stage_stored_weights(s, stage));
+        seconds += rk_weights_in_seconds(a, s, stage);
     }
     return seconds;
 }
@@ -493,32 +494,16 @@ double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *s, co
            orthogonal_seconds(s, &stage->orthogonal_experts, rk_expert_shard_ranks(s));
 }
 
-/* CPUs step the shards of all ranks of a node, with gradients down and weights up. */
-static double host_step_seconds(const rk_cost_table *table, const rk_strategy *s,
-                                const rk_stage *heaviest)
-{
-    const double node = (double)table->context.system->tiers[0].size;
-    const double ranks = rk_min((double)rk_strategy_ranks(s), node);
-    const double params = rk_strategy_learning(s) * rk_stage_optimized_params(s, heaviest);
-    return ranks * params / table->context.stack->host_params;
-}
-
 double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s,
                           const rk_stage *heaviest, const rk_exchange *x)
 {
-    const rk_accelerator *a = &table->context.system->accelerator;
     const double each_way = copies_each_way(table, s, heaviest);
     const double alone = rk_alone_share(s);
     const double forward = rk_times_sum(&heaviest->forward) + alone * heaviest->hidden_forward;
     const double backward = rk_stage_backward(s, heaviest) + alone * heaviest->hidden_backward;
-    double seconds = 0;
-    if (s->offload_optimizer && table->context.stack->host_params > 0 &&
-        !rk_optimizer_of(s)->on_device) {
-        seconds += host_step_seconds(table, s, heaviest);
-    } else if (s->offload_optimizer) {
-        const double copies = 2 * rk_host_copy_seconds(a, rk_stage_optimizer_bytes(s, heaviest));
-        seconds += rk_max(copies - (s->step_in_backward ? backward : 0), 0);
-    }
+    double seconds = s->offload_optimizer || s->nvme_weights
+                         ? rk_away_step_seconds(table, s, heaviest, backward)
+                         : 0;
     if (each_way > 0) {
         seconds += copies_beside(each_way, forward, x->hidden_forward, x->hidden_forward);
         seconds += copies_beside(each_way, backward, x->hidden_backward, x->hidden_backward);

@@ -3,6 +3,7 @@
 #include "estimate/stage.h"
 
 #include "base/extremes.h"
+#include "estimate/offload.h"
 #include "layer/precision.h"
 
 #include <math.h>
@@ -630,20 +631,20 @@ static void fill_activations(const rk_block_context *c, const rk_strategy *s, co
     need->ends = s->pp > 1 ? c->stack->stage_tensors * message : 0;
 }
 
-/* Fills the bytes in host memory. */
+/* Fills the bytes off the device. */
 static void fill_host(const rk_stack *stack, const rk_strategy *s, const rk_stage *stage,
                       const struct kept *kept, rk_stage_need *need)
 {
-    if (s->offload_optimizer) {
-        need->host += optimizer_bytes(s, kept);
-    }
-    if (s->offload_gradients) {
-        const double each = stack->step_bytes > 0 ? WIDE_BYTES : s->states.gradient;
-        need->host += each * kept_from(s, kept, RK_SHARD_GRADIENTS);
-    }
+    const rk_away away = {
+        .optimizer = s->offload_optimizer ? optimizer_bytes(s, kept) : 0,
+        .gradients = s->offload_gradients
+                         ? rk_host_gradient_bytes(stack, s) * kept_from(s, kept, RK_SHARD_GRADIENTS)
+                         : 0,
+        .weights = s->offload_weights ? stored_weights(s, kept) : 0,
+        .stepped = optimized_params(s, kept),
+    };
     need->host_saved = s->offload_activations ? need->offloaded * stage->saved : 0;
-    need->host += s->offload_weights ? stored_weights(s, kept) : 0;
-    need->host *= 1 + stack->host_share;
+    rk_place_away(stack, s, &away, need);
 }
 
 /*

@@ -152,6 +152,7 @@ typedef struct rk_stage_need {
     double stage_fragmentation; /* additional share of activations */
     double context;
     double host, host_saved; /* in host memory: always, and of a microbatch in flight */
+    double nvme;             /* on disks */
 } rk_stage_need;
 
 rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *strategy,

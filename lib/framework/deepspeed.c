@@ -12,11 +12,19 @@ static int64_t optimizer_offload_without_shards(const struct question *q)
     return q->strategy->offload_optimizer && q->strategy->sharding == RK_SHARD_NONE;
 }
 
+static int64_t nvme_without_shards(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return (s->nvme_optimizer || s->nvme_weights) && s->sharding != RK_SHARD_ALL;
+}
+
 static const struct rk_rule own_rules[] = {
     {"weight offload needs ZeRO-3", weight_offload_without_shards, VARY_NONE,
      "{framework} offloads only sharded weights; use ZeRO-3"},
     {"optimizer offload needs ZeRO", optimizer_offload_without_shards, VARY_NONE,
      "{framework} offloads only a sharded optimizer; use ZeRO-1 or more"},
+    {"NVMe needs ZeRO-3", nvme_without_shards, VARY_NONE,
+     "{framework} offloads to NVMe with ZeRO-3 alone; use that"},
     {0},
 };
 
@@ -34,6 +42,7 @@ const rk_framework_traits rk_framework_deepspeed = {
     .modules = NAMED_MODULES,
     .some_layers = true,
     .weight_offload = true,
+    .nvme = true,
     .shards_matrices = true,
     .schedule = RK_SCHEDULE_1F1B,
     .sharding = RK_SHARD_NONE,

@@ -57,6 +57,7 @@ typedef struct rk_framework_traits {
     bool patterns;        /* stages of hybrids end wherever their pattern says */
     bool plain_alone;     /* unsharded data parallelism excludes every other degree */
     bool weight_offload;
+    bool nvme;              /* offloads to disks */
     bool keeps_activations; /* has no offload of activations */
     bool shards_matrices;   /* Muon updates matrices that are sharded, whole one by one */
     bool narrow_states;     /* gradients and moments of the optimizer in fewer bits */

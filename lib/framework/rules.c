@@ -329,6 +329,12 @@ static int64_t gradients_alone_on_host(const struct question *q)
     return q->strategy->offload_gradients && !q->strategy->offload_optimizer;
 }
 
+static int64_t nvme_without_offload(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return (s->nvme_optimizer && !s->offload_optimizer) || (s->nvme_weights && !s->offload_weights);
+}
+
 static int64_t low_activations_without_gate(const struct question *q)
 {
     for (int i = 0; q->strategy->low_activations && i < q->model->type_count; i++) {
@@ -463,6 +469,8 @@ const struct rk_rule rk_rules_arithmetic[] = {
      "or tf32, not {precision}"},
     {"gradient offload needs the optimizer", gradients_alone_on_host, VARY_NONE,
      "gradients go to the host for the optimizer that steps there; offload optimizer too"},
+    {"NVMe needs offload", nvme_without_offload, VARY_NONE,
+     "only what is offloaded lies on NVMe disks; offload it too"},
     {"fp8 activation inputs need a gate", low_activations_without_gate, VARY_NONE,
      "the inputs of gated activations are kept in fp8, but no feed-forward layer of the model has "
      "a gate"},

@@ -78,6 +78,12 @@ static int64_t weights_offloaded(const struct question *q)
     return q->strategy->offload_weights && !rk_traits_of(q)->weight_offload;
 }
 
+static int64_t on_nvme(const struct question *q)
+{
+    const rk_strategy *s = q->strategy;
+    return (s->nvme_optimizer || s->nvme_weights) && !rk_traits_of(q)->nvme;
+}
+
 const struct rk_rule rk_rules_ability[] = {
     {"order of the framework", order_unknown, VARY_NONE,
      "{framework} numbers ranks in the order tp-cp-dp-pp only"},
@@ -107,5 +113,7 @@ const struct rk_rule rk_rules_ability[] = {
      "recompute the module mlp"},
     {"weight offload of the framework", weights_offloaded, VARY_NONE,
      "{framework} does not offload weights"},
+    {"NVMe of the framework", on_nvme, VARY_NONE,
+     "{framework} does not offload to NVMe disks; DeepSpeed does"},
     {0},
 };

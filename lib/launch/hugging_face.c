@@ -441,15 +441,20 @@ void rk_hf_state_objective(rk_launch *launch, const char *name)
 
 /* ---- offload --------------------------------------------------------------------------------- */
 
-void rk_hf_add_offload(rk_launch *launch, const char *what, const rk_launch_key *by)
+void rk_hf_add_part(rk_launch *launch, const char *field, const char *what, const rk_launch_key *by)
 {
-    const char *before = rk_launch_fact_of(launch, "offload");
+    const char *before = rk_launch_fact_of(launch, field);
     const bool first = !before || strcmp(before, "none") == 0;
     if (first || !strstr(before, what)) {
-        rk_launch_state(launch, "offload",
+        rk_launch_state(launch, field,
                         first ? what : rk_launch_format(launch, "%s+%s", before, what),
                         RK_FACT_STATED, by);
     }
+}
+
+void rk_hf_add_offload(rk_launch *launch, const char *what, const rk_launch_key *by)
+{
+    rk_hf_add_part(launch, "offload", what, by);
 }
 
 /* ---- recognition ----------------------------------------------------------------------------- */

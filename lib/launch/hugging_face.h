@@ -87,6 +87,10 @@ void rk_hf_state_weights(rk_launch *launch, const char *type, const rk_launch_ke
  */
 void rk_hf_state_objective(rk_launch *launch, const char *name);
 
+/* Adds a word to a fact that is a list, unless it is there. */
+void rk_hf_add_part(rk_launch *launch, const char *field, const char *what,
+                    const rk_launch_key *by);
+
 /* Adds a word of what is offloaded: "optimizer", "weights", "activations". */
 void rk_hf_add_offload(rk_launch *launch, const char *what, const rk_launch_key *by);
 
@@ -129,6 +133,9 @@ void rk_hf_take_degree(rk_launch *launch, const char *key, const char *field);
 
 /* States a degree of Ulysses. */
 void rk_hf_state_ulysses(rk_launch *launch, const char *key);
+
+/* Adds `what` to what lies on NVMe disks, where the device of a key is that. */
+void rk_hf_take_nvme(rk_launch *launch, const char *key, const char *what);
 
 /* States the offload of `what` to the device of a key: none, cpu or nvme. */
 void rk_hf_take_device(rk_launch *launch, const char *key, const char *what);

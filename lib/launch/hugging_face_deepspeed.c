@@ -11,20 +11,22 @@
 #include <string.h>
 #include <strings.h>
 
-#define OFFLOAD_TO_NVME "offload to NVMe is priced as offload to the host"
-
 /* ---- DeepSpeed ------------------------------------------------------------------------------- */
+
+void rk_hf_take_nvme(rk_launch *launch, const char *key, const char *what)
+{
+    const rk_launch_key *by = rk_launch_find(launch, key);
+    if (by && by->value && strcasecmp(by->value, "nvme") == 0) {
+        rk_hf_add_part(launch, "nvme", what, by);
+    }
+}
 
 void rk_hf_take_device(rk_launch *launch, const char *key, const char *what)
 {
     const rk_launch_key *by = rk_launch_find(launch, key);
-    const char *device = by ? by->value : NULL;
-    if (!device || strcasecmp(device, "none") == 0) {
-        return;
-    }
-    rk_hf_add_offload(launch, what, by);
-    if (strcasecmp(device, "nvme") == 0) {
-        rk_launch_mark(launch, key, RK_KEY_NOT_PRICED, OFFLOAD_TO_NVME);
+    if (by && by->value && strcasecmp(by->value, "none") != 0) {
+        rk_hf_add_offload(launch, what, by);
+        rk_hf_take_nvme(launch, key, what);
     }
 }
 

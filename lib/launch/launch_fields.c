@@ -67,6 +67,7 @@ const rk_launch_field rk_launch_fields[] = {
     {"optimizer_impl", "optimizer-impl", "PyTorch's update: foreach, fused"},
     {"optimizer_in_backward", NULL, "each gradient is used and dropped in backward: true"},
     {"offload", NULL, "none, or what goes to the host: optimizer, weights, gradients, activations"},
+    {"nvme", NULL, "of what goes to the host, what lies on NVMe disks: optimizer, weights"},
     {"offload_modules", NULL, "modules whose activations go to the host"},
     /* activations */
     {"recompute.granularity", NULL, "none, selective, full, budget, policy"},

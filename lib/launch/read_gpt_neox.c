@@ -133,6 +133,8 @@ static void state_sharding(rk_launch *launch)
                     : params         ? "weights"
                                      : "none",
                     states || params ? RK_FACT_STATED : RK_FACT_DEFAULT, NULL);
+    rk_hf_take_nvme(launch, "zero_optimization.offload_optimizer.device", "optimizer");
+    rk_hf_take_nvme(launch, "zero_optimization.offload_param.device", "weights");
 }
 
 static void state_precision(rk_launch *launch)

@@ -79,6 +79,9 @@ static void state_offload(rk_launch *launch)
                         : states       ? "optimizer"
                                        : "weights",
                         RK_FACT_STATED, NULL);
+        rk_hf_take_nvme(launch, "zero_optimization.offload_optimizer.device", "optimizer");
+        rk_hf_take_nvme(launch, "zero_optimization.offload_param.device", "weights");
+        rk_hf_take_nvme(launch, "remote-device", "weights");
     }
 }
 

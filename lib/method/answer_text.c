@@ -354,6 +354,10 @@ void rk_write_fit(FILE *to, const rk_inputs *inputs, const rk_answer *answer, bo
         (void)fprintf(to, "and %.2f of %.2f GiB of host memory an accelerator\n",
                       e->host_bytes / GIB, host / GIB);
     }
+    if (e->nvme_bytes > 0) {
+        rk_write_label(to, "");
+        (void)fprintf(to, "and %.2f GiB on NVMe disks an accelerator\n", e->nvme_bytes / GIB);
+    }
 }
 
 int rk_largest_part(const rk_stage_memory *memory)

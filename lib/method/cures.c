@@ -92,7 +92,7 @@ static bool narrow_states(rk_request *r)
 static bool offload(rk_request *r)
 {
     const bool open = r->lora_rank == 0 && r->offloads == 0;
-    r->offloads = RK_OFFLOAD_THE_OPTIMIZER;
+    r->offloads = RK_OFFLOAD_THE_STEP;
     return open;
 }
 
@@ -109,7 +109,7 @@ static const struct {
     {"LoRA", "--lora-rank 16", adapt, 3},
     {"QLoRA", "--qlora", quantise, 4},
     {"AdamW in 8 bits", "--weights bf16 --optimizer adamw-8bit", narrow_states, 3},
-    {"AdamW on the host", "--offload optimizer", offload, 3},
+    {"AdamW on the host", "--offload optimizer,gradients", offload, 3},
 };
 enum { KNOWN = sizeof(cures_known) / sizeof(cures_known[0]) };
 _Static_assert(KNOWN <= RK_CURE_MAX, "a place for every cure");

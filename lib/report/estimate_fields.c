@@ -142,6 +142,9 @@ void rk_estimate_write_json(rk_json_writer *writer, const rk_strategy *strategy,
     }
     rk_json_real(writer, "flops_per_token", estimate->counted_flops);
     rk_json_real(writer, "executed_flops_per_token", estimate->executed_flops);
+    if (estimate->nvme_bytes > 0) {
+        rk_json_real(writer, "nvme_bytes", estimate->nvme_bytes);
+    }
     rk_json_string(writer, "mfu_convention", rk_flop_convention_names[estimate->convention]);
     rk_json_count(writer, "worst_stage", (uint64_t)estimate->worst_stage);
     rk_json_open_member(writer, "time_s", "{");

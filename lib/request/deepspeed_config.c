@@ -66,28 +66,11 @@ static bool is_true(const json_t *root, const char *path)
     return json_is_true(find(root, path));
 }
 
-/* Refuses NVMe, of whose rates nothing was measured. */
-static rk_status check_places(const rk_json_doc *doc, rk_error *err)
-{
-    static const char *const paths[] = {"zero_optimization.offload_optimizer.device",
-                                        "zero_optimization.offload_param.device"};
-    for (size_t i = 0; i < COUNT(paths); i++) {
-        const char *device = json_string_value(find(doc->root, paths[i]));
-        if (device && strcmp(device, "nvme") == 0) {
-            return rk_fail(err, RK_ERR_INVALID,
-                           "%s: %s: offload to NVMe is not predicted, since no rates of it were "
-                           "measured; use \"cpu\"",
-                           doc->name, paths[i]);
-        }
-    }
-    return RK_OK;
-}
-
-/* Whether states go to the host. */
-static bool is_offloaded(const json_t *root, const char *path, const char *old_path)
+/* Where states go: "cpu", "nvme"; NULL: nowhere. */
+static const char *place_of(const json_t *root, const char *path, const char *old_path)
 {
     const char *device = json_string_value(find(root, path));
-    return (device && strcmp(device, "none") != 0) || is_true(root, old_path);
+    return device && strcmp(device, "none") != 0 ? device : is_true(root, old_path) ? "cpu" : NULL;
 }
 
 /* Sets an option that is not set yet. */
@@ -145,20 +128,20 @@ static rk_status set_precision(rk_job *job, const json_t *root, rk_error *err)
     return set(job, "precision", bf16 ? "bf16" : "fp16", err);
 }
 
+/* The optimizer steps on the host, where its gradients go, too. */
 static rk_status set_offload(rk_job *job, const json_t *root, rk_error *err)
 {
-    const bool optimizer = is_offloaded(root, "zero_optimization.offload_optimizer.device",
-                                        "zero_optimization.cpu_offload");
-    const bool weights = is_offloaded(root, "zero_optimization.offload_param.device",
-                                      "zero_optimization.cpu_offload_params");
-    if (!optimizer && !weights) {
-        return RK_OK;
-    }
-    return set(job, "offload",
-               !weights     ? "optimizer"
-               : !optimizer ? "weights"
-                            : "optimizer,weights",
-               err);
+    const char *optimizer = place_of(root, "zero_optimization.offload_optimizer.device",
+                                     "zero_optimization.cpu_offload");
+    const char *weights = place_of(root, "zero_optimization.offload_param.device",
+                                   "zero_optimization.cpu_offload_params");
+    char list[64];
+    (void)snprintf(list, sizeof(list), "%s%s%s%s", optimizer ? "optimizer,gradients," : "",
+                   optimizer && strcmp(optimizer, "nvme") == 0 ? "nvme-optimizer," : "",
+                   weights ? "weights," : "",
+                   weights && strcmp(weights, "nvme") == 0 ? "nvme-weights," : "");
+    list[strlen(list) - (list[0] ? 1 : 0)] = '\0';
+    return list[0] ? set(job, "offload", list, err) : RK_OK;
 }
 
 static rk_status set_optimizer(rk_job *job, const rk_json_doc *doc, rk_error *err)
@@ -201,7 +184,6 @@ rk_status rk_request_take_deepspeed(rk_job *job, const char *path, rk_error *err
     if (!status) {
         status = set(job, "framework", "deepspeed", err);
     }
-    status = status ? status : check_places(&doc, err);
     status = status ? status : set_counts(job, &doc, err);
     status = status ? status : set_names(job, &doc, err);
     status = status ? status : set_precision(job, doc.root, err);

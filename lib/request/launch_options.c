@@ -539,6 +539,29 @@ static rk_status set_list(const taking *t, const char *field, const char *const 
     return set(t, field, list[0] ? list : "none", field, err);
 }
 
+/*
+ * What goes to the host, and of that to disks.  PyTorch's FSDP and DeepSpeed step an offloaded
+ * optimizer there, and send its gradients; states of bitsandbytes that are paged come back for it.
+ */
+static rk_status set_offload(const taking *t, rk_error *err)
+{
+    static const char *const disks[] = {"optimizer", "weights", NULL};
+    char host[RK_LAUNCH_LIST_SIZE], on_disk[RK_LAUNCH_LIST_SIZE], list[2 * RK_LAUNCH_LIST_SIZE];
+    const char *value = fact(t, "offload"), *nvme = fact(t, "nvme"), *kind = fact(t, "optimizer");
+    if (!value) {
+        return RK_OK;
+    }
+    (void)rk_launch_choose(value, rk_offload_choices, host);
+    (void)rk_launch_choose(nvme ? nvme : "", disks, on_disk);
+    const bool steps = (runs(t, "deepspeed") || runs(t, "huggingface") || runs(t, "torchtitan")) &&
+                       !(kind && strstr(kind, "paged"));
+    const bool sends = steps && strstr(host, "optimizer") && !strstr(host, "gradients");
+    (void)snprintf(list, sizeof(list), "%s%s%s%s", host[0] ? host : "none",
+                   sends ? ",gradients" : "", strstr(on_disk, "optimizer") ? ",nvme-optimizer" : "",
+                   strstr(on_disk, "weights") ? ",nvme-weights" : "");
+    return set(t, "offload", list, "offload", err);
+}
+
 /* A kernel that has a name here; for any other the stack's rates are used. */
 static rk_status set_attention(const taking *t, rk_error *err)
 {
@@ -576,7 +599,7 @@ static rk_status set_strategy(const taking *t, rk_error *err)
     status = status ? status : set_recompute(t, err);
     status = status ? status : set_list(t, "overlap", rk_overlap_choices, err);
     status = status ? status : set_attention(t, err);
-    status = status ? status : set_list(t, "offload", rk_offload_choices, err);
+    status = status ? status : set_offload(t, err);
     status = status ? status : set_loss(t, err);
     if (!status) {
         status = set_switch(t, "optimizer-in-backward", "optimizer_in_backward", err);

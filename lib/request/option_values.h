@@ -9,8 +9,10 @@
 
 /* Values of --gradients, in the order of rk_gradient_choices. */
 enum { RK_GRADIENTS_32, RK_GRADIENTS_16 };
-enum { RK_WEIGHTS_IN_BF16 = 1 };              /* of rk_weight_choices */
-enum { RK_OFFLOAD_THE_OPTIMIZER = 1U << 1U }; /* of rk_offload_choices, a bit each */
+enum { RK_WEIGHTS_IN_BF16 = 1 }; /* of rk_weight_choices */
+enum {
+    RK_OFFLOAD_THE_STEP = 1U << 1U | 1U << 4U
+}; /* optimizer and gradients of rk_offload_choices */
 
 extern const char *const rk_weight_choices[], *const rk_frozen_choices[];
 extern const char *const rk_cross_entropy_choices[], *const rk_update_choices[];

@@ -412,6 +412,8 @@ void rk_plan_set_lane(const rk_plan_lists *l, int lane, rk_strategy *strategy)
     strategy->replicas = sharding->hybrid ? rk_plan_domains(l, strategy) : l->space->base.replicas;
     rk_strategy_set_offloads(strategy, offloads);
     strategy->offload_gradients = l->space->base.offload_gradients;
+    strategy->nvme_optimizer = l->space->base.nvme_optimizer;
+    strategy->nvme_weights = l->space->base.nvme_weights;
 }
 
 void rk_plan_set_recompute(const rk_plan_recompute *recompute, rk_strategy *strategy)

@@ -132,9 +132,8 @@ static const rk_field communication_fields[] = {
 
 static const rk_field step_fields[] = {
     SECONDS(step_seconds, "fixed time of a step"),
-    NUMBER(host_params, 1e12, "parameters",
-           "of an optimizer on the host that the CPUs of a node update in a second; 0: the device "
-           "does"),
+    SIZE(host_bandwidth, "host_GBps", "GB/s",
+         "of a node's CPUs that step an optimizer on the host; 0: the device steps it"),
     NUMBER(scale_growth, 1, "share", "relative, per doubling of accelerators beyond 8"),
 };
 

@@ -13,14 +13,17 @@
 unsigned rk_strategy_offloads(const rk_strategy *strategy)
 {
     return (unsigned)strategy->offload_optimizer | (unsigned)strategy->offload_activations << 1 |
-           (unsigned)strategy->offload_weights << 2 | (unsigned)strategy->offload_gradients << 3;
+           (unsigned)strategy->offload_weights << 2 | (unsigned)strategy->offload_gradients << 3 |
+           (unsigned)strategy->nvme_optimizer << 4 | (unsigned)strategy->nvme_weights << 5;
 }
 
 void rk_strategy_set_offloads(rk_strategy *strategy, unsigned offloads)
 {
-    strategy->offload_optimizer = offloads & 1U;
+    strategy->nvme_optimizer = offloads >> 4 & 1U;
+    strategy->nvme_weights = offloads >> 5 & 1U;
+    strategy->offload_optimizer = (offloads & 1U) || strategy->nvme_optimizer;
     strategy->offload_activations = offloads >> 1 & 1U;
-    strategy->offload_weights = offloads >> 2 & 1U;
+    strategy->offload_weights = (offloads >> 2 & 1U) || strategy->nvme_weights;
     strategy->offload_gradients = offloads >> 3 & 1U;
 }
 

@@ -17,10 +17,12 @@
 #define RK_MODULE_NAMES                                                                            \
     "core_attn", "norm", "act", "mla_up", "mlp", "moe", "operators", "mhc", "attn_proj"
 #define RK_RANK_ORDER_NAMES "tp-cp-dp-pp", "tp-cp-pp-dp"
-#define RK_OFFLOAD_NAMES    "optimizer", "activations", "weights", "gradients"
-#define RK_OVERLAP_NAMES    "tp", "grad", "param", "pp", "moe"
+#define RK_OFFLOAD_NAMES                                                                           \
+    "optimizer", "activations", "weights", "gradients", "nvme-optimizer", "nvme-weights"
+#define RK_OVERLAP_NAMES "tp", "grad", "param", "pp", "moe"
 
-/* The flags of the strategy, as a set: bits in the order of the names. */
+/* The flags of the strategy, as a set: bits in the order of the names.  What goes to NVMe is
+ * offloaded. */
 unsigned rk_strategy_offloads(const rk_strategy *strategy);
 unsigned rk_strategy_overlaps(const rk_strategy *strategy);
 void rk_strategy_set_offloads(rk_strategy *strategy, unsigned offloads);

@@ -68,3 +68,12 @@ double rk_host_copy_seconds(const rk_accelerator *a, double bytes)
     }
     return bytes / (a->host_bandwidth * a->host_efficiency) + a->kernel_seconds;
 }
+
+/* [assumption] Of a disk for each accelerator, the lower end of data sheets, as data/storage has.
+ */
+static const double assumed_nvme_bandwidth = 2e9;
+
+double rk_nvme_seconds(const rk_accelerator *a, double bytes)
+{
+    return bytes / (a->nvme_bandwidth > 0 ? a->nvme_bandwidth : assumed_nvme_bandwidth);
+}

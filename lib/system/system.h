@@ -106,6 +106,7 @@ typedef struct rk_accelerator {
     double host_bandwidth;  /* bytes/s each way to host memory, of the link */
     double host_efficiency; /* of large pinned copies */
     double host_capacity;   /* bytes of host memory per accelerator */
+    double nvme_bandwidth;  /* bytes/s each way of its share of the node's disks; 0: unknown */
     double power;           /* W, board; 0: unknown */
     rk_measured *measured;  /* owned by the system that was loaded, copies borrow; NULL: none */
 } rk_accelerator;
@@ -339,6 +340,9 @@ bool rk_system_use_side_links(rk_system *system);
 
 /* Copying to or from host memory, one direction. */
 double rk_host_copy_seconds(const rk_accelerator *a, double bytes);
+
+/* Reading from the disks of the node or writing to them, while all its accelerators do. */
+double rk_nvme_seconds(const rk_accelerator *a, double bytes);
 
 /* ---- documents ----------------------------------------------------------------------------- */
 

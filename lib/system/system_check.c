@@ -42,6 +42,7 @@ static const bound accelerator_bounds[] = {
     {"host_bandwidth", offsetof(rk_accelerator, host_bandwidth), 0, MOST, true},
     {"host_efficiency", offsetof(rk_accelerator, host_efficiency), 0, 1, true},
     {"host_capacity", offsetof(rk_accelerator, host_capacity), 0, MOST, false},
+    {"nvme_bandwidth", offsetof(rk_accelerator, nvme_bandwidth), 0, MOST, false},
     {"power", offsetof(rk_accelerator, power), 0, MOST, false},
 };
 

@@ -168,6 +168,8 @@ static const rk_field host_fields[] = {
     SHARE("efficiency", rk_accelerator, host_efficiency, "of large pinned copies"),
     OPTIONAL("capacity_GiB", rk_accelerator, host_capacity, RATE_MOST, "GiB",
              "host memory per accelerator"),
+    OPTIONAL("nvme_GBps", rk_accelerator, nvme_bandwidth, RATE_MOST, "GB/s",
+             "of a node's NVMe disks, each way, per accelerator"),
     UNCERTAIN,
 };
 

@@ -18,6 +18,7 @@ GROUPS = {
     "comparable_runs": "interval.runs", "comparable_models": "interval.models",
     "comparable_text": "interval.comparable", "model_flops": "flops_per_token",
     "hardware_flops": "executed_flops_per_token", "bf16_step_s": None,
+    "nvme_bytes": None,  # where something is on disks
 }
 # Columns of 'validate' that an estimate lacks: what was measured, and how the row is compared.
 OF_ROWS = {

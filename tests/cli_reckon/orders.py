@@ -62,6 +62,8 @@ def cases():
     found += each("recompute-modules", ("moe",), model=MOE)
     found += each("recompute-layers", (2, 4), other=lambda v: {"recompute": "full"})
     found += each("offload", ("none", "optimizer", "activations", "weights"))
+    found += [({"offload": "nvme-optimizer,nvme-weights"},
+               {"offload": "optimizer+weights+nvme-optimizer+nvme-weights"}, DENSE)]
     found += [({"offload": "optimizer,activations"}, {"offload": "optimizer+activations"}, DENSE)]
     found += each("precision", ("bf16", "fp16", "fp8", "fp32", "tf32"))
     found += [({**fp8, "fp8-recipe": v}, {"recipe": v}, DENSE)
@@ -142,9 +144,9 @@ def by_deepspeed(program, command, request):
     if "zero" in request:
         sharding["stage"] = request.pop("zero")
     for part in str(request.pop("offload", "")).split(","):
-        member = {"optimizer": "offload_optimizer", "weights": "offload_param"}.get(part)
+        member = {"optimizer": "offload_optimizer", "weights": "offload_param"}.get(part.removeprefix("nvme-"))
         if member:
-            sharding[member] = {"device": "cpu"}
+            sharding[member] = {"device": "nvme" if part.startswith("nvme-") else "cpu"}
     if sharding:
         config["zero_optimization"] = sharding
     if request.get("precision") in ("bf16", "fp16"):
@@ -160,6 +162,13 @@ def by_deepspeed(program, command, request):
         return by_command_line(program, command, {**request, "deepspeed": path})
 
 
+def with_gradients(offload):
+    """DeepSpeed steps an offloaded optimizer on the host, where gradients go, too."""
+    names = ["optimizer", "activations", "weights", "gradients", "nvme-optimizer", "nvme-weights"]
+    said = offload.split("+") + ["gradients"] * ("optimizer" in offload)
+    return "+".join(name for name in names if name in said) or offload
+
+
 def find_fault(ask, program, command, framework, options, expected, model):
     """What is wrong with an answer; None: nothing."""
     request = {"model": model, "system": FRAMEWORKS[framework], "accelerators": 8,
@@ -172,6 +181,7 @@ def find_fault(ask, program, command, framework, options, expected, model):
         return None if named else f"{asked}: refused without the option's name: {message.strip()}"
     for strategy in strategies(answer):
         for key, value in expected.items():
+            value = with_gradients(value) if key == "offload" and ask is by_deepspeed else value
             if strategy.get(key) != value:
                 return f"{asked}: answered with {key} {strategy.get(key)}"
     return None

@@ -69,9 +69,8 @@ for name in empty blank; do
     wrong 'the file is empty; it must hold a JSON object' \
         estimate --model ./$name.json --system h100-sxm
 done
-printf '{"zero_optimization": {"stage": 3, "offload_param": {"device": "nvme"}}}' >nvme.json
-wrong 'offload_param.device: offload to NVMe is not predicted' \
-    estimate llama3-8b 8xh100 --deepspeed nvme.json
+printf '{"zero_optimization": {"stage": 1, "offload_optimizer": {"device": "nvme"}}}' >nvme.json
+wrong 'offloads to NVMe with ZeRO-3 alone' estimate llama3-8b 8xh100 --deepspeed nvme.json
 wrong 'the file is empty' plan --model llama3-8b --system ./empty.json -p 8 -b 64
 wrong 'the file is empty' fit --model llama3-8b --system h100-sxm --stack ./empty.json -p 8 -b 8
 wrong 'the file is empty' calculon llm empty.json empty.json empty.json -

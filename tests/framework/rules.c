@@ -177,6 +177,11 @@ static void share(rk_model *m)
     X(nf4, ANY, DENSE, "nf4 needs adapters", s->nf4_weights = s->low_weights = true)               \
     X(gradients_alone, ANY, DENSE, "gradient offload needs the optimizer",                         \
       s->offload_gradients = true)                                                                 \
+    X(nvme_alone, ANY, DENSE, "NVMe needs offload", s->nvme_optimizer = true)                      \
+    X(nvme_megatron, MEGATRON, DENSE, "NVMe of the framework",                                     \
+      s->offload_optimizer = s->nvme_optimizer = true)                                             \
+    X(nvme_zero1, DEEPSPEED, DENSE, "NVMe needs ZeRO-3", s->sharding = RK_SHARD_OPTIMIZER;         \
+      s->offload_optimizer = s->nvme_optimizer = true)                                             \
     X(modules, ANY, DENSE, "selective needs modules", s->recompute = RK_REC_SELECTIVE)             \
     X(operators, ANY, DENSE, "operators or modules",                                               \
       recompute(s, RK_MODULE_OPERATORS | RK_MODULE_NORM))                                          \

@@ -83,7 +83,7 @@ CASES = (
      {"strategy.accelerators": 32, "strategy.dp": 32}),
     ("megatron-15", "h100 " + PRETRAIN.format(128) + DEEPSEEK,
      {"model.parameters": 671026419200 - 58 * 256}),  # without the bias of experts
-    ("megatron-17", "llama2-13b 8xa100 --seq 4096 --deepspeed {ds}", {"strategy.offload": "optimizer+weights"}),
+    ("megatron-17", "llama2-13b 8xa100 --seq 4096 --deepspeed {ds}", {"strategy.offload": "optimizer+weights+gradients"}),
     ("megatron-19", "llama2-13b a100 deepspeed --num_nodes 4 --num_gpus 8 train.py --deepspeed --zero 2 "
      "--seq 4096", {"strategy.accelerators": 32}),
     ("megatron-27", SWIFT, {"strategy.tp": 2, "strategy.ep": 8, "strategy.recompute": "full",

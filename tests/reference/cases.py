@@ -311,6 +311,7 @@ def random_accelerator(rng):
     attention = {"forward_tflops": between(rng, 30, 1200), "backward_tflops": between(rng, 20, 900),
                  "ramp_tokens": between(rng, 50, 3000), "softmax_elements": between(rng, 10, 200)}
     host = {"bandwidth_GBps": between(rng, 10, 500), "efficiency": between(rng, 0.5, 1),
+            "nvme_GBps": between(rng, 0.5, 30),
             "capacity_GiB": between(rng, 16, 1000)}
     sparse = {"core_share": between(rng, 0.1, 1), "head_tile": rng.choice((16, 64, 128)),
               "index_share": between(rng, 0.1, 1), "select_share": between(rng, 0.1, 1)}
@@ -326,7 +327,7 @@ def random_accelerator(rng):
         "attention": without_some(rng, attention, ("ramp_tokens", "softmax_elements")),
         "memory": {"capacity_GB": 2 * usable, "usable_GiB": usable,
                    "bandwidth_GBps": between(rng, 500, 10000), "efficiency": between(rng, 0.6, 1)},
-        "host": without_some(rng, host, ("capacity_GiB",)),
+        "host": without_some(rng, host, ("capacity_GiB", "nvme_GBps")),
         "tiers": random_tiers(rng),
     }
 
@@ -470,7 +471,7 @@ STACK_MOST = {
     "exchange_slowdown": 2, "dispatch_GBps": 500, "launch_ratio": 3, "overlap_launches": 2,
     "router_seconds": 1e-3, "send_seconds": 1e-3,
     "norm_rings": 4, "norm_rings_whole": 4, "bucket_MiB": 500,
-    "gather_MiB": 500, "bucket_Mparams": 100, "bucket_rank_Mparams": 5, "step_seconds": 0.1, "host_params": 1e10,
+    "gather_MiB": 500, "bucket_Mparams": 100, "bucket_rank_Mparams": 5, "step_seconds": 0.1, "host_GBps": 300,
     "scale_growth": 0.05, "gathered_share": 1.5, "activation_share": 1.5, "wgrad_bytes": 6,
     "logit_bytes": 14, "stale_logit_bytes": 8, "gathered_buffers": 6, "late_buffers": 10,
     "stage_tensors": 6, "optimizer_temporary": 8, "thrash_seconds": 0.1, "context_GiB": 4,
@@ -586,6 +587,8 @@ def random_strategy(rng, model, layers, has_experts):
         s[flag] = often(rng, share)
     s["offload_layers"] = rng.choice((0, 0, 1, 5, 1000))
     s["offload_gradients"] = s["offload_optimizer"] and often(rng, 0.5)
+    for name in ("optimizer", "weights"):
+        s["nvme_" + name] = s["offload_" + name] and often(rng, 0.3)
     s["foreach_update"], s["step_in_backward"] = often(rng, 0.2), often(rng, 0.1)
     s["expandable_segments"] = often(rng, 0.2)
     s["step_params"] = rng.choice((0, 0, 1e7, 1e9))

@@ -166,6 +166,8 @@ static rk_status read_strategy(const json_t *object, const rk_model *model, draf
         FLAG(foreach_update),
         FLAG(step_in_backward),
         FLAG(offload_gradients),
+        FLAG(nvme_optimizer),
+        FLAG(nvme_weights),
         FLAG(wide_residual),
         NUMBER(adapter_bytes),
         NUMBER(step_params),

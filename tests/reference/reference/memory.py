@@ -277,17 +277,26 @@ def memory_of(c, rank, in_flight):
                   late=RECLAIMED * late + cached)
 
 
+def host_gradient(c):
+    """Bytes of a gradient that an optimizer on the host reads."""
+    s = c.strategy
+    return 4 * s.learning if c.stack.step_bytes > 0 else s.states.gradient
+
+
 def host_bytes(c, rank, in_flight):
-    s, size = c.strategy, 0
-    if s.offload_optimizer:
-        size += optimizer_bytes(s, rank)
+    s, kept = c.strategy, kept_of(c.strategy, rank)
+    states = optimizer_bytes(s, rank) if s.offload_optimizer else 0
     if s.offload_gradients:
-        kept = kept_of(s, rank)
-        each = 4 if c.stack.step_bytes > 0 else s.states.gradient
-        size += each * (kept.sharded if s.sharding in ("gradients", "all") else kept.whole)
-    if s.offload_weights:
-        size += stored_weights(c, rank)
-    size *= 1 + c.stack.host_share
+        states += host_gradient(c) * (kept.sharded if s.sharding in ("gradients", "all")
+                                      else kept.whole)
+    if s.nvme_optimizer:
+        stepped = optimized_parameters(s, rank)
+        group = min(stepped, s.step_params or c.stack.step_params or stepped)
+        states = min(states, 4 * 4 * group)
+    weights = stored_weights(c, rank) if s.offload_weights else 0
+    if s.nvme_weights:
+        weights = min(weights, s.states.gather * (5 * 1e8 + 1e9))
+    size = (states + weights) * (1 + c.stack.host_share)
     if s.offload_activations:
         size += offloaded_share(c) * in_flight * rank.saved
     return size

@@ -279,7 +279,8 @@ def copies_each_way(c, rank):
     if s.offload_activations:
         seconds += kernels.copy(a, memory.offloaded_share(c) * rank.saved)
     if s.offload_weights:
-        seconds += kernels.copy(a, memory.stored_weights(c, rank))
+        size = memory.stored_weights(c, rank)
+        seconds += max(kernels.copy(a, size), size / a.nvme_bandwidth if s.nvme_weights else 0)
     return seconds
 
 
@@ -425,16 +426,37 @@ def optimizer_seconds(c, heaviest):
     return seconds
 
 
+def stepped_bytes(c, rank):
+    """What CPUs read and write to step the optimizer of a rank."""
+    s = c.strategy
+    master = c.stack.step_bytes > 0 and s.states.optimizer > 8
+    weights = (1 if master else 2) * s.learning * s.states.weight
+    return (2 * memory.optimizer_bytes(s, rank)
+            + (memory.host_gradient(c) + weights) * memory.optimized_parameters(s, rank))
+
+
+def disk_bytes(c, rank):
+    """What a step reads from disks and writes to them, beside the passes."""
+    s, size = c.strategy, 0
+    if s.nvme_optimizer:
+        size += 2 * memory.optimizer_bytes(s, rank)
+        if s.offload_gradients:
+            size += memory.host_gradient(c) * memory.optimized_parameters(s, rank)
+    if s.nvme_weights:
+        size += memory.stored_weights(c, rank)
+    return size
+
+
 def offload_seconds(c, slowest, heaviest, exchange):
     s, seconds = c.strategy, c.strategy.microbatches * slowest.copy_seconds
-    if s.offload_optimizer and c.stack.host_params > 0 and not s.optimizer_on_device:
+    if s.offload_optimizer and c.stack.host_GBps > 0 and not s.optimizer_on_device:
         ranks = min(s.tp * s.cp * s.pp * s.dp, c.system.tiers[0].size)
-        stepped = s.learning * memory.optimized_parameters(s, heaviest)
-        seconds += ranks * stepped / c.stack.host_params
+        seconds += ranks * stepped_bytes(c, heaviest) / (c.stack.host_GBps * 1e9)
     elif s.offload_optimizer:
         copies = 2 * kernels.copy(c.accelerator, memory.optimizer_bytes(s, heaviest))
         backward = alone(heaviest, "backward", alone_share(s)) if s.step_in_backward else 0
         seconds += max(copies - backward, 0)
+    seconds += disk_bytes(c, heaviest) / c.accelerator.nvme_bandwidth
     each_way = copies_each_way(c, heaviest)
     for pass_seconds, used in ((alone(heaviest, "forward", alone_share(s)), exchange.forward),
                                (alone(heaviest, "backward", alone_share(s)), exchange.backward)):
