@@ -227,6 +227,7 @@ typedef struct rk_strategy {
     /* Of what is offloaded, what lies on NVMe disks of the node (ZeRO-Infinity): the optimizer's
      * states with the gradients that are on the host, and weights. */
     bool nvme_optimizer, nvme_weights;
+    double offload_share; /* of the optimizer that is offloaded; 0: all of it */
 } rk_strategy;
 
 #ifdef __cplusplus

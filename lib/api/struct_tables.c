@@ -104,6 +104,7 @@ static const rk_member strategy[] = {
     SWITCH(expandable_segments),
     SWITCH(nvme_optimizer),
     SWITCH(nvme_weights),
+    SHARE(offload_share, 0),
 };
 
 #undef SHARE

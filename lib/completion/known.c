@@ -140,6 +140,7 @@ static void set_states(const rk_known *k, rk_strategy *s)
     s->loss_chunk = k->loss_chunk;
     s->step_params = k->sub_group_params;
     rk_strategy_set_offloads(s, k->offloads);
+    s->offload_share = k->offload_share;
 }
 
 bool rk_known_strategy(const rk_known *k, const rk_model *model, rk_strategy *s,

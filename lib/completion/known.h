@@ -56,8 +56,9 @@ typedef struct rk_known {
     double bucket_bytes; /* more per parameter, with data parallelism */
     rk_optimizer optimizer;
     bool foreach_update, step_in_backward, expandable_segments;
-    unsigned offloads; /* bits of RK_OFFLOAD_NAMES */
-    int frozen_type;   /* 1 + rk_frozen_type; 0: as states.weight */
+    unsigned offloads;    /* bits of RK_OFFLOAD_NAMES */
+    double offload_share; /* of the optimizer; 0: all */
+    int frozen_type;      /* 1 + rk_frozen_type; 0: as states.weight */
     bool wide_residual;
     double adapter_bytes; /* of a weight of an adapter; 0: as the frozen ones */
     rk_cross_entropy cross_entropy;

@@ -8,6 +8,11 @@
 
 #define WIDE_BYTES 4.0 /* of a weight, a gradient or a moment in fp32 */
 
+double rk_away_share(const rk_strategy *s)
+{
+    return !s->offload_optimizer ? 0 : s->offload_share > 0 ? rk_min(s->offload_share, 1) : 1;
+}
+
 bool rk_steps_on_host(const rk_stack *stack, const rk_strategy *s)
 {
     return s->offload_optimizer && stack->host_bandwidth > 0 && !rk_optimizer_of(s)->on_device;
@@ -46,14 +51,15 @@ void rk_place_away(const rk_stack *stack, const rk_strategy *s, const rk_away *a
 /* ---- seconds --------------------------------------------------------------------------------- */
 
 /*
- * Bytes that CPUs read and write to step the parameters of a rank: states both ways, gradients,
- * and weights, which are only written where the states have a copy of them in fp32.  30 for a
- * parameter of DeepSpeed's AdamW, 14 in bf16 throughout.
+ * Bytes that CPUs read and write to step the parameters of a rank, by cores of its own: states both
+ * ways, gradients, and weights, which are only written where the states have a copy of them in
+ * fp32.  30 for a parameter of DeepSpeed's AdamW, 14 in bf16 throughout.
  */
 static double stepped_bytes(const rk_stack *stack, const rk_strategy *s, const rk_stage *heaviest)
 {
-    const bool copied = stack->step_bytes > 0 && s->states.optimizer > 2 * WIDE_BYTES;
-    const double weights = (copied ? 1 : 2) * rk_strategy_learning(s) * s->states.weight;
+    const double learning = rk_strategy_learning(s);
+    const bool copied = s->states.optimizer > 2 * WIDE_BYTES * learning;
+    const double weights = (copied ? 1 : 2) * learning * s->states.weight;
     return 2 * rk_stage_optimizer_bytes(s, heaviest) +
            (rk_host_gradient_bytes(stack, s) + weights) * rk_stage_optimized_params(s, heaviest);
 }
@@ -67,36 +73,29 @@ static double disk_seconds(const rk_cost_table *table, const rk_strategy *s,
                            const rk_stage *heaviest)
 {
     const rk_accelerator *a = &table->context.system->accelerator;
+    const double share = rk_away_share(s);
     const double states = rk_stage_optimizer_bytes(s, heaviest);
     const double gradients = s->offload_gradients
                                  ? rk_host_gradient_bytes(table->context.stack, s) *
                                        rk_stage_optimized_params(s, heaviest)
                                  : 0;
-    return (s->nvme_optimizer ? rk_nvme_seconds(a, 2 * states + gradients) : 0) +
+    return (s->nvme_optimizer ? rk_nvme_seconds(a, share * (2 * states + gradients)) : 0) +
            (s->nvme_weights ? rk_nvme_seconds(a, rk_stage_stored_weights(s, heaviest)) : 0);
-}
-
-/* CPUs step the shards of all ranks of a node, with gradients down and weights up. */
-static double host_step_seconds(const rk_cost_table *table, const rk_strategy *s,
-                                const rk_stage *heaviest)
-{
-    const rk_stack *stack = table->context.stack;
-    const double node = (double)table->context.system->tiers[0].size;
-    const double ranks = rk_min((double)rk_strategy_ranks(s), node);
-    return ranks * stepped_bytes(stack, s, heaviest) / stack->host_bandwidth;
 }
 
 double rk_away_step_seconds(const rk_cost_table *table, const rk_strategy *s,
                             const rk_stage *heaviest, double backward)
 {
     const rk_accelerator *a = &table->context.system->accelerator;
+    const rk_stack *stack = table->context.stack;
     double seconds = 0;
-    if (rk_steps_on_host(table->context.stack, s)) {
-        seconds = host_step_seconds(table, s, heaviest);
+    if (rk_steps_on_host(stack, s)) {
+        seconds = stepped_bytes(stack, s, heaviest) / stack->host_bandwidth;
     } else if (s->offload_optimizer) {
         const double copies = 2 * rk_host_copy_seconds(a, rk_stage_optimizer_bytes(s, heaviest));
         seconds = rk_max(copies - (s->step_in_backward ? backward : 0), 0);
     }
+    seconds *= rk_away_share(s);
     return seconds + (s->nvme_optimizer || s->nvme_weights ? disk_seconds(table, s, heaviest) : 0);
 }
 

@@ -6,7 +6,10 @@
 
 #include "estimate/stage.h"
 
-/* Whether the CPUs of a node step the optimizer that is on the host. */
+/* Share of the optimizer that is off the device. */
+double rk_away_share(const rk_strategy *strategy);
+
+/* Whether CPUs step the optimizer that is on the host. */
 bool rk_steps_on_host(const rk_stack *stack, const rk_strategy *strategy);
 
 /* Bytes of the gradients of a parameter that an optimizer on the host reads. */

@@ -485,9 +485,10 @@ static double updated_width(const rk_strategy *s)
 double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage)
 {
     const rk_stack *stack = table->context.stack;
+    const double here = rk_steps_on_host(stack, s) ? 1 - rk_away_share(s) : 1;
     const double each = stack->optimizer_bytes + (s->foreach_update ? stack->foreach_bytes : 0);
-    const double bytes = rk_strategy_learning(s) * rk_stage_optimized_params(s, stage) * each *
-                         updated_width(s) * rk_optimizer_of(s)->traffic;
+    const double bytes = here * rk_strategy_learning(s) * rk_stage_optimized_params(s, stage) *
+                         each * updated_width(s) * rk_optimizer_of(s)->traffic;
     const double stream =
         rk_stream_seconds(&table->context.system->accelerator, bytes) / stack->stream_share;
     return stream + orthogonal_seconds(s, &stage->orthogonal, rk_shard_ranks(s)) +

@@ -462,16 +462,14 @@ static double gradient_bytes(const rk_stack *stack, const rk_strategy *s, const 
                              double shards)
 {
     const rk_gradient_runs runs = rk_stage_gradient_runs(stack, s);
-    if (s->offload_gradients || s->step_in_backward) {
-        return 0;
-    }
+    const double here = s->step_in_backward ? 0 : s->offload_gradients ? 1 - rk_away_share(s) : 1;
     const double whole = stage->dense_params + stage->expert_params;
     const double layer = stage->layer_dense_params + stage->layer_expert_params;
     if (runs.scatters <= 0) {
-        return shards;
+        return here * shards;
     }
     const double summed = s->states.reduce * rk_max(runs.open * whole, layer);
-    return runs.open < 1 ? shards + summed : rk_max(shards, summed);
+    return here * (runs.open < 1 ? shards + summed : rk_max(shards, summed));
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
@@ -492,7 +490,8 @@ static double update_bytes(const rk_stack *stack, const rk_strategy *s, const st
 {
     const double learning = rk_strategy_learning(s);
     const double of_stack = learning * stack->optimizer_temporary * kept->whole;
-    if (s->offload_optimizer || s->step_in_backward) {
+    const double here = 1 - rk_away_share(s);
+    if (s->step_in_backward || here <= 0) {
         return of_stack;
     }
     const bool master =
@@ -501,7 +500,7 @@ static double update_bytes(const rk_stack *stack, const rk_strategy *s, const st
                         : master            ? WIDE_BYTES
                                             : s->states.weight;
     const double cast = rk_max(stack->step_bytes - (master ? 0 : WIDE_BYTES), 0);
-    const double shard = optimized_params(s, kept);
+    const double shard = here * optimized_params(s, kept);
     const double wanted = s->step_params > 0 ? s->step_params : stack->step_params;
     const double group = s->sharding == RK_SHARD_ALL && wanted > 0 ? rk_min(shard, wanted) : shard;
     return of_stack + learning * cast * group +
@@ -635,13 +634,13 @@ static void fill_activations(const rk_block_context *c, const rk_strategy *s, co
 static void fill_host(const rk_stack *stack, const rk_strategy *s, const rk_stage *stage,
                       const struct kept *kept, rk_stage_need *need)
 {
+    const double share = rk_away_share(s);
+    const double gradient = s->offload_gradients ? share * rk_host_gradient_bytes(stack, s) : 0;
     const rk_away away = {
-        .optimizer = s->offload_optimizer ? optimizer_bytes(s, kept) : 0,
-        .gradients = s->offload_gradients
-                         ? rk_host_gradient_bytes(stack, s) * kept_from(s, kept, RK_SHARD_GRADIENTS)
-                         : 0,
+        .optimizer = share * optimizer_bytes(s, kept),
+        .gradients = gradient * kept_from(s, kept, RK_SHARD_GRADIENTS),
         .weights = s->offload_weights ? stored_weights(s, kept) : 0,
-        .stepped = optimized_params(s, kept),
+        .stepped = share * optimized_params(s, kept),
     };
     need->host_saved = s->offload_activations ? need->offloaded * stage->saved : 0;
     rk_place_away(stack, s, &away, need);
@@ -677,7 +676,7 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
         .weights = s->offload_weights ? loaded_weights(s, stage) : kept_weights(table, s, &kept),
         .shards = shards,
         .gradients = gradient_bytes(stack, s, stage, shards),
-        .optimizer = s->offload_optimizer ? 0 : states,
+        .optimizer = (1 - rk_away_share(s)) * states,
         .fragmentation = fragments * stack->fragmentation,
         .stage_fragmentation = s->pp > 1 ? fragments * stack->stage_fragmentation : 0,
         .context = stack->context_bytes,

@@ -555,9 +555,6 @@ void rk_megatron_state_offload(rk_launch *launch)
     if (by && rk_launch_is_on(launch, by->name, true)) {
         const rk_launch_key *key = rk_megatron_find(launch, "optimizer-offload-fraction");
         const double share = key ? rk_launch_number(launch, key->name, 1) : 1;
-        if (key && share < 1) {
-            class_key(launch, key, RK_KEY_NOT_PRICED, "all states are priced as offloaded");
-        }
         list = share < 1 ? rk_launch_format(launch, "optimizer fraction %.6g", share) : "optimizer";
     }
     const rk_launch_key *other = rk_megatron_find_among(launch, activations);

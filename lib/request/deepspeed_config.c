@@ -141,7 +141,11 @@ static rk_status set_offload(rk_job *job, const json_t *root, rk_error *err)
                    weights ? "weights," : "",
                    weights && strcmp(weights, "nvme") == 0 ? "nvme-weights," : "");
     list[strlen(list) - (list[0] ? 1 : 0)] = '\0';
-    return list[0] ? set(job, "offload", list, err) : RK_OK;
+    const double ratio = json_number_value(find(root, "zero_optimization.offload_optimizer.ratio"));
+    char share[32];
+    (void)snprintf(share, sizeof(share), "%.9g", ratio);
+    rk_status status = list[0] ? set(job, "offload", list, err) : RK_OK;
+    return status || !optimizer || !(ratio > 0) ? status : set(job, "offload-share", share, err);
 }
 
 static rk_status set_optimizer(rk_job *job, const rk_json_doc *doc, rk_error *err)

@@ -52,6 +52,7 @@ const rk_field_option rk_field_options[RK_FIELD_OPTION_COUNT] = {
     CHOICE(SPLIT, "layout", "layout", "stage_layers", TEXT, layout_text),
     FIELD("mtp_before_head", "mtp-before-head", NULL, FLAG, mtp_before_head),
     ROW("offload", "offload", "", SET, offloads, RK_CHOICE_OFFLOAD, true),
+    FIELD("offload_share", "offload-share", "offload_share", REAL, offload_share),
     FIELD("overlap", "overlap", "", SET, overlaps),
     FIELD("precision", "precision", "precision", CHOICE, precision),
     FIELD("recipe", "fp8-recipe", "fp8_recipe", CHOICE, fp8_recipe),

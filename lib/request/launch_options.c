@@ -559,7 +559,11 @@ static rk_status set_offload(const taking *t, rk_error *err)
     (void)snprintf(list, sizeof(list), "%s%s%s%s", host[0] ? host : "none",
                    sends ? ",gradients" : "", strstr(on_disk, "optimizer") ? ",nvme-optimizer" : "",
                    strstr(on_disk, "weights") ? ",nvme-weights" : "");
-    return set(t, "offload", list, "offload", err);
+    const char *fraction = strstr(value, "optimizer fraction ");
+    const rk_status status = set(t, "offload", list, "offload", err);
+    return status || !fraction
+               ? status
+               : set(t, "offload-share", fraction + strlen("optimizer fraction "), "offload", err);
 }
 
 /* A kernel that has a name here; for any other the stack's rates are used. */

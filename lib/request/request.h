@@ -54,6 +54,7 @@ typedef struct rk_request {
     int64_t loss_chunk;                                      /* tokens */
     bool step_in_backward, expandable_segments;
     double capacity_factor, imbalance, max_memory; /* the last in GiB */
+    double offload_share;                          /* 0: not given */
     double host_memory;                            /* of a node, GiB */
     double risk; /* of running out of memory, %; 0: the usual one */
     bool no_sp, sp, count_embedding, count_head, mtp_before_head, graph_capture, graph_step,
@@ -99,7 +100,7 @@ rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_
 rk_request rk_request_defaults(void);
 void rk_request_init(void *request);
 
-#define RK_STRATEGY_OPTION_COUNT 77
+#define RK_STRATEGY_OPTION_COUNT 78
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 
 /* Notes that the value of a strategy field, by its key, is the framework's default. */

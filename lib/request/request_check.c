@@ -78,6 +78,8 @@ static rk_status check_states(const rk_request *r, rk_error *err)
          "--qlora keeps frozen weights in nf4, and --frozen-weights says otherwise; leave out one"},
         {r->loss_chunk > 0 && r->cross_entropy + 1 != RK_CROSS_ENTROPY_CHUNKED,
          "--loss-chunk is of --cross-entropy chunked; add it, or leave out --loss-chunk"},
+        {r->offload_share > 0 && !(rk_request_offloads(r) & 1) && !rk_request_searches_offload(r),
+         "--offload-share is of --offload optimizer; add it, or leave out --offload-share"},
         {r->step_in_backward && r->accumulation > 1,
          "--optimizer-in-backward keeps no gradients to add up; leave out --accumulation"},
     };

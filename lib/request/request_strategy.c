@@ -23,6 +23,7 @@ static void apply_states(const rk_request *r, rk_framework framework, rk_strateg
     rk_optimizer_set(rk_request_optimizer(r), wish.weight == 2, s);
     s->foreach_update = rk_request_foreach(r, rk_framework_of(framework)->foreach_update);
     s->step_in_backward = r->step_in_backward;
+    s->offload_share = r->offload_share;
     s->expandable_segments = r->expandable_segments;
     s->cross_entropy = (rk_cross_entropy)(r->cross_entropy + 1);
     s->loss_chunk = r->loss_chunk;

@@ -210,6 +210,8 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
            "layers per virtual stage that full recomputation covers; default: all"),
     SET("offload", NULL, offloads, rk_offload_choices,
         "offload to host memory, exactly these; auto: search; default: none"),
+    ABOVE("offload-share", "optimizer-offload-fraction", offload_share, 1,
+          "share of the optimizer that --offload optimizer takes; default: 1"),
     CHOICE("precision", precision, rk_precision_choices,
            "data type of linear layers; default: bf16", .synonyms = rk_precision_synonyms,
            .group = "Precision and optimizer", .common = true),

@@ -133,7 +133,7 @@ static const rk_field communication_fields[] = {
 static const rk_field step_fields[] = {
     SECONDS(step_seconds, "fixed time of a step"),
     SIZE(host_bandwidth, "host_GBps", "GB/s",
-         "of a node's CPUs that step an optimizer on the host; 0: the device steps it"),
+         "of the CPUs of a rank that steps its optimizer on the host; 0: the device does"),
     NUMBER(scale_growth, 1, "share", "relative, per doubling of accelerators beyond 8"),
 };
 

@@ -204,6 +204,7 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     FLAG("fp8_activation_input", "inputs of activations in fp8", low_activations),
     {"attention", "attention", FIELD_CUSTOM, 0, NULL, make_attention},
     {"offload", "offload", FIELD_CUSTOM, 0, NULL, make_offload},
+    REAL("offload_share", "share offloaded", offload_share),
     {"overlap", "overlap", FIELD_CUSTOM, 0, NULL, make_overlap},
     FLAG("graph_capture", "graph capture", graph_capture),
     FLAG("graph_step", "graph of the step", graph_step),

@@ -32,7 +32,7 @@ void rk_strategy_set_overlaps(rk_strategy *strategy, unsigned overlaps);
 #define RK_CROSS_ENTROPY_NAMES "full", "fused", "chunked"
 #define RK_FROZEN_NAMES        "nf4", "nf4_plain", "int4", "int8"
 
-#define RK_STRATEGY_FIELD_COUNT 59
+#define RK_STRATEGY_FIELD_COUNT 60
 #define RK_STRATEGY_TEXT_SIZE   1280 /* of a field in words: the layout of 256 stages */
 
 /* The names of a field in documents and for people. */

@@ -62,6 +62,7 @@ def cases():
     found += each("recompute-modules", ("moe",), model=MOE)
     found += each("recompute-layers", (2, 4), other=lambda v: {"recompute": "full"})
     found += each("offload", ("none", "optimizer", "activations", "weights"))
+    found += [({"offload": "optimizer", "offload-share": 0.25}, {"offload_share": 0.25}, DENSE)]
     found += [({"offload": "nvme-optimizer,nvme-weights"},
                {"offload": "optimizer+weights+nvme-optimizer+nvme-weights"}, DENSE)]
     found += [({"offload": "optimizer,activations"}, {"offload": "optimizer+activations"}, DENSE)]

@@ -131,6 +131,7 @@ wrong_with '--layout needs the layers' --pp 2 --layout 16,
 wrong_with '--lora-modules needs --lora-rank' --tp 1 --lora-modules attention
 wrong_with '--qlora and --frozen-weights need --lora-rank' --tp 1 --frozen-weights int8
 wrong_with '--frozen-weights says otherwise' --tp 1 --lora-rank 8 --qlora --frozen-weights int4
+wrong_with '--offload-share is of --offload optimizer' --tp 1 --offload-share 0.5
 wrong_with '--loss-chunk is of --cross-entropy chunked' --tp 1 --loss-chunk 256
 wrong_with 'keeps no gradients to add up' --tp 1 --optimizer-in-backward --accumulation 2
 wrong_with 'offload optimizer too' --tp 1 --offload gradients

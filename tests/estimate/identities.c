@@ -403,6 +403,7 @@ static void check_offload(const struct draw *d, uint64_t *r)
     slow = *d;
     slow.system.accelerator.host_bandwidth = slowest_rate;
     slow.system.accelerator.host_efficiency = 1;
+    slow.stack.host_bandwidth = 0; /* the device steps what comes back */
     rk_cost_table_fill(&slow.model, &slow.system, &slow.stack, s, &slow.table);
     combine(&slow.table, s, &e);
     rk_strategy_chunks(&slow.model, s, chunks);

@@ -220,7 +220,7 @@ static void test_paged_states(void **state)
     rk_strategy s = rk_strategy_defaults(&model);
     rk_estimate e;
     (void)state;
-    stack.host_bandwidth = 42e9;
+    stack.host_bandwidth = 21e9;
     s.seq = 4096;
     rk_optimizer_set(RK_OPTIMIZER_ADAM_8BIT, false, &s);
     s.offload_optimizer = true;
@@ -236,8 +236,8 @@ static void test_paged_states(void **state)
     assert_int_equal(rk_estimate_step(&model, &machine, &stack, &s, RK_FLOPS_MEGATRON, &e), RK_OK);
     const rk_state_recipe *b = &s.states; /* of 8e9 by CPUs */
     const double params = (double)rk_model_params_of(&model).total;
-    const double each = 2 * (b->optimizer + b->weight) + b->gradient;
-    assert_near(e.times.part[RK_PART_OFFLOAD], params * each / 42e9, 1e-6);
+    const double each = 2 * (b->optimizer + b->weight) + b->gradient; /* no copy in fp32 */
+    assert_near(e.times.part[RK_PART_OFFLOAD], params * each / 21e9, 1e-6);
     stack.host_bandwidth = 0;
 }
 

@@ -587,6 +587,7 @@ def random_strategy(rng, model, layers, has_experts):
         s[flag] = often(rng, share)
     s["offload_layers"] = rng.choice((0, 0, 1, 5, 1000))
     s["offload_gradients"] = s["offload_optimizer"] and often(rng, 0.5)
+    s["offload_share"] = rng.choice((0, 0, 0.25, 0.5, 1))
     for name in ("optimizer", "weights"):
         s["nvme_" + name] = s["offload_" + name] and often(rng, 0.3)
     s["foreach_update"], s["step_in_backward"] = often(rng, 0.2), often(rng, 0.1)

@@ -167,6 +167,7 @@ static rk_status read_strategy(const json_t *object, const rk_model *model, draf
         FLAG(step_in_backward),
         FLAG(offload_gradients),
         FLAG(nvme_optimizer),
+        NUMBER(offload_share),
         FLAG(nvme_weights),
         FLAG(wide_residual),
         NUMBER(adapter_bytes),

@@ -43,6 +43,11 @@ def optimizer_bytes(s, rank):
     return s.states.optimizer * optimized_parameters(s, rank) + s.outer_states * outer / copies
 
 
+def away_share(s):
+    """Of the optimizer."""
+    return min(s.offload_share or 1, 1) if s.offload_optimizer else 0
+
+
 def adapter_bytes(s):
     """Of weights of adapters, per parameter of the model."""
     shared = s.states.weight * s.learning / (1 + s.learning)
@@ -125,15 +130,14 @@ def gradient_runs(c):
 
 def gradients_of(c, rank):
     s, kept, runs = c.strategy, kept_of(c.strategy, rank), gradient_runs(c)
-    if s.offload_gradients or s.step_in_backward:
-        return 0
+    here = 0 if s.step_in_backward else 1 - away_share(s) if s.offload_gradients else 1
     sharded = s.sharding in ("gradients", "all")
     shards = s.states.gradient * (kept.sharded if sharded else kept.whole)
     if not runs:
-        return shards
+        return here * shards
     largest = rank.largest.dense + rank.largest.experts
     summed = s.states.reduce * max(runs.open * kept.whole, largest)
-    return summed + shards if runs.open < 1 else max(summed, shards)
+    return here * (summed + shards if runs.open < 1 else max(summed, shards))
 
 
 # ---- activations and moments ----------------------------------------------------------------
@@ -196,7 +200,8 @@ def update_of(c, rank):
     """Temporaries of the update."""
     s, stack, shard = c.strategy, c.stack, optimized_parameters(c.strategy, rank)
     update = s.learning * stack.optimizer_temporary * (rank.dense + rank.experts)
-    if s.offload_optimizer or s.step_in_backward:
+    shard *= 1 - away_share(s)
+    if shard <= 0 or s.step_in_backward:
         return update
     group = s.step_params or stack.step_params
     group = min(group, shard) if group and s.sharding == "all" else shard
@@ -235,8 +240,7 @@ def memory_of(c, rank, in_flight):
     part = dict.fromkeys(PARTS, 0.0)
     part["weights"] = weights_of(c, rank)
     part["gradients"] = gradients_of(c, rank)
-    if not s.offload_optimizer:
-        part["optimizer states"] = optimizer_bytes(s, rank)
+    part["optimizer states"] = (1 - away_share(s)) * optimizer_bytes(s, rank)
 
     activations, late = activations_of(c, rank, in_flight)
     always, layer, head, update, last = moments_of(c, rank)
@@ -285,12 +289,13 @@ def host_gradient(c):
 
 def host_bytes(c, rank, in_flight):
     s, kept = c.strategy, kept_of(c.strategy, rank)
-    states = optimizer_bytes(s, rank) if s.offload_optimizer else 0
+    share = away_share(s)
+    states = share * optimizer_bytes(s, rank)
     if s.offload_gradients:
-        states += host_gradient(c) * (kept.sharded if s.sharding in ("gradients", "all")
+        states += share * host_gradient(c) * (kept.sharded if s.sharding in ("gradients", "all")
                                       else kept.whole)
     if s.nvme_optimizer:
-        stepped = optimized_parameters(s, rank)
+        stepped = share * optimized_parameters(s, rank)
         group = min(stepped, s.step_params or c.stack.step_params or stepped)
         states = min(states, 4 * 4 * group)
     weights = stored_weights(c, rank) if s.offload_weights else 0

@@ -417,7 +417,9 @@ def optimizer_seconds(c, heaviest):
     moved = c.stack.optimizer_bytes + (c.stack.foreach_bytes if s.foreach_update else 0)
     if s.states.weight <= 2 and s.states.optimizer <= 4 and not s.adapter_rank:
         moved /= 2  # weights, gradients and moments in 16 bits
-    seconds = c.stream(moved * s.optimizer_traffic * s.learning
+    on_host = s.offload_optimizer and c.stack.host_GBps > 0 and not s.optimizer_on_device
+    here = 1 - memory.away_share(s) if on_host else 1
+    seconds = c.stream(here * moved * s.optimizer_traffic * s.learning
                        * memory.optimized_parameters(s, heaviest))
     for kind, ranks in zip(("dense", "experts"), memory.shard_ranks(s)):
         count, all_of_them = heaviest.matrices[kind]
@@ -429,7 +431,7 @@ def optimizer_seconds(c, heaviest):
 def stepped_bytes(c, rank):
     """What CPUs read and write to step the optimizer of a rank."""
     s = c.strategy
-    master = c.stack.step_bytes > 0 and s.states.optimizer > 8
+    master = s.states.optimizer > 8 * s.learning
     weights = (1 if master else 2) * s.learning * s.states.weight
     return (2 * memory.optimizer_bytes(s, rank)
             + (memory.host_gradient(c) + weights) * memory.optimized_parameters(s, rank))
@@ -442,6 +444,7 @@ def disk_bytes(c, rank):
         size += 2 * memory.optimizer_bytes(s, rank)
         if s.offload_gradients:
             size += memory.host_gradient(c) * memory.optimized_parameters(s, rank)
+        size *= memory.away_share(s)
     if s.nvme_weights:
         size += memory.stored_weights(c, rank)
     return size
@@ -450,12 +453,11 @@ def disk_bytes(c, rank):
 def offload_seconds(c, slowest, heaviest, exchange):
     s, seconds = c.strategy, c.strategy.microbatches * slowest.copy_seconds
     if s.offload_optimizer and c.stack.host_GBps > 0 and not s.optimizer_on_device:
-        ranks = min(s.tp * s.cp * s.pp * s.dp, c.system.tiers[0].size)
-        seconds += ranks * stepped_bytes(c, heaviest) / (c.stack.host_GBps * 1e9)
+        seconds += memory.away_share(s) * stepped_bytes(c, heaviest) / (c.stack.host_GBps * 1e9)
     elif s.offload_optimizer:
         copies = 2 * kernels.copy(c.accelerator, memory.optimizer_bytes(s, heaviest))
         backward = alone(heaviest, "backward", alone_share(s)) if s.step_in_backward else 0
-        seconds += max(copies - backward, 0)
+        seconds += memory.away_share(s) * max(copies - backward, 0)
     seconds += disk_bytes(c, heaviest) / c.accelerator.nvme_bandwidth
     each_way = copies_each_way(c, heaviest)
     for pass_seconds, used in ((alone(heaviest, "forward", alone_share(s)), exchange.forward),

@@ -24,7 +24,7 @@ DEFAULTS = {
     "capacity_factor": 0, "imbalance": 1, "adapter_rank": 0, "adapter_modules": (),
     "optimizer": "adamw",
     "cross_entropy": "stack", "logit_bytes": 0, "loss_chunk": 0, "foreach_update": False,
-    "step_in_backward": False, "offload_gradients": False, "nvme_optimizer": False,
+    "step_in_backward": False, "offload_gradients": False, "offload_share": 0, "nvme_optimizer": False,
     "nvme_weights": False, "wide_residual": False,
     "frozen_type": "nf4", "adapter_bytes": 0, "step_params": 0, "adapts_ends": False,
     "expandable_segments": False,
