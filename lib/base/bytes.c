@@ -2,6 +2,7 @@
 /* A growing byte buffer with typed appends, and reads that check its bounds. */
 #include "base/bytes.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ void rk_bytes_reset(rk_bytes *bytes)
 
 static bool make_room(rk_bytes *bytes, size_t more)
 {
+    assert(bytes->size <= bytes->room);
     if (bytes->failed || more > SIZE_MAX / 4 - bytes->size) {
         bytes->failed = true;
         return false;

@@ -9,6 +9,7 @@
 
 rk_status rk_int_list_add(rk_int_list *list, int64_t item, rk_error *err)
 {
+    assert(list->count <= list->room);
     if (list->count == list->room) {
         const size_t room = list->room ? 2 * list->room : 16;
         int64_t *items = realloc(list->items, room * sizeof(*items));

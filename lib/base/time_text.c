@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -34,6 +35,7 @@ rk_time_unit rk_time_unit_of(double seconds)
 
 int rk_time_decimals(double seconds, rk_time_unit unit)
 {
+    assert(unit.seconds > 0);
     const double number = fabs(seconds) / unit.seconds; /* at least 1 in its own unit */
     return number < 10 ? 4 : number < 100 ? 3 : number < 1000 ? 2 : 1;
 }

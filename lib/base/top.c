@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +79,7 @@ static rk_status grow(rk_top *top, rk_error *err)
 rk_status rk_top_offer(rk_top *top, double score, uint64_t index, const void *payload,
                        rk_error *err)
 {
+    assert(top->count <= top->limit && !isnan(score));
     rk_top_entry entry = {.score = score, .index = index, .slot = top->count};
     const bool full = top->count == top->limit;
     if (full && (top->limit == 0 || !better(&entry, &top->heap[0]))) {
@@ -99,6 +101,7 @@ rk_status rk_top_offer(rk_top *top, double score, uint64_t index, const void *pa
 
 rk_status rk_top_merge(rk_top *top, const rk_top *other, rk_error *err)
 {
+    assert(other != top && other->payload_size == top->payload_size);
     rk_status status = RK_OK;
     for (size_t i = 0; i < other->count && !status; i++) {
         const rk_top_entry *entry = &other->heap[i];

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -123,6 +124,7 @@ rk_parallel_run(int threads, uint64_t unit_count,
                 void (*work)(void *context, int worker, uint64_t unit, rk_parallel *shared),
                 void *context, bool (*tick)(void *user, uint64_t done), void *user, rk_error *err)
 {
+    assert(unit_count == 0 || work);
     if (threads <= 1) {
         return run_alone(unit_count, work, context, tick, user, err);
     }

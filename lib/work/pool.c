@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -71,6 +72,7 @@ struct rk_pool {
 
 static void do_task(rk_pool *pool, int worker, rk_task *task)
 {
+    assert(worker >= 0);
     task->status =
         pool->work(pool->context, worker, &task->bytes, &task->result, &pool->stop, &task->error);
     if (task->status == RK_OK && task->result.failed) {
@@ -178,6 +180,7 @@ void rk_pool_free(rk_pool *pool)
 
 void rk_pool_push(rk_pool *pool, rk_task *task)
 {
+    assert(task->next == NULL);
     (void)pthread_mutex_lock(&pool->lock);
     rk_task_append(&pool->todo, task);
     (void)pthread_cond_signal(&pool->pushed);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,7 @@ static void begin(rk_bytes *message, const rk_team *team, enum message kind)
 
 static rk_status send(rk_bytes *message, const rk_team *team, int to, rk_error *err)
 {
+    assert(to >= 0 && to < team->size && to != team->rank);
     if (message->failed) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a message to rank %d", to);
     }
@@ -133,6 +135,7 @@ static uint64_t room_for(uint64_t threads)
 
 static rk_status give(struct share *s, int rank, rk_task *task, rk_error *err)
 {
+    assert(rank >= 0 && rank < s->size);
     task->rank = rank;
     s->given++;
     s->peers[rank].given++;
@@ -290,6 +293,7 @@ static rk_status take_messages(struct share *s, rk_error *err)
 /* Declares a rank lost and queues its tasks for reassignment. */
 static void lose(struct share *s, int rank)
 {
+    assert(rank > 0 && rank < s->size);
     rk_task_list rest = {NULL, NULL}, taken = {NULL, NULL};
     struct peer *peer = &s->peers[rank];
     for (rk_task *task; (task = rk_task_take_first(&s->away)) != NULL;) {
@@ -397,6 +401,7 @@ static void free_tasks(rk_task_list *list)
 
 static rk_status run_first(struct share *s, int threads, rk_error *err)
 {
+    assert(s->size >= 1 && threads >= 1);
     s->peers = calloc((size_t)s->size, sizeof(*s->peers));
     if (!s->peers) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %d ranks", s->size);
