@@ -28,6 +28,7 @@ rk_collective_phase *rk_plan_add_phase(rk_collective_plan *plan)
 
 double rk_plan_overlapped(const rk_collective_plan *plan, double serial)
 {
+    assert(serial >= 0 && serial <= 1);
     double sum = 0, longest = 0;
     for (int i = 0; i < plan->phase_count; i++) {
         sum += plan->phases[i].seconds;
@@ -131,15 +132,18 @@ static void price_with_sides(const rk_tier_span *span, rk_collective op, double 
     double least = 0, most = sqrt(bytes); /* over the tier */
     for (int i = 0; i < 64; i++) {
         const double root = (least + most) / 2; /* in which the ramp is straight */
+        const double rest = bytes - root * root;
+        if (!(rest > 0)) { /* nothing for sides: the tier alone, as before the loop */
+            break;
+        }
         price_usual(span, op, root * root, &part);
-        const double sides = rk_split_seconds(links, count, bytes - root * root, NULL);
+        const double sides = rk_split_seconds(links, count, rest, NULL);
         if (sides < part.seconds) {
             most = root;
         } else {
             least = root;
         }
-        /* never too short, and exact to the last digits where one of the two is flat; NaN: nothing
-         * for sides */
+        /* never too short, and exact to the last digits where one of the two is flat */
         best->seconds = rk_min(best->seconds, rk_max(sides, part.seconds));
     }
 }
@@ -188,6 +192,7 @@ static void plan_levels(const rk_collective_query *q, rk_collective_plan *plan)
 /* By the constants that were fitted to the collective on the tier. */
 static double fit_seconds(const rk_collective_query *q, int outer)
 {
+    assert(outer >= 0 && outer < q->system->tier_count);
     const rk_tier *tier = &q->system->tiers[outer];
     const rk_tier_fit *fit = &tier->fits[q->op];
     const rk_comm_curve curve = {fit->step, fit->chunk_step, fit->share * tier->bandwidth};
@@ -239,6 +244,7 @@ void rk_plan_collective(const rk_collective_query *query, rk_collective_plan *pl
 
 double rk_collective_sent(rk_collective op, double bytes, double ranks)
 {
+    assert(bytes >= 0 && ranks >= 1);
     const double others = (ranks - 1) / ranks;
     switch (op) {
     case RK_COLL_ALL_REDUCE:

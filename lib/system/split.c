@@ -11,6 +11,7 @@
 #include "base/extremes.h"
 #include "system/system.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* Seconds from `first` on, of the links that begin before `limit` seconds from there. */
@@ -30,6 +31,7 @@ static double end_together(const rk_link *links, size_t count, double bytes, dou
 
 double rk_split_seconds(const rk_link *links, size_t count, double bytes, double *shares)
 {
+    assert(count > 0 && bytes > 0);
     double first = HUGE_VAL, end = HUGE_VAL, before;
     for (size_t j = 0; j < count; j++) {
         first = rk_min(first, links[j].latency);
@@ -41,6 +43,7 @@ double rk_split_seconds(const rk_link *links, size_t count, double bytes, double
     for (size_t j = 0; shares && j < count; j++) {
         shares[j] = links[j].bandwidth * rk_max(end - (links[j].latency - first), 0);
     }
+    assert(end >= 0);
     return first + end;
 }
 
