@@ -2,6 +2,8 @@
 /* The table of all collective algorithms, and the collectives and rank counts each supports. */
 #include "collective/algorithm.h"
 
+#include <assert.h>
+
 const char *const rk_collective_names[] = {
     "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast",
     "send",       "scatter",        "gather",     "reduce",     NULL};
@@ -12,6 +14,7 @@ const rk_algorithm *const rk_algorithms[RK_ALGORITHM_COUNT + 1] = {
 
 bool rk_algorithm_runs(const rk_algorithm *algorithm, rk_collective op, int32_t ranks)
 {
+    assert(op < RK_COLL_COUNT && ranks >= 1);
     const bool any = !algorithm->powers_of_two || algorithm->any_ranks >> op & 1;
     return ranks >= 2 && (algorithm->ops >> op & 1) && (any || (ranks & (ranks - 1)) == 0);
 }

@@ -10,10 +10,12 @@
 #include "base/extremes.h"
 #include "collective/algorithm.h"
 
+#include <assert.h>
 #include <math.h>
 
 int32_t rk_chain_chunks(int32_t ranks, double bytes, const rk_link *link)
 {
+    assert(ranks >= 2 && link->bandwidth > 0);
     const double most = 1024, hops = (double)ranks - 2;
     const double best =
         link->latency > 0 ? sqrt(hops * bytes / (link->bandwidth * link->latency)) : most;

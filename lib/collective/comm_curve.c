@@ -4,6 +4,7 @@
 
 #include "base/extremes.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* ---- the form ------------------------------------------------------------------------------ */
@@ -151,6 +152,7 @@ static double search_from(double at[CONSTANTS], const rk_comm_row *rows, const b
 
 rk_comm_curve rk_comm_curve_fit(const rk_comm_row *rows, const bool *use, size_t count)
 {
+    assert(count > 0);
     static const double starts[][CONSTANTS] = {
         {8e-6, 30e-6, 40e9}, {30e-6, 60e-6, 10e9}, {2e-6, 4e-6, 300e9}};
     double least = HUGE_VAL;

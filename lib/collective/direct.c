@@ -12,6 +12,8 @@
  */
 #include "collective/direct.h"
 
+#include <assert.h>
+
 static bool adds(const rk_collective_job *job)
 {
     return job->op == RK_COLL_ALL_REDUCE || job->op == RK_COLL_REDUCE_SCATTER;
@@ -37,6 +39,7 @@ int32_t rk_direct_blocks(const rk_collective_job *job)
 /* The block that rank i sends to rank j in one round of a collective. */
 static int32_t block_between(rk_collective op, int32_t n, int32_t i, int32_t j)
 {
+    assert(i != j && i >= 0 && i < n && j >= 0 && j < n);
     switch (op) {
     case RK_COLL_ALL_TO_ALL:
         return i * n + j;

@@ -15,8 +15,11 @@
  */
 #include "collective/algorithm.h"
 
+#include <assert.h>
+
 static int32_t power_below(int32_t n)
 {
+    assert(n >= 1);
     int32_t power = 1;
     while (power <= n / 2) {
         power *= 2;
@@ -84,6 +87,7 @@ static void send_halves(const rk_collective_job *job, int32_t round, int32_t dis
                         rk_message_visitor *visit, void *user)
 {
     const int32_t power = power_below(job->ranks);
+    assert(distance >= 1 && distance < power);
     for (int32_t i = 0; i < power; i++) {
         const int32_t partner = i ^ distance, whose = reduces ? partner : i;
         visit(user, &(rk_collective_message){

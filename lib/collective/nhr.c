@@ -14,9 +14,12 @@
  */
 #include "collective/doubling.h"
 
+#include <assert.h>
+
 static void send_distance(const rk_collective_job *job, int32_t round, int32_t distance,
                           bool reduces, rk_message_visitor *visit, void *user)
 {
+    assert(distance >= 1 && distance < job->ranks);
     const int32_t n = job->ranks;
     for (int32_t i = 0; i < n; i++) {
         const int32_t before = (i - distance + n) % n;

@@ -12,10 +12,13 @@
  */
 #include "collective/doubling.h"
 
+#include <assert.h>
+
 /* The round of an all-gather in which blocks travel `distance`; backwards if they are added. */
 static void send_distance(const rk_collective_job *job, int32_t round, int32_t distance,
                           rk_message_visitor *visit, void *user)
 {
+    assert(distance >= 1 && distance < job->ranks);
     const int32_t n = job->ranks;
     const bool backwards = job->op == RK_COLL_REDUCE_SCATTER;
     for (int32_t i = 0; i < n; i++) {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/extremes.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -54,6 +55,7 @@ static void load_link(struct state *s, int64_t link, double bytes)
 static void visit(void *user, const rk_collective_message *m)
 {
     struct state *s = user;
+    assert(m->source != m->target && m->round >= s->round);
     int64_t links[RK_ROUTE_MAX];
     if (m->round != s->round) {
         if (!s->algorithm->streams) {
@@ -95,6 +97,7 @@ rk_status rk_algorithm_replay(const rk_algorithm *algorithm, const rk_collective
                               const rk_topology *topology, double reduce_seconds_per_byte,
                               double *loads, rk_replay *replay, rk_error *err)
 {
+    assert(job->ranks >= 2 && topology->ranks >= job->ranks);
     const size_t links = (size_t)rk_topology_links(topology);
     struct state s = {
         .algorithm = algorithm,

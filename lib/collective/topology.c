@@ -203,6 +203,8 @@ int64_t rk_topology_links(const rk_topology *w)
 int rk_topology_route(const rk_topology *w, int32_t source, int32_t target,
                       int64_t links[RK_ROUTE_MAX])
 {
+    assert(source != target && source >= 0 && source < w->ranks && target >= 0 &&
+           target < w->ranks);
     switch (w->kind) {
     case RK_TOPOLOGY_SWITCH:
         links[0] = out_of(source);
@@ -229,6 +231,7 @@ int rk_topology_route(const rk_topology *w, int32_t source, int32_t target,
 
 rk_topology_link rk_topology_link_at(const rk_topology *w, int64_t link)
 {
+    assert(link >= 0 && link < rk_topology_links(w));
     const rk_topology_link port = {w->bandwidth, w->latency};
     const bool is_port = link < behind_ports(w);
     switch (w->kind) {

@@ -15,6 +15,8 @@
  */
 #include "collective/algorithm.h"
 
+#include <assert.h>
+
 /*
  * Nodes 1 .. n-1 in the order of a binary search tree: the level of node i above the leaves is the
  * number of its trailing zeros.
@@ -30,6 +32,7 @@ static int32_t lowest_bit(int32_t node)
  */
 static int32_t parent_of(int32_t node, int32_t n)
 {
+    assert(node > 0 && node < n);
     const int32_t bit = lowest_bit(node);
     int32_t up = (node ^ bit) | (bit << 1);
     if (up >= n) {

@@ -3,6 +3,7 @@
 #include "base/extremes.h"
 #include "system/system.h"
 
+#include <assert.h>
 #include <math.h>
 
 const char *const rk_precision_names[] = {"fp32", "tf32", "bf16", "fp16",
@@ -40,6 +41,7 @@ bool rk_accelerator_reads_mx(const rk_accelerator *a)
  */
 rk_accelerator rk_accelerator_at_power(const rk_accelerator *a, double watts)
 {
+    assert(watts >= 0 && a->power >= 0);
     const double standing = 0.28 * a->power;
     rk_accelerator limited = *a;
     if (a->power > 0 && watts > 0 && watts < a->power) {

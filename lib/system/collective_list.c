@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "system/collective_whole.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,7 @@ static bool runs(const rk_algorithm *algorithm, rk_collective op, const rk_tier_
 static void price_cheapest(const rk_tier_span *span, rk_collective op, double bytes,
                            rk_collective_phase *best)
 {
+    assert(span->units > 1 && bytes >= 0);
     if (span->tier->kind == RK_TIER_TORUS) {
         price(span, NULL, op, bytes, best);
         return;
@@ -162,6 +164,7 @@ static void plan_phases(const rk_collective_query *q, const rk_algorithm *algori
     const inner inside = inner_of(q->op);
     const rk_tier_span span = span_at(q, outermost(q));
     plan->phase_count = 0;
+    assert(share > 0);
     if (inside.before != RK_COLL_COUNT) {
         add_inner(q, plan, inside.before, true);
     }

@@ -4,11 +4,13 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
 rk_tier_span rk_tier_span_of(const rk_system *system, const rk_group *group, int i)
 {
+    assert(i >= 0 && i < system->tier_count);
     const int64_t below = i > 0 ? group->within[i - 1] : 1;
     const int64_t domain = i > 0 ? system->tiers[i - 1].size : 1;
     return (rk_tier_span){
@@ -22,6 +24,8 @@ rk_tier_span rk_tier_span_of(const rk_system *system, const rk_group *group, int
 void rk_price_phase(const rk_tier_span *span, const rk_algorithm *algorithm, rk_collective op,
                     double bytes, rk_collective_phase *phase)
 {
+    assert(algorithm || span->tier->kind == RK_TIER_TORUS);
+    assert(span->units > 1 && bytes >= 0);
     const rk_tier *tier = span->tier;
     phase->tier = tier;
     phase->algorithm = algorithm;

@@ -2,6 +2,7 @@
 /* Time of the chunked delta-rule scan of linear attention. */
 #include "system/system.h"
 
+#include <assert.h>
 #include <math.h>
 
 /*
@@ -22,6 +23,7 @@ static const double more_kernels = 1.5;
 double rk_delta_seconds(const rk_accelerator *a, rk_delta_rule rule, double flops, double tokens,
                         bool backward)
 {
+    assert(rule < RK_DELTA_COUNT && flops >= 0 && tokens > 0);
     const rk_delta_rates *k = &a->delta[rule];
     if (!(k->rate > 0)) {
         return HUGE_VAL;

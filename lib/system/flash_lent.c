@@ -2,6 +2,7 @@
 /* Finds the nearest accelerator with rates for an attention kernel, and the error it adds. */
 #include "system/flash_lent.h"
 
+#include <assert.h>
 #include <math.h>
 
 /*
@@ -10,6 +11,7 @@
  */
 bool rk_flash_exists(const rk_accelerator *a, rk_flash_library library)
 {
+    assert(library < RK_FLASH_LIBRARY_COUNT);
     const rk_generation g = a->generation;
     const bool nvidia = g >= RK_GENERATION_VOLTA && g <= RK_GENERATION_BLACKWELL;
     const bool amd = g >= RK_GENERATION_CDNA2 && g <= RK_GENERATION_CDNA4;

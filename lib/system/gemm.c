@@ -13,6 +13,7 @@
 #include "system/limits.h"
 #include "system/measured.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* FLOP of a core per step of K, tiles per row and column of the output, cores that share a tile. */
@@ -136,6 +137,7 @@ static double engine_flops(const product *p, size_t first, bool splits_k)
 static double gemm_seconds(const rk_accelerator *a, rk_precision precision, double batch, double M,
                            double N, double K, double accumulate_bytes, bool splits_k)
 {
+    assert(batch > 0 && M > 0 && N > 0 && K > 0 && accumulate_bytes >= 0);
     const rk_gemm_engine *engine = &a->gemm[precision];
     if (!(engine->peak > 0)) {
         return HUGE_VAL;

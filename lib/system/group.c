@@ -2,11 +2,13 @@
 /* Where the ranks of a group are in the tiers of a machine. */
 #include "system/system.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* The largest divisor of n that is at most `limit`; n, limit >= 1.  About sqrt(n) steps. */
 static int64_t divisor_up_to(int64_t n, int64_t limit)
 {
+    assert(n >= 1 && limit >= 1);
     if (limit >= n) {
         return n;
     }
@@ -26,6 +28,7 @@ static int64_t divisor_up_to(int64_t n, int64_t limit)
 /* Of `count` ranks `stride` apart, those that a domain of tier i holds, in equal parts. */
 static int64_t held(const rk_system *system, int tier, int64_t count, int64_t stride)
 {
+    assert(tier >= 0 && tier < system->tier_count);
     if (count == 1) {
         return 1;
     }
@@ -73,6 +76,7 @@ static rk_group in_parts(const rk_system *system, int64_t size, int64_t stride)
 
 rk_group rk_group_of(const rk_system *system, int64_t size, int64_t stride)
 {
+    assert(size >= 1 && stride >= 1);
     const rk_group parts = in_parts(system, size, stride);
     const int64_t fit = system->tiers[0].size / stride; /* of a node */
     if (system->tier_count < 2 || parts.within[0] == size || parts.within[0] >= fit ||
@@ -85,6 +89,7 @@ rk_group rk_group_of(const rk_system *system, int64_t size, int64_t stride)
 
 rk_group rk_group_packed(const rk_system *system, int64_t size, int64_t stride)
 {
+    assert(size >= 1 && stride >= 1);
     rk_group group = {.size = size};
     for (int i = 0; i < RK_TIER_MAX; i++) {
         const int64_t domain = i < system->tier_count - 1 ? system->tiers[i].size : INT64_MAX;
@@ -97,6 +102,7 @@ rk_group rk_group_packed(const rk_system *system, int64_t size, int64_t stride)
 rk_group rk_group_of_parts(const rk_system *system, int64_t size, int64_t stride, int64_t count,
                            int64_t apart)
 {
+    assert(size >= 1 && stride >= 1 && count >= 1 && apart >= size * stride);
     if (count == 1 || apart == size * stride) {
         return rk_group_of(system, size * count, stride);
     }

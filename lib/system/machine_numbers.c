@@ -4,12 +4,14 @@
 
 #include "base/units.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
 rk_number *rk_number_add(rk_number_list *list, rk_number_kind kind, const char *key,
                          const char *name, const char *unit, double value)
 {
+    assert(list->count < RK_NUMBER_MAX);
     rk_number *number = &list->numbers[list->count++];
     *number = (rk_number){.kind = kind, .unit = unit, .value = value};
     (void)snprintf(number->key, sizeof(number->key), "%s", key);
@@ -90,6 +92,7 @@ static void set_domain(rk_system *system, int64_t size)
 
 void rk_system_set_number(rk_system *system, const rk_number *number, double value)
 {
+    assert(value >= 0 && number->value > 0);
     rk_accelerator *a = &system->accelerator;
     rk_tier *tier = &system->tiers[number->tier];
     const double factor = value / number->value;
@@ -131,6 +134,7 @@ void rk_system_set_number(rk_system *system, const rk_number *number, double val
 
 double rk_number_changed(const rk_number *number, double change)
 {
+    assert(change > -1);
     if (number->kind == RK_NUMBER_DOMAIN) {
         const double half = floor(number->value / 2);
         return change > 0 ? 2 * number->value : 2 * half == number->value ? half : 0;

@@ -2,6 +2,7 @@
 /* Locates shapes in measured tables and interpolates the logarithm of the ratio. */
 #include "system/measured_tables.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -90,6 +91,7 @@ double rk_measured_log(const rk_ratio_table *table, const double at[AXES])
 double rk_measured_gemm(const rk_measured *measured, rk_precision precision, bool grouped, double M,
                         double N, double K)
 {
+    assert(M > 0 && N > 0 && K > 0);
     const rk_ratio_table *table = &measured->tables[gemm_table(precision, grouped)];
     double at[AXES];
     if (!table->logs) {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/extremes.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,7 @@ double rk_measured_ratio(const rk_system *system, const rk_measured_kernel *kern
 /* Makes the box of a table hold a place. */
 static void widen(rk_ratio_table *table, int axes, const double at[AXES])
 {
+    assert(axes > 0 && axes <= AXES);
     const bool first = table->axes == 0;
     table->axes = axes;
     for (int i = 0; i < axes; i++) {

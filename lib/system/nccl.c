@@ -8,6 +8,7 @@
 #include "base/extremes.h"
 #include "system/collective_plan.h"
 
+#include <assert.h>
 #include <math.h>
 
 const char *const rk_nccl_algorithm_names[] = {"tree", "ring", "nvls", "nvls-tree", NULL};
@@ -97,6 +98,7 @@ bool rk_nccl_graph_of(const rk_system *system, const rk_group *group, rk_nccl_gr
         .nvlink = links,
         .nvls = inside->in_network_reduce,
     };
+    assert(graph->nodes >= 1 && graph->ranks % graph->nodes == 0);
     return true;
 }
 
@@ -140,6 +142,7 @@ static double ring_latency(const rk_nccl_graph *g, rk_collective op, rk_nccl_pro
 double rk_nccl_latency(const rk_nccl_graph *g, rk_collective op, rk_nccl_algorithm a,
                        rk_nccl_protocol p)
 {
+    assert(a < RK_NCCL_ALGORITHM_COUNT && p < RK_NCCL_PROTOCOL_COUNT);
     const double local = (g->nvlink ? nvlink_latency : pcie_latency)[a][p];
     const double between = g->nodes > 1 ? network_step(g, a, p) : 0;
     const double doublings = log2((double)g->nodes);

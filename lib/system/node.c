@@ -2,6 +2,7 @@
 /* Nodes of another size than the document of a machine has. */
 #include "system/system.h"
 
+#include <assert.h>
 #include <string.h>
 
 /*
@@ -44,6 +45,7 @@ int64_t rk_system_node_most(const rk_system *system)
 /* Removes the links inside nodes. */
 static bool separate(rk_system *system, int tier)
 {
+    assert(tier >= 0 && tier < system->tier_count);
     const int left = system->tier_count - (tier + 1);
     if (left < 1 || system->accelerator.measured) {
         return false; /* tables of collectives are by tier */

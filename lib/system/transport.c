@@ -4,6 +4,7 @@
 
 #include "base/extremes.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* ---- links --------------------------------------------------------------------------------- */
@@ -126,6 +127,7 @@ static double small_pass(double ranks)
  */
 static void make_ring(const rk_tier *tier, rk_collective op, double ranks, rk_traffic *t)
 {
+    assert(ranks > 1);
     const double passes = op == RK_COLL_ALL_REDUCE ? 2 : 1;
     t->bandwidth *= rk_tier_is_switch(tier) ? ring_fill(t->rounds) : 1;
     t->rounds = passes * (ranks - 1);
@@ -176,6 +178,7 @@ static void make_tree(const rk_tier *tier, const rk_collective_job *job, rk_traf
 static void make_direct(const rk_tier *tier, rk_collective op, double messages, double ranks,
                         rk_traffic *t)
 {
+    assert(messages >= 0 && ranks > 1);
     if (op != RK_COLL_ALL_TO_ALL) {
         t->start_s = RK_MESSAGE_SECONDS * messages;
         return;
