@@ -14,6 +14,8 @@
 #include "base/extremes.h"
 #include "schedule/parts.h"
 
+#include <assert.h>
+
 double rk_longest_wait(const rk_waits *w)
 {
     const double before = rk_max(w->first_forward, w->first_backward);
@@ -24,6 +26,7 @@ double rk_longest_wait(const rk_waits *w)
 
 double rk_linear_bound(const rk_pipeline *p, int64_t factor)
 {
+    assert(factor >= 0 && p->chunks_per_rank == 1);
     const int64_t m = p->microbatches;
     const bool splits = factor > 0;
     const int64_t ahead = splits ? factor : 1;       /* forwards per rank behind */

@@ -53,6 +53,7 @@ double rk_pipeline_seconds(const rk_pipeline *pipeline)
 double rk_pipeline_in_flight(rk_schedule_kind kind, int64_t ranks, int64_t chunks_per_rank,
                              int64_t microbatches, int64_t rank)
 {
+    assert(rank >= 0 && rank < ranks && microbatches >= 1);
     const rk_schedule *schedule = rk_schedules[kind];
     if (schedule->block) {
         const rk_v_block block = schedule->block(ranks);

@@ -8,6 +8,7 @@
 #include "base/extremes.h"
 #include "schedule/parts.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* The near direction enters at the end of the pipeline closer to this rank. */
@@ -66,6 +67,7 @@ static void add_weight(struct writer *w)
 /* Until both directions have met on this rank; `inner` ranks are closer to the middle. */
 static void fill(struct writer *w, int64_t depth, int64_t inner)
 {
+    assert(depth >= 0 && inner >= 0);
     for (int64_t i = 0; i < 2 * inner; i++) {
         forward(w, NEAR);
     }
@@ -121,6 +123,7 @@ static void drain(struct writer *w, int64_t depth, int64_t inner)
 static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *order)
 {
     const int64_t ranks = pipeline->ranks;
+    assert(ranks % 2 == 0 && rank < ranks);
     const bool first_half = rank < ranks / 2;
     const int64_t depth = first_half ? rank : ranks - 1 - rank; /* ranks to the nearer end */
     const int64_t inner = ranks / 2 - 1 - depth;

@@ -6,6 +6,8 @@
 #include "base/extremes.h"
 #include "schedule/parts.h"
 
+#include <assert.h>
+
 /* The forwards of a rank, or its backwards with the last chunk first, one by one. */
 typedef struct walk {
     int64_t first, past; /* microbatches of the group at hand; the last group may be short */
@@ -35,6 +37,7 @@ static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *ord
     const int64_t p = pipeline->ranks, v = pipeline->chunks_per_rank;
     const int64_t count = v * pipeline->microbatches;
     const int64_t wanted = 2 * (p - 1 - rank) + (v - 1) * p;
+    assert(wanted >= 0);
     const int64_t ahead = rk_least_of(wanted, count);
     walk forward = start_walk(pipeline), backward = forward;
     for (int64_t k = 0; k < ahead + count; k++) {

@@ -29,6 +29,7 @@ int64_t rk_schedule_stages(rk_schedule_kind kind, int64_t ranks, int64_t chunks_
 
 int64_t rk_schedule_stage(rk_schedule_kind kind, int64_t ranks, int64_t rank, int64_t chunk)
 {
+    assert(rank >= 0 && rank < ranks && chunk >= 0);
     switch (rk_schedules[kind]->placement) {
     case RK_PLACEMENT_V:
         return chunk == 0 ? rank : 2 * ranks - 1 - rank;
@@ -43,6 +44,7 @@ int64_t rk_schedule_stage(rk_schedule_kind kind, int64_t ranks, int64_t rank, in
  */
 static rk_place place_of(const rk_pipeline *p, int64_t stage, int64_t direction_chunk)
 {
+    assert(stage >= 0 && stage < rk_schedule_stages(p->kind, p->ranks, p->chunks_per_rank));
     switch (rk_schedules[p->kind]->placement) {
     case RK_PLACEMENT_V:
         return stage < p->ranks ? (rk_place){stage, 0} : (rk_place){2 * p->ranks - 1 - stage, 1};
@@ -55,6 +57,7 @@ static rk_place place_of(const rk_pipeline *p, int64_t stage, int64_t direction_
 
 bool rk_place_next(const rk_pipeline *pipeline, rk_place place, int direction, rk_place *next)
 {
+    assert(direction == 1 || direction == -1);
     const int64_t stage =
         rk_schedule_stage(pipeline->kind, pipeline->ranks, place.rank, place.chunk) + direction;
     if (stage < 0 ||

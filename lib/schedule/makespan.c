@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,6 +221,8 @@ static void shift_round(const rk_program *program, int64_t *ends, int64_t shift)
 static void run_rounds(const rk_program *program, int64_t microbatches, const int64_t *durations,
                        int64_t *ends)
 {
+    assert(microbatches >= program->microbatches);
+    assert((microbatches - program->microbatches) % program->round_microbatches == 0);
     int64_t left = 1 + (microbatches - program->microbatches) / program->round_microbatches;
     int64_t shift;
     while (left > 0) {

@@ -96,6 +96,7 @@ static int64_t duration_of(const struct play *y, rk_place place, const rk_step *
 {
     const struct ticks *t = times_of(y, place);
     const struct ticks *back = times_of(y, backward_place(place, step));
+    assert(t->forward >= 0 && back->backward >= 0 && back->weight >= 0);
     switch (step->kind) {
     case RK_STEP_FORWARD:
         return t->forward;
@@ -115,6 +116,7 @@ static int64_t duration_of(const struct play *y, rk_place place, const rk_step *
 
 static void enqueue(struct play *y, int64_t rank)
 {
+    assert(rank >= 0 && rank < y->pipeline->ranks);
     struct rank *r = &y->ranks[rank];
     if (!r->in_queue) {
         r->in_queue = true;
@@ -163,6 +165,7 @@ static void report(const struct play *y, rk_op_kind kind, rk_place place, int64_
 
 static void run_step(struct play *y, rk_place place, const rk_step *step, int64_t start)
 {
+    assert(start >= y->ranks[place.rank].start);
     struct rank *r = &y->ranks[place.rank];
     const int64_t duration = duration_of(y, place, step), end = start + duration;
     bool sends = false;

@@ -151,6 +151,7 @@ static inline bool find_input(const struct compiler *c, const int32_t *places,
 /* Emits the next step of a rank if its inputs have been. */
 static bool emit(struct compiler *c, int64_t rank)
 {
+    assert(c->next[rank] < c->orders.ranks[rank].count);
     const rk_pipeline *p = c->pipeline;
     const rk_step *step = &c->orders.ranks[rank].steps[c->next[rank]];
     const int64_t chunks = rank * p->chunks_per_rank;

@@ -35,6 +35,7 @@ static int64_t take_after(struct plan *plan, int64_t at, int step)
 /* Weight gradients take the two remaining ticks: the later backward gets the nearer one. */
 static struct plan plan_rank(const rk_v_block *b, int64_t ranks, int64_t rank)
 {
+    assert(rank >= 0 && rank < ranks);
     const int64_t before = rank, after = ranks - 1 - rank;
     struct plan plan = {.step = {-1, -1, -1, -1, -1, -1}};
     plan.at[FORWARD_0] = before * b->forward[0];

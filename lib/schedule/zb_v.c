@@ -9,6 +9,7 @@
 #include "base/extremes.h"
 #include "schedule/parts.h"
 
+#include <assert.h>
 #include <math.h>
 
 struct writer {
@@ -19,6 +20,7 @@ struct writer {
 
 static void add(struct writer *w, rk_step_kind kind, int chunk)
 {
+    assert((chunk == 0 || chunk == 1) && kind != RK_STEP_BACKWARD && kind != RK_STEP_PAIR);
     static const int slot[] = {[RK_STEP_FORWARD] = 0, [RK_STEP_INPUT] = 1, [RK_STEP_WEIGHT] = 2};
     const int64_t microbatch = w->done[chunk][slot[kind]]++;
     if (microbatch < w->microbatches) {

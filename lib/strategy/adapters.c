@@ -3,6 +3,8 @@
 #include "model/kinds.h"
 #include "strategy/strategy.h"
 
+#include <assert.h>
+
 const char *const rk_adapted_names[] = {"attention", "mlp", NULL};
 
 /*
@@ -35,6 +37,7 @@ static double adapted_features(const rk_model *model, const rk_layer_type *type,
 void rk_strategy_freeze(const rk_model *model, int64_t rank, unsigned modules,
                         rk_strategy *strategy)
 {
+    assert(rank >= 1 && modules != 0);
     const bool apart = strategy->adapter_bytes > 0;
     double features = 0;
     for (int i = 0; i < model->layers; i++) {

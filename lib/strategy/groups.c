@@ -14,6 +14,8 @@
 #include "base/divisors.h"
 #include "strategy/strategy.h"
 
+#include <assert.h>
+
 /* Ranks from one block of a stage to its next, and from a stage to the next. */
 struct strides {
     int64_t block, stage;
@@ -34,6 +36,7 @@ static struct strides strides_of(const rk_strategy *s)
 static rk_group in_stage(const rk_system *system, const rk_strategy *s, int64_t size,
                          int64_t stride)
 {
+    assert(size >= 1 && stride >= 1);
     const int64_t block = s->tp * s->cp, apart = strides_of(s).block;
     if (apart == block) {
         return rk_group_of(system, size, stride);

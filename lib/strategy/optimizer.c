@@ -8,6 +8,8 @@
 
 #include "base/extremes.h"
 
+#include <assert.h>
+
 #define ADAMW_TRAFFIC      30.0
 #define WITH_STATES(bytes) ((4 + 8 + 2 + 2 * (bytes)) / ADAMW_TRAFFIC)
 
@@ -47,6 +49,7 @@ const rk_optimizer_traits *rk_optimizer_of(const rk_strategy *strategy)
 
 void rk_optimizer_set(rk_optimizer optimizer, bool narrow, rk_strategy *strategy)
 {
+    assert(optimizer < RK_OPTIMIZER_COUNT);
     const rk_optimizer_traits *traits = &rk_optimizers[optimizer];
     const double usual = rk_optimizers[RK_OPTIMIZER_ADAMW].matrix_bytes;
     const double share = narrow ? 0.5 : 1, own = traits->own_type ? 1 : share;

@@ -18,6 +18,7 @@ int64_t rk_stage_chunks(const rk_strategy *strategy)
 
 int64_t rk_strategy_layout_before(const rk_strategy *strategy, int64_t stage)
 {
+    assert(stage >= 0 && stage <= strategy->layout_count);
     int64_t layers = 0;
     for (int64_t i = 0; i < stage; i++) {
         layers += strategy->layout[i];
@@ -124,6 +125,7 @@ bool rk_chunks_alike(const rk_model *model, const rk_chunk *a, const rk_chunk *b
 
 void rk_strategy_layout_by_weight(const rk_model *model, int64_t stages, int16_t *layout)
 {
+    assert(stages >= 1);
     double weights[RK_LAYER_TYPE_MAX], all = (double)model->vocab * (double)model->hidden, sum = 0;
     int64_t stage = 0;
     for (int i = 0; i < model->type_count; i++) {
