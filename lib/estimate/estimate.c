@@ -8,6 +8,7 @@
 #include "estimate/once.h"
 #include "estimate/step.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +81,7 @@ double rk_rank_seconds(const rk_strategy *s, const rk_chunk_times *chunks)
 static void add_memory(const rk_accelerator *a, const rk_stage_need *need, double in_flight,
                        int64_t rank, struct fullest *out)
 {
+    assert(in_flight > 0);
     const rk_stage_memory memory = rk_stage_memory_at(need, in_flight);
     const double host = rk_stage_host_at(need, in_flight);
     const bool host_fits = host <= a->host_capacity;
@@ -118,6 +120,7 @@ struct scratch {
 
 static rk_status scratch_init(struct scratch *scratch, const rk_strategy *s, rk_error *err)
 {
+    assert(s->pp >= 1 && rk_stage_chunks(s) >= 1);
     const size_t count = (size_t)(s->pp * rk_stage_chunks(s));
     scratch->times = malloc(count * (sizeof(*scratch->times) + sizeof(*scratch->chunks)));
     scratch->chunks = (rk_chunk *)(void *)(scratch->times + count);
@@ -194,6 +197,7 @@ rk_status rk_step_makespan(const rk_cost_table *table, const rk_strategy *s,
                            const rk_chunk_times *chunks, double busy, rk_makespans *makespans,
                            rk_makespan *out, rk_error *err)
 {
+    assert(busy > 0);
     const double send = rk_send_seconds(table, s, &out->sent_bytes);
     const double overlapped = rk_overlapped_sends(table->context.stack, s, send);
     const rk_pipeline without = rk_pipeline_of(s, chunks, 0);
@@ -333,6 +337,7 @@ static void combine(const rk_cost_table *table, const rk_strategy *s, rk_flop_co
     e->times.part[RK_PART_FIXED] += thrash_seconds(table->context.stack, fullest, e->usable, m);
     e->step = rk_times_sum(&e->times);
 
+    assert(e->step > 0 && e->times.part[RK_PART_BUBBLE] >= 0);
     e->volumes.pipeline = makespan->sent_bytes;
     e->volumes.tensor = m * ranks->slowest.sent.tensor;
     e->volumes.context = m * ranks->slowest.sent.context;

@@ -7,6 +7,7 @@
 #include "layer/precision.h"
 #include "strategy/optimizer.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* ---- data parallelism ---------------------------------------------------------------------- */
@@ -41,6 +42,7 @@ static double in_messages(const rk_cost_table *table, const rk_strategy *s, rk_c
                           double params, double bytes, double most, double tensors,
                           const rk_group *group)
 {
+    assert(params >= 0 && bytes >= 0 && tensors >= 0);
     const rk_stack *stack = table->context.stack;
     const double bucket =
         rk_max(stack->bucket_params, stack->bucket_rank_params * (double)group->size);
@@ -73,6 +75,7 @@ static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, const
                          double params, double low, const rk_group *shard, const rk_group *replica,
                          struct dp_traffic *t)
 {
+    assert(params >= 0 && low >= 0 && low <= params);
     const rk_stack *stack = table->context.stack;
     const double tensors = layer_messages(stack, stage, params);
     const double reduced = params * s->states.reduce;
@@ -138,6 +141,7 @@ static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strateg
  */
 static double visible(const rk_stack *stack, double traffic, double window)
 {
+    assert(traffic >= 0 && window >= 0);
     const double hidden = rk_min(traffic, window);
     return rk_min(traffic,
                   stack->dp_exposed * traffic + (traffic - hidden) + stack->contention * hidden);
@@ -269,6 +273,7 @@ static double copies_each_way(const rk_cost_table *table, const rk_strategy *s,
 /* Visible seconds of copies during a pass, of which other traffic uses `used` seconds. */
 static double visible_copies(double each_way, double pass, double used)
 {
+    assert(each_way >= 0 && pass >= 0);
     return rk_max(each_way - rk_max(pass - used, 0), 0);
 }
 
@@ -360,6 +365,7 @@ static struct chunk_runs scatter_runs_of(const rk_stack *stack, const rk_strateg
 static double shown_in_runs(const rk_stack *stack, const struct chunk_runs *runs, bool overlaps,
                             double traffic, double pass, double *own)
 {
+    assert(runs->chunks >= 1 && runs->times >= 1);
     const double each = traffic / runs->chunks;
     const double window = stack->dp_window * pass / runs->chunks;
     const double alone = shown(stack, overlaps, each, window);
@@ -466,6 +472,7 @@ double rk_weight_cast_seconds(const rk_cost_table *table, const rk_strategy *s,
 /* Muon: every rank orthogonalizes all matrices of its stage, or its share if they are dealt out. */
 static double orthogonal_seconds(const rk_strategy *s, const rk_orthogonal *all, double ranks)
 {
+    assert(all->matrices <= 0 || ranks >= 1);
     if (all->matrices <= 0 || !rk_optimizer_of(s)->deals_matrices) {
         return all->seconds;
     }
@@ -561,6 +568,7 @@ double rk_overlapped_sends(const rk_stack *stack, const rk_strategy *s, double s
 
 double rk_fixed_seconds(const rk_stack *stack, const rk_strategy *s, double seconds)
 {
+    assert(seconds >= 0);
     const double n = (double)rk_strategy_ranks(s);
     /* beyond one host of 8, which stacks are measured on */
     const double doublings = n > 8 ? log2(n / 8) : 0;

@@ -2,11 +2,13 @@
 /* Which blocks of a model a stage holds, and how many of each are checkpointed. */
 #include "estimate/stage.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Layers of a chunk of `count` that are checkpointed whole. */
 static int checkpointed(const rk_strategy *strategy, int count)
 {
+    assert(count >= 0);
     if (strategy->recompute != RK_REC_FULL) {
         return 0;
     }

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "system/flash_lent.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* Heads of keys and values on one rank: replicated if there are fewer than tensor ranks. */
@@ -24,6 +25,7 @@ static double local_kv_heads(const rk_attention_shape *a, double t)
 
 rk_attention_widths rk_attention_widths_of(const rk_attention_shape *a, double t)
 {
+    assert(t >= 1);
     const double heads = (double)a->query_heads / t;
     const double kv = rk_attention_is_latent(a) ? heads : local_kv_heads(a, t);
     const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
@@ -264,6 +266,7 @@ static void add_gathers(rk_cost_builder *x, double kv)
 
 void rk_add_exchange(rk_cost_builder *x, double in, double out)
 {
+    assert(in >= 0 && out >= 0);
     const rk_message both[] = {rk_message_of(x->c, RK_COLL_ALL_TO_ALL, RK_GROUP_CONTEXT, in, 1),
                                rk_message_of(x->c, RK_COLL_ALL_TO_ALL, RK_GROUP_CONTEXT, out, 1)};
     const double seconds = both[0].seconds + both[1].seconds;

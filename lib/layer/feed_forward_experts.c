@@ -11,6 +11,7 @@
 #include "layer/all_kinds.h"
 #include "layer/ffn.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -164,6 +165,7 @@ static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX
         out[count++] =
             (rk_matrix){(double)moe->shared_width, h, each * (double)moe->shared_experts, false};
     }
+    assert(count <= RK_MATRIX_MAX);
     return count;
 }
 
@@ -200,6 +202,7 @@ static double expert_rows(const rk_block_context *c, const rk_moe_shape *moe)
  */
 static double open_domains(const rk_moe_shape *moe, double domains)
 {
+    assert(domains >= 1);
     if (moe->route_groups == 0) {
         return domains;
     }
@@ -257,6 +260,7 @@ static rk_message exchange_of(const rk_cost_builder *x, const rk_moe_shape *moe,
 {
     const rk_group *group = &x->c->groups[RK_GROUP_EXPERT];
     const double domains = expert_domains(group), size = (double)group->size;
+    assert(domains >= 1 && size >= domains);
     const double copies =
         domains > 1 ? reached_places(x, moe, size) / reached_places(x, moe, domains) : 1;
     const bool spreads = x->c->stack->deduplicates && group->within[0] > 1;

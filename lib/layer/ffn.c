@@ -5,6 +5,7 @@
  */
 #include "layer/ffn.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* FP8 without a scale, to which Megatron Core casts what it keeps. */
@@ -30,6 +31,7 @@ static void save_inputs(rk_cost_builder *x, const rk_ffn_shape *ffn, double save
 void rk_add_activation(rk_cost_builder *x, rk_part part, const rk_ffn_shape *ffn, double elements,
                        double inputs_again)
 {
+    assert(elements >= 0 && inputs_again >= 0 && inputs_again <= 2);
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
     const bool again = rk_recomputes(s, RK_MODULE_ACTIVATION), gated = ffn->gated;
@@ -65,6 +67,7 @@ static void tile(rk_cost_builder *x, const rk_cost *before)
 
 void rk_add_ffn(rk_cost_builder *x, const rk_ffn_shape *ffn, double width)
 {
+    assert(width > 0);
     const rk_strategy *s = x->c->strategy;
     const double T = x->c->tokens, h = (double)x->c->model->hidden, f = width / (double)s->tp;
     const bool operators = ffn->gated && rk_recomputes(s, RK_MODULE_OPERATORS);

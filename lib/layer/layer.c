@@ -8,6 +8,7 @@
 #include "base/extremes.h"
 #include "layer/operators.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* Bytes of the hidden state of all T tokens. */
@@ -134,6 +135,7 @@ static double visible(double seconds, double share, double *window)
  */
 static void add_tensor_parallel(rk_cost_builder *x, double regions)
 {
+    assert(regions >= 0);
     const rk_strategy *s = x->c->strategy;
     const rk_stack *stack = x->c->stack;
     const double all = rk_overlaps_tensor(x->c) ? stack->tp_overlap_exposed : 1;
@@ -410,6 +412,7 @@ static double visible_exchange(const rk_stack *stack, double seconds, double bes
 /* Shortens the all-to-all of a pass from *all seconds to `visible`; returns the seconds hidden. */
 static double hide_exchange(rk_cost_builder *x, rk_pass pass, double *all, double visible)
 {
+    assert(visible >= 0 && visible <= *all);
     const double hidden = *all - visible;
     for (size_t i = 0; x->list && i < x->list->count; i++) {
         rk_operator *o = &x->list->items[i];
@@ -644,6 +647,7 @@ static double fused_chunk(const rk_block_context *c, double width)
  */
 static double loss_bytes(const rk_block_context *c, double width)
 {
+    assert(width > 0);
     const rk_strategy *s = c->strategy;
     const double of_stack = s->tp > 1 ? c->stack->split_logit_bytes : c->stack->logit_bytes;
     const double full = s->logit_bytes > 0 ? s->logit_bytes : FULL_LOGIT_BYTES;

@@ -15,6 +15,7 @@
 #include "layer/all_kinds.h"
 #include "layer/sparse.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* ---- documents ----------------------------------------------------------------------------- */
@@ -142,6 +143,7 @@ static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX
         out[count++] = (rk_matrix){(double)compressor_width(a, a->index.size), h, 1, false};
         out[count++] = (rk_matrix){(double)(a->index.heads * a->index.size), r, 1, false};
     }
+    assert(count <= RK_MATRIX_MAX);
     return count;
 }
 
@@ -158,6 +160,7 @@ static double features(const rk_layer_type *type, double h)
 /* Entries outside its window that a query attends to on average. */
 static double entries(const rk_attention_shape *a, double s)
 {
+    assert(s > 0);
     const double m = (double)a->ratio, k = rk_min((double)a->index.keys, s / m);
     if (a->ratio == 0) {
         return 0;

@@ -9,6 +9,7 @@
 #include "layer/all_kinds.h"
 #include "layer/attention.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 /* ---- documents ----------------------------------------------------------------------------- */
@@ -113,6 +114,7 @@ static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX
     out[count++] = (rk_matrix){rank + (double)a->rope_size, h, 1, false};
     out[count++] = (rk_matrix){n * ((double)a->nope_size + v), rank, 1, false};
     out[count++] = (rk_matrix){h, n * v, a->output_gate ? 2 : 1, false};
+    assert(count <= RK_MATRIX_MAX);
     return count;
 }
 

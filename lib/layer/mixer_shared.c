@@ -16,6 +16,8 @@
 #include "layer/ffn.h"
 #include "layer/recurrence.h"
 
+#include <assert.h>
+
 static const rk_field fields[] = {
     RK_LAYER_FLAG(borrowed_block, shared.borrowed,
                   "the weights of a shared block are those of an earlier layer"),
@@ -173,6 +175,7 @@ static void add_norm(rk_cost_builder *x, double width)
 /* Two adapter products on linears of `from` inputs and `to` outputs on this rank. */
 static void add_adapter(rk_cost_builder *x, double rank, double count, double from, double to)
 {
+    assert(rank >= 0 && count > 0);
     const rk_strategy *s = x->c->strategy;
     if (rank > 0) {
         rk_add_linear(x, RK_PART_LINEAR, s->precision, x->c->tokens, count * rank, from);

@@ -2,6 +2,7 @@
 /* A growing list of operators that drops those without cost, and the names of their kinds. */
 #include "layer/operator_list.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -23,6 +24,7 @@ static bool is_nothing(const rk_operator *o)
 
 void rk_operator_list_add(rk_operator_list *list, const rk_operator *entry)
 {
+    assert(list->count <= list->room);
     if (is_nothing(entry)) {
         return;
     }

@@ -4,6 +4,7 @@
 
 #include "base/extremes.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define MASK_BYTES 1.0 /* of dropout, per element */
@@ -80,6 +81,7 @@ void rk_emit(rk_cost_builder *x, const rk_operator *o)
 void rk_send(rk_cost_builder *x, rk_pass pass, rk_part part, double visible,
              const rk_message *messages, int count)
 {
+    assert(visible >= 0 && count >= 1);
     double all = 0;
     for (int i = 0; i < count; i++) {
         all += messages[i].seconds;
@@ -108,6 +110,7 @@ bool rk_recomputes(const rk_strategy *strategy, unsigned module)
 
 void rk_save(rk_cost_builder *x, bool again, double bytes)
 {
+    assert(bytes >= 0);
     if (again) {
         x->cost.unsaved += bytes;
     } else {
@@ -189,6 +192,7 @@ void rk_checkpoint(rk_cost_builder *x, const rk_cost *before)
 void rk_add_products(rk_cost_builder *x, rk_part part, rk_pass pass, int count, double groups,
                      double M, double N, double K, double share)
 {
+    assert(share > 0 && groups > 0);
     const rk_operator o = {
         .kind = RK_OPERATOR_PRODUCT,
         .part = part,
@@ -210,6 +214,7 @@ void rk_add_products(rk_cost_builder *x, rk_part part, rk_pass pass, int count, 
 
 void rk_add_stream(rk_cost_builder *x, rk_part part, double forward_bytes, double backward_bytes)
 {
+    assert(forward_bytes >= 0 && backward_bytes >= 0);
     rk_operator o = {.kind = RK_OPERATOR_STREAM, .part = part, .bytes = forward_bytes};
     rk_emit(x, &o);
     o.pass = RK_PASS_BACKWARD;
@@ -283,6 +288,7 @@ static cast_rows cast_rows_of(const rk_cost_builder *x, double M, bool summed)
 static void add_products(rk_cost_builder *x, rk_part part, rk_precision precision, double groups,
                          double M, double N, double K, double share, cast_rows rows)
 {
+    assert(share > 0);
     const double times = groups > 0 ? groups : 1, cast = cast_bytes(x, precision);
     rk_operator o = {
         .kind = RK_OPERATOR_LINEAR,
@@ -319,6 +325,7 @@ static void add_products(rk_cost_builder *x, rk_part part, rk_precision precisio
 static void add_adapter(rk_cost_builder *x, double M, double summed, double N, double K,
                         int modules)
 {
+    assert(modules >= 1 && x->c->strategy->adapter_rank >= 1);
     const double r = (double)x->c->strategy->adapter_rank, e = x->c->element;
     const double copies = modules * own_copy_bytes(x->c) * K;
     rk_operator o = {
@@ -482,6 +489,7 @@ void rk_spare_last_product(rk_cost_builder *x, double M, double N, double K)
  */
 static double launched_seconds(const rk_stack *stack, double device, double host)
 {
+    assert(device >= 0 && host > 0);
     if (stack->blocks_launches) {
         return device + host;
     }
@@ -495,6 +503,7 @@ static double launched_seconds(const rk_stack *stack, double device, double host
  */
 static void floor_at(rk_cost_builder *x, rk_pass pass, double host, double *hidden)
 {
+    assert(host >= 0);
     const bool forward = pass == RK_PASS_FORWARD;
     const rk_stack *stack = x->c->stack;
     const double device = rk_times_sum(forward ? &x->cost.forward : &x->cost.backward);

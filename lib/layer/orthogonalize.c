@@ -12,6 +12,8 @@
 #include "model/kinds.h"
 #include "strategy/optimizer.h"
 
+#include <assert.h>
+
 /* A rank gathers the momentum in 32 bits. */
 #define MOMENTUM_BYTES 4.0
 
@@ -23,6 +25,7 @@ static rk_precision precision_of(const rk_block_context *c)
 /* X X^T, its square, and their sum times X, five times, of `batch` a x b matrices (a <= b). */
 static double newton_schulz_seconds(const rk_block_context *c, double batch, const rk_matrix *m)
 {
+    assert(batch > 0 && m->rows > 0 && m->columns > 0);
     const rk_accelerator *accelerator = &c->system->accelerator;
     const double a = rk_min(m->rows, m->columns), b = rk_max(m->rows, m->columns);
     const rk_precision p = precision_of(c);

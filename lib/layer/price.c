@@ -4,8 +4,11 @@
 
 #include "base/extremes.h"
 
+#include <assert.h>
+
 static double linear_seconds(const rk_accelerator *a, const rk_operator *o)
 {
+    assert(o->share > 0);
     const double seconds =
         o->groups > 0
             ? rk_grouped_gemm_seconds(a, o->precision, o->groups, o->M, o->N, o->K, o->accumulate)
@@ -34,6 +37,7 @@ static double attention_seconds(const rk_accelerator *a, const rk_operator *o)
  */
 static double scan_seconds(const rk_accelerator *a, const rk_operator *o)
 {
+    assert(o->share > 0 && o->stream_share > 0);
     const double rate = a->gemm[o->precision].peak * o->share;
     if (a->delta[o->rule].rate > 0) {
         return rk_delta_seconds(a, o->rule, o->flops, o->sequence, o->pass != RK_PASS_FORWARD);
@@ -65,6 +69,7 @@ double rk_price(const rk_block_context *context, const rk_operator *o)
 rk_message rk_message_of(const rk_block_context *context, rk_collective op, rk_group_kind group,
                          double bytes, double times)
 {
+    assert(group < RK_GROUP_LAYER_COUNT && bytes >= 0 && times >= 0);
     const rk_group *ranks = &context->groups[group];
     return (rk_message){
         .op = op,

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 const rk_field rk_recurrence_fields[RK_RECURRENCE_FIELD_COUNT] = {
@@ -155,6 +156,7 @@ static const double measured_bytes = 2;
 
 static void add_scan(rk_cost_builder *x, const rk_scan *scan, double each)
 {
+    assert(each > 0);
     rk_operator o = {
         .kind = RK_OPERATOR_SCAN,
         .part = RK_PART_ATTENTION,

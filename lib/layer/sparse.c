@@ -12,6 +12,8 @@
 #include "base/units.h"
 #include "layer/all_kinds.h"
 
+#include <assert.h>
+
 const rk_field rk_index_fields[RK_INDEX_FIELD_COUNT] = {
     RK_LAYER_SIZE(index_heads, attention.index.heads, "heads of the indexer of sparse attention"),
     RK_LAYER_SIZE(index_size, attention.index.size, "elements of its heads"),
@@ -61,6 +63,7 @@ int64_t rk_index_matrices(const rk_attention_shape *a, int64_t h)
 /* Besides its matrices, gain and bias of the norm of keys, or norms of queries and keys. */
 void rk_index_count(const rk_attention_shape *a, int64_t h, rk_layer_params *p)
 {
+    assert(h >= 1);
     const int64_t matrices = rk_index_matrices(a, h);
     p->attention += matrices + (has_indexer(a) ? 2 * a->index.size : 0);
     p->gemm += matrices;
@@ -121,6 +124,7 @@ double rk_sparse_flops(const rk_layer_type *type, int64_t hidden, int64_t seq, r
 /* Emits work of a pass at shares of the rates of matrix engine and memory. */
 static void emit(rk_cost_builder *x, rk_pass pass, double flops, double share, double bytes)
 {
+    assert(flops >= 0 && bytes >= 0 && share > 0);
     const rk_operator o = {
         .kind = RK_OPERATOR_SCAN,
         .part = RK_PART_ATTENTION,
