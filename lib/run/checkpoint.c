@@ -4,6 +4,7 @@
 
 #include "base/extremes.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* J. W. Young, A first order approximation to the optimum checkpoint interval, 1974. */
@@ -15,6 +16,7 @@ double rk_checkpoint_young(double cost, double mtbf)
 /* J. T. Daly, A higher order estimate of the optimum checkpoint interval, 2006. */
 double rk_checkpoint_daly(double cost, double mtbf)
 {
+    assert(cost >= 0 && mtbf > 0);
     const double half = cost / (2 * mtbf);
     if (half >= 1) {
         return mtbf;
@@ -24,6 +26,7 @@ double rk_checkpoint_daly(double cost, double mtbf)
 
 double rk_failure_slowdown(double interval, double cost, double restart, double mtbf)
 {
+    assert(interval > 0 && cost >= 0 && restart >= 0 && mtbf > 0);
     if (!(mtbf < HUGE_VAL)) {
         return 1 + cost / interval;
     }
@@ -107,6 +110,7 @@ static double best_interval(rk_checkpoint_levels *l, double least)
 
 void rk_checkpoint_levels_best(rk_checkpoint_levels *levels, double least_s, double most)
 {
+    assert(least_s > 0 && most >= 1);
     rk_checkpoint_levels best = *levels;
     double least = HUGE_VAL;
     best.interval_s = least_s;

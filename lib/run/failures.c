@@ -5,6 +5,7 @@
 #include "base/extremes.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 
@@ -107,6 +108,7 @@ static double gamma_fraction(double a, double x)
 
 double rk_poisson_at_most(double count, double mean)
 {
+    assert(mean >= 0);
     if (count < 0) {
         return 0;
     }
@@ -122,6 +124,7 @@ double rk_poisson_at_most(double count, double mean)
 
 double rk_normal_quantile(double share)
 {
+    assert(share > 0 && share < 1);
     double low = -40, high = 40;
     while (high - low > 1e-13 * (1 + fabs(low))) {
         const double middle = (low + high) / 2;
@@ -147,6 +150,7 @@ static double mixed_at_most(double count, double mean, const double *factors, in
 
 double rk_interruptions_quantile(double mean, double spread, double share)
 {
+    assert(mean >= 0 && spread >= 0 && share > 0 && share < 1);
     double factors[SPREAD_STEPS] = {1};
     const int steps = spread > 0 ? SPREAD_STEPS : 1;
     for (int i = 0; i < steps && spread > 0; i++) {

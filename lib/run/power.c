@@ -4,8 +4,11 @@
 
 #include "base/extremes.h"
 
+#include <assert.h>
+
 rk_node_power rk_node_power_of(double board, double busy, double idle)
 {
+    assert(board >= 0 && busy >= 1);
     return (rk_node_power){
         .board = board,
         .board_idle = rk_min(board, rk_max(board * (idle - (busy - 1)), 0)),

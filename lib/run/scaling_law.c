@@ -9,6 +9,7 @@
 #include "io/catalogue.h"
 #include "io/fields.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ double rk_loss_parameters(const rk_loss_law *law, const rk_model *model)
 
 double rk_loss_of(const rk_loss_law *law, double parameters, double tokens)
 {
+    assert(parameters > 0 && tokens > 0);
     const rk_law_term *n = &law->parameters, *d = &law->tokens;
     if (law->form == RK_LOSS_JOINT) {
         return pow(pow(n->coefficient / parameters, n->exponent / d->exponent) +
@@ -79,6 +81,7 @@ rk_status rk_loss_tokens_in_range(const rk_loss_law *law, double parameters, dou
 
 void rk_loss_optimum(const rk_loss_law *law, double flops, double *parameters, double *tokens)
 {
+    assert(flops > 0);
     const double a = law->parameters.exponent, b = law->tokens.exponent, product = flops / 6;
     if (law->form == RK_LOSS_SUM) {
         const double g =

@@ -2,6 +2,7 @@
 /* Recomputes the total time of a run at both ends of each assumption, and sorts by effect. */
 #include "run/sensitivity.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,6 +11,7 @@ const char *const rk_assumption_names[] = {"time of a step", "rate of interrupti
 
 static double total_with(const rk_training *training, rk_assumption what, double factor)
 {
+    assert(what < RK_ASSUMPTION_COUNT && factor > 0);
     rk_training changed = *training;
     rk_training_result result;
     rk_error err;

@@ -7,6 +7,7 @@
 #include "run/checkpoint.h"
 #include "work/parallel.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -212,6 +213,7 @@ static void record_moment(const struct run *run, rk_moment_kind kind, const stru
 /* Work done after `ran` s from a copy, for the picture. */
 static double done_after(const struct run *run, double copy, double ran)
 {
+    assert(ran >= 0);
     if (!(run->sim->interval_s < HUGE_VAL)) {
         return ran;
     }
@@ -295,6 +297,7 @@ static struct outcome one_run(struct run *run, double *back)
  */
 static double restart_of(const rk_simulation *sim, double mtbf, bool near)
 {
+    assert(mtbf > 0);
     double share = 0, sum = 0;
     for (int i = 0; i < sim->cause_count; i++) {
         const rk_cause *c = &sim->causes[i];
@@ -421,6 +424,7 @@ static int by_value(const void *a, const void *b)
 
 static double quantile(const double *sorted, int64_t count, double share)
 {
+    assert(count >= 1 && share >= 0 && share <= 1);
     const double place = share * (double)(count - 1), below = floor(place);
     const double low = sorted[(int64_t)below];
     const double high = sorted[(int64_t)below + (below < (double)(count - 1))];
@@ -431,6 +435,7 @@ static double quantile(const double *sorted, int64_t count, double share)
 static rk_spread spread_of(const struct outcome *outcomes, int64_t count, size_t offset,
                            double *values)
 {
+    assert(count >= 1);
     rk_spread spread = {0};
     double sum = 0, squares = 0, ended = 0;
     for (int64_t i = 0; i < count; i++) {

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "run/reliability.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define J_PER_KWH     3.6e6
@@ -132,6 +133,7 @@ static rk_status check(const rk_training *t, const rk_training_result *r, rk_err
  */
 static void add_stops(const rk_training *t, rk_training_result *r, double rate)
 {
+    assert(rate >= 0);
     const double restart = t->restart + r->writing;
     double running = 0;
     for (int i = 0; i < RK_TRAINING_PLANNED; i++) {
@@ -177,6 +179,7 @@ static rk_status check_finite(const rk_training *t, const rk_training_result *r,
 
 rk_status rk_training_usual(double accelerators, rk_training *training, rk_error *err)
 {
+    assert(accelerators > 0);
     rk_reliability reliability;
     const rk_status status = rk_reliability_load("published", &reliability, err);
     *training = (rk_training){.accelerators = accelerators};
