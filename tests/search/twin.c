@@ -26,7 +26,7 @@ struct facts {
 };
 
 static const struct facts facts[RK_FRAMEWORK_COUNT] = {
-    [RK_FRAMEWORK_ANY] = {.schedules = 0x1ff, .shardings = 0xf, .some_layers = true},
+    [RK_FRAMEWORK_ANY] = {.schedules = RK_SCHEDULES_ALL, .shardings = 0xf, .some_layers = true},
     [RK_FRAMEWORK_MEGATRON] = {0x06, 0xf, true, false, true, true, 0x3f, 0},
     [RK_FRAMEWORK_TORCHTITAN] = {0x27, 0xc, false, false, false, false, RK_MODULE_OPERATORS, 0},
     [RK_FRAMEWORK_DEEPSPEED] = {0x02, 0xf, false, false, true, false, 0x3f, 0},
