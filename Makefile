@@ -39,11 +39,12 @@ fuzz:
 mutants: setup
 	tests/mutants/run.py $(BUILD)-mutants
 
-# What takes too long for every change: all recorded answers, every target fuzzed for a minute, every
-# allocation of every command failed once (hundreds of thousands), the tests on a 32-bit and on a
-# big-endian machine, and the WebAssembly build: its answers, the explorer in a browser, the package.
+# What takes too long for every change: all recorded answers, the extension drill, every target fuzzed for
+# a minute, every allocation of every command failed once (hundreds of thousands), the tests on a 32-bit
+# and on a big-endian machine, and the WebAssembly build: its answers, the explorer in a browser, the package.
 nightly: setup all npm
 	tests/record/record.py $(BUILD)
+	tests/drill/drill.sh $(BUILD)-drill
 	fuzz/run.sh $(SECONDS_EACH)
 	cd tests/allocation && $(abspath $(BUILD))/tests/allocation/inject $(abspath $(BUILD))/reckon \
 	    $(abspath $(BUILD))/tests/allocation/libfail_allocation.so commands.txt 0
