@@ -227,13 +227,13 @@ void rk_add_stream(rk_cost_builder *x, rk_part part, double forward_bytes, doubl
 /*
  * Bytes per element that weight gradients read and write beyond one output as wide as activations:
  * they are added to what the microbatches before left, in the gradient's precision, unless that is
- * done apart.
+ * done apart or none is kept.
  */
 static double accumulate_bytes(const rk_cost_builder *x)
 {
     return x->c->stack->accumulation_bytes > 0
                ? 0
-               : 2 * x->c->strategy->states.gradient - x->c->element;
+               : rk_max(2 * x->c->strategy->states.gradient - x->c->element, 0);
 }
 
 static bool is_frozen(const rk_cost_builder *x)

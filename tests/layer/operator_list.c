@@ -251,12 +251,37 @@ static void test_message(void **state)
     rk_operator_list_clear(&list);
 }
 
+/* Gradients that are not kept, because the optimizer uses each at once, are written once. */
+static void test_gradients_freed(void **state)
+{
+    const rk_model model = model_of("llama3-8b");
+    const rk_system system = system_of("h100-sxm");
+    const rk_stack stack = stack_of("huggingface-ampere");
+    rk_strategy s = rk_strategy_defaults(&model);
+    rk_operator_list list = {.items = NULL};
+    int found = 0;
+    (void)state;
+    s.step_in_backward = true;
+    s.states.gradient = 0;
+    const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+    assert_int_equal(rk_list_layer(&context, &model.types[0], false, &list, NULL), RK_OK);
+    for (size_t i = 0; i < list.count; i++) {
+        const rk_operator *o = &list.items[i];
+        if (o->kind == RK_OPERATOR_LINEAR && o->pass == RK_PASS_WEIGHTS) {
+            assert_true(o->accumulate >= 0);
+            found++;
+        }
+    }
+    assert_true(found > 0);
+    rk_operator_list_clear(&list);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),  cmocka_unit_test(test_recurrences),
         cmocka_unit_test(test_shared),  cmocka_unit_test(test_catalogue),
-        cmocka_unit_test(test_message),
+        cmocka_unit_test(test_message), cmocka_unit_test(test_gradients_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,7 +171,7 @@ class Block:
         c, stack, a = self.c, self.c.stack, self.c.accelerator
         low = precision.is_low(form)
         share = stack.low_gemm_share if low else stack.gemm_share
-        accumulate = 2 * c.strategy.states.gradient - c.element
+        accumulate = max(2 * c.strategy.states.gradient - c.element, 0)
         accumulate = 0 if stack.accumulation_bytes > 0 else accumulate
         if groups is None:
             def seconds(m, n, k, more=0):

@@ -55,7 +55,7 @@ def detached(x, form, M, N, K):
     c, stack, a = x.c, x.c.stack, x.c.accelerator
     low = precision.is_low(form)
     share = stack.low_gemm_share if low else stack.gemm_share
-    accumulate = 2 * c.strategy.states.gradient - c.element
+    accumulate = max(2 * c.strategy.states.gradient - c.element, 0)
     accumulate = 0 if stack.accumulation_bytes > 0 else accumulate
     x.forward["linear layers"] += kernels.gemm(a, form, M, N, K) / share
     x.flops_forward += 2 * M * N * K
