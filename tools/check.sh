@@ -155,7 +155,7 @@ if [ -z "$(git status --porcelain)" ]; then
     step "release" tarball
     source=build/release
 fi
-suite build-clang clang-14 "" --no-suite slow --no-suite cli --no-suite pages --no-suite reference
+suite build-clang clang-14 "-Db_ndebug=false" --no-suite slow --no-suite cli --no-suite pages --no-suite reference
 source=.
 suite build-asan clang-14 "-Db_sanitize=address,undefined -Db_lundef=false --buildtype=debugoptimized" -t 5 --no-suite slow --no-suite many
 suite build-tsan clang-14 "-Dmpi=disabled -Db_sanitize=thread -Db_lundef=false --buildtype=debugoptimized" -t 5 --suite unit --suite golden --suite threads --no-suite reference --no-suite serial --no-suite slow --no-suite mpi --no-suite many
