@@ -7,6 +7,7 @@
 #include "calculon/calculon_layers.h"
 #include "calculon/primitives.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* The integers of a batch, as doubles (all are below 2^53). */
@@ -135,6 +136,7 @@ static double bubble_time(const struct counts *n, const struct block_times *b)
 static double reduce_seconds(const rk_calculon_network *net, const rk_calculon_exe *exe,
                              double bytes)
 {
+    assert(bytes >= 0 && exe->data_par >= 1);
     const double ranks = (double)exe->data_par;
     if (exe->data_par == 1 || !exe->training) {
         return 0;

@@ -4,6 +4,7 @@
 
 #include "calculon/primitives.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* The collective that a layer runs in a phase; *op is set when there is one. */
@@ -37,6 +38,7 @@ struct pricing {
 static double network_time(const struct pricing *p, const rk_layer *layer,
                            const rk_layer_times *times, int phase, int position)
 {
+    assert(position >= RK_BASE && position <= RK_EDGE);
     rk_net_op op;
     const int like = phase == RK_WGRAD ? RK_FW : phase;
     if (phase == RK_WGRAD && !layer->recommunicated) {
@@ -67,6 +69,7 @@ static double network_time(const struct pricing *p, const rk_layer *layer,
 static void overlap_tiles(const struct pricing *p, double compute, double memory, double net,
                           double *process, double *exposed)
 {
+    assert(p->ranks >= 1 && p->net->processor_usage < 1);
     const double usage = p->net->processor_usage, t = p->ranks;
     const double slowed = compute / (1 - usage);
     const double alone = rk_process_seconds(p->sys, compute, memory);
@@ -128,6 +131,7 @@ static void price_network(const struct pricing *p, const rk_layer *layer, rk_lay
 
 rk_layer_optimizer rk_layer_optimizer_of(const rk_layer *layer, int64_t element, double shards)
 {
+    assert(shards >= 1 && element >= 1);
     const double w = (double)layer->weights;
     const double master = element < 4 ? 4 * w : 0;
     return (rk_layer_optimizer){

@@ -15,6 +15,7 @@
 #include "calculon/primitives.h"
 #include "work/parallel.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,7 @@ static bool has_free_time(const rk_block_column *k)
 
 static struct least least_of(struct search *s, const rk_block_column *columns, int count)
 {
+    assert(count >= 1);
     struct least least = {{(double)INFINITY, (double)INFINITY}, (double)INFINITY, 0};
     for (int i = 0; i < count; i++) {
         const rk_bound_block block = rk_bound_block_of(&columns[i]);

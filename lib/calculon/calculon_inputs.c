@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "calculon/calculon_docs.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 enum { NAME_SIZE = 64, THREADS_MAX = 4096 };
@@ -100,6 +101,7 @@ static rk_status check_memory(const rk_calculon_memory *memory, const char *part
 
 static rk_status check_network(const rk_calculon_network *n, int index, rk_error *err)
 {
+    assert(index >= 0);
     const struct {
         const char *name;
         double value, least, most;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "calculon/primitives.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 
 static rk_status check_divides(int64_t value, const char *name, int64_t t, rk_error *err)
 {
+    assert(t >= 1);
     if (value % t == 0) {
         return RK_OK;
     }
@@ -117,6 +119,7 @@ static void set_flops(rk_layer *layer, long double fw, long double agrad, long d
 static void set_elements(const struct builder *b, rk_layer *layer, int64_t inputs, int64_t outputs,
                          int64_t activation, int64_t gradient, int64_t weights)
 {
+    assert(inputs >= 0 && outputs >= 0 && activation >= 0 && gradient >= 0 && weights >= 0);
     const int64_t e = b->shape->element;
     layer->inputs = inputs;
     layer->outputs = outputs;
@@ -134,6 +137,7 @@ static void set_elements(const struct builder *b, rk_layer *layer, int64_t input
 static void add_linear(struct builder *b, const char *name, int flags, int64_t m, int64_t n,
                        int64_t k)
 {
+    assert(m >= 1 && n >= 1 && k >= 1);
     rk_layer *layer = add(b, name, flags);
     const long double flops = 2.0L * (long double)(m * n) * (long double)k;
     set_flops(layer, flops, flops, flops);
@@ -144,6 +148,7 @@ static void add_linear(struct builder *b, const char *name, int flags, int64_t m
 static void add_batch_matmul(struct builder *b, const char *name, int flags, int64_t pairs,
                              int64_t m, int64_t n, int64_t k)
 {
+    assert(pairs >= 1 && m >= 1 && n >= 1 && k >= 1);
     rk_layer *layer = add(b, name, flags);
     const int64_t inputs = pairs * (m * n + n * k), outputs = pairs * m * k;
     const long double flops = 2.0L * (long double)(pairs * m * n) * (long double)k;
@@ -203,6 +208,7 @@ static void add_residual(struct builder *b, const char *name, int flags, int64_t
 /* One tensor with `users` readers: free forward, a sum of gradients backward. */
 static void add_fork(struct builder *b, const char *name, int flags, int64_t x, int64_t users)
 {
+    assert(users >= 1);
     rk_layer *layer = add(b, name, flags);
     layer->vector = true;
     set_flops(layer, 0, (long double)(users * x), 0);
@@ -217,6 +223,7 @@ static void add_fork(struct builder *b, const char *name, int flags, int64_t x, 
  */
 static void set_comm_bytes(const rk_block_shape *shape, rk_layer *layer, int64_t fw, int64_t agrad)
 {
+    assert(fw >= 0 && agrad >= 0);
     for (int z = RK_BASE; z <= RK_EDGE; z++) {
         const bool splits = shape->splits[z];
         layer->comm_bytes[RK_FW][z] = layer->role == RK_GATHER && !splits ? 0 : fw;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define RATE_MOST  1e12 /* GB/s, TFLOP/s; use of a zero is refused */
@@ -117,6 +118,7 @@ static rk_status read_falling_curve(const json_t *value, const char *path, void 
 static rk_status scale_curve(rk_curve *curve, double unit, double peak, const char *path,
                              rk_error *err)
 {
+    assert(unit > 0);
     char element[RK_JSON_PATH_SIZE];
     for (int i = 0; i < curve->count; i++) {
         curve->threshold[i] *= unit;

@@ -493,6 +493,7 @@ void rk_calculon_write_csv_row(rk_out *out, bool index, size_t row,
 /* Writes `count` processors from `first` on, each `step` after the one before. */
 static void write_group(rk_json_writer *writer, int64_t first, int64_t step, int64_t count)
 {
+    assert(count >= 1);
     char text[RK_STAT_TEXT_SIZE];
     rk_json_open(writer, "[");
     for (int64_t i = 0; i < count; i++) {

@@ -8,6 +8,7 @@
 #include "calculon/execution.h"
 #include "calculon/primitives.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -167,6 +168,7 @@ static double intensity(double flops, double bytes)
 static void list_layer(const rk_block *block, int i, const rk_calculon_exe *exe,
                        rk_calculon_layer_stats *out)
 {
+    assert(i >= 0 && i < block->layer_count);
     const rk_layer *layer = &block->layers[i];
     const rk_layer_times *t = &block->times[i];
     const rk_layer_optimizer o =

@@ -17,6 +17,7 @@
 #include "calculon/search_units.h"
 #include "work/parallel.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,7 @@ static void time_family(struct family_run *run, const rk_block_column *columns,
 static void search_cell(const struct search *s, struct worker *w, const rk_space_cell *cell,
                         size_t b_index, unsigned char *dead)
 {
+    assert(b_index < cell->b_count);
     const int tensor = cell->t > 1, tiers = rk_families_tiers(s->sys, cell->t);
     const int64_t b = s->plan.values[cell->b_first + b_index];
     rk_optimizer_cost optimizers[2][2]; /* by tiled, sharded */
@@ -275,6 +277,7 @@ static void search_unit(void *context, int worker_index, uint64_t number, rk_par
 
 static rk_status init_workers(struct search *s, int threads, rk_error *err)
 {
+    assert(threads >= 1);
     const size_t tiers = (size_t)s->sys->network_count;
     s->workers = calloc((size_t)threads, sizeof(*s->workers));
     if (!s->workers) {
@@ -312,6 +315,7 @@ static void clear_search(struct search *s, int threads)
 static rk_status merge_workers(struct search *s, int threads, rk_calculon_ranked *ranked,
                                size_t *ranked_count, rk_search_counts *counts, rk_error *err)
 {
+    assert(threads >= 1);
     rk_top *top = &s->workers[0].top;
     for (int i = 0; i < threads; i++) {
         const struct worker *w = &s->workers[i];

@@ -5,6 +5,7 @@
 #include "calculon/calculon_block.h"
 #include "calculon/primitives.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -43,6 +44,7 @@ int rk_families_tiers(const rk_calculon_sys *sys, int64_t t)
 static rk_calculon_exe column_mapping(const rk_calculon_space *space, int64_t t, int64_t b,
                                       const rk_family *family)
 {
+    assert(t >= 1 && b >= 1);
     return (rk_calculon_exe){
         .num_procs = space->num_procs,
         .tensor_par = t,
@@ -114,6 +116,7 @@ rk_status rk_families_price(const rk_calculon_app *app, const rk_calculon_sys *s
                             const rk_calculon_space *space, const rk_family *families, int count,
                             int64_t t, int64_t b, rk_block_column *columns, rk_error *err)
 {
+    assert(t >= 1 && b >= 1 && count >= 1 && count <= RK_FAMILY_MAX);
     const int tiers = rk_families_tiers(sys, t);
     bool done[RK_FAMILY_MAX] = {false};
     for (int first = 0; first < count; first++) {
@@ -210,6 +213,7 @@ int rk_lanes_list(const rk_calculon_sys *sys, const rk_space_cell *cell, const r
 double rk_reduce_block_seconds(const rk_calculon_sys *sys, const rk_space_cell *cell, double bytes,
                                bool sharded, int tier)
 {
+    assert(tier >= 0 && tier < sys->network_count && bytes >= 0);
     const double ranks = (double)cell->D;
     const rk_calculon_network *net = &sys->networks[tier];
     if (cell->D == 1) {
@@ -254,6 +258,7 @@ void rk_lane_fill(const rk_calculon_app *app, const rk_calculon_sys *sys, const 
 
 void rk_lanes_pad(int count, rk_lanes *lanes)
 {
+    assert(count >= 0 && count <= RK_LANE_MAX);
     lanes->count = count;
     lanes->padded = (count + RK_LANE_WIDTH - 1) / RK_LANE_WIDTH * RK_LANE_WIDTH;
     for (int i = count; i < lanes->padded; i++) {
@@ -273,6 +278,7 @@ void rk_lanes_pad(int count, rk_lanes *lanes)
 void rk_batches_fill(const rk_calculon_app *app, const rk_space_plan *plan,
                      const rk_space_cell *cell, int64_t b, rk_batch_counts *batches)
 {
+    assert(b >= 1 && cell->B % cell->D == 0);
     const int64_t M = cell->B / cell->D / b, p = cell->p, rest = M % p;
     const int64_t L = app->num_blocks / p;
     const double in_flight = (double)(M < p ? M : p);

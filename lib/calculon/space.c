@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "calculon/calculon_inputs.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -134,6 +135,7 @@ static rk_status add_cell(struct planner *pl, const rk_space_cell *cell, rk_erro
 static rk_status add_divisors(struct planner *pl, int64_t n, int64_t t, int64_t factor,
                               size_t *first, size_t *count, rk_error *err)
 {
+    assert(n >= 1 && t >= 1 && factor >= 1);
     rk_status status = rk_divisors(n, &pl->divisors, err);
     *first = pl->values.count;
     for (size_t i = 0; i < pl->divisors.count && !status; i++) {
@@ -149,6 +151,7 @@ static rk_status add_divisors(struct planner *pl, int64_t n, int64_t t, int64_t 
 
 static rk_status plan_cell(struct planner *pl, int64_t t, int64_t p, rk_error *err)
 {
+    assert(t >= 1 && p >= 1 && pl->space->num_procs % t == 0);
     rk_space_plan *plan = pl->plan;
     const int64_t D = pl->space->num_procs / t / p;
     const int tiers = pl->sys->network_count;

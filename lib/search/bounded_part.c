@@ -3,6 +3,7 @@
 #include "base/extremes.h"
 #include "search/bounded_state.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -47,6 +48,7 @@ unsigned rk_parts_of_node(const rk_plan_bounds *s, const rk_plan_recompute *reco
 uint64_t rk_part_lanes(const rk_plan_bounds *s, struct worker *w, const rk_strategy *strategy,
                        int part, uint64_t fitting)
 {
+    assert(part >= 0 && part < s->part_count);
     const double most = s->parts[part].max_memory;
     uint64_t lanes = fitting & s->part_lanes[part];
     rk_strategy with = *strategy;
@@ -86,6 +88,7 @@ static int compare_batches(const void *a, const void *b)
 
 void rk_bound_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count)
 {
+    assert(count >= 1 && count <= RK_PLAN_PARTS);
     const rk_plan_lists *l = &s->lists;
     s->parts = parts;
     s->part_count = count;

@@ -294,6 +294,7 @@ static uint64_t fitting_lanes(const rk_plan_bounds *s, struct worker *w, const r
 static void offer_base(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
                        uint64_t fitting, unsigned parts)
 {
+    assert(parts != 0);
     uint64_t lanes[RK_PLAN_PARTS], timed = 0;
     unsigned open = 0;
     for (int i = 0; parts >> i; i++) {
@@ -425,6 +426,7 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
 static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                          const rk_strategy *legal, const struct node *nodes, size_t count)
 {
+    assert(count > 0);
     const rk_plan_recompute *recompute = &s->lists.recomputes[nodes[0].recompute];
     rk_strategy strategy = *legal;
     if (recompute->kind != RK_REC_NONE) { /* that table is there */
@@ -689,6 +691,7 @@ void rk_plan_bounds_close(rk_plan_bounds *bounds)
 /* Searches from the first batch on. */
 static rk_status run_search(rk_plan_bounds *s, size_t top_n, rk_error *err)
 {
+    assert(s->part_count >= 1);
     s->top_n = top_n;
     s->done = 0;
     s->settled = 0;

@@ -4,6 +4,8 @@
 
 #include "search/bounded_plan.h"
 
+#include <assert.h>
+
 #define STEPS 16 /* steps of domains before their number doubles */
 #define TRIES 96 /* numbers tried beyond what the states alone need */
 
@@ -22,6 +24,7 @@ static double least_accelerators(const rk_model *model, const rk_system *system,
 /* The next number after n that is tried. */
 static int64_t next_count(int64_t n, int64_t domain)
 {
+    assert(n >= 1 && domain >= 1);
     if (n < domain) {
         do {
             n++;

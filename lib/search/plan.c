@@ -16,6 +16,7 @@
 #include "search/plan_lists.h"
 #include "work/parallel.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,6 +187,7 @@ static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_p
                             int recompute, const rk_strategy *strategy, int lane_count,
                             uint64_t index)
 {
+    assert(lane_count >= 1 && lane_count <= RK_PLAN_LANES);
     const uint64_t first = index;
     struct base base = {
         .its = {.strategy = *strategy},
@@ -240,6 +242,7 @@ static uint64_t search_batch(const struct search *s, struct worker *w, const rk_
 
 static void search_unit(void *context, int worker_index, uint64_t number, rk_parallel *shared)
 {
+    assert(worker_index >= 0);
     struct search *s = context;
     struct worker *w = &s->workers[worker_index];
     const rk_plan_lists *l = &s->lists;
@@ -271,6 +274,7 @@ static void search_unit(void *context, int worker_index, uint64_t number, rk_par
 rk_plan_space rk_plan_space_defaults(const rk_model *model, const rk_system *system,
                                      int64_t accelerators, int64_t global_batch)
 {
+    assert(accelerators >= 1 && global_batch >= 1);
     rk_plan_space space = {
         .accelerators = accelerators,
         .global_batch = global_batch,
@@ -303,6 +307,7 @@ rk_status rk_plan_count(const rk_model *model, const rk_system *system, const rk
 
 static rk_status init_workers(struct search *s, int threads, rk_error *err)
 {
+    assert(threads >= 1);
     s->workers = calloc((size_t)threads, sizeof(*s->workers));
     if (!s->workers) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %d threads", threads);

@@ -265,6 +265,7 @@ static int offload_count(unsigned offloads)
 
 static struct lane lane_of(const rk_plan_lists *l, int number, double step)
 {
+    assert(number >= 0 && number < RK_PLAN_LANES);
     return (struct lane){
         .number = number,
         .offloads = offload_count(l->offloads[number % l->offload_count]),
@@ -284,6 +285,7 @@ static bool is_before(const struct lane *a, const struct lane *b)
 /* Inserts a lane among `count` sorted ones. */
 static void insert(struct lane *lanes, int count, struct lane lane)
 {
+    assert(count < RK_PLAN_LANES);
     int at = count;
     for (; at > 0 && is_before(&lane, &lanes[at - 1]); at--) {
         lanes[at] = lanes[at - 1];
@@ -401,6 +403,7 @@ static rk_status time_waiting(rk_plan_clock *clock, const rk_plan_base *base, in
 static rk_status offer_lanes(const rk_plan_clock *clock, const rk_plan_base *base,
                              const struct timed *timed, int count, rk_top *top, rk_error *err)
 {
+    assert(count <= RK_PLAN_LANES);
     rk_plan_found found = {.strategy = base->strategy};
     rk_status status = RK_OK;
     for (int i = 0; i < count && !status; i++) {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/extremes.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -110,6 +111,7 @@ double rk_plan_fit_seconds(rk_plan_fit *fit)
 static struct rk_plan_bracket *bracket_of(rk_plan_fit *fit, const rk_strategy *strategy, int lane,
                                           size_t blocks)
 {
+    assert(lane >= 0 && (size_t)lane < fit->lanes);
     const size_t way = rk_schedules[strategy->schedule]->losses_first;
     const double open = rk_stage_gradient_runs(fit->table->context.stack, strategy).open;
     const size_t place = fit->pipe->block_first + blocks;
@@ -175,6 +177,7 @@ static bool needs_more(rk_plan_fit *fit, const rk_strategy *strategy, int lane, 
 
 bool rk_plan_fit_holds(rk_plan_fit *fit, const rk_strategy *strategy, int lane)
 {
+    assert(fit->rank_count > 0);
     for (size_t i = 0; i < fit->rank_count; i++) {
         if (!rank_fits(fit, strategy, lane, &fit->ranks[i])) {
             return false;

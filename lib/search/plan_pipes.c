@@ -8,6 +8,7 @@
 #include "search/plan_lists.h"
 #include "strategy/strategy_fields.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ void rk_plan_set_shape(const rk_plan_shape *shape, rk_strategy *strategy)
 /* A strategy without anything else: all degrees 1 and microbatches enough for any schedule. */
 static rk_strategy bare_strategy(const rk_plan_lists *l, int64_t pp)
 {
+    assert(pp >= 1);
     rk_strategy s = rk_strategy_defaults(l->model);
     s.pp = pp;
     s.global_batch = 2 * pp;
@@ -142,6 +144,7 @@ static rk_plan_shape base_shape(const rk_plan_lists *l, int64_t pp, rk_plan_shap
 /* Middle ranks with as many layers as an even split rounded up, the two ends with the rest. */
 static void trim_ends(const rk_model *model, int64_t pp, rk_plan_shape *shape)
 {
+    assert(pp >= 1 && shape->vp >= 1);
     const int64_t v = shape->vp;
     const int64_t middle = (model->layers + pp * v - 1) / (pp * v) * v;
     const int64_t rest = model->layers - middle * (pp - 2);
@@ -180,6 +183,7 @@ static double layers_of_head(const rk_plan_lists *l)
 static int64_t balanced_last(const rk_plan_lists *l, int64_t pp, double head_layers,
                              rk_plan_shape shape)
 {
+    assert(pp >= 2 && head_layers >= 0);
     const int64_t layers = l->model->layers;
     const double wanted = ((double)layers - head_layers * (double)(pp - 1)) / (double)pp;
     int64_t best = 0;
@@ -301,6 +305,7 @@ static rk_status add_shapes(rk_plan_lists *l, rk_plan_pipe *pipe, rk_error *err)
 static int64_t first_alike(const rk_plan_lists *l, const rk_plan_shape *shape,
                            const rk_chunk *chunks, int64_t v, int64_t rank)
 {
+    assert(rank >= 0);
     for (size_t i = 0; i < shape->kind_count; i++) {
         const int64_t kind = l->kinds.items[shape->kind_first + i];
         if (rk_chunks_alike(l->model, &chunks[kind * v], &chunks[rank * v], v)) {
@@ -406,6 +411,7 @@ int64_t rk_plan_domains(const rk_plan_lists *l, const rk_strategy *strategy)
 
 void rk_plan_set_lane(const rk_plan_lists *l, int lane, rk_strategy *strategy)
 {
+    assert(lane >= 0 && lane < l->offload_count * l->sharding_count);
     const unsigned offloads = l->offloads[lane % l->offload_count];
     const rk_plan_sharding *sharding = &l->shardings[lane / l->offload_count];
     strategy->sharding = sharding->kind;

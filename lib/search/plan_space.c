@@ -6,6 +6,7 @@
 #include "strategy/optimizer.h"
 #include "strategy/strategy_fields.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,7 @@ static rk_status check_space(const rk_plan_space *s, rk_error *err)
 static rk_status list_degrees(const rk_choices *choices, int64_t whole, int64_t least, int64_t most,
                               rk_int_list *list, rk_error *err)
 {
+    assert(whole >= 1 && least >= 1);
     const rk_status status = rk_divisors(whole, list, err);
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
@@ -323,6 +325,7 @@ int64_t rk_plan_data_parallel(const rk_plan_lists *l, const rk_plan_unit *unit, 
 
 int rk_plan_shardings(const rk_plan_lists *l, const rk_plan_unit *unit, int64_t pp, int64_t dp)
 {
+    assert(dp >= 1 && unit->cp >= 1);
     const int64_t ranks = dp * unit->cp;
     if (ranks == 1 && unit->tp == unit->ep * unit->etp) {
         return 1;
@@ -337,6 +340,7 @@ int rk_plan_shardings(const rk_plan_lists *l, const rk_plan_unit *unit, int64_t 
 /* Microbatches that a data-parallel degree leaves. */
 static uint64_t count_microbatches(const rk_plan_lists *l, int64_t dp)
 {
+    assert(dp >= 1);
     uint64_t count = 0;
     if (l->space->global_batch % dp == 0) {
         for (size_t i = 0; i < l->micro_batch.count; i++) {

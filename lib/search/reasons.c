@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "search/plan_lists.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,6 +172,7 @@ static void set_value(rk_plan_space *space, rk_help_kind kind, int64_t value)
 static int64_t next_legal(struct asked *a, rk_help_kind kind, int64_t value, int64_t step,
                           int64_t most)
 {
+    assert(step != 0);
     rk_plan_space space = a->space;
     for (int i = 0; i < MOST_STEPS && !a->status; i++) {
         value += step;
