@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "codesign/each.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +60,7 @@ static rk_status check_values(const rk_price_axis *axis, bool whole, bool zero, 
 static rk_status find_number(struct grid *g, int axis_index, const rk_number *all, size_t count,
                              rk_error *err)
 {
+    assert(axis_index >= 0 && axis_index < g->prices->axis_count);
     const rk_price_axis *axis = &g->prices->axes[axis_index];
     const char *names[RK_NUMBER_MAX + 1];
     size_t n = 0;
@@ -89,6 +91,7 @@ static rk_status find_number(struct grid *g, int axis_index, const rk_number *al
 /* Applies a value of an axis to a problem. */
 static void set_value(const struct grid *g, int axis_index, double value, rk_problem *problem)
 {
+    assert(value >= 0);
     if (axis_index == g->processors) {
         problem->method->set_accelerators(problem, (int64_t)value);
     } else {

@@ -2,6 +2,7 @@
 /* Searches again on a machine with one number changed, for every number, and sorts by gain. */
 #include "codesign/replan.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,10 +84,12 @@ rk_status rk_replan_all(const rk_problem *problem, const rk_search_control *cont
                         const rk_candidate *best, rk_replan replans[RK_NUMBER_MAX], size_t *count,
                         rk_bounded_counts *counts, rk_error *err)
 {
+    assert(change > -1);
     const rk_method *method = problem->method;
     rk_number numbers[RK_NUMBER_MAX];
     struct ticker ticker;
     const size_t all = method->numbers(problem, numbers);
+    assert(all <= RK_NUMBER_MAX);
     rk_search_control one = control_of(control, &ticker, all);
     rk_status status = RK_OK;
     *count = 0;

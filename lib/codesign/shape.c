@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "codesign/each.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define SHAPES_MAX 100000
@@ -43,6 +44,7 @@ static rk_status add_shape(struct survey *s, const rk_model_sizes *sizes, rk_err
 static rk_status try_shape(struct survey *s, int64_t blocks, int64_t heads, int64_t head_size,
                            bool *larger, rk_error *err)
 {
+    assert(blocks >= 1 && heads >= 1);
     const rk_shape_space *w = s->wanted;
     rk_model_sizes sizes = {0};
     (void)s->problem->method->shape(s->problem, blocks, heads, head_size, w->feedforward_ratio,

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,6 +180,7 @@ static bool settles_steps(const rk_comm_set *set, const rk_comm_curve *curve)
 /* The median share of the nominal bandwidth of other machines: with like links, or `op` alone. */
 static size_t find_shares(struct work *w, const rk_comm_fitted *fitted, size_t which, bool links)
 {
+    assert(which < w->results->count);
     const rk_comm_set *set = &w->results->sets[which];
     size_t count = 0;
     for (size_t i = 0; i < w->results->count; i++) {
@@ -192,6 +194,7 @@ static size_t find_shares(struct work *w, const rk_comm_fitted *fitted, size_t w
 
 static void leave_out(struct work *w, rk_comm_fitted *fitted, size_t which)
 {
+    assert(which < w->results->count);
     const rk_comm_set *set = &w->results->sets[which];
     size_t settled = 0;
     for (size_t i = 0; i < w->results->count && set->nominal > 0; i++) {

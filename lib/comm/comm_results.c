@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "io/csv_in.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -94,6 +95,7 @@ static bool is_sound(const rk_comm_row *row)
 
 static const char *cell_of(const rk_csv_in *table, size_t row, const char *column)
 {
+    assert(row < table->rows);
     for (size_t i = 0; i < table->columns; i++) {
         if (strcmp(table->cells[i], column) == 0) {
             return table->cells[(row + 1) * table->columns + i];

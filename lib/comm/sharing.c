@@ -4,6 +4,7 @@
 
 #include "base/extremes.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* ---- one collective ------------------------------------------------------------------------ */
@@ -14,6 +15,7 @@
  */
 static double least_bytes(const rk_group *group, int tier, rk_collective op, double bytes)
 {
+    assert(tier >= 0 && tier < RK_TIER_MAX && bytes >= 0);
     const double below = tier > 0 ? (double)group->within[tier - 1] : 1;
     const double within = (double)group->within[tier], u = ceil(within / below);
     const double links = (double)rk_group_fewest(group, tier - 1); /* out of the smallest domain */
@@ -56,6 +58,7 @@ static void fill_whole(const rk_collective_query *q, rk_comm_flow *flow)
 
 rk_comm_flow rk_comm_flow_of(const rk_collective_query *query, const char *name, double seconds)
 {
+    assert(seconds > 0);
     rk_collective_plan plan;
     if (!rk_find_collective_plan(query, name, &plan)) {
         (void)rk_find_collective_plan(query, NULL, &plan);
@@ -109,6 +112,7 @@ static void find_paces(const rk_comm_flow *a, const rk_comm_flow *b, int tiers, 
 
 rk_comm_pair rk_comm_pair_of(const rk_comm_flow *a, const rk_comm_flow *b, int tiers)
 {
+    assert(tiers >= 1 && tiers <= RK_TIER_MAX);
     rk_comm_pair pair = {.tier = -1};
     double pace[2], most = 1;
     for (int i = 0; i < tiers; i++) {

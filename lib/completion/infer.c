@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -96,6 +97,7 @@ static bool try_memory(rk_inference *f, bool micro_stated, double *step)
  */
 static bool can_recompute(const rk_inference *f, size_t way)
 {
+    assert(way < sizeof(recomputations) / sizeof(recomputations[0]));
     const rk_framework framework = rk_framework_of_stack(f->stack->family, f->stack->base);
     const rk_framework_traits *traits =
         rk_framework_of(framework < RK_FRAMEWORK_COUNT ? framework : RK_FRAMEWORK_ANY);

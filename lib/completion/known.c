@@ -6,6 +6,7 @@
 #include "strategy/optimizer.h"
 #include "strategy/strategy_fields.h"
 
+#include <assert.h>
 #include <string.h>
 
 bool rk_known_degrees(const rk_known *k)
@@ -71,6 +72,7 @@ static void set_degrees(const rk_model *model, const rk_known *k, rk_strategy *s
  */
 static void spare_head(const rk_model *model, int64_t stages, rk_strategy *s, int16_t *layout)
 {
+    assert(stages >= 2);
     const int64_t each = (model->layers + stages - 1) / stages;
     const bool fits = each * (stages - 1) <= model->layers;
     const int64_t full = fits ? stages - 1 : stages - 2;

@@ -6,6 +6,7 @@
 #include "method/reckon_candidate.h"
 #include "search/bounded_plan.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,6 +36,7 @@ static const struct kind kinds[RK_ALTERNATIVE_KINDS] = {
 
 const char *rk_alternative_name(unsigned set)
 {
+    assert(set != 0);
     for (int i = 0; i < RK_ALTERNATIVE_KINDS; i++) {
         if (set >> i & 1) {
             return kinds[i].label;
@@ -69,6 +71,7 @@ static bool is_in(const rk_plan_part *part, const rk_strategy *s)
 /* Inserts in order of time; a strategy that is already ranked only gets another kind. */
 static void add_alternative(rk_ranking *ranking, int kind, const rk_candidate *candidate)
 {
+    assert(kind >= 0 && kind < RK_ALTERNATIVE_KINDS);
     size_t at = ranking->count;
     for (size_t i = 0; i < ranking->count; i++) {
         if (ranking->candidates[i].index == candidate->index) {

@@ -13,6 +13,7 @@
 #include "request/option_values.h"
 #include "strategy/optimizer.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -20,6 +21,7 @@
 
 double rk_round_next(rk_rounding *r, double part)
 {
+    assert(r->digit > 0);
     r->sum += part;
     const double before = r->printed;
     r->printed = round(r->sum / r->digit) * r->digit;
@@ -276,6 +278,7 @@ void rk_write_strategy(FILE *to, bool recommended, const rk_strategy *s)
 
 const char *rk_risk_text(double risk, char out[RK_RISK_TEXT_SIZE])
 {
+    assert(risk >= 0 && risk <= 1);
     (void)snprintf(out, RK_RISK_TEXT_SIZE,
                    risk < 0.01                  ? "< 1 %%"
                    : risk >= RK_RISK_IMPOSSIBLE ? "> 99 %%"

@@ -2,11 +2,13 @@
 /* Lists the operators of each kind of layer, the embedding and the head on a pipeline rank. */
 #include "method/block_operators.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 static void name_layer(const rk_model *model, int type, bool whole, rk_block_operators *block)
 {
+    assert(type >= 0 && type < model->type_count);
     const rk_layer_type *layer = &model->types[type];
     (void)snprintf(block->name, sizeof(block->name), "layer %d: %s + %s%s", type,
                    layer->mixer->part.name, layer->feed_forward->part.name,

@@ -8,6 +8,7 @@
 #include "report/describe.h"
 #include "request/option_values.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -171,6 +172,7 @@ void rk_brief_write_strategy(FILE *to, bool recommended, const rk_strategy *s)
 void rk_brief_write_shares(FILE *to, const char *const *names, const double *parts, int count,
                            double total, int most)
 {
+    assert(count >= 0 && count <= 64 && total > 0);
     uint64_t written = 0; /* a bit each */
     for (int shown = 0; shown < most; shown++) {
         int next = -1;

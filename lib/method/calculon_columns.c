@@ -5,6 +5,7 @@
 #include "calculon/calculon_docs.h"
 #include "calculon/calculon_write.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 

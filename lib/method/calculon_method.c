@@ -140,6 +140,7 @@ static rk_status search(const rk_problem *problem, rk_team *team, const rk_searc
                         size_t top, rk_candidate *candidates, size_t *found, rk_candidate *nearest,
                         uint64_t counts[RK_METHOD_COUNTS], rk_error *err)
 {
+    assert(top >= 1);
     rk_calculon_ranked *ranked = calloc(top, sizeof(*ranked));
     rk_search_counts searched = {0};
     *found = 0;
@@ -168,6 +169,7 @@ static rk_status bound(const rk_problem *problem, const rk_search_control *contr
                        rk_candidate *candidates, size_t *found, rk_bounded_counts *counts,
                        rk_error *err)
 {
+    assert(top >= 1);
     rk_calculon_ranked *ranked = calloc(top, sizeof(*ranked));
     *found = 0;
     *counts = (rk_bounded_counts){0};

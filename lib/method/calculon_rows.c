@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "calculon/calculon_docs.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -40,6 +41,7 @@ enum { CHOICES = sizeof(choices) / sizeof(choices[0]) };
 
 static const char *choice_text(const rk_calculon_exe *exe, size_t row, char out[RK_CELL_SIZE])
 {
+    assert(row < sizeof(choices) / sizeof(choices[0]));
     const void *place = (const char *)exe + choices[row].offset;
     if (choices[row].type == RK_FIELD_BOOL) {
         return *(const bool *)place ? "yes" : "no";

@@ -2,6 +2,7 @@
 /* The shortage when no strategy fits, by the Calculon method. */
 #include "method/calculon_shortage.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define ENDLESS   1e30 /* bytes */
@@ -31,6 +32,7 @@ static rk_status search_with(const rk_problem *problem, const double capacity[2]
 static rk_status find_least(const rk_problem *problem, int tier, const rk_search_control *control,
                             rk_candidate *least, rk_error *err)
 {
+    assert(tier == 0 || tier == 1);
     double capacity[2] = {problem->calculon.sys.mem1.capacity, problem->calculon.sys.mem2.capacity};
     double too_small = capacity[tier];
     capacity[tier] = ENDLESS;

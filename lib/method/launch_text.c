@@ -3,6 +3,7 @@
 #include "launch/launch.h"
 #include "method/answer.h"
 
+#include <assert.h>
 #include <string.h>
 
 static size_t count_keys(const rk_launch *launch, rk_key_use use)
@@ -17,6 +18,7 @@ static size_t count_keys(const rk_launch *launch, rk_key_use use)
 /* Whether a key before this one has its name: one line says it for both. */
 static bool is_repeated(const rk_launch *launch, size_t key)
 {
+    assert(key < launch->key_count);
     for (size_t i = 0; i < key; i++) {
         if (launch->keys[i].use == launch->keys[key].use &&
             strcmp(launch->keys[i].name, launch->keys[key].name) == 0) {

@@ -4,11 +4,13 @@
 
 #include "base/units.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 size_t rk_calculon_numbers(const rk_calculon_sys *sys, rk_datatype datatype,
                            rk_number out[RK_NUMBER_MAX])
 {
+    assert((unsigned)datatype < RK_DATATYPE_COUNT);
     rk_number_list list = {out, 0};
     rk_number_add(&list, RK_NUMBER_MATRIX, "matrix_TFLOPps", "matrix rate", "TFLOP/s",
                   sys->matrix[datatype].peak / 1e12);
@@ -40,6 +42,7 @@ static void scale_curve(rk_curve *curve, double factor)
 
 static void scale_engines(rk_calculon_engine engines[RK_DATATYPE_COUNT], double factor)
 {
+    assert(factor >= 0);
     for (int i = 0; i < RK_DATATYPE_COUNT; i++) {
         engines[i].peak *= factor;
         scale_curve(&engines[i].curve, factor);
@@ -54,6 +57,7 @@ static void scale_memory(rk_calculon_memory *memory, double factor)
 
 void rk_calculon_set_number(rk_calculon_sys *sys, const rk_number *number, double value)
 {
+    assert(number->value > 0 && value >= 0);
     const double factor = value / number->value;
     switch (number->kind) {
     case RK_NUMBER_MATRIX:

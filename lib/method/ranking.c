@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "work/share.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 uint64_t rk_ranking_total(const rk_ranking *ranking)
@@ -60,6 +61,7 @@ rk_status rk_rank_strategies(const rk_problem *problem, rk_search_kind kind, siz
                              rk_team *team, const rk_search_control *control, rk_ranking *ranking,
                              rk_error *err)
 {
+    assert(top >= 1);
     const bool first = !team || team->rank == 0;
     rk_candidate nearest = {.index = UINT64_MAX};
     *ranking = (rk_ranking){.kind = kind, .candidates = calloc(top, sizeof(*ranking->candidates))};

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "report/describe.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,6 +124,7 @@ static bool is_shown(const struct comparison *c, size_t row)
 /* Widest cell of a candidate. */
 static size_t column_width(const struct comparison *c, size_t number)
 {
+    assert(number < c->count);
     const rk_method *method = c->problem->method;
     const rk_candidate *candidate = &c->candidates[number];
     const size_t label = c->kinds ? strlen(name_of(c, number)) : 0;
@@ -138,6 +140,7 @@ static size_t column_width(const struct comparison *c, size_t number)
 /* How many candidates from `first` on fit side by side; at least one. */
 static size_t count_together(const struct comparison *c, size_t first, int width)
 {
+    assert(first < c->count);
     size_t used = (size_t)c->problem->method->label_width, count = 0;
     while (first + count < c->count && count < TOGETHER_MAX) {
         used += GAP_WIDTH + column_width(c, first + count);

@@ -11,6 +11,7 @@
 #include "report/describe.h"
 #include "report/estimate_fields.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -58,6 +59,7 @@ static struct digits digits_of(double largest)
 static size_t add_change(char out[REASON_SIZE], size_t used, const char *name,
                          const struct digits *digits, double counted)
 {
+    assert(digits->last > 0);
     const int length =
         used < REASON_SIZE
             ? snprintf(out + used, REASON_SIZE - used, "%s%s %+.*f %s", used ? ", " : "", name,

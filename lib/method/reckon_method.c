@@ -192,6 +192,7 @@ static rk_status search(const rk_problem *problem, rk_team *team, const rk_searc
                         size_t top, rk_candidate *candidates, size_t *found, rk_candidate *nearest,
                         uint64_t counts[RK_METHOD_COUNTS], rk_error *err)
 {
+    assert(top >= 1);
     rk_planned least = {.index = UINT64_MAX}, *planned = calloc(top, sizeof(*planned));
     rk_plan_counts searched = {0};
     *found = 0;
@@ -226,6 +227,7 @@ static rk_status bound(const rk_problem *problem, const rk_search_control *contr
                        rk_candidate *candidates, size_t *found, rk_bounded_counts *counts,
                        rk_error *err)
 {
+    assert(top >= 1);
     rk_planned *planned = calloc(top, sizeof(*planned));
     *found = 0;
     *counts = (rk_bounded_counts){0};
@@ -310,6 +312,7 @@ static rk_status check(const rk_problem *problem, rk_error *err)
 /* The sizes of a model; heads: of its first kind of layer. */
 static rk_model_sizes sizes_of(const rk_model *model, int64_t seq)
 {
+    assert(model->layers >= 1 && seq >= 1);
     const rk_attention_shape *attention = &model->types[0].attention;
     const rk_layer_type *last = &model->types[model->type_of[model->layers - 1]];
     return (rk_model_sizes){

@@ -5,6 +5,7 @@
 #include "base/time_text.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,6 +61,7 @@ const char *rk_reckon_row_label(size_t row)
 const char *rk_reckon_describe(const rk_problem *problem, const rk_candidate *candidate, size_t row,
                                char out[RK_CELL_SIZE])
 {
+    assert(row < RK_RECKON_ROWS);
     const rk_estimate *e = &candidate->estimate;
     const double ranks = (double)rk_strategy_ranks(&candidate->strategy);
     const double costs[COSTS] = {

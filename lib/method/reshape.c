@@ -2,6 +2,7 @@
 /* Scales hidden size, heads, feed-forward widths and depth of a model in proportion. */
 #include "method/reshape.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define WIDTH 128 /* feed-forward widths are multiples of this, so that they divide by TP */
@@ -33,6 +34,7 @@ static bool reshape_type(const rk_layer_type *like, int64_t heads, double size, 
 bool rk_model_reshape(const rk_model *like, double feedforward, int64_t blocks, int64_t heads,
                       int64_t head_size, rk_model *out)
 {
+    assert(blocks >= 1 && heads >= 1);
     const rk_attention_shape *first = &like->types[0].attention;
     const rk_ffn_shape *ffn = &like->types[0].ffn;
     /* of one head, then of the hidden size, in the model's proportion */

@@ -7,6 +7,7 @@
 #include "estimate/stage.h"
 #include "framework/framework.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ static int64_t least_dp(const rk_strategy *s)
 static rk_status rate_on(const rk_setting *setting, const rk_strategy *strategy, int64_t dp,
                          int64_t batch, double *rate, rk_error *err)
 {
+    assert(dp >= 1 && batch >= 1);
     rk_strategy part = *strategy;
     rk_estimate estimate;
     part.dp = dp;

@@ -8,6 +8,7 @@
 #include "model/kinds.h"
 #include "system/flash_lent.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -281,6 +282,7 @@ static int compare_weighted(const void *a, const void *b)
 /* A percentile of sorted values, each in the middle of its weight, between them by a line. */
 static double percentile(const weighted *list, size_t count, double total, double share)
 {
+    assert(count > 0 && total > 0 && share > 0 && share < 1);
     double below = 0, place = 0, value = list[0].value;
     for (size_t i = 0; i < count; i++) {
         const double next = (below + 0.5 * list[i].weight) / total;
@@ -452,6 +454,7 @@ static bool same_group(const rk_residual_cell *cell, const rk_similarity_key *ke
 rk_status rk_residuals_add(rk_residuals *residuals, const rk_similarity_key *key,
                            const char *source, const char *model, double ratio, rk_error *err)
 {
+    assert(ratio > 0);
     size_t i = 0, peer = residuals->cell_count;
     for (; i < residuals->cell_count; i++) {
         const bool same = same_group(&residuals->cells[i], key, source, model);

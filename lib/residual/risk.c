@@ -4,6 +4,7 @@
 
 #include "base/extremes.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* P(Z <= z) of the standard normal distribution. */
@@ -15,6 +16,7 @@ static double normal_share(double z)
 /* The z with P(Z <= z) = share, by bisection to the last bits that matter. */
 static double normal_quantile(double share)
 {
+    assert(share > 0 && share < 1);
     double low = -9, high = 9;
     for (int i = 0; i < 60; i++) {
         const double middle = 0.5 * (low + high);
@@ -82,6 +84,7 @@ bool rk_is_within_risk(const rk_setting *setting, const rk_estimate *estimate)
 
 bool rk_is_within_more(const rk_setting *setting, const rk_estimate *estimate, double size)
 {
+    assert(size > 0);
     const double need = rk_needed_bytes(&estimate->memory), usable = size * estimate->usable;
     const rk_interval interval = {.high = estimate->memory_high / need};
     return need <= usable &&
