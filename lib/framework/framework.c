@@ -2,6 +2,7 @@
 /* The table of frameworks, and lookups in it. */
 #include "framework/shorthand.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define DECLARATION(kind, entry, name) extern const rk_framework_traits rk_framework_##entry;
@@ -19,6 +20,7 @@ static const rk_state_recipe full_states = {
 
 rk_framework rk_framework_usual(rk_generation generation)
 {
+    assert(generation < 32);
     for (int i = 0; i < RK_FRAMEWORK_COUNT; i++) {
         if (rk_frameworks[i]->usual_on >> generation & 1U) {
             return (rk_framework)i;
@@ -51,6 +53,7 @@ static const rk_state_recipe narrow_states = {
 rk_state_recipe rk_framework_states(rk_framework framework, rk_precision precision,
                                     const rk_state_wish *wish)
 {
+    assert(framework < RK_FRAMEWORK_COUNT);
     const double gradient = wish->gradient, moments = wish->moments;
     const rk_state_recipe *usual = rk_is_full(precision) ? &full_states
                                    : wish->weight == 2   ? &narrow_states

@@ -60,6 +60,7 @@ const char *rk_launch_hybrid(const rk_model *model)
 rk_status rk_launch_check(rk_framework framework, const rk_model *model, const rk_system *system,
                           rk_error *err)
 {
+    assert(framework < RK_FRAMEWORK_COUNT);
     const rk_accelerator *a = &system->accelerator;
     const rk_framework_traits *f = rk_framework_of(framework);
     const char *name = rk_framework_names[framework];
@@ -138,6 +139,7 @@ void rk_launch_write_notes(rk_out *out, const rk_launch_notes *notes, const char
  */
 int64_t rk_launch_node(const rk_system *system, int64_t ranks)
 {
+    assert(ranks >= 1);
     enum { HOST_MAX = 16, TRAY = 4 };
     const int64_t domain = system->tier_count > 0 ? system->tiers[0].size : 1;
     int64_t node = domain <= HOST_MAX ? domain : TRAY;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 /* ---- models --------------------------------------------------------------------------------- */
@@ -94,6 +95,7 @@ static bool splits_so(const rk_model *model, const struct stages *stages,
 /* The number of layers per stage that gives this many stages, rounding up. */
 static int64_t layers_for(int64_t units, int64_t stages)
 {
+    assert(units >= 1 && stages >= 1);
     for (int64_t each = 1; each <= units; each++) {
         if ((units + each - 1) / each == stages) {
             return each;

@@ -2,6 +2,7 @@
 /* Which rules of its framework a strategy breaks. */
 #include "framework/rules.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Rule `index` of a framework; NULL past the last. */
@@ -26,6 +27,7 @@ const char *rk_framework_rule(rk_framework framework, size_t index)
 bool rk_strategy_legal(const rk_model *model, const rk_system *system, const rk_strategy *strategy,
                        rk_framework framework, rk_violation *violation)
 {
+    assert(framework < RK_FRAMEWORK_COUNT);
     const struct question q = {model, system, strategy, framework};
     const struct rk_rule *broken = rk_rule_first_broken(&q);
     if (violation && broken) {

@@ -6,6 +6,7 @@
 #include "framework/rules.h"
 #include "strategy/strategy_fields.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +35,7 @@ struct text {
 
 static void append(struct text *t, const char *piece, size_t length)
 {
+    assert(t->length < t->size);
     const size_t room = t->size - 1 - t->length;
     const size_t taken = length < room ? length : room;
     memcpy(t->out + t->length, piece, taken);
@@ -198,6 +200,7 @@ static void append_text(struct text *t, const struct question *q, int64_t number
 /* Whether all rules that name values of this field are kept. */
 static bool field_is_legal(const struct question *q, size_t field)
 {
+    assert(field < sizeof(rk_strategy));
     for (const struct rk_rule *const *table = rk_traits_of(q)->rules; *table; table++) {
         for (const struct rk_rule *rule = *table; rule->name; rule++) {
             if (rule->vary == field && rule->broken(q)) {
@@ -211,6 +214,7 @@ static bool field_is_legal(const struct question *q, size_t field)
 /* The next legal value of a field in steps of +1 or -1; 0: none. */
 static int64_t next_legal(const struct question *q, size_t field, int step)
 {
+    assert(field + sizeof(int64_t) <= sizeof(rk_strategy) && (step == 1 || step == -1));
     rk_strategy moved = *q->strategy;
     struct question asked = *q;
     int64_t value = number_at(q->strategy, field);
@@ -259,6 +263,7 @@ static bool append_nearest(struct text *t, const struct question *q, size_t fiel
 /* Layers as even as they come, in the order of the model: where one less is due, at the ends. */
 static void spread_layers(int64_t layers, int64_t stages, int16_t layout[STAGES_MAX])
 {
+    assert(stages >= 1 && stages <= STAGES_MAX);
     const int64_t more = layers % stages, fewer_first = (stages - more) / 2;
     for (int64_t i = 0; i < stages; i++) {
         const bool full = i >= fewer_first && i < fewer_first + more;

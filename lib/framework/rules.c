@@ -6,6 +6,8 @@
 #include "strategy/optimizer.h"
 #include "system/flash_lent.h"
 
+#include <assert.h>
+
 /* Beyond these, products of sizes are not computed. */
 #define SIZE_LIMIT       ((int64_t)1 << 30)
 #define ACCELERATORS_MAX 0x1p31
@@ -121,6 +123,7 @@ static int64_t heads_rest(const struct question *q)
  * ranks. */
 static int64_t kv_heads_rest(const struct question *q, int64_t ranks)
 {
+    assert(ranks >= 1);
     for (int i = 0; i < q->model->type_count; i++) {
         const int64_t heads = q->model->types[i].attention.kv_heads;
         if (!rk_rule_divides(ranks, heads) && !rk_rule_divides(heads, ranks)) {
@@ -138,6 +141,7 @@ static int64_t kv_heads_tensor(const struct question *q)
 /* Heads of recurrences, or their groups, that do not split over `tp` and `cp` ranks. */
 static int64_t state_heads_rest(const struct question *q, int64_t tp, int64_t cp)
 {
+    assert(tp >= 1 && cp >= 1);
     for (int i = 0; i < q->model->type_count; i++) {
         const rk_layer_type *type = &q->model->types[i];
         const int64_t rest =

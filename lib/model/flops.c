@@ -10,6 +10,8 @@
  */
 #include "model/kinds.h"
 
+#include <assert.h>
+
 const char *const rk_flop_convention_names[] = {
     "megatron", "full", "palm", "torchtitan", "nanotron", "megatron-bridge", NULL};
 
@@ -43,6 +45,7 @@ static double window_of(const rk_attention_shape *a, double s)
 
 double rk_attention_span(const rk_attention_shape *attention, int64_t seq)
 {
+    assert(seq >= 1);
     const double s = (double)seq, w = window_of(attention, s);
     if (attention->chunked) {
         const double rest = (double)(seq % (int64_t)w), chunks = (s - rest) / w;
@@ -84,6 +87,7 @@ double rk_attention_training_flops(const rk_attention_shape *a, int64_t seq, rk_
 /* Layers of each type, including so many modules of multi-token prediction. */
 static void count_layers(const rk_model *model, int modules, int *count)
 {
+    assert(modules >= 0);
     uint8_t mtp[RK_MTP_LAYERS_MAX];
     const int each = rk_model_mtp_types(model, mtp);
     for (int i = 0; i < model->type_count; i++) {
@@ -135,6 +139,7 @@ static double counted_weights(const rk_model *model, const counting *c, const in
 static double flops_per_token(const rk_model *model, int64_t seq, rk_flop_convention convention,
                               double per_weight)
 {
+    assert(seq >= 1 && per_weight > 0);
     const counting *c = &countings[convention];
     int layers[RK_LAYER_TYPE_MAX];
     count_layers(model, c->mtp ? model->mtp_layers : 0, layers);

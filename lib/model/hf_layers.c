@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "model/hf_table.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* The layer that a word in a list of layers means. */
@@ -112,6 +113,7 @@ static rk_status mark_windows_by_rule(const hf_draft *draft, int layers, bool ma
 static rk_status mark_windows(const hf_draft *draft, int layers, int64_t window,
                               bool marks[RK_LAYER_MAX], rk_error *err)
 {
+    assert(layers <= RK_LAYER_MAX);
     const char *const keys[] = {"layer_types", "hybrid_layer_pattern", "attention_layers",
                                 "no_rope_layers"};
     const size_t count = COUNT(keys) - (draft->architecture->window == HF_WINDOW_CHUNKS ? 0 : 1);
@@ -145,6 +147,7 @@ static rk_status mark_windows(const hf_draft *draft, int layers, int64_t window,
 rk_status rk_hf_mark_experts(const hf_draft *draft, int layers, bool marks[RK_LAYER_MAX],
                              rk_error *err)
 {
+    assert(layers <= RK_LAYER_MAX);
     const json_t *frequency = rk_hf_find(draft, "moe_layer_freq");
     int64_t every = draft->size[HF_MOE_EVERY], nth = 1;
     bool found = false;

@@ -57,6 +57,7 @@ static int find_or_add_type(rk_model *model, const rk_layer_type *type)
 rk_status rk_model_set_mtp(rk_model *model, const rk_layer_type *kinds, const uint8_t *kind_of,
                            int count, rk_error *err)
 {
+    assert(count >= 0);
     if (count > RK_MTP_LAYERS_MAX) {
         return rk_fail(err, RK_ERR_LIMIT,
                        "a module of multi-token prediction has more than %d layers",
@@ -106,6 +107,7 @@ void rk_layer_set_kinds(rk_layer_type *type, const rk_kinds *kinds)
 static rk_status fail_kind(const char *key, const char *name, const char *const *names, int count,
                            rk_error *err)
 {
+    assert(count >= 1);
     char list[256] = "";
     const char *nearest = rk_nearest_name(name, names, (size_t)count);
     for (int i = 0; i < count; i++) {

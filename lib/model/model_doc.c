@@ -397,6 +397,7 @@ static rk_status lay_by_types(draft *d, rk_error *err)
 /* Checks and narrows a small count of the model. */
 static rk_status narrow(int64_t value, const char *key, int min, int max, int *out, rk_error *err)
 {
+    assert(min <= max);
     if (value < min || value > max) {
         return rk_fail_at(err, RK_ERR_INVALID, key,
                           "expected an integer from %d to %d, found %" PRId64, min, max, value);
@@ -485,6 +486,7 @@ static bool write_changed(json_t *object, const rk_field *fields, size_t count, 
 
 static json_t *write_indices(const uint8_t *indices, int count)
 {
+    assert(count >= 0 && count <= RK_LAYER_MAX);
     json_t *list = json_array();
     for (int i = 0; list && i < count; i++) {
         if (json_array_append_new(list, json_integer(indices[i]))) {

@@ -12,6 +12,7 @@
 #include "stack/stack_doc.h"
 #include "strategy/strategy_fields.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -50,6 +51,7 @@ static void add_setting(rk_bytes *set, const char *name, const char *value)
 /* The number that, in a unit, is the value to the last digit. */
 static double in_unit(double value, double unit)
 {
+    assert(unit > 0);
     const double near = value / unit;
     const double tries[] = {near, nextafter(near, 0), nextafter(near, (double)INFINITY)};
     for (size_t i = 0; i < COUNT(tries); i++) {

@@ -15,6 +15,7 @@
 #include "request/option_values.h"
 #include "request/other_flags.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- flags that set an option ------------------------------------------------------------ */
@@ -242,6 +243,7 @@ bool rk_request_note_launch_word(void *request, const char *word)
 static rk_status set_synonym(rk_job *job, size_t i, const char *value, rk_flag_use *use,
                              rk_error *err)
 {
+    assert(i < sizeof(synonyms) / sizeof(synonyms[0]));
     *use = RK_FLAG_WITH_VALUE;
     if (!synonyms[i].takes_value && !rk_launch_truth(value, use)) {
         return RK_OK;

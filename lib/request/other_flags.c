@@ -11,6 +11,7 @@
 #include "request/deepspeed_config.h"
 #include "request/launch_model.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -165,6 +166,7 @@ static bool is_titan(const char *flag)
 
 static rk_status set_words(rk_job *job, size_t place, const char *value, rk_error *err)
 {
+    assert(place < sizeof(flags) / sizeof(flags[0]));
     const char *found = find_word(flags[place].words, value);
     return found ? rk_job_set(job, flags[place].option, found, err)
                  : rk_fail(err, RK_ERR_INVALID, "--%s %s has no counterpart here; give --%s",

@@ -12,12 +12,14 @@
 #include "request/run_row.h"
 #include "strategy/optimizer.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 /* ---- a strategy ----------------------------------------------------------------------------- */
 
 static void apply_states(const rk_request *r, rk_framework framework, rk_strategy *s)
 {
+    assert(framework < RK_FRAMEWORK_COUNT);
     const rk_state_wish wish = rk_request_states(r);
     s->states = rk_framework_states(framework, rk_request_precision(r), &wish);
     rk_optimizer_set(rk_request_optimizer(r), wish.weight == 2, s);
@@ -199,6 +201,7 @@ static rk_status check_single(const rk_request *r, rk_error *err)
 static rk_status check_degrees(const rk_request *r, int64_t tp, int64_t cp, int64_t pp, bool all,
                                rk_error *err)
 {
+    assert(tp >= 1 && cp >= 1 && pp >= 1);
     const double each = (double)tp * (double)cp * (double)pp;
     const int64_t fit = each <= (double)r->accelerators ? (int64_t)each : 0;
     if (fit == 0 || r->accelerators % fit) {
@@ -302,6 +305,7 @@ static rk_status check_legal(const rk_inputs *inputs, const rk_strategy *strateg
 /* Refuses options of what the framework does not have. */
 static rk_status check_framework(const rk_request *r, rk_framework framework, rk_error *err)
 {
+    assert(framework < RK_FRAMEWORK_COUNT);
     const rk_framework_traits *f = rk_framework_of(framework);
     if (r->sp && !f->sp && !f->all) {
         return rk_fail(err, RK_ERR_INVALID,

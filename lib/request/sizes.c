@@ -9,12 +9,14 @@
 #include "request/what_if.h"
 #include "system/system.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
 int64_t rk_global_batch_near(int64_t accelerators, int64_t micro_batch, int64_t seq, double tokens)
 {
+    assert(accelerators >= 1 && micro_batch >= 1 && seq >= 1 && tokens > 0);
     const double wanted = tokens / (double)seq;
     double odd = (double)accelerators * (double)micro_batch;
     while (fmod(odd, 2) == 0) {

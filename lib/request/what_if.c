@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "completion/known.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,6 +147,7 @@ static bool find_number(const rk_system *system, rk_number_kind kind, int tier, 
 static rk_status check_change(const char *name, const rk_system *system, const rk_number *number,
                               int tier, double now, rk_error *err)
 {
+    assert(tier < system->tier_count);
     const bool domain = number->kind == RK_NUMBER_DOMAIN;
     if (domain && (tier > 0 || system->tiers[0].kind == RK_TIER_TORUS)) {
         return rk_fail(err, RK_ERR_INVALID,
