@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "io/json.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -384,6 +385,7 @@ size_t rk_catalogue_list_family(const char *kind, const char *name, char *list, 
 /* Appends a name to a list, or dots if it does not fit. */
 static void append_name(const char *name, char *list, size_t size)
 {
+    assert(size > 0);
     const size_t used = strlen(list), more = strlen(name) + strlen(", ") + strlen("...");
     if (used + more < size) {
         (void)snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);

@@ -6,6 +6,7 @@
 #include "io/catalogue.h"
 #include "io/json.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,6 +115,7 @@ static rk_status fail_cell(rk_error *err, int line, size_t column, const char *f
 /* Reports a row whose number of cells differs from the header's. */
 static rk_status fail_width(rk_error *err, int line, size_t found, size_t wanted)
 {
+    assert(found != wanted);
     char fault[96];
     (void)snprintf(fault, sizeof(fault), "the row has %zu cells where the header has %zu", found,
                    wanted);

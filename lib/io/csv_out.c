@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,6 +164,7 @@ void rk_csv_row(rk_csv_out *out, const rk_value *row, size_t count)
 
 void rk_csv_header(rk_csv_out *out, const rk_column *columns, size_t count)
 {
+    assert(count > 0);
     for (size_t i = 0; i < count; i++) {
         add_cell(&out->line, columns[i].name);
         rk_bytes_add(&out->line, i + 1 < count ? "," : "\n", 1);

@@ -7,6 +7,7 @@
 #include "io/catalogue.h"
 #include "io/json.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +73,7 @@ static const char *find_folder(const char *name)
 
 static bool has_telling_key(const json_t *object, int kind)
 {
+    assert(kind >= 0 && kind < RK_DOCUMENT_KIND_COUNT);
     for (int i = 0; i < TELLING_KEY_COUNT; i++) {
         if (json_object_get(object, telling_keys[kind][i])) {
             return true;
@@ -184,6 +186,7 @@ rk_status rk_document_identify(const char *name, rk_document_kind *kind, rk_erro
 rk_status rk_document_description(const char *name, rk_document_kind kind, char *out, size_t size,
                                   rk_error *err)
 {
+    assert(kind < RK_DOCUMENT_KIND_COUNT && size > 0);
     rk_json_doc doc;
     const rk_status status = rk_document_load(name, rk_document_folders[kind], &doc, err);
     out[0] = '\0';

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "io/json.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -57,6 +58,7 @@ static rk_status fail_expected(const struct parser *p, const char *wanted)
 /* Appends a step that pops `taken` values off the stack and pushes one. */
 static rk_status emit(struct parser *p, rk_step step, size_t taken, const char *at)
 {
+    assert(p->stack >= taken);
     rk_expression *e = p->made;
     p->stack = p->stack - taken + 1;
     if (e->step_count >= RK_EXPRESSION_STEPS_MAX || p->stack > RK_EXPRESSION_STACK_MAX) {
@@ -164,6 +166,7 @@ static rk_status parse_text(struct parser *p)
 
 static rk_status parse_name(struct parser *p, size_t length)
 {
+    assert(length > 0);
     rk_expression *e = p->made;
     const char *at = p->at;
     size_t index = 0;

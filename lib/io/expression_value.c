@@ -2,6 +2,7 @@
 /* The evaluator: a stack machine over the steps of an expression. */
 #include "io/expression_code.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ static double to_multiple(double (*rounding)(double), double x, double unit)
 
 static double greatest(const double *x, unsigned count)
 {
+    assert(count >= 1);
     double most = x[0];
     for (unsigned i = 1; i < count; i++) {
         most = x[i] > most ? x[i] : most;
@@ -53,6 +55,7 @@ static double greatest(const double *x, unsigned count)
 
 static double least(const double *x, unsigned count)
 {
+    assert(count >= 1);
     double most = x[0];
     for (unsigned i = 1; i < count; i++) {
         most = x[i] < most ? x[i] : most;

@@ -30,6 +30,7 @@ static bool is_bounded(const rk_field *field)
 
 static bool is_in_range(const rk_field *field, double value)
 {
+    assert(field->min <= field->max);
     if (!is_bounded(field)) {
         return true;
     }
@@ -170,6 +171,7 @@ static bool is_known(const char *key, const rk_field *fields, size_t count)
 static rk_status fail_unknown(const char *path, const char *key, const rk_field *fields,
                               size_t count, rk_error *err)
 {
+    assert(count <= FIELDS_MAX);
     const char *names[FIELDS_MAX];
     char member[RK_JSON_PATH_SIZE], shown[RK_JSON_TEXT_SIZE], all[KEYS_SIZE] = "";
     list_names(fields, count, names);
@@ -254,6 +256,7 @@ rk_status rk_fields_read(const json_t *object, const char *path, const rk_field 
 static rk_status read_text(const json_t *value, const char *path, size_t least, char *out,
                            size_t size, rk_error *err)
 {
+    assert(size > 1 && least < size);
     char found[RK_JSON_TEXT_SIZE];
     if (!json_is_string(value) || json_string_length(value) < least ||
         json_string_length(value) >= size) {

@@ -8,6 +8,7 @@
 #include "io/json_fault.h"
 #include "io/json_memory.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,7 @@ const char *rk_json_describe(const json_t *value, char out[RK_JSON_TEXT_SIZE])
 
 const char *rk_json_printable(const char *text, char *out, size_t size)
 {
+    assert(size > 3);
     static const char ellipsis[] = "...";
     size_t length = strlen(text);
     const bool cut = length >= size;
@@ -82,6 +84,7 @@ const char *rk_json_printable(const char *text, char *out, size_t size)
 /* Built by hand because every value that is read needs a path: snprintf is ten times slower. */
 static size_t append_path(char out[RK_JSON_PATH_SIZE], size_t used, const char *text)
 {
+    assert(used < RK_JSON_PATH_SIZE);
     while (*text && used + 1 < RK_JSON_PATH_SIZE) {
         out[used++] = *text++;
     }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,6 +107,7 @@ static bool find_step(const char *at, const char *path, size_t length, member *o
 static rk_status splice(char **text, const char *from, const char *to, const char *const parts[],
                         size_t count, rk_error *err)
 {
+    assert(from >= *text && to >= from);
     const size_t before = (size_t)(from - *text), after = strlen(to);
     size_t size = before + after + 1;
     for (size_t i = 0; i < count; i++) {

@@ -7,6 +7,7 @@
  */
 #include "io/json_memory.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -37,6 +38,7 @@ static _Thread_local unsigned long shortages;
 
 static void *allocate_reserve(reading *from, size_t size)
 {
+    assert(from->used <= RESERVE && from->used % ALIGNMENT == 0);
     if (size > RESERVE - ALIGNMENT - from->used) {
         return NULL;
     }
@@ -76,6 +78,7 @@ static void install(void)
 
 static size_t next_piece(void *buffer, size_t size, void *data)
 {
+    assert(size > 0);
     reading *from = data;
     size_t piece = size < PIECE ? size : PIECE;
     piece = from->is_short ? 0 : piece < from->left ? piece : from->left;

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "io/catalogue.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -156,6 +157,7 @@ void rk_json_open_answer(rk_json_writer *writer)
 
 void rk_json_performance(rk_json_writer *writer, double cpu_s, double wall_s)
 {
+    assert(cpu_s >= 0);
     rk_json_open_member(writer, "performance", "{");
     rk_json_real(writer, "processor_time_s", cpu_s);
     if (wall_s >= 0) {

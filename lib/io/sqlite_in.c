@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,7 @@ static bool add_cell(text *to, const char *cell, bool last)
 /* The cell as in the CSV file: numbers that read back exactly, booleans as words. */
 static const char *cell_text(sqlite3_stmt *rows, int column, char out[RK_NUMBER_TEXT_SIZE])
 {
+    assert(column >= 0);
     const char *type = sqlite3_column_decltype(rows, column);
     switch (sqlite3_column_type(rows, column)) {
     case SQLITE_FLOAT:

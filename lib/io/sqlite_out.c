@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "io/file_lock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -70,6 +71,7 @@ static char *finish_sql(sqlite3_str *sql)
 
 static void append_columns(sqlite3_str *sql, const rk_column *columns, size_t count)
 {
+    assert(count > 0);
     static const char *const types[] = {
         [RK_VALUE_NULL] = "",         [RK_VALUE_INT] = " INTEGER", [RK_VALUE_REAL] = " REAL",
         [RK_VALUE_BOOL] = " BOOLEAN", [RK_VALUE_TEXT] = " TEXT",
@@ -263,6 +265,7 @@ void rk_sqlite_close(rk_sqlite_out *out)
 
 static int bind(sqlite3_stmt *statement, int place, const rk_value *value)
 {
+    assert(place >= 1);
     switch (value->type) {
     case RK_VALUE_INT:
         return sqlite3_bind_int64(statement, place, value->integer);

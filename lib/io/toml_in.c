@@ -6,6 +6,7 @@
 #include "io/config_fault.h"
 #include "io/toml_parts.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,6 +184,7 @@ static rk_status read_value(rk_toml_reading *r, int depth, json_t **value);
 
 static rk_status read_array(rk_toml_reading *r, int depth, json_t **value)
 {
+    assert(depth < DEPTH_MAX);
     const char *opened = r->at++;
     *value = json_array();
     rk_status status = *value ? skip_lines(r) : rk_toml_fail_memory(r);
@@ -231,6 +233,7 @@ static rk_status read_pair(rk_toml_reading *r, int depth, json_t *table)
 
 static rk_status read_inline_table(rk_toml_reading *r, int depth, json_t **value)
 {
+    assert(depth < DEPTH_MAX);
     const size_t tables_before = r->table_count;
     r->at++;
     *value = json_object();

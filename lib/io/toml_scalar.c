@@ -3,6 +3,7 @@
 #include "io/json_write.h"
 #include "io/toml_parts.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -34,6 +35,7 @@ static size_t put_character(uint32_t code, char *out)
 /* "\u00e9" and "\U0001f600": the digits behind the letter.  No text has the character \0. */
 static rk_status read_code(rk_toml_reading *r, size_t digits, char *out, size_t *length)
 {
+    assert(digits == 4 || digits == 8);
     const char *place = r->at - 2;
     uint32_t code = 0;
     for (size_t i = 0; i < digits; i++, r->at++) {

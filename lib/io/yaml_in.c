@@ -5,6 +5,7 @@
 #include "io/config_fault.h"
 #include "io/yaml_scalar.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,6 +178,7 @@ static rk_status read_scalar(reading *r, const yaml_event_t *event, node *out)
 static rk_status count_member(reading *r, const node *member, int depth, yaml_mark_t mark,
                               node *out)
 {
+    assert(member->count >= 1 && member->height >= 1);
     out->count += member->count;
     out->height = member->height >= out->height ? member->height + 1 : out->height;
     if (depth + out->height > DEPTH_MAX) {
@@ -332,6 +334,7 @@ static rk_status read_collection(reading *r, const yaml_event_t *event, int dept
 /* *out is released here after a failure. */
 static rk_status read_node(reading *r, const yaml_event_t *event, int depth, node *out)
 {
+    assert(depth >= 0);
     rk_status status = RK_OK;
     const yaml_char_t *name = NULL;
     if (event->type == YAML_ALIAS_EVENT) {

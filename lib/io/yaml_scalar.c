@@ -4,6 +4,7 @@
  */
 #include "io/yaml_scalar.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -135,6 +136,7 @@ static json_t *read_real(const char *text)
 /* One that no int64 holds is a real. */
 static json_t *read_integer(const char *text, const char *digits, int base)
 {
+    assert(base == 2 || base == 8 || base == 10 || base == 16);
     uint64_t sum = 0;
     for (const char *c = digits; *c; c++) {
         if (*c == '_') {

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -29,6 +30,7 @@ const char *rk_option_form(const rk_option *option, char out[RK_OPTION_WORD_SIZE
 const char *rk_join_words(const char *const *words, size_t count, const char *last, char *out,
                           size_t size)
 {
+    assert(size > 0);
     size_t used = 0;
     out[0] = '\0';
     for (size_t i = 0; i < count && used < size; i++) {
@@ -282,6 +284,7 @@ static bool next_item(const char **rest, char item[RK_OPTION_WORD_SIZE])
 static rk_status add_count(const rk_option *option, int64_t value, rk_option_counts *counts,
                            rk_error *err)
 {
+    assert(counts->count >= 0 && counts->count <= RK_OPTION_COUNTS_MAX);
     char name[RK_OPTION_WORD_SIZE];
     if (counts->count == RK_OPTION_COUNTS_MAX) {
         return rk_fail(err, RK_ERR_INVALID, "%s takes at most %d numbers",

@@ -5,6 +5,7 @@
 #include "io/json.h"
 #include "io/json_write.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static bool is_form(const rk_option *option)
 void rk_stated_option(rk_stated *stated, const rk_command *command, size_t i, const char *name,
                       const char *value)
 {
+    assert(i < rk_command_option_count(command));
     const rk_option *option = rk_command_option(command, i);
     const bool flag = option->type == RK_OPTION_FLAG;
     char word[2 * RK_OPTION_WORD_SIZE];

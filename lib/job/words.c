@@ -9,6 +9,7 @@
 #include "job/job.h"
 #include "job/machine.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -196,6 +197,7 @@ static rk_status fail_further(const rk_job *job, const char *word, rk_error *err
 /* "64h100": a number and a system without what joins them. */
 static rk_status check_joint(const char *word, size_t digits, rk_error *err)
 {
+    assert(digits <= strlen(word));
     const char *name = word + digits;
     const bool system = digits > 0 && (rk_catalogue_find("accelerators", name) ||
                                        rk_catalogue_find("systems", name));

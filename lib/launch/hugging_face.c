@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "launch/launch_parts.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,7 @@ static const char *size_of(const char *pair, size_t length, int64_t *value)
 /* Widths that follow from others, of a model that was made wider or narrower. */
 static void scale_widths(rk_launch *launch, int64_t before, const char *given)
 {
+    assert(before >= 0);
     const int64_t hidden = rk_launch_count_of(launch, "model.hidden");
     const int64_t ffn = rk_launch_count_of(launch, "model.ffn");
     const int64_t heads = rk_launch_count_of(launch, "model.heads");
@@ -367,6 +369,7 @@ void rk_hf_state_single(rk_launch *launch)
 
 bool rk_hf_is_before(const rk_launch *launch, int major, int minor)
 {
+    assert(major >= 0 && minor >= 0);
     for (const char *at = launch->release; at && *at; at++) {
         const size_t digits = strspn(at, "0123456789");
         if (digits > 0 && digits < 4 && at[digits] == '.' &&

@@ -24,7 +24,9 @@ struct rk_launch_texts {
 
 static char *reserve(rk_launch *launch, size_t size)
 {
+    assert(size >= 1);
     struct rk_launch_texts *block = launch->texts;
+    assert(!block || block->used <= block->size);
     if (!block || block->size - block->used < size) {
         const size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
         block = malloc(sizeof(*block) + room);
@@ -82,6 +84,7 @@ void rk_launch_set_reader(rk_launch *launch, const char *framework, const char *
 /* Room for one more element of a list, whose capacity is the next power of two from 8 on. */
 static void *grow(rk_launch *launch, void *list, size_t count, size_t size)
 {
+    assert(size > 0);
     if (count > 0 && (count < 8 || (count & (count - 1)) != 0)) {
         return list;
     }

@@ -5,6 +5,7 @@
 #include "io/yaml_in.h"
 #include "launch/launch_parts.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ static const char *first_line(const char *text, size_t size, size_t *length)
 /* [table] and [[table]] alone on their line, but for a comment. */
 static bool is_toml_header(const char *line, size_t length)
 {
+    assert(length > 0);
     const char *close = line[0] == '[' ? memchr(line, ']', length) : NULL;
     if (!close || close == line + 1) {
         return false;

@@ -2,6 +2,7 @@
 /* A launch as members of a JSON answer. */
 #include "launch/launch.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const char *const origin_names[] = {
@@ -46,6 +47,7 @@ static void write_fact(rk_json_writer *writer, const rk_launch_fact *fact)
 
 static void write_keys(rk_json_writer *writer, const rk_launch *launch, rk_key_use use)
 {
+    assert(use < sizeof(use_names) / sizeof(use_names[0]));
     rk_json_open_member(writer, use_names[use], "[");
     for (size_t i = 0; i < launch->key_count; i++) {
         const rk_launch_key *key = &launch->keys[i];

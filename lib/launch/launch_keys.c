@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "launch/launch_parts.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,7 @@ static const char *plain_name(char *name, bool dash_is_underscore)
 
 static const char *cell_of(const rk_csv_in *table, size_t row, const char *column)
 {
+    assert(row < table->rows);
     for (size_t i = 0; i < table->columns; i++) {
         if (strcmp(table->cells[i], column) == 0) {
             return table->cells[(row + 1) * table->columns + i];
@@ -206,6 +208,7 @@ static size_t own_words(const rk_launch_flag *flag, const char *next, size_t cou
 /* The words of a value between blanks; of data there may be thousands. */
 static const char *join_words(rk_launch *launch, size_t from, size_t count)
 {
+    assert(from + count <= launch->word_count);
     size_t length = 0;
     for (size_t i = 0; i < count; i++) {
         length += strlen(launch->words[from + i].text) + 1;
@@ -229,6 +232,7 @@ static const char *join_words(rk_launch *launch, size_t from, size_t count)
 
 static size_t cut_flag(rk_launch *launch, const rk_flag_table *table, size_t i)
 {
+    assert(i < launch->word_count);
     const char *word = launch->words[i].text;
     const char *start = word + strspn(word, "-");
     const char *equals = strchr(start, '=');
@@ -254,6 +258,7 @@ static size_t cut_flag(rk_launch *launch, const rk_flag_table *table, size_t i)
 /* "training.steps=5", "+model.x=1", "~key": of programs whose words are pairs. */
 static void cut_pair(rk_launch *launch, const rk_flag_table *table, size_t i)
 {
+    assert(i < launch->word_count);
     const char *word = launch->words[i].text + strspn(launch->words[i].text, "+");
     const char *equals = strchr(word, '=');
     if (!equals) {
@@ -307,6 +312,7 @@ static const char *scalar_text(rk_launch *launch, const json_t *value)
 static void flatten(rk_launch *launch, const char *source, const char *path, const json_t *value,
                     int depth)
 {
+    assert(depth <= DEPTH_MAX);
     const char *member = NULL;
     json_t *inner = NULL;
     if (!json_is_object(value) || depth == DEPTH_MAX || strlen(path) > PATH_MAX_LENGTH) {

@@ -5,6 +5,7 @@
  */
 #include "launch/layer_list.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ static bool read_items(const char **text, rk_layer_list *list)
 /* Repeats the layers from `first` on. */
 static bool repeat(rk_layer_list *list, int first, long times)
 {
+    assert(first >= 0 && first <= list->count && list->count <= RK_LAYER_MAX);
     const int length = list->count - first;
     if (times < 1 || times > RK_LAYER_MAX || first + length * times > RK_LAYER_MAX) {
         return false;
@@ -66,6 +68,7 @@ static bool repeat(rk_layer_list *list, int first, long times)
 /* "[0]*3+[1]*58": lists and sums in brackets, each with a factor behind it. */
 static bool read_sum(const char **text, rk_layer_list *list, int depth)
 {
+    assert(depth <= DEPTH_MAX);
     do {
         const int first = list->count;
         long times = 1;

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -106,6 +107,7 @@ enum { MOE = 1, WINDOWED = 2, DELTA = 4, KINDS = 8 };
 
 static int kind_of(const rk_model_flags *flags, int i)
 {
+    assert(i >= 0);
     const bool lists = flags->experts.every || flags->experts.count;
     const bool skips = flags->windows.every || flags->windows.count;
     const bool moe = flags->size[RK_SHAPE_EXPERTS] > 0 &&
@@ -168,6 +170,7 @@ static void add_networks(writer *w, const int64_t *s, bool dense)
 /* A type of layers, of those that have experts, windows and so on. */
 static void add_type(writer *w, const rk_model_flags *flags, int kind)
 {
+    assert(kind >= 0 && kind < KINDS);
     add(w, "{\"feed_forward\":\"%s\"", kind & MOE ? "experts" : "dense");
     if (kind & DELTA) {
         add(w, ",\"mixer\":\"gated_delta\"");
@@ -180,6 +183,7 @@ static void add_type(writer *w, const rk_model_flags *flags, int kind)
 /* The types of layers that differ, and the type of each layer. */
 static void add_types(writer *w, const rk_model_flags *flags, unsigned kinds)
 {
+    assert(kinds != 0);
     int place[KINDS] = {0}, count = 0;
     add(w, ",\"types\":[");
     for (int kind = 0; kind < KINDS; kind++) {

@@ -6,6 +6,7 @@
  */
 #include "launch/pipeline_layout.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ typedef struct symbols {
 /* Repeats the symbols from `first` on, `times` in all. */
 static bool repeat(symbols *out, size_t first, long times)
 {
+    assert(first <= out->count && out->count <= SYMBOLS_MAX);
     const size_t length = out->count - first;
     if (times < 0 || times > SYMBOLS_MAX || first + length * (size_t)times > SYMBOLS_MAX) {
         return false;
@@ -86,6 +88,7 @@ int rk_pipeline_layout_stages(const char *layout)
 
 bool rk_pipeline_add_stages(char out[RK_PIPELINE_LAYOUT_SIZE], size_t *used, int layers, int same)
 {
+    assert(same >= 0 && *used < RK_PIPELINE_LAYOUT_SIZE);
     const char *comma = *used > 0 ? "," : "";
     const size_t room = RK_PIPELINE_LAYOUT_SIZE - *used;
     const int length = same > 1 ? snprintf(out + *used, room, "%s%d*%d", comma, layers, same)

@@ -8,6 +8,7 @@
 #include "launch/megatron_kit.h"
 #include "launch/read_megatron.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -83,6 +84,7 @@ static void state(rk_launch *launch, const char *field, const char *name, const 
 /* A number of a key, at least 1. */
 static void state_count(rk_launch *launch, const char *field, const char *name, int64_t usual)
 {
+    assert(usual >= 0);
     const double value = rk_launch_number(launch, name, 0);
     if (value >= 1 && value < 1e9) {
         rk_launch_state_count(launch, field, (int64_t)value, RK_FACT_STATED,

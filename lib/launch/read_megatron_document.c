@@ -5,6 +5,7 @@
 #include "launch/model_document.h"
 #include "launch/read_megatron.h"
 
+#include <assert.h>
 #include <string.h>
 #include <strings.h>
 
@@ -45,6 +46,7 @@ static bool is_first(const char *names[NAMES_MAX], size_t *count, const char *na
 /* The last key of the command line that has the name of key `first`. */
 static const rk_launch_key *find_last(const rk_launch *launch, size_t first)
 {
+    assert(first < launch->key_count);
     const rk_launch_key *last = &launch->keys[first];
     for (size_t i = first + 1; i < launch->key_count; i++) {
         const rk_launch_key *key = &launch->keys[i];

@@ -8,6 +8,7 @@
 #include "launch/pipeline_layout.h"
 #include "launch/read_megatron.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,7 @@ enum { LAYERS_MAX = 4096 };
 /* Marks the layers that do nothing, as "61,62,63" lists them; returns their number. */
 static int64_t mark_noops(const char *list, int64_t layers, bool noop[LAYERS_MAX])
 {
+    assert(layers >= 0 && layers <= LAYERS_MAX);
     int64_t count = 0;
     for (const char *at = list + strspn(list, ", "); *at; at += strspn(at, ", ")) {
         const long layer = isdigit((unsigned char)*at) ? strtol(at, NULL, 10) : -1;
@@ -141,6 +143,7 @@ static int64_t mark_noops(const char *list, int64_t layers, bool noop[LAYERS_MAX
 static bool list_stages(const bool *noop, int64_t layers, int64_t each,
                         char list[RK_PIPELINE_LAYOUT_SIZE])
 {
+    assert(each >= 1);
     size_t used = 0;
     bool fits = true;
     for (int64_t first = 0; first < layers && fits; first += each) {

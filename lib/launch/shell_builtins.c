@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "launch/shell_parts.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -494,6 +495,7 @@ static const struct {
 
 bool rk_shell_run_builtin(rk_shell *sh, const rk_shell_field *words, size_t count, int line)
 {
+    assert(count >= 1);
     const call c = {words, count, line};
     for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++) {
         if (strcmp(words[0].text, builtins[i].name) == 0) {

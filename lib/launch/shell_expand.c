@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "launch/shell_parts.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ void rk_shell_end_field(rk_shell *sh, rk_shell_fields *fields)
 
 void rk_shell_add_text(rk_shell_fields *fields, const char *text, size_t length, bool quoted)
 {
+    assert(fields->word.size <= RK_SHELL_VALUE_MAX);
     if (fields->word.size + length > RK_SHELL_VALUE_MAX) {
         return;
     }

@@ -2,6 +2,7 @@
 /* Patterns and braces of the shell. */
 #include "launch/shell_parts.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -98,6 +99,7 @@ typedef struct places {
 
 static void reach(const places *p, size_t place, size_t from)
 {
+    assert(from < NOWHERE);
     const size_t old = p->from[place];
     if (old == NOWHERE || (p->longest ? from < old : from > old)) {
         p->from[place] = from;

@@ -2,6 +2,7 @@
 /* Commands of a shell script: read, and followed where a text decides what they do. */
 #include "launch/shell_parts.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,7 @@ static void run_condition(rk_shell *sh, const char *const *stops)
 
 static void run_part(rk_shell *sh, bool live, const char *const *stops)
 {
+    assert(sh->skipping >= 0);
     sh->skipping += !live;
     rk_shell_run_list(sh, stops);
     sh->skipping -= !live;
@@ -95,6 +97,7 @@ static bool goes_on(rk_shell *sh)
 {
     if (sh->flow == FLOW_BREAK || sh->flow == FLOW_CONTINUE) {
         const bool own = --sh->turns <= 0;
+        assert(sh->turns >= 0);
         const bool on = sh->flow == FLOW_CONTINUE && own;
         sh->flow = own ? FLOW_ON : sh->flow;
         return on;
@@ -107,6 +110,7 @@ static const char *const done_word[] = {"done", NULL};
 /* The body of a loop, once; it is read without being followed where the loop has ended. */
 static bool run_body(rk_shell *sh, size_t body, bool live)
 {
+    assert(body <= sh->source.size);
     sh->at = body;
     sh->here_line = 0;
     run_part(sh, live, done_word);
@@ -279,6 +283,7 @@ static rk_shell_function *declare_function(rk_shell *sh, const char *name)
 /* "name() body" and "function name body": kept, and passed over. */
 static void define_function(rk_shell *sh, size_t from, size_t end)
 {
+    assert(from <= end && end <= sh->source.size);
     skip_separators(sh);
     if (rk_shell_is_on(sh)) {
         rk_shell_function *function =
@@ -373,6 +378,7 @@ static bool run_compound(rk_shell *sh)
 
 void rk_shell_run_command(rk_shell *sh)
 {
+    assert(sh->depth >= 0);
     rk_shell_skip_blanks(sh);
     const bool long_run = rk_shell_is_on(sh) && ++sh->steps > RK_SHELL_STEPS_MAX;
     if (++sh->depth > RK_SHELL_DEPTH_MAX || long_run || sh->stopped) {

@@ -2,10 +2,12 @@
 /* Where words, quotes and substitutions of a shell script end. */
 #include "launch/shell_parts.h"
 
+#include <assert.h>
 #include <string.h>
 
 static size_t single_end(const char *text, size_t at, size_t end)
 {
+    assert(at <= end);
     const char *found = at < end ? memchr(text + at, '\'', end - at) : NULL;
     return found ? (size_t)(found - text) + 1 : end;
 }
@@ -57,6 +59,7 @@ size_t rk_shell_double_end(const char *text, size_t at, size_t end, int depth)
 /* Behind one character of a text, or all of what begins with it. */
 static size_t piece_end(const char *text, size_t at, size_t end, bool in_double, int depth)
 {
+    assert(at < end);
     switch (text[at]) {
     case '\\':
         return at + 2 < end ? at + 2 : end;
@@ -81,6 +84,7 @@ size_t rk_shell_piece_end(const char *text, size_t at, size_t end)
 
 size_t rk_shell_paren_end(const char *text, size_t at, size_t end, int depth)
 {
+    assert(depth >= 0);
     int open = 1;
     if (depth > RK_SHELL_DEPTH_MAX) {
         return end;
@@ -108,6 +112,7 @@ size_t rk_shell_brace_end(const char *text, size_t at, size_t end, bool in_doubl
 
 size_t rk_shell_word_end(const char *text, size_t at, size_t end)
 {
+    assert(at <= end);
     while (at < end && !strchr(" \t\r\n;&|<>()", text[at])) {
         at = piece_end(text, at, end, false, 0);
     }

@@ -2,6 +2,7 @@
 /* Memory and variables of a shell script that is read. */
 #include "launch/shell_parts.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ enum { BLOCK_SIZE = 65536, SMALL_SIZE = 4096 };
 
 void *rk_shell_get(rk_shell *sh, size_t count, size_t size)
 {
+    assert(size > 0);
     void *memory = NULL;
     const size_t bytes = (count * size + 15) / 16 * 16;
     sh->used += bytes;
@@ -37,6 +39,7 @@ void *rk_shell_get(rk_shell *sh, size_t count, size_t size)
         sh->block_left = status ? 0 : BLOCK_SIZE;
     }
     if (sh->block_left >= bytes) {
+        assert(sh->block_left <= BLOCK_SIZE);
         memory = sh->block + BLOCK_SIZE - sh->block_left;
         sh->block_left -= bytes;
     }
@@ -63,6 +66,7 @@ const char *rk_shell_keep_bytes(rk_shell *sh, const rk_bytes *bytes)
 
 bool rk_shell_grow(rk_shell *sh, void *list, size_t count, size_t *room, size_t size)
 {
+    assert(count <= *room);
     void **items = list;
     if (count < *room) {
         return true;
@@ -157,6 +161,7 @@ static bool has_key(const rk_shell_element *element, const char *key, int64_t in
 const rk_shell_element *rk_shell_element_of(const rk_shell_variable *variable, const char *key,
                                             int64_t index)
 {
+    assert(variable->count <= variable->room);
     if (!key && index < 0) { /* from the end */
         index = variable->count > 0 ? variable->elements[variable->count - 1].index + 1 + index : 0;
     }
