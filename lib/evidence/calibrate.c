@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "evidence/calibrate_search.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -159,6 +160,7 @@ RK_PRINTF(3, 4) static void append(char *text, size_t size, const char *format, 
 static void list_constants(const rk_calibration *c, int document, const char *group, char *text,
                            size_t size)
 {
+    assert(document >= 0 && document < c->recipe->document_count);
     bool first = true;
     for (int i = 0; i < c->recipe->constant_count; i++) {
         const rk_constant *constant = &c->recipe->constants[i];

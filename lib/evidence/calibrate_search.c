@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/extremes.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,7 @@ typedef struct task {
 
 static double loss_at(unsigned count, const double *shares, double *gradient, void *data)
 {
+    assert(count == (unsigned)((const task *)data)->bench->recipe->constant_count);
     task *t = data;
     const rk_recipe *recipe = t->bench->recipe;
     double values[RK_RECIPE_CONSTANTS], away = 0;

@@ -2,6 +2,7 @@
 /* Compared rows as fields, and counts of their remarks. */
 #include "evidence/validate_runs.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,6 +150,7 @@ rk_value rk_compared_value(const rk_compared *row, size_t field)
 
 static void add_remark(rk_remark *remarks, size_t *count, const char *text, size_t length)
 {
+    assert(*count <= RK_REMARK_MAX && length > 0);
     size_t i = 0;
     while (i < *count && (strncmp(remarks[i].text, text, length) != 0 || remarks[i].text[length])) {
         i++;

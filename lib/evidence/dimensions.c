@@ -2,6 +2,7 @@
 /* The group of a compared run. */
 #include "evidence/compare.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 const char *const rk_dimension_names[] = {
@@ -12,6 +13,7 @@ const char *const rk_dimension_names[] = {
 /* Bands of a number: the first whose bound it does not exceed. */
 static int band(double value, const double *bounds, size_t count)
 {
+    assert(count > 0);
     size_t i = 0;
     while (i < count && value > bounds[i]) {
         i++;
@@ -65,6 +67,7 @@ static int schedule_label(const rk_compared *row, char out[RK_LABEL_TEXT])
 
 int rk_compared_label(const rk_compared *row, rk_dimension dimension, char out[RK_LABEL_TEXT])
 {
+    assert(dimension < RK_DIMENSION_COUNT);
     static const rk_run_column columns[RK_DIMENSION_COUNT] = {
         [RK_BY_MODEL] = RK_RUN_MODEL, [RK_BY_TIER] = RK_RUN_TIER, [RK_BY_SPLIT] = RK_RUN_SPLIT};
     if (dimension == RK_BY_SOURCE) {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,6 +26,7 @@ double rk_median(const double *sorted, size_t count)
 
 double rk_percentile(const double *sorted, size_t count, double share)
 {
+    assert(share > 0 && share <= 1);
     if (count == 0) {
         return (double)NAN;
     }

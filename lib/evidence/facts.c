@@ -7,6 +7,7 @@
 #include "strategy/optimizer.h"
 #include "strategy/strategy_fields.h"
 
+#include <assert.h>
 #include <string.h>
 
 const rk_run_facts rk_run_facts_default = {
@@ -264,6 +265,7 @@ void rk_run_machine_of(const rk_run_facts *facts, rk_run_machine *machine)
 
 rk_run_column rk_run_fact_column(size_t index)
 {
+    assert(index < rk_run_fact_count);
     for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {
         if (strcmp(rk_run_column_names[column], rk_run_fact_fields[index].name) == 0) {
             return (rk_run_column)column;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,6 +93,7 @@ static double median_without(const weighted *list, size_t count, const rk_compar
 static void set_accelerator(rk_comparison *comparison, size_t first, bool fit_only,
                             weighted *scratch)
 {
+    assert(first < comparison->count);
     const char *name = comparison->rows[first].system->accelerator.name;
     const size_t count = gather(comparison, &comparison->rows[first], fit_only, scratch);
     weigh(scratch, count);

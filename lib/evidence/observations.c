@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +118,7 @@ static rk_status fail_memory(rk_error *err)
 /* Makes room for one more element; `size` bytes each. */
 static bool grow(void **list, size_t count, size_t *room, size_t size)
 {
+    assert(count <= *room && size > 0);
     if (count < *room) {
         return true;
     }
@@ -220,6 +222,7 @@ static bool is_fit(const rk_run_table *table, size_t row)
 static rk_status read_operators(const rk_recipe *recipe, const char *const *names, int index,
                                 rk_observations *all, rk_error *err)
 {
+    assert(index >= 0 && index < recipe->table_count);
     const rk_recipe_table *from = &recipe->tables[index];
     const rk_run_table *table = &all->tables[index];
     rk_status status = RK_OK;
@@ -270,6 +273,7 @@ static rk_status add_run(const rk_recipe *recipe, int index, size_t row, const r
 static rk_status read_runs(const rk_recipe *recipe, const char *const *names, int index,
                            rk_observations *all, rk_error *err)
 {
+    assert(index >= 0 && index < recipe->table_count);
     const rk_run_table *table = &all->tables[index];
     rk_status status = RK_OK;
     if (column_of(table, "split") < 0) {

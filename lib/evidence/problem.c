@@ -6,6 +6,7 @@
 #include "base/extremes.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,7 @@ static rk_status place_machine(rk_fit_setup *bench, const rk_tuned *document,
 
 static void set_engines(rk_fit_setup *bench, int index)
 {
+    assert(index >= 0 && index < bench->recipe->document_count);
     const rk_accelerator *a = &bench->machines[index].accelerator;
     for (int rated = 0; rated < 2; rated++) {
         rk_accelerator own = *a;
@@ -138,6 +140,7 @@ static rk_status read_document(rk_fit_setup *bench, int index, rk_error *err)
 static rk_status set_number(rk_fit_setup *bench, int document, const char *key, double value,
                             rk_error *err)
 {
+    assert(document >= 0 && document < bench->recipe->document_count);
     rk_table_constants *extra = &bench->extra[document];
     const struct {
         const char *key;
@@ -320,6 +323,7 @@ double rk_fit_setup_error(const rk_fit_setup *bench, const rk_observation *row)
 
 double rk_loss_cost(const rk_recipe *recipe, double error)
 {
+    assert(recipe->scale > 0);
     const double s = recipe->scale;
     switch (recipe->loss) {
     case RK_LOSS_SQUARE:
@@ -333,6 +337,7 @@ double rk_loss_cost(const rk_recipe *recipe, double error)
 
 double rk_loss_weight(const rk_recipe *recipe, double error)
 {
+    assert(recipe->scale > 0);
     const double s = recipe->scale;
     switch (recipe->loss) {
     case RK_LOSS_SQUARE:

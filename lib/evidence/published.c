@@ -7,6 +7,7 @@
 #include "run/reliability.h"
 #include "strategy/strategy.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ const char *const rk_published_target_names[] = {"step", "hours", "days", NULL};
 
 static const char *cell(const rk_csv_in *table, size_t row, const char *column)
 {
+    assert(row < table->rows);
     for (size_t i = 0; i < table->columns; i++) {
         if (strcmp(table->cells[i], column) == 0) {
             return table->cells[(row + 1) * table->columns + i];
@@ -120,6 +122,7 @@ static void compare(rk_published_run *run)
 
 static rk_status fill_run(const rk_published *p, size_t row, rk_published_run *run, rk_error *err)
 {
+    assert(row < p->table.rows);
     const rk_csv_in *t = &p->table;
     const rk_compared *c = &p->compared.rows[row];
     double tokens;

@@ -5,6 +5,7 @@
 #include "evidence/recipe.h"
 #include "io/fields.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,6 +192,7 @@ static rk_status read_constants(const json_t *value, const char *path, void *out
 static rk_condition *add_condition(rk_recipe_table *table, const char *column,
                                    rk_condition_kind kind)
 {
+    assert(table->condition_count >= 0 && table->condition_count <= RK_RECIPE_CONDITIONS);
     if (table->condition_count == RK_RECIPE_CONDITIONS) {
         return NULL;
     }

@@ -4,6 +4,7 @@
 #include "base/extremes.h"
 #include "evidence/score.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -22,6 +23,7 @@ static double square(double x)
 /* How far the mean risk of some runs is from the share that ran out of memory. */
 static double bin_error(const rk_compared *const *rows, size_t count)
 {
+    assert(count > 0);
     double risk = 0, share = 0;
     for (size_t i = 0; i < count; i++) {
         risk += rows[i]->risk / (double)count;

@@ -9,6 +9,7 @@
 #include "io/csv_in.h"
 #include "io/json.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ const rk_run_column_text rk_run_column_texts[RK_RUN_COLUMN_COUNT] = {
 
 uint64_t rk_run_column_bit(int column)
 {
+    assert(column >= 0 && column < RK_RUN_COLUMN_COUNT);
     int place = 0;
     if (strcmp(rk_run_column_texts[column].type, "text") == 0) {
         return 0;
@@ -155,12 +157,14 @@ void rk_run_table_clear(rk_run_table *table)
 
 const char *rk_run_cell(const rk_run_table *table, size_t row, rk_run_column column)
 {
+    assert(row < table->rows && column < RK_RUN_COLUMN_COUNT);
     const int at = table->at[column];
     return at < 0 ? "" : table->cells[(row + 1) * table->columns + (size_t)at];
 }
 
 const char *rk_run_fact_cell(const rk_run_table *table, size_t row, size_t fact)
 {
+    assert(row < table->rows && fact < rk_run_fact_count);
     const int at = table->fact_at[fact];
     return at < 0 ? "" : table->cells[(row + 1) * table->columns + (size_t)at];
 }

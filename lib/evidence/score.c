@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,6 +150,7 @@ static bool chosen_before(const rk_compared *a, const rk_compared *b)
 /* Adds one job, the rows of [0, count); regrets[] gets its regret. */
 static void add_job(const rk_compared *const *rows, size_t count, double *regrets, rk_regret *out)
 {
+    assert(count > 0);
     const rk_compared *chosen = rows[0], *best = NULL;
     bool varied = false;
     size_t ran = 0;
@@ -246,6 +248,7 @@ rk_status rk_score_rows(const rk_compared **rows, size_t count, rk_row_score *ou
 static void label_row(const rk_compared *row, const rk_dimension *dimensions, size_t count,
                       rk_score_group *out)
 {
+    assert(count <= 2);
     char label[RK_LABEL_TEXT];
     *out = (rk_score_group){.count = 0};
     (void)snprintf(out->label, sizeof(out->label), "%s", count ? "" : "all");
@@ -271,6 +274,7 @@ static rk_status find_groups(const rk_comparison *comparison, const rk_dimension
                              size_t dimension_count, size_t *group_of, rk_grouping *out,
                              rk_error *err)
 {
+    assert(dimension_count <= 2);
     size_t room = 0;
     for (size_t i = 0; i < comparison->count; i++) {
         const rk_compared *row = &comparison->rows[i];

@@ -22,6 +22,7 @@
 #include "evidence/calibrate_search.h"
 #include "work/parallel.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,6 +236,7 @@ static rk_status set_slopes(rk_calibration *c, curvature *v, rk_error *err)
 /* Inverts a symmetric positive matrix in place by Gauss and Jordan; the ridge keeps it so. */
 static void invert(double m[CONSTANTS][CONSTANTS], int count)
 {
+    assert(count >= 1 && count <= CONSTANTS);
     for (int p = 0; p < count; p++) {
         const double pivot = 1 / m[p][p];
         m[p][p] = 1;
@@ -294,6 +296,7 @@ static double in_unit(const rk_constant *constant, double value, double share)
 /* Keeps the rows that move a constant most, sorted by influence. */
 static void keep_deciding(rk_fitted *constant, size_t row, double move)
 {
+    assert(constant->deciding_count >= 0 && constant->deciding_count <= RK_DECIDING_ROWS);
     int at = constant->deciding_count;
     while (at > 0 && fabs(constant->moves[at - 1]) < fabs(move)) {
         at--;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "io/json_memory.h"
 
+#include <assert.h>
 #include <string.h>
 
 void rk_sweep_cursor_init(rk_sweep_cursor *cursor, const rk_sweep_doc *doc)
@@ -43,6 +44,7 @@ static unsigned member_of(const rk_sweep_key *key)
  */
 static rk_status place_axes(rk_sweep_cursor *cursor, uint64_t number, bool all, rk_error *err)
 {
+    assert(number < rk_sweep_doc_point_count(cursor->doc));
     const rk_sweep_doc *doc = cursor->doc;
     unsigned renewed = all ? RK_SWEEP_ALL : 0;
     rk_status status = RK_OK;

@@ -6,6 +6,7 @@
 #include "io/json_memory.h"
 #include "sweep/doc_parts.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 /* Checks that the key of an axis is new. */
 static rk_status check_key(const rk_sweep_doc *doc, size_t axis, const char *path, rk_error *err)
 {
+    assert(axis < doc->axis_count);
     const rk_sweep_key *key = &doc->axes[axis].key;
     for (size_t i = 0; i < axis; i++) {
         if (rk_sweep_key_same(&doc->axes[i].key, key)) {
@@ -249,6 +251,7 @@ rk_column rk_sweep_doc_axis_column(const rk_sweep_doc *doc, size_t axis)
 /* The number of a point has mixed radices: one digit per dimension. */
 size_t rk_sweep_doc_axis_index(const rk_sweep_doc *doc, size_t axis, uint64_t number)
 {
+    assert(axis < doc->axis_count);
     size_t dimension = doc->dimension_count;
     for (size_t i = doc->axis_count - 1; doc->axes[i].dimension > doc->axes[axis].dimension; i--) {
         if (doc->axes[i].dimension < dimension) {

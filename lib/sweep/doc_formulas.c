@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <string.h>
 
 static rk_status fail_many(const char *path, rk_error *err)
@@ -79,6 +80,7 @@ static rk_status add_settings(rk_sweep_doc *doc, json_t *set, rk_error *err)
 
 static bool uses_any(const rk_sweep_doc *doc, size_t setting, size_t first)
 {
+    assert(setting < doc->setting_count);
     for (size_t i = first; i < doc->setting_count; i++) {
         if (rk_sweep_formula_uses(&doc->settings[setting].formula, &doc->settings[i].key)) {
             return true;

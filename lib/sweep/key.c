@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,6 +143,7 @@ static const char *path_of(const rk_sweep_key *key, size_t count, char out[RK_JS
 /* Explains why the first `count` parts lead nowhere; the last was looked up in `parent`. */
 static rk_status fail_absent(const rk_sweep_key *key, size_t count, json_t *parent, rk_error *err)
 {
+    assert(count >= 1);
     const rk_sweep_key_part *part = &key->parts[count - 1];
     char path[RK_JSON_PATH_SIZE], base[RK_JSON_PATH_SIZE];
     (void)path_of(key, count, path);

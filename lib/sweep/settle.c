@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "sweep/doc_parts.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,7 @@ rk_status rk_sweep_state_estimate(const rk_sweep_state *state, rk_sweep_found *f
 rk_status rk_sweep_state_values(const rk_sweep_state *state, const rk_top *top, size_t index,
                                 rk_value *values, rk_error *err)
 {
+    assert(index < top->count);
     const rk_method *method = state->reader->method;
     rk_candidate candidate = {.index = 0};
     memcpy(&candidate, rk_top_payload(top, index), method->candidate_size);

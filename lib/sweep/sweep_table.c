@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "sweep/doc_parts.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 /* An axis whose key is the name of a result is called "axis.KEY". */
 static rk_column axis_column(const rk_sweep_table *table, size_t axis)
 {
+    assert(axis < table->doc->axis_count);
     rk_column column = rk_sweep_doc_axis_column(table->doc, axis);
     char *name = table->axis_names[axis];
     for (size_t i = table->rank + 1; i < table->inside_count; i++) {
@@ -346,6 +348,7 @@ rk_status rk_sweep_table_keeps(const rk_sweep_table *table, const rk_value *insi
 rk_status rk_sweep_table_outputs(const rk_sweep_table *table, rk_value *inside, json_t *root,
                                  size_t first, size_t end, rk_error *err)
 {
+    assert(first <= end && end <= table->count);
     rk_value *row = inside + table->inside_count;
     rk_status status = RK_OK;
     for (size_t i = first; i < end && status == RK_OK; i++) {

@@ -6,6 +6,7 @@
 #include "io/csv_out.h"
 #include "sweep/doc_parts.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,7 @@ static void add_row(rk_sweep_worker *worker, rk_bytes *rows)
 static rk_status add_results(rk_sweep_worker *worker, const rk_top *top, size_t count,
                              rk_bytes *rows, uint64_t *kept, rk_error *err)
 {
+    assert(count <= top->count);
     const rk_sweep_table *table = worker->table;
     rk_status status = RK_OK;
     *kept = 0;
@@ -178,6 +180,7 @@ static rk_status add_point(rk_sweep_worker *worker, const rk_sweep_found *found,
 rk_status rk_sweep_worker_finish(rk_sweep_worker *worker, unsigned round, rk_sweep_found *found,
                                  rk_bytes *rows, bool *again, rk_error *err)
 {
+    assert(found->top.count <= found->top.limit);
     const rk_sweep_table *table = worker->table;
     const size_t wanted = rk_sweep_worker_wanted(worker, round), start = rows->size;
     const bool exhausted =

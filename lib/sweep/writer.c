@@ -7,6 +7,7 @@
 #include "io/inputs.h"
 #include "sweep/doc_parts.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -232,6 +233,7 @@ static rk_status advance(rk_sweep_writer *writer, rk_error *err)
 rk_status rk_sweep_writer_reserve(rk_sweep_writer *writer, uint64_t first, uint64_t last,
                                   bool finished, uint64_t *place, rk_error *err)
 {
+    assert(first <= last);
     drop_settled(writer);
     rk_sweep_place *before =
         writer->count > writer->head ? &writer->places[writer->count - 1] : NULL;
@@ -257,6 +259,7 @@ rk_status rk_sweep_writer_reserve(rk_sweep_writer *writer, uint64_t first, uint6
 rk_status rk_sweep_writer_put(rk_sweep_writer *writer, uint64_t number, const unsigned char *rows,
                               size_t size, rk_error *err)
 {
+    assert(number >= writer->dropped && number - writer->dropped < writer->count);
     rk_sweep_place *place = &writer->places[number - writer->dropped];
     rk_status status = store(writer, (rk_bytes_reader){.at = rows, .left = size}, err);
     if (status != RK_OK) {
