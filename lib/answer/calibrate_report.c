@@ -5,6 +5,7 @@
 #include "base/extremes.h"
 #include "job/answer_writers.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ void rk_observation_name(const rk_observations *all, const rk_observation *row, 
 /* "rates.gemm_share", or "gemm.bf16.feed and 1 more". */
 static void constant_name(const rk_constant *constant, char *text, size_t size)
 {
+    assert(constant->key_count >= 1);
     (void)snprintf(text, size, "%s", constant->keys[0]);
     if (constant->key_count > 1) {
         const size_t used = strlen(text);
@@ -247,6 +249,7 @@ static void write_summary(rk_json_writer *w, const char *key, const rk_error_sum
 
 static void write_constant(rk_json_writer *w, const rk_calibration *c, int index)
 {
+    assert(index >= 0 && index < c->recipe->constant_count);
     const rk_constant *constant = &c->recipe->constants[index];
     const rk_fitted *f = &c->constants[index];
     char name[160];

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "request/sizes.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 
 static const char *answer_of(const rk_clusters *c, int i, char out[64])
 {
+    assert(i >= 0 && i < c->count);
     (void)snprintf(out, 64, "%s%s%s%s", i == c->smallest ? " smallest" : "",
                    i == c->cheapest ? " cheapest" : "", i == c->fastest ? " fastest" : "",
                    c->clusters[i].meets ? "" : " beyond a limit");
@@ -253,6 +255,7 @@ static void write_lines(rk_out *out, const void *what)
 
 static void write_cluster(rk_json_writer *writer, const rk_clusters *c, int i)
 {
+    assert(i >= 0 && i < c->count);
     const rk_cluster *k = &c->clusters[i];
     rk_json_item(writer);
     rk_json_open(writer, "{");

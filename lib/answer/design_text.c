@@ -8,6 +8,7 @@
 #include "method/brief.h"
 #include "method/ranking_text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -115,6 +116,7 @@ static void write_cheapest(FILE *to, const rk_design_answer *d, bool brief)
 /* Whether an axis has a column: on one screen, where machines of the front differ in it. */
 static bool shows_axis(const rk_design_answer *d, int axis, bool brief)
 {
+    assert(axis >= 0 && axis < d->prices.axis_count);
     bool differ = !brief;
     int first = -1;
     for (size_t i = 0; i < d->count && !differ; i++) {

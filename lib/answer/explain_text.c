@@ -6,6 +6,7 @@
 #include "method/brief.h"
 #include "method/ranking_text.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ enum { BRIEF_NUMBERS = 7 }; /* that are worth most */
 /* Writes words, broken at blanks, further lines `indent` columns in. */
 static void write_wrapped(FILE *to, int column, int indent, const char *words)
 {
+    assert(indent >= 1 && indent < LINE_WIDTH);
     while (*words) {
         const int length = (int)strcspn(words, " ");
         if (column + 1 + length > LINE_WIDTH) {

@@ -5,6 +5,7 @@
 #include "base/time_text.h"
 #include "io/csv_out.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ static const char *size_text(const rk_operator *o, char out[SIZE_TEXT])
 
 static void add_amount(rk_table *table, double value, double unit)
 {
+    assert(unit > 0);
     if (value > 0 || value < 0) {
         rk_table_cell(table, "%.3f", value / unit);
     } else {

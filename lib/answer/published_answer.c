@@ -4,6 +4,7 @@
 
 #include "evidence/published.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* ---- cells --------------------------------------------------------------------------------- */
@@ -11,6 +12,7 @@
 /* A figure of this many digits, or a dash if it is not known. */
 static void write_figure(FILE *to, double value, int digits)
 {
+    assert(digits >= 1);
     if (value > 0) {
         (void)fprintf(to, " %.*g |", digits, value);
     } else {

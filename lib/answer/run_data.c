@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* ---- fields -------------------------------------------------------------------------------- */
@@ -54,6 +55,7 @@ static double field_of(const rk_training_result *result, size_t index)
 static void write_spread(rk_json_writer *writer, const char *key, const rk_spread *spread,
                          double factor)
 {
+    assert(factor > 0);
     rk_json_open_member(writer, key, "{");
     rk_json_real(writer, "mean", factor * spread->mean);
     rk_json_real(writer, "standard_error", factor * spread->error);

@@ -9,6 +9,7 @@
 #include "method/brief.h"
 #include "report/describe.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* ---- amounts ------------------------------------------------------------------------------- */
@@ -16,6 +17,7 @@
 /* "15.6 T", "5.682 TB", "512". */
 const char *rk_amount_text(double value, const char *unit, char out[RK_AMOUNT_SIZE])
 {
+    assert(!isnan(value));
     if (unit[0] == '\0') {
         char text[RK_NUMBER_TEXT_SIZE];
         (void)snprintf(out, RK_AMOUNT_SIZE, "%s", rk_count_text(value, text));

@@ -10,6 +10,7 @@
 #include "method/ranking_text.h"
 #include "report/describe.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -89,6 +90,7 @@ static const char *join_degrees(const rk_method *method, const rk_candidate *can
 static void add_shape(rk_table *table, const rk_shape_answer *s, size_t rank, const rk_shape *shape,
                       bool full)
 {
+    assert(rank >= 1);
     const rk_model_sizes *sizes = &shape->sizes;
     char number[RK_COMMAS_SIZE], parameters[RK_NUMBER_TEXT_SIZE], degrees[DEGREES_SIZE];
     rk_table_cell(table, rank == 1 && shape->runs ? RK_MARK_BEST "%zu" RK_MARK_END : "%zu", rank);

@@ -10,6 +10,7 @@
 #include "job/output_form.h"
 #include "method/brief.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ enum { PICTURE_MAX = 100000 }; /* most operations in a picture: more would be to
  */
 static char letter_at(const rk_timeline *t, size_t *next, size_t past, double time)
 {
+    assert(*next <= past);
     while (*next < past && t->ops[*next].end <= time) {
         ++*next;
     }
@@ -88,6 +90,7 @@ static void write_idle(FILE *to, const rk_timeline *t)
 /* Seconds of a kind of operation on a rank. */
 static double seconds_of(const rk_timeline *t, int64_t rank, rk_op_kind kind)
 {
+    assert(rank >= 0 && rank < t->strategy->pp);
     const size_t past = rk_timeline_first(t, rank + 1);
     double seconds = 0;
     for (size_t i = rk_timeline_first(t, rank); i < past; i++) {

@@ -6,6 +6,7 @@
 #include "base/extremes.h"
 #include "figures/plot.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -37,6 +38,7 @@ static void add_runs(const rk_score_group *g, points *p)
 /* Ends the series that began at point `first`; without points, adds none. */
 static void add_series(points *p, size_t first, const char *name, int color)
 {
+    assert(first <= p->count);
     if (p->count > first) {
         const rk_plot_series series = {.name = name,
                                        .kind = RK_PLOT_SCATTER,

@@ -3,6 +3,7 @@
 #include "answer/validate_answer.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -269,6 +270,7 @@ static void cell_layout(rk_table *table, const rk_compared *row)
 /* The prediction, the measurement (if there is one) and the error. */
 static void cells_measure(rk_table *table, double predicted, double measured)
 {
+    assert(predicted >= 0);
     rk_table_cell(table, "%.4g", predicted);
     if (measured > 0) {
         rk_table_cell(table, "%.4g", measured);
@@ -456,6 +458,7 @@ static void write_assumed(FILE *to, const rk_remark *remarks, size_t count)
 /* Whether a group is among the BRIEF_GROUPS with most runs. */
 static bool is_large(const rk_validation *v, size_t group)
 {
+    assert(group < v->by.count);
     size_t larger = 0;
     for (size_t i = 0; i < v->by.count; i++) {
         const size_t runs = v->by.groups[i].score.time.count;

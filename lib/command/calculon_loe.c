@@ -10,6 +10,7 @@
 #include "method/team_search.h"
 #include "work/share.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -141,6 +142,7 @@ static rk_status search(const rk_job *job, const rk_calculon_search_args *args,
 static void log_counts(const rk_calculon_log *log, const rk_calculon_search_args *args,
                        const struct ranking *ranking, double seconds)
 {
+    assert(seconds >= 0);
     const rk_bounded_counts *bounded = &ranking->bounded;
     if (!args->bounded || args->debug) {
         rk_calculon_log_print(log, RK_LOG_INFO, "Total executions: %" PRIu64,

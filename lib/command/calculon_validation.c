@@ -11,6 +11,7 @@
 #include "calculon/calculon_write.h"
 #include "command/commands.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -123,6 +124,7 @@ static const struct group {
 
 static rk_calculon_exe execution_of(size_t model, enum mode mode)
 {
+    assert(model < sizeof(models) / sizeof(models[0]));
     return (rk_calculon_exe){
         .num_procs = models[model].num_procs,
         .tensor_par = 8,

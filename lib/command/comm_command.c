@@ -18,6 +18,7 @@
 #include "system/collective_plan.h"
 #include "system/nccl.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +103,7 @@ static const char *describe_choice(const struct comm *comm, char out[CHOICE_SIZE
  */
 double rk_comm_bus_factor(rk_collective op, double ranks)
 {
+    assert(ranks >= 1);
     switch (op) {
     case RK_COLL_ALL_REDUCE:
         return 2 * (ranks - 1) / ranks;
@@ -142,6 +144,7 @@ static void name_timing(timing *t)
 static rk_status add_timing(struct comm *comm, rk_collective op, double bytes,
                             const rk_collective_plan *plan, rk_error *err)
 {
+    assert(comm->count <= comm->room && bytes >= 0);
     if (comm->count == comm->room) {
         const size_t room = 2 * comm->room + 16;
         timing *timings = realloc(comm->timings, room * sizeof(*timings));

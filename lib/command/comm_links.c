@@ -7,6 +7,7 @@
 #include "base/time_text.h"
 #include "io/csv_out.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -130,6 +131,7 @@ rk_status rk_comm_links_add(rk_table *table, const rk_collective_plan *plan, rk_
 rk_status rk_comm_links_write(rk_out *out, rk_collective op, double bytes,
                               const rk_collective_plan *plan, rk_error *err)
 {
+    assert(bytes >= 0 && plan->phase_count >= 1);
     rk_status status = RK_OK;
     for (int i = 0; i < plan->phase_count && !status; i++) {
         const rk_collective_phase *phase = &plan->phases[i];

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "figures/plot.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ rk_comm_lines *rk_comm_lines_create(void)
 
 void rk_comm_lines_add(rk_comm_lines *lines, const char *name, double bytes, double bus)
 {
+    assert(bytes > 0 && bus >= 0);
     size_t i = 0;
     while (i < lines->count && strcmp(lines->of[i].name, name) != 0) {
         i++;

@@ -7,9 +7,12 @@
 #include "comm/server_places.h"
 #include "report/describe.h"
 
+#include <assert.h>
+
 static void add_row(rk_table *table, const rk_comm_servers *asked, double bytes,
                     const rk_server_arrangement *row)
 {
+    assert(bytes > 0 && row->seconds >= 0);
     char size[RK_COMMAS_SIZE], time[RK_TIME_TEXT_SIZE];
     rk_table_cell(table, "%s", row->name);
     rk_table_cell(table, "%s", rk_with_commas((uint64_t)bytes, size));

@@ -5,9 +5,12 @@
 #include "base/time_text.h"
 #include "report/describe.h"
 
+#include <assert.h>
+
 rk_comm_concurrent rk_comm_concurrent_of(const rk_comm_with *with, const rk_collective_query *query,
                                          double seconds, const char *name)
 {
+    assert(seconds > 0);
     const rk_collective_query other = {
         .system = with->system, .group = &with->group, .op = with->op, .bytes = with->bytes};
     rk_collective_plan plan;

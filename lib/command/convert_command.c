@@ -5,6 +5,7 @@
 #include "job/answer_writers.h"
 #include "launch/launch.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,7 @@ static rk_status write_facts(FILE *to, const rk_launch *launch, rk_table_style s
 /* The first key of a use that has the same note, or, without one, the key itself. */
 static size_t find_same(const rk_launch *launch, size_t key)
 {
+    assert(key < launch->key_count);
     const char *note = launch->keys[key].note;
     size_t i = note ? 0 : key;
     while (launch->keys[i].use != launch->keys[key].use || !launch->keys[i].note != !note ||
@@ -118,6 +120,7 @@ static void write_keys(FILE *to, const rk_launch *launch, rk_key_use use, const 
 /* Fields of some origins in a line: "stated    tp 2, model.layers 32". */
 static void write_fields(FILE *to, const rk_launch *launch, const char *label, unsigned origins)
 {
+    assert(origins != 0);
     bool any = false;
     for (size_t i = 0; i < launch->fact_count; i++) {
         const rk_launch_fact *fact = &launch->facts[i];

@@ -14,6 +14,7 @@
 #include "report/describe.h"
 #include "stack/stack.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -323,6 +324,7 @@ static bool is_of(size_t i, int what)
 
 static rk_status write_list(FILE *to, int what, rk_table_style style, rk_error *err)
 {
+    assert(what >= 0 && what < LIST_ALL);
     rk_table table;
     rk_status status = RK_OK;
     rk_table_init(&table, lists[what].columns, lists[what].column_count);
@@ -356,6 +358,7 @@ static rk_status write_lists(FILE *to, const void *what, rk_table_style style, r
 /* The member "aliases" of a name; kinds without other names have none. */
 static rk_status write_aliases(rk_json_writer *writer, int what, const char *name, rk_error *err)
 {
+    assert(what >= 0 && what < LIST_ALL);
     rk_csv_in aliases = {0};
     if (what != LIST_MODELS && what != LIST_SYSTEMS && what != LIST_ACCELERATORS) {
         return RK_OK;

@@ -13,6 +13,7 @@
 #include "report/describe.h"
 #include "stack/stack.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +174,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
 /* A document as it is, on a line of its own. */
 static rk_status write_document(const rk_job *job, const char *text, size_t size, rk_error *err)
 {
+    assert(size > 0);
     rk_out *out;
     const rk_status status = rk_job_open(job, "-", &out, err);
     if (status) {

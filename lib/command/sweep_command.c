@@ -8,6 +8,7 @@
 #include "job/output_form.h"
 #include "work/share.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -141,6 +142,7 @@ static rk_status write_counts(FILE *to, const void *what, rk_table_style style, 
 static rk_status finish(rk_job *job, const struct arguments *args, const rk_sweep_totals *totals,
                         double seconds, rk_error *err)
 {
+    assert(seconds >= 0);
     if (!rk_job_is_first(job)) {
         return RK_OK; /* rank 0 writes and reports */
     }

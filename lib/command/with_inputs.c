@@ -4,11 +4,13 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 rk_status rk_with_inputs(rk_job *job, void *arguments, size_t size, rk_inputs_user *use,
                          rk_error *err)
 {
+    assert(size > 0);
     rk_inputs *inputs = calloc(1, sizeof(*inputs)); /* too large for the stack of a thread */
     void *what = calloc(1, size);
     rk_status status = inputs && what

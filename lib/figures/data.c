@@ -8,6 +8,7 @@
 #include "io/expression.h"
 #include "io/sqlite_in.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -294,6 +295,7 @@ static rk_status find_columns(const rk_data *data, const json_t *list, const cha
 
 static bool rows_agree(const rk_data *data, const size_t *columns, size_t count, size_t a, size_t b)
 {
+    assert(a < data->rows && b < data->rows);
     size_t i = 0;
     while (i < count && rk_value_same(&data->cells[columns[i]][a], &data->cells[columns[i]][b])) {
         i++;

@@ -4,6 +4,7 @@
 
 #include "figures/plot.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,6 +96,7 @@ double rk_text_width(const char *text, double size)
 /* Writes n / 10^decimals, by hand because printf depends on the locale.  Returns the end. */
 static char *put_decimal(char *to, uint64_t n, int decimals, bool grouped)
 {
+    assert(decimals >= 0 && decimals < 20);
     char digits[40];
     int count = 0;
     for (int place = 0; n > 0 || place <= decimals; place++) {
@@ -117,6 +119,7 @@ static char *put_decimal(char *to, uint64_t n, int decimals, bool grouped)
 
 static double power_of_ten(int n)
 {
+    assert(n >= 0);
     double power = 1;
     for (int i = 0; i < n; i++) {
         power *= 10;
@@ -145,6 +148,7 @@ void rk_draw_number(rk_out *out, double value)
 
 const char *rk_label_power(double value, int decimals, char out[RK_LABEL_SIZE])
 {
+    assert(!isnan(value));
     static const char *const raised[] = {
         "\xE2\x81\xB0", "\xC2\xB9",     "\xC2\xB2",     "\xC2\xB3",     "\xE2\x81\xB4",
         "\xE2\x81\xB5", "\xE2\x81\xB6", "\xE2\x81\xB7", "\xE2\x81\xB8", "\xE2\x81\xB9"};
@@ -301,6 +305,7 @@ void rk_draw_box(rk_out *out, double x, double y, double width, double height, c
 static void polygon(rk_out *out, double x, double y, const double (*corners)[2], size_t count,
                     const char *color)
 {
+    assert(count >= 3);
     rk_out_text(out, "<path d=\"");
     for (size_t i = 0; i < count; i++) {
         rk_out_text(out, i ? "L" : "M");

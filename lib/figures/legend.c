@@ -2,11 +2,14 @@
 /* The legend: the series with a name and the slopes with a label, row by row. */
 #include "figures/panel.h"
 
+#include <assert.h>
+
 #define SWATCH    14.0 /* before the text of an entry */
 #define ENTRY_GAP 9.0
 
 static const char *entry_name(const rk_plot_panel *data, size_t i)
 {
+    assert(i < data->series_count + data->rule_count);
     if (i < data->series_count) {
         return data->heat.values ? NULL : data->series[i].name;
     }
@@ -16,6 +19,7 @@ static const char *entry_name(const rk_plot_panel *data, size_t i)
 
 static void draw_swatch(const rk_plot_panel *data, size_t i, double x, double y, rk_out *out)
 {
+    assert(i < data->series_count + data->rule_count);
     if (i >= data->series_count) {
         const rk_plot_rule *rule = &data->rules[i - data->series_count];
         rk_draw_line(out, x, y, x + 11, y, RK_COLOR_QUIET, 0.8,

@@ -3,6 +3,7 @@
 #include "base/extremes.h"
 #include "figures/panel.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define BAR_SHARE 0.8 /* share of a category's width that its bars take together */
@@ -26,6 +27,7 @@ static void put_point(rk_out *out, char command, double x, double y)
 static void draw_band_part(const rk_panel *panel, const rk_plot_series *series, size_t begin,
                            size_t end, const char *color, rk_out *out)
 {
+    assert(begin < end && end <= series->count);
     rk_out_text(out, "<path d=\"");
     for (size_t i = begin; i < end; i++) {
         put_point(out, i > begin ? 'L' : 'M', x_of(panel, series, i),
@@ -119,6 +121,7 @@ static void draw_bar_text(double x, double y, double room, const char *text, con
 
 static void draw_bars(const rk_panel *panel, size_t index, size_t place, size_t places, rk_out *out)
 {
+    assert(place < places && index < panel->data->series_count);
     const rk_plot_series *series = &panel->data->series[index];
     const char *color = rk_plot_color(rk_series_style(panel->data, index));
     const double unit = rk_scale_place(&panel->x, 1) - rk_scale_place(&panel->x, 0);

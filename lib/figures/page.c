@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "figures/draw.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -130,6 +131,7 @@ rk_status rk_page_figure(const rk_plot_figure *figure, const char *caption, rk_o
 
 bool rk_page_is_numeric(const char *const *cells, size_t rows, size_t columns, size_t column)
 {
+    assert(column < columns);
     for (size_t row = 1; row <= rows; row++) {
         if (!rk_label_is_number(cells[row * columns + column])) {
             return false;
@@ -140,6 +142,7 @@ bool rk_page_is_numeric(const char *const *cells, size_t rows, size_t columns, s
 
 static void draw_row(const char *const *cells, size_t rows, size_t columns, size_t row, rk_out *out)
 {
+    assert(row <= rows);
     const char *const name = row == 0 ? "th" : "td";
     rk_out_text(out, "<tr>");
     for (size_t i = 0; i < columns; i++) {

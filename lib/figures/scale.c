@@ -4,6 +4,7 @@
 
 #include "base/extremes.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ void rk_extent_add(rk_extent *extent, bool logarithmic, const double *values, si
 
 static void add_tick(rk_scale *scale, double value, bool minor)
 {
+    assert(scale->tick_count <= RK_TICKS_MAX);
     const double slack = SLACK * (scale->logarithmic ? fabs(value) : scale->to - scale->from);
     if (scale->tick_count < RK_TICKS_MAX && value >= scale->from - slack &&
         value <= scale->to + slack) {
@@ -46,6 +48,7 @@ static void add_tick(rk_scale *scale, double value, bool minor)
 /* The step of 1, 2 or 5 times a power of ten, as (digit, power), for `wanted` steps or fewer. */
 static void choose_step(double range, size_t wanted, int *digit, int *power)
 {
+    assert(range > 0);
     const double least = range / (double)(wanted > 1 ? wanted : 1);
     *power = (int)floor(log10(least));
     const double share = least / pow(10, *power) * (1 - SLACK);
@@ -94,6 +97,7 @@ static void label_linear(rk_scale *scale, int power)
 
 static void linear_ticks(rk_scale *scale, bool free_range, size_t wanted)
 {
+    assert(scale->to > scale->from);
     int digit, power;
     choose_step(scale->to - scale->from, wanted, &digit, &power);
     double first = ceil(scale->from / at_step(1, digit, power) - SLACK);
@@ -145,6 +149,7 @@ static const int digits[] = {1, 2, 5};
 /* The next number 1, 2 or 5 times a power of ten at or below (or above) the value. */
 static double round_125(double value, bool up)
 {
+    assert(value > 0);
     const int power = (int)floor(log10(value) + SLACK);
     double below = value;
     for (int p = power; p <= power + 1; p++) {
@@ -161,6 +166,7 @@ static double round_125(double value, bool up)
 
 static void logarithmic_ticks(rk_scale *scale, size_t wanted)
 {
+    assert(scale->from > 0 && scale->to > scale->from);
     const double decades = log10(scale->to) - log10(scale->from);
     const int first = (int)floor(log10(scale->from) + SLACK);
     const int last = (int)ceil(log10(scale->to) - SLACK);

@@ -8,6 +8,7 @@
 #include "system/flash_lent.h"
 #include "system/measured.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -59,6 +60,7 @@ const char *rk_counted(uint64_t number, const char *noun, char out[RK_COUNTED_SI
 
 const char *rk_describe_gib(double bytes, char out[RK_GIB_SIZE])
 {
+    assert(bytes >= 0);
     if (bytes >= ENDLESS) {
         (void)snprintf(out, RK_GIB_SIZE, "unlimited");
     } else {
@@ -102,6 +104,7 @@ const char *rk_describe_app(const rk_calculon_app *app, char out[RK_WORDS_SIZE])
 const char *rk_describe_engines(const rk_calculon_sys *sys, rk_datatype datatype,
                                 char out[RK_WORDS_SIZE])
 {
+    assert((unsigned)datatype < RK_DATATYPE_COUNT);
     const rk_calculon_engine *matrix = &sys->matrix[datatype], *vector = &sys->vector[datatype];
     words to = {.text = out, .size = RK_WORDS_SIZE};
     add(&to, "%s: ", rk_datatype_names[datatype]);

@@ -4,6 +4,7 @@
 
 #include "residual/risk.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 /* Layers of a chunk of which the checkpointed ones are counted one by one. */
@@ -200,6 +201,7 @@ static void look_further(void *user, const rk_strategy *changed)
 rk_status rk_change_to_fit(const rk_setting *setting, const rk_strategy *from, int most_changes,
                            int *changes, rk_strategy *changed, rk_estimate *estimate, rk_error *err)
 {
+    assert(most_changes >= 1);
     rk_setting keeping = *setting;
     struct best best = {.setting = &keeping, .err = err};
     *changes = 1;

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "residual/risk.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,7 @@ static rk_status accelerator_number(const rk_setting *setting, const rk_strategy
 static rk_status tier_bandwidth(const rk_setting *setting, const rk_strategy *strategy, int i,
                                 rk_sensitivity *out, rk_error *err)
 {
+    assert(i >= 0 && i < setting->system->tier_count);
     rk_system system = *setting->system;
     *out = (rk_sensitivity){.value = system.tiers[i].bandwidth / 1e9, .unit = "GB/s"};
     (void)snprintf(out->key, sizeof(out->key), "tier%d_bandwidth", i);
@@ -108,6 +110,7 @@ static rk_status tier_bandwidth(const rk_setting *setting, const rk_strategy *st
 static rk_status tier_latency(const rk_setting *setting, const rk_strategy *strategy, int i,
                               rk_sensitivity *out, rk_error *err)
 {
+    assert(i >= 0 && i < setting->system->tier_count);
     rk_system system = *setting->system;
     *out = (rk_sensitivity){.value = system.tiers[i].latency * 1e6, .unit = "us", .lower = true};
     (void)snprintf(out->key, sizeof(out->key), "tier%d_latency", i);
@@ -187,6 +190,7 @@ static int compare(const void *a, const void *b)
 rk_status rk_find_sensitivities(const rk_setting *setting, const rk_strategy *strategy, double step,
                                 rk_sensitivities *out, rk_error *err)
 {
+    assert(step > 0);
     rk_sensitivity *next = out->items;
     rk_status status = matrix_peak(setting, strategy, next++, err);
     status = status ? status : memory_capacity(setting, strategy, step, next++, err);

@@ -84,6 +84,7 @@ static size_t width_of(const char *text)
 
 static size_t column_width(const rk_table *table, size_t column)
 {
+    assert(column < table->column_count);
     size_t widest = width_of(table->columns[column].title);
     for (size_t i = column; i < table->cell_count; i += table->column_count) {
         const size_t width = table->cells[i] ? width_of(table->cells[i]) : 0;
@@ -122,6 +123,7 @@ static bool are_apart(const rk_table *table, size_t keys)
 /* Width of the first `keys` columns, and of the widest of the others next to them. */
 static size_t least_width(const size_t *widths, size_t count, size_t keys)
 {
+    assert(keys <= count);
     size_t used = 0, widest = 0;
     for (size_t c = 0; c < count; c++) {
         used += c < keys ? widths[c] + strlen(GAP) : 0;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +113,7 @@ void rk_timeline_clear(rk_timeline *timeline)
 
 size_t rk_timeline_first(const rk_timeline *timeline, int64_t rank)
 {
+    assert(rank >= 0);
     size_t low = 0, high = timeline->op_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "figures/draw.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -178,6 +179,7 @@ static void draw_ops(const struct picture *p, rk_op_kind kind, int64_t chunk, bo
 /* The communication of one stream. */
 static void draw_stream(const struct picture *p, int stream, bool paired)
 {
+    assert(stream >= 0 && stream < (int)(sizeof(stream_fills) / sizeof(stream_fills[0])));
     const rk_timeline *t = p->timeline;
     struct boxes boxes = {
         .out = p->out, .fill = stream_fills[stream], .height = paired ? ROW / 2 : ROW};
@@ -426,6 +428,7 @@ static void draw_panel(struct picture p, double to, double top)
 {
     p.to = to;
     p.top = top;
+    assert(to > p.from);
     p.scale = (WIDTH - LEFT - RIGHT) / (p.to - p.from);
     draw_rows(&p);
     draw_axis(&p);

@@ -2,6 +2,7 @@
 /* The memory of a rank during a step. */
 #include "timeline/operations.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* The place of an operation's microbatch within its rank. */
@@ -28,6 +29,7 @@ bool rk_timeline_visit_memory(const rk_timeline *line, int64_t rank,
                               void (*take)(void *user, double at, const rk_stage_memory *memory),
                               void *user)
 {
+    assert(rank >= 0 && rank < line->strategy->pp);
     const size_t first = rk_timeline_first(line, rank), past = rk_timeline_first(line, rank + 1);
     const size_t passes =
         (size_t)line->streams.chunks * (size_t)rk_strategy_microbatches(line->strategy);

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "io/json_write.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -80,6 +81,7 @@ static void write_name(struct trace *t, trace_lane lane, const char *kind, const
 static void begin_slice(struct trace *t, trace_lane lane, const char *name, const char *category,
                         const char *color, double start, double end)
 {
+    assert(end >= start);
     const double from = microseconds(start), to = microseconds(end);
     begin_event(t, lane);
     rk_out_printf(t->out,

@@ -9,6 +9,7 @@
 #include "request/sizes.h"
 #include "search/bounded_plan.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,7 @@ static void fill_cluster(const rk_clusters *c, const rk_whole_run *run, rk_clust
 static rk_status args_of(const struct site *site, int64_t accelerators, rk_run_question *question,
                          rk_error *err)
 {
+    assert(accelerators >= 1);
     *question = site->question;
     question->request.accelerators = accelerators;
     if (question->request.global_batch == 0) {
@@ -139,6 +141,7 @@ static rk_status add_cluster(rk_job *job, rk_clusters *c, const struct site *sit
 /* Rounds to whole domains: the nearest of 1, 5/4 and 3/2 times a power of two. */
 static int64_t rounded(double accelerators, int64_t domain, int64_t most)
 {
+    assert(accelerators > 0 && domain >= 1 && most >= domain);
     const double domains = rk_max(rk_min(accelerators, (double)most) / (double)domain, 1);
     const double power = exp2(floor(log2(domains))), share = domains / power;
     const double round = share < 1.125 || power < 4 ? 1
@@ -234,6 +237,7 @@ static double least_overhead(const rk_clusters *c, const struct site *site, int6
 /* Sequences/s below which no run on this many accelerators ends in time. */
 static double least_rate(const rk_clusters *c, const struct site *site, int64_t accelerators)
 {
+    assert(c->deadline > 0);
     const rk_run_question *question = &site->question;
     const double sequences = site->tokens / site->seq;
     const bool shorter = question->near || question->batch_law || question->reference_batch > 0;
@@ -301,6 +305,7 @@ static int64_t smallest_that_meets(const rk_clusters *c, const char *system)
 /* The steps in which clusters of about n accelerators are tried: a domain times a power of two. */
 static int64_t growth(int64_t n, int64_t domain)
 {
+    assert(n >= 1 && domain >= 1);
     int64_t step = domain;
     while (n >= 2 * GROWTH_STEPS * step) {
         step *= 2;
@@ -414,6 +419,7 @@ static bool compare(const rk_cluster *a, const rk_cluster *b)
 /* Whether nothing faster is as cheap; the clusters are sorted by days. */
 static bool is_on_front(const rk_clusters *c, int i)
 {
+    assert(i >= 0 && i < c->count);
     const rk_cluster *k = &c->clusters[i];
     for (int j = 0; j < i; j++) {
         if (compare(k, &c->clusters[j]) && cost_of(&c->clusters[j]) <= cost_of(k)) {

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "request/sizes.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 rk_status rk_run_tokens(const rk_run_question *question, const rk_model *model,
@@ -78,6 +79,7 @@ rk_status rk_run_check_tokens(const rk_run_question *question, const rk_model *m
 rk_status rk_run_best_batch(const rk_request *request, int64_t seq, double tokens, int64_t *batch,
                             rk_error *err)
 {
+    assert(seq >= 1 && tokens > 0);
     rk_batch_law law;
     const rk_status status = rk_batch_law_load("step-law", &law, err);
     *batch = status ? 0 : rk_request_batch_of(request, seq, rk_batch_critical(&law, tokens, 0));

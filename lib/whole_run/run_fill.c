@@ -7,6 +7,7 @@
 #include "run/stragglers.h"
 #include "work/parallel.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -238,6 +239,7 @@ static rk_status simulate(rk_job *job, rk_whole_run *run, rk_error *err)
 
 static void add_range(rk_whole_run *run, rk_assumption what, double low, double high)
 {
+    assert((size_t)run->range_count < sizeof(run->ranges) / sizeof(run->ranges[0]));
     if (high > low) {
         run->ranges[run->range_count++] =
             (rk_assumed_range){.what = what, .low = low, .high = high};
