@@ -26,7 +26,7 @@ double rk_median(const double *sorted, size_t count)
 
 double rk_percentile(const double *sorted, size_t count, double share)
 {
-    assert(share > 0 && share <= 1);
+    assert(share >= 0 && share <= 1);
     if (count == 0) {
         return (double)NAN;
     }
