@@ -489,7 +489,6 @@ void rk_spare_last_product(rk_cost_builder *x, double M, double N, double K)
  */
 static double launched_seconds(const rk_stack *stack, double device, double host)
 {
-    assert(device >= 0 && host > 0);
     if (stack->blocks_launches) {
         return device + host;
     }
