@@ -75,7 +75,7 @@ static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, const
                          double params, double low, const rk_group *shard, const rk_group *replica,
                          struct dp_traffic *t)
 {
-    assert(params >= 0 && low >= 0 && low <= params);
+    assert(params >= 0 && low >= 0);
     const rk_stack *stack = table->context.stack;
     const double tensors = layer_messages(stack, stage, params);
     const double reduced = params * s->states.reduce;

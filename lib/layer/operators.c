@@ -502,7 +502,6 @@ static double launched_seconds(const rk_stack *stack, double device, double host
  */
 static void floor_at(rk_cost_builder *x, rk_pass pass, double host, double *hidden)
 {
-    assert(host >= 0);
     const bool forward = pass == RK_PASS_FORWARD;
     const rk_stack *stack = x->c->stack;
     const double device = rk_times_sum(forward ? &x->cost.forward : &x->cost.backward);
