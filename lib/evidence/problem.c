@@ -208,7 +208,7 @@ static double gemm_seconds(const rk_fit_setup *bench, const rk_observation *row)
     const double droop = gemm->clock == RK_CLOCK_BURST ? bench->extra[row->document].droop : 0;
     const double t = (gemm->grouped ? rk_grouped_gemm_seconds : rk_gemm_seconds)(
         a, gemm->precision, gemm->batch, gemm->M, gemm->N, gemm->K, gemm->accumulate_bytes);
-    return rk_drooping_seconds(t, droop) +
+    return rk_drooping_seconds(a, t, droop) +
            beside_seconds(bench, row->document, row->op.module_bytes);
 }
 

@@ -74,10 +74,9 @@ rk_accelerator rk_accelerator_at_clock(const rk_accelerator *a, rk_clock clock)
     return other;
 }
 
-/* Slower by droop t / (t + 1 ms): kernels of milliseconds see the clock fall while they run. */
-double rk_drooping_seconds(double seconds, double droop)
+/* Slower by droop t / (t + t0): kernels of milliseconds see the clock fall while they run. */
+double rk_drooping_seconds(const rk_accelerator *a, double seconds, double droop)
 {
-    static const double time_of_droop = 1e-3;
-    return seconds < HUGE_VAL ? seconds * (1 + droop * seconds / (seconds + time_of_droop))
+    return seconds < HUGE_VAL ? seconds * (1 + droop * seconds / (seconds + a->gemm_droop_seconds))
                               : seconds;
 }

@@ -116,7 +116,7 @@ double rk_flat_exchange_seconds(const rk_collective_query *q)
         /* NaN: one unit of a mesh */
         longest = rk_max(q->bytes * (span.ranks - least) / n / bandwidth, longest);
     }
-    return outer->latency + outer->step_latency + (n - 1) * RK_MESSAGE_SECONDS + longest;
+    return outer->latency + outer->step_latency + (n - 1) * outer->message_start + longest;
 }
 
 /* The slowest hop crosses the outermost tier over one link, in one plane of several. */

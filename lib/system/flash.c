@@ -24,10 +24,10 @@ static const double tile = 128, two_tiles = 256;
  */
 static const double ordered = 1.22;
 /*
- * How much of the first clock chips lose in work of 10 ms and longer: cuDNN on GB200 and GB300,
- * sequences from 512 to 131,072 (0.5 ms to 0.5 s).
+ * How much of the first clock chips lose in work of attention_droop_seconds and longer: cuDNN on
+ * GB200 and GB300, sequences from 512 to 131,072 (0.5 ms to 0.5 s).
  */
-static const double droop = 0.1, droop_seconds = 10e-3;
+static const double droop = 0.1;
 
 static bool is_eight_bit(rk_flash_library library)
 {
@@ -102,5 +102,5 @@ double rk_flash_seconds(const rk_accelerator *a, const rk_flash_work *w)
         w->deterministic && w->backward && !is_eight_bit(w->library) && w->qk_size <= usual_head;
     const double t =
         (rk_both_limits(busy, longest) + fixed) * (waits ? ordered : 1) + sum_seconds(a, w);
-    return t * (1 + droop * (w->sustained ? 1 : t / (t + droop_seconds)));
+    return t * (1 + droop * (w->sustained ? 1 : t / (t + a->attention_droop_seconds)));
 }

@@ -44,8 +44,6 @@ enum { HALVINGS = 3 };
 
 /* A shorter part of K is no faster. */
 static const double split_k_least = 256;
-/* Fixed cost of adding the partial results of a split, s; from the same measurements. */
-static const double split_seconds = 1e-6;
 /*
  * Bytes of device memory per partial result: written and read in fp32; a third misses the on-chip
  * cache.
@@ -152,7 +150,7 @@ static double gemm_seconds(const rk_accelerator *a, rk_precision precision, doub
         .k0 = engine->prologue,
         .c = engine->feed,
         .per_core = per_core * (1 - 0x1p-51),
-        .merge = split_seconds * (rate * per_core),
+        .merge = a->split_seconds * (rate * per_core),
         .merge_part = split_bytes * batch * M * N / a->memory_bandwidth * (rate * per_core),
     };
     const double in = rk_precision_bytes(precision), out = in > 2 ? in : 2;

@@ -33,7 +33,7 @@ static double gemm_seconds(const rk_accelerator *a, const rk_gemm_work *g)
     const rk_accelerator own = rk_accelerator_at_clock(a, g->clock);
     const double t = (g->grouped ? rk_grouped_gemm_seconds : rk_gemm_seconds)(
         &own, g->precision, g->batch, g->M, g->N, g->K, g->accumulate_bytes);
-    return g->clock == RK_CLOCK_BURST ? rk_drooping_seconds(t, a->burst - 1) : t;
+    return g->clock == RK_CLOCK_BURST ? rk_drooping_seconds(a, t, a->burst - 1) : t;
 }
 
 /* Seconds of the physical model alone. */

@@ -99,8 +99,10 @@ typedef struct rk_accelerator {
     rk_flash_rates flash[RK_FLASH_LIBRARY_COUNT];
     rk_sparse_rates sparse;
     rk_delta_rates delta[RK_DELTA_COUNT];
-    double kernel_seconds;  /* fixed cost of a kernel on the device */
-    double launch_seconds;  /* host time to launch one kernel */
+    double kernel_seconds; /* fixed cost of a kernel on the device */
+    double launch_seconds; /* host time to launch one kernel */
+    double split_seconds;  /* to add the partial results of a GEMM that splits K */
+    double gemm_droop_seconds, attention_droop_seconds; /* of a kernel that sees half the droop */
     double burst;           /* rate of short GEMM benchmarks relative to training, >= 1 */
     double sustained;       /* the same of benchmarks repeated for a second, at the power limit */
     double host_bandwidth;  /* bytes/s each way to host memory, of the link */
@@ -124,7 +126,7 @@ rk_accelerator rk_accelerator_at_power(const rk_accelerator *a, double watts);
 rk_accelerator rk_accelerator_at_clock(const rk_accelerator *a, rk_clock clock);
 
 /* Time at that clock of a kernel of `seconds` whose rate falls by `droop` within milliseconds. */
-double rk_drooping_seconds(double seconds, double droop);
+double rk_drooping_seconds(const rk_accelerator *a, double seconds, double droop);
 
 /* ---- network ------------------------------------------------------------------------------- */
 
@@ -170,12 +172,14 @@ typedef struct rk_tier_fit {
 typedef struct rk_tier {
     char name[32];
     rk_tier_kind kind;
-    int64_t size;        /* accelerators of one domain, cumulative; a multiple of the tier below */
-    double bandwidth;    /* bytes/s per accelerator per direction */
-    double efficiency;   /* of large messages */
-    double latency;      /* s, fixed per collective */
-    double step_latency; /* s per rank of a group (ring steps) */
-    double half_bytes;   /* bytes: message size scale of the ramp W + sqrt(half W) */
+    int64_t size;         /* accelerators of one domain, cumulative; a multiple of the tier below */
+    double bandwidth;     /* bytes/s per accelerator per direction */
+    double efficiency;    /* of large messages */
+    double latency;       /* s, fixed per collective */
+    double step_latency;  /* s per rank of a group (ring steps) */
+    double chunk_wait;    /* s per step of a large message in a switch, which is sent in chunks */
+    double message_start; /* s to start one of many messages that are under way at once */
+    double half_bytes;    /* bytes: message size scale of the ramp W + sqrt(half W) */
     double exchange_share; /* bandwidth of all-to-all relative to rings */
     double serial;         /* 0..1: how far faster tiers wait for this one; see collective_plan.h */
     bool in_network_reduce;       /* all-reduce in the switch (NVLS, SHARP) */

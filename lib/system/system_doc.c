@@ -84,6 +84,10 @@ static const rk_field compute_fields[] = {
              "share of memory-bound operators that vector cores run beside the matrix engine"),
     OPTIONAL("kernel_us", rk_accelerator, kernel_seconds, 1e6, "us", "fixed cost of a kernel"),
     OPTIONAL("launch_us", rk_accelerator, launch_seconds, 1e6, "us", "host time of a launch"),
+    OPTIONAL("split_us", rk_accelerator, split_seconds, 1e6, "us",
+             "to add the partial results of a GEMM that splits K"),
+    OPTIONAL("droop_us", rk_accelerator, gemm_droop_seconds, 1e6, "us",
+             "GEMM in which the clock of short benchmarks falls by half as much as in long ones"),
     {.name = "power_W",
      .type = RK_FIELD_NUMBER,
      .offset = offsetof(rk_accelerator, power),
@@ -152,6 +156,8 @@ static const rk_field attention_fields[] = {
              "sequence that reaches half the rate"),
     OPTIONAL("softmax_elements", rk_accelerator, attention_softmax, 1e4, NULL,
              "head size whose products take as long as the softmax"),
+    OPTIONAL("droop_us", rk_accelerator, attention_droop_seconds, 1e6, "us",
+             "kernel in which the clock falls by half as much as in long ones"),
     UNCERTAIN,
 };
 
@@ -321,10 +327,24 @@ static const rk_field accelerator_fields[] = {
     MEASURED,
 };
 
+/*
+ * What documents leave out.  The cost of a split is from the benchmarks of GEMMs on A100 that the
+ * tiles of gemm.c are from; the droops from GEMMs of milliseconds, and from cuDNN on GB200 and
+ * GB300 (flash.c).
+ */
+static const rk_accelerator usual = {
+    .burst = 1,
+    .sustained = 1,
+    .split_seconds = 1e-6,
+    .gemm_droop_seconds = 1e-3,
+    .attention_droop_seconds = 10e-3,
+};
+
 static rk_status read_accelerator_object(const json_t *object, const char *path, rk_system *system,
                                          rk_error *err)
 {
-    *system = (rk_system){.accelerator = {.burst = 1, .sustained = 1, .sparse = rk_usual_sparse}};
+    *system = (rk_system){.accelerator = usual};
+    system->accelerator.sparse = rk_usual_sparse;
     return rk_system_read_group(object, path, accelerator_fields, COUNT(accelerator_fields), system,
                                 err);
 }

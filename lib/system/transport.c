@@ -76,16 +76,15 @@ double rk_transfer_seconds(const rk_tier *tier, double bytes, double bandwidth, 
 
 /*
  * Inside a switch, NCCL sends small messages with a flag in every line, at a share of the bandwidth
- * and without waiting (LL, LL128), and large ones in chunks that each rank waits for (Simple, whose
- * step takes 3.4 us on NVLink: NCCL's tuning model); the better of the two.  The share is the same
- * on A100, H100 and B200.
+ * and without waiting (LL, LL128), and large ones in chunks that each rank waits for (Simple); the
+ * better of the two.  The share is the same on A100, H100 and B200.
  */
 static double switch_seconds(const rk_tier *tier, const rk_traffic *t)
 {
-    static const double flagged_share = 0.45, chunk_seconds = 3.4e-6;
+    static const double flagged_share = 0.45;
     const double flagged = t->bytes / (flagged_share * t->bandwidth * tier->efficiency);
     const double moving = rk_transfer_seconds(tier, t->bytes, t->bandwidth, t->ramp);
-    const double waiting = (t->rounds + 1) * chunk_seconds;
+    const double waiting = (t->rounds + 1) * tier->chunk_wait;
     return rk_min(t->small_rounds * tier->step_latency + flagged,
                   t->rounds * tier->step_latency + sqrt(moving * moving + waiting * waiting));
 }
@@ -180,7 +179,7 @@ static void make_direct(const rk_tier *tier, rk_collective op, double messages, 
 {
     assert(messages >= 0 && ranks > 1);
     if (op != RK_COLL_ALL_TO_ALL) {
-        t->start_s = RK_MESSAGE_SECONDS * messages;
+        t->start_s = tier->message_start * messages;
         return;
     }
     const double fill = rk_tier_is_switch(tier) ? ring_fill(messages) : 1;

@@ -37,12 +37,6 @@ rk_traffic rk_traffic_of(const rk_tier *tier, const rk_algorithm *algorithm,
                          const rk_collective_job *job, double links, double ranks);
 
 /*
- * To start one of many messages that are under way at once: 1 to 3 us a peer where accelerators
- * ring the NIC themselves (IBGDA, DeepEP's small messages).
- */
-#define RK_MESSAGE_SECONDS 1e-6
-
-/*
  * Bytes/s, before the efficiency of the tier, of what one of `units` sends through: its port in a
  * switch or a fabric, its link to another unit in a mesh, a link one way in a torus.  `links` are
  * the units of a whole domain.

@@ -20,6 +20,8 @@ static void test_many(void **state)
                                     .size = i ? 512 : 8,
                                     .bandwidth = 1e11,
                                     .efficiency = 1,
+                                    .chunk_wait = 3.4e-6,
+                                    .message_start = 1e-6,
                                     .exchange_share = 1};
     }
     const rk_group group = rk_group_packed(&system, 64, 1);

@@ -15,6 +15,8 @@ static rk_tier tier(rk_tier_kind kind, int64_t size, double bandwidth, double st
                      .bandwidth = bandwidth,
                      .efficiency = 1,
                      .step_latency = step,
+                     .chunk_wait = 3.4e-6,
+                     .message_start = 1e-6,
                      .exchange_share = 1};
 }
 

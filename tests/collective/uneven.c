@@ -99,8 +99,12 @@ static double wire_seconds(const rk_collective_phase *phase)
 
 static rk_tier tier(rk_tier_kind kind, int64_t size, double bandwidth, double step)
 {
-    return (rk_tier){
-        .kind = kind, .size = size, .bandwidth = bandwidth, .efficiency = 1, .step_latency = step};
+    return (rk_tier){.kind = kind,
+                     .size = size,
+                     .bandwidth = bandwidth,
+                     .efficiency = 1,
+                     .step_latency = step,
+                     .message_start = 1e-6};
 }
 
 static void test_messages(void **state)

@@ -236,6 +236,7 @@ def random_tier(rng, below, last):
         "name": "tier of %d" % below, "kind": kind,
         "bandwidth_GBps": between(rng, 10, 1000), "efficiency": between(rng, 0.5, 1),
         "latency_us": between(rng, 1, 50), "step_latency_us": between(rng, 0.1, 10),
+        "chunk_us": between(rng, 0.5, 20), "message_us": between(rng, 0.1, 5),
         "half_MB": between(rng, 0.1, 5), "exchange_share": between(rng, 0.5, 1.2),
         "serial": between(rng, 0.01, 1),
     }
@@ -259,7 +260,7 @@ def random_tier(rng, below, last):
             {"name": "side", "bandwidth_GBps": between(rng, 5, 60),
              "efficiency": between(rng, 0.6, 1), "latency_us": between(rng, 1, 60)}
             for _ in range(rng.choice((1, 2, 3)))]
-    return without_some(rng, tier, ("latency_us", "step_latency_us", "half_MB", "exchange_share",
+    return without_some(rng, tier, ("latency_us", "step_latency_us", "chunk_us", "message_us", "half_MB", "exchange_share",
                                     "serial"))
 
 
@@ -307,9 +308,11 @@ def random_accelerator(rng):
     compute = {"cores": rng.choice((8, 75, 80, 108, 132, 148, 150, 304)), "vector_tflops": 50,
                "vector_overlap": between(rng, 0.05, 1),
                "kernel_us": between(rng, 0.5, 5), "launch_us": between(rng, 0.1, 10),
+               "split_us": between(rng, 0.2, 5), "droop_us": between(rng, 100, 5000),
                "power_W": 700, "burst": 1.2, "sustained": 0.9, "fp8_one_layout": often(rng, 0.5)}
     attention = {"forward_tflops": between(rng, 30, 1200), "backward_tflops": between(rng, 20, 900),
-                 "ramp_tokens": between(rng, 50, 3000), "softmax_elements": between(rng, 10, 200)}
+                 "ramp_tokens": between(rng, 50, 3000), "softmax_elements": between(rng, 10, 200),
+                 "droop_us": between(rng, 1000, 50000)}
     host = {"bandwidth_GBps": between(rng, 10, 500), "efficiency": between(rng, 0.5, 1),
             "nvme_GBps": between(rng, 0.5, 30),
             "capacity_GiB": between(rng, 16, 1000)}
@@ -318,13 +321,14 @@ def random_accelerator(rng):
     return {
         "name": "made up",
         "sparse": without_some(rng, sparse, tuple(sparse)),
-        "compute": without_some(rng, compute, ("vector_overlap", "kernel_us", "launch_us", "power_W", "burst",
-                                               "sustained", "fp8_one_layout")),
+        "compute": without_some(rng, compute, ("vector_overlap", "kernel_us", "launch_us", "split_us", "droop_us",
+                                               "power_W", "burst", "sustained",
+                                               "fp8_one_layout")),
         "gemm": gemm,
         "generation": rng.choice(("blackwell", "hopper", "cdna4")),
         "delta": {rule: random_delta_rates(rng) for rule in ("gated", "kimi") if often(rng, 0.6)},
         "flash": {library: random_flash_rates(rng) for library in FLASH if often(rng, 0.6)},
-        "attention": without_some(rng, attention, ("ramp_tokens", "softmax_elements")),
+        "attention": without_some(rng, attention, ("ramp_tokens", "softmax_elements", "droop_us")),
         "memory": {"capacity_GB": 2 * usable, "usable_GiB": usable,
                    "bandwidth_GBps": between(rng, 500, 10000), "efficiency": between(rng, 0.6, 1)},
         "host": without_some(rng, host, ("capacity_GiB", "nvme_GBps")),

@@ -19,6 +19,8 @@ static rk_tier ideal(rk_tier_kind kind, int64_t size, double bandwidth)
                      .size = size,
                      .bandwidth = bandwidth,
                      .efficiency = 1,
+                     .chunk_wait = 3.4e-6,
+                     .message_start = 1e-6,
                      .exchange_share = 1,
                      .axes = 1,
                      .ring = size};

@@ -5,7 +5,8 @@
 /* 108 cores of an A100 without anything but tiles and waves. */
 static rk_accelerator bare_a100(void)
 {
-    rk_accelerator a = {.cores = 108, .memory_bandwidth = 1e24, .memory_efficiency = 1};
+    rk_accelerator a = {
+        .cores = 108, .memory_bandwidth = 1e24, .memory_efficiency = 1, .split_seconds = 1e-6};
     a.gemm[RK_BF16] = (rk_gemm_engine){.peak = 312e12, .efficiency = 1};
     return a;
 }

@@ -73,7 +73,7 @@ def traffic_of(phase, algorithm):
     else:
         t.steps = t.few = 1
         t.bytes = (n - 1) / n * W
-        t.start = 1e-6 * (n - 1)
+        t.start = phase.tier.message_start * (n - 1)
     return t
 
 
@@ -98,7 +98,7 @@ def traffic_seconds(tier, t):
     moving = move(tier, t.bytes, t.bandwidth, t.ramp)
     if tier.kind in ("switch", "cube_mesh"):
         flagged = t.bytes / (0.45 * t.bandwidth * tier.efficiency)
-        chunks = sqrt(moving**2 + ((t.steps + 1) * 3.4e-6) ** 2)
+        chunks = sqrt(moving**2 + ((t.steps + 1) * tier.chunk_wait) ** 2)
         return tier.latency + t.start + min(t.few * tier.step_latency + flagged,
                                             t.steps * tier.step_latency + chunks)
     return tier.latency + t.start + t.steps * tier.step_latency + moving

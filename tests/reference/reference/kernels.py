@@ -42,7 +42,7 @@ def engine_seconds(a, engine, batch, M, N, K, tiles, splits):
         for split in splits:
             count = batch * ceil(M / rows) * ceil(N / columns) * split
             k = K if split == 1 else max(K / split, 256)
-            merge = 0 if split == 1 else 1e-6 + split * 8 / 3 * batch * M * N / a.memory_bandwidth
+            merge = 0 if split == 1 else a.split + split * 8 / 3 * batch * M * N / a.memory_bandwidth
             tile = 2 * rows * columns / shared * (k + engine.prologue) * fed * a.cores / rate
             waves = waves_of(count * shared, a.cores, engine.wave_share)
             least = min(least, waves * tile + merge)
@@ -79,7 +79,7 @@ def burst_seconds(a, precision, batch, M, N, K, accumulate, grouped):
     sustained, engine.efficiency = engine.efficiency, engine.efficiency * a.burst
     t = modelled_gemm(a, precision, batch, M, N, K, accumulate, grouped)
     engine.efficiency = sustained
-    return t * (1 + (a.burst - 1) * t / (t + 1e-3))
+    return t * (1 + (a.burst - 1) * t / (t + a.gemm_droop))
 
 
 def repeated_seconds(a, precision, batch, M, N, K, accumulate, grouped):
@@ -126,7 +126,7 @@ def flash(a, library, heads, group, queries, keys, d, d_v, window, causal, order
         t *= 1.22
     if backward and group > 1:
         t += heads * keys * (d + d_v) * (8 if eight else 4) / a.bandwidth
-    return t * (1 + 0.1 * (1 if sustained else t / (t + 10e-3)))
+    return t * (1 + 0.1 * (1 if sustained else t / (t + a.attention_droop)))
 
 
 # ---- attention ------------------------------------------------------------------------------
