@@ -9,7 +9,8 @@ The sources are copied to FOLDER/source, where each expression of faults.txt bec
 
     (rk_mutant(7) ? (faulty) : (original))
 
-and RK_MUTANT=7 in the environment chooses the seventh.  First all tests run without a fault, which
+and RK_MUTANT=7 in the environment chooses the seventh; in files of Python,
+((faulty) if rk_mutant.on(7) else (original)).  First all tests run without a fault, which
 records how long each takes and which of these expressions it reaches.  Then those that reach a fault
 are asked for it; one that fails, or takes ten times as long, catches it, and the others are not
 asked.  FOLDER/caught.json remembers which test caught what: it is asked first the next time.
@@ -66,6 +67,20 @@ __attribute__((destructor)) static void rk_mutant_report(void)
 """
 
 
+PYTHON_MODULE = """\
+import atexit, os
+chosen, reached, path = int(os.environ.get("RK_MUTANT", 0)), set(), os.environ.get("RK_MUTANT_REACHED")
+def on(number):
+    reached.add(number)
+    return number == chosen
+@atexit.register
+def report():
+    if path:
+        with open(path, "a") as file:
+            file.writelines(f"{number}\\n" for number in reached)
+"""
+
+
 class Fault:
     """One entry of faults.txt."""
 
@@ -117,6 +132,8 @@ def read_faults(path):
 
 def place(faults, text, file):
     """Puts the faults of a file into its text.  Returns the text and what cannot be placed."""
+    form = ('((%s) if rk_mutant.on(%d) else (%s))' if file.endswith(".py")
+            else "(rk_mutant(%d) ? (%s) : (%s))")
     spots, lost = [], []
     for fault in faults:
         found = list(re.finditer(fault.pattern(), text))
@@ -130,8 +147,9 @@ def place(faults, text, file):
         if end > past:
             lost.append(f"{file}: {fault.name}: overlaps another fault")
             continue
-        text = (text[:start] + f"(rk_mutant({fault.number}) ? ({fault.faulty}) : ("
-                + text[start:end] + "))" + text[end:])
+        words = ((fault.faulty, fault.number, text[start:end]) if file.endswith(".py")
+                 else (fault.number, fault.faulty, text[start:end]))
+        text = text[:start] + form % words + text[end:]
         past = start
     return text, lost
 
@@ -146,7 +164,10 @@ def place_all(faults):
             lost += [f"{file}: {fault.name}: there is no such file" for fault in of_file]
             continue
         texts[file], missing = place(of_file, path.read_text(), file)
-        texts[file] = '#include "rk_mutant.h"\n#line 1\n' + texts[file]
+        future = "from __future__ import annotations"
+        texts[file] = (texts[file].replace(future, future + "; import rk_mutant")
+                       if file.endswith(".py") else
+                       '#include "rk_mutant.h"\n#line 1\n' + texts[file])
         lost += missing
     return texts, lost
 
@@ -172,10 +193,12 @@ def copy_sources(texts, to):
         digest.update(file.encode() + b"\0" + data)
         write_changed(to / file, data)
         shutil.copymode(ROOT / file, to / file)
-    write_changed(to / "lib" / "rk_mutant.h", HEADER.encode())
+    added = {"lib/rk_mutant.h": HEADER, "python/rk_mutant.py": PYTHON_MODULE}
+    for name, text in added.items():
+        write_changed(to / name, text.encode())
     for path in list(to.rglob("*")):
         name = path.relative_to(to).as_posix()
-        if path.is_file() and name not in wanted and name != "lib/rk_mutant.h":
+        if path.is_file() and name not in wanted and name not in added:
             path.unlink()
     return digest.hexdigest()
 
@@ -224,7 +247,8 @@ def list_tests(built):
                            stdout=subprocess.PIPE, text=True).stdout
     return [Test(test, built) for test in json.loads(shown)
             if not any(suite.endswith("slow") for suite in test["suite"])
-            and test["name"] not in ("mutants-placed", "modules", "symbols")]
+            and test["name"] not in ("mutants-placed", "modules", "symbols", "language",
+                                     "python-typed")]
 
 
 def run_all(tests, jobs, store, digest):
@@ -240,7 +264,8 @@ def run_all(tests, jobs, store, digest):
             test.reached = sorted({int(line) for line in file})
         return passed
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        failed = [test.name for test, passed in zip(tests, pool.map(one, tests)) if not passed]
+        failed = [test for test, passed in zip(tests, pool.map(one, tests)) if not passed]
+    failed = [test.name for test in failed if not one(test)]  # alone: some need time
     if failed:
         raise SystemExit("these tests fail without any fault: " + ", ".join(failed))
     seen = {test.name: (test.seconds, test.reached) for test in tests}
@@ -266,15 +291,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("folder", nargs="?", type=pathlib.Path, help="for the build")
     parser.add_argument("--check", action="store_true", help="only see that faults can be placed")
+    parser.add_argument("--faults", type=pathlib.Path, default=HERE / "faults.txt", metavar="FILE",
+                        help="others than those of faults.txt")
     parser.add_argument("--only", metavar="NAME,...", help="these faults")
     parser.add_argument("--longest", type=float, default=1e9, metavar="SECONDS",
                         help="leave tests out that take more processor time")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="tests side by side")
     args = parser.parse_args()
-    faults = read_faults(HERE / "faults.txt")
+    faults = read_faults(args.faults)
     texts, lost = place_all(faults)
     if lost:
-        raise SystemExit("\n".join(lost + ["Bring tests/mutants/faults.txt up to date."]))
+        raise SystemExit("\n".join(lost + [f"Bring {args.faults} up to date."]))
     if args.check:
         print(f"{len(faults)} faults can be placed")
         return 0
