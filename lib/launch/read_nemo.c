@@ -169,8 +169,8 @@ static rk_status resolve_nemo1(rk_launch *launch, rk_error *err)
     rk_megatron_kit kit = nemo1;
     state_machine(launch, &kit, "num_nodes", "devices");
     state_nemo_optimizer(launch, &kit);
-    state_nemo_fsdp(launch);
     rk_kit_resolve(launch, &kit);
+    state_nemo_fsdp(launch); /* the kit takes model.fsdp for Megatron-FSDP, which shards all */
     state_nemo_weights(launch);
     state_nemo_vocabulary(launch);
     state_nemo_adapters(launch);

@@ -403,6 +403,40 @@ static void test_garbage(void **state)
     }
 }
 
+/* ---- one value ------------------------------------------------------------------------------- */
+
+static void test_one_value(void **state)
+{
+    static const struct {
+        const char *name, *text, *field, *value;
+    } cases[] = {
+        {"ds.json",
+         "{\"train_micro_batch_size_per_gpu\": 1,"
+         " \"zero_optimization\": {\"stage\": 0, \"overlap_comm\": true}}",
+         "overlap", "none"},
+        {"ds.json",
+         "{\"train_micro_batch_size_per_gpu\": 1, \"zero_optimization\": {\"stage\": 2}}",
+         "overlap", "none"},
+        {"ds.json",
+         "{\"train_micro_batch_size_per_gpu\": 1, \"zero_optimization\": {\"stage\": 1},"
+         " \"bf16\": {\"enabled\": true, \"bf16_optimizer_states\": true}}",
+         "states.exp_avg_sq", "bf16"},
+        {"fp16.yml", "base_model: a/b\nfp16: true\nbf16: false\nmicro_batch_size: 1\n", "precision",
+         "fp16"},
+        {"nemo.yaml",
+         "trainer: {num_nodes: 1, devices: 8}\n"
+         "model: {encoder_seq_length: 2048, num_layers: 12, hidden_size: 768,"
+         " num_attention_heads: 12, fsdp: true, fsdp_sharding_strategy: grad}\n",
+         "zero", "2"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_launch launch = read_launch(cases[i].text, cases[i].name);
+        assert_fact(&launch, cases[i].field, cases[i].value);
+        rk_launch_clear(&launch);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_named_file),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_garbage),
+        cmocka_unit_test(test_one_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
