@@ -119,6 +119,9 @@ static void test_experts(void **state)
     assert_holds(text, "--ffn-hidden-size 18432");
     assert_holds(text, "--moe-ffn-hidden-size 2048");
     assert_holds(text, "--moe-shared-expert-intermediate-size 2048");
+    s.mtp_before_head = true;
+    assert_int_equal(launch(&model, "dgx-h100-superpod", &s, text, &err), RK_OK);
+    assert_holds(text, "|t*4|t*4m|t*1L\"");
     s.capacity_factor = 1;
     assert_int_equal(launch(&model, "dgx-h100-superpod", &s, text, &err), RK_OK);
     assert_holds(text, "--moe-token-dispatcher-type alltoall");
@@ -495,6 +498,11 @@ static void test_titan(void **state)
     assert_holds(text, "mode = \"selective\"\nselective_ac_option = \"op\"\n");
     assert_holds(text, "[quantize.linear.float8]\nenable_fsdp_float8_all_gather = true\n");
     assert_holds(text, "converters = [\"quantize.linear.float8\"]\n");
+    s.fp8_recipe = RK_FP8_DELAYED;
+    assert_int_equal(launch_by(rk_launch_torchtitan, &model, "dgx-h100-superpod", &s, text, &err),
+                     RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "not in fp8 delayed"));
+    s.fp8_recipe = RK_FP8_TENSORWISE;
     s.vp = 1;
     s.schedule = RK_SCHEDULE_ZB_H2;
     assert_int_equal(launch_by(rk_launch_torchtitan, &model, "dgx-h100-superpod", &s, text, &err),
@@ -519,6 +527,11 @@ static void test_titan_mesh(void **state)
     assert_int_equal(launch_by(rk_launch_torchtitan, &model, "dgx-h100-superpod", &s, text, &err),
                      RK_ERR_INVALID);
     assert_holds(err.message, "the 4 that share shards");
+    s.replicas = 1;
+    s.sharding = RK_SHARD_NONE; /* every rank is a replica */
+    assert_int_equal(launch_by(rk_launch_torchtitan, &model, "dgx-h100-superpod", &s, text, &err),
+                     RK_ERR_INVALID);
+    assert_holds(err.message, "the 1 that share shards");
 }
 
 /* Stages that torchtitan would not make by itself are listed, every module once. */
