@@ -164,7 +164,9 @@ static void test_outcomes(void **state)
     assert_true(first.step_s <= second.step_s && first.fits);
     assert_true(rk_outcome_strategy(outcome, 0, &s, sizeof(s)));
     assert_int_equal(s.tp * s.cp * s.pp * s.dp, 64);
+    assert_true(first.comparable_runs > first.comparable_models && first.comparable_models > 0);
     assert_true(rk_outcome_stage(outcome, 0, s.pp - 1, &use, sizeof(use)));
+    assert_true(use.total_bytes > use.reserved_bytes && use.reserved_bytes > use.allocated_bytes);
     assert_false(rk_outcome_stage(outcome, 0, s.pp, &use, sizeof(use)));
     assert_false(rk_outcome_nearest(outcome, NULL, 0, NULL, 0));
     rk_outcome_describe(outcome, &facts, sizeof(facts));
@@ -192,6 +194,33 @@ static void test_outcomes(void **state)
     rk_outcome_free(outcome);
     space.tp.count = 1000;
     assert_int_equal(rk_plan_strategies(d->setup, &space, NULL, &outcome, &err), RK_ERR_INVALID);
+}
+
+/* Each list of a space is that of its own degree. */
+static void test_degrees(void **state)
+{
+    void *mixtral = open_setup("mixtral-8x7b", "dgx-h100-superpod", NULL);
+    const struct documents *d = mixtral;
+    const rk_space space = {.size = sizeof(space),
+                            .accelerators = 128,
+                            .global_batch = 128,
+                            .tp = {1, {2}},
+                            .cp = {1, {4}},
+                            .pp = {1, {2}},
+                            .vp = {1, {1}},
+                            .ep = {1, {8}},
+                            .etp = {1, {1}},
+                            .micro_batch = {1, {1}}};
+    rk_outcome *outcome;
+    rk_strategy s;
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_plan_strategies(d->setup, &space, NULL, &outcome, &err), RK_OK);
+    assert_true(rk_outcome_strategy(outcome, 0, &s, sizeof(s)));
+    assert_true(s.tp == 2 && s.cp == 4 && s.pp == 2 && s.vp == 1 && s.ep == 8 && s.etp == 1);
+    assert_true(s.micro_batch == 1 && s.dp == 8);
+    rk_outcome_free(outcome);
+    (void)close_documents(&mixtral);
 }
 
 static void test_nothing_fits(void **state)
@@ -241,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_json_texts),    cmocka_unit_test(test_strategy),
         cmocka_unit_test(test_short_structs), cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_nothing_fits),  cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_degrees),
     };
     return cmocka_run_group_tests(tests, open_documents, close_documents);
 }

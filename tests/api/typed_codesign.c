@@ -69,6 +69,15 @@ static void test_explanation(void **state)
     assert_true(count == (size_t)facts.numbers && count > 5 && most > 0.01);
     assert_false(rk_explanation_strategy(e, count, &s, sizeof(s), NULL, 0));
     rk_explanation_free(e);
+    /* Under a network of a third of the speed another strategy is faster than the old one. */
+    bool replanned = false;
+    assert_int_equal(rk_explain_system(d->setup, &space, -0.67, NULL, &e, &err), RK_OK);
+    for (count = 0; rk_explanation_at(e, count, &worth, sizeof(worth)); count++) {
+        assert_true(!worth.runs || worth.old_step_s <= 0 || worth.old_step_s >= worth.step_s);
+        replanned = replanned || worth.old_step_s > 1.001 * worth.step_s;
+    }
+    assert_true(replanned);
+    rk_explanation_free(e);
     assert_int_equal(rk_explain_system(d->setup, &space, -2, NULL, &e, &err), RK_ERR_INVALID);
     assert_null(e);
     const rk_space small = space_of(1);
@@ -155,6 +164,7 @@ static void test_shapes(void **state)
         assert_true(f.head_size == 128 && f.hidden == f.heads * 128);
         assert_true(fabs(f.parameters / 8.03e9 - 1) < 0.052);
         assert_true(!f.runs || f.mfu <= last);
+        assert_near(f.tokens_per_s, 8192 * f.sequences_per_s);
         assert_true(rk_shapes_strategy(shapes, count, &s, sizeof(s)) == f.runs);
         last = f.runs ? f.mfu : 0;
     }
