@@ -100,6 +100,12 @@ static void test_run_inputs(void **state)
     assert_true(f.checkpoint_interval_s == 3600);
     assert_near(f.checkpoint_write_s, f.checkpoint_bytes / 1e12, 1e-12);
     rk_run_outcome_free(run);
+    request.storage_bytes_per_s = 1e10;
+    request.async_checkpoint = true; /* training waits for the copy to the host alone */
+    assert_int_equal(rk_predict_run(d->setup, &request, NULL, &run, &err), RK_OK);
+    rk_run_outcome_describe(run, &f, sizeof(f));
+    assert_true(f.checkpoint_blocking_s > 0 && f.checkpoint_blocking_s < f.checkpoint_write_s);
+    rk_run_outcome_free(run);
 }
 
 static void test_run_space(void **state)

@@ -234,6 +234,36 @@ static void test_catalogue(void **state)
     assert_int_equal(rk_json_load("seed-1T", NULL, &doc, &err), RK_ERR_INVALID);
 }
 
+/* Columns count characters, in a misplaced token too. */
+static void test_columns_of_characters(void **state)
+{
+    static const char *const texts[] = {"{\"a\": 1 \"ee\": 2}",
+                                        "{\"a\": 1 \"\xc3\xa9\xc3\xa9\": 2}"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        rk_json_doc doc;
+        rk_error err;
+        assert_int_equal(rk_json_parse(texts[i], strlen(texts[i]), "t.json", &doc, &err),
+                         RK_ERR_SYNTAX);
+        assert_int_equal(err.column, 9);
+    }
+}
+
+/* Spreadsheets write a mark before the first name. */
+static void test_table_with_mark(void **state)
+{
+    static const char text[] = "\xef\xbb\xbf"
+                               "a,b\n1,\"2\"\"\"\n";
+    rk_csv_in table;
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_csv_parse(text, sizeof(text) - 1, "t.csv", &table, &err), RK_OK);
+    assert_true(table.columns == 2 && table.rows == 1);
+    assert_string_equal(table.cells[0], "a");
+    assert_string_equal(table.cells[3], "2\"");
+    rk_csv_in_clear(&table);
+}
+
 /* Every alias is found, and is the name of nothing else. */
 static void test_aliases(void **state)
 {
@@ -368,6 +398,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_unpacked_limit, set_up, tear_down),
         cmocka_unit_test(test_catalogue),
         cmocka_unit_test(test_aliases),
+        cmocka_unit_test(test_table_with_mark),
+        cmocka_unit_test(test_columns_of_characters),
         cmocka_unit_test(test_typed_names),
         cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_suggestions),
