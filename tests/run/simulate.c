@@ -256,6 +256,30 @@ static void test_moments(void **state)
     assert_near(m.interruptions, r.interruptions.p50, 0.15); /* but for those in restarts */
 }
 
+/* Wrong results are in all copies nearby: training goes on from one in far storage. */
+static void note_rollback(void *context, const rk_moment *moment)
+{
+    const rk_simulation *s = context;
+    const double pattern = s->far_every * s->interval_s / s->work_s;
+    const double patterns = moment->done / pattern;
+    assert_true(moment->kind != RK_MOMENT_RESUME || fabs(patterns - round(patterns)) < 1e-6);
+}
+
+static void test_rollback(void **state)
+{
+    rk_simulation s = large();
+    rk_error err;
+    (void)state;
+    s.far_every = 10;
+    s.near_cost_s = 1;
+    s.rate = 5 / DAY;
+    s.causes[0] =
+        (rk_cause){.share = 1, .far_s = 180, .rollback_s = 1000, .near_s = 10, .near = true};
+    for (int64_t run = 0; run < 20; run++) {
+        assert_int_equal(rk_simulate_moments(&s, run, note_rollback, &s, &err), RK_OK);
+    }
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -298,8 +322,8 @@ int main(void)
         cmocka_unit_test(test_closed_forms), cmocka_unit_test(test_daly),
         cmocka_unit_test(test_first_order),  cmocka_unit_test(test_spares),
         cmocka_unit_test(test_reproducible), cmocka_unit_test(test_spreads),
-        cmocka_unit_test(test_moments),      cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_fast),
+        cmocka_unit_test(test_moments),      cmocka_unit_test(test_rollback),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_fast),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
