@@ -27,6 +27,8 @@ JOBS = (
     "llama3-8b 16xh100 --pp 4 --schedule dualpipe --framework any --global-batch 32",
     "mixtral-8x7b 32xh100 --ep 8 --pp 2 --cp 2 --global-batch 32",
     "llama3-8b 8xh100 --zero 3 --pp 1 --global-batch 8",
+    "gpt3-small 16xdgx-h100-superpod --pp 4 --tp 1 --vp 3 --overlap pp --micro-batch 1 --global-batch 64 "
+    "--set network_GBps=0.01",  # messages longer than passes
 )
 LETTERS = {"X", "M", "C", "s", "f"}
 failures = []
@@ -54,6 +56,18 @@ def check_slices(job, events):
                 fail(job, f"{name} on {thread} overlaps the slice before it")
             open_ends.append(start - length)
     return threads
+
+
+def check_passes(job, events):
+    """The name of a pass says its kind, microbatch and virtual stage, if a rank has several."""
+    passes = collections.defaultdict(set)
+    for event in events:
+        if "microbatch" in event.get("args", {}):
+            of = (event["cat"], event["args"]["microbatch"], event["args"]["chunk"])
+            passes[event["pid"], event["name"]].add(of)
+    for (_, name), of in passes.items():
+        if len(of) != 1:
+            fail(job, f"{name} is {sorted(of)}")
 
 
 def check_flows(job, events, threads):
@@ -106,6 +120,7 @@ def check(job, path):
     if set(by_kind) - LETTERS:
         fail(job, f"unknown events {set(by_kind) - LETTERS}")
     threads = check_slices(job, by_kind["X"])
+    check_passes(job, by_kind["X"])
     check_flows(job, by_kind["s"] + by_kind["f"], threads)
     check_counters(job, by_kind["C"])
     check_names(job, by_kind["M"], threads)
