@@ -128,6 +128,22 @@ def check(job, path):
         fail(job, "no slices, counters or flows")
 
 
+def check_communication(folder):
+    """The slowest rank communicates as long as the estimate says; with split passes longer."""
+    job = "llama3-8b 16xh100 --pp 2 --tp 4 --vp 1 --schedule zb-h1 --framework any --global-batch 16"
+    path = os.path.join(folder, "split.json")
+    for command in (f"timeline {job} -o {path}", f"estimate {job} --json"):
+        ran = subprocess.run([RECKON, *command.split()], check=True, capture_output=True, text=True)
+    wanted = json.loads(ran.stdout)["estimate"]["time_s"]["tp_comm"]
+    seconds = collections.Counter()
+    with open(path, encoding="utf-8") as file:
+        for event in json.load(file)["traceEvents"]:
+            if event.get("cat") == "communication":
+                seconds[event["pid"]] += event["dur"] / 1e6
+    if not abs(max(seconds.values()) - wanted) <= 1e-3 * wanted:
+        fail(job, f"{dict(seconds)} s of communication, not {wanted}")
+
+
 def check_nothing_fits(folder):
     """What does not fit has no trace, picture or table: a line on stderr, and JSON that says so."""
     job = "llama3-70b 8xh100 --global-batch 64"
@@ -154,6 +170,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for i, job in enumerate(JOBS):
             check(job, os.path.join(folder, "trace.json" + (".gz" if i == 1 else "")))
+        check_communication(folder)
         check_nothing_fits(folder)
     print("\n".join(failures[:20]))
     return 1 if failures else 0
