@@ -55,6 +55,23 @@ static rk_fit_changes find(const rk_setting *s, const rk_strategy *from)
     return changes;
 }
 
+/* Moments of Adam in one or two bytes each, next to a master copy of four. */
+static void test_words_of_states(void **state)
+{
+    static const struct {
+        double bytes;
+        const char *words;
+    } cases[] = {{8, "optimizer moments in bf16"}, {6, "optimizer moments in 8 bits"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const rk_strategy from = {.states.optimizer = 12};
+        rk_fit_change change = {.strategy = from, .kinds = RK_CHANGE_STATES};
+        char text[RK_FIT_CHANGE_TEXT];
+        change.strategy.states.optimizer = cases[i].bytes;
+        assert_string_equal(rk_fit_change_text(&from, &change, text), cases[i].words);
+    }
+}
+
 /* Everything that is promised of a list of changes. */
 static void check(const rk_setting *s, const rk_strategy *from, const rk_fit_changes *changes)
 {
@@ -214,9 +231,9 @@ static void test_fewest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_single_changes), cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_none),           cmocka_unit_test(test_legal),
-        cmocka_unit_test(test_fewest),
+        cmocka_unit_test(test_words_of_states), cmocka_unit_test(test_single_changes),
+        cmocka_unit_test(test_pairs),           cmocka_unit_test(test_none),
+        cmocka_unit_test(test_legal),           cmocka_unit_test(test_fewest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

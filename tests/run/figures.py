@@ -79,6 +79,15 @@ class Figures(unittest.TestCase):
         self.near(by_mfu["mfu"], 0.4, 1e-9)
         self.near(by_mfu["data_bytes_per_s"], by_mfu["data_bytes"] / 1e12 * 64 * 8192 / by_mfu["step_s"])
 
+    def test_power_of_spares(self):
+        """Spare nodes draw power too: four of them next to clusters of whole nodes of eight."""
+        asked = "run llama3-8b h100 --tokens 1T --deadline 60d --json --spares "
+        without, with_spares = (json.loads(ask(asked + spares))["clusters"] for spares in ("0", "4"))
+        each = {row["accelerators"]: row["power_W"] / row["accelerators"] for row in without}
+        self.assertGreater(len(with_spares), 1)
+        for row in with_spares:
+            self.near(row["power_W"], (row["accelerators"] + 32) * each[row["accelerators"]])
+
 
 if __name__ == "__main__":
     unittest.main()
