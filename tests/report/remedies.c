@@ -72,6 +72,35 @@ static void test_words_of_states(void **state)
     }
 }
 
+/* A change of one field is of one kind. */
+static void test_kinds(void **state)
+{
+    static const struct {
+        rk_strategy other;
+        unsigned kind;
+    } cases[] = {
+        {{.recompute_layers = 1}, RK_CHANGE_RECOMPUTE},
+        {{.sharding = RK_SHARD_ALL}, RK_CHANGE_ZERO},
+        {{.micro_batch = 2}, RK_CHANGE_MICRO_BATCH},
+        {{.vp = 2}, RK_CHANGE_PP},
+        {{.cp = 2}, RK_CHANGE_CP},
+        {{.etp = 2}, RK_CHANGE_EP},
+        {{.offload_weights = true}, RK_CHANGE_OFFLOAD},
+        {{.states.gradient = 4}, RK_CHANGE_STATES},
+        {{.low_weights = true}, RK_CHANGE_PRECISION},
+        {{.moe_overlap = true}, RK_CHANGE_OVERLAP},
+        {{.sp = true}, RK_CHANGE_SP},
+        {{.schedule = RK_SCHEDULE_ZB_H1}, RK_CHANGE_SCHEDULE},
+        {{.flash_attention = true}, RK_CHANGE_KERNELS},
+        {{.expandable_segments = true}, RK_CHANGE_ALLOCATOR},
+    };
+    const rk_strategy none = {.tp = 0};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(rk_change_kinds(&none, &cases[i].other), cases[i].kind);
+    }
+}
+
 /* Everything that is promised of a list of changes. */
 static void check(const rk_setting *s, const rk_strategy *from, const rk_fit_changes *changes)
 {
@@ -231,9 +260,13 @@ static void test_fewest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words_of_states), cmocka_unit_test(test_single_changes),
-        cmocka_unit_test(test_pairs),           cmocka_unit_test(test_none),
-        cmocka_unit_test(test_legal),           cmocka_unit_test(test_fewest),
+        cmocka_unit_test(test_words_of_states),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_single_changes),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_legal),
+        cmocka_unit_test(test_fewest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
