@@ -3,6 +3,7 @@
 #include "report/remedies.h"
 #include "base/units.h"
 #include "layer/model_load.h"
+#include "report/gains.h"
 #include "search/fewest.h"
 
 #include <math.h>
@@ -99,6 +100,41 @@ static void test_kinds(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(rk_change_kinds(&none, &cases[i].other), cases[i].kind);
     }
+}
+
+/* Sequence parallelism is offered with the overlap that needs it. */
+static void test_gains(void **state)
+{
+    struct inputs in;
+    const rk_setting s = setting_of(&in, "llama3-8b", 79.1);
+    rk_strategy from = strategy_of(&s, 8, 2, 4);
+    static rk_gains gains;
+    rk_estimate now;
+    rk_error err;
+    bool both = false;
+    (void)state;
+    from.sp = from.tp_overlap = false;
+    assert_int_equal(rk_predict_estimate(&s, &from, &now, NULL, &err), RK_OK);
+    assert_int_equal(rk_find_gains(&s, &from, &now, &gains, &err), RK_OK);
+    for (size_t i = 0; i < gains.changes.count; i++) {
+        both = both || gains.changes.items[i].kinds == (RK_CHANGE_SP | RK_CHANGE_OVERLAP);
+    }
+    assert_true(both);
+}
+
+/* 1 is another value than 16, which begins with it. */
+static void test_flags(void **state)
+{
+    struct inputs in;
+    const rk_setting s = setting_of(&in, "llama3-8b", 79.1);
+    rk_strategy from = strategy_of(&s, 2, 4, 16), to = from;
+    rk_flag_changes changes;
+    rk_error err;
+    (void)state;
+    to.micro_batch = 1;
+    assert_int_equal(rk_find_flag_changes(&s, &from, &to, &changes, &err), RK_OK);
+    assert_string_equal(changes.set, "--micro-batch-size 1");
+    assert_string_equal(changes.unset, "");
 }
 
 /* Everything that is promised of a list of changes. */
@@ -261,6 +297,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words_of_states),
+        cmocka_unit_test(test_gains),
+        cmocka_unit_test(test_flags),
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_single_changes),
         cmocka_unit_test(test_pairs),
