@@ -59,6 +59,13 @@ class Rows(unittest.TestCase):
         self.assertEqual(validation.score, {"step": 1})
         self.assertEqual(results.Validation(items=[], raw={}).score, {})
 
+    def test_nothing_to_draw(self):
+        row = {"id": "a", "model": "llama3-8b", "seq": 8192, "accelerator": "H100", "n_accel": 8, "tp": 8,
+               "gbs": 32, "mbs": 1, "framework": "megatron-core", "peak_mem_gib": 40}
+        validation = reckon.validate([row])
+        self.assertIsNotNone(validation.runs[0].step_s)
+        self.assertIsNone(validation.picture)
+
     def test_cells_of_tables(self):
         cells = {"": None, "true": True, "false": False, "8": 8, "0.5": 0.5, "1f1b": "1f1b"}
         for text, value in cells.items():
