@@ -50,6 +50,18 @@ class Rows(unittest.TestCase):
         self.assertIsNone(results._cure_row(cure)["fewest_accelerators"])
         self.assertEqual(results._cure_row({**cure, "fewest_accelerators": 3})["fewest_accelerators"], 3)
 
+    def test_words_of_cures(self):
+        """As the table of `fit` has them: what fits on one accelerator alone, tight or easily."""
+        asked = {"model": MODEL, "system": "rtx-4090", "seq": 4096}
+        lines = _library.run_command("fit", asked).text.splitlines()
+        words = {"fits": "yes", "tight": "tight", "not": "no"}
+        cures = reckon.fit(**asked).cures
+        for row in cures:
+            kind = "not" if not row["fits"] else "fits" if row["fewest_accelerators"] == 1 else "tight"
+            line, = (line for line in lines if line.startswith((row["options"] or row["cure"]) + "  "))
+            self.assertEqual(line.split()[-2], words[kind], line)
+        self.assertTrue(any(row["fits"] and row["fewest_accelerators"] > 1 for row in cures))
+
     def test_launch(self):
         launch = reckon.convert("torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 2".split())
         self.assertEqual((launch.facts["tp"], launch.facts["processes"]), (2, 8))
