@@ -325,7 +325,7 @@ static void add_products(rk_cost_builder *x, rk_part part, rk_precision precisio
 static void add_adapter(rk_cost_builder *x, double M, double summed, double N, double K,
                         int modules)
 {
-    assert(modules >= 1 && x->c->strategy->adapter_rank >= 1);
+    assert(modules >= 1);
     const double r = (double)x->c->strategy->adapter_rank, e = x->c->element;
     const double copies = modules * own_copy_bytes(x->c) * K;
     rk_operator o = {

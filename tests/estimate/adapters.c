@@ -74,7 +74,7 @@ static void test_linears(void **state)
     static const struct {
         const char *model;
         int attention, ffn;
-    } layers[] = {{"llama3-8b", 2, 2}, {"mixtral-8x7b", 2, 0}, {"deepseek-v3", 5, 2}};
+    } layers[] = {{"llama3-8b", 2, 3}, {"mixtral-8x7b", 2, 0}, {"deepseek-v3", 5, 3}};
     for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]); i++) {
         const rk_model some = model_of(layers[i].model);
         rk_strategy s = rk_strategy_defaults(&some);

@@ -289,6 +289,7 @@ static void test_adapted_peaks(void **state)
         }
         s.cross_entropy = cases[i].loss;
         s.logit_bytes = cases[i].logit_bytes;
+        s.adapter_bytes = 2; /* fused kernels of adapters keep no casts */
         assert_near(allocated(&s), cases[i].measured, 0.03);
     }
 }
@@ -365,7 +366,8 @@ static void test_adapter_dropout(void **state)
         const double whole = table.layers[0][0].saved;
         stack.adapter_dropout = true;
         rk_cost_table_fill(&model, &machine, &stack, &s, &table);
-        const double more = 2 * 4096 + 2 * 4096 + (modules == RK_ADAPTED_FFN ? 11008 : 0);
+        /* a mask: the copies are there without dropout, as casts to 16 bits */
+        const double more = modules == RK_ADAPTED_FFN ? 2 * 4096 + 11008 : 4 * 4096;
         assert_near(table.layers[0][0].saved - whole, more * 4096, 1e-9);
     }
 }
@@ -419,7 +421,7 @@ static void test_tiles(void **state)
     /* gate and up, the activation and its product, all of which one tile has */
     assert_near(a->unsaved - b->unsaved, (1 - 1 / tiles) * 2 * 4 * f * T, 1e-9);
     assert_near(b->flops_recompute - a->flops_recompute, 2 * 3 * f * h * T, 1e-9);
-    assert_true(b->transient < a->transient && b->saved == a->saved);
+    assert_true(b->transient <= a->transient && b->saved == a->saved);
 }
 
 /* UT-F29: nvidia-smi of adapters on Mistral-7B, 65,536 tokens, full logits: blocks of the loss and
@@ -430,6 +432,7 @@ static void test_reserved(void **state)
     rk_strategy s = adapted("mistral-7b", 1, 16);
     s.cross_entropy = RK_CROSS_ENTROPY_FULL;
     s.logit_bytes = 8;
+    s.adapter_bytes = 2;
     assert_near(memory_of(&s).total / GIB, 64.25, 0.05);
 }
 
@@ -439,7 +442,7 @@ static double logits_of(const rk_strategy *s)
 {
     const rk_block_context c = rk_block_context_of(&model, &machine, &stack, s);
     return rk_block_head(&c).saved -
-           (s->adapter_rank > 0 ? 2 : 4) * c.tokens * (double)model.hidden;
+           (s->adapter_rank > 0 ? 4 : 8) * c.tokens * (double)model.hidden;
 }
 
 /* UT-F21, UT-F22. */

@@ -11,8 +11,8 @@ enum { LEGAL = 500 };
 
 static void scale_accelerator(rk_accelerator *a, double k)
 {
-    double *const rates[] = {&a->vector_peak, &a->memory_bandwidth, &a->attention_forward,
-                             &a->attention_backward, &a->host_bandwidth};
+    double *const rates[] = {&a->vector_peak,        &a->memory_bandwidth, &a->attention_forward,
+                             &a->attention_backward, &a->host_bandwidth,   &a->nvme_bandwidth};
     double *const times[] = {&a->kernel_seconds, &a->launch_seconds, &a->split_seconds,
                              &a->gemm_droop_seconds, &a->attention_droop_seconds};
     for (size_t i = 0; i < COUNT(rates); i++) {
@@ -58,7 +58,7 @@ static void scale_stack(rk_stack *stack, double k)
     stack->send_seconds /= k;
     stack->step_seconds /= k;
     stack->thrash_seconds /= k;
-    stack->host_params *= k;
+    stack->host_bandwidth *= k;
     stack->dispatch_bandwidth *= k;
 }
 

@@ -136,6 +136,19 @@ static void try_nodes_of_experts(void)
     try_fields(&d);
 }
 
+/* Weights in fp32 that autocast casts, and an update operator by operator. */
+static void try_autocast(void)
+{
+    static struct draw d;
+    d.model = model_of("llama3-8b");
+    d.system = system_of("dgx-h100-superpod");
+    d.stack = stack_of("huggingface-hopper");
+    d.strategy = rk_strategy_defaults(&d.model);
+    d.strategy.states = (rk_state_recipe){4, 4, 8, 2, 2};
+    d.strategy.foreach_update = true;
+    try_fields(&d);
+}
+
 static void test_every_field_moves_a_figure(void **state)
 {
     const rk_field *field;
@@ -145,6 +158,7 @@ static void test_every_field_moves_a_figure(void **state)
     try_recurrence("nemotron-h-56b");
     try_recurrence("qwen3-next-80b-a3b");
     try_nodes_of_experts();
+    try_autocast();
     try_shards("deepspeed-hopper", 1, 0);  /* the update is the fullest */
     try_shards("deepspeed-hopper", 64, 0); /* a layer is */
     try_shards("huggingface-hopper", 64, 16);
