@@ -62,14 +62,14 @@ static void set_copies(rk_block_context *c, double bytes, double cast)
 }
 
 /*
- * Whether linears read casts to 16 bits of hidden states and weights in fp32: torch.autocast, as
- * long as neither weights are gathered in 16 bits nor quantised.
+ * Whether linears read casts to 16 bits of hidden states and weights in fp32: torch.autocast on one
+ * accelerator.  [assumption] On several, FSDP gathers weights in 16 bits; costs of layers depend on
+ * no sharding, which a search varies last.
  */
 static bool autocasts(const rk_stack *stack, const rk_strategy *s)
 {
-    const bool gathers = s->sharding >= RK_SHARD_GRADIENTS && s->states.gather < s->states.weight;
     return stack->autocasts && s->states.weight >= 4 && rk_activation_bytes(s) < 4 &&
-           !s->low_weights && !gathers && s->sharding != RK_SHARD_ALL;
+           !s->low_weights && rk_strategy_ranks(s) == 1;
 }
 
 rk_block_context rk_block_context_of(const rk_model *model, const rk_system *system,

@@ -122,12 +122,12 @@ void rk_save(rk_cost_builder *x, bool again, double bytes)
 /*
  * Bytes per element of the copy that each adapter keeps of its own input: what dropout leaves, with
  * a mask, or a cast for adapters in fp32 beside activations in 16 bits (peft,
- * tuners/tuners_utils.py: _cast_input_dtype; FSDP gathers them in 16 bits, and casts nothing).
+ * tuners/tuners_utils.py: _cast_input_dtype; FSDP on several accelerators gathers them in 16 bits).
  */
 static double own_copy_bytes(const rk_block_context *c)
 {
     const rk_strategy *s = c->strategy;
-    const bool casts = s->adapter_bytes > c->element && s->sharding != RK_SHARD_ALL;
+    const bool casts = s->adapter_bytes > c->element && rk_strategy_ranks(s) == 1;
     return c->stack->adapter_dropout ? c->element + MASK_BYTES : casts ? c->element : 0;
 }
 

@@ -26,9 +26,9 @@ class Setting:
         self.attention_rate = self.rate_of_attention()
         self.low = precision.is_low(s.precision)
         self.frozen = s.adapter_rank > 0
-        gathers = s.sharding in ("gradients", "all") and s.states.gather < s.states.weight
+        self.alone = s.tp * s.pp * s.cp * s.dp == 1
         self.autocasts = (stack.autocasts and s.states.weight >= 4 and self.element < 4
-                          and not s.low_weights and not gathers and s.sharding != "all")
+                          and not s.low_weights and self.alone)
         self.residual = 4 if self.autocasts or s.wide_residual else self.element
         self.T = s.micro_batch * s.seq / s.cp
         self.T_s = self.T / s.tp if s.sp else self.T
@@ -70,7 +70,7 @@ class Setting:
         """Bytes per element of the copy of its input that each adapter keeps."""
         if self.stack.adapter_dropout:
             return self.element + 1
-        casts = self.strategy.adapter_bytes > self.element and self.strategy.sharding != "all"
+        casts = self.strategy.adapter_bytes > self.element and self.alone
         return self.element if casts else 0
 
     def wide_norm(self, normalised):
