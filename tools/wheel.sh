@@ -24,8 +24,11 @@ fi
 rm -rf "$folder/package"
 cp -r python "$folder/package"
 cp "$library" "$folder/package/reckon/libreckon.so"
-ldd "$library" | awk '$3 ~ /lib(jansson|yaml|z|sqlite3|nlopt|stdc\+\+|gcc_s)[-.]/ {print $3}' |
-    while read -r needed; do
+# SQLite and NLopt are loaded when they are used, so the library does not name them.
+loaded=$(/sbin/ldconfig -p | awk '/lib(sqlite3|nlopt)\.so\.0 / && !seen[$1]++ {print $NF}')
+# shellcheck disable=SC2086
+{ echo "$loaded"; ldd "$library" $loaded | awk '$3 ~ /lib(jansson|yaml|z|stdc\+\+|gcc_s)[-.]/ {print $3}'; } |
+    sort -u | while read -r needed; do
         cp -L "$needed" "$folder/package/reckon/"
     done
 strip --strip-unneeded "$folder/package/reckon/libreckon.so"

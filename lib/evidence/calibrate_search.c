@@ -52,9 +52,10 @@ double rk_fit_setup_loss(const rk_fit_setup *bench, int without)
 
 #if RK_HAVE_NLOPT
 
-#include <nlopt.h>
+#include "evidence/nlopt_library.h"
 
 typedef struct task {
+    const rk_nlopt *nlopt;
     rk_fit_setup *bench;
     int without;
     rk_status status;
@@ -83,26 +84,27 @@ static double loss_at(unsigned count, const double *shares, double *gradient, vo
 /* One descent from `shares`, which receive its end point. Returns the loss there. */
 static double descend(task *t, unsigned count, double step, int evaluations, double *shares)
 {
+    const rk_nlopt *nlopt = t->nlopt;
     double least = HUGE_VAL;
-    nlopt_opt optimizer = nlopt_create(NLOPT_LN_SBPLX, count);
+    nlopt_opt optimizer = nlopt->create(NLOPT_LN_SBPLX, count);
     if (!optimizer) {
         t->status = rk_fail(t->err, RK_ERR_MEMORY, "not enough memory for the optimizer");
         return least;
     }
-    nlopt_result result = nlopt_set_min_objective(optimizer, loss_at, t);
-    result = result < 0 ? result : nlopt_set_lower_bounds1(optimizer, 0);
-    result = result < 0 ? result : nlopt_set_upper_bounds1(optimizer, 1);
-    result = result < 0 ? result : nlopt_set_initial_step1(optimizer, step);
-    result = result < 0 ? result : nlopt_set_xtol_abs1(optimizer, 1e-4);
-    result = result < 0 ? result : nlopt_set_maxeval(optimizer, evaluations);
-    result = result < 0 ? result : nlopt_optimize(optimizer, shares, &least);
+    nlopt_result result = nlopt->set_min_objective(optimizer, loss_at, t);
+    result = result < 0 ? result : nlopt->set_lower_bounds1(optimizer, 0);
+    result = result < 0 ? result : nlopt->set_upper_bounds1(optimizer, 1);
+    result = result < 0 ? result : nlopt->set_initial_step1(optimizer, step);
+    result = result < 0 ? result : nlopt->set_xtol_abs1(optimizer, 1e-4);
+    result = result < 0 ? result : nlopt->set_maxeval(optimizer, evaluations);
+    result = result < 0 ? result : nlopt->optimize(optimizer, shares, &least);
     if (result < 0 && !t->status) {
         t->status = result == NLOPT_OUT_OF_MEMORY
                         ? rk_fail(t->err, RK_ERR_MEMORY, "not enough memory for the optimizer")
                         : rk_fail(t->err, RK_ERR_INVALID,
                                   "the optimizer could not leave its starting point");
     }
-    nlopt_destroy(optimizer);
+    nlopt->destroy(optimizer);
     return least;
 }
 
@@ -121,10 +123,12 @@ rk_status rk_search(rk_fit_setup *bench, int without, int64_t starts, uint64_t s
     const rk_recipe *recipe = bench->recipe;
     const unsigned count = (unsigned)recipe->constant_count;
     double best[RK_RECIPE_CONSTANTS], shares[RK_RECIPE_CONSTANTS], least = HUGE_VAL;
-    task t = {.bench = bench, .without = without, .status = RK_OK, .err = err};
+    rk_nlopt nlopt;
+    task t = {.nlopt = &nlopt, .bench = bench, .without = without, .err = err};
     if (count == 0) {
         return RK_OK; /* the documents as they are */
     }
+    t.status = rk_nlopt_library_open(&nlopt, err);
     for (int64_t start = 0; start <= starts && !t.status; start++) {
         for (unsigned i = 0; i < count; i++) {
             const double given = rk_constant_share(&recipe->constants[i], values[i]);

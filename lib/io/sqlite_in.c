@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "io/sqlite_library.h"
 
 #include <assert.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,43 +46,44 @@ static bool add_cell(text *to, const char *cell, bool last)
 }
 
 /* The cell as in the CSV file: numbers that read back exactly, booleans as words. */
-static const char *cell_text(sqlite3_stmt *rows, int column, char out[RK_NUMBER_TEXT_SIZE])
+static const char *cell_text(const rk_sqlite *sqlite, sqlite3_stmt *rows, int column,
+                             char out[RK_NUMBER_TEXT_SIZE])
 {
     assert(column >= 0);
-    const char *type = sqlite3_column_decltype(rows, column);
-    switch (sqlite3_column_type(rows, column)) {
+    const char *type = sqlite->column_decltype(rows, column);
+    switch (sqlite->column_type(rows, column)) {
     case SQLITE_FLOAT:
-        return rk_double_text(sqlite3_column_double(rows, column), out);
+        return rk_double_text(sqlite->column_double(rows, column), out);
     case SQLITE_INTEGER:
         if (type && strcmp(type, "BOOLEAN") == 0) {
-            return sqlite3_column_int(rows, column) ? "true" : "false";
+            return sqlite->column_int(rows, column) ? "true" : "false";
         }
         break;
     default:
         break;
     }
-    return (const char *)sqlite3_column_text(rows, column);
+    return (const char *)sqlite->column_text(rows, column);
 }
 
-static rk_status read_rows(sqlite3 *db, text *csv, rk_error *err)
+static rk_status read_rows(const rk_sqlite *sqlite, sqlite3 *db, text *csv, rk_error *err)
 {
     sqlite3_stmt *rows = NULL;
     char number[RK_NUMBER_TEXT_SIZE];
     bool good = true;
-    int code = sqlite3_prepare_v2(
+    int code = sqlite->prepare_v2(
         db, "SELECT * FROM points LEFT JOIN results USING (point) ORDER BY point, rank", -1, &rows,
         NULL);
-    const int columns = code == SQLITE_OK ? sqlite3_column_count(rows) : 0;
+    const int columns = code == SQLITE_OK ? sqlite->column_count(rows) : 0;
     for (int i = 0; i < columns && good; i++) {
-        good = add_cell(csv, sqlite3_column_name(rows, i), i + 1 == columns);
+        good = add_cell(csv, sqlite->column_name(rows, i), i + 1 == columns);
     }
     while (good && code != SQLITE_DONE && columns > 0) {
-        code = sqlite3_step(rows);
+        code = sqlite->step(rows);
         if (code != SQLITE_ROW) {
             break;
         }
         for (int i = 0; i < columns && good; i++) {
-            good = add_cell(csv, cell_text(rows, i, number), i + 1 == columns);
+            good = add_cell(csv, cell_text(sqlite, rows, i, number), i + 1 == columns);
         }
     }
     rk_status status = RK_OK;
@@ -90,9 +91,9 @@ static rk_status read_rows(sqlite3 *db, text *csv, rk_error *err)
         status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the table");
     } else if (code != SQLITE_DONE) {
         status = rk_fail(err, RK_ERR_INVALID, "this is not a database of a sweep: %s",
-                         sqlite3_errmsg(db));
+                         sqlite->errmsg(db));
     }
-    (void)sqlite3_finalize(rows);
+    (void)sqlite->finalize(rows);
     return status;
 }
 
@@ -100,15 +101,20 @@ rk_status rk_sqlite_load(const char *path, rk_csv_in *table, rk_error *err)
 {
     sqlite3 *db = NULL;
     text csv = {.bytes = NULL};
-    rk_status status = RK_OK;
+    rk_sqlite sqlite;
     memset(table, 0, sizeof(*table));
-    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
-        status = rk_fail(err, RK_ERR_IO, "cannot open: %s", db ? sqlite3_errmsg(db) : "no memory");
-    } else {
-        (void)sqlite3_busy_timeout(db, BUSY_MS);
-        status = read_rows(db, &csv, err);
+    rk_status status = rk_sqlite_library_open(&sqlite, err);
+    if (status) {
+        rk_error_set_file(err, path);
+        return status;
     }
-    (void)sqlite3_close(db);
+    if (sqlite.open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
+        status = rk_fail(err, RK_ERR_IO, "cannot open: %s", db ? sqlite.errmsg(db) : "no memory");
+    } else {
+        (void)sqlite.busy_timeout(db, BUSY_MS);
+        status = read_rows(&sqlite, db, &csv, err);
+    }
+    (void)sqlite.close(db);
     if (status) {
         rk_error_set_file(err, path);
     } else {

@@ -2,6 +2,7 @@
 /* Texts, divisors, threads and the top list. */
 #include "base/divisors.h"
 #include "base/error.h"
+#include "base/library.h"
 #include "base/text.h"
 #include "base/time_text.h"
 #include "base/top.h"
@@ -16,6 +17,24 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+static void test_library(void **state)
+{
+    struct {
+        int (*absent)(void);
+    } table = {NULL};
+    static const rk_symbol symbols[] = {{"rk_no_such_function", 0}};
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_library_open("libabsent.so.9", "libabsent9", symbols, 1, &table, &err),
+                     RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "libabsent.so.9"));
+    assert_non_null(strstr(err.message, "install the package libabsent9"));
+    assert_int_equal(rk_library_open("libc.so.6", "libc6", symbols, 1, &table, &err),
+                     RK_ERR_INVALID);
+    assert_non_null(strstr(err.message, "rk_no_such_function"));
+    assert_null(table.absent);
+}
 
 static void test_double_text(void **state)
 {
@@ -231,10 +250,11 @@ static void test_top(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_double_text), cmocka_unit_test(test_time_text),
-        cmocka_unit_test(test_human_text),  cmocka_unit_test(test_nearest_name),
-        cmocka_unit_test(test_error_text),  cmocka_unit_test(test_divisors),
-        cmocka_unit_test(test_parallel),    cmocka_unit_test(test_top),
+        cmocka_unit_test(test_double_text),  cmocka_unit_test(test_time_text),
+        cmocka_unit_test(test_library),      cmocka_unit_test(test_human_text),
+        cmocka_unit_test(test_nearest_name), cmocka_unit_test(test_error_text),
+        cmocka_unit_test(test_divisors),     cmocka_unit_test(test_parallel),
+        cmocka_unit_test(test_top),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
