@@ -58,6 +58,23 @@ void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *tabl
     }
 }
 
+void rk_cost_table_drop_experts(rk_cost_table *table)
+{
+    const rk_model *model = table->context.model;
+    for (int i = 0; i < model->type_count; i++) {
+        const rk_cost *layer = &table->layers[i][0];
+        if (rk_layer_is_moe(&model->types[i])) {
+            rk_cost least = table->mixers[i];
+            least.dense_params = layer->dense_params;
+            least.replicated_params = layer->replicated_params;
+            least.outer_params = layer->outer_params;
+            least.low_dense_params = layer->low_dense_params;
+            finish(&least);
+            table->layers[i][0] = table->layers[i][1] = least;
+        }
+    }
+}
+
 /* ---- the pipeline -------------------------------------------------------------------------- */
 
 /* The memory of all ranks reduced to what an estimate says. */

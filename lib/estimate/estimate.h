@@ -98,6 +98,12 @@ void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk
 void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *table);
 
 /*
+ * Leaves of layers with experts what they take at least with any ep and etp: the times of their
+ * mixers, and their parameters outside of experts.
+ */
+void rk_cost_table_drop_experts(rk_cost_table *table);
+
+/*
  * Estimates from a table that was filled for the same model, system and stack, and for a strategy
  * that differs at most in pp, vp, dp, schedule, global_batch, sharding, replicas, the split of
  * layers, the number of checkpointed layers, offloading, and the overlap of gradients, parameters

@@ -98,25 +98,44 @@ static int compare_costs(const void *a, const void *b)
     return 0;
 }
 
+static bool starts_group(const rk_plan_bounds *s, size_t batch)
+{
+    return batch == 0 || compare_costs(&s->batches[batch - 1], &s->batches[batch]) != 0;
+}
+
+/* So many, infinite; NULL: no memory. */
+static double *new_bounds(size_t count)
+{
+    double *bounds = malloc((count + 1) * sizeof(*bounds));
+    for (size_t i = 0; bounds && i < count; i++) {
+        bounds[i] = (double)INFINITY;
+    }
+    return bounds;
+}
+
 rk_status rk_list_batch_groups(rk_plan_bounds *s, rk_error *err)
 {
     if (s->batch_count > 0) {
         qsort(s->batches, s->batch_count, sizeof(*s->batches), compare_costs);
     }
-    const size_t bounds = s->batch_count * s->lists.pipe_count;
-    s->groups = malloc((s->batch_count + 1) * sizeof(*s->groups));
-    s->pipe_bounds = malloc((bounds + 1) * sizeof(*s->pipe_bounds));
-    for (size_t i = 0; s->pipe_bounds && i < bounds; i++) {
-        s->pipe_bounds[i] = (double)INFINITY;
+    const size_t pipes = s->lists.pipe_count;
+    for (size_t i = 0; i < s->batch_count; i++) {
+        s->group_count += starts_group(s, i);
     }
-    if (!s->groups || !s->pipe_bounds) {
+    s->groups = calloc(s->group_count + 1, sizeof(*s->groups));
+    s->queue = malloc((s->batch_count + 1) * sizeof(*s->queue));
+    s->pipe_bounds = new_bounds(s->batch_count * pipes);
+    s->group_bounds = new_bounds(s->group_count * pipes);
+    if (!s->groups || !s->queue || !s->pipe_bounds || !s->group_bounds) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the micro-batches of a plan");
     }
-    for (size_t i = 0; i < s->batch_count; i++) {
-        if (i == 0 || compare_costs(&s->batches[i - 1], &s->batches[i]) != 0) {
-            s->groups[s->group_count++] = i;
+    for (size_t i = 0, group = 0; i < s->batch_count; group++) {
+        const size_t first = i++;
+        while (i < s->batch_count && !starts_group(s, i)) {
+            i++;
         }
+        s->groups[group] =
+            (struct group){.first = first, .end = i, .legal = first, .number = group};
     }
-    s->groups[s->group_count] = s->batch_count;
     return RK_OK;
 }

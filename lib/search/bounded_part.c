@@ -81,9 +81,47 @@ double rk_pipe_bound(const rk_plan_bounds *s, const struct batch *b, const rk_pl
 
 static int compare_batches(const void *a, const void *b)
 {
-    const struct batch *x = a, *y = b;
+    const struct batch *x = *(const struct batch *const *)a, *y = *(const struct batch *const *)b;
     return x->bound != y->bound ? (x->bound > y->bound ? 1 : -1)
                                 : (x->first > y->first) - (x->first < y->first);
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+    const struct group *x = a, *y = b;
+    if (x->open != y->open) {
+        return x->open ? -1 : 1;
+    }
+    return x->bound != y->bound ? (x->bound > y->bound ? 1 : -1)
+                                : (x->number > y->number) - (x->number < y->number);
+}
+
+/* The least of `bounds`, by pipeline degree, that the parts at hand have of a batch. */
+static double least_bound(const rk_plan_bounds *s, unsigned parts, const double *bounds)
+{
+    double least = (double)INFINITY;
+    for (size_t i = 0; i < s->lists.pipe_count; i++) {
+        if (parts & rk_parts_of_pipe(s, &s->lists.pipes[i])) {
+            least = rk_min(least, bounds[i]);
+        }
+    }
+    return least;
+}
+
+void rk_queue_groups(rk_plan_bounds *s, size_t count)
+{
+    const size_t pipes = s->lists.pipe_count;
+    for (; count > 0; count--) {
+        const struct group *group = &s->groups[s->open_count++];
+        for (size_t i = group->legal; i < group->end; i++) {
+            struct batch *b = &s->batches[i];
+            b->bound = least_bound(s, rk_parts_of_batch(s, b), &s->pipe_bounds[b->number * pipes]);
+            s->queue[s->queue_count++] = b;
+        }
+    }
+    if (s->queue_count > s->done) {
+        qsort(s->queue + s->done, s->queue_count - s->done, sizeof(*s->queue), compare_batches);
+    }
 }
 
 void rk_bound_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count)
@@ -100,17 +138,19 @@ void rk_bound_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count)
         s->part_lanes[i] = lanes_of(l, &parts[i]);
         s->lanes |= s->part_lanes[i];
     }
-    for (size_t i = 0; i < s->batch_count; i++) {
-        struct batch *b = &s->batches[i];
-        const unsigned has = rk_parts_of_batch(s, b);
-        b->bound = (double)INFINITY;
-        for (size_t j = 0; j < l->pipe_count; j++) {
-            if (has & rk_parts_of_pipe(s, &l->pipes[j])) {
-                b->bound = rk_min(b->bound, rk_pipe_bound(s, b, &l->pipes[j]));
-            }
+    size_t open = 0;
+    for (size_t i = 0; i < s->group_count; i++) {
+        struct group *group = &s->groups[i];
+        unsigned has = 0;
+        for (size_t j = group->legal; j < group->end && !group->open; j++) {
+            has |= rk_parts_of_batch(s, &s->batches[j]);
         }
+        group->bound = least_bound(s, has, &s->group_bounds[group->number * l->pipe_count]);
+        open += group->open;
     }
-    if (s->batch_count > 0) {
-        qsort(s->batches, s->batch_count, sizeof(*s->batches), compare_batches);
+    if (s->group_count > 0) {
+        qsort(s->groups, s->group_count, sizeof(*s->groups), compare_groups);
     }
+    s->done = s->queue_count = s->open_count = 0;
+    rk_queue_groups(s, open);
 }

@@ -3,10 +3,11 @@
  * Bounded search by the reckon model: the ranking of the exhaustive one (plan.c), with most
  * strategies settled in groups.  A batch is all strategies of a unit with one kind of context
  * parallelism and one micro-batch: they share costs of blocks but for recompute, which only adds.
- * Batches are sorted by what their strategies take at least; within a batch, so are its nodes, a
- * recompute and a shape of the pipeline each.  Work goes in rounds that double in size.  In a round
- * every batch knows the times that the rounds before have found and its own, so the counts do not
- * depend on the number of threads.
+ * Batches that differ in ep and etp only form a group, which is opened when its own bound is below
+ * those of the batches at hand.  Batches are sorted by what their strategies take at least; within
+ * a batch, so are its nodes, a recompute and a shape of the pipeline each.  Work goes in rounds
+ * that double in size.  In a round every batch knows the times that the rounds before have found
+ * and its own, so the counts do not depend on the number of threads.
  */
 #include "search/bounded_plan.h"
 
@@ -47,231 +48,6 @@ static double longest_of(const struct worker *w, unsigned parts)
     return longest;
 }
 
-/* Strategies of a node: its choices of recomputed layers times its lanes. */
-static int node_choices(const rk_plan_bounds *s, int recompute, const rk_plan_shape *shape)
-{
-    return s->lists.recomputes[recompute].kind == RK_REC_FULL ? shape->layer_choice_count : 1;
-}
-
-static uint64_t node_size(const rk_plan_bounds *s, const struct node *node)
-{
-    return (uint64_t)node_choices(s, node->recompute, node->shape) * (uint64_t)node->lanes;
-}
-
-/* Shared by all strategies of a batch. */
-static rk_strategy batch_strategy(const rk_plan_bounds *s, const struct batch *b)
-{
-    rk_strategy strategy = s->space->base;
-    rk_plan_set_unit(b->unit, &strategy);
-    strategy.global_batch = s->space->global_batch;
-    strategy.micro_batch = b->micro_batch;
-    strategy.cp_kind = s->lists.cp_kinds[b->cp_kind];
-    return strategy;
-}
-
-/* Completes the strategy of a batch, except for recomputed layers and lane. */
-static rk_strategy node_strategy(const rk_plan_bounds *s, const struct batch *b,
-                                 const struct node *node)
-{
-    rk_strategy strategy = batch_strategy(s, b);
-    strategy.pp = node->pipe->pp;
-    strategy.dp = node->dp;
-    rk_plan_set_recompute(&s->lists.recomputes[node->recompute], &strategy);
-    rk_plan_set_shape(node->shape, &strategy);
-    return strategy;
-}
-
-/* Lanes of the parts that the framework runs with a pipeline degree and a recompute. */
-static uint64_t node_lanes(const rk_plan_bounds *s, const struct node *node)
-{
-    return node->pipe->legal_lanes[node->recompute] & (((uint64_t)1 << node->lanes) - 1) & s->lanes;
-}
-
-/* The legal ones of `lanes`: all or none, because rules look only at what they share. */
-static uint64_t legal_of(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t lanes)
-{
-    int first = 0;
-    if (lanes == 0) {
-        return 0;
-    }
-    while (!(lanes >> first & 1)) {
-        first++;
-    }
-    rk_plan_set_lane(&s->lists, first, strategy);
-    return rk_strategy_legal(s->model, &s->system, strategy, s->space->framework, NULL) ? lanes : 0;
-}
-
-static uint64_t legal_lanes(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t lanes)
-{
-    /* hybrid sharding is the only choice of a lane that depends on degrees */
-    return legal_of(s, strategy, lanes & ~s->lists.hybrid_lanes) |
-           legal_of(s, strategy, lanes & s->lists.hybrid_lanes);
-}
-
-static uint64_t count_lanes(uint64_t lanes)
-{
-    uint64_t count = 0;
-    for (; lanes; lanes &= lanes - 1) {
-        count++;
-    }
-    return count;
-}
-
-/* ---- bounds -------------------------------------------------------------------------------- */
-
-/* Turns clock and memory to the costs that the table has now. */
-static void know_table(struct worker *w)
-{
-    w->whole = rk_whole_model(&w->table, &w->costed);
-    rk_plan_clock_renew(&w->clock, &w->table);
-    rk_plan_fit_renew(&w->fit, &w->table);
-    w->counts.bounds++;
-}
-
-/* Fills the costs of blocks for a recompute; `legal` is a legal strategy of the batch. */
-static void fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy *legal)
-{
-    w->costed = *legal;
-    rk_cost_table_fill(s->model, &s->system, s->stack, &w->costed, &w->table);
-    know_table(w);
-}
-
-/* The lanes whose states fit, at any risk; DualPipe holds every stage twice. */
-static uint64_t fitting_states(const rk_plan_bounds *s, struct worker *w,
-                               const rk_strategy *strategy, uint64_t lanes)
-{
-    rk_strategy with = *strategy;
-    const double usable = s->limits.usable * (1 + RK_LEAST_SLACK);
-    uint64_t fitting = 0;
-    w->counts.bounds++;
-    for (int lane = 0; lanes >> lane; lane++) {
-        if (lanes >> lane & 1) {
-            rk_plan_set_lane(&s->lists, lane, &with);
-            fitting |= (uint64_t)(rk_least_memory(&w->table, &with, &w->whole) <= usable) << lane;
-        }
-    }
-    return fitting;
-}
-
-/* Turns to a base.  Returns the seconds of all microbatches of its slowest rank. */
-static double work_of(struct worker *w, const rk_plan_base *base)
-{
-    w->counts.bounds++;
-    rk_plan_fit_turn_to(&w->fit, base);
-    return (double)rk_strategy_microbatches(&base->strategy) * rk_plan_fit_seconds(&w->fit);
-}
-
-/* A bound on a base; above `limit` it may be looser than necessary. */
-static double bound_base(struct worker *w, const rk_plan_base *base, double limit)
-{
-    const double work = work_of(w, base);
-    w->counts.bounds += work <= limit;
-    return work <= limit ? rk_plan_clock_least(&w->clock, base, limit) : work;
-}
-
-/*
- * Bounds all shapes of a pipeline degree: w->least, infinite where the states of no lane fit.  The
- * table is without recompute.  Returns the smallest bound.  Bounds above `limit`, or with
- * `only_least` above another one, may be looser than necessary.
- */
-static double bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                           const rk_plan_pipe *pipe, int64_t dp, double limit, bool only_least)
-{
-    uint64_t fitting[2] = {0, 0}, legal = 0; /* by the copies of a stage */
-    bool known[2] = {false, false};
-    double least = (double)INFINITY;
-    struct node node = {.pipe = pipe, .dp = dp, .lanes = rk_batch_lane_count(s, b, pipe->pp, dp)};
-    for (; node.recompute < s->lists.recompute_count; node.recompute++) {
-        legal |= node_lanes(s, &node);
-    }
-    node.recompute = 0;
-    node.shape = &s->lists.shapes[pipe->shape_first];
-    rk_plan_base base = {.strategy = node_strategy(s, b, &node)};
-    rk_plan_clock_turn(&w->clock, pipe);
-    rk_plan_fit_turn(&w->fit, pipe);
-    for (size_t i = pipe->shape_first; i < pipe->shape_first + pipe->shape_count; i++) {
-        base.shape = &s->lists.shapes[i];
-        rk_plan_set_shape(base.shape, &base.strategy);
-        const bool twice = rk_schedule_copies(base.strategy.schedule) == 2;
-        if (!known[twice]) {
-            known[twice] = true;
-            fitting[twice] = fitting_states(s, w, &base.strategy, legal);
-        }
-        w->least[i] = (double)INFINITY;
-        if (fitting[twice]) {
-            w->least[i] = bound_base(w, &base, only_least ? rk_min(limit, least) : limit);
-        }
-        least = rk_min(least, w->least[i]);
-    }
-    return least;
-}
-
-/* Finds a legal strategy of a batch; its node need not be promising. */
-static bool find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *legal)
-{
-    const rk_plan_lists *l = &s->lists;
-    for (size_t i = 0; i < l->pipe_count; i++) {
-        struct node node = {.pipe = &l->pipes[i], .dp = rk_batch_data_parallel(s, b, &l->pipes[i])};
-        node.lanes = node.dp && rk_parts_of_pipe(s, node.pipe)
-                         ? rk_batch_lane_count(s, b, node.pipe->pp, node.dp)
-                         : 0;
-        for (node.recompute = 0; node.dp && node.recompute < l->recompute_count; node.recompute++) {
-            for (size_t j = 0; j < node.pipe->shape_count; j++) {
-                node.shape = &l->shapes[node.pipe->shape_first + j];
-                *legal = node_strategy(s, b, &node);
-                if (legal_lanes(s, legal, node_lanes(s, &node))) {
-                    return true;
-                }
-            }
-        }
-    }
-    return false;
-}
-
-/* `costed`: the table belongs to a batch that differs in ep and etp only. */
-static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch *b, bool *costed)
-{
-    const rk_plan_lists *l = &s->lists;
-    rk_strategy legal;
-    b->bound = (double)INFINITY;
-    if (!find_legal(s, b, &legal)) {
-        w->counts.by_rule += b->count;
-        b->count = 0;
-        return;
-    }
-    legal.recompute = RK_REC_NONE;
-    legal.recompute_modules = 0;
-    if (*costed) {
-        w->costed = legal;
-        rk_cost_table_fill_experts(&w->costed, &w->table);
-        know_table(w);
-    } else {
-        fill_table(s, w, &legal);
-        *costed = true;
-    }
-    for (size_t i = 0; i < l->pipe_count; i++) {
-        const int64_t dp = rk_batch_data_parallel(s, b, &l->pipes[i]);
-        double *bound = &s->pipe_bounds[b->number * l->pipe_count + i];
-        *bound =
-            dp ? bound_shapes(s, w, b, &l->pipes[i], dp, (double)INFINITY, true) : (double)INFINITY;
-        b->bound = rk_min(b->bound, *bound);
-    }
-    if (!(b->bound < (double)INFINITY)) {
-        w->counts.by_memory += b->count;
-        b->count = 0;
-    }
-}
-
-static void bound_group(void *context, int worker_index, uint64_t index, rk_parallel *shared)
-{
-    rk_plan_bounds *s = context;
-    bool costed = false;
-    (void)shared;
-    for (size_t i = s->groups[index]; i < s->groups[index + 1]; i++) {
-        bound_batch(s, &s->workers[worker_index], &s->batches[i], &costed);
-    }
-}
-
 /* ---- one choice of layers ------------------------------------------------------------------ */
 
 /* The lanes that fit on every rank. */
@@ -280,7 +56,7 @@ static uint64_t fitting_lanes(const rk_plan_bounds *s, struct worker *w, const r
 {
     rk_strategy strategy = base->strategy;
     uint64_t fitting = 0;
-    w->counts.bounds += count_lanes(lanes);
+    w->counts.bounds += rk_count_lanes(lanes);
     for (int lane = 0; lanes >> lane; lane++) {
         if (lanes >> lane & 1) {
             rk_plan_set_lane(&s->lists, lane, &strategy);
@@ -313,7 +89,7 @@ static void offer_base(const rk_plan_bounds *s, struct worker *w, const rk_plan_
         }
     }
     w->counts.evaluated += timed;
-    w->counts.by_time += count_lanes(fitting) - timed;
+    w->counts.by_time += rk_count_lanes(fitting) - timed;
 }
 
 /* The legal lanes of a node, which do not depend on the number of recomputed layers. */
@@ -326,26 +102,26 @@ struct legality {
 static void settle_base(const rk_plan_bounds *s, struct worker *w, const struct node *node,
                         const rk_plan_base *base, struct legality *legal)
 {
-    const uint64_t lanes = node_lanes(s, node);
+    const uint64_t lanes = rk_node_lanes(s, node);
     unsigned parts = node->parts;
-    const double work = work_of(w, base);
+    const double work = rk_base_work(w, base);
     for (int i = 0; parts >> i; i++) {
         if (work > time_limit(w, i)) {
             parts &= ~(1U << i);
         }
     }
     if (parts == 0) {
-        w->counts.by_time += count_lanes(lanes);
+        w->counts.by_time += rk_count_lanes(lanes);
         return;
     }
     uint64_t fitting = fitting_lanes(s, w, base, lanes);
-    w->counts.by_memory += count_lanes(lanes & ~fitting);
+    w->counts.by_memory += rk_count_lanes(lanes & ~fitting);
     if (fitting && !legal->known) {
         rk_strategy strategy = base->strategy;
         legal->known = true;
-        legal->lanes = legal_lanes(s, &strategy, lanes);
+        legal->lanes = rk_legal_lanes(s, &strategy, lanes);
     }
-    w->counts.by_rule += count_lanes(fitting & ~legal->lanes);
+    w->counts.by_rule += rk_count_lanes(fitting & ~legal->lanes);
     fitting &= legal->lanes;
     if (fitting) {
         offer_base(s, w, base, fitting, parts);
@@ -353,6 +129,17 @@ static void settle_base(const rk_plan_bounds *s, struct worker *w, const struct 
 }
 
 /* ---- nodes --------------------------------------------------------------------------------- */
+
+/* Strategies of a node: its choices of recomputed layers times its lanes. */
+static int node_choices(const rk_plan_bounds *s, int recompute, const rk_plan_shape *shape)
+{
+    return s->lists.recomputes[recompute].kind == RK_REC_FULL ? shape->layer_choice_count : 1;
+}
+
+static uint64_t node_size(const rk_plan_bounds *s, const struct node *node)
+{
+    return (uint64_t)node_choices(s, node->recompute, node->shape) * (uint64_t)node->lanes;
+}
 
 static int compare_nodes(const void *a, const void *b)
 {
@@ -369,9 +156,9 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
 {
     const bool full = s->lists.recomputes[node->recompute].kind == RK_REC_FULL;
     const int choices = node_choices(s, node->recompute, node->shape);
-    const uint64_t lanes = node_lanes(s, node);
+    const uint64_t lanes = rk_node_lanes(s, node);
     struct legality legal = {.known = false};
-    w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - count_lanes(lanes));
+    w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - rk_count_lanes(lanes));
     for (int i = 0; lanes && i < choices && !w->status; i++) {
         base->strategy.recompute_layers = full ? node->shape->layer_choices[i] : 0;
         base->choice = full ? (size_t)i + 1 : 0;
@@ -401,7 +188,7 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
             continue;
         }
         if (node.recompute == 0) {
-            (void)bound_shapes(s, w, b, node.pipe, node.dp, longest_of(w, parts), false);
+            (void)rk_bound_shapes(s, w, b, node, longest_of(w, parts), false);
         }
         for (size_t j = node.pipe->shape_first; j < node.pipe->shape_first + node.pipe->shape_count;
              j++) {
@@ -431,10 +218,10 @@ static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct
     rk_strategy strategy = *legal;
     if (recompute->kind != RK_REC_NONE) { /* that table is there */
         rk_plan_set_recompute(recompute, &strategy);
-        fill_table(s, w, &strategy);
+        rk_fill_table(s, w, &strategy);
     }
     for (size_t i = 0; i < count && !w->status; i++) {
-        rk_plan_base base = {.strategy = node_strategy(s, b, &nodes[i]),
+        rk_plan_base base = {.strategy = rk_node_strategy(s, b, &nodes[i]),
                              .shape = nodes[i].shape,
                              .index = nodes[i].first};
         rk_plan_clock_turn(&w->clock, nodes[i].pipe);
@@ -460,14 +247,14 @@ static void settle_batch(void *context, int worker_index, uint64_t index, rk_par
 {
     rk_plan_bounds *s = context;
     struct worker *w = &s->workers[worker_index];
-    const struct batch *b = &s->batches[s->done + index];
+    const struct batch *b = s->queue[s->done + index];
     rk_strategy legal;
     clear_tops(s, w->top);
-    if (find_legal(s, b, &legal)) {
+    if (rk_find_legal(s, b, &legal)) {
         rk_strategy plain = legal;
         plain.recompute = RK_REC_NONE;
         plain.recompute_modules = 0;
-        fill_table(s, w, &plain);
+        rk_fill_table(s, w, &plain);
         const size_t count = list_nodes(s, w, b);
         qsort(w->nodes, count, sizeof(*w->nodes), compare_nodes);
         for (size_t i = 0, next; i < count && !w->status; i = next) {
@@ -537,12 +324,52 @@ static double most_seconds(const rk_plan_bounds *s, int part)
     return rk_min(limit_of(&s->top[part]), cutoff);
 }
 
+static void bound_group(void *context, int worker_index, uint64_t index, rk_parallel *shared)
+{
+    rk_plan_bounds *s = context;
+    (void)shared;
+    rk_bound_group(s, &s->workers[worker_index], &s->groups[index]);
+}
+
+static void open_group(void *context, int worker_index, uint64_t index, rk_parallel *shared)
+{
+    rk_plan_bounds *s = context;
+    (void)shared;
+    rk_open_group(s, &s->workers[worker_index], &s->groups[s->open_count + index]);
+}
+
+/*
+ * Opens the groups that may have one of the next `size` batches of all, unless no step of theirs is
+ * as short as `most`.  While there are not that many batches, 1, 2, 4... groups at a time.
+ */
+static rk_status open_groups(rk_plan_bounds *s, size_t size, double most, rk_error *err)
+{
+    rk_status status = RK_OK;
+    for (size_t few = 1, count = 1; count > 0 && !status; few *= 2) {
+        const size_t last = s->done + size;
+        const double bound = last <= s->queue_count ? s->queue[last - 1]->bound : (double)INFINITY;
+        const double reach = rk_min(bound, most);
+        const size_t left = s->group_count - s->open_count;
+        const struct group *next = &s->groups[s->open_count];
+        for (count = 0; count < left && next[count].bound <= reach &&
+                        next[count].bound < (double)INFINITY &&
+                        (count < few || reach < (double)INFINITY);) {
+            count++;
+        }
+        if (count > 0) {
+            status = run_batches(s, open_group, count, err);
+            rk_queue_groups(s, count);
+        }
+    }
+    return status;
+}
+
 static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
 {
     rk_status status = RK_OK;
     /* Nothing is counted for parts, so that rounds need not be the same on all machines. */
     const size_t first = s->counts ? 1 : (size_t)s->threads, growth = s->counts ? 2 : 1;
-    for (size_t size = first; s->done < s->batch_count && !status; size *= growth) {
+    for (size_t size = first; !status; size *= growth) {
         double most = 0;
         size_t count = 0;
         for (int i = 0; i < s->part_count; i++) {
@@ -552,17 +379,18 @@ static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
                 s->workers[j].most_seconds[i] = seconds;
             }
         }
-        while (count < size && s->done + count < s->batch_count &&
-               s->batches[s->done + count].bound <= most &&
-               s->batches[s->done + count].bound < (double)INFINITY) {
+        status = open_groups(s, size, most, err);
+        while (count < size && s->done + count < s->queue_count &&
+               s->queue[s->done + count]->bound <= most &&
+               s->queue[s->done + count]->bound < (double)INFINITY) {
             count++;
         }
-        if (count == 0) {
+        if (count == 0 || status) {
             break;
         }
         status = run_batches(s, settle_batch, count, err);
         for (size_t i = 0; i < count; i++) {
-            s->settled += s->batches[s->done + i].count;
+            s->settled += s->queue[s->done + i]->count;
         }
         s->done += count;
         status = status ? status : end_round(s, err);
@@ -608,7 +436,9 @@ static void clear_search(rk_plan_bounds *s)
     free(s->workers);
     free(s->batches);
     free(s->groups);
+    free(s->queue);
     free(s->pipe_bounds);
+    free(s->group_bounds);
     clear_tops(s, s->top);
     rk_plan_lists_clear(&s->lists);
 }
@@ -639,8 +469,13 @@ static void report(rk_plan_bounds *s, rk_planned *planned, size_t *found, rk_bou
         counts->by_rule += own->by_rule;
         counts->bounds += own->bounds;
     }
-    for (size_t i = s->done; i < s->batch_count; i++) {
-        counts->by_time += s->batches[i].count;
+    for (size_t i = s->done; i < s->queue_count; i++) {
+        counts->by_time += s->queue[i]->count;
+    }
+    for (size_t i = s->open_count; i < s->group_count; i++) {
+        for (size_t j = s->groups[i].legal; j < s->groups[i].end; j++) {
+            counts->by_time += s->batches[j].count;
+        }
     }
     *found = take_found(s, &s->top[0], planned);
 }
@@ -693,7 +528,6 @@ static rk_status run_search(rk_plan_bounds *s, size_t top_n, rk_error *err)
 {
     assert(s->part_count >= 1);
     s->top_n = top_n;
-    s->done = 0;
     s->settled = 0;
     clear_tops(s, s->top);
     for (int i = 0; i < s->threads; i++) {

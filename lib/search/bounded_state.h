@@ -11,12 +11,21 @@
 
 /* Strategies that share costs of blocks but for recompute. */
 struct batch {
-    double bound; /* s of a step; infinite: no strategy can fit */
-    uint64_t first, count;
-    size_t number; /* in the order of enumeration; place in pipe_bounds */
+    double bound;          /* s of a step; infinite: no strategy can fit */
+    uint64_t first, count; /* count: 0 once none is legal or can fit */
+    size_t number;         /* in the order of enumeration; place in pipe_bounds */
     const rk_plan_unit *unit;
     int cp_kind;
     int64_t micro_batch;
+};
+
+/* Batches that differ in ep and etp only, so that only experts cost another time. */
+struct group {
+    double bound;      /* s of a step; infinite: no strategy can fit */
+    size_t first, end; /* batches */
+    size_t legal;      /* the first that has a legal strategy */
+    size_t number;     /* place in group_bounds */
+    bool open;         /* its batches are bounded one by one */
 };
 
 /* Strategies of a batch with one recompute and one shape. */
@@ -58,10 +67,14 @@ struct rk_plan_bounds {
     size_t top_n;
     struct batch *batches; /* owned */
     size_t batch_count, batch_room;
-    double *pipe_bounds; /* owned; by batch and pipe: s of a step; infinite: none can fit */
-    size_t *groups; /* owned: where batches that differ in ep and etp only begin, and the end */
-    size_t group_count;
-    size_t done;               /* batches that are settled */
+    double *pipe_bounds;  /* owned; by batch and pipe: s of a step; infinite: none can fit */
+    struct group *groups; /* owned: open ones, then the others by their bounds */
+    double *group_bounds; /* owned; by group and pipe, as pipe_bounds */
+    size_t group_count, open_count;
+    struct batch *
+        *queue; /* owned: the batches of open groups by their bounds, settled ones first */
+    size_t queue_count;
+    size_t done;               /* batches of the queue that are settled */
     rk_top top[RK_PLAN_PARTS]; /* of all rounds */
     struct worker *workers;
     int threads;
@@ -84,8 +97,46 @@ int rk_batch_lane_count(const rk_plan_bounds *s, const struct batch *b, int64_t 
 /* Lists the batches, in the order of enumeration, so that the index of one counts those before. */
 rk_status rk_list_batches(rk_plan_bounds *s, rk_error *err);
 
-/* Sorts the batches into groups that differ in ep and etp only. */
+/* Sorts the batches into groups. */
 rk_status rk_list_batch_groups(rk_plan_bounds *s, rk_error *err);
+
+/* ---- bounds -------------------------------------------------------------------------------- */
+
+/* Completes the strategy of a batch, except for recomputed layers and lane. */
+rk_strategy rk_node_strategy(const rk_plan_bounds *s, const struct batch *b,
+                             const struct node *node);
+
+/* Lanes of the parts that the framework runs with a pipeline degree and a recompute. */
+uint64_t rk_node_lanes(const rk_plan_bounds *s, const struct node *node);
+
+/* The legal ones of `lanes`. */
+uint64_t rk_legal_lanes(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t lanes);
+uint64_t rk_count_lanes(uint64_t lanes);
+
+/* Finds a legal strategy of a batch; its node need not be promising. */
+bool rk_find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *legal);
+
+/* Fills the costs of blocks for a recompute; `legal` is a legal strategy of the batch. */
+void rk_fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy *legal);
+
+/* Turns to a base.  Returns the seconds of all microbatches of its slowest rank. */
+double rk_base_work(struct worker *w, const rk_plan_base *base);
+
+/*
+ * Bounds all shapes of a node's pipeline degree: w->least, infinite where the states of no lane
+ * fit.  The table is without recompute.  Returns the smallest bound.  Bounds above `limit`, or with
+ * `only_least` above another one, may be looser than necessary.
+ */
+double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                       struct node node, double limit, bool only_least);
+
+/* Bounds all batches of a group together, or opens a group of one. */
+void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *group);
+
+/* Bounds the batches of a group one by one. */
+void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *group);
+
+/* ---- parts --------------------------------------------------------------------------------- */
 
 /* The parts, a bit each, that have strategies of a batch, of a pipeline degree, of a node. */
 unsigned rk_parts_of_batch(const rk_plan_bounds *s, const struct batch *b);
@@ -100,7 +151,11 @@ uint64_t rk_part_lanes(const rk_plan_bounds *s, struct worker *w, const rk_strat
 /* Lower bound on the step time of a batch's strategies with a pipeline degree, s. */
 double rk_pipe_bound(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe);
 
-/* Turns to parts, and bounds and sorts the batches by their strategies in these parts. */
+/* Turns to parts, bounds groups and open batches by their strategies in these, and sorts them. */
 void rk_bound_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count);
+
+/* Moves the next `count` groups, which have been opened, to the queue, and sorts what waits there.
+ */
+void rk_queue_groups(rk_plan_bounds *s, size_t count);
 
 #endif

@@ -297,18 +297,22 @@ static void audit(const struct problem *p, const rk_planned *planned)
     const int64_t v = rk_stage_chunks(s);
     rk_strategy plain = *s;
     rk_chunk chunks[RK_CHUNK_MAX];
-    rk_chunk_times times[RK_CHUNK_MAX], less[RK_CHUNK_MAX];
-    rk_cost_table own, none;
+    rk_chunk_times times[RK_CHUNK_MAX], less[RK_CHUNK_MAX], mixers[RK_CHUNK_MAX];
+    rk_cost_table own, none, without;
     rk_cost_table_fill(&p->model, &p->system, &p->stack, s, &own);
     plain.recompute = RK_REC_NONE;
     plain.recompute_modules = 0;
     rk_cost_table_fill(&p->model, &p->system, &p->stack, &plain, &none);
+    without = none;
+    rk_cost_table_drop_experts(&without);
     rk_strategy_chunks(&p->model, s, chunks);
     for (int64_t r = 0; r < s->pp; r++) {
         rk_stage_times(&own, s, &chunks[r * v], &times[r * v]);
         rk_stage_times(&none, &plain, &chunks[r * v], &less[r * v]);
+        rk_stage_times(&without, &plain, &chunks[r * v], &mixers[r * v]);
     }
     const rk_stage whole = rk_whole_model(&own, s), least = rk_whole_model(&none, s);
+    const rk_stage dense = rk_whole_model(&without, s);
     const double step = planned->estimate.step * (1 + RK_LEAST_SLACK);
     /* recompute only adds */
     const rk_makespan makespan = rk_least_makespan(&own, s, times, (double)INFINITY);
@@ -316,9 +320,14 @@ static void audit(const struct problem *p, const rk_planned *planned)
     const double bound = rk_least_step(&own, s, &makespan);
     assert_true(bound <= step);
     assert_true(rk_least_step(&none, s, &shorter) <= bound * (1 + RK_LEAST_SLACK));
+    /* and so do experts */
+    const rk_makespan bare = rk_least_makespan(&without, s, mixers, (double)INFINITY);
+    assert_true(bare.work <= shorter.work * (1 + RK_LEAST_SLACK));
+    assert_true(rk_least_step(&without, s, &bare) <= bound * (1 + RK_LEAST_SLACK));
     const double memory = planned->estimate.memory.total * (1 + RK_LEAST_SLACK);
     assert_true(rk_least_memory(&own, s, &whole) <= memory);
     assert_true(rk_least_memory(&none, s, &least) <= memory);
+    assert_true(rk_least_memory(&without, s, &dense) <= memory);
 }
 
 static void test_admissible(void **state)
@@ -394,11 +403,11 @@ static void test_measured_tables(void **state)
     free(best);
 }
 
-/* A table whose experts are filled anew is that of the other degrees. */
+/* A table whose experts are filled anew is that of the other degrees; without experts, of both. */
 static void test_fill_experts(void **state)
 {
     struct problem p = random_problem(1);
-    rk_cost_table table, other;
+    rk_cost_table table, other, without;
     rk_strategy a, b;
     (void)state;
     p.model = moe_model(6, true);
@@ -413,6 +422,8 @@ static void test_fill_experts(void **state)
     memset(&table, 0, sizeof(table));
     memset(&other, 0, sizeof(other));
     rk_cost_table_fill(&p.model, &p.system, &p.stack, &a, &table);
+    without = table;
+    rk_cost_table_drop_experts(&without);
     rk_cost_table_fill_experts(&b, &table);
     rk_cost_table_fill(&p.model, &p.system, &p.stack, &b, &other);
     assert_true(table.layers[1][0].forward.part[RK_PART_EP] > 0);
@@ -420,6 +431,9 @@ static void test_fill_experts(void **state)
     assert_memory_equal(&table.head, &other.head, sizeof(table.head));
     assert_memory_equal(&table.mtp, &other.mtp, sizeof(table.mtp));
     assert_memory_equal(&table.embedding, &other.embedding, sizeof(table.embedding));
+    rk_cost_table_drop_experts(&other);
+    assert_true(other.layers[1][0].forward_seconds < table.layers[1][0].forward_seconds);
+    assert_memory_equal(&without.layers, &other.layers, sizeof(without.layers));
 }
 
 int main(void)

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the bounded search knows before it settles anything: which strategies of a batch are legal,
+ * and the least time of its shapes, of a batch, and of a group of batches whatever its experts.
+ */
+#include "base/extremes.h"
+#include "estimate/least.h"
+#include "search/bounded_state.h"
+
+#include <math.h>
+
+/* ---- strategies ---------------------------------------------------------------------------- */
+
+/* Shared by all strategies of a batch. */
+static rk_strategy batch_strategy(const rk_plan_bounds *s, const struct batch *b)
+{
+    rk_strategy strategy = s->space->base;
+    rk_plan_set_unit(b->unit, &strategy);
+    strategy.global_batch = s->space->global_batch;
+    strategy.micro_batch = b->micro_batch;
+    strategy.cp_kind = s->lists.cp_kinds[b->cp_kind];
+    return strategy;
+}
+
+/* Completes the strategy of a batch, except for recomputed layers and lane. */
+rk_strategy rk_node_strategy(const rk_plan_bounds *s, const struct batch *b,
+                             const struct node *node)
+{
+    rk_strategy strategy = batch_strategy(s, b);
+    strategy.pp = node->pipe->pp;
+    strategy.dp = node->dp;
+    rk_plan_set_recompute(&s->lists.recomputes[node->recompute], &strategy);
+    rk_plan_set_shape(node->shape, &strategy);
+    return strategy;
+}
+
+/* Lanes of the parts that the framework runs with a pipeline degree and a recompute. */
+uint64_t rk_node_lanes(const rk_plan_bounds *s, const struct node *node)
+{
+    return node->pipe->legal_lanes[node->recompute] & (((uint64_t)1 << node->lanes) - 1) & s->lanes;
+}
+
+/* The legal ones of `lanes`: all or none, because rules look only at what they share. */
+static uint64_t legal_of(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t lanes)
+{
+    int first = 0;
+    if (lanes == 0) {
+        return 0;
+    }
+    while (!(lanes >> first & 1)) {
+        first++;
+    }
+    rk_plan_set_lane(&s->lists, first, strategy);
+    return rk_strategy_legal(s->model, &s->system, strategy, s->space->framework, NULL) ? lanes : 0;
+}
+
+uint64_t rk_legal_lanes(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t lanes)
+{
+    /* hybrid sharding is the only choice of a lane that depends on degrees */
+    return legal_of(s, strategy, lanes & ~s->lists.hybrid_lanes) |
+           legal_of(s, strategy, lanes & s->lists.hybrid_lanes);
+}
+
+uint64_t rk_count_lanes(uint64_t lanes)
+{
+    uint64_t count = 0;
+    for (; lanes; lanes &= lanes - 1) {
+        count++;
+    }
+    return count;
+}
+
+/* ---- shapes -------------------------------------------------------------------------------- */
+
+/* Turns clock and memory to the costs that the table has now. */
+static void know_table(struct worker *w)
+{
+    w->whole = rk_whole_model(&w->table, &w->costed);
+    rk_plan_clock_renew(&w->clock, &w->table);
+    rk_plan_fit_renew(&w->fit, &w->table);
+    w->counts.bounds++;
+}
+
+/* Fills the costs of blocks for a recompute; `legal` is a legal strategy of the batch. */
+void rk_fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy *legal)
+{
+    w->costed = *legal;
+    rk_cost_table_fill(s->model, &s->system, s->stack, &w->costed, &w->table);
+    know_table(w);
+}
+
+/* The lanes whose states fit, at any risk; DualPipe holds every stage twice. */
+static uint64_t fitting_states(const rk_plan_bounds *s, struct worker *w,
+                               const rk_strategy *strategy, uint64_t lanes)
+{
+    rk_strategy with = *strategy;
+    const double usable = s->limits.usable * (1 + RK_LEAST_SLACK);
+    uint64_t fitting = 0;
+    w->counts.bounds++;
+    for (int lane = 0; lanes >> lane; lane++) {
+        if (lanes >> lane & 1) {
+            rk_plan_set_lane(&s->lists, lane, &with);
+            fitting |= (uint64_t)(rk_least_memory(&w->table, &with, &w->whole) <= usable) << lane;
+        }
+    }
+    return fitting;
+}
+
+/* Turns to a base.  Returns the seconds of all microbatches of its slowest rank. */
+double rk_base_work(struct worker *w, const rk_plan_base *base)
+{
+    w->counts.bounds++;
+    rk_plan_fit_turn_to(&w->fit, base);
+    return (double)rk_strategy_microbatches(&base->strategy) * rk_plan_fit_seconds(&w->fit);
+}
+
+/* A bound on a base; above `limit` it may be looser than necessary. */
+static double bound_base(struct worker *w, const rk_plan_base *base, double limit)
+{
+    const double work = rk_base_work(w, base);
+    w->counts.bounds += work <= limit;
+    return work <= limit ? rk_plan_clock_least(&w->clock, base, limit) : work;
+}
+
+double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                       struct node node, double limit, bool only_least)
+{
+    uint64_t fitting[2] = {0, 0}, legal = 0; /* by the copies of a stage */
+    bool known[2] = {false, false};
+    double least = (double)INFINITY;
+    for (; node.recompute < s->lists.recompute_count; node.recompute++) {
+        legal |= rk_node_lanes(s, &node);
+    }
+    node.recompute = 0;
+    node.shape = &s->lists.shapes[node.pipe->shape_first];
+    rk_plan_base base = {.strategy = rk_node_strategy(s, b, &node)};
+    rk_plan_clock_turn(&w->clock, node.pipe);
+    rk_plan_fit_turn(&w->fit, node.pipe);
+    for (size_t i = node.pipe->shape_first; i < node.pipe->shape_first + node.pipe->shape_count;
+         i++) {
+        base.shape = &s->lists.shapes[i];
+        rk_plan_set_shape(base.shape, &base.strategy);
+        const bool twice = rk_schedule_copies(base.strategy.schedule) == 2;
+        if (!known[twice]) {
+            known[twice] = true;
+            fitting[twice] = fitting_states(s, w, &base.strategy, legal);
+        }
+        w->least[i] = (double)INFINITY;
+        if (fitting[twice]) {
+            w->least[i] = bound_base(w, &base, only_least ? rk_min(limit, least) : limit);
+        }
+        least = rk_min(least, w->least[i]);
+    }
+    return least;
+}
+
+/* Finds a legal strategy of a batch; its node need not be promising. */
+bool rk_find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *legal)
+{
+    const rk_plan_lists *l = &s->lists;
+    for (size_t i = 0; i < l->pipe_count; i++) {
+        struct node node = {.pipe = &l->pipes[i], .dp = rk_batch_data_parallel(s, b, &l->pipes[i])};
+        node.lanes = node.dp && rk_parts_of_pipe(s, node.pipe)
+                         ? rk_batch_lane_count(s, b, node.pipe->pp, node.dp)
+                         : 0;
+        for (node.recompute = 0; node.dp && node.recompute < l->recompute_count; node.recompute++) {
+            for (size_t j = 0; j < node.pipe->shape_count; j++) {
+                node.shape = &l->shapes[node.pipe->shape_first + j];
+                *legal = rk_node_strategy(s, b, &node);
+                if (rk_legal_lanes(s, legal, rk_node_lanes(s, &node))) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- batches and groups -------------------------------------------------------------------- */
+
+/*
+ * Bounds a batch by all its pipeline degrees in `bounds`; with `any_lane` whatever its ep and etp.
+ */
+static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                          bool any_lane, double *bounds)
+{
+    const rk_plan_lists *l = &s->lists;
+    double least = (double)INFINITY;
+    for (size_t i = 0; i < l->pipe_count; i++) {
+        struct node node = {.pipe = &l->pipes[i], .dp = rk_batch_data_parallel(s, b, &l->pipes[i])};
+        bounds[i] = (double)INFINITY;
+        if (node.dp) {
+            node.lanes = any_lane ? l->sharding_count * l->offload_count
+                                  : rk_batch_lane_count(s, b, node.pipe->pp, node.dp);
+            bounds[i] = rk_bound_shapes(s, w, b, node, (double)INFINITY, true);
+        }
+        least = rk_min(least, bounds[i]);
+    }
+    return least;
+}
+
+/* `costed`: the table belongs to a batch that differs in ep and etp only. */
+static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch *b, bool *costed)
+{
+    rk_strategy legal;
+    if (!rk_find_legal(s, b, &legal)) {
+        w->counts.by_rule += b->count;
+        b->count = 0;
+        return;
+    }
+    legal.recompute = RK_REC_NONE;
+    legal.recompute_modules = 0;
+    if (*costed) {
+        w->costed = legal;
+        rk_cost_table_fill_experts(&w->costed, &w->table);
+        know_table(w);
+    } else {
+        rk_fill_table(s, w, &legal);
+        *costed = true;
+    }
+    const double least =
+        bound_pipes(s, w, b, false, &s->pipe_bounds[b->number * s->lists.pipe_count]);
+    if (!(least < (double)INFINITY)) {
+        w->counts.by_memory += b->count;
+        b->count = 0;
+    }
+}
+
+void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *group)
+{
+    bool costed = false;
+    group->open = true;
+    for (size_t i = group->legal; i < group->end; i++) {
+        bound_batch(s, w, &s->batches[i], &costed);
+    }
+}
+
+/*
+ * The least that all batches of a group take: layers with experts take no less than their mixers,
+ * and need no less memory than they do without experts.
+ */
+void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *group)
+{
+    rk_strategy legal;
+    for (; group->legal < group->end; group->legal++) {
+        struct batch *b = &s->batches[group->legal];
+        if (rk_find_legal(s, b, &legal)) {
+            break;
+        }
+        w->counts.by_rule += b->count;
+        b->count = 0;
+    }
+    if (group->end - group->legal < 2) {
+        rk_open_group(s, w, group);
+        return;
+    }
+    legal.recompute = RK_REC_NONE;
+    legal.recompute_modules = 0;
+    rk_fill_table(s, w, &legal);
+    rk_cost_table_drop_experts(&w->table);
+    know_table(w);
+    (void)bound_pipes(s, w, &s->batches[group->legal], true,
+                      &s->group_bounds[group->number * s->lists.pipe_count]);
+}
