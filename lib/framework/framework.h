@@ -136,6 +136,13 @@ bool rk_strategy_legal(const rk_model *model, const rk_system *system, const rk_
                        rk_framework framework, rk_violation *violation);
 
 /*
+ * The same for a search.  *nowhere: the broken rule is of degrees within layers, so that no other
+ * pipeline, recompute or sharding is legal either.
+ */
+bool rk_strategy_legal_here(const rk_model *model, const rk_system *system,
+                            const rk_strategy *strategy, rk_framework framework, bool *nowhere);
+
+/*
  * Name of rule `index` of a framework in the order in which it checks them, NULL past the last;
  * several may share a name.
  */

@@ -38,6 +38,15 @@ bool rk_strategy_legal(const rk_model *model, const rk_system *system, const rk_
     return !broken;
 }
 
+bool rk_strategy_legal_here(const rk_model *model, const rk_system *system,
+                            const rk_strategy *strategy, rk_framework framework, bool *nowhere)
+{
+    const struct question q = {model, system, strategy, framework};
+    const struct rk_rule *broken = rk_rule_first_broken(&q);
+    *nowhere = broken && broken->vary & RULE_OF_DEGREES;
+    return !broken;
+}
+
 size_t rk_strategy_broken(const rk_model *model, const rk_system *system,
                           const rk_strategy *strategy, rk_framework framework, size_t *rules,
                           size_t most)

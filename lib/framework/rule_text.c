@@ -203,7 +203,7 @@ static bool field_is_legal(const struct question *q, size_t field)
     assert(field < sizeof(rk_strategy));
     for (const struct rk_rule *const *table = rk_traits_of(q)->rules; *table; table++) {
         for (const struct rk_rule *rule = *table; rule->name; rule++) {
-            if (rule->vary == field && rule->broken(q)) {
+            if (rk_rule_field(rule) == field && rule->broken(q)) {
                 return false;
             }
         }
@@ -298,8 +298,9 @@ void rk_rule_tell(const struct question *q, const struct rk_rule *rule, rk_viola
     violation->rule = rule->name;
     violation->message[0] = '\0';
     append_text(&t, q, rule->broken(q), rule->text);
-    const bool named = rule->vary != VARY_NONE && append_nearest(&t, q, rule->vary);
-    if (rule->vary == VARY(pp) || rule->vary == VARY(vp)) {
+    const bool named =
+        rk_rule_field(rule) != VARY_NONE && append_nearest(&t, q, rk_rule_field(rule));
+    if (rk_rule_field(rule) == VARY(pp) || rk_rule_field(rule) == VARY(vp)) {
         append_layout(&t, q, named);
     }
 }

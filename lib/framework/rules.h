@@ -15,9 +15,15 @@ struct question {
     rk_framework framework;
 };
 
-/* A number of a strategy whose nearest legal values are named: its offset; 0: none. */
-#define VARY(member) offsetof(rk_strategy, member)
-#define VARY_NONE    0
+/*
+ * A number of a strategy whose nearest legal values are named: its offset; 0: none.  A rule with
+ * VARY_DEGREE or RULE_OF_DEGREES reads nothing of a strategy but tp, cp, ep, etp, sp, the kind of
+ * cp and the sequence: no pipeline, recompute or sharding keeps it.
+ */
+#define VARY(member)        offsetof(rk_strategy, member)
+#define VARY_NONE           0
+#define RULE_OF_DEGREES     ((size_t)1 << 16)
+#define VARY_DEGREE(member) (VARY(member) | RULE_OF_DEGREES)
 
 struct rk_rule {
     const char *name; /* NULL ends a table */
@@ -42,6 +48,11 @@ extern const struct rk_rule rk_rules_megatron[];    /* of Megatron Core */
 extern const struct rk_rule rk_rules_expert_overlap[]; /* of its overlap of expert messages */
 
 #define RK_RULES_OF_ALL rk_rules_sizes, rk_rules_ability, rk_rules_arithmetic, rk_rules_layers
+
+static inline size_t rk_rule_field(const struct rk_rule *rule)
+{
+    return rule->vary & ~RULE_OF_DEGREES;
+}
 
 static inline const rk_framework_traits *rk_traits_of(const struct question *q)
 {

@@ -140,7 +140,7 @@ static int64_t state_projection_rest(const struct question *q)
 }
 
 const struct rk_rule rk_rules_megatron[] = {
-    {"indexer needs all-gather", indexer_without_gather, VARY_NONE,
+    {"indexer needs all-gather", indexer_without_gather, RULE_OF_DEGREES,
      "a query attends to {n} keys that an indexer picks from all ranks of cp {cp}; use the cp kind "
      "all-gather"},
     {"mamba fp8 % 16", state_projection_rest, VARY(tp),

@@ -16,14 +16,14 @@ static int64_t expert_parallel_without_sp(const struct question *q)
 }
 
 const struct rk_rule rk_rules_balanced_cp[] = {
-    {"seq % (2*cp)", seq_rest_balanced, VARY(seq),
+    {"seq % (2*cp)", seq_rest_balanced, VARY_DEGREE(seq),
      "the sequence {seq_tokens} is not a multiple of {n} = 2 x cp {cp}, as balanced causal work "
      "needs"},
     {0},
 };
 
 const struct rk_rule rk_rules_experts_sp[] = {
-    {"ep with tp needs sp", expert_parallel_without_sp, VARY_NONE,
+    {"ep with tp needs sp", expert_parallel_without_sp, RULE_OF_DEGREES,
      "ep {ep} with tp {tp} needs sequence parallelism; turn it on"},
     {0},
 };

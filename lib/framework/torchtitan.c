@@ -16,7 +16,7 @@ static int64_t kv_heads_whole(const struct question *q)
 }
 
 static const struct rk_rule own_rules[] = {
-    {"kv_heads of the framework", kv_heads_whole, VARY(tp),
+    {"kv_heads of the framework", kv_heads_whole, VARY_DEGREE(tp),
      "{framework} does not copy key/value heads: {n} of them do not split over tp {tp}"},
     {0},
 };

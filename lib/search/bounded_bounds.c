@@ -40,8 +40,12 @@ uint64_t rk_node_lanes(const rk_plan_bounds *s, const struct node *node)
     return node->pipe->legal_lanes[node->recompute] & (((uint64_t)1 << node->lanes) - 1) & s->lanes;
 }
 
-/* The legal ones of `lanes`: all or none, because rules look only at what they share. */
-static uint64_t legal_of(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t lanes)
+/*
+ * The legal ones of `lanes`: all or none, because rules look only at what they share.  *nowhere:
+ * no other node of the batch is legal either; kept if there are no lanes.
+ */
+static uint64_t legal_of(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t lanes,
+                         bool *nowhere)
 {
     int first = 0;
     if (lanes == 0) {
@@ -51,14 +55,17 @@ static uint64_t legal_of(const rk_plan_bounds *s, rk_strategy *strategy, uint64_
         first++;
     }
     rk_plan_set_lane(&s->lists, first, strategy);
-    return rk_strategy_legal(s->model, &s->system, strategy, s->space->framework, NULL) ? lanes : 0;
+    return rk_strategy_legal_here(s->model, &s->system, strategy, s->space->framework, nowhere)
+               ? lanes
+               : 0;
 }
 
 uint64_t rk_legal_lanes(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t lanes)
 {
+    bool nowhere;
     /* hybrid sharding is the only choice of a lane that depends on degrees */
-    return legal_of(s, strategy, lanes & ~s->lists.hybrid_lanes) |
-           legal_of(s, strategy, lanes & s->lists.hybrid_lanes);
+    return legal_of(s, strategy, lanes & ~s->lists.hybrid_lanes, &nowhere) |
+           legal_of(s, strategy, lanes & s->lists.hybrid_lanes, &nowhere);
 }
 
 uint64_t rk_count_lanes(uint64_t lanes)
@@ -154,20 +161,22 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
     return least;
 }
 
-/* Finds a legal strategy of a batch; its node need not be promising. */
 bool rk_find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *legal)
 {
     const rk_plan_lists *l = &s->lists;
-    for (size_t i = 0; i < l->pipe_count; i++) {
+    bool nowhere = false;
+    for (size_t i = 0; i < l->pipe_count && !nowhere; i++) {
         struct node node = {.pipe = &l->pipes[i], .dp = rk_batch_data_parallel(s, b, &l->pipes[i])};
         node.lanes = node.dp && rk_parts_of_pipe(s, node.pipe)
                          ? rk_batch_lane_count(s, b, node.pipe->pp, node.dp)
                          : 0;
         for (node.recompute = 0; node.dp && node.recompute < l->recompute_count; node.recompute++) {
-            for (size_t j = 0; j < node.pipe->shape_count; j++) {
+            const uint64_t lanes = rk_node_lanes(s, &node), hybrid = lanes & l->hybrid_lanes;
+            for (size_t j = 0; lanes && j < node.pipe->shape_count && !nowhere; j++) {
                 node.shape = &l->shapes[node.pipe->shape_first + j];
                 *legal = rk_node_strategy(s, b, &node);
-                if (rk_legal_lanes(s, legal, rk_node_lanes(s, &node))) {
+                if (legal_of(s, legal, lanes & ~hybrid, &nowhere) ||
+                    legal_of(s, legal, hybrid, &nowhere)) {
                     return true;
                 }
             }

@@ -327,6 +327,26 @@ static void assert_alone(const struct question *q, const char *name)
     }
 }
 
+/* A rule that a search takes for one of degrees is broken with any pipeline and recompute. */
+static void assert_of_degrees(const struct question *q, const char *name)
+{
+    rk_strategy s = *q->strategy;
+    size_t broken[16], count;
+    bool found = false;
+    s.pp = q->strategy->pp == 1 ? 4 : 1;
+    s.dp *= 2;
+    s.micro_batch *= 2;
+    s.sharding = q->strategy->sharding == RK_SHARD_ALL ? RK_SHARD_OPTIMIZER : RK_SHARD_ALL;
+    s.recompute = RK_REC_FULL;
+    count = rk_strategy_broken(q->model, q->system, &s, q->framework, broken, 16);
+    for (size_t i = 0; i < count && i < 16; i++) {
+        found = found || strcmp(rk_framework_rule(q->framework, broken[i]), name) == 0;
+    }
+    if (!found) {
+        fail_msg("%s is kept with another pipeline", name);
+    }
+}
+
 /* Whether a framework has a rule of this name. */
 static bool has_rule(rk_framework framework, const char *name)
 {
@@ -343,6 +363,7 @@ static bool has_rule(rk_framework framework, const char *name)
 static void test_each_rule_alone(void **state)
 {
     const rk_system system = hopper_like();
+    int of_degrees = 0;
     (void)state;
     for (size_t i = 0; i < BREAKAGE_COUNT; i++) {
         rk_model model;
@@ -362,7 +383,13 @@ static void test_each_rule_alone(void **state)
         if (strcmp(violation.rule, "sizes") != 0) { /* the rules after it rely on it */
             assert_alone(&q, violation.rule);
         }
+        bool nowhere;
+        if (!rk_strategy_legal_here(&model, &system, &s, q.framework, &nowhere) && nowhere) {
+            assert_of_degrees(&q, violation.rule);
+            of_degrees++;
+        }
     }
+    assert_true(of_degrees > 10);
 }
 
 /* Every rule of every framework is broken by a case of some framework that has it. */
