@@ -121,12 +121,11 @@ double rk_base_work(struct worker *w, const rk_plan_base *base)
     return (double)rk_strategy_microbatches(&base->strategy) * rk_plan_fit_seconds(&w->fit);
 }
 
-/* A bound on a base; above `limit` it may be looser than necessary. */
-static double bound_base(struct worker *w, const rk_plan_base *base, double limit)
+bool rk_schedule_runs(const rk_strategy *strategy)
 {
-    const double work = rk_base_work(w, base);
-    w->counts.bounds += work <= limit;
-    return work <= limit ? rk_plan_clock_least(&w->clock, base, limit) : work;
+    const rk_schedule_needs needs = rk_schedule_needs_of(strategy->schedule, strategy->pp);
+    const int64_t m = rk_strategy_microbatches(strategy);
+    return m >= needs.microbatch_min && m % needs.microbatch_multiple == 0;
 }
 
 double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
@@ -147,14 +146,22 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
          i++) {
         base.shape = &s->lists.shapes[i];
         rk_plan_set_shape(base.shape, &base.strategy);
+        w->least[i] = (double)INFINITY;
+        if (!rk_schedule_runs(&base.strategy)) {
+            continue;
+        }
+        const double most = only_least ? rk_min(limit, least) : limit;
+        const double work = rk_base_work(w, &base);
         const bool twice = rk_schedule_copies(base.strategy.schedule) == 2;
-        if (!known[twice]) {
+        if (work <= most && !known[twice]) {
             known[twice] = true;
             fitting[twice] = fitting_states(s, w, &base.strategy, legal);
         }
-        w->least[i] = (double)INFINITY;
-        if (fitting[twice]) {
-            w->least[i] = bound_base(w, &base, only_least ? rk_min(limit, least) : limit);
+        if (work > most) { /* loose, but enough */
+            w->least[i] = work;
+        } else if (fitting[twice]) {
+            w->counts.bounds++;
+            w->least[i] = rk_plan_clock_least(&w->clock, &base, most);
         }
         least = rk_min(least, w->least[i]);
     }
@@ -191,7 +198,7 @@ bool rk_find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *
  * Bounds a batch by all its pipeline degrees in `bounds`; with `any_lane` whatever its ep and etp.
  */
 static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                          bool any_lane, double *bounds)
+                          bool any_lane, double limit, double *bounds)
 {
     const rk_plan_lists *l = &s->lists;
     double least = (double)INFINITY;
@@ -201,7 +208,7 @@ static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struc
         if (node.dp) {
             node.lanes = any_lane ? l->sharding_count * l->offload_count
                                   : rk_batch_lane_count(s, b, node.pipe->pp, node.dp);
-            bounds[i] = rk_bound_shapes(s, w, b, node, (double)INFINITY, true);
+            bounds[i] = rk_bound_shapes(s, w, b, node, limit, true);
         }
         least = rk_min(least, bounds[i]);
     }
@@ -209,7 +216,8 @@ static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struc
 }
 
 /* `costed`: the table belongs to a batch that differs in ep and etp only. */
-static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch *b, bool *costed)
+static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch *b, double limit,
+                        bool *costed)
 {
     rk_strategy legal;
     if (!rk_find_legal(s, b, &legal)) {
@@ -228,19 +236,19 @@ static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch 
         *costed = true;
     }
     const double least =
-        bound_pipes(s, w, b, false, &s->pipe_bounds[b->number * s->lists.pipe_count]);
+        bound_pipes(s, w, b, false, limit, &s->pipe_bounds[b->number * s->lists.pipe_count]);
     if (!(least < (double)INFINITY)) {
         w->counts.by_memory += b->count;
         b->count = 0;
     }
 }
 
-void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *group)
+void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *group, double limit)
 {
     bool costed = false;
     group->open = true;
     for (size_t i = group->legal; i < group->end; i++) {
-        bound_batch(s, w, &s->batches[i], &costed);
+        bound_batch(s, w, &s->batches[i], limit, &costed);
     }
 }
 
@@ -260,7 +268,7 @@ void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *gro
         b->count = 0;
     }
     if (group->end - group->legal < 2) {
-        rk_open_group(s, w, group);
+        rk_open_group(s, w, group, (double)INFINITY);
         return;
     }
     legal.recompute = RK_REC_NONE;
@@ -268,6 +276,6 @@ void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *gro
     rk_fill_table(s, w, &legal);
     rk_cost_table_drop_experts(&w->table);
     know_table(w);
-    (void)bound_pipes(s, w, &s->batches[group->legal], true,
+    (void)bound_pipes(s, w, &s->batches[group->legal], true, (double)INFINITY,
                       &s->group_bounds[group->number * s->lists.pipe_count]);
 }

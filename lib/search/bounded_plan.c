@@ -22,6 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bounds of batches beyond so many times the longest step may be loose: few parts look there. */
+#define REACH 1.5
+
 static const rk_plan_part everything = {0};
 
 /* ---- batches ------------------------------------------------------------------------------- */
@@ -167,6 +170,17 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
     }
 }
 
+/* The count of what settles a node that is not listed. */
+static uint64_t *reason_of(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                           const struct node *node)
+{
+    if (node->bound < (double)INFINITY) {
+        return &w->counts.by_time;
+    }
+    const rk_strategy strategy = rk_node_strategy(s, b, node);
+    return rk_schedule_runs(&strategy) ? &w->counts.by_memory : &w->counts.by_rule;
+}
+
 /* Lists the nodes that bounds do not settle.  The table is without recompute. */
 static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct batch *b)
 {
@@ -199,10 +213,8 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
             node.parts = parts & rk_parts_of_node(s, &l->recomputes[node.recompute], node.shape);
             if (node.bound <= longest_of(w, node.parts) && node.bound < (double)INFINITY) {
                 w->nodes[count++] = node;
-            } else if (node.bound < (double)INFINITY) {
-                w->counts.by_time += node_size(s, &node);
             } else {
-                w->counts.by_memory += node_size(s, &node);
+                *reason_of(s, w, b, &node) += node_size(s, &node);
             }
         }
     }
@@ -335,7 +347,7 @@ static void open_group(void *context, int worker_index, uint64_t index, rk_paral
 {
     rk_plan_bounds *s = context;
     (void)shared;
-    rk_open_group(s, &s->workers[worker_index], &s->groups[s->open_count + index]);
+    rk_open_group(s, &s->workers[worker_index], &s->groups[s->open_count + index], s->reach);
 }
 
 /*
@@ -357,6 +369,7 @@ static rk_status open_groups(rk_plan_bounds *s, size_t size, double most, rk_err
             count++;
         }
         if (count > 0) {
+            s->reach = REACH * most;
             status = run_batches(s, open_group, count, err);
             rk_queue_groups(s, count);
         }

@@ -75,6 +75,7 @@ struct rk_plan_bounds {
         *queue; /* owned: the batches of open groups by their bounds, settled ones first */
     size_t queue_count;
     size_t done;               /* batches of the queue that are settled */
+    double reach;              /* bounds of batches above it may be loose, s */
     rk_top top[RK_PLAN_PARTS]; /* of all rounds */
     struct worker *workers;
     int threads;
@@ -122,10 +123,14 @@ void rk_fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy 
 /* Turns to a base.  Returns the seconds of all microbatches of its slowest rank. */
 double rk_base_work(struct worker *w, const rk_plan_base *base);
 
+/* Whether a schedule runs with this number of microbatches. */
+bool rk_schedule_runs(const rk_strategy *strategy);
+
 /*
  * Bounds all shapes of a node's pipeline degree: w->least, infinite where the states of no lane
- * fit.  The table is without recompute.  Returns the smallest bound.  Bounds above `limit`, or with
- * `only_least` above another one, may be looser than necessary.
+ * fit and for schedules that do not run.  The table is without recompute.  Returns the smallest
+ * bound.  Bounds above `limit`, or with `only_least` above another one, may be looser than
+ * necessary.
  */
 double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                        struct node node, double limit, bool only_least);
@@ -133,8 +138,8 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
 /* Bounds all batches of a group together, or opens a group of one. */
 void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *group);
 
-/* Bounds the batches of a group one by one. */
-void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *group);
+/* Bounds the batches of a group one by one; bounds above `limit` may be loose. */
+void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *group, double limit);
 
 /* ---- parts --------------------------------------------------------------------------------- */
 

@@ -17,6 +17,7 @@ struct rk_clock_piece {
     uint64_t visit;            /* in which the rest was filled; otherwise it is stale */
     rk_chunk_times apart, one; /* with weight gradients apart, and in one with the backward */
     rk_chunk_times hidden;     /* under another microbatch */
+    uint64_t kept;             /* the visit in which the stage was filled */
     rk_stage stage;            /* what it keeps; the rest is not filled by rk_stage_run */
 };
 
@@ -102,9 +103,20 @@ static const struct rk_clock_piece *piece_at(rk_plan_clock *clock, size_t place)
         piece->apart = rk_chunk_times_of(clock->table, blocks, true);
         piece->one = rk_chunk_times_of(clock->table, blocks, false);
         piece->hidden = rk_chunk_hidden_of(clock->table, blocks);
-        rk_stage_keep(clock->table, blocks, &piece->stage);
     }
     return piece;
+}
+
+/* What a piece keeps. */
+static const rk_stage *piece_stage(rk_plan_clock *clock, size_t place)
+{
+    struct rk_clock_piece *piece = &clock->pieces[clock->pipe->piece_first + place];
+    if (piece->kept != clock->visit) {
+        piece->kept = clock->visit;
+        rk_stage_keep(clock->table, &clock->lists->pieces[clock->pipe->piece_first + place],
+                      &piece->stage);
+    }
+    return &piece->stage;
 }
 
 /* Copies the times of the first rank of each kind to the other ranks of that kind. */
@@ -185,8 +197,7 @@ static const rk_pass_traffic *traffic_at(rk_plan_clock *clock, const rk_strategy
         wait->visit = clock->visit;
         wait->splits = splits;
         wait->alone = alone;
-        wait->traffic =
-            rk_pass_traffic_of(clock->table, lane, &piece_at(clock, place)->stage, passes);
+        wait->traffic = rk_pass_traffic_of(clock->table, lane, piece_stage(clock, place), passes);
     }
     return &wait->traffic;
 }

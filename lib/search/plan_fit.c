@@ -11,9 +11,9 @@
 
 /* Of one set of blocks. */
 struct rk_plan_known {
-    uint64_t visit; /* in which the rest was filled; otherwise it is stale */
-    double seconds; /* of a microbatch */
-    rk_stage stage; /* what it keeps in memory */
+    uint64_t timed, kept; /* the visits in which the rest was filled; otherwise it is stale */
+    double seconds;       /* of a microbatch */
+    rk_stage stage;       /* what it keeps in memory */
 };
 
 /* Microbatches in flight: so many fit, so many do not, and so many need `bytes`. */
@@ -84,24 +84,34 @@ void rk_plan_fit_turn_to(rk_plan_fit *fit, const rk_plan_base *base)
     }
 }
 
-/* Results for a set of blocks; `blocks` counts within the pipe. */
-static const struct rk_plan_known *known_of(rk_plan_fit *fit, size_t blocks)
+/* Seconds of a set of blocks, which counts within the pipe. */
+static double seconds_of(rk_plan_fit *fit, size_t blocks)
 {
     struct rk_plan_known *known = &fit->known[fit->pipe->block_first + blocks];
-    if (known->visit != fit->visit) {
-        const rk_stage_blocks *held = &fit->lists->blocks[fit->pipe->block_first + blocks];
-        known->visit = fit->visit;
-        known->seconds = rk_stage_seconds(fit->table, held);
-        rk_stage_keep(fit->table, held, &known->stage);
+    if (known->timed != fit->visit) {
+        known->timed = fit->visit;
+        known->seconds =
+            rk_stage_seconds(fit->table, &fit->lists->blocks[fit->pipe->block_first + blocks]);
     }
-    return known;
+    return known->seconds;
+}
+
+static const rk_stage *stage_of(rk_plan_fit *fit, size_t blocks)
+{
+    struct rk_plan_known *known = &fit->known[fit->pipe->block_first + blocks];
+    if (known->kept != fit->visit) {
+        known->kept = fit->visit;
+        rk_stage_keep(fit->table, &fit->lists->blocks[fit->pipe->block_first + blocks],
+                      &known->stage);
+    }
+    return &known->stage;
 }
 
 double rk_plan_fit_seconds(rk_plan_fit *fit)
 {
     double seconds = 0;
     for (size_t i = 0; i < fit->rank_count; i++) {
-        seconds = rk_max(seconds, known_of(fit, fit->ranks[i].blocks)->seconds);
+        seconds = rk_max(seconds, seconds_of(fit, fit->ranks[i].blocks));
     }
     return seconds;
 }
@@ -124,7 +134,7 @@ static struct rk_plan_bracket *bracket_of(rk_plan_fit *fit, const rk_strategy *s
             .fits = -1,
             .fails = (double)INFINITY,
             .least = (double)INFINITY,
-            .need = rk_stage_need_of(fit->table, strategy, &known_of(fit, blocks)->stage),
+            .need = rk_stage_need_of(fit->table, strategy, stage_of(fit, blocks)),
         };
     }
     return b;
