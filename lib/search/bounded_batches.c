@@ -15,9 +15,27 @@ int64_t rk_batch_data_parallel(const rk_plan_bounds *s, const struct batch *b,
     return divides ? dp : 0;
 }
 
-int rk_batch_lane_count(const rk_plan_bounds *s, const struct batch *b, int64_t pp, int64_t dp)
+int rk_batch_lane_count(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe)
 {
-    return rk_plan_shardings(&s->lists, b->unit, pp, dp) * s->lists.offload_count;
+    const size_t unit = (size_t)(b->unit - s->lists.units);
+    return s->lane_counts[unit * s->lists.pipe_count + (size_t)(pipe - s->lists.pipes)];
+}
+
+/* Counts the lanes of each unit and pipeline degree. */
+static rk_status count_lanes(rk_plan_bounds *s, rk_error *err)
+{
+    const rk_plan_lists *l = &s->lists;
+    s->lane_counts = malloc((l->unit_count * l->pipe_count + 1) * sizeof(*s->lane_counts));
+    if (!s->lane_counts) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the degrees of a plan");
+    }
+    for (size_t i = 0; i < l->unit_count * l->pipe_count; i++) {
+        const rk_plan_unit *unit = &l->units[i / l->pipe_count];
+        const int64_t pp = l->pipes[i % l->pipe_count].pp;
+        const int64_t dp = rk_plan_data_parallel(l, unit, pp);
+        s->lane_counts[i] = dp > 0 ? rk_plan_shardings(l, unit, pp, dp) * l->offload_count : 0;
+    }
+    return RK_OK;
 }
 
 static uint64_t batch_size(const rk_plan_bounds *s, const struct batch *b)
@@ -33,7 +51,7 @@ static uint64_t batch_size(const rk_plan_bounds *s, const struct batch *b)
         const int64_t dp = rk_batch_data_parallel(s, b, pipe);
         if (dp) {
             count += (plain * pipe->shape_count + full * pipe->base_count) *
-                     (uint64_t)rk_batch_lane_count(s, b, pipe->pp, dp);
+                     (uint64_t)rk_batch_lane_count(s, b, pipe);
         }
     }
     return count;
@@ -57,50 +75,56 @@ static rk_status add_batch(rk_plan_bounds *s, const struct batch *batch, rk_erro
     return RK_OK;
 }
 
-/* In the order of enumeration, so that the index of a batch is the count of those before it. */
-rk_status rk_list_batches(rk_plan_bounds *s, rk_error *err)
+/* Whether units differ in ep and etp only. */
+static bool share_costs(const rk_plan_unit *a, const rk_plan_unit *b)
+{
+    return a->recipe == b->recipe && a->order == b->order && a->tp == b->tp && a->cp == b->cp;
+}
+
+static rk_status add_group(rk_plan_bounds *s, size_t first, rk_error *err)
+{
+    if (s->group_count == s->group_room) {
+        const size_t room = s->group_room ? 2 * s->group_room : 64;
+        struct group *groups = realloc(s->groups, room * sizeof(*groups));
+        if (!groups) {
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %zu groups of a plan", room);
+        }
+        s->groups = groups;
+        s->group_room = room;
+    }
+    s->groups[s->group_count] = (struct group){
+        .first = first, .end = s->batch_count, .legal = first, .number = s->group_count};
+    s->group_count++;
+    return RK_OK;
+}
+
+/*
+ * Lists the batches of units that share costs, group by group.  *next, of each unit: the index of
+ * its next batch, which counts the strategies before it.
+ */
+static rk_status list_groups(rk_plan_bounds *s, const rk_plan_unit *units, size_t count,
+                             uint64_t *next, rk_error *err)
 {
     const rk_plan_lists *l = &s->lists;
     rk_status status = RK_OK;
-    for (size_t i = 0; i < l->unit_count; i++) {
-        const rk_plan_unit *unit = &l->units[i];
-        uint64_t first = unit->first;
-        for (int kind = 0; kind < rk_plan_cp_kinds(l, unit->cp); kind++) {
-            for (size_t j = 0; j < l->micro_batch.count && !status; j++) {
-                struct batch batch = {.first = first,
-                                      .unit = unit,
+    for (int kind = 0; kind < rk_plan_cp_kinds(l, units->cp); kind++) {
+        for (size_t j = 0; j < l->micro_batch.count && !status; j++) {
+            const size_t first = s->batch_count;
+            for (size_t i = 0; i < count && !status; i++) {
+                struct batch batch = {.first = next[i],
+                                      .unit = &units[i],
                                       .cp_kind = kind,
                                       .micro_batch = l->micro_batch.items[j]};
                 batch.count = batch_size(s, &batch);
-                first += batch.count;
-                if (batch.count > 0) {
-                    status = add_batch(s, &batch, err);
-                }
+                next[i] += batch.count;
+                status = batch.count > 0 ? add_batch(s, &batch, err) : RK_OK;
+            }
+            if (s->batch_count > first && !status) {
+                status = add_group(s, first, err);
             }
         }
     }
     return status;
-}
-
-/* Orders batches by all but ep and etp. */
-static int compare_costs(const void *a, const void *b)
-{
-    const struct batch *x = a, *y = b;
-    const int64_t recipe = x->unit->recipe - y->unit->recipe;
-    const int64_t p[] = {recipe,      x->unit->order, x->unit->tp,
-                         x->unit->cp, x->cp_kind,     x->micro_batch};
-    const int64_t q[] = {0, y->unit->order, y->unit->tp, y->unit->cp, y->cp_kind, y->micro_batch};
-    for (size_t i = 0; i < sizeof(p) / sizeof(p[0]); i++) {
-        if (p[i] != q[i]) {
-            return p[i] > q[i] ? 1 : -1;
-        }
-    }
-    return 0;
-}
-
-static bool starts_group(const rk_plan_bounds *s, size_t batch)
-{
-    return batch == 0 || compare_costs(&s->batches[batch - 1], &s->batches[batch]) != 0;
 }
 
 /* So many, infinite; NULL: no memory. */
@@ -113,29 +137,23 @@ static double *new_bounds(size_t count)
     return bounds;
 }
 
-rk_status rk_list_batch_groups(rk_plan_bounds *s, rk_error *err)
+rk_status rk_list_batches(rk_plan_bounds *s, rk_error *err)
 {
-    if (s->batch_count > 0) {
-        qsort(s->batches, s->batch_count, sizeof(*s->batches), compare_costs);
-    }
-    const size_t pipes = s->lists.pipe_count;
-    for (size_t i = 0; i < s->batch_count; i++) {
-        s->group_count += starts_group(s, i);
-    }
-    s->groups = calloc(s->group_count + 1, sizeof(*s->groups));
-    s->queue = malloc((s->batch_count + 1) * sizeof(*s->queue));
-    s->pipe_bounds = new_bounds(s->batch_count * pipes);
-    s->group_bounds = new_bounds(s->group_count * pipes);
-    if (!s->groups || !s->queue || !s->pipe_bounds || !s->group_bounds) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the micro-batches of a plan");
-    }
-    for (size_t i = 0, group = 0; i < s->batch_count; group++) {
-        const size_t first = i++;
-        while (i < s->batch_count && !starts_group(s, i)) {
-            i++;
+    const rk_plan_lists *l = &s->lists;
+    uint64_t *next = malloc((l->unit_count + 1) * sizeof(*next));
+    rk_status status = count_lanes(s, err);
+    for (size_t i = 0, end; next && i < l->unit_count && !status; i = end) {
+        for (end = i; end < l->unit_count && share_costs(&l->units[i], &l->units[end]); end++) {
+            next[end] = l->units[end].first;
         }
-        s->groups[group] =
-            (struct group){.first = first, .end = i, .legal = first, .number = group};
+        status = list_groups(s, &l->units[i], end - i, &next[i], err);
     }
-    return RK_OK;
+    s->queue = malloc((s->batch_count + 1) * sizeof(*s->queue));
+    s->pipe_bounds = new_bounds(s->batch_count * l->pipe_count);
+    s->group_bounds = new_bounds(s->group_count * l->pipe_count);
+    if (!status && (!next || !s->queue || !s->pipe_bounds || !s->group_bounds)) {
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the micro-batches of a plan");
+    }
+    free(next);
+    return status;
 }

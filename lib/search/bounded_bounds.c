@@ -174,9 +174,8 @@ bool rk_find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *
     bool nowhere = false;
     for (size_t i = 0; i < l->pipe_count && !nowhere; i++) {
         struct node node = {.pipe = &l->pipes[i], .dp = rk_batch_data_parallel(s, b, &l->pipes[i])};
-        node.lanes = node.dp && rk_parts_of_pipe(s, node.pipe)
-                         ? rk_batch_lane_count(s, b, node.pipe->pp, node.dp)
-                         : 0;
+        node.lanes =
+            node.dp && rk_parts_of_pipe(s, node.pipe) ? rk_batch_lane_count(s, b, node.pipe) : 0;
         for (node.recompute = 0; node.dp && node.recompute < l->recompute_count; node.recompute++) {
             const uint64_t lanes = rk_node_lanes(s, &node), hybrid = lanes & l->hybrid_lanes;
             for (size_t j = 0; lanes && j < node.pipe->shape_count && !nowhere; j++) {
@@ -207,7 +206,7 @@ static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struc
         bounds[i] = (double)INFINITY;
         if (node.dp) {
             node.lanes = any_lane ? l->sharding_count * l->offload_count
-                                  : rk_batch_lane_count(s, b, node.pipe->pp, node.dp);
+                                  : rk_batch_lane_count(s, b, node.pipe);
             bounds[i] = rk_bound_shapes(s, w, b, node, limit, true);
         }
         least = rk_min(least, bounds[i]);

@@ -194,7 +194,7 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
         if (!node.dp) {
             continue;
         }
-        node.lanes = rk_batch_lane_count(s, b, node.pipe->pp, node.dp);
+        node.lanes = rk_batch_lane_count(s, b, node.pipe);
         const unsigned parts = rk_parts_of_batch(s, b) & rk_parts_of_pipe(s, node.pipe);
         if (!s->counts && !(rk_pipe_bound(s, b, node.pipe) <= longest_of(w, parts))) {
             const bool full = l->recomputes[node.recompute].kind == RK_REC_FULL;
@@ -449,6 +449,7 @@ static void clear_search(rk_plan_bounds *s)
     free(s->workers);
     free(s->batches);
     free(s->groups);
+    free(s->lane_counts);
     free(s->queue);
     free(s->pipe_bounds);
     free(s->group_bounds);
@@ -520,7 +521,6 @@ rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, co
     status =
         status ? status : rk_risk_limits_of(&setting, &space->base, space->risk, &s->limits, err);
     (void)(status || (status = rk_list_batches(s, err)) || (status = init_workers(s, err)) ||
-           (status = rk_list_batch_groups(s, err)) ||
            (status = run_batches(s, bound_group, s->group_count, err)));
     if (!status) {
         rk_bound_parts(s, &everything, 1);

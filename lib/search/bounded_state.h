@@ -70,7 +70,8 @@ struct rk_plan_bounds {
     double *pipe_bounds;  /* owned; by batch and pipe: s of a step; infinite: none can fit */
     struct group *groups; /* owned: open ones, then the others by their bounds */
     double *group_bounds; /* owned; by group and pipe, as pipe_bounds */
-    size_t group_count, open_count;
+    size_t group_count, group_room, open_count;
+    int *lane_counts; /* owned; by unit and pipe */
     struct batch *
         *queue; /* owned: the batches of open groups by their bounds, settled ones first */
     size_t queue_count;
@@ -93,13 +94,10 @@ int64_t rk_batch_data_parallel(const rk_plan_bounds *s, const struct batch *b,
                                const rk_plan_pipe *pipe);
 
 /* Lanes of a batch with a pipeline degree. */
-int rk_batch_lane_count(const rk_plan_bounds *s, const struct batch *b, int64_t pp, int64_t dp);
+int rk_batch_lane_count(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe);
 
-/* Lists the batches, in the order of enumeration, so that the index of one counts those before. */
+/* Lists the batches and their groups. */
 rk_status rk_list_batches(rk_plan_bounds *s, rk_error *err);
-
-/* Sorts the batches into groups. */
-rk_status rk_list_batch_groups(rk_plan_bounds *s, rk_error *err);
 
 /* ---- bounds -------------------------------------------------------------------------------- */
 
