@@ -9,6 +9,7 @@
 #include "estimate/step.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +59,38 @@ void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *tabl
     }
 }
 
-void rk_cost_table_drop_experts(rk_cost_table *table)
+/* Of two types with experts; some that are the same may count as different. */
+static bool same_network(const rk_layer_type *a, const rk_layer_type *b)
+{
+    return a->feed_forward == b->feed_forward && memcmp(&a->ffn, &b->ffn, sizeof(a->ffn)) == 0 &&
+           memcmp(&a->moe, &b->moe, sizeof(a->moe)) == 0;
+}
+
+rk_chunk_times rk_least_experts(const rk_model *model, const rk_system *system,
+                                const rk_stack *stack, const rk_strategy *strategy)
+{
+    const rk_block_context context = rk_block_context_of(model, system, stack, strategy);
+    const rk_layer_type *before = NULL;
+    rk_chunk_times least = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
+    for (int i = 0; i < model->type_count; i++) {
+        const rk_layer_type *type = &model->types[i];
+        if (!rk_layer_is_moe(type) || (before && same_network(before, type))) {
+            continue;
+        }
+        before = type;
+        rk_cost cost = rk_block_network(&context, type);
+        if (strategy->moe_overlap || type->moe.shortcut) { /* which hide exchanges */
+            cost.forward.part[RK_PART_EP] = cost.backward.part[RK_PART_EP] = 0;
+        }
+        finish(&cost);
+        least.forward = rk_min(least.forward, cost.forward_seconds);
+        least.backward = rk_min(least.backward, cost.backward_seconds - cost.weight_seconds);
+        least.weight = rk_min(least.weight, cost.weight_seconds);
+    }
+    return least;
+}
+
+void rk_cost_table_lower_experts(const rk_chunk_times *experts, rk_cost_table *table)
 {
     const rk_model *model = table->context.model;
     for (int i = 0; i < model->type_count; i++) {
@@ -70,6 +102,9 @@ void rk_cost_table_drop_experts(rk_cost_table *table)
             least.outer_params = layer->outer_params;
             least.low_dense_params = layer->low_dense_params;
             finish(&least);
+            least.forward_seconds += experts->forward;
+            least.backward_seconds += experts->backward + experts->weight;
+            least.weight_seconds += experts->weight;
             table->layers[i][0] = table->layers[i][1] = least;
         }
     }

@@ -98,10 +98,17 @@ void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk
 void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *table);
 
 /*
- * Leaves of layers with experts what they take at least with any ep and etp: the times of their
- * mixers, and their parameters outside of experts.
+ * What the networks of layers with experts take at least: those that take least, by pass, without
+ * exchanges that may be hidden.  The strategy recomputes nothing.
  */
-void rk_cost_table_drop_experts(rk_cost_table *table);
+rk_chunk_times rk_least_experts(const rk_model *model, const rk_system *system,
+                                const rk_stack *stack, const rk_strategy *strategy);
+
+/*
+ * Leaves of layers with experts what they take at least if their networks take `experts`: that and
+ * the times of their mixers, and their parameters outside of experts.
+ */
+void rk_cost_table_lower_experts(const rk_chunk_times *experts, rk_cost_table *table);
 
 /*
  * Estimates from a table that was filled for the same model, system and stack, and for a strategy

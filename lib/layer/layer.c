@@ -461,6 +461,14 @@ rk_cost rk_block_mixer(const rk_block_context *context, const rk_layer_type *typ
     return x.cost;
 }
 
+rk_cost rk_block_network(const rk_block_context *context, const rk_layer_type *type)
+{
+    rk_cost_builder x = {.c = context,
+                         .adapts = context->strategy->adapter_modules & RK_ADAPTED_FFN};
+    type->feed_forward->part.add(&x, type);
+    return x.cost;
+}
+
 /*
  * The hidden state is projected to p elements, which gate those that the second embedding has for
  * the layer, and back; whole on every tensor rank, on its share of the tokens.  Kept: the input and

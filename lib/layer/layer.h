@@ -136,6 +136,9 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
 /* The mixer of a layer, without norms and tensor parallelism; types may share it. */
 rk_cost rk_block_mixer(const rk_block_context *context, const rk_layer_type *type);
 
+/* The feed-forward network of a layer by itself, without norms and tensor parallelism. */
+rk_cost rk_block_network(const rk_block_context *context, const rk_layer_type *type);
+
 /* A layer of a type with its mixer; cost[1]: the layer checkpointed at its input. */
 void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
                     const rk_cost *mixer, rk_cost cost[2]);

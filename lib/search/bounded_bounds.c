@@ -82,7 +82,7 @@ uint64_t rk_count_lanes(uint64_t lanes)
 /* Turns clock and memory to the costs that the table has now. */
 static void know_table(struct worker *w)
 {
-    w->whole = rk_whole_model(&w->table, &w->costed);
+    w->has_whole = false;
     rk_plan_clock_renew(&w->clock, &w->table);
     rk_plan_fit_renew(&w->fit, &w->table);
     w->counts.bounds++;
@@ -104,6 +104,10 @@ static uint64_t fitting_states(const rk_plan_bounds *s, struct worker *w,
     const double usable = s->limits.usable * (1 + RK_LEAST_SLACK);
     uint64_t fitting = 0;
     w->counts.bounds++;
+    if (!w->has_whole) {
+        w->has_whole = true;
+        w->whole = rk_whole_model(&w->table, &w->costed);
+    }
     for (int lane = 0; lanes >> lane; lane++) {
         if (lanes >> lane & 1) {
             rk_plan_set_lane(&s->lists, lane, &with);
@@ -242,7 +246,8 @@ static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch 
     }
 }
 
-void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *group, double limit)
+static void open_batches(const rk_plan_bounds *s, struct worker *w, struct group *group,
+                         double limit)
 {
     bool costed = false;
     group->open = true;
@@ -251,12 +256,69 @@ void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *grou
     }
 }
 
+/* What the experts of a batch take at least; `legal` is a legal strategy of its group. */
+static rk_chunk_times least_experts(const rk_plan_bounds *s, struct worker *w,
+                                    const struct batch *b, const rk_strategy *legal)
+{
+    const rk_plan_unit *unit = b->unit;
+    rk_strategy strategy = *legal;
+    strategy.ep = unit->ep;
+    strategy.etp = unit->etp;
+    const double tokens = (double)strategy.micro_batch * (double)strategy.seq / (double)strategy.cp;
+    const uint64_t place = ((uint64_t)tokens * 31 + (uint64_t)unit->tp) * 31 +
+                           (uint64_t)unit->ep * 7 + (uint64_t)unit->etp;
+    struct known_experts *known = &w->experts[(place ^ place >> 12) % RK_KNOWN_EXPERTS];
+    if (known->recipe != unit->recipe || known->tp != unit->tp || known->ep != unit->ep ||
+        known->etp != unit->etp || known->tokens < tokens || known->tokens > tokens) {
+        *known = (struct known_experts){
+            .recipe = unit->recipe,
+            .tp = unit->tp,
+            .ep = unit->ep,
+            .etp = unit->etp,
+            .tokens = tokens,
+            .least = rk_least_experts(s->model, &s->system, s->stack, &strategy),
+        };
+    }
+    return known->least;
+}
+
+/* The same of all batches of a group. */
+static rk_chunk_times least_of_group(const rk_plan_bounds *s, struct worker *w,
+                                     const struct group *group, const rk_strategy *legal)
+{
+    rk_chunk_times all = {(double)INFINITY, (double)INFINITY, (double)INFINITY};
+    if (legal->order != RK_ORDER_DATA_PIPELINE) { /* where experts lie depends on the pipeline */
+        return (rk_chunk_times){0, 0, 0};
+    }
+    for (size_t i = group->legal; i < group->end; i++) {
+        const rk_chunk_times least = least_experts(s, w, &s->batches[i], legal);
+        all.forward = rk_min(all.forward, least.forward);
+        all.backward = rk_min(all.backward, least.backward);
+        all.weight = rk_min(all.weight, least.weight);
+    }
+    return all;
+}
+
 /*
- * The least that all batches of a group take: layers with experts take no less than their mixers,
- * and need no less memory than they do without experts.
+ * Bounds all batches of a group: layers with experts take no less than their mixers and `experts`,
+ * and need no less memory than they do without experts.  Returns the smallest bound.
  */
+static double bound_experts(const rk_plan_bounds *s, struct worker *w, const struct group *group,
+                            const rk_strategy *legal, const rk_chunk_times *experts)
+{
+    rk_strategy plain = *legal;
+    plain.recompute = RK_REC_NONE;
+    plain.recompute_modules = 0;
+    rk_fill_table(s, w, &plain);
+    rk_cost_table_lower_experts(experts, &w->table);
+    know_table(w);
+    return bound_pipes(s, w, &s->batches[group->legal], true, (double)INFINITY,
+                       &s->group_bounds[group->number * s->lists.pipe_count]);
+}
+
 void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *group)
 {
+    const rk_chunk_times nothing = {0, 0, 0};
     rk_strategy legal;
     for (; group->legal < group->end; group->legal++) {
         struct batch *b = &s->batches[group->legal];
@@ -267,14 +329,22 @@ void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *gro
         b->count = 0;
     }
     if (group->end - group->legal < 2) {
-        rk_open_group(s, w, group, (double)INFINITY);
-        return;
+        open_batches(s, w, group, (double)INFINITY);
+    } else {
+        (void)bound_experts(s, w, group, &legal, &nothing);
     }
-    legal.recompute = RK_REC_NONE;
-    legal.recompute_modules = 0;
-    rk_fill_table(s, w, &legal);
-    rk_cost_table_drop_experts(&w->table);
-    know_table(w);
-    (void)bound_pipes(s, w, &s->batches[group->legal], true, (double)INFINITY,
-                      &s->group_bounds[group->number * s->lists.pipe_count]);
+}
+
+void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *group, double reach,
+                   double limit)
+{
+    rk_strategy legal;
+    if (!group->tight && rk_find_legal(s, &s->batches[group->legal], &legal)) {
+        const rk_chunk_times experts = least_of_group(s, w, group, &legal);
+        group->tight = true;
+        if (bound_experts(s, w, group, &legal, &experts) > reach) {
+            return;
+        }
+    }
+    open_batches(s, w, group, limit);
 }

@@ -108,10 +108,30 @@ static double least_bound(const rk_plan_bounds *s, unsigned parts, const double 
     return least;
 }
 
-void rk_queue_groups(rk_plan_bounds *s, size_t count)
+/* Bounds the groups that were not open, and sorts them.  Returns how many are open now. */
+static size_t sort_groups(rk_plan_bounds *s)
+{
+    size_t open = 0;
+    for (size_t i = s->open_count; i < s->group_count; i++) {
+        struct group *group = &s->groups[i];
+        unsigned has = 0;
+        for (size_t j = group->legal; j < group->end && !group->open; j++) {
+            has |= rk_parts_of_batch(s, &s->batches[j]);
+        }
+        group->bound = least_bound(s, has, &s->group_bounds[group->number * s->lists.pipe_count]);
+        open += group->open;
+    }
+    if (s->group_count > s->open_count) {
+        qsort(s->groups + s->open_count, s->group_count - s->open_count, sizeof(*s->groups),
+              compare_groups);
+    }
+    return open;
+}
+
+void rk_queue_groups(rk_plan_bounds *s)
 {
     const size_t pipes = s->lists.pipe_count;
-    for (; count > 0; count--) {
+    for (size_t count = sort_groups(s); count > 0; count--) {
         const struct group *group = &s->groups[s->open_count++];
         for (size_t i = group->legal; i < group->end; i++) {
             struct batch *b = &s->batches[i];
@@ -138,19 +158,6 @@ void rk_bound_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count)
         s->part_lanes[i] = lanes_of(l, &parts[i]);
         s->lanes |= s->part_lanes[i];
     }
-    size_t open = 0;
-    for (size_t i = 0; i < s->group_count; i++) {
-        struct group *group = &s->groups[i];
-        unsigned has = 0;
-        for (size_t j = group->legal; j < group->end && !group->open; j++) {
-            has |= rk_parts_of_batch(s, &s->batches[j]);
-        }
-        group->bound = least_bound(s, has, &s->group_bounds[group->number * l->pipe_count]);
-        open += group->open;
-    }
-    if (s->group_count > 0) {
-        qsort(s->groups, s->group_count, sizeof(*s->groups), compare_groups);
-    }
     s->done = s->queue_count = s->open_count = 0;
-    rk_queue_groups(s, open);
+    rk_queue_groups(s);
 }

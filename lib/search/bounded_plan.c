@@ -347,7 +347,8 @@ static void open_group(void *context, int worker_index, uint64_t index, rk_paral
 {
     rk_plan_bounds *s = context;
     (void)shared;
-    rk_open_group(s, &s->workers[worker_index], &s->groups[s->open_count + index], s->reach);
+    rk_open_group(s, &s->workers[worker_index], &s->groups[s->open_count + index], s->reach,
+                  s->limit);
 }
 
 /*
@@ -369,9 +370,10 @@ static rk_status open_groups(rk_plan_bounds *s, size_t size, double most, rk_err
             count++;
         }
         if (count > 0) {
-            s->reach = REACH * most;
+            s->reach = reach;
+            s->limit = REACH * most;
             status = run_batches(s, open_group, count, err);
-            rk_queue_groups(s, count);
+            rk_queue_groups(s);
         }
     }
     return status;
@@ -424,7 +426,8 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
         struct worker *w = &s->workers[i];
         w->least = malloc((l->shape_count + 1) * sizeof(*w->least));
         w->nodes = malloc(((size_t)l->recompute_count * l->shape_count + 1) * sizeof(*w->nodes));
-        if (!w->least || !w->nodes) {
+        w->experts = calloc(RK_KNOWN_EXPERTS, sizeof(*w->experts));
+        if (!w->least || !w->nodes || !w->experts) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
         rk_status status = rk_plan_clock_init(&w->clock, l, err);
@@ -444,6 +447,7 @@ static void clear_search(rk_plan_bounds *s)
         rk_plan_clock_clear(&s->workers[i].clock);
         rk_plan_fit_clear(&s->workers[i].fit);
         free(s->workers[i].least);
+        free(s->workers[i].experts);
         free(s->workers[i].nodes);
     }
     free(s->workers);

@@ -25,6 +25,7 @@ struct group {
     size_t first, end; /* batches */
     size_t legal;      /* the first that has a legal strategy */
     size_t number;     /* place in group_bounds */
+    bool tight;        /* its bound has what experts take */
     bool open;         /* its batches are bounded one by one */
 };
 
@@ -39,6 +40,16 @@ struct node {
     unsigned parts; /* that have it, a bit each */
 };
 
+enum { RK_KNOWN_EXPERTS = 4096 }; /* a power of two */
+
+/* What experts take at least with these degrees and tokens on a rank, see rk_least_experts. */
+struct known_experts {
+    const rk_plan_recipe *recipe; /* NULL: empty */
+    int64_t tp, ep, etp;
+    double tokens;
+    rk_chunk_times least;
+};
+
 /* Scratch and results of one thread. */
 struct worker {
     /* By part. */
@@ -50,9 +61,11 @@ struct worker {
     rk_plan_clock clock;
     rk_plan_fit fit;
     rk_strategy costed; /* for which the table was filled */
-    rk_stage whole;     /* by the table */
-    double *least;      /* owned; by shape: s of a step in the batch at hand */
-    struct node *nodes; /* owned; of a batch */
+    bool has_whole;
+    rk_stage whole;                /* by the table */
+    struct known_experts *experts; /* owned: RK_KNOWN_EXPERTS, the last of each place */
+    double *least;                 /* owned; by shape: s of a step in the batch at hand */
+    struct node *nodes;            /* owned; of a batch */
     rk_status status;
     rk_error error;
 };
@@ -71,12 +84,11 @@ struct rk_plan_bounds {
     struct group *groups; /* owned: open ones, then the others by their bounds */
     double *group_bounds; /* owned; by group and pipe, as pipe_bounds */
     size_t group_count, group_room, open_count;
-    int *lane_counts; /* owned; by unit and pipe */
-    struct batch *
-        *queue; /* owned: the batches of open groups by their bounds, settled ones first */
+    int *lane_counts;     /* owned; by unit and pipe */
+    struct batch **queue; /* owned: the batches of open groups: settled ones, others by bound */
     size_t queue_count;
     size_t done;               /* batches of the queue that are settled */
-    double reach;              /* bounds of batches above it may be loose, s */
+    double reach, limit;       /* see rk_open_group, s */
     rk_top top[RK_PLAN_PARTS]; /* of all rounds */
     struct worker *workers;
     int threads;
@@ -136,8 +148,12 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
 /* Bounds all batches of a group together, or opens a group of one. */
 void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *group);
 
-/* Bounds the batches of a group one by one; bounds above `limit` may be loose. */
-void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *group, double limit);
+/*
+ * Bounds a group with its experts, and its batches one by one if that is within `reach`.  Bounds
+ * above `limit` may be loose.
+ */
+void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *group, double reach,
+                   double limit);
 
 /* ---- parts --------------------------------------------------------------------------------- */
 
@@ -157,8 +173,10 @@ double rk_pipe_bound(const rk_plan_bounds *s, const struct batch *b, const rk_pl
 /* Turns to parts, bounds groups and open batches by their strategies in these, and sorts them. */
 void rk_bound_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count);
 
-/* Moves the next `count` groups, which have been opened, to the queue, and sorts what waits there.
+/*
+ * Moves the batches of groups that have been opened to the queue, and sorts what waits there and
+ * the other groups.
  */
-void rk_queue_groups(rk_plan_bounds *s, size_t count);
+void rk_queue_groups(rk_plan_bounds *s);
 
 #endif

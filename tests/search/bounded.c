@@ -304,7 +304,8 @@ static void audit(const struct problem *p, const rk_planned *planned)
     plain.recompute_modules = 0;
     rk_cost_table_fill(&p->model, &p->system, &p->stack, &plain, &none);
     without = none;
-    rk_cost_table_drop_experts(&without);
+    const rk_chunk_times experts = rk_least_experts(&p->model, &p->system, &p->stack, &plain);
+    rk_cost_table_lower_experts(&experts, &without);
     rk_strategy_chunks(&p->model, s, chunks);
     for (int64_t r = 0; r < s->pp; r++) {
         rk_stage_times(&own, s, &chunks[r * v], &times[r * v]);
@@ -422,8 +423,9 @@ static void test_fill_experts(void **state)
     memset(&table, 0, sizeof(table));
     memset(&other, 0, sizeof(other));
     rk_cost_table_fill(&p.model, &p.system, &p.stack, &a, &table);
+    const rk_chunk_times nothing = {0, 0, 0};
     without = table;
-    rk_cost_table_drop_experts(&without);
+    rk_cost_table_lower_experts(&nothing, &without);
     rk_cost_table_fill_experts(&b, &table);
     rk_cost_table_fill(&p.model, &p.system, &p.stack, &b, &other);
     assert_true(table.layers[1][0].forward.part[RK_PART_EP] > 0);
@@ -431,7 +433,7 @@ static void test_fill_experts(void **state)
     assert_memory_equal(&table.head, &other.head, sizeof(table.head));
     assert_memory_equal(&table.mtp, &other.mtp, sizeof(table.mtp));
     assert_memory_equal(&table.embedding, &other.embedding, sizeof(table.embedding));
-    rk_cost_table_drop_experts(&other);
+    rk_cost_table_lower_experts(&nothing, &other);
     assert_true(other.layers[1][0].forward_seconds < table.layers[1][0].forward_seconds);
     assert_memory_equal(&without.layers, &other.layers, sizeof(without.layers));
 }
