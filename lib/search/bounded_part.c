@@ -111,11 +111,12 @@ static double least_bound(const rk_plan_bounds *s, unsigned parts, const double 
 /* Bounds the groups that were not open, and sorts them.  Returns how many are open now. */
 static size_t sort_groups(rk_plan_bounds *s)
 {
+    const unsigned all = (1U << s->part_count) - 1;
     size_t open = 0;
     for (size_t i = s->open_count; i < s->group_count; i++) {
         struct group *group = &s->groups[i];
         unsigned has = 0;
-        for (size_t j = group->legal; j < group->end && !group->open; j++) {
+        for (size_t j = group->legal; j < group->end && !group->open && has != all; j++) {
             has |= rk_parts_of_batch(s, &s->batches[j]);
         }
         group->bound = least_bound(s, has, &s->group_bounds[group->number * s->lists.pipe_count]);

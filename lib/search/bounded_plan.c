@@ -353,7 +353,7 @@ static void open_group(void *context, int worker_index, uint64_t index, rk_paral
 
 /*
  * Opens the groups that may have one of the next `size` batches of all, unless no step of theirs is
- * as short as `most`.  While there are not that many batches, 1, 2, 4... groups at a time.
+ * as short as `most`: 1, 2, 4... groups at a time or more, because their order is made anew.
  */
 static rk_status open_groups(rk_plan_bounds *s, size_t size, double most, rk_error *err)
 {
@@ -364,9 +364,10 @@ static rk_status open_groups(rk_plan_bounds *s, size_t size, double most, rk_err
         const double reach = rk_min(bound, most);
         const size_t left = s->group_count - s->open_count;
         const struct group *next = &s->groups[s->open_count];
-        for (count = 0; count < left && next[count].bound <= reach &&
-                        next[count].bound < (double)INFINITY &&
-                        (count < few || reach < (double)INFINITY);) {
+        for (count = 0;
+             count < left && next[0].bound <= reach && next[count].bound <= most &&
+             next[count].bound < (double)INFINITY &&
+             (count < few || (reach < (double)INFINITY && next[count].bound <= reach));) {
             count++;
         }
         if (count > 0) {
@@ -394,7 +395,8 @@ static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
                 s->workers[j].most_seconds[i] = seconds;
             }
         }
-        status = open_groups(s, size, most, err);
+        /* rounds of parts are too small to sort groups in each */
+        status = open_groups(s, s->counts ? size : s->batch_count, most, err);
         while (count < size && s->done + count < s->queue_count &&
                s->queue[s->done + count]->bound <= most &&
                s->queue[s->done + count]->bound < (double)INFINITY) {
