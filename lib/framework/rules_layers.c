@@ -131,7 +131,8 @@ static int64_t borrowed_apart(const struct question *q)
         borrows = borrows || model->types[i].attention.kv_source == RK_KV_BORROWED;
     }
     const int64_t count = q->strategy->pp * rk_stage_chunks(q->strategy);
-    if (!borrows || q->strategy->pp == 1 || count > RK_CHUNK_MAX) {
+    /* a layout of other stages is what another rule tells */
+    if (!borrows || q->strategy->pp == 1 || count > RK_CHUNK_MAX || layout_stages(q) > 0) {
         return 0;
     }
     rk_strategy_chunks(model, q->strategy, chunks);

@@ -70,6 +70,7 @@ static void fill_bounds(const rk_strategy *s, int64_t units, int64_t stages, int
 
 static void fill_bounds_of_layout(const rk_strategy *s, int64_t stages, int32_t *bounds)
 {
+    assert(stages == s->layout_count);
     bounds[0] = 0;
     for (int64_t i = 0; i < stages; i++) {
         bounds[i + 1] = bounds[i] + s->layout[i];

@@ -352,7 +352,9 @@ rk_status rk_list_collective_plans(const rk_collective_query *query, rk_collecti
         rk_collective_plans_clear(out);
         return status;
     }
-    qsort(out->plans, out->count, sizeof(out->plans[0]), by_seconds);
+    if (out->count > 0) {
+        qsort(out->plans, out->count, sizeof(out->plans[0]), by_seconds);
+    }
     return RK_OK;
 }
 
