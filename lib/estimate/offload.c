@@ -4,9 +4,8 @@
 #include "estimate/offload.h"
 
 #include "base/extremes.h"
+#include "layer/precision.h"
 #include "strategy/optimizer.h"
-
-#define WIDE_BYTES 4.0 /* of a weight, a gradient or a moment in fp32 */
 
 double rk_away_share(const rk_strategy *s)
 {
@@ -20,7 +19,7 @@ bool rk_steps_on_host(const rk_stack *stack, const rk_strategy *s)
 
 double rk_host_gradient_bytes(const rk_stack *stack, const rk_strategy *s)
 {
-    return stack->step_bytes > 0 ? rk_strategy_learning(s) * WIDE_BYTES : s->states.gradient;
+    return stack->step_bytes > 0 ? rk_strategy_learning(s) * RK_FP32_BYTES : s->states.gradient;
 }
 
 /* ---- places ---------------------------------------------------------------------------------- */
@@ -42,7 +41,7 @@ void rk_place_away(const rk_stack *stack, const rk_strategy *s, const rk_away *a
     const double states = away->optimizer + away->gradients;
     const double held = (weight_buffers * weight_buffer + kept_params) * s->states.gather;
     const double pinned =
-        s->nvme_optimizer ? rk_min(states, optimizer_buffers * WIDE_BYTES * group) : states;
+        s->nvme_optimizer ? rk_min(states, optimizer_buffers * RK_FP32_BYTES * group) : states;
     need->host = (1 + stack->host_share) *
                  (pinned + (s->nvme_weights ? rk_min(away->weights, held) : away->weights));
     need->nvme = (s->nvme_optimizer ? states : 0) + (s->nvme_weights ? away->weights : 0);
@@ -58,7 +57,7 @@ void rk_place_away(const rk_stack *stack, const rk_strategy *s, const rk_away *a
 static double stepped_bytes(const rk_stack *stack, const rk_strategy *s, const rk_stage *heaviest)
 {
     const double learning = rk_strategy_learning(s);
-    const bool copied = s->states.optimizer > 2 * WIDE_BYTES * learning;
+    const bool copied = s->states.optimizer > 2 * RK_FP32_BYTES * learning;
     const double weights = (copied ? 1 : 2) * learning * s->states.weight;
     return 2 * rk_stage_optimizer_bytes(s, heaviest) +
            (rk_host_gradient_bytes(stack, s) + weights) * rk_stage_optimized_params(s, heaviest);

@@ -480,8 +480,6 @@ static double whole_sequence(const rk_block_context *c)
     return c->element * c->tokens * (double)c->model->hidden;
 }
 
-#define WIDE_BYTES 4.0 /* of a weight, a gradient or a moment in fp32 */
-
 /*
  * Temporaries of the update.  PyTorch's optimizers step all tensors together (foreach), with
  * results as large as the weights; in an engine that casts a group to fp32, as large as these.
@@ -495,11 +493,11 @@ static double update_bytes(const rk_stack *stack, const rk_strategy *s, const st
         return of_stack;
     }
     const bool master =
-        stack->step_bytes > 0 && (s->adapter_rank > 0 || s->states.optimizer > 2 * WIDE_BYTES);
+        stack->step_bytes > 0 && (s->adapter_rank > 0 || s->states.optimizer > 2 * RK_FP32_BYTES);
     const double each = s->adapter_rank > 0 ? adapter_bytes(s)
-                        : master            ? WIDE_BYTES
+                        : master            ? RK_FP32_BYTES
                                             : s->states.weight;
-    const double cast = rk_max(stack->step_bytes - (master ? 0 : WIDE_BYTES), 0);
+    const double cast = rk_max(stack->step_bytes - (master ? 0 : RK_FP32_BYTES), 0);
     const double shard = here * optimized_params(s, kept);
     const double wanted = s->step_params > 0 ? s->step_params : stack->step_params;
     const double group = s->sharding == RK_SHARD_ALL && wanted > 0 ? rk_min(shard, wanted) : shard;

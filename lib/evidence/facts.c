@@ -229,8 +229,7 @@ const rk_field rk_run_fact_fields[] = {
          "PyTorch's allocator extends segments, and leaves fewer fragments"),
     TEXT("offload", known.offloads, read_offloads,
          "what is on the host, joined by +: optimizer, activations, weights, gradients; of these "
-         "on disks: "
-         "nvme-optimizer, nvme-weights"),
+         "on disks: nvme-optimizer, nvme-weights"),
     NUMBER("offload_share", known.offload_share, 1, "share",
            "of the optimizer that is on the host; 0: all"),
     NAMES("frozen_type", known.frozen_type, frozen_names,

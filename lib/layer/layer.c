@@ -91,7 +91,8 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
         .vocab = ceil((double)model->vocab / step) * step,
     };
     context.autocasts = autocasts(stack, strategy);
-    context.residual = context.autocasts || strategy->wide_residual ? 4 : context.element;
+    context.residual =
+        context.autocasts || strategy->wide_residual ? RK_FP32_BYTES : context.element;
     for (int i = 0; i < RK_GROUP_LAYER_COUNT; i++) {
         context.groups[i] = rk_strategy_group(system, strategy, (rk_group_kind)i);
     }

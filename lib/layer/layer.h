@@ -110,11 +110,10 @@ typedef struct rk_block_context {
     const rk_stack *stack;
     const rk_strategy *strategy;
     rk_group groups[RK_GROUP_LAYER_COUNT];
-    double element;  /* bytes of an element of activations */
-    double residual; /* of an element of hidden states between layers */
-    bool autocasts;  /* linears read 16-bit casts of hidden states and weights in fp32 */
-    double width; /* bytes of an element of activations over the 2 bytes for which stacks give bytes
-                     per element */
+    double element;      /* bytes of an element of activations */
+    double residual;     /* of an element of hidden states between layers */
+    bool autocasts;      /* linears read 16-bit casts of hidden states and weights in fp32 */
+    double width;        /* element / 2: stacks give bytes per element of 16 bits */
     double attention;    /* rate of attention over that in 16 bits */
     double tokens;       /* T = micro_batch * seq / cp */
     double local_tokens; /* T / tp with sequence parallelism, else T */

@@ -8,8 +8,6 @@
 #include <math.h>
 
 #define MASK_BYTES 1.0 /* of dropout, per element */
-#define WIDE_BYTES 4.0 /* of fp32 */
-
 const char *const rk_part_names[] = {
     "linear layers", "attention",       "experts", "memory-bound ops", "casts",   "head and loss",
     "host-bound",    "recompute",       "TP comm", "CP comm",          "EP comm", "PP comm",
@@ -142,7 +140,7 @@ double rk_kept_input_bytes(const rk_block_context *c, bool adapts)
 double rk_wide_norm_bytes(const rk_block_context *c, double normalised)
 {
     const double learns = c->strategy->adapter_rank == 0 ? normalised : 0;
-    return c->stack->wide_norms ? WIDE_BYTES - c->element + learns : 0;
+    return c->stack->wide_norms ? RK_FP32_BYTES - c->element + learns : 0;
 }
 
 /* Bytes of one group that are sent again. */

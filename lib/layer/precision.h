@@ -11,6 +11,8 @@
 #include "stack/stack.h"
 #include "strategy/strategy.h"
 
+#define RK_FP32_BYTES 4.0 /* of a weight, a gradient, a moment or a hidden state in fp32 */
+
 /*
  * Bytes of an element of activations, and of their gradients and messages: 4 in fp32 and TF32,
  * which rounds operands inside the matrix engine only, otherwise 2.

@@ -353,7 +353,7 @@ static void open_group(void *context, int worker_index, uint64_t index, rk_paral
 
 /*
  * Opens the groups that may have one of the next `size` batches of all, unless no step of theirs is
- * as short as `most`: 1, 2, 4... groups at a time or more, because their order is made anew.
+ * as short as `most`: 1, 2, 4... groups at a time or more, because each time they are sorted again.
  */
 static rk_status open_groups(rk_plan_bounds *s, size_t size, double most, rk_error *err)
 {

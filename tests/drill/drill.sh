@@ -7,7 +7,7 @@
 #     drill.sh --check                  only whether the additions apply and the how-tos name what they change
 #
 # additions/NAME.patch is what a person writes who follows the how-to of NAME; the twenty collective algorithms are
-# copies of one.  Files of the tree that an addition changes, and the lists that are written anew for it, must be
+# copies of one.  Files of the tree that an addition changes, and the lists that are generated again for it, must be
 # named in its how-to.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -79,7 +79,7 @@ question()
     esac
 }
 
-# Writes a list anew, as the how-tos say.
+# Generates a list again, as the how-tos say.
 renew()
 {
     case $1 in

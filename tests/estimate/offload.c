@@ -149,10 +149,9 @@ static void test_weights_on_disk(void **state)
     assert_near(estimate_of(&s).host_bytes, (1 + stack.host_share) * 18 * params / 8, 1e-6);
 }
 
-static int tear_down(void **state)
+static int set_up(void **state)
 {
-    (void)state;
-    rk_system_clear(&machine);
+    *state = &machine;
     return 0;
 }
 
@@ -165,5 +164,5 @@ int main(void)
         cmocka_unit_test(test_optimizer_on_disk),
         cmocka_unit_test(test_weights_on_disk),
     };
-    return cmocka_run_group_tests(tests, NULL, tear_down);
+    return cmocka_run_group_tests(tests, set_up, clear_machine);
 }

@@ -243,17 +243,10 @@ static void test_paged_states(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
+    *state = &machine;
     model = model_of("llama3-8b");
     machine = system_of("h100-sxm");
     stack = stack_of("megatron-2025");
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    rk_system_clear(&machine);
     return 0;
 }
 
@@ -265,5 +258,5 @@ int main(void)
         cmocka_unit_test(test_states),        cmocka_unit_test(test_time),
         cmocka_unit_test(test_rules),         cmocka_unit_test(test_paged_states),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, clear_machine);
 }

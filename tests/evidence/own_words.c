@@ -120,14 +120,10 @@ static void test_mindspeed_attention(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         static rk_run_case c;
-        rk_error err;
-        char row[256];
-        (void)snprintf(row, sizeof(row),
-                       "1,mine,llama,32,4096,11008,32,32000,2048,Ascend 910B,8,1,1,,8,1,8,none,"
-                       "zero-1,bf16,1,,,mindspeed,%s\n",
-                       rows[i].words);
-        assert_int_equal(fill_under(COLUMNS ",framework,year,flash_attention", row, &c, &err),
-                         RK_OK);
+        fill_printed(COLUMNS ",framework,year,flash_attention", &c,
+                     "1,mine,llama,32,4096,11008,32,32000,2048,Ascend 910B,8,1,1,,8,1,8,none,"
+                     "zero-1,bf16,1,,,mindspeed,%s\n",
+                     rows[i].words);
         assert_int_equal(c.strategy.flash_attention, rows[i].flash);
     }
 }
@@ -140,11 +136,7 @@ static void test_spellings(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         static rk_run_case c;
-        rk_error err;
-        char row[256];
-        (void)snprintf(row, sizeof(row), "1,x," SHAPE "16,1,1,,16,1,16,none,%s,BF16,1,,\n",
-                       words[i]);
-        assert_int_equal(fill(row, &c, &err), RK_OK);
+        fill_printed(COLUMNS, &c, "1,x," SHAPE "16,1,1,,16,1,16,none,%s,BF16,1,,\n", words[i]);
         assert_int_equal(c.strategy.sharding, RK_SHARD_ALL);
         assert_int_equal(c.strategy.replicas, strcmp(words[i], "HSDP") == 0 ? 2 : 1);
     }
@@ -166,12 +158,9 @@ static void test_megatron_sharding(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         static rk_run_case c;
-        rk_error err;
-        char row[256];
-        (void)snprintf(row, sizeof(row),
-                       "1,x," SHAPE "16,1,1,,16,1,16,none,%s,BF16,1,,,2025,megatron-core\n",
-                       words[i].word);
-        assert_int_equal(fill_framework(row, &c, &err), RK_OK);
+        fill_printed(COLUMNS ",year,framework", &c,
+                     "1,x," SHAPE "16,1,1,,16,1,16,none,%s,BF16,1,,,2025,megatron-core\n",
+                     words[i].word);
         assert_int_equal(c.strategy.sharding, words[i].sharding);
         assert_null(strstr(c.assumed, "sharding"));
     }
@@ -222,13 +211,10 @@ static void test_unknown_software(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         static rk_run_case c;
-        rk_error err;
-        char row[256];
-        (void)snprintf(row, sizeof(row),
-                       "1,mine,llama,%d,4096,11008,32,32000,4096,H100,8,1,1,1,8,1,16,full,ZeRO-1,"
-                       "BF16,1,,,false,%s\n",
-                       rows[i].layers, rows[i].framework);
-        assert_int_equal(fill_under(COLUMNS ",seq_parallel,framework", row, &c, &err), RK_OK);
+        fill_printed(COLUMNS ",seq_parallel,framework", &c,
+                     "1,mine,llama,%d,4096,11008,32,32000,4096,H100,8,1,1,1,8,1,16,full,ZeRO-1,"
+                     "BF16,1,,,false,%s\n",
+                     rows[i].layers, rows[i].framework);
         assert_int_equal(c.unsure, rows[i].unsure);
     }
 }

@@ -43,6 +43,21 @@ static inline rk_status fill_under(const char *header, const char *row, rk_run_c
     return status;
 }
 
+/* Fills a run from a row that is printed by a format under a header. */
+__attribute__((format(printf, 3, 4))) static inline void
+fill_printed(const char *header, rk_run_case *run, const char *format, ...)
+{
+    rk_error err;
+    char row[256];
+    va_list words;
+    va_start(words, format);
+    (void)vsnprintf(row, sizeof(row), format, words);
+    va_end(words);
+    if (fill_under(header, row, run, &err)) {
+        fail_msg("%s: %s", row, err.message);
+    }
+}
+
 /* A row with the year and the framework. */
 static inline rk_status fill_framework(const char *row, rk_run_case *run, rk_error *err)
 {

@@ -38,6 +38,13 @@ static inline rk_model model_of(const char *name)
     return model;
 }
 
+/* Takes down a group of tests whose state is the machine. */
+static inline int clear_machine(void **state)
+{
+    rk_system_clear(*state);
+    return 0;
+}
+
 static inline rk_system system_of(const char *name)
 {
     rk_system system;

@@ -404,7 +404,8 @@ static void test_measured_tables(void **state)
     free(best);
 }
 
-/* A table whose experts are filled anew is that of the other degrees; without experts, of both. */
+/* Filling the experts of a table again gives that of the other degrees; without experts, of both.
+ */
 static void test_fill_experts(void **state)
 {
     struct problem p = random_problem(1);
