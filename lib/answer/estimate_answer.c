@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer of `estimate`. */
 #include "answer/estimate_answer.h"
+#include "answer/answers.h"
 #include "answer/timeline_answer.h"
 
+#include "answer/answers.h"
 #include "answer/estimate_operators.h"
 #include "base/time_text.h"
 #include "base/units.h"
@@ -202,19 +204,14 @@ static void write_drawings(rk_json_writer *writer, const void *what)
     rk_plan_write_drawings(writer, &((const rk_estimate_answer *)what)->plan, 1);
 }
 
-rk_status rk_estimate_write(const rk_job *job, const rk_estimate_answer *e, rk_error *err)
+rk_status rk_estimate_write(rk_job *job, const rk_estimate_answer *e, rk_error *err)
 {
     static const rk_answer_writers writers = {.text = write_text,
                                               .members = write_members,
                                               .lines = write_lines,
                                               .drawings = write_drawings};
     const rk_request *request = e->request;
-    const rk_answer *answer = rk_plan_best(&e->plan);
-    if (request->emit >= 0 && !answer) {
-        rk_remark_no_file(job, "launch file", "emit");
-        return RK_OK;
-    }
     return request->emit >= 0
-               ? rk_write_launch(job, request, e->inputs, answer, err)
+               ? rk_launch_write(job, request, e->inputs, rk_plan_best(&e->plan), err)
                : rk_job_answer(job, &writers, e, request->json, request->csv, request->output, err);
 }

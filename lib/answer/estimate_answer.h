@@ -6,6 +6,6 @@
 #include "method/estimate_verb.h"
 
 /* Writes it in the format of the request, or as a launch file. */
-rk_status rk_estimate_write(const rk_job *job, const rk_estimate_answer *estimate, rk_error *err);
+rk_status rk_estimate_write(rk_job *job, const rk_estimate_answer *estimate, rk_error *err);
 
 #endif

@@ -2,6 +2,7 @@
 /* The timeline of one step, as a trace, a picture or a table. */
 #include "answer/timeline_answer.h"
 
+#include "answer/answers.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/time_text.h"

@@ -36,14 +36,6 @@ rk_status rk_outcome_pick(const rk_outcome *outcome, size_t index, const rk_answ
 /* Sets the options of a job from a space. */
 rk_status rk_ask_space(const rk_setup *setup, const rk_space *space, rk_job *job, rk_error *err);
 
-/*
- * Set an option to a number of a program, within the bounds of the option.  A real number of 0 and
- * an empty list are not given.
- */
-rk_status rk_ask_real(rk_job *job, const char *option, double value, rk_error *err);
-rk_status rk_ask_count(rk_job *job, const char *option, int64_t value, rk_error *err);
-rk_status rk_ask_counts(rk_job *job, const char *option, const rk_counts *values, rk_error *err);
-
 /* Predicts a strategy that a program gave in full. */
 rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk_plan *plan,
                           rk_error *err);

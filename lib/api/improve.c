@@ -9,7 +9,14 @@
 #include "command/design_command.h"
 #include "command/shape_command.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+/* Whether a program gives a number: 0 is none, and what is no number is refused. */
+static bool is_given(double number)
+{
+    return number > 0 || number < 0 || isnan(number);
+}
 
 /* A job with the options of a space. */
 static rk_status open_job(const rk_setup *setup, const rk_space *space, const rk_command *command,
@@ -41,7 +48,7 @@ static rk_status explain(rk_job *job, void *arguments, void *what, rk_error *err
     rk_explanation *e = what;
     const rk_status status =
         rk_question_ask(&e->setup->inputs, arguments, &e->explain.question, err);
-    return status ? status : rk_explain_find(job, &e->explain, err);
+    return status ? status : rk_explain_find(rk_job_work(job), &e->explain, err);
 }
 
 rk_status rk_explain_system(const rk_setup *setup, const rk_space *space, double change,
@@ -55,7 +62,9 @@ rk_status rk_explain_system(const rk_setup *setup, const rk_space *space, double
     }
     *created = (rk_explanation){.setup = setup, .explain.change = change};
     rk_status status = open_job(setup, space, &rk_command_explain, &created->job, err);
-    status = status ? status : rk_ask_real(created->job, "change", 100 * change, err);
+    if (!status && is_given(change)) {
+        status = rk_job_set_real(created->job, "change", 100 * change, err);
+    }
     status = status ? status : rk_job_use(created->job, control, NULL, NULL, explain, created, err);
     if (status) {
         rk_explanation_free(created);
@@ -143,7 +152,7 @@ static rk_status design(rk_job *job, void *arguments, void *what, rk_error *err)
     d->target = ((const rk_design_args *)arguments)->target;
     rk_status status = rk_design_answer_prepare(&rk_method_reckon, arguments, d, err);
     status = status ? status : rk_question_ask(&m->setup->inputs, arguments, &d->question, err);
-    return status ? status : rk_design_answer_find(job, d, err);
+    return status ? status : rk_design_answer_find(rk_job_work(job), d, err);
 }
 
 static rk_status set_target(const rk_machine_target *target, rk_job *job, rk_error *err)
@@ -163,7 +172,9 @@ static rk_status set_target(const rk_machine_target *target, rk_job *job, rk_err
     }
     rk_status status = rk_job_set(job, "prices", target->prices, err);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !status; i++) {
-        status = rk_ask_real(job, numbers[i].option, numbers[i].value, err);
+        if (is_given(numbers[i].value)) {
+            status = rk_job_set_real(job, numbers[i].option, numbers[i].value, err);
+        }
     }
     return status;
 }
@@ -261,7 +272,7 @@ static rk_status shape(rk_job *job, void *arguments, void *what, rk_error *err)
     s->answer.wish = ((const rk_shape_args *)arguments)->wish;
     const rk_status status =
         rk_question_ask(&s->setup->inputs, arguments, &s->answer.question, err);
-    return status ? status : rk_shape_answer_find(job, &s->answer, err);
+    return status ? status : rk_shape_answer_find(rk_job_work(job), &s->answer, err);
 }
 
 static rk_status set_choice(const rk_shape_choice *choice, rk_job *job, rk_error *err)
@@ -281,13 +292,18 @@ static rk_status set_choice(const rk_shape_choice *choice, rk_job *job, rk_error
         {"blocks", &choice->blocks}, {"heads", &choice->heads}, {"head-size", &choice->head_sizes}};
     rk_status status = RK_OK;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !status; i++) {
-        status = rk_ask_real(job, numbers[i].option, numbers[i].value, err);
+        if (is_given(numbers[i].value)) {
+            status = rk_job_set_real(job, numbers[i].option, numbers[i].value, err);
+        }
     }
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && !status; i++) {
-        status = rk_ask_counts(job, lists[i].option, lists[i].values, err);
+        if (lists[i].values->count != 0) {
+            status = rk_job_set_counts(job, lists[i].option, lists[i].values->values,
+                                       lists[i].values->count, err);
+        }
     }
     return !status && choice->head_multiple != 0
-               ? rk_ask_count(job, "head-multiple", choice->head_multiple, err)
+               ? rk_job_set_counts(job, "head-multiple", &choice->head_multiple, 1, err)
                : status;
 }
 

@@ -108,7 +108,7 @@ static rk_status plan(rk_job *job, void *arguments, void *what, rk_error *err)
 {
     rk_outcome *outcome = what;
     const rk_request *request = arguments;
-    return rk_plan_request(job, request, &outcome->setup->inputs, (size_t)request->top,
+    return rk_plan_request(rk_job_work(job), request, &outcome->setup->inputs, (size_t)request->top,
                            &outcome->fit.plan, err);
 }
 
@@ -121,7 +121,7 @@ rk_status rk_plan_strategies(const rk_setup *setup, const rk_space *space,
 static rk_status fit(rk_job *job, void *arguments, void *what, rk_error *err)
 {
     rk_outcome *outcome = what;
-    return rk_fit_find(job, arguments, &outcome->setup->inputs, &outcome->fit, err);
+    return rk_fit_find(rk_job_work(job), arguments, &outcome->setup->inputs, &outcome->fit, err);
 }
 
 rk_status rk_fit_strategies(const rk_setup *setup, const rk_space *space,
@@ -282,44 +282,26 @@ bool rk_outcome_change(const rk_outcome *outcome, size_t index, char *text, size
 
 /* ---- launch files ---------------------------------------------------------------------------- */
 
-/* A launch file while it is being written. */
-struct launching {
-    const rk_outcome *outcome;
-    const rk_answer *answer;
-    int kind;
-};
-
-static rk_status write_launch(rk_job *job, void *arguments, void *what, rk_error *err)
-{
-    const struct launching *launching = what;
-    const rk_inputs *inputs = &launching->outcome->setup->inputs;
-    rk_request request = *(const rk_request *)arguments;
-    request.emit = launching->kind;
-    request.output = "-";
-    const rk_status status = rk_launch_check(rk_launch_kinds[request.emit].framework,
-                                             &inputs->model, &inputs->system, err);
-    return status ? status : rk_write_launch(job, &request, inputs, launching->answer, err);
-}
-
 rk_status rk_outcome_write_launch(const rk_outcome *outcome, size_t index, const char *name,
                                   void (*remark)(void *user, const char *line), void *user,
                                   char **text, rk_error *err)
 {
-    struct launching launching = {.outcome = outcome};
-    const rk_job_control control = {.size = sizeof(control), .user = user, .remark = remark};
+    const rk_answer *answer;
     rk_bytes written = {0};
-    rk_job *job = NULL;
+    rk_out *out = NULL;
+    int kind = 0;
     *text = NULL;
-    rk_status status = rk_outcome_pick(outcome, index, &launching.answer, err);
-    status =
-        status ? status : rk_find_name("launch file", name, rk_launch_names, &launching.kind, err);
-    status = status ? status : rk_job_create(&rk_command_estimate, &job, err);
-    status = status ? status : rk_ask(outcome->setup, job, NULL, err);
-    if (!status) {
-        status =
-            rk_job_use(job, &control, rk_bytes_take_in, &written, write_launch, &launching, err);
+    rk_status status = rk_outcome_pick(outcome, index, &answer, err);
+    status = status ? status : rk_find_name("launch file", name, rk_launch_names, &kind, err);
+    if (status) {
+        return status;
     }
-    rk_job_free(job);
+    const rk_inputs *inputs = &outcome->setup->inputs;
+    status = rk_launch_check(rk_launch_kinds[kind].framework, &inputs->model, &inputs->system, err);
+    status = status ? status : rk_out_open_writer(rk_bytes_take_in, &written, &out, err);
+    if (!status) {
+        status = rk_answer_write_launch(answer, inputs, kind, out, remark, user, err);
+    }
     rk_bytes_add(&written, "", 1);
     if (!status && written.failed) {
         status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for a launch file");

@@ -85,12 +85,9 @@ static rk_status set_numbers(const rk_run_request *request, rk_job *job, rk_erro
     rk_status status = RK_OK;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !status; i++) {
         const double value = *(const double *)((const char *)request + numbers[i].offset);
-        if (!numbers[i].zero) {
-            status = rk_ask_real(job, numbers[i].option, value / numbers[i].unit, err);
-        } else if (!(value < 0)) {
-            status = value > 0 || isnan(value)
-                         ? rk_ask_real(job, numbers[i].option, value / numbers[i].unit, err)
-                         : rk_job_set(job, numbers[i].option, "0", err);
+        const bool given = numbers[i].zero ? !(value < 0) : value < 0 || value > 0 || isnan(value);
+        if (given) {
+            status = rk_job_set_real(job, numbers[i].option, value / numbers[i].unit, err);
         }
     }
     return status;
@@ -104,10 +101,10 @@ static rk_status set_options(const rk_run_request *request, rk_job *job, rk_erro
         status = text ? rk_job_set(job, texts[i].option, text, err) : RK_OK;
     }
     if (!status && request->spares >= 0) {
-        status = rk_ask_count(job, "spares", request->spares, err);
+        status = rk_job_set_counts(job, "spares", &request->spares, 1, err);
     }
-    status = status ? status : rk_ask_count(job, "simulate", request->simulated_runs, err);
-    status = status ? status : rk_ask_count(job, "seed", request->seed, err);
+    status = status ? status : rk_job_set_counts(job, "simulate", &request->simulated_runs, 1, err);
+    status = status ? status : rk_job_set_counts(job, "seed", &request->seed, 1, err);
     return !status && request->async_checkpoint ? rk_job_set(job, "async-checkpoint", NULL, err)
                                                 : status;
 }
@@ -135,10 +132,10 @@ static rk_status find_run(rk_job *job, void *arguments, void *what, rk_error *er
     }
     rk_status status = rk_run_check_tokens(question, &setup->inputs.model, err);
     if (status || !asking->strategy) {
-        return status ? status : rk_whole_run_find(job, run, err);
+        return status ? status : rk_whole_run_find(rk_job_work(job), run, err);
     }
     status = rk_ask_strategy(setup, asking->strategy, &run->plan, err);
-    return status ? status : rk_whole_run_fill(job, run, err);
+    return status ? status : rk_whole_run_fill(run, err);
 }
 
 static rk_status ask_run(const rk_setup *setup, const rk_run_request *request,

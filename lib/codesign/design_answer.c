@@ -51,14 +51,14 @@ static const rk_price_axis *find_axis(const rk_prices *prices, const char *key)
     return NULL;
 }
 
-static rk_status search(rk_job *job, rk_design_answer *d, rk_error *err)
+static rk_status search(rk_control *control, rk_design_answer *d, rk_error *err)
 {
-    const rk_search_control control =
-        rk_job_search_control(job, "machines", d->question.view.threads);
-    const double started = rk_job_cpu_s(job);
-    const rk_status status = rk_design_search(&d->question.problem, &d->prices, &control,
+    const rk_search_control search =
+        rk_control_search(control, "machines", d->question.view.threads);
+    const double started = rk_control_cpu_s(control);
+    const rk_status status = rk_design_search(&d->question.problem, &d->prices, &search,
                                               &d->designs, &d->count, &d->counts, err);
-    d->cpu_s = rk_job_cpu_s(job) - started;
+    d->cpu_s = rk_control_cpu_s(control) - started;
     d->least_rate = least_rate(d);
     d->cheapest =
         d->least_rate > 0 ? rk_design_cheapest(d->designs, d->count, d->least_rate) : NULL;
@@ -104,7 +104,7 @@ rk_status rk_design_answer_prepare(const rk_method *method, void *request, rk_de
     return status ? status : settle_processors(&d->prices, d->target.prices, method, request, err);
 }
 
-rk_status rk_design_answer_find(rk_job *job, rk_design_answer *d, rk_error *err)
+rk_status rk_design_answer_find(rk_control *control, rk_design_answer *d, rk_error *err)
 {
     const rk_question *question = &d->question;
     const rk_method *method = question->problem.method;
@@ -112,5 +112,5 @@ rk_status rk_design_answer_find(rk_job *job, rk_design_answer *d, rk_error *err)
         method->allow_offload(&d->question.problem,
                               question->request); /* everything that is paid for may be used */
     }
-    return search(job, d, err);
+    return search(control, d, err);
 }

@@ -31,7 +31,7 @@ rk_status rk_design_answer_prepare(const rk_method *method, void *request, rk_de
                                    rk_error *err);
 
 /* Searches on every machine. */
-rk_status rk_design_answer_find(rk_job *job, rk_design_answer *d, rk_error *err);
+rk_status rk_design_answer_find(rk_control *control, rk_design_answer *d, rk_error *err);
 
 /* Seconds in which a machine trains the whole batch. */
 double rk_design_answer_step(const rk_design_answer *d, const rk_design *design);

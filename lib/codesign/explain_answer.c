@@ -21,27 +21,26 @@ const char *rk_explain_changes(const rk_explain *explain, const rk_replan *repla
 /* ---- the searches -------------------------------------------------------------------------- */
 
 /* Searches with every number changed. */
-static rk_status replan(rk_job *job, rk_explain *explain, rk_error *err)
+static rk_status replan(rk_control *control, rk_explain *explain, rk_error *err)
 {
     const rk_question *question = &explain->question;
     const rk_plan *plan = &question->plan;
-    const rk_search_control control =
-        rk_job_search_control(job, "searches", question->view.threads);
-    const double started = rk_job_cpu_s(job);
+    const rk_search_control search = rk_control_search(control, "searches", question->view.threads);
+    const double started = rk_control_cpu_s(control);
     explain->best = plan->ranking.candidates[0];
     rk_status status = question->problem.method->evaluate(&question->problem, &explain->best, err);
     if (!status) {
-        status = rk_replan_all(&question->problem, &control, explain->change, &explain->best,
+        status = rk_replan_all(&question->problem, &search, explain->change, &explain->best,
                                explain->replans, &explain->count, &explain->counts, err);
     }
     rk_bounded_counts_add(&explain->counts, &plan->ranking.bounded);
-    explain->cpu_s = plan->time.cpu_s + rk_job_cpu_s(job) - started;
+    explain->cpu_s = plan->time.cpu_s + rk_control_cpu_s(control) - started;
     return status;
 }
 
-rk_status rk_explain_find(rk_job *job, rk_explain *explain, rk_error *err)
+rk_status rk_explain_find(rk_control *control, rk_explain *explain, rk_error *err)
 {
-    const rk_status status = rk_question_rank(job, &explain->question, err);
+    const rk_status status = rk_question_rank(control, &explain->question, err);
     return status || !rk_question_has_answer(&explain->question) ? status
-                                                                 : replan(job, explain, err);
+                                                                 : replan(control, explain, err);
 }

@@ -22,7 +22,7 @@ typedef struct rk_explain {
  * Finds the best strategy, and again with each number changed; if none fits, the plan of the
  * question is empty.
  */
-rk_status rk_explain_find(rk_job *job, rk_explain *explain, rk_error *err);
+rk_status rk_explain_find(rk_control *control, rk_explain *explain, rk_error *err);
 
 /* Relative gain of the rate: 0.05 for 5 %. */
 double rk_explain_gain(const rk_explain *explain, const rk_replan *replan);

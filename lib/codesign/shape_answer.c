@@ -27,15 +27,14 @@ static rk_shape_space space_of(const rk_shape_wish *wish)
     return space;
 }
 
-static rk_status search(rk_job *job, rk_shape_answer *s, rk_error *err)
+static rk_status search(rk_control *control, rk_shape_answer *s, rk_error *err)
 {
-    const rk_search_control control =
-        rk_job_search_control(job, "shapes", s->question.view.threads);
+    const rk_search_control search = rk_control_search(control, "shapes", s->question.view.threads);
     s->space = space_of(&s->wish);
-    const double started = rk_job_cpu_s(job);
-    const rk_status status = rk_shape_search(&s->space, &s->question.problem, &control, &s->shapes,
+    const double started = rk_control_cpu_s(control);
+    const rk_status status = rk_shape_search(&s->space, &s->question.problem, &search, &s->shapes,
                                              &s->count, &s->counts, err);
-    s->cpu_s = rk_job_cpu_s(job) - started;
+    s->cpu_s = rk_control_cpu_s(control) - started;
     for (size_t i = 0; i < s->count; i++) {
         s->runs += s->shapes[i].runs;
     }
@@ -61,9 +60,9 @@ static rk_status complete_wish(const rk_problem *problem, rk_shape_wish *wish, r
     return RK_OK;
 }
 
-rk_status rk_shape_answer_find(rk_job *job, rk_shape_answer *s, rk_error *err)
+rk_status rk_shape_answer_find(rk_control *control, rk_shape_answer *s, rk_error *err)
 {
     rk_question_set_seq(&s->question, s->wish.seq);
     const rk_status status = complete_wish(&s->question.problem, &s->wish, err);
-    return status ? status : search(job, s, err);
+    return status ? status : search(control, s, err);
 }

@@ -26,6 +26,6 @@ typedef struct rk_shape_answer {
 } rk_shape_answer;
 
 /* Searches for the best strategy of every shape. */
-rk_status rk_shape_answer_find(rk_job *job, rk_shape_answer *s, rk_error *err);
+rk_status rk_shape_answer_find(rk_control *control, rk_shape_answer *s, rk_error *err);
 
 #endif

@@ -111,7 +111,7 @@ static rk_status check_output(void *arguments, rk_error *err)
 }
 
 /* Searches, or only counts in debug mode. */
-static rk_status search(const rk_job *job, const rk_calculon_search_args *args,
+static rk_status search(rk_job *job, const rk_calculon_search_args *args,
                         const rk_calculon_search_inputs *in, struct ranking *ranking, rk_error *err)
 {
     uint64_t total = 0;
@@ -133,9 +133,9 @@ static rk_status search(const rk_job *job, const rk_calculon_search_args *args,
     return args->bounded
                ? rk_calculon_search_bounded(&in->app, &in->sys, &in->space, &in->control, room,
                                             ranking->items, &ranking->count, &ranking->bounded, err)
-               : rk_calculon_search_shared(rk_job_team(job), &in->app, &in->sys, &in->space,
-                                           &in->control, room, ranking->items, &ranking->count,
-                                           &ranking->counts, err);
+               : rk_calculon_search_shared(rk_control_team(rk_job_work(job)), &in->app, &in->sys,
+                                           &in->space, &in->control, room, ranking->items,
+                                           &ranking->count, &ranking->counts, err);
 }
 
 /* Logs how many executions were settled by which bound. */
@@ -186,20 +186,20 @@ static rk_status run(rk_job *job, void *arguments, rk_error *err)
     rk_calculon_search_inputs in;
     rk_calculon_log log;
     struct ranking ranking = {0};
-    if (!rk_job_is_first(job) && (args->debug || args->bounded)) {
+    if (!rk_control_is_first(rk_job_work(job)) && (args->debug || args->bounded)) {
         return RK_OK; /* only the exhaustive search is shared */
     }
     rk_status status = rk_calculon_log_open(job, &args->globals, &log, err);
     if (status) {
-        rk_share_leave(rk_job_team(job), err);
+        rk_share_leave(rk_control_team(rk_job_work(job)), err);
         return status;
     }
     const double started = rk_wall_seconds();
     status = rk_calculon_search_load(job, args, &in, err);
     status = status ? status : search(job, args, &in, &ranking, err);
     if (status) {
-        rk_share_leave(rk_job_team(job), err);
-    } else if (rk_job_is_first(job)) {
+        rk_share_leave(rk_control_team(rk_job_work(job)), err);
+    } else if (rk_control_is_first(rk_job_work(job))) {
         log_counts(&log, args, &ranking, rk_wall_seconds() - started);
         rk_job_set_found(job, args->debug);
         status = args->debug ? RK_OK : finish(job, &log, args, &in, &ranking, err);

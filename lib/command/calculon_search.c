@@ -136,7 +136,7 @@ rk_status rk_calculon_search_load(rk_job *job, const rk_calculon_search_args *ar
         .no_dp_overlap = args->no_dp_overlap,
         .mbs_break = args->mbs_break,
     };
-    in->control = rk_job_search_control(job, "executions", args->cpus);
+    in->control = rk_control_search(rk_job_work(job), "executions", args->cpus);
     rk_status status = rk_calculon_app_load(args->application, true, &in->app, err);
     if (status == RK_OK) {
         status = rk_calculon_sys_load(args->system, true, &in->sys, err);

@@ -58,7 +58,7 @@ static rk_status run(rk_job *job, void *arguments, rk_error *err)
     d->target = args->target;
     rk_status status = rk_design_answer_prepare(method, args, d, err);
     status = status ? status : rk_question_load(method, args, &d->question, err);
-    status = status ? status : rk_design_answer_find(job, d, err);
+    status = status ? status : rk_design_answer_find(rk_job_work(job), d, err);
     status = status ? status : rk_design_write(job, d, err);
     rk_job_set_found(job, d->least_rate > 0 ? d->cheapest != NULL
                                             : rk_design_cheapest(d->designs, d->count, 0) != NULL);

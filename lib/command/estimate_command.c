@@ -31,7 +31,7 @@ static rk_status answer(rk_job *job, void *arguments, const rk_inputs *inputs, v
                         rk_error *err)
 {
     rk_estimate_answer *estimate = what;
-    rk_status status = rk_estimate_find(job, arguments, inputs, estimate, err);
+    rk_status status = rk_estimate_find(rk_job_work(job), arguments, inputs, estimate, err);
     status = status ? status : rk_estimate_write(job, estimate, err);
     const rk_answer *best = rk_plan_best(&estimate->plan);
     rk_job_set_found(job, !status && best && best->estimate.fits);

@@ -60,7 +60,7 @@ static rk_status run(rk_job *job, void *arguments, rk_error *err)
     rk_question *question = &explain->question;
     explain->change = args->change / 100;
     rk_status status = rk_question_load(args->question.method, args, question, err);
-    status = status ? status : rk_explain_find(job, explain, err);
+    status = status ? status : rk_explain_find(rk_job_work(job), explain, err);
     const bool found = !status && rk_question_has_answer(question);
     if (!status) {
         status = found ? rk_explain_write(job, explain, err) : rk_plan_write(job, question, err);

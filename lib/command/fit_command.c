@@ -20,7 +20,7 @@ static rk_status answer(rk_job *job, void *arguments, const rk_inputs *inputs, v
                         rk_error *err)
 {
     rk_fit *fit = what;
-    rk_status status = rk_fit_find(job, arguments, inputs, fit, err);
+    rk_status status = rk_fit_find(rk_job_work(job), arguments, inputs, fit, err);
     status = status ? status : rk_fit_write(job, fit, err);
     rk_job_set_found(job, rk_fit_fits(fit));
     rk_plan_clear(&fit->plan);

@@ -82,18 +82,13 @@ static rk_status complete(void *arguments, rk_error *err)
     return status;
 }
 
-static rk_status write_answer(const rk_job *job, const rk_question_args *args,
+static rk_status write_answer(rk_job *job, const rk_question_args *args,
                               const rk_question *question, rk_error *err)
 {
-    if (args->method != &rk_method_reckon || args->reckon.emit < 0) {
-        return rk_plan_write(job, question, err);
-    }
-    const rk_answer *best = rk_plan_best(&question->plan);
-    if (!best) {
-        rk_remark_no_file(job, "launch file", "emit");
-        return RK_OK;
-    }
-    return rk_write_launch(job, &args->reckon, question->plan.inputs, best, err);
+    const bool emits = args->method == &rk_method_reckon && args->reckon.emit >= 0;
+    return emits ? rk_launch_write(job, &args->reckon, question->plan.inputs,
+                                   rk_plan_best(&question->plan), err)
+                 : rk_plan_write(job, question, err);
 }
 
 static rk_status find(rk_job *job, const rk_question_args *args, rk_question *question,
@@ -101,13 +96,13 @@ static rk_status find(rk_job *job, const rk_question_args *args, rk_question *qu
 {
     rk_status status = rk_question_load(args->method, args, question, err);
     if (status) {
-        rk_share_leave(rk_job_team(job), err);
+        rk_share_leave(rk_control_team(rk_job_work(job)), err);
         return status;
     }
-    status = rk_question_rank(job, question, err);
+    status = rk_question_rank(rk_job_work(job), question, err);
     if (!status && args->method == &rk_method_reckon && args->reckon.emit < 0) {
-        status = rk_plan_find_launched(job, &args->reckon, &question->problem.reckon.inputs,
-                                       &question->plan, err);
+        status = rk_plan_find_launched(rk_job_work(job), &args->reckon,
+                                       &question->problem.reckon.inputs, &question->plan, err);
     }
     return status ? status : rk_plan_remark(&question->plan, err);
 }
@@ -118,11 +113,11 @@ static rk_status run(rk_job *job, void *arguments, rk_error *err)
     rk_question *question = calloc(1, sizeof(*question));
     if (!question) {
         const rk_status lacking = rk_fail(err, RK_ERR_MEMORY, "not enough memory for an answer");
-        rk_share_leave(rk_job_team(job), err);
+        rk_share_leave(rk_control_team(rk_job_work(job)), err);
         return lacking;
     }
     rk_status status = find(job, args, question, err);
-    if (!status && rk_job_is_first(job)) {
+    if (!status && rk_control_is_first(rk_job_work(job))) {
         status = write_answer(job, args, question, err);
     }
     rk_job_set_found(job, rk_question_has_answer(question));

@@ -254,7 +254,7 @@ static rk_status choose_cluster(rk_job *job, const rk_run_question *question, rk
     }
     c->question = question;
     status = rk_run_read_systems(question->request.system, c, err);
-    status = status ? status : rk_clusters_find(job, c, err);
+    status = status ? status : rk_clusters_find(rk_job_work(job), c, err);
     status = status ? status : rk_clusters_write(job, c, err);
     rk_job_set_found(job, !status && c->fastest >= 0);
     free(c);
@@ -268,7 +268,7 @@ static rk_status answer(rk_job *job, void *arguments, const rk_inputs *inputs, v
     rk_whole_run *run = what;
     *run = (rk_whole_run){.question = &options->question, .inputs = inputs};
     rk_status status = rk_run_check_tokens(&options->question, &inputs->model, err);
-    status = status ? status : rk_whole_run_find(job, run, err);
+    status = status ? status : rk_whole_run_find(rk_job_work(job), run, err);
     status = status ? status : rk_whole_run_write(job, run, options->timeline, err);
     const rk_answer *best = status ? NULL : rk_plan_best(&run->plan);
     rk_job_set_found(job, best && best->estimate.fits);

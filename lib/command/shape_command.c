@@ -115,7 +115,7 @@ static rk_status run(rk_job *job, void *arguments, rk_error *err)
     }
     s->wish = args->wish;
     rk_status status = rk_question_load(args->question.method, args, &s->question, err);
-    status = status ? status : rk_shape_answer_find(job, s, err);
+    status = status ? status : rk_shape_answer_find(rk_job_work(job), s, err);
     status = status ? status : rk_shape_write(job, s, err);
     rk_job_set_found(job, s->runs > 0);
     free(s->shapes);

@@ -77,7 +77,7 @@ static const rk_option sweep_options[] = {
  */
 static bool show(void *user, const rk_sweep_progress *progress)
 {
-    const rk_job *job = user;
+    rk_job *job = user;
     char note[80];
     rk_job_progress line = {
         .what = "points", .done = progress->points_done, .total = progress->points_total};
@@ -89,7 +89,7 @@ static bool show(void *user, const rk_sweep_progress *progress)
                                  .total = progress->total - progress->resumed,
                                  .note = note};
     }
-    return rk_job_report(job, &line);
+    return rk_control_report(rk_job_work(job), &line);
 }
 
 static void report_stopped(void *user, const char *points)
@@ -143,7 +143,7 @@ static rk_status finish(rk_job *job, const struct arguments *args, const rk_swee
                         double seconds, rk_error *err)
 {
     assert(seconds >= 0);
-    if (!rk_job_is_first(job)) {
+    if (!rk_control_is_first(rk_job_work(job))) {
         return RK_OK; /* rank 0 writes and reports */
     }
     if (args->dry_run) {
@@ -172,8 +172,8 @@ static rk_status run_sweep(rk_job *job, void *arguments, rk_error *err)
         .sqlite_path = args->sqlite,
         .pareto = args->pareto,
         .resume = args->resume,
-        .threads = rk_job_search_control(job, "points", args->threads).threads,
-        .team = rk_job_team(job),
+        .threads = rk_control_search(rk_job_work(job), "points", args->threads).threads,
+        .team = rk_control_team(rk_job_work(job)),
         .silent_seconds = args->lost_after,
         .write = rk_job_write,
         .progress = show,
@@ -185,7 +185,7 @@ static rk_status run_sweep(rk_job *job, void *arguments, rk_error *err)
     rk_sweep_totals totals = {0};
     rk_sweep_doc *doc = NULL;
     const double started = rk_wall_seconds();
-    if (args->dry_run && !rk_job_is_first(job)) {
+    if (args->dry_run && !rk_control_is_first(rk_job_work(job))) {
         return RK_OK;
     }
     rk_status status = rk_sweep_doc_load(args->grid, &doc, err);

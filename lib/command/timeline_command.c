@@ -23,7 +23,7 @@ static rk_status answer(rk_job *job, void *arguments, const rk_inputs *inputs, v
     rk_timeline_answer *drawn = what;
     drawn->request = arguments;
     drawn->inputs = inputs;
-    rk_status status = rk_plan_find(job, arguments, inputs, &drawn->plan, err);
+    rk_status status = rk_plan_find(rk_job_work(job), arguments, inputs, &drawn->plan, err);
     const rk_answer *best = status ? NULL : rk_plan_best(&drawn->plan);
     if (best) {
         status = rk_timeline_fill(&inputs->model, &inputs->system, &inputs->software.stack,

@@ -2,7 +2,6 @@
 /* Sets options of a job by name, word or launch line, checks its outputs, and runs its command. */
 #include "job/job.h"
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/members.h"
 #include "base/text.h"
@@ -37,6 +36,7 @@ struct thing {
 struct rk_job {
     const rk_command *command;
     rk_job_control control;
+    rk_control work;      /* its progress and team */
     rk_out_writer *write; /* receives the answer; NULL: it is dropped */
     void *write_user;
     void *arguments;
@@ -49,7 +49,6 @@ struct rk_job {
     int nested;                       /* above 0: options are set by others */
     const char *spelled;              /* the name that an option is given by; NULL: its own */
     bool found;
-    const char *counted; /* what the running search counts */
 };
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -331,16 +330,24 @@ enum giving {
     BY_OTHERS,    /* it follows from other options, until somebody gives it */
 };
 
+/* The index of the option with this name. */
+static rk_status find_option(const rk_job *job, const char *name, size_t *index, rk_error *err)
+{
+    const size_t count = rk_command_option_count(job->command);
+    *index = 0;
+    while (*index < count && !has_name(rk_command_option(job->command, *index), name)) {
+        (*index)++;
+    }
+    return *index < count ? RK_OK : rk_job_fail_unknown(job->command, name, err);
+}
+
 static rk_status set_option(rk_job *job, const char *option, const char *value, enum giving giving,
                             rk_error *err)
 {
-    const size_t count = rk_command_option_count(job->command);
-    size_t i = 0;
-    while (i < count && !has_name(rk_command_option(job->command, i), option)) {
-        i++;
-    }
-    if (i == count) {
-        return rk_job_fail_unknown(job->command, option, err);
+    size_t i;
+    const rk_status known = find_option(job, option, &i, err);
+    if (known) {
+        return known;
     }
     const rk_option *found = rk_command_option(job->command, i);
     if (!value && found->type != RK_OPTION_FLAG) {
@@ -391,6 +398,30 @@ rk_status rk_job_set_by_word(rk_job *job, const char *option, const char *value,
 rk_status rk_job_set_implied(rk_job *job, const char *option, const char *value, rk_error *err)
 {
     return set_option(job, option, value, BY_OTHERS, err);
+}
+
+rk_status rk_job_set_real(rk_job *job, const char *option, double number, rk_error *err)
+{
+    size_t i;
+    const rk_status status = find_option(job, option, &i, err);
+    if (status) {
+        return status;
+    }
+    job->seen[i] = true;
+    return rk_option_set_real(rk_command_option(job->command, i), number, job->arguments, err);
+}
+
+rk_status rk_job_set_counts(rk_job *job, const char *option, const int64_t *numbers, int count,
+                            rk_error *err)
+{
+    size_t i;
+    const rk_status status = find_option(job, option, &i, err);
+    if (status) {
+        return status;
+    }
+    job->seen[i] = true;
+    return rk_option_set_counts(rk_command_option(job->command, i), numbers, count, job->arguments,
+                                err);
 }
 
 static bool has_option(const rk_command *command, const char *name)
@@ -606,6 +637,8 @@ rk_status rk_job_use(rk_job *job, const rk_job_control *control, rk_out_writer *
     job->write_user = user;
     job->found = false;
     rk_status status = take_control(control, &job->control, err);
+    job->work = (rk_control){
+        .progress = job->control.progress, .user = job->control.user, .team = job->control.team};
     job->nested++;
     if (!status && job->command->prepare) {
         status = job->command->prepare(job, err);
@@ -634,6 +667,11 @@ rk_status rk_job_run_into(rk_job *job, const rk_job_control *control, rk_out_wri
 const rk_command *rk_job_command(const rk_job *job)
 {
     return job->command;
+}
+
+rk_control *rk_job_work(rk_job *job)
+{
+    return &job->work;
 }
 
 void *rk_job_arguments(rk_job *job)
@@ -716,18 +754,6 @@ rk_status rk_job_print(const rk_job *job, const char *path, rk_text_writer *writ
     return status;
 }
 
-rk_status rk_write_table(FILE *to, rk_table *table, rk_table_style style, rk_error *err)
-{
-    char *text;
-    const rk_status status = rk_table_text(table, style, &text, err);
-    if (!status) {
-        (void)fputs(text, to);
-    }
-    free(text);
-    rk_table_clear(table);
-    return status;
-}
-
 void rk_job_write(void *job, const char *text, size_t size)
 {
     const rk_job *to = job;
@@ -739,48 +765,4 @@ void rk_job_write(void *job, const char *text, size_t size)
 bool rk_job_is_drawn(const rk_job *job)
 {
     return job->control.drawn;
-}
-
-/* ---- searches and teams ---------------------------------------------------------------------- */
-
-bool rk_job_report(const rk_job *job, const rk_job_progress *progress)
-{
-    return !job->control.progress || job->control.progress(job->control.user, progress);
-}
-
-static bool report_search(void *user, uint64_t done, uint64_t total)
-{
-    const rk_job *job = user;
-    const rk_job_progress progress = {.what = job->counted, .done = done, .total = total};
-    return rk_job_report(job, &progress);
-}
-
-rk_search_control rk_job_search_control(rk_job *job, const char *what, int64_t threads)
-{
-    const rk_team *team = rk_job_team(job);
-    job->counted = what;
-    return (rk_search_control){.threads = threads > 0 || !team ? (int)threads : team->cores,
-                               .progress = report_search,
-                               .user = job};
-}
-
-rk_team *rk_job_team(const rk_job *job)
-{
-    rk_team *team = job->control.team;
-    return team && team->size > 1 ? team : NULL;
-}
-
-bool rk_job_is_first(const rk_job *job)
-{
-    return !job->control.team || job->control.team->rank == 0;
-}
-
-double rk_job_cpu_s(const rk_job *job)
-{
-    const rk_team *team = rk_job_team(job);
-    double all = rk_cpu_seconds();
-    for (int rank = 1; team && rank < team->size; rank++) {
-        all += team->cpu_s[rank];
-    }
-    return all;
 }

@@ -6,8 +6,8 @@
 #include "io/csv_out.h"
 #include "io/out.h"
 #include "job/option.h"
-#include "reckon/team.h"
 #include "report/table.h"
+#include "work/control.h"
 
 #include <stdio.h>
 
@@ -69,6 +69,11 @@ rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_e
  */
 rk_status rk_job_set_by_word(rk_job *job, const char *option, const char *value, rk_error *err);
 
+/* As rk_job_set, for numbers of programs; one for an option that is no list. */
+rk_status rk_job_set_real(rk_job *job, const char *option, double number, rk_error *err);
+rk_status rk_job_set_counts(rk_job *job, const char *option, const int64_t *numbers, int count,
+                            rk_error *err);
+
 /* As rk_job_set, for a value that follows from other options; one that is given replaces it. */
 rk_status rk_job_set_implied(rk_job *job, const char *option, const char *value, rk_error *err);
 
@@ -122,35 +127,16 @@ rk_status rk_job_open(const rk_job *job, const char *path, rk_out **out, rk_erro
 rk_status rk_job_open_csv(const rk_job *job, const char *path, rk_csv_out **out, rk_error *err);
 
 /* Writes what `write` puts on a stream to an output; nothing when that fails. */
-typedef rk_status rk_text_writer(FILE *to, const void *what, rk_table_style style, rk_error *err);
 rk_status rk_job_print(const rk_job *job, const char *path, rk_text_writer *write, const void *what,
                        rk_error *err);
 
-/* Writes a table, and clears it. */
-rk_status rk_write_table(FILE *to, rk_table *table, rk_table_style style, rk_error *err);
-
-/*
- * Progress and stop control for a search of the job; `what` names what it counts, `threads` 0: all
- * cores.
- */
-rk_search_control rk_job_search_control(rk_job *job, const char *what, int64_t threads);
-
-/* Reports progress other than a search's; false: the job is to stop. */
-bool rk_job_report(const rk_job *job, const rk_job_progress *progress);
+/* How the command works: progress, stop and the ranks that share the work. */
+rk_control *rk_job_work(rk_job *job);
 
 /* Writes a piece of the answer; `job` is an rk_job.  For outputs that take an rk_out_writer. */
 rk_out_writer rk_job_write;
 
 /* Whether the answer goes to a terminal. */
 bool rk_job_is_drawn(const rk_job *job);
-
-/* The ranks that share the work; NULL if there is only this process. */
-rk_team *rk_job_team(const rk_job *job);
-
-/* Whether this process writes and reports, that is, is rank 0 or the only one. */
-bool rk_job_is_first(const rk_job *job);
-
-/* Processor time of this process and of the other ranks' shares of the work, s. */
-double rk_job_cpu_s(const rk_job *job);
 
 #endif

@@ -80,6 +80,11 @@ const char *rk_option_form(const rk_option *option, char out[RK_OPTION_WORD_SIZE
  */
 rk_status rk_option_read(const rk_option *option, const char *given, void *values, rk_error *err);
 
+/* The same from numbers, which keep their bits; one number for RK_OPTION_COUNT. */
+rk_status rk_option_set_real(const rk_option *option, double number, void *values, rk_error *err);
+rk_status rk_option_set_counts(const rk_option *option, const int64_t *numbers, int count,
+                               void *values, rk_error *err);
+
 /*
  * Reads a number above 0 with a suffix, as options take them, up to the next ':', ',' or end of the
  * text, and moves *at there. Returns 0, which is no such number, if there is none.  `binary`: "8k"

@@ -123,6 +123,23 @@ static rk_status fail_bytes(const rk_option *option, const char *given, const ch
                    given);
 }
 
+/* `given`: the number as it is shown. */
+static rk_status check_count(const rk_option *option, int64_t value, const char *given,
+                             rk_error *err)
+{
+    char name[RK_OPTION_WORD_SIZE];
+    if (value < option->min && option->max == INT64_MAX) {
+        return rk_fail(err, RK_ERR_INVALID, "%s needs at least %" PRId64 ", not %s",
+                       rk_option_form(option, name), option->min, given);
+    }
+    if (value < option->min || value > option->max) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s needs a number from %" PRId64 " to %" PRId64 ", not %s",
+                       rk_option_form(option, name), option->min, option->max, given);
+    }
+    return RK_OK;
+}
+
 static rk_status set_count(const rk_option *option, const char *given, int64_t *value,
                            rk_error *err)
 {
@@ -143,16 +160,7 @@ static rk_status set_count(const rk_option *option, const char *given, int64_t *
                        rk_option_form(option, name),
                        option->bytes ? "64, 4KiB or 2GB" : "64, 4k or 2Mi", given);
     }
-    if (*value < option->min && option->max == INT64_MAX) {
-        return rk_fail(err, RK_ERR_INVALID, "%s needs at least %" PRId64 ", not %s",
-                       rk_option_form(option, name), option->min, given);
-    }
-    if (*value < option->min || *value > option->max) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "%s needs a number from %" PRId64 " to %" PRId64 ", not %s",
-                       rk_option_form(option, name), option->min, option->max, given);
-    }
-    return RK_OK;
+    return check_count(option, *value, given, err);
 }
 
 /* Whether a name means a choice; "all-reduce" and "AllReduce" are "all_reduce". */
@@ -221,6 +229,26 @@ static rk_status set_share(const rk_option *option, const char *given, double *v
                                 rk_option_form(option, name), given);
 }
 
+/* `given`: the number as it is shown. */
+static rk_status check_real(const rk_option *option, double value, const char *given, rk_error *err)
+{
+    char name[RK_OPTION_WORD_SIZE];
+    if (option->above && value <= (double)option->min) {
+        return rk_fail(err, RK_ERR_INVALID, "%s needs a number above %" PRId64 ", not %s",
+                       rk_option_form(option, name), option->min, given);
+    }
+    if (value < (double)option->min && option->max == INT64_MAX) {
+        return rk_fail(err, RK_ERR_INVALID, "%s needs a number of %" PRId64 " or more, not %s",
+                       rk_option_form(option, name), option->min, given);
+    }
+    if (value < (double)option->min || value > (double)option->max) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s needs a number from %" PRId64 " to %" PRId64 ", not %s",
+                       rk_option_form(option, name), option->min, option->max, given);
+    }
+    return RK_OK;
+}
+
 static rk_status set_real(const rk_option *option, const char *given, double *value, rk_error *err)
 {
     char name[RK_OPTION_WORD_SIZE], *end = NULL;
@@ -238,20 +266,7 @@ static rk_status set_real(const rk_option *option, const char *given, double *va
                        rk_option_form(option, name), option->gib ? "70, 70GiB or 70GB" : "1.5",
                        given);
     }
-    if (option->above && *value <= (double)option->min) {
-        return rk_fail(err, RK_ERR_INVALID, "%s needs a number above %" PRId64 ", not %s",
-                       rk_option_form(option, name), option->min, given);
-    }
-    if (*value < (double)option->min && option->max == INT64_MAX) {
-        return rk_fail(err, RK_ERR_INVALID, "%s needs a number of %" PRId64 " or more, not %s",
-                       rk_option_form(option, name), option->min, given);
-    }
-    if (*value < (double)option->min || *value > (double)option->max) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "%s needs a number from %" PRId64 " to %" PRId64 ", not %s",
-                       rk_option_form(option, name), option->min, option->max, given);
-    }
-    return RK_OK;
+    return check_real(option, *value, given, err);
 }
 
 double rk_option_amount(const char **at, bool binary)
@@ -396,4 +411,48 @@ rk_status rk_option_read(const rk_option *option, const char *given, void *value
         return set_set(option, given, value, err);
     }
     return RK_OK;
+}
+
+/* ---- numbers of programs --------------------------------------------------------------------- */
+
+rk_status rk_option_set_real(const rk_option *option, double number, void *values, rk_error *err)
+{
+    char name[RK_OPTION_WORD_SIZE], given[RK_NUMBER_TEXT_SIZE];
+    double *value = (double *)(void *)((char *)values + option->offset);
+    assert(option->type == RK_OPTION_REAL);
+    if (!isfinite(number) || (option->share && !(number > 0 && number <= 100))) {
+        return rk_fail(err, RK_ERR_INVALID, "%s needs a %s, not %g", rk_option_form(option, name),
+                       option->share ? "share up to 1 or a percentage up to 100" : "number",
+                       number);
+    }
+    *value = option->share && number > 1 ? number / 100 : number;
+    return option->share ? RK_OK : check_real(option, number, rk_double_text(number, given), err);
+}
+
+rk_status rk_option_set_counts(const rk_option *option, const int64_t *numbers, int count,
+                               void *values, rk_error *err)
+{
+    char name[RK_OPTION_WORD_SIZE];
+    void *value = (char *)values + option->offset;
+    rk_option_counts *list = option->type == RK_OPTION_COUNTS ? value : NULL;
+    rk_status status = RK_OK;
+    assert(list || (option->type == RK_OPTION_COUNT && count == 1));
+    if (count < 0 || count > RK_OPTION_COUNTS_MAX) {
+        return rk_fail(err, RK_ERR_INVALID, "%s takes at most %d numbers",
+                       rk_option_form(option, name), RK_OPTION_COUNTS_MAX);
+    }
+    if (list) {
+        list->count = 0;
+    }
+    for (int i = 0; i < count && !status; i++) {
+        char given[32];
+        (void)snprintf(given, sizeof(given), "%" PRId64, numbers[i]);
+        status = check_count(option, numbers[i], given, err);
+        if (list && !status) {
+            list->values[list->count++] = numbers[i];
+        } else if (!status) {
+            *(int64_t *)value = numbers[i];
+        }
+    }
+    return status;
 }

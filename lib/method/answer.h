@@ -7,8 +7,8 @@
 #define RK_METHOD_ANSWER_H
 
 #include "io/json_write.h"
-#include "job/job.h"
 #include "report/estimate_explain.h"
+#include "report/table.h"
 #include "request/request.h"
 #include "residual/risk.h"
 
@@ -109,15 +109,15 @@ void rk_write_origins(FILE *to, const rk_origins *origins);
 void rk_explanation_write_json(rk_json_writer *writer, const rk_answer *answer,
                                const rk_sensitivities *sensitivities);
 
-/* Writes the script of --emit to the file that the request names. */
-rk_status rk_write_launch(const rk_job *job, const rk_request *request, const rk_inputs *inputs,
-                          const rk_answer *answer, rk_error *err);
+/* Receives a line that is not part of an answer. */
+typedef void rk_remark_line(void *user, const char *line);
 
 /*
- * Remarks that a file is not written because no strategy fits: "launch file" of --emit, "picture".
- * A file with the reason in it would pass for one.
+ * Writes the strategy as a launch file, an index of rk_launch_names, and closes `out`; abandons it
+ * after a failure.  What the file does not say goes to `remark`; NULL: nowhere.
  */
-void rk_remark_no_file(const rk_job *job, const char *file, const char *option);
+rk_status rk_answer_write_launch(const rk_answer *answer, const rk_inputs *inputs, int kind,
+                                 rk_out *out, rk_remark_line *remark, void *user, rk_error *err);
 
 /* Answers as lines of a CSV table with a header. */
 void rk_answers_write_lines(rk_out *out, const rk_answer *answers, size_t count);

@@ -184,14 +184,31 @@ void rk_answers_write_lines(rk_out *out, const rk_answer *answers, size_t count)
     }
 }
 
-rk_status rk_write_launch(const rk_job *job, const rk_request *request, const rk_inputs *inputs,
-                          const rk_answer *answer, rk_error *err)
+/* What the file does not say, as lines for the caller. */
+static void remark_launch(const rk_estimate *e, const rk_launch_notes *notes,
+                          rk_remark_line *remark, void *user)
+{
+    char line[256];
+    for (int i = 0; i < notes->count; i++) {
+        (void)snprintf(line, sizeof(line), "warning: not expressed in the launch file: %s",
+                       notes->words[i]);
+        remark(user, line);
+    }
+    if (!e->fits) {
+        (void)snprintf(line, sizeof(line),
+                       "warning: the strategy of the launch file does not fit: it needs %.1f of "
+                       "%.1f GiB",
+                       rk_needed_bytes(&e->memory) / GIB, e->usable / GIB);
+        remark(user, line);
+    }
+}
+
+rk_status rk_answer_write_launch(const rk_answer *answer, const rk_inputs *inputs, int kind,
+                                 rk_out *out, rk_remark_line *remark, void *user, rk_error *err)
 {
     const rk_estimate *e = &answer->estimate;
-    const rk_launch_kind *kind = &rk_launch_kinds[request->emit];
     rk_launch_notes notes = {0};
     char title[160], step[RK_TIME_TEXT_SIZE];
-    rk_out *out;
     (void)snprintf(title, sizeof(title), "reckon %s: %s a step, MFU %.1f %%, %.1f of %.1f GiB%s",
                    rk_version(), rk_time_text(e->step, step), 100 * e->mfu,
                    rk_needed_bytes(&e->memory) / GIB, e->usable / GIB,
@@ -202,31 +219,13 @@ rk_status rk_write_launch(const rk_job *job, const rk_request *request, const rk
                                    .strategy = &answer->strategy,
                                    .title = title,
                                    .notes = &notes};
-    rk_status status = rk_job_open(job, request->output, &out, err);
-    if (status) {
-        return status;
-    }
-    status = kind->write(&launch, out, err);
+    const rk_status status = rk_launch_kinds[kind].write(&launch, out, err);
     if (status) {
         rk_out_abandon(out);
         return status;
     }
-    for (int i = 0; i < notes.count; i++) {
-        rk_job_remark(job, "warning: not expressed in the launch file: %s", notes.words[i]);
-    }
-    if (!e->fits) {
-        rk_job_remark(job,
-                      "warning: the strategy of the launch file does not fit: it needs %.1f of "
-                      "%.1f GiB",
-                      rk_needed_bytes(&e->memory) / GIB, e->usable / GIB);
+    if (remark) {
+        remark_launch(e, &notes, remark, user);
     }
     return rk_out_close(out, err);
-}
-
-void rk_remark_no_file(const rk_job *job, const char *file, const char *option)
-{
-    rk_job_remark(job,
-                  "no strategy fits, so there is no %s; without --%s, the answer says what is "
-                  "missing",
-                  file, option);
 }

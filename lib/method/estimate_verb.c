@@ -4,13 +4,13 @@
 
 #include "launch/launch.h"
 
-rk_status rk_estimate_find(rk_job *job, const rk_request *request, const rk_inputs *inputs,
+rk_status rk_estimate_find(rk_control *control, const rk_request *request, const rk_inputs *inputs,
                            rk_estimate_answer *e, rk_error *err)
 {
     rk_plan *plan = &e->plan;
     e->request = request;
     e->inputs = inputs;
-    rk_status status = rk_plan_find(job, request, inputs, plan, err);
+    rk_status status = rk_plan_find(control, request, inputs, plan, err);
     const rk_answer *answer = status ? NULL : rk_plan_best(plan);
     if (!answer) {
         return status;

@@ -21,7 +21,7 @@ typedef struct rk_estimate_answer {
  * Finds the strategy and answers the request about it; cleared with rk_estimate_answer_clear, also
  * after a failure.
  */
-rk_status rk_estimate_find(rk_job *job, const rk_request *request, const rk_inputs *inputs,
+rk_status rk_estimate_find(rk_control *control, const rk_request *request, const rk_inputs *inputs,
                            rk_estimate_answer *estimate, rk_error *err);
 void rk_estimate_answer_clear(rk_estimate_answer *estimate);
 

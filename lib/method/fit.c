@@ -19,11 +19,12 @@ const rk_answer *rk_fit_answer(const rk_fit *fit)
 }
 
 /* The fewest accelerators with the batch of the answer and everything else as requested. */
-static rk_status find_fewest(rk_job *job, rk_fit *fit, const rk_answer *answer, rk_error *err)
+static rk_status find_fewest(rk_control *control, rk_fit *fit, const rk_answer *answer,
+                             rk_error *err)
 {
     const rk_inputs *inputs = fit->inputs;
-    const rk_search_control control =
-        rk_job_search_control(job, "strategies", fit->request->threads);
+    const rk_search_control search =
+        rk_control_search(control, "strategies", fit->request->threads);
     rk_request open = rk_request_open(fit->request);
     rk_plan_space space;
     open.accelerators = rk_strategy_ranks(&answer->strategy);
@@ -31,7 +32,7 @@ static rk_status find_fewest(rk_job *job, rk_fit *fit, const rk_answer *answer, 
     const rk_status status = rk_request_space(&open, inputs, &space, err);
     return status ? status
                   : rk_find_fewest_accelerators(&inputs->model, &inputs->system,
-                                                &inputs->software.stack, &space, &control,
+                                                &inputs->software.stack, &space, &search,
                                                 &fit->fewest, &fit->leanest, err);
 }
 
@@ -83,10 +84,10 @@ static void take_sizes(rk_fit *fit)
 }
 
 /* Answers for the fewest accelerators; for one domain if no number suffices. */
-static rk_status find_number(rk_job *job, rk_fit *fit, rk_error *err)
+static rk_status find_number(rk_control *control, rk_fit *fit, rk_error *err)
 {
-    const rk_search_control control =
-        rk_job_search_control(job, "strategies", fit->request->threads);
+    const rk_search_control search =
+        rk_control_search(control, "strategies", fit->request->threads);
     rk_request *r = &fit->asked;
     fit->counts = true;
     *r = *fit->request;
@@ -95,10 +96,10 @@ static rk_status find_number(rk_job *job, rk_fit *fit, rk_error *err)
     fit->inputs = &fit->own;
     rk_status status = take_framework(fit, err);
     take_sizes(fit);
-    status = status ? status : rk_cures_find(r, fit->inputs, &control, &fit->cures, err);
+    status = status ? status : rk_cures_find(r, fit->inputs, &search, &fit->cures, err);
     status =
         status ? status
-               : rk_request_find_fewest(r, fit->inputs, &control, &fit->fewest, &fit->leanest, err);
+               : rk_request_find_fewest(r, fit->inputs, &search, &fit->fewest, &fit->leanest, err);
     r->accelerators = fit->fewest > 0 ? fit->fewest : fit->own.system.tiers[0].size;
     if (r->assumed_batch) {
         r->global_batch =
@@ -107,18 +108,18 @@ static rk_status find_number(rk_job *job, rk_fit *fit, rk_error *err)
     return status;
 }
 
-rk_status rk_fit_find(rk_job *job, const rk_request *request, const rk_inputs *inputs, rk_fit *fit,
-                      rk_error *err)
+rk_status rk_fit_find(rk_control *control, const rk_request *request, const rk_inputs *inputs,
+                      rk_fit *fit, rk_error *err)
 {
     *fit = (rk_fit){.request = request, .inputs = inputs};
     rk_status status = RK_OK;
     if (asks_number(request, inputs)) {
-        status = find_number(job, fit, err);
+        status = find_number(control, fit, err);
     }
-    status = status ? status : rk_plan_find(job, fit->request, fit->inputs, &fit->plan, err);
+    status = status ? status : rk_plan_find(control, fit->request, fit->inputs, &fit->plan, err);
     const rk_answer *answer = status ? NULL : rk_fit_answer(fit);
     if (answer && !rk_fit_fits(fit)) {
         status = rk_find_fit_changes(&fit->plan.setting, &answer->strategy, &fit->changes, err);
     }
-    return status || !answer || fit->counts ? status : find_fewest(job, fit, answer, err);
+    return status || !answer || fit->counts ? status : find_fewest(control, fit, answer, err);
 }

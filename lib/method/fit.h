@@ -22,8 +22,8 @@ typedef struct rk_fit {
 } rk_fit;
 
 /* Cleared with rk_plan_clear(&fit->plan), also after a failure. */
-rk_status rk_fit_find(rk_job *job, const rk_request *request, const rk_inputs *inputs, rk_fit *fit,
-                      rk_error *err);
+rk_status rk_fit_find(rk_control *control, const rk_request *request, const rk_inputs *inputs,
+                      rk_fit *fit, rk_error *err);
 
 /* Whether the strategy, or any, fits. */
 bool rk_fit_fits(const rk_fit *fit);

@@ -35,15 +35,15 @@ static rk_status keep(const rk_plan *own, rk_plan *plan, rk_error *err)
                                           sizeof(flags->set), err);
 }
 
-rk_status rk_plan_find_launched(rk_job *job, const rk_request *request, const rk_inputs *inputs,
-                                rk_plan *plan, rk_error *err)
+rk_status rk_plan_find_launched(rk_control *control, const rk_request *request,
+                                const rk_inputs *inputs, rk_plan *plan, rk_error *err)
 {
     rk_plan own = {.searched = false};
     rk_error refusal;
     if (!request->launched) {
         return RK_OK;
     }
-    rk_status status = rk_plan_find(job, request->launched, inputs, &own, &refusal);
+    rk_status status = rk_plan_find(control, request->launched, inputs, &own, &refusal);
     if (status == RK_ERR_INVALID) {
         rk_plan_clear(&own);
         plan->launched = calloc(1, sizeof(*plan->launched));
@@ -55,7 +55,7 @@ rk_status rk_plan_find_launched(rk_job *job, const rk_request *request, const rk
         return RK_OK;
     }
     status = status ? rk_fail(err, status, "%s", refusal.message)
-                    : (rk_job_is_first(job) ? keep(&own, plan, err) : RK_OK);
+                    : (rk_control_is_first(control) ? keep(&own, plan, err) : RK_OK);
     rk_plan_clear(&own);
     return status;
 }

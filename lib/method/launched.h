@@ -17,8 +17,8 @@ struct rk_launched {
  * Predicts the layout of the launch of a request, if it has one that is legal, and finds the flags
  * in which the best strategy differs.  Fills plan->launched; rk_plan_clear releases it.
  */
-rk_status rk_plan_find_launched(rk_job *job, const rk_request *request, const rk_inputs *inputs,
-                                rk_plan *plan, rk_error *err);
+rk_status rk_plan_find_launched(rk_control *control, const rk_request *request,
+                                const rk_inputs *inputs, rk_plan *plan, rk_error *err);
 
 /* The step and memory of the launch, what the best strategy gains, and its flags. */
 void rk_launched_write(FILE *to, const rk_plan *plan);

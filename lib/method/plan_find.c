@@ -11,17 +11,17 @@
 
 /* ---- searches ------------------------------------------------------------------------------- */
 
-rk_status rk_plan_rank(rk_job *job, const rk_problem *problem, rk_search_kind kind, size_t top,
-                       int64_t threads, rk_plan *plan, rk_error *err)
+rk_status rk_plan_rank(rk_control *control, const rk_problem *problem, rk_search_kind kind,
+                       size_t top, int64_t threads, rk_plan *plan, rk_error *err)
 {
-    const rk_search_control control = rk_job_search_control(job, "strategies", threads);
-    const double cpu = rk_job_cpu_s(job), wall = rk_wall_seconds();
-    rk_team *team = rk_job_team(job);
+    const rk_search_control search = rk_control_search(control, "strategies", threads);
+    const double cpu = rk_control_cpu_s(control), wall = rk_wall_seconds();
+    rk_team *team = rk_control_team(control);
     const rk_status status =
-        top > 0 ? rk_rank_strategies(problem, kind, top, team, &control, &plan->ranking, err)
-                : rk_rank_alternatives(problem, kind, team, &control, &plan->ranking, err);
+        top > 0 ? rk_rank_strategies(problem, kind, top, team, &search, &plan->ranking, err)
+                : rk_rank_alternatives(problem, kind, team, &search, &plan->ranking, err);
     plan->searched = true;
-    plan->time = (rk_search_time){rk_job_cpu_s(job) - cpu, rk_wall_seconds() - wall};
+    plan->time = (rk_search_time){rk_control_cpu_s(control) - cpu, rk_wall_seconds() - wall};
     return status;
 }
 
@@ -81,26 +81,27 @@ static void begin(const rk_request *request, const rk_inputs *inputs, rk_plan *p
     *plan = (rk_plan){.request = request, .inputs = inputs, .setting = rk_setting_of(inputs)};
 }
 
-rk_status rk_plan_request(rk_job *job, const rk_request *request, const rk_inputs *inputs,
+rk_status rk_plan_request(rk_control *control, const rk_request *request, const rk_inputs *inputs,
                           size_t top, rk_plan *plan, rk_error *err)
 {
     begin(request, inputs, plan);
     rk_status status = rk_request_space(request, inputs, &plan->space, err);
     if (status) {
-        rk_share_leave(rk_job_team(job), err);
+        rk_share_leave(rk_control_team(control), err);
         return status;
     }
     rk_problem *problem = malloc(sizeof(*problem)); /* too large for the stack of a thread */
     if (!problem) {
         (void)rk_fail(err, RK_ERR_MEMORY, "not enough memory for a search");
-        rk_share_leave(rk_job_team(job), err);
+        rk_share_leave(rk_control_team(control), err);
         return RK_ERR_MEMORY;
     }
     *problem = (rk_problem){.method = &rk_method_reckon,
                             .reckon = {.inputs = *inputs, .space = plan->space}};
-    status = rk_plan_rank(job, problem, rk_plan_kind(request), top, request->threads, plan, err);
+    status =
+        rk_plan_rank(control, problem, rk_plan_kind(request), top, request->threads, plan, err);
     free(problem);
-    return status || !rk_job_is_first(job) ? status : rk_plan_predict(plan, err);
+    return status || !rk_control_is_first(control) ? status : rk_plan_predict(plan, err);
 }
 
 /*
@@ -113,8 +114,8 @@ static rk_status explain_refusal(const rk_request *request, const rk_inputs *inp
     return rk_request_strategy(request, inputs, &strategy, err);
 }
 
-static rk_status search_strategy(rk_job *job, const rk_request *request, const rk_inputs *inputs,
-                                 rk_plan *plan, rk_error *err)
+static rk_status search_strategy(rk_control *control, const rk_request *request,
+                                 const rk_inputs *inputs, rk_plan *plan, rk_error *err)
 {
     const rk_choice_sets sets = rk_request_choices(request, &inputs->model);
     if (request->global_batch == 0 && request->accelerators > 0 && !sets.several) {
@@ -125,7 +126,7 @@ static rk_status search_strategy(rk_job *job, const rk_request *request, const r
                                 "--global-batch is missing: %s are open, and a search needs it",
                                 rk_choice_list(sets.open & RK_CHOICES_NEEDED, open));
     }
-    const rk_status status = rk_plan_request(job, request, inputs, 1, plan, err);
+    const rk_status status = rk_plan_request(control, request, inputs, 1, plan, err);
     plan->origins = plan->space.origins;
     const bool legal = plan->answer_count > 0 || plan->ranking.shortage.legal;
     return status || legal || !sets.given || sets.several ? status
@@ -140,12 +141,12 @@ rk_status rk_plan_predict_one(const rk_setting *setting, const rk_strategy *stra
     return status ? status : add_answer(plan, strategy, err);
 }
 
-rk_status rk_plan_find(rk_job *job, const rk_request *request, const rk_inputs *inputs,
+rk_status rk_plan_find(rk_control *control, const rk_request *request, const rk_inputs *inputs,
                        rk_plan *plan, rk_error *err)
 {
     begin(request, inputs, plan);
     if (!inputs->completed.done && !rk_request_is_strategy(request, &inputs->model)) {
-        return search_strategy(job, request, inputs, plan, err);
+        return search_strategy(control, request, inputs, plan, err);
     }
     rk_strategy strategy;
     const rk_setting setting = plan->setting;

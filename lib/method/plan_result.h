@@ -7,11 +7,11 @@
 #define RK_METHOD_PLAN_RESULT_H
 
 #include "calculon/calculon_write.h"
-#include "job/job.h"
 #include "method/alternatives.h"
 #include "method/answer.h"
 #include "method/data_sync.h"
 #include "method/rules_of_thumb.h"
+#include "work/control.h"
 
 /* How long a search took. */
 typedef struct rk_search_time {
@@ -44,8 +44,8 @@ typedef struct rk_plan {
  * Searches a problem as a job does, with its team and progress; by the reckon model `top` 0 means
  * distinct alternatives.  Fills ranking and time; cleared with rk_plan_clear, also after a failure.
  */
-rk_status rk_plan_rank(rk_job *job, const rk_problem *problem, rk_search_kind kind, size_t top,
-                       int64_t threads, rk_plan *plan, rk_error *err);
+rk_status rk_plan_rank(rk_control *control, const rk_problem *problem, rk_search_kind kind,
+                       size_t top, int64_t threads, rk_plan *plan, rk_error *err);
 void rk_plan_clear(rk_plan *plan);
 
 /* ---- by the reckon model ------------------------------------------------------------------- */
@@ -57,14 +57,14 @@ rk_search_kind rk_plan_kind(const rk_request *request);
 rk_status rk_plan_predict(rk_plan *plan, rk_error *err);
 
 /* Searches the space of a request; cleared with rk_plan_clear, also after a failure. */
-rk_status rk_plan_request(rk_job *job, const rk_request *request, const rk_inputs *inputs,
+rk_status rk_plan_request(rk_control *control, const rk_request *request, const rk_inputs *inputs,
                           size_t top, rk_plan *plan, rk_error *err);
 
 /*
  * Predicts the strategy that a request gives, or the fastest that fits of those it leaves open.
  * Where nothing is legal because of what is given, the error names the rule.
  */
-rk_status rk_plan_find(rk_job *job, const rk_request *request, const rk_inputs *inputs,
+rk_status rk_plan_find(rk_control *control, const rk_request *request, const rk_inputs *inputs,
                        rk_plan *plan, rk_error *err);
 
 /* Predicts one strategy. */

@@ -59,13 +59,14 @@ void rk_question_set_seq(rk_question *question, int64_t seq)
     }
 }
 
-rk_status rk_question_rank(rk_job *job, rk_question *question, rk_error *err)
+rk_status rk_question_rank(rk_control *control, rk_question *question, rk_error *err)
 {
     const rk_request_view *view = &question->view;
-    const rk_status status = rk_plan_rank(job, &question->problem, view->kind, view->top,
+    const rk_status status = rk_plan_rank(control, &question->problem, view->kind, view->top,
                                           view->threads, &question->plan, err);
-    return status || !rk_job_is_first(job) ? status
-                                           : question->problem.method->predict(question, err);
+    return status || !rk_control_is_first(control)
+               ? status
+               : question->problem.method->predict(question, err);
 }
 
 bool rk_question_has_answer(const rk_question *question)

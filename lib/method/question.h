@@ -32,7 +32,7 @@ rk_status rk_question_ask(const rk_inputs *inputs, const rk_request *request, rk
 void rk_question_set_seq(rk_question *question, int64_t seq);
 
 /* Finds the best strategies, with all predictions. */
-rk_status rk_question_rank(rk_job *job, rk_question *question, rk_error *err);
+rk_status rk_question_rank(rk_control *control, rk_question *question, rk_error *err);
 
 /* Whether a strategy fits. */
 bool rk_question_has_answer(const rk_question *question);

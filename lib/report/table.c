@@ -309,3 +309,15 @@ rk_status rk_table_text(const rk_table *table, rk_table_style style, char **text
     free(widths);
     return *text ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "not enough memory for a table");
 }
+
+rk_status rk_write_table(FILE *to, rk_table *table, rk_table_style style, rk_error *err)
+{
+    char *text;
+    const rk_status status = rk_table_text(table, style, &text, err);
+    if (!status) {
+        (void)fputs(text, to);
+    }
+    free(text);
+    rk_table_clear(table);
+    return status;
+}

@@ -5,6 +5,8 @@
 
 #include "reckon/reckon.h"
 
+#include <stdio.h>
+
 typedef enum rk_align { RK_ALIGN_LEFT, RK_ALIGN_RIGHT } rk_align;
 
 typedef struct rk_table_column {
@@ -44,5 +46,11 @@ void rk_table_rule(rk_table *table);
  * Widths count UTF-8 characters.
  */
 rk_status rk_table_text(const rk_table *table, rk_table_style style, char **text, rk_error *err);
+
+/* The same to a stream; the table is cleared. */
+rk_status rk_write_table(FILE *to, rk_table *table, rk_table_style style, rk_error *err);
+
+/* Writes an answer, `what`, for people. */
+typedef rk_status rk_text_writer(FILE *to, const void *what, rk_table_style style, rk_error *err);
 
 #endif

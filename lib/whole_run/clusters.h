@@ -41,6 +41,6 @@ typedef struct rk_clusters {
  * Finds the clusters that meet a deadline, a budget or a limit of power; `question` and `offered`
  * are given.
  */
-rk_status rk_clusters_find(rk_job *job, rk_clusters *clusters, rk_error *err);
+rk_status rk_clusters_find(rk_control *control, rk_clusters *clusters, rk_error *err);
 
 #endif

@@ -72,11 +72,11 @@ static bool is_stuck(const rk_whole_run *run)
 }
 
 /* The strategy that is known to be the fastest, or the one that a search finds. */
-static rk_status find_strategy(rk_job *job, rk_whole_run *run, const rk_strategy *known,
+static rk_status find_strategy(rk_control *control, rk_whole_run *run, const rk_strategy *known,
                                rk_error *err)
 {
     if (!known) {
-        return rk_plan_find(job, &run->question->request, run->inputs, &run->plan, err);
+        return rk_plan_find(control, &run->question->request, run->inputs, &run->plan, err);
     }
     const rk_setting setting = rk_setting_of(run->inputs);
     return rk_plan_predict_one(&setting, known, &run->plan, err);
@@ -89,8 +89,9 @@ struct cluster_run {
     rk_whole_run run;
 };
 
-static rk_status add_run(rk_job *job, rk_clusters *c, const struct site *site, int64_t accelerators,
-                         const rk_strategy *known, struct cluster_run *all, rk_error *err)
+static rk_status add_run(rk_control *control, rk_clusters *c, const struct site *site,
+                         int64_t accelerators, const rk_strategy *known, struct cluster_run *all,
+                         rk_error *err)
 {
     rk_whole_run *run = &all->run;
     *run = (rk_whole_run){.question = &all->question, .inputs = &all->inputs};
@@ -101,12 +102,12 @@ static rk_status add_run(rk_job *job, rk_clusters *c, const struct site *site, i
     all->question.simulated =
         all->question.simulated < CHOICE_RUNS ? all->question.simulated : CHOICE_RUNS;
     status = rk_request_load(&all->question.request, &all->inputs, err);
-    const rk_status found = status ? status : find_strategy(job, run, known, err);
+    const rk_status found = status ? status : find_strategy(control, run, known, err);
     if (found == RK_ERR_STOPPED || found == RK_ERR_MEMORY) {
         status = found;
     } else if (!found && rk_plan_best(&run->plan) && c->count < RK_CLUSTER_ROWS &&
                rk_plan_best(&run->plan)->estimate.fits) {
-        status = rk_whole_run_fill(job, run, err);
+        status = rk_whole_run_fill(run, err);
         rk_cluster *out = &c->clusters[c->count];
         *out = (rk_cluster){.system = site->offered->name};
         if (!status) {
@@ -126,11 +127,11 @@ static rk_status add_run(rk_job *job, rk_clusters *c, const struct site *site, i
  * Adds a cluster of this many accelerators, if some strategy fits and the run advances there; its
  * fastest strategy may be known (NULL: it is not).
  */
-static rk_status add_cluster(rk_job *job, rk_clusters *c, const struct site *site,
+static rk_status add_cluster(rk_control *control, rk_clusters *c, const struct site *site,
                              int64_t accelerators, const rk_strategy *known, rk_error *err)
 {
     struct cluster_run *all = malloc(sizeof(*all));
-    const rk_status status = all ? add_run(job, c, site, accelerators, known, all, err)
+    const rk_status status = all ? add_run(control, c, site, accelerators, known, all, err)
                                  : rk_fail(err, RK_ERR_MEMORY, "not enough memory for a run");
     free(all);
     return status;
@@ -174,7 +175,8 @@ static double first_guess(const rk_clusters *c, const struct site *site)
                   6 * parameters * site->tokens / (USUAL_MFU * a->gemm[RK_BF16].peak * days * DAY));
 }
 
-static rk_status add_near_guess(rk_job *job, rk_clusters *c, const struct site *site, rk_error *err)
+static rk_status add_near_guess(rk_control *control, rk_clusters *c, const struct site *site,
+                                rk_error *err)
 {
     static const double factors[] = {1, 2, 0.5, 4, 1.25, 1.5};
     const double guess = first_guess(c, site);
@@ -182,7 +184,7 @@ static rk_status add_near_guess(rk_job *job, rk_clusters *c, const struct site *
     for (size_t i = 0; i < COUNT(factors) && !status; i++) {
         const int64_t accelerators = rounded(factors[i] * guess, site->domain, site->most);
         if (!is_there(c, site->offered->name, accelerators)) {
-            status = add_cluster(job, c, site, accelerators, NULL, err);
+            status = add_cluster(control, c, site, accelerators, NULL, err);
         }
     }
     return status;
@@ -192,16 +194,17 @@ static rk_status add_near_guess(rk_job *job, rk_clusters *c, const struct site *
  * Where the guess is too small for the memory that the model needs: doubles it until a strategy
  * fits.
  */
-static rk_status add_until_fits(rk_job *job, rk_clusters *c, const struct site *site, rk_error *err)
+static rk_status add_until_fits(rk_control *control, rk_clusters *c, const struct site *site,
+                                rk_error *err)
 {
     const int before = c->count;
-    rk_status status = add_near_guess(job, c, site, err);
+    rk_status status = add_near_guess(control, c, site, err);
     double accelerators = 4 * rk_max(first_guess(c, site), (double)site->domain);
     while (!status && c->count == before && accelerators < (double)site->most && !c->stuck.code &&
            !(c->max_power < HUGE_VAL)) {
         accelerators = rk_min(2 * accelerators, (double)site->most);
-        status =
-            add_cluster(job, c, site, rounded(accelerators, site->domain, site->most), NULL, err);
+        status = add_cluster(control, c, site, rounded(accelerators, site->domain, site->most),
+                             NULL, err);
     }
     return status;
 }
@@ -246,7 +249,7 @@ static double least_rate(const rk_clusters *c, const struct site *site, int64_t 
 }
 
 /* Whether any strategy on so many accelerators is fast enough. */
-static rk_status is_fast_enough(rk_job *job, const rk_clusters *c, const struct site *site,
+static rk_status is_fast_enough(rk_control *control, const rk_clusters *c, const struct site *site,
                                 int64_t accelerators, bool *fast, rk_strategy *fastest,
                                 rk_error *err)
 {
@@ -261,10 +264,10 @@ static rk_status is_fast_enough(rk_job *job, const rk_clusters *c, const struct 
     if (status || rk_request_space(&question.request, &site->inputs, &space, &refusal)) {
         return status;
     }
-    rk_search_control control = rk_job_search_control(job, "clusters", question.request.threads);
-    control.least_rate = least_rate(c, site, accelerators);
+    rk_search_control search = rk_control_search(control, "clusters", question.request.threads);
+    search.least_rate = least_rate(c, site, accelerators);
     status = rk_plan_search_bounded(&site->inputs.model, &site->inputs.system,
-                                    &site->inputs.software.stack, &space, &control, 1, &planned,
+                                    &site->inputs.software.stack, &space, &search, 1, &planned,
                                     &found, &counts, err);
     *fast = found > 0;
     if (*fast) {
@@ -317,7 +320,8 @@ static int64_t growth(int64_t n, int64_t domain)
  * Tries every number of whole steps from below, up to the smallest known to meet the deadline:
  * because degrees must divide the accelerators, time does not fall monotonically with their number.
  */
-static rk_status add_smallest(rk_job *job, rk_clusters *c, const struct site *site, rk_error *err)
+static rk_status add_smallest(rk_control *control, rk_clusters *c, const struct site *site,
+                              rk_error *err)
 {
     const char *system = site->offered->name;
     const rk_run_question *question = &site->question;
@@ -334,10 +338,10 @@ static rk_status add_smallest(rk_job *job, rk_clusters *c, const struct site *si
         step = growth(n, site->domain);
         n = (n + step - 1) / step * step;
         if (!is_there(c, system, n)) {
-            status = is_fast_enough(job, c, site, n, &fast, &fastest, err);
+            status = is_fast_enough(control, c, site, n, &fast, &fastest, err);
         }
         if (fast && !status) {
-            status = add_cluster(job, c, site, n, &fastest, err);
+            status = add_cluster(control, c, site, n, &fastest, err);
             known = smallest_that_meets(c, system);
         }
     }
@@ -379,7 +383,7 @@ static rk_status survey(rk_clusters *c, struct site *site, rk_error *err)
  * Adds the clusters of a system: some around a first guess and, with a deadline, the smallest that
  * meets it.
  */
-static rk_status add_system(rk_job *job, rk_clusters *clusters, const rk_offered *offered,
+static rk_status add_system(rk_control *control, rk_clusters *clusters, const rk_offered *offered,
                             rk_error *err)
 {
     struct site *site = calloc(1, sizeof(*site));
@@ -389,8 +393,8 @@ static rk_status add_system(rk_job *job, rk_clusters *clusters, const rk_offered
     site->offered = offered;
     site->question = *clusters->question;
     rk_status status = survey(clusters, site, err);
-    status = status ? status : add_until_fits(job, clusters, site, err);
-    status = status ? status : add_smallest(job, clusters, site, err);
+    status = status ? status : add_until_fits(control, clusters, site, err);
+    status = status ? status : add_smallest(control, clusters, site, err);
     rk_inputs_clear(&site->inputs);
     free(site);
     return status;
@@ -470,14 +474,14 @@ static rk_status find_best_batch(rk_clusters *c, rk_error *err)
     return status;
 }
 
-rk_status rk_clusters_find(rk_job *job, rk_clusters *c, rk_error *err)
+rk_status rk_clusters_find(rk_control *control, rk_clusters *c, rk_error *err)
 {
     const rk_run_question *question = c->question;
     rk_status status = RK_OK;
     c->deadline = question->deadline > 0 ? question->deadline : HUGE_VAL;
     c->max_power = question->max_power > 0 ? question->max_power : HUGE_VAL;
     for (int i = 0; i < c->offered_count && !status; i++) {
-        status = add_system(job, c, &c->offered[i], err);
+        status = add_system(control, c, &c->offered[i], err);
     }
     if (!status && c->count == 0 && c->stuck.code) {
         *err = c->stuck;

@@ -204,12 +204,11 @@ static void fill_causes(rk_whole_run *run)
     }
 }
 
-static rk_status simulate(rk_job *job, rk_whole_run *run, rk_error *err)
+static rk_status simulate(rk_whole_run *run, rk_error *err)
 {
     const rk_run_question *question = run->question;
     const rk_training *t = &run->training;
     const int64_t threads = question->request.threads;
-    (void)job;
     run->simulation = (rk_simulation){
         .work_s = run->result.part[RK_TRAINING_STEPS],
         .work_spread = step_spread(run),
@@ -280,10 +279,10 @@ static void fill_data(rk_whole_run *run)
     run->data_rate = each * t->tokens_per_step / t->step;
 }
 
-rk_status rk_whole_run_fill(rk_job *job, rk_whole_run *run, rk_error *err)
+rk_status rk_whole_run_fill(rk_whole_run *run, rk_error *err)
 {
     rk_status status = fill_training(run, err);
-    status = status ? status : simulate(job, run, err);
+    status = status ? status : simulate(run, err);
     if (!status) {
         fill_ranges(run);
         fill_data(run);
@@ -315,12 +314,12 @@ double rk_whole_run_cost_rate(const rk_whole_run *run)
     return run->result.total > 0 ? run->result.cost / run->result.total : 0;
 }
 
-rk_status rk_whole_run_find(rk_job *job, rk_whole_run *run, rk_error *err)
+rk_status rk_whole_run_find(rk_control *control, rk_whole_run *run, rk_error *err)
 {
     run->phase_count = run->question->phase_count;
     memcpy(run->phases, run->question->phases, sizeof(run->phases));
-    const rk_status status = run->phase_count > 0 ? rk_run_phases_fill(job, run, err)
-                                                  : rk_plan_find(job, &run->question->request,
+    const rk_status status = run->phase_count > 0 ? rk_run_phases_fill(control, run, err)
+                                                  : rk_plan_find(control, &run->question->request,
                                                                  run->inputs, &run->plan, err);
-    return status || !rk_plan_best(&run->plan) ? status : rk_whole_run_fill(job, run, err);
+    return status || !rk_plan_best(&run->plan) ? status : rk_whole_run_fill(run, err);
 }

@@ -5,13 +5,13 @@
 #include "base/error.h"
 
 /* The step of a phase, by the fastest strategy that fits; `plan` refers to `request`. */
-static rk_status fill_phase(rk_job *job, const rk_whole_run *run, rk_run_phase *phase,
+static rk_status fill_phase(rk_control *control, const rk_whole_run *run, rk_run_phase *phase,
                             rk_request *request, rk_plan *plan, rk_error *err)
 {
     *request = run->question->request;
     request->seq = phase->seq;
     request->global_batch = phase->batch;
-    const rk_status status = rk_plan_find(job, request, run->inputs, plan, err);
+    const rk_status status = rk_plan_find(control, request, run->inputs, plan, err);
     const rk_answer *answer = status ? NULL : rk_plan_best(plan);
     if (!status && !answer && run->phase_count > 1) {
         return rk_fail(err, RK_ERR_INVALID,
@@ -23,13 +23,14 @@ static rk_status fill_phase(rk_job *job, const rk_whole_run *run, rk_run_phase *
     return status;
 }
 
-rk_status rk_run_phases_fill(rk_job *job, rk_whole_run *run, rk_error *err)
+rk_status rk_run_phases_fill(rk_control *control, rk_whole_run *run, rk_error *err)
 {
-    rk_status status = fill_phase(job, run, &run->phases[0], &run->first_request, &run->plan, err);
+    rk_status status =
+        fill_phase(control, run, &run->phases[0], &run->first_request, &run->plan, err);
     for (int i = 1; i < run->phase_count && !status; i++) {
         rk_request request;
         rk_plan plan;
-        status = fill_phase(job, run, &run->phases[i], &request, &plan, err);
+        status = fill_phase(control, run, &run->phases[i], &request, &plan, err);
         rk_plan_clear(&plan);
     }
     return status;

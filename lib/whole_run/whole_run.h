@@ -129,13 +129,13 @@ rk_status rk_run_best_batch(const rk_request *request, int64_t seq, double token
  * Fills a run whose strategy has been found: tokens, step, interruptions, prices, simulation and
  * sensitivities.
  */
-rk_status rk_whole_run_fill(rk_job *job, rk_whole_run *run, rk_error *err);
+rk_status rk_whole_run_fill(rk_whole_run *run, rk_error *err);
 
 /*
  * Finds the strategy of a run, whose question and inputs are set, and fills the run if one fits.
  * The caller clears run->plan, also after a failure.
  */
-rk_status rk_whole_run_find(rk_job *job, rk_whole_run *run, rk_error *err);
+rk_status rk_whole_run_find(rk_control *control, rk_whole_run *run, rk_error *err);
 
 /* The step time of an estimate, or the one given by options; without stragglers, s. */
 double rk_run_step_s(const rk_run_question *question, const rk_estimate *estimate);
@@ -171,6 +171,6 @@ rk_request rk_run_shown_request(const rk_whole_run *run);
  * Estimates, or searches, the strategy of every phase.  Sets run->plan, to the strategy of the
  * first phase, and the step time of all phases.
  */
-rk_status rk_run_phases_fill(rk_job *job, rk_whole_run *run, rk_error *err);
+rk_status rk_run_phases_fill(rk_control *control, rk_whole_run *run, rk_error *err);
 
 #endif

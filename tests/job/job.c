@@ -56,7 +56,7 @@ static rk_status run(rk_job *job, void *values, rk_error *err)
     const rk_job_progress progress = {.what = "words", .done = 1, .total = 2};
     rk_out *out;
     kept = *v;
-    if (!rk_job_report(job, &progress)) {
+    if (!rk_control_report(rk_job_work(job), &progress)) {
         return rk_fail(err, RK_ERR_STOPPED, "stopped");
     }
     rk_job_remark(job, "%s is %d", "one", 1);
