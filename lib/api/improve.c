@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Whether a program gives a number: 0 is none, and what is no number is refused. */
+/* Whether a program gives a number: 0 is none, and NaN is refused. */
 static bool is_given(double number)
 {
     return number > 0 || number < 0 || isnan(number);

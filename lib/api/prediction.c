@@ -3,7 +3,8 @@
 #include "api/handles.h"
 #include "api/struct_tables.h"
 #include "base/error.h"
-#include "command/comm.h"
+#include "comm/comm_place.h"
+#include "comm/comm_question.h"
 #include "report/estimate_fields.h"
 #include "residual/risk.h"
 

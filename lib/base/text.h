@@ -38,6 +38,14 @@ const char *rk_human_text(double value, rk_human_style style, char out[RK_NUMBER
 /* A count of parameters or tokens: "70.55 B", "15.6 T", "512".  Returns out. */
 const char *rk_count_text(double value, char out[RK_NUMBER_TEXT_SIZE]);
 
+/* A whole number with commas between thousands: "15,904,064". */
+#define RK_COMMAS_SIZE 32
+const char *rk_with_commas(uint64_t number, char out[RK_COMMAS_SIZE]);
+
+/* A number of things, by the word for one: "1 accelerator", "16,384 accelerators". */
+#define RK_COUNTED_SIZE 64
+const char *rk_counted(uint64_t number, const char *noun, char out[RK_COUNTED_SIZE]);
+
 /*
  * Returns the name nearest to `given` among names[0..count), or NULL when none is near enough to
  * be a misspelling (edit distance above a third of the length; of three letters, one).

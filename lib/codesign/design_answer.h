@@ -5,7 +5,6 @@
 
 #include "codesign/design.h"
 #include "method/question.h"
-#include "report/describe.h"
 
 /* Targets for a machine; 0: no such target. */
 typedef struct rk_design_target {

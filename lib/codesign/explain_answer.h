@@ -5,7 +5,6 @@
 
 #include "codesign/replan.h"
 #include "method/question.h"
-#include "report/describe.h"
 
 /* The question and the answer. */
 typedef struct rk_explain {

@@ -14,7 +14,7 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
     {.name = "collective",
      .positional = true,
      .type = RK_OPTION_SET,
-     .offset = PLACE(ops),
+     .offset = PLACE(question.ops),
      .choices = rk_collective_names,
      .value = "NAME,...",
      .help = "collectives, such as all-reduce; default: all"},
@@ -32,7 +32,7 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
     {.name = "ranks",
      .letter = 'p',
      .type = RK_OPTION_COUNT,
-     .offset = PLACE(ranks),
+     .offset = PLACE(question.ranks),
      .min = 2,
      .max = INT32_MAX,
      .value = "N",
@@ -40,26 +40,26 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .help = "ranks in the group; default: one innermost domain, such as a node"},
     {.name = "stride",
      .type = RK_OPTION_COUNT,
-     .offset = PLACE(stride),
+     .offset = PLACE(question.stride),
      .min = 1,
      .max = INT32_MAX,
      .value = "N",
      .help = "distance between consecutive ranks of the group; default: 1"},
     {.name = "slice",
-     .offset = PLACE(slice),
+     .offset = PLACE(question.slice),
      .value = "AxB[xC]",
      .help = "on a torus: ranks along each axis, such as 4x4 or 16; default: as many axes as have "
              "4 ranks each"},
     {.name = "placement",
      .type = RK_OPTION_COUNTS,
-     .offset = PLACE(placement),
+     .offset = PLACE(question.placement),
      .min = 1,
      .max = INT32_MAX,
      .value = "N,...",
      .help = "ranks on each node, in place of --ranks: 8,8,6,2"},
     {.name = "op",
      .type = RK_OPTION_SET,
-     .offset = PLACE(ops),
+     .offset = PLACE(question.ops),
      .choices = rk_collective_names,
      .value = "NAME,...",
      .help = "same as NAME"},
@@ -67,7 +67,7 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .aliases = {"size", "sizes", "message-size"},
      .letter = 'b',
      .type = RK_OPTION_COUNTS,
-     .offset = PLACE(sizes),
+     .offset = PLACE(question.sizes),
      .min = 1,
      .max = INT64_C(1) << 50,
      .bytes = true,
@@ -77,34 +77,34 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
          "to the last"},
     {.name = "algorithm",
      .letter = 'a',
-     .offset = PLACE(algorithm),
+     .offset = PLACE(question.algorithm),
      .value = "NAME",
      .help = "algorithm between nodes, or 'best', 'all' or 'nccl'; default: the one that training "
              "software runs"},
     {.name = "chunks",
      .type = RK_OPTION_COUNT,
-     .offset = PLACE(chunks),
+     .offset = PLACE(question.chunks),
      .max = RK_CHUNKS_MAX,
      .value = "N",
      .help = "pipeline the phases of the tiers in N chunks; 1: one phase after the other; 0: the "
              "fastest number; default: overlap as measured"},
     {.name = "imbalance",
      .type = RK_OPTION_REAL,
-     .offset = PLACE(imbalance),
+     .offset = PLACE(question.imbalance),
      .min = 1,
      .max = 1000000,
      .value = "X",
      .help = "uneven all-to-all: bytes on the busiest rank over the mean; default: 1"},
     {.name = "sharing",
      .type = RK_OPTION_COUNT,
-     .offset = PLACE(sharing),
+     .offset = PLACE(question.sharing),
      .min = 1,
      .max = 1000000,
      .value = "N",
      .help = "groups that share the same links; default: 1"},
     {.name = "with",
      .type = RK_OPTION_CHOICE,
-     .offset = PLACE(with),
+     .offset = PLACE(question.with),
      .choices = rk_collective_names,
      .value = "NAME",
      .help =
@@ -112,21 +112,21 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
          "both and the links they share"},
     {.name = "with-ranks",
      .type = RK_OPTION_COUNT,
-     .offset = PLACE(with_ranks),
+     .offset = PLACE(question.with_ranks),
      .min = 2,
      .max = INT32_MAX,
      .value = "N",
      .help = "with --with: ranks in its group; default: --ranks"},
     {.name = "with-stride",
      .type = RK_OPTION_COUNT,
-     .offset = PLACE(with_stride),
+     .offset = PLACE(question.with_stride),
      .min = 1,
      .max = INT32_MAX,
      .value = "N",
      .help = "with --with: distance between its consecutive ranks; default: --stride"},
     {.name = "with-bytes",
      .type = RK_OPTION_COUNT,
-     .offset = PLACE(with_bytes),
+     .offset = PLACE(question.with_bytes),
      .min = 1,
      .max = INT64_C(1) << 50,
      .bytes = true,
@@ -134,7 +134,7 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .help = "with --with: its message size; default: that of the first collective"},
     {.name = "fabric-share",
      .type = RK_OPTION_REAL,
-     .offset = PLACE(fabric_share),
+     .offset = PLACE(question.fabric_share),
      .above = true,
      .max = 1,
      .value = "X",
@@ -167,12 +167,12 @@ const rk_option rk_comm_options[RK_COMM_OPTIONS] = {
      .help = "with --servers: also average every N steps only (local SGD, DiLoCo)"},
     {.name = "side-links",
      .type = RK_OPTION_FLAG,
-     .offset = PLACE(side_links),
+     .offset = PLACE(question.side_links),
      .help = "without --algorithm: split collectives over the side links of the system too, such "
              "as a NIC beside NVLink"},
     {.name = "explain",
      .type = RK_OPTION_FLAG,
-     .offset = PLACE(explain),
+     .offset = PLACE(question.explain),
      .help = "list the phases of each way, their messages and link loads; with --csv, one row per "
              "link; default algorithm: best"},
     {.name = "plot",
@@ -209,29 +209,30 @@ void rk_comm_init(void *arguments)
 {
     *(rk_comm_args *)arguments = (rk_comm_args){
         .output = "-",
-        .stride = 1,
-        .imbalance = 1,
         .servers = -1,
-        .chunks = -1,
-        .sharing = 1,
-        .with = RK_COLL_COUNT,
-        .fabric_share = 1,
-        .ops = RK_COMM_ALL_OPS,
-        .sizes = {.count = 5,
-                  .values = {INT64_C(1) << 16, INT64_C(1) << 20, INT64_C(1) << 24, INT64_C(1) << 28,
-                             INT64_C(1) << 32}},
+        .question = {.ops = RK_COMM_ALL_OPS,
+                     .sizes = {.count = 5,
+                               .values = {INT64_C(1) << 16, INT64_C(1) << 20, INT64_C(1) << 24,
+                                          INT64_C(1) << 28, INT64_C(1) << 32}},
+                     .stride = 1,
+                     .chunks = -1,
+                     .imbalance = 1,
+                     .sharing = 1,
+                     .fabric_share = 1,
+                     .with = RK_COLL_COUNT},
     };
 }
 
 static rk_status check_with(const rk_comm_args *args, rk_error *err)
 {
-    if (args->with == RK_COLL_COUNT &&
-        (args->with_ranks > 0 || args->with_stride > 0 || args->with_bytes > 0)) {
+    const rk_comm_question *q = &args->question;
+    if (q->with == RK_COLL_COUNT &&
+        (q->with_ranks > 0 || q->with_stride > 0 || q->with_bytes > 0)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "--with-ranks, --with-stride and --with-bytes need --with");
     }
-    if (args->with != RK_COLL_COUNT &&
-        (args->csv || (args->algorithm && strcmp(args->algorithm, "nccl") == 0))) {
+    if (q->with != RK_COLL_COUNT &&
+        (args->csv || (q->algorithm && strcmp(q->algorithm, "nccl") == 0))) {
         return rk_fail(err, RK_ERR_INVALID,
                        "--with cannot be combined with --csv or --algorithm nccl");
     }
@@ -241,20 +242,21 @@ static rk_status check_with(const rk_comm_args *args, rk_error *err)
 /* Options that need a named plan, or an even group. */
 static rk_status check_plans(const rk_comm_args *args, rk_error *err)
 {
-    if (args->side_links && (args->algorithm || args->explain || args->chunks >= 0)) {
+    const rk_comm_question *q = &args->question;
+    if (q->side_links && (q->algorithm || q->explain || q->chunks >= 0)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "--side-links cannot be combined with --algorithm, --explain or --chunks");
     }
-    if (args->chunks >= 0 && args->algorithm && strcmp(args->algorithm, "nccl") == 0) {
+    if (q->chunks >= 0 && q->algorithm && strcmp(q->algorithm, "nccl") == 0) {
         return rk_fail(err, RK_ERR_INVALID, "--chunks needs --algorithm best, all or a name");
     }
-    if (args->placement.count > 0 && (args->ranks > 0 || args->stride > 1 || args->slice ||
-                                      args->with != RK_COLL_COUNT || args->servers >= 0)) {
+    if (q->placement.count > 0 && (q->ranks > 0 || q->stride > 1 || q->slice ||
+                                   q->with != RK_COLL_COUNT || args->servers >= 0)) {
         return rk_fail(
             err, RK_ERR_INVALID,
             "--placement cannot be combined with --ranks, --stride, --slice, --with or --servers");
     }
-    if (args->slice && args->stride > 1) {
+    if (q->slice && q->stride > 1) {
         return rk_fail(err, RK_ERR_INVALID, "--slice and --stride exclude each other");
     }
     if (args->plot && (args->json || args->csv)) {
@@ -277,6 +279,7 @@ static rk_status settle_files(rk_comm_args *args, rk_error *err)
 
 rk_status rk_comm_check(rk_comm_args *args, rk_error *err)
 {
+    const rk_comm_question *q = &args->question;
     const rk_status settled = settle_files(args, err);
     if (settled) {
         return settled;
@@ -284,7 +287,7 @@ rk_status rk_comm_check(rk_comm_args *args, rk_error *err)
     if (args->json && args->csv) {
         return rk_fail(err, RK_ERR_INVALID, "--json and --csv exclude each other");
     }
-    if (args->explain && args->algorithm && strcmp(args->algorithm, "nccl") == 0) {
+    if (q->explain && q->algorithm && strcmp(q->algorithm, "nccl") == 0) {
         return rk_fail(err, RK_ERR_INVALID, "--explain needs --algorithm best, all or a name");
     }
     if (args->fit) {

@@ -3,22 +3,18 @@
 #ifndef RK_COMMAND_COMM_OPTIONS_H
 #define RK_COMMAND_COMM_OPTIONS_H
 
+#include "comm/comm_question.h"
 #include "command/commands.h"
-#include "system/system.h"
 
 #define RK_COMM_ALL_OPS ((1U << RK_COLL_COUNT) - 1)
 
 typedef struct rk_comm_args {
-    const char *system, *output, *algorithm, *fit, *slice, *plot, *settings;
-    int64_t ranks, stride, domains;
-    int64_t servers, every, sharing;
-    int64_t chunks; /* -1: as measured; 0: the best number */
-    int64_t with_ranks, with_stride, with_bytes;
-    int with; /* rk_collective; RK_COLL_COUNT: none */
-    double imbalance, compute_ms, staleness_price, fabric_share;
-    unsigned ops; /* a bit per rk_collective */
-    rk_option_counts sizes, placement;
-    bool explain, side_links, json, csv;
+    rk_comm_question question;
+    const char *system, *output, *fit, *plot, *settings;
+    int64_t domains;
+    int64_t servers, every;
+    double compute_ms, staleness_price;
+    bool json, csv;
 } rk_comm_args;
 
 #define RK_COMM_OPTIONS 30

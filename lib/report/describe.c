@@ -35,29 +35,6 @@ static void add(words *to, const char *format, ...)
     va_end(list);
 }
 
-const char *rk_with_commas(uint64_t number, char out[RK_COMMAS_SIZE])
-{
-    char digits[RK_COMMAS_SIZE];
-    size_t used = 0;
-    const size_t count = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, number);
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0 && (count - i) % 3 == 0) {
-            out[used++] = ',';
-        }
-        out[used++] = digits[i];
-    }
-    out[used] = '\0';
-    return out;
-}
-
-const char *rk_counted(uint64_t number, const char *noun, char out[RK_COUNTED_SIZE])
-{
-    char digits[RK_COMMAS_SIZE];
-    (void)snprintf(out, RK_COUNTED_SIZE, "%s %s%s", rk_with_commas(number, digits), noun,
-                   number == 1 ? "" : "s");
-    return out;
-}
-
 const char *rk_describe_gib(double bytes, char out[RK_GIB_SIZE])
 {
     assert(bytes >= 0);

@@ -3,6 +3,7 @@
 #ifndef RK_REPORT_DESCRIBE_H
 #define RK_REPORT_DESCRIBE_H
 
+#include "base/text.h"
 #include "model/model.h"
 #include "stack/stack.h"
 
@@ -54,13 +55,5 @@ const char *rk_describe_kernel(const rk_accelerator *accelerator, const rk_stack
 
 /* "NVLink4: 8 x 450; NDR InfiniBand: 1016 x 50"; an unlimited tier shows its bandwidth only. */
 const char *rk_describe_tiers(const rk_system *system, char out[RK_WORDS_SIZE]);
-
-/* A whole number with commas between thousands: "15,904,064". */
-#define RK_COMMAS_SIZE 32
-const char *rk_with_commas(uint64_t number, char out[RK_COMMAS_SIZE]);
-
-/* A number of things, by the word for one: "1 accelerator", "16,384 accelerators". */
-#define RK_COUNTED_SIZE 64
-const char *rk_counted(uint64_t number, const char *noun, char out[RK_COUNTED_SIZE]);
 
 #endif

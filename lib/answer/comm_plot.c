@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collects bus-bandwidth curves and draws them on a logarithmic axis of sizes. */
-#include "command/comm_plot.h"
+#include "answer/comm_plot.h"
 
 #include "base/error.h"
 #include "figures/plot.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where `reckon comm` places its ranks: --ranks, --stride, --slice and --placement. */
+/* Places the ranks of a collective: groups with a stride, slices of a torus, uneven nodes. */
+#include "comm/comm_place.h"
+
 #include "base/error.h"
-#include "command/comm.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -87,7 +88,7 @@ rk_status rk_comm_slice(rk_system *system, const char *text, int64_t *ranks, rk_
 
 /* ---- domains with different numbers of ranks ----------------------------------------------- */
 
-rk_status rk_comm_place_unevenly(const rk_system *system, const rk_option_counts *placement,
+rk_status rk_comm_place_unevenly(const rk_system *system, const rk_counts *placement,
                                  rk_group *group, int64_t *ranks, rk_error *err)
 {
     const int64_t size = system->tier_count > 0 ? system->tiers[0].size : 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fits collective constants to logs, and writes them with errors as text, JSON or CSV. */
-#include "command/comm_fit.h"
+#include "answer/comm_answer.h"
 
 #include "base/text.h"
 #include "comm/comm_errors.h"
 #include "io/csv_out.h"
-#include "io/json_write.h"
+#include "job/answer_writers.h"
 
 #include <stdio.h>
 
@@ -110,44 +110,42 @@ static void write_error(rk_json_writer *writer, const char *name, const rk_comm_
     rk_json_close(writer, "}");
 }
 
-static void write_json(rk_out *out, const struct fit *fit)
+static void write_members(rk_json_writer *writer, const void *what)
 {
-    rk_json_writer writer = {.out = out, .indented = true};
-    rk_json_open_answer(&writer);
-    rk_json_open_member(&writer, "fits", "[");
+    const struct fit *fit = what;
+    rk_json_open_member(writer, "fits", "[");
     for (size_t i = 0; i < fit->results.count; i++) {
         const rk_comm_set *set = &fit->results.sets[i];
         const rk_comm_fitted *fitted = &fit->fits.of[i];
-        rk_json_item(&writer);
-        rk_json_open(&writer, "{");
-        rk_json_string(&writer, "machine", set->system);
-        rk_json_string(&writer, "op", rk_collective_names[set->op]);
-        rk_json_real(&writer, "step_s", fitted->curve.step_s);
-        rk_json_real(&writer, "chunk_step_s", fitted->curve.chunk_step_s);
-        rk_json_real(&writer, "bandwidth_bytes_per_s", fitted->curve.bandwidth);
+        rk_json_item(writer);
+        rk_json_open(writer, "{");
+        rk_json_string(writer, "machine", set->system);
+        rk_json_string(writer, "op", rk_collective_names[set->op]);
+        rk_json_real(writer, "step_s", fitted->curve.step_s);
+        rk_json_real(writer, "chunk_step_s", fitted->curve.chunk_step_s);
+        rk_json_real(writer, "bandwidth_bytes_per_s", fitted->curve.bandwidth);
         if (set->nominal > 0) { /* in the format of a system's tiers */
-            rk_json_open_member(&writer, "tier_fit", "{");
-            rk_json_string(&writer, "op", rk_collective_names[set->op]);
-            rk_json_real(&writer, "step_us", 1e6 * fitted->curve.step_s);
-            rk_json_real(&writer, "chunk_step_us", 1e6 * fitted->curve.chunk_step_s);
-            rk_json_real(&writer, "share", fitted->curve.bandwidth / set->nominal);
+            rk_json_open_member(writer, "tier_fit", "{");
+            rk_json_string(writer, "op", rk_collective_names[set->op]);
+            rk_json_real(writer, "step_us", 1e6 * fitted->curve.step_s);
+            rk_json_real(writer, "chunk_step_us", 1e6 * fitted->curve.chunk_step_s);
+            rk_json_real(writer, "share", fitted->curve.bandwidth / set->nominal);
             if (rk_comm_row_may_inject(&set->rows[0])) {
-                rk_json_real(&writer, "inject_bytes", set->rows[0].inject_bytes);
+                rk_json_real(writer, "inject_bytes", set->rows[0].inject_bytes);
             }
-            rk_json_close(&writer, "}");
+            rk_json_close(writer, "}");
         }
-        write_error(&writer, "error", &fitted->all);
-        write_error(&writer, "held_out", &fitted->held);
-        write_error(&writer, "by_other_machines", &fitted->left_out);
-        rk_json_close(&writer, "}");
+        write_error(writer, "error", &fitted->all);
+        write_error(writer, "held_out", &fitted->held);
+        write_error(writer, "by_other_machines", &fitted->left_out);
+        rk_json_close(writer, "}");
     }
-    rk_json_close(&writer, "]");
-    rk_json_close(&writer, "}");
-    rk_out_text(out, "\n");
+    rk_json_close(writer, "]");
 }
 
-static void write_csv(rk_out *out, const struct fit *fit)
+static void write_lines(rk_out *out, const void *what)
 {
+    const struct fit *fit = what;
     rk_out_text(out, "machine,op,rows,step_us,chunk_step_us,GBps,median,p90\n");
     for (size_t i = 0; i < fit->results.count; i++) {
         const rk_comm_set *set = &fit->results.sets[i];
@@ -159,21 +157,16 @@ static void write_csv(rk_out *out, const struct fit *fit)
     }
 }
 
-rk_status rk_comm_fit(const rk_job *job, const char *path, const rk_comm_hint *hint,
-                      const char *output, rk_comm_form form, rk_error *err)
+rk_status rk_comm_fit_write(const rk_job *job, const char *path, const rk_comm_hint *hint,
+                            const rk_comm_output *output, rk_error *err)
 {
+    static const rk_answer_writers writers = {
+        .text = write_text, .members = write_members, .lines = write_lines};
     struct fit fit = {0};
     rk_status status = rk_comm_results_load(path, hint, &fit.results, err);
     status = status ? status : rk_comm_fits_find(&fit.results, &fit.fits, err);
-    if (!status && form == RK_COMM_TEXT) {
-        status = rk_job_print(job, output, write_text, &fit, err);
-    } else if (!status) {
-        rk_out *out;
-        status = rk_job_open(job, output, &out, err);
-        if (!status) {
-            (form == RK_COMM_JSON ? write_json : write_csv)(out, &fit);
-            status = rk_out_close(out, err);
-        }
+    if (!status) {
+        status = rk_job_answer(job, &writers, &fit, output->json, output->csv, output->path, err);
     }
     rk_comm_fits_clear(&fit.fits);
     rk_comm_results_clear(&fit.results);

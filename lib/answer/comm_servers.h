@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon comm --servers`: gradients through parameter servers instead of an all-reduce. */
-#ifndef RK_COMMAND_COMM_SERVERS_H
-#define RK_COMMAND_COMM_SERVERS_H
+#ifndef RK_ANSWER_COMM_SERVERS_H
+#define RK_ANSWER_COMM_SERVERS_H
 
-#include "job/job.h"
+#include "report/table.h"
 #include "system/system.h"
 
 /* The question; the machines are the domains of the innermost tier that the group spans. */
@@ -16,7 +16,7 @@ typedef struct rk_comm_servers {
 
 /* Writes a row per arrangement and size, next to the all-reduce of estimates. */
 rk_status rk_comm_servers_write(FILE *to, const rk_comm_servers *asked, const rk_system *system,
-                                const rk_group *group, const rk_option_counts *sizes,
-                                rk_table_style style, rk_error *err);
+                                const rk_group *group, const rk_counts *sizes, rk_table_style style,
+                                rk_error *err);
 
 #endif

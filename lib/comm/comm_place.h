@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collectives as nccl-tests reports them. */
-#ifndef RK_COMMAND_COMM_H
-#define RK_COMMAND_COMM_H
+/* Where a collective has its ranks: a packed group, a slice of a torus, or uneven nodes. */
+#ifndef RK_COMM_PLACE_H
+#define RK_COMM_PLACE_H
 
-#include "job/job.h"
 #include "system/system.h"
 
 /*
@@ -23,13 +22,7 @@ rk_status rk_comm_slice(rk_system *system, const char *text, int64_t *ranks, rk_
  * The group with so many ranks on each node, `ranks` in all.  It counts every node as the fullest
  * but one, which has as many as the smallest: that node decides.
  */
-rk_status rk_comm_place_unevenly(const rk_system *system, const rk_option_counts *placement,
+rk_status rk_comm_place_unevenly(const rk_system *system, const rk_counts *placement,
                                  rk_group *group, int64_t *ranks, rk_error *err);
-
-/*
- * Bus bandwidth over algorithm bandwidth (nccl-tests, PERFORMANCE.md): what a ring has
- * to carry for each byte of the size.
- */
-double rk_comm_bus_factor(rk_collective op, double ranks);
 
 #endif

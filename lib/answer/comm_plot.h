@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The figure of `reckon comm --plot`: bus bandwidth by size. */
-#ifndef RK_COMMAND_COMM_PLOT_H
-#define RK_COMMAND_COMM_PLOT_H
+#ifndef RK_ANSWER_COMM_PLOT_H
+#define RK_ANSWER_COMM_PLOT_H
 
 #include "job/job.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of `reckon comm --servers`: time, updates/s and staleness of each arrangement. */
-#include "command/comm_servers.h"
+#include "answer/comm_servers.h"
 
 #include "base/time_text.h"
 #include "comm/parameter_server.h"
@@ -25,8 +25,8 @@ static void add_row(rk_table *table, const rk_comm_servers *asked, double bytes,
 }
 
 rk_status rk_comm_servers_write(FILE *to, const rk_comm_servers *asked, const rk_system *system,
-                                const rk_group *group, const rk_option_counts *sizes,
-                                rk_table_style style, rk_error *err)
+                                const rk_group *group, const rk_counts *sizes, rk_table_style style,
+                                rk_error *err)
 {
     static const rk_table_column columns[] = {
         {"arrangement", RK_ALIGN_LEFT}, {"bytes", RK_ALIGN_RIGHT},
