@@ -20,6 +20,10 @@ static void choose_framework(const rk_software_wish *wish, bool stack_known,
     } else if (of_stack < RK_FRAMEWORK_COUNT) {
         software->framework = of_stack;
         software->source = RK_FRAMEWORK_BY_STACK;
+    } else if (wish->quantised &&
+               rk_framework_of(RK_FRAMEWORK_HUGGINGFACE)->runs_on >> accelerator->generation & 1U) {
+        software->framework = RK_FRAMEWORK_HUGGINGFACE;
+        software->source = RK_FRAMEWORK_OF_TUNING;
     } else {
         software->framework = rk_framework_usual(accelerator->generation);
         software->source = RK_FRAMEWORK_BY_ACCELERATOR;

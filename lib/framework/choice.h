@@ -14,6 +14,7 @@ typedef struct rk_software_wish {
     const rk_stack *known; /* the stack itself if it is already loaded, otherwise NULL */
     int framework;         /* rk_framework; below 0: any */
     int convention;        /* rk_flop_convention; below 0: the framework's */
+    bool quantised;        /* frozen weights are: QLoRA */
 } rk_software_wish;
 
 typedef enum rk_framework_source {
@@ -33,8 +34,9 @@ typedef struct rk_software {
 } rk_software;
 
 /*
- * The requested framework, otherwise the stack's, otherwise the usual one of the accelerator; the
- * requested stack, otherwise the usual one of the framework.  Fails as rk_stack_choose does.
+ * The requested framework, otherwise the stack's, otherwise the one in which most people fine-tune
+ * quantised models where it runs, otherwise the usual one of the accelerator; the requested stack,
+ * otherwise the usual one of the framework.  Fails as rk_stack_choose does.
  */
 rk_status rk_software_choose(const rk_software_wish *wish, const rk_accelerator *accelerator,
                              rk_software *software, rk_error *err);

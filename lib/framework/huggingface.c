@@ -7,9 +7,17 @@ static int64_t pipelined(const struct question *q)
     return q->strategy->pp > 1 ? q->strategy->pp : 0;
 }
 
+/* bitsandbytes keeps a matrix as one flat list of blocks, which has neither rows nor columns. */
+static int64_t splits_blocks(const struct question *q)
+{
+    return q->strategy->nf4_weights && q->strategy->tp > 1 ? q->strategy->tp : 0;
+}
+
 static const struct rk_rule own_rules[] = {
     {"pipelines of the framework", pipelined, VARY(pp),
      "{framework} runs no pipelines, not pp {n}"},
+    {"quantised weights stay whole", splits_blocks, VARY(tp),
+     "{framework} splits no quantised weights: use data parallelism or ZeRO-3, not tp {n}"},
     {0},
 };
 

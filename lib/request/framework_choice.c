@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which framework and stack a request means, and why. */
+#include "request/option_values.h"
 #include "request/request.h"
 
 rk_status rk_request_settle(const rk_request *request, bool stack_given, rk_inputs *inputs,
@@ -12,7 +13,8 @@ rk_status rk_request_settle(const rk_request *request, bool stack_given, rk_inpu
     const rk_software_wish wish = {.stack = request->stack,
                                    .known = request->stack ? NULL : known,
                                    .framework = request->framework,
-                                   .convention = request->convention};
+                                   .convention = request->convention,
+                                   .quantised = rk_request_quantises(request)};
     rk_software chosen;
     const rk_status status = rk_software_choose(&wish, &inputs->system.accelerator, &chosen, err);
     if (!status) {

@@ -142,7 +142,8 @@ rk_state_wish rk_request_states(const rk_request *r)
 
 bool rk_request_foreach(const rk_request *r, bool usual)
 {
-    return r->optimizer_impl < 0 ? usual : r->optimizer_impl == UPDATE_FOREACH;
+    const bool together = usual && !rk_optimizers[rk_request_optimizer(r)].on_device;
+    return r->optimizer_impl < 0 ? together : r->optimizer_impl == UPDATE_FOREACH;
 }
 
 bool rk_request_quantises(const rk_request *r)

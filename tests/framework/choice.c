@@ -9,6 +9,7 @@ static void test_choices(void **state)
     static const struct {
         const char *system, *stack; /* of the question */
         int framework;
+        bool quantised;
         rk_framework chosen;
         rk_framework_source source;
         const char *name; /* of the stack */
@@ -16,19 +17,23 @@ static void test_choices(void **state)
         rk_stack_match match;
         const char *framework_reason, *stack_reason;
     } cases[] = {
-        {"h100-sxm", NULL, -1, RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_BY_ACCELERATOR, "megatron-2025",
-         2025, RK_STACK_FAMILY, "usual on hopper", ""},
-        {"h100-sxm", "torchtitan", -1, RK_FRAMEWORK_TORCHTITAN, RK_FRAMEWORK_BY_STACK, "torchtitan",
-         2025, RK_STACK_NAMED, "which the stack runs", ""},
-        {"h100-sxm", NULL, RK_FRAMEWORK_TORCHTITAN, RK_FRAMEWORK_TORCHTITAN, RK_FRAMEWORK_GIVEN,
-         "torchtitan", 2025, RK_STACK_NAMED, "as given", ""},
+        {"h100-sxm", NULL, -1, false, RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_BY_ACCELERATOR,
+         "megatron-2025", 2025, RK_STACK_FAMILY, "usual on hopper", ""},
+        {"h100-sxm", "torchtitan", -1, false, RK_FRAMEWORK_TORCHTITAN, RK_FRAMEWORK_BY_STACK,
+         "torchtitan", 2025, RK_STACK_NAMED, "which the stack runs", ""},
+        {"h100-sxm", NULL, RK_FRAMEWORK_TORCHTITAN, false, RK_FRAMEWORK_TORCHTITAN,
+         RK_FRAMEWORK_GIVEN, "torchtitan", 2025, RK_STACK_NAMED, "as given", ""},
         /* of a family of other software the year says nothing */
-        {"h100-sxm", "nanotron", RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_GIVEN,
-         "nanotron", 0, RK_STACK_NAMED, "as given", ""},
-        {"tpu-v5p", NULL, -1, RK_FRAMEWORK_MAXTEXT, RK_FRAMEWORK_BY_ACCELERATOR, "maxtext-tpu",
-         2025, RK_STACK_FAMILY, "usual on tpu", ""},
+        {"h100-sxm", "nanotron", RK_FRAMEWORK_MEGATRON, false, RK_FRAMEWORK_MEGATRON,
+         RK_FRAMEWORK_GIVEN, "nanotron", 0, RK_STACK_NAMED, "as given", ""},
+        {"tpu-v5p", NULL, -1, false, RK_FRAMEWORK_MAXTEXT, RK_FRAMEWORK_BY_ACCELERATOR,
+         "maxtext-tpu", 2025, RK_STACK_FAMILY, "usual on tpu", ""},
+        {"h100-sxm", NULL, -1, true, RK_FRAMEWORK_HUGGINGFACE, RK_FRAMEWORK_OF_TUNING,
+         "huggingface-hopper", 2026, RK_STACK_FAMILY, "usual for fine-tuning", ""},
+        {"tpu-v5p", NULL, -1, true, RK_FRAMEWORK_MAXTEXT, RK_FRAMEWORK_BY_ACCELERATOR,
+         "maxtext-tpu", 2025, RK_STACK_FAMILY, "usual on tpu", ""},
         /* no stack was measured under Primus: Megatron's, whose year is not that of Primus */
-        {"mi300x", NULL, RK_FRAMEWORK_PRIMUS, RK_FRAMEWORK_PRIMUS, RK_FRAMEWORK_GIVEN,
+        {"mi300x", NULL, RK_FRAMEWORK_PRIMUS, false, RK_FRAMEWORK_PRIMUS, RK_FRAMEWORK_GIVEN,
          "megatron-2025", 0, RK_STACK_OTHER, "as given",
          "warning: measured on hopper, not on cdna3; times are uncertain"},
     };
@@ -36,8 +41,10 @@ static void test_choices(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const rk_system system = system_of(cases[i].system);
         const rk_accelerator *a = &system.accelerator;
-        const rk_software_wish wish = {
-            .stack = cases[i].stack, .framework = cases[i].framework, .convention = -1};
+        const rk_software_wish wish = {.stack = cases[i].stack,
+                                       .framework = cases[i].framework,
+                                       .convention = -1,
+                                       .quantised = cases[i].quantised};
         char reason[RK_REASON_SIZE];
         rk_software chosen;
         rk_error err;

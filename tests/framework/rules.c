@@ -90,6 +90,9 @@ static void share(rk_model *m)
       s->global_batch = 8 * 6)                                                                     \
     X(odd, ANY, DENSE, "microbatches of the schedule", dualpipe(s); s->global_batch = 8 * 17)      \
     X(pipelined, HUGGINGFACE, DENSE, "pipelines of the framework", s->pp = 4; s->dp = 8)           \
+    X(blocks_split, HUGGINGFACE, DENSE, "quantised weights stay whole",                            \
+      s->nf4_weights = s->low_weights = true;                                                      \
+      s->adapter_rank = 8; s->adapter_modules = 3; s->learning = 0.01)                             \
     X(rounds, MAXTEXT, DENSE, "microbatches of the pipeline", s->global_batch = 8 * 18)            \
     X(two_ranks, MEGATRON, DENSE, "interleaving of two ranks", s->pp = 2; s->vp = 2;               \
       interleave(s); s->pp_overlap = false)                                                        \
