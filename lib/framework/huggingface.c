@@ -31,7 +31,6 @@ const rk_framework_traits rk_framework_huggingface = {
     .deep_shards = PLAIN | ZERO2 | ZERO3,
     .cp_kinds = ALL_KINDS,
     .orders = DATA_FIRST,
-    .sp = true,
     .weight_offload = true,
     .foreach_update = true, /* adamw_torch */
     .frozen_bytes = 2,      /* accelerate casts only what learns to fp32 */

@@ -27,7 +27,7 @@ static rk_strategy base_strategy(const rk_model *model, rk_framework framework)
     s.pp = framework == HUGGINGFACE ? 1 : 4;
     s.dp = framework == HUGGINGFACE ? 32 : 8;
     s.ep = model->type_count > 1 ? 8 : 1;
-    s.sp = model->type_count > 1 && framework != DEEPSPEED;
+    s.sp = model->type_count > 1 && framework != DEEPSPEED && framework != HUGGINGFACE;
     s.global_batch = 128;
     return s;
 }
