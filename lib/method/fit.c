@@ -3,6 +3,7 @@
 #include "method/fit.h"
 
 #include "request/choices.h"
+#include "request/sizes.h"
 #include "search/fewest.h"
 
 bool rk_fit_fits(const rk_fit *fit)
@@ -38,8 +39,6 @@ static rk_status find_fewest(rk_control *control, rk_fit *fit, const rk_answer *
 
 /* ---- how many -------------------------------------------------------------------------------- */
 
-#define TUNING_TOKENS 4096 /* of a sequence, at most, where none is given */
-
 /* Whether a degree above 1 is given: a strategy then has as many accelerators as the degrees say.
  */
 static bool has_degree(const rk_request *r)
@@ -73,16 +72,6 @@ static rk_status take_framework(rk_fit *fit, rk_error *err)
     return status;
 }
 
-static void take_sizes(rk_fit *fit)
-{
-    rk_request *r = &fit->asked;
-    r->tuning = true;
-    r->assumed_seq = r->seq == 0;
-    r->assumed_batch = r->global_batch == 0;
-    const int64_t most = fit->own.model.seq;
-    r->seq = r->seq ? r->seq : most < TUNING_TOKENS ? most : TUNING_TOKENS;
-}
-
 /* Answers for the fewest accelerators; for one domain if no number suffices. */
 static rk_status find_number(rk_control *control, rk_fit *fit, rk_error *err)
 {
@@ -95,16 +84,13 @@ static rk_status find_number(rk_control *control, rk_fit *fit, rk_error *err)
     fit->request = r;
     fit->inputs = &fit->own;
     rk_status status = take_framework(fit, err);
-    take_sizes(fit);
+    rk_request_take_tuning_sizes(r, fit->own.model.seq);
     status = status ? status : rk_cures_find(r, fit->inputs, &search, &fit->cures, err);
     status =
         status ? status
                : rk_request_find_fewest(r, fit->inputs, &search, &fit->fewest, &fit->leanest, err);
     r->accelerators = fit->fewest > 0 ? fit->fewest : fit->own.system.tiers[0].size;
-    if (r->assumed_batch) {
-        r->global_batch =
-            r->accelerators * (r->micro_batch.count == 1 ? r->micro_batch.values[0] : 1);
-    }
+    rk_request_take_tuning_sizes(r, fit->own.model.seq);
     return status;
 }
 

@@ -120,6 +120,9 @@ static void note_base(const rk_request *r, const rk_inputs *inputs, const rk_str
     note(r, origins, "microbatches", RK_ORIGIN_DERIVED);
     note(r, origins, "recipe", rk_is_low(s->precision) ? RK_ORIGIN_DEFAULT : RK_ORIGIN_DERIVED);
     note(r, origins, "global_batch", RK_ORIGIN_DERIVED);
+    if (r->assumed_seq) {
+        rk_origin_set(origins, "seq_tokens", RK_ORIGIN_ASSUMED);
+    }
     if (r->assumed_batch || r->accumulation) {
         rk_origin_set(origins, "global_batch",
                       r->assumed_batch ? RK_ORIGIN_ASSUMED : RK_ORIGIN_DERIVED);

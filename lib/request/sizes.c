@@ -14,6 +14,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#define TUNING_TOKENS 4096 /* of a sequence, at most, in fine-tuning where none is given */
+
 int64_t rk_global_batch_near(int64_t accelerators, int64_t micro_batch, int64_t seq, double tokens)
 {
     assert(accelerators >= 1 && micro_batch >= 1 && seq >= 1 && tokens > 0);
@@ -197,19 +199,35 @@ void rk_request_assume_batch(rk_request *r, int64_t seq)
     r->assumed_batch = true;
 }
 
+void rk_request_take_tuning_sizes(rk_request *r, int64_t seq)
+{
+    const int64_t micro_batch = r->micro_batch.count == 1 ? r->micro_batch.values[0] : 1;
+    r->tuning = true;
+    r->assumed_seq = r->assumed_seq || r->seq == 0;
+    r->seq = r->seq ? r->seq : seq < TUNING_TOKENS ? seq : TUNING_TOKENS;
+    r->assumed_batch = r->assumed_batch || r->global_batch == 0;
+    if (r->assumed_batch) {
+        r->global_batch = r->accelerators * micro_batch;
+    }
+}
+
 /* Completes options from the model, which is read only if necessary. */
 static rk_status settle_by_model(rk_request *r, rk_error *err)
 {
+    const bool tunes = r->lora_rank > 0 && rk_request_policy(r) == RK_POLICY_SEARCH;
     const bool batch = !r->global_batch && r->accelerators;
+    const bool sizes = batch || (tunes && !r->seq);
     rk_model model;
-    if (!r->model || (!batch && !r->vp_layers)) {
+    if (!r->model || (!sizes && !r->vp_layers)) {
         return RK_OK;
     }
     rk_status status = rk_model_load(r->model, &model, err);
     if (!status && r->vp_layers) {
         status = settle_virtual_stages(r, &model, err);
     }
-    if (!status && batch) {
+    if (!status && sizes && tunes) {
+        rk_request_take_tuning_sizes(r, model.seq);
+    } else if (!status && batch) {
         rk_request_assume_batch(r, model.seq);
     }
     return status;
