@@ -127,7 +127,8 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
      .value = "N",
      .group = "Batch and sequences",
      .common = true,
-     .help = "sequences per step; default: about 4 M tokens"},
+     .help = "sequences per step; default: about 4 M tokens, with adapters a micro-batch per "
+             "accelerator"},
     {.name = "micro-batch",
      .aliases = {"micro-batch-size", "mbs"},
      .type = RK_OPTION_COUNTS,
