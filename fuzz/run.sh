@@ -21,44 +21,52 @@ esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${2:-$root/build-fuzz}
 
+calculon=$root/data/calculon
+seeds=$root/fuzz/seeds
+# What is fuzzed, and the files and folders it starts from.
+targets="
+    json $seeds/json $seeds/execution $calculon/applications
+    application $calculon/applications
+    database $seeds/database
+    evaluate $seeds/evaluate
+    execution $seeds/execution
+    expression $seeds/expression
+    launch $seeds/launch
+    machine $root/data/accelerators $root/data/systems
+    measured $seeds/measured
+    model $root/data/models $root/tests/model/hf
+    options $seeds/options
+    price $root/data/prices
+    recipe $seeds/recipe $root/data/calibrations
+    runs $seeds/runs
+    sources $seeds/sources
+    stack $root/data/stacks
+    study $seeds/study
+    sweep $seeds/sweep
+    system $calculon/systems
+    toml $seeds/toml
+    typed $seeds/typed
+    yaml $seeds/yaml
+"
+
 if [ ! -f "$build/build.ninja" ]; then
     CC=clang meson setup -Dfuzz=true "$build" "$root"
 fi
+# shellcheck disable=SC2046
+ninja -C "$build" --quiet $(echo "$targets" | sed -nE 's|^ +([a-z]+) .*|fuzz/fuzz_\1|p')
 
-# fuzz TARGET AMOUNT SEEDS...
-fuzz()
-{
+# A target prints its counts; one that breaks, its whole log.
+export amount build limit root
+echo "$targets" | sed '/^ *$/d' | xargs -P "$(getconf _NPROCESSORS_ONLN)" -L 1 sh -c '
     target=$1
-    amount=$2
-    shift 2
-    ninja -C "$build" "fuzz/fuzz_$target"
+    shift
     mkdir -p "$build/corpus/$target"
     "$build/fuzz/fuzz_$target" "$limit=$amount" -timeout=10 -print_final_stats=1 \
         -dict="$root/fuzz/documents.dict" -artifact_prefix="$build/" \
-        "$build/corpus/$target" "$@"
-}
-
-calculon=$root/data/calculon
-seeds=$root/fuzz/seeds
-fuzz json "$amount" "$seeds/json" "$seeds/execution" "$calculon/applications"
-fuzz application "$amount" "$calculon/applications"
-fuzz database "$amount" "$seeds/database"
-fuzz evaluate "$amount" "$seeds/evaluate"
-fuzz execution "$amount" "$seeds/execution"
-fuzz expression "$amount" "$seeds/expression"
-fuzz launch "$amount" "$seeds/launch"
-fuzz machine "$amount" "$root/data/accelerators" "$root/data/systems"
-fuzz measured "$amount" "$seeds/measured"
-fuzz model "$amount" "$root/data/models" "$root/tests/model/hf"
-fuzz options "$amount" "$seeds/options"
-fuzz price "$amount" "$root/data/prices"
-fuzz recipe "$amount" "$seeds/recipe" "$root/data/calibrations"
-fuzz runs "$amount" "$seeds/runs"
-fuzz sources "$amount" "$seeds/sources"
-fuzz stack "$amount" "$root/data/stacks"
-fuzz study "$amount" "$seeds/study"
-fuzz sweep "$amount" "$seeds/sweep"
-fuzz system "$amount" "$calculon/systems"
-fuzz toml "$amount" "$seeds/toml"
-fuzz typed "$amount" "$seeds/typed"
-fuzz yaml "$amount" "$seeds/yaml"
+        "$build/corpus/$target" "$@" >"$build/$target.log" 2>&1 || {
+        cat "$build/$target.log"
+        echo "fuzz_$target broke"
+        exit 1
+    }
+    echo "fuzz_$target: $(sed -n "s/^stat::number_of_executed_units: *//p" "$build/$target.log") executions"
+' fuzz
