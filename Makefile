@@ -39,10 +39,11 @@ fuzz:
 mutants: setup
 	tests/mutants/run.py $(BUILD)-mutants
 
-# What takes too long for every change: all recorded answers, the extension drill, every target fuzzed for
+# What takes too long for every change: hundreds of questions more of what tests ask, all recorded answers, the extension drill, every target fuzzed for
 # a minute, every allocation of every command failed once (hundreds of thousands), the tests on a 32-bit
 # and on a big-endian machine, and the WebAssembly build: its answers, the explorer in a browser, the package.
 nightly: setup all npm
+	meson test -C $(BUILD) --no-rebuild --print-errorlogs --suite nightly
 	tests/record/record.py $(BUILD)
 	tests/drill/drill.sh $(BUILD)-drill
 	fuzz/run.sh $(SECONDS_EACH)

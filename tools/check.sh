@@ -38,12 +38,13 @@ summary()
 source=.
 suite()
 {
-    local build=$1 compiler=$2 options=$3 log ok bad=0 word count
+    local build=$1 compiler=$2 options=$3 log ok bad=0 word count linker
+    [ "$compiler" = gcc ] || linker=lld # links a test with sanitizers in half the time
     echo "== $build: $compiler $options"
     # The options are words without blanks.
     # shellcheck disable=SC2086
     if [ ! -f "$build/build.ninja" ] &&
-        ! CC=$compiler meson setup -Dwerror=true $options "$build" "$source"; then
+        ! CC=$compiler CC_LD=${linker:-} meson setup -Dwerror=true $options "$build" "$source"; then
         fail "$build: setup"
         return
     fi
@@ -138,24 +139,26 @@ static_program()
 step "packages" tools/setup.sh ci
 step "format" format
 step "sizes" sizes
-suite build gcc ""
+suite build gcc "" --no-suite nightly
 step "the main job" demo
 step "installed files" installed
 step "static program" static_program
+# gcc's build is asked everything but what `make nightly` asks ("nightly"): hundreds of questions more of what other
+# tests ask, and pages made anew.
 # Runs of several ranks, killed sweeps, the fits of stacks and the long comparisons of searches ("slow")
 # test nothing more with a second compiler and need minutes under a sanitizer; the second implementation
-# ("reference") is asked of gcc's build and of ASan's, and scripts that run the command ("cli", "pages")
-# run with clang under ASan only, without those that ask many questions of the same code ("many").
-# Open MPI ("mpi") is not built for TSan.
-# TSan runs the unit tests and golden answers, without long tests of code that has no threads
-# ("serial") and those that ask many questions ("many"), and of the tests of commands those that search
+# ("reference") is asked of gcc's build and of ASan's, Open MPI ("mpi") too; scripts that run the command ("cli",
+# "pages") run with clang under ASan only.
+# Long unit tests run once with assertions: those that ask many questions of the same code ("many") with clang alone,
+# those of strange arguments ("serial") under ASan.
+# TSan runs the unit tests and golden answers, without both of these, and of the tests of commands those that search
 # and sweep ("threads").
 # A clean checkout is tested as its release; a changed one as it lies.
 if [ -z "$(git status --porcelain)" ]; then
     step "release" tarball
     source=build/release
 fi
-suite build-clang clang-14 "-Db_ndebug=false" --no-suite slow --no-suite cli --no-suite pages --no-suite reference
+suite build-clang clang-14 "-Db_ndebug=false" --no-suite slow --no-suite cli --no-suite pages --no-suite reference --no-suite serial --no-suite mpi
 source=.
 suite build-asan clang-14 "-Db_sanitize=address,undefined -Db_lundef=false --buildtype=debugoptimized" -t 5 --no-suite slow --no-suite many
 suite build-tsan clang-14 "-Dmpi=disabled -Db_sanitize=thread -Db_lundef=false --buildtype=debugoptimized" -t 5 --suite unit --suite golden --suite threads --no-suite reference --no-suite serial --no-suite slow --no-suite mpi --no-suite many

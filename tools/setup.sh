@@ -9,7 +9,7 @@ packages="gcc meson ninja-build pkg-config libjansson-dev libcmocka-dev libsqlit
           libyaml-dev zlib1g-dev
           scdoc"
 if [ "${1:-}" = ci ]; then
-    packages="$packages clang-14 clang-format-14 libclang-rt-14-dev pmccabe sqlite3 valgrind
+    packages="$packages clang-14 clang-format-14 libclang-rt-14-dev lld-14 pmccabe sqlite3 valgrind
               libopenmpi-dev openmpi-bin doxygen python3-venv python3-pip python3-setuptools python3-wheel python3-jsonschema
               python3-nbconvert python3-ipykernel python3-numpy python3-pandas mypy"
 fi

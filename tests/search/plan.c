@@ -129,33 +129,21 @@ static rk_plan_counts compare(const rk_model *model, const rk_system *system, co
     return counts;
 }
 
+struct whole_space {
+    bool moe, latent;
+    int layers;
+    rk_framework framework;
+    int64_t accelerators, batch;
+    double gib;
+};
+
 /* Every strategy that fits is ranked, so every time of these spaces is compared. */
-static void test_whole_spaces(void **state)
+static void compare_whole_spaces(const struct whole_space *cases, size_t count)
 {
-    static const struct {
-        bool moe, latent;
-        int layers;
-        rk_framework framework;
-        int64_t accelerators, batch;
-        double gib;
-    } cases[] = {
-        {false, false, 6, RK_FRAMEWORK_MEGATRON, 8, 8, 4},
-        {false, false, 7, RK_FRAMEWORK_MEGATRON, 12, 24, 4},
-        {true, false, 5, RK_FRAMEWORK_MEGATRON, 8, 8, 4},
-        {true, true, 5, RK_FRAMEWORK_MEGATRON, 4, 8, 5},
-        {false, false, 6, RK_FRAMEWORK_ANY, 4, 8, 5},
-        {true, false, 4, RK_FRAMEWORK_TORCHTITAN, 4, 4, 4},
-        {false, false, 4, RK_FRAMEWORK_DEEPSPEED, 16, 16, 4},
-        {true, false, 4, RK_FRAMEWORK_MINDSPEED, 4, 8, 5},
-        {false, false, 6, RK_FRAMEWORK_MAXTEXT, 8, 8, 3},
-        {true, false, 4, RK_FRAMEWORK_NEURONX, 8, 8, 4},
-        {true, false, 8, RK_FRAMEWORK_PRIMUS, 8, 16, 4},
-    };
     rk_system system;
     rk_stack stack;
-    (void)state;
     load(&system, &stack);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < count; i++) {
         const rk_model model = cases[i].moe ? moe_model(cases[i].layers, cases[i].latent)
                                             : dense_model(cases[i].layers);
         rk_plan_space space =
@@ -169,6 +157,36 @@ static void test_whole_spaces(void **state)
         assert_true(counts.legal < counts.enumerated);
         assert_in_range(counts.fitting, 1, counts.legal - 1);
     }
+}
+
+static void test_whole_spaces(void **state)
+{
+    static const struct whole_space cases[] = {
+        {false, false, 6, RK_FRAMEWORK_MEGATRON, 8, 8, 4},
+        {false, false, 7, RK_FRAMEWORK_MEGATRON, 12, 24, 4},
+        {true, true, 5, RK_FRAMEWORK_MEGATRON, 4, 8, 5},
+        {false, false, 6, RK_FRAMEWORK_ANY, 2, 8, 6},
+        {true, false, 4, RK_FRAMEWORK_TORCHTITAN, 4, 4, 4},
+        {false, false, 4, RK_FRAMEWORK_DEEPSPEED, 16, 16, 4},
+        {true, false, 4, RK_FRAMEWORK_MINDSPEED, 4, 8, 5},
+        {false, false, 6, RK_FRAMEWORK_MAXTEXT, 8, 8, 3},
+        {true, false, 4, RK_FRAMEWORK_NEURONX, 8, 8, 4},
+        {true, false, 4, RK_FRAMEWORK_PRIMUS, 4, 8, 4},
+    };
+    (void)state;
+    compare_whole_spaces(cases, COUNT(cases));
+}
+
+/* Seconds each, and ten times that under a sanitizer. */
+static void test_large_spaces(void **state)
+{
+    static const struct whole_space cases[] = {
+        {true, false, 5, RK_FRAMEWORK_MEGATRON, 8, 8, 4},
+        {false, false, 6, RK_FRAMEWORK_ANY, 4, 8, 5},
+        {true, false, 8, RK_FRAMEWORK_PRIMUS, 8, 16, 4},
+    };
+    (void)state;
+    compare_whole_spaces(cases, COUNT(cases));
 }
 
 /*
@@ -486,8 +504,9 @@ static void test_bad_spaces(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    const struct CMUnitTest large[] = {cmocka_unit_test(test_large_spaces)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole_spaces),  cmocka_unit_test(test_long_head),
         cmocka_unit_test(test_random_spaces), cmocka_unit_test(test_threads),
@@ -495,5 +514,6 @@ int main(void)
         cmocka_unit_test(test_stop),          cmocka_unit_test(test_bad_spaces),
         cmocka_unit_test(test_layout),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return argc > 1 && strcmp(argv[1], "--large") == 0 ? cmocka_run_group_tests(large, NULL, NULL)
+                                                       : cmocka_run_group_tests(tests, NULL, NULL);
 }
