@@ -144,7 +144,7 @@ step "the main job" demo
 step "installed files" installed
 step "static program" static_program
 # gcc's build is asked everything but what `make nightly` asks ("nightly"): hundreds of questions more of what other
-# tests ask, and pages made anew.
+# tests ask, and pages made anew.  Tests of the sources ("source") run there alone.
 # Runs of several ranks, killed sweeps, the fits of stacks and the long comparisons of searches ("slow")
 # test nothing more with a second compiler and need minutes under a sanitizer; the second implementation
 # ("reference") is asked of gcc's build and of ASan's, Open MPI ("mpi") too; scripts that run the command ("cli",
@@ -158,9 +158,9 @@ if [ -z "$(git status --porcelain)" ]; then
     step "release" tarball
     source=build/release
 fi
-suite build-clang clang-14 "-Db_ndebug=false" --no-suite slow --no-suite cli --no-suite pages --no-suite reference --no-suite serial --no-suite mpi
+suite build-clang clang-14 "-Db_ndebug=false" --no-suite slow --no-suite cli --no-suite pages --no-suite reference --no-suite serial --no-suite mpi --no-suite source
 source=.
-suite build-asan clang-14 "-Db_sanitize=address,undefined -Db_lundef=false --buildtype=debugoptimized" -t 5 --no-suite slow --no-suite many
+suite build-asan clang-14 "-Db_sanitize=address,undefined -Db_lundef=false --buildtype=debugoptimized" -t 5 --no-suite slow --no-suite many --no-suite source
 suite build-tsan clang-14 "-Dmpi=disabled -Db_sanitize=thread -Db_lundef=false --buildtype=debugoptimized" -t 5 --suite unit --suite golden --suite threads --no-suite reference --no-suite serial --no-suite slow --no-suite mpi --no-suite many
 if echo 'int LLVMFuzzerTestOneInput(void){return 0;}' |
     clang -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null; then
