@@ -201,13 +201,40 @@ static void test_nf4(void **state)
     assert_true(nf4.allocated < usable && wide.allocated > 2 * usable);
 }
 
+/*
+ * All linears of a frozen backward make gradients of inputs: on slow links they cover of the
+ * gathers what they take, and nothing of the sums, which weight gradients would cover.
+ */
+static void test_covered(void **state)
+{
+    (void)state;
+    rk_system slow = machine;
+    rk_stack s = stack;
+    rk_strategy frozen = rk_strategy_defaults(&model);
+    rk_cost cost[2];
+    slow.tiers[0].bandwidth /= 100;
+    s.tp_overlap_exposed = 0; /* all of a collective that compute is long enough for */
+    s.keeps_gathered = true;
+    frozen.tp = 8;
+    frozen.sp = frozen.tp_overlap = true;
+    rk_strategy_freeze(&model, 16, RK_ADAPTED_ATTENTION, &frozen);
+    const rk_block_context c = rk_block_context_of(&model, &slow, &s, &frozen);
+    layer_costs(&c, &model.types[0], cost);
+    const double linear = cost[0].backward.part[RK_PART_LINEAR];
+    const double gathers = 2 * c.region_gather.seconds, sums = 2 * c.reduce.seconds;
+    assert_true(linear > 0 && gathers > 2 * linear);
+    assert_near(cost[0].backward.part[RK_PART_TP],
+                gathers - linear + sums + 2 * (c.region_copy + c.reduce_copy), 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_count), cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_gates), cmocka_unit_test(test_linears),
-        cmocka_unit_test(test_step),  cmocka_unit_test(test_sharded),
-        cmocka_unit_test(test_flops), cmocka_unit_test(test_nf4),
+        cmocka_unit_test(test_count),   cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_covered), cmocka_unit_test(test_gates),
+        cmocka_unit_test(test_linears), cmocka_unit_test(test_step),
+        cmocka_unit_test(test_sharded), cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_nf4),
     };
     rk_error err;
     if (rk_model_load("llama3-8b", &model, &err) ||

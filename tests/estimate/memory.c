@@ -303,6 +303,34 @@ static void test_transposes(void **state)
                 1e-9);
 }
 
+/* Weights that are gathered for a microbatch are cast for it; those that stay, once a step. */
+static void test_casts(void **state)
+{
+    static rk_model model;
+    static rk_cost_table table;
+    const rk_system system = system_of("h200-sxm");
+    const rk_stack stack = stack_of("torchtitan");
+    rk_chunk chunks[RK_CHUNK_MAX];
+    (void)state;
+    model = model_of("llama3-8b");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.dp = 8;
+    s.precision = RK_FP8;
+    for (int all = 0; all < 2; all++) {
+        double seconds[2];
+        s.sharding = all ? RK_SHARD_ALL : RK_SHARD_OPTIMIZER;
+        for (int i = 0; i < 2; i++) {
+            s.global_batch = 8 * (i ? 6 : 2);
+            rk_cost_table_fill(&model, &system, &stack, &s, &table);
+            rk_strategy_chunks(&model, &s, chunks);
+            const rk_stage stage = rk_stage_of(&table, &s, chunks);
+            seconds[i] = rk_weight_cast_seconds(&table, &s, &stage);
+        }
+        assert_true(seconds[0] > 0);
+        assert_near(seconds[1], (all ? 3 : 1) * seconds[0], 1e-3); /* but for a launch */
+    }
+}
+
 /* Memory of a rank with everything sharded over eight TPUs. */
 static rk_stage_need sharded(bool gathers_tensors, rk_stage *stage)
 {
@@ -347,6 +375,7 @@ int main(void)
         cmocka_unit_test(test_sharded_states), cmocka_unit_test(test_losses),
         cmocka_unit_test(test_offloaded),      cmocka_unit_test(test_offloaded_layers),
         cmocka_unit_test(test_transposes),     cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_casts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

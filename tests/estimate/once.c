@@ -2,6 +2,7 @@
 /* What happens once a step, by the rules of the stack: reductions, rings of norms, messages. */
 #include "../layer/blocks.h"
 
+#include "estimate/once.h"
 #include "estimate/stage.h"
 
 static rk_estimate estimate_of(const rk_model *model, const rk_stack *stack, const rk_strategy *s)
@@ -253,6 +254,43 @@ static void test_chunks_overlap(void **state)
     assert_near(shown[1], (reduction - backward) / 4 + 3 * fmax(0, reduction / 4 - backward), 1e-9);
 }
 
+/* Each pass takes its traffic and its copies longer. */
+static void test_lengthened(void **state)
+{
+    rk_chunk_times passes = {1, 2, 3};
+    (void)state;
+    rk_lengthen_passes(&passes,
+                       &(rk_pass_traffic){.data = {10, 20, 30}, .copies = {100, 200, 300}});
+    assert_near(passes.forward, 111, 0);
+    assert_near(passes.backward, 222, 0);
+    assert_near(passes.weight, 333, 0);
+}
+
+/* A backward in two passes shows the sums that weight gradients hid, and launches kernels of its
+ * own. */
+static void test_apart(void **state)
+{
+    static rk_model model;
+    static rk_cost_table table;
+    const rk_system system = system_of("h100-p5-efa");
+    const rk_stack stack = stack_of("megatron-2025");
+    rk_chunk chunks[RK_CHUNK_MAX];
+    (void)state;
+    model = gpt_of(4, 8192, 64);
+    rk_strategy s = tensor_strategy(&model, 8);
+    s.tp_overlap = true;
+    rk_cost_table_fill(&model, &system, &stack, &s, &table);
+    rk_strategy_chunks(&model, &s, chunks);
+    const rk_stage stage = rk_stage_of(&table, &s, chunks);
+    const rk_stage_blocks blocks = rk_stage_blocks_of(&model, &s, chunks);
+    const rk_chunk_times one = rk_chunk_times_of(&table, &blocks, false);
+    const rk_chunk_times two = rk_chunk_times_of(&table, &blocks, true);
+    assert_true(stage.apart.sums > 0 && two.weight > 0);
+    assert_near(two.forward, one.forward, 0);
+    assert_near(two.backward + two.weight, one.backward + stage.apart.sums + stage.apart.launches,
+                1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_tensors),        cmocka_unit_test(test_window),
         cmocka_unit_test(test_send_seconds),   cmocka_unit_test(test_gradient_runs),
         cmocka_unit_test(test_chunks_overlap), cmocka_unit_test(test_copies_of_shards),
+        cmocka_unit_test(test_lengthened),     cmocka_unit_test(test_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,6 +136,51 @@ static void test_zero_experts(void **state)
     assert_near(plain[0].sent_forward.expert, 2 * beside[0].sent_forward.expert, 1e-12);
 }
 
+/* The most loaded rank computes as much as its capacity, however uneven the routing is. */
+static void test_capacity(void **state)
+{
+    const rk_model model = model_of("mixtral-8x7b");
+    const rk_system system = system_of("h100-sxm");
+    const rk_stack stack = stack_of("megatron-2025");
+    double flops[3];
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        rk_strategy s = rk_strategy_defaults(&model);
+        rk_cost cost[2];
+        s.dp = s.ep = s.global_batch = 8;
+        s.imbalance = i == 1 ? 1.25 : 2;
+        s.capacity_factor = i == 2 ? 1.25 : 0;
+        const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+        layer_costs(&context, &model.types[0], cost);
+        flops[i] = cost[0].flops_forward;
+    }
+    assert_true(flops[0] > 1.2 * flops[1]);
+    assert_near(flops[2], flops[1], 1e-12);
+}
+
+/* Factors on the input of the router and on each of 128 experts, which tensor ranks do not split.
+ */
+static void test_router_scales(void **state)
+{
+    const rk_model model = model_of("qwen3-30b-a3b");
+    const rk_system system = system_of("h100-sxm");
+    const rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    rk_layer_type type = model.types[0];
+    int64_t router[2];
+    rk_cost cost[2][2];
+    (void)state;
+    s.tp = 2;
+    for (int scales = 0; scales < 2; scales++) {
+        type.moe.router_scales = scales;
+        const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+        router[scales] = rk_layer_params_of(&model, &type).router;
+        layer_costs(&context, &type, cost[scales]);
+    }
+    assert_int_equal(router[1] - router[0], 2048 + 128);
+    assert_near(cost[1][0].dense_params - cost[0][0].dense_params, 2048 + 128, 1e-9);
+}
+
 /*
  * A benchmark's gate gives token i experts 8 i to 8 i + 7 of 128: on 8 ranks of 16 experts all of
  * them lie on one rank, on 32 ranks of 4 on two; of 3 experts that begin anywhere among fours,
@@ -174,7 +219,8 @@ int main(void)
         cmocka_unit_test(test_borrowed),        cmocka_unit_test(test_stages),
         cmocka_unit_test(test_gates),           cmocka_unit_test(test_narrow),
         cmocka_unit_test(test_layer_embedding), cmocka_unit_test(test_routes_in_turn),
-        cmocka_unit_test(test_zero_experts),
+        cmocka_unit_test(test_zero_experts),    cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_router_scales),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
