@@ -292,12 +292,39 @@ static void test_memory_capacity(void **state)
     assert_true(worth(list, count, "memory_capacity", e.step) == 0);
 }
 
+/* It is worth nothing where the host cannot hold what such a strategy puts there. */
+static void test_host_capacity(void **state)
+{
+    (void)state;
+    struct inputs in;
+    const rk_setting s = setting_of(&in, "llama3-8b", "h100-sxm");
+    rk_strategy plain = strategy_of(&s, 1, 1, 8, 1), full;
+    rk_sensitivity list[RK_SENSITIVITY_MAX];
+    rk_estimate much, little;
+    double gain[2];
+    in.system.accelerator.host_bandwidth = 1e15; /* copies take no time */
+    plain.offload_activations = true;
+    full = plain;
+    full.recompute = RK_REC_FULL;
+    rk_estimate_step(s.model, s.system, s.stack, &plain, s.convention, &much);
+    rk_estimate_step(s.model, s.system, s.stack, &full, s.convention, &little);
+    in.system.accelerator.memory_usable = much.memory.total / 1.05;
+    for (int enough = 0; enough < 2; enough++) {
+        in.system.accelerator.host_capacity = enough ? much.host_bytes : little.host_bytes;
+        const size_t count = sensitivities_of(&s, &full, little.step, list);
+        gain[enough] = worth(list, count, "memory_capacity", little.step);
+    }
+    assert_true(gain[0] == 0);
+    assert_true(gain[1] > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields),        cmocka_unit_test(test_document),
-        cmocka_unit_test(test_changes),       cmocka_unit_test(test_two_changes),
-        cmocka_unit_test(test_sensitivities), cmocka_unit_test(test_memory_capacity),
+        cmocka_unit_test(test_host_capacity),   cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_document),        cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_two_changes),     cmocka_unit_test(test_sensitivities),
+        cmocka_unit_test(test_memory_capacity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
