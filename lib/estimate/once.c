@@ -572,5 +572,6 @@ double rk_fixed_seconds(const rk_stack *stack, const rk_strategy *s, double seco
     const double n = (double)rk_strategy_ranks(s);
     /* beyond one host of 8, which stacks are measured on */
     const double doublings = n > 8 ? log2(n / 8) : 0;
-    return stack->step_seconds + stack->scale_growth * doublings * seconds;
+    const double fixed = s->adapter_rank > 0 ? stack->adapter_seconds : stack->step_seconds;
+    return fixed + stack->scale_growth * doublings * seconds;
 }

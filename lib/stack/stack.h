@@ -89,9 +89,10 @@ typedef struct rk_stack {
     bool gathers_tensors; /* sharded weights and gradients pass one by one, not by layers */
     bool masks_tokens;    /* with a capacity, products with masks take tokens to experts and back */
     /* Per step. */
-    double step_seconds;   /* fixed */
-    double host_bandwidth; /* bytes/s of a rank that steps its optimizer there; 0: none does */
-    double scale_growth;   /* relative, per doubling of accelerators beyond 8 */
+    double step_seconds;    /* fixed */
+    double adapter_seconds; /* the same where adapters learn alone */
+    double host_bandwidth;  /* bytes/s of a rank that steps its optimizer there; 0: none does */
+    double scale_growth;    /* relative, per doubling of accelerators beyond 8 */
     /* Memory. */
     bool recompute_stops;       /* checkpoints stop with the last tensor that backward needs */
     bool keeps_gathered;        /* sequence parallelism keeps the gathered inputs of linears */

@@ -132,6 +132,7 @@ static const rk_field communication_fields[] = {
 
 static const rk_field step_fields[] = {
     SECONDS(step_seconds, "fixed time of a step"),
+    SECONDS(adapter_seconds, "the same where adapters learn alone; default step_seconds"),
     SIZE(host_bandwidth, "host_GBps", "GB/s",
          "of the CPUs of a rank that steps its optimizer on the host; 0: the device does"),
     NUMBER(scale_growth, 1, "share", "relative, per doubling of accelerators beyond 8"),
@@ -408,6 +409,7 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
         .tp_overlap_exposed = 1,
         .regather_exposed = 1,
         .dp_window = 1,
+        .adapter_seconds = NOT_GIVEN,
         .pp_exposed = 1,
         .exchange_cores = 0.15,
         .exchange_slowdown = 1.45,
@@ -423,6 +425,7 @@ rk_status rk_stack_from_json(const json_t *object, rk_stack *stack, rk_error *er
     follow(&stack->mx_cast_passes, stack->cast_passes);
     follow(&stack->fp4_cast_passes, stack->cast_passes);
     follow(&stack->clamped_passes, stack->activation_passes);
+    follow(&stack->adapter_seconds, stack->step_seconds);
     follow(&stack->tp_reduce_exposed, stack->tp_backward_exposed);
     scale_to_units(stack);
     return status;

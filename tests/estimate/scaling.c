@@ -57,6 +57,7 @@ static void scale_stack(rk_stack *stack, double k)
     stack->router_seconds /= k;
     stack->send_seconds /= k;
     stack->step_seconds /= k;
+    stack->adapter_seconds /= k;
     stack->thrash_seconds /= k;
     stack->host_bandwidth *= k;
     stack->dispatch_bandwidth *= k;

@@ -332,7 +332,7 @@ STACK_DEFAULTS = {
         "gathers_cast": False, "ring_gathers": False, "gathers_tensors": False,
         "masks_tokens": False,
     },
-    "step": {"step_seconds": 0, "host_GBps": 0, "scale_growth": 0},
+    "step": {"step_seconds": 0, "adapter_seconds": "step_seconds", "host_GBps": 0, "scale_growth": 0},
     "memory": {
         "recompute_stops": False, "keeps_gathered": False, "keeps_activation": False, "gathered_share": 1,
         "activation_share": 1, "wgrad_bytes": 0, "logit_bytes": 2, "split_logit_bytes": "logit_bytes", "stale_logit_bytes": 0,

@@ -514,7 +514,8 @@ def estimate(model, system, stack, s, convention):
     growth = stack.scale_growth * max(0, log2(s.ranks / 8)) * sum(part.values())
     beyond = (memories[fullest].total - a.usable) / GIB
     thrashing = stack.thrash_seconds * m * beyond if fits and beyond > 0 else 0
-    part["fixed"] = stack.step_seconds + growth + thrashing
+    fixed = stack.adapter_seconds if s.adapter_rank > 0 else stack.step_seconds
+    part["fixed"] = fixed + growth + thrashing
 
     e = Record(blocks=blocks, part=part, step=sum(part.values()), memories=memories,
                worst_stage=fullest, fits=fits, thrashes=fits and not roomy,
