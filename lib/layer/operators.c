@@ -387,7 +387,7 @@ static double add_low_weights(rk_cost_builder *x, rk_part part, rk_precision pre
                               double groups, double each, double reads_backward)
 {
     const double params = groups * each;
-    const double bytes = params * rk_dequantised_bytes(x->c->strategy);
+    const double bytes = params * rk_dequantised_bytes(x->c->strategy, x->c->stack);
     x->cost.matrix_params = rk_max(x->cost.matrix_params, params);
     if (bytes <= 0 || part == RK_PART_HEAD) {
         return rk_is_low(precision) ? params : 0;
@@ -461,7 +461,7 @@ void rk_add_product_again(rk_cost_builder *x, double M, double N, double K, bool
         o.kind = RK_OPERATOR_STREAM;
         o.flops = 0;
         o.bytes = cast_bytes(x, precision) * cast_rows_of(x, M, summed).inputs * K +
-                  rk_dequantised_bytes(x->c->strategy) * N * K;
+                  rk_dequantised_bytes(x->c->strategy, x->c->stack) * N * K;
         rk_emit(x, &o);
     }
 }

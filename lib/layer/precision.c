@@ -124,9 +124,11 @@ double rk_weight_cast_bytes(const rk_strategy *strategy, double copies)
     return read_bytes(format_of(strategy)) + copies * rk_low_weight_bytes(strategy);
 }
 
-double rk_dequantised_bytes(const rk_strategy *strategy)
+double rk_dequantised_bytes(const rk_strategy *strategy, const rk_stack *stack)
 {
-    return strategy->nf4_weights ? frozen_bytes[strategy->frozen_type] + WIDE_BYTES : 0;
+    return strategy->nf4_weights
+               ? stack->unpack_passes * (frozen_bytes[strategy->frozen_type] + WIDE_BYTES)
+               : 0;
 }
 
 double rk_cast_passes(const rk_strategy *strategy, const rk_stack *stack)

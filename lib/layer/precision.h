@@ -63,7 +63,7 @@ double rk_cast_bytes(const rk_strategy *strategy, const rk_accelerator *accelera
 double rk_weight_cast_bytes(const rk_strategy *strategy, double copies);
 
 /* Bytes read and written per weight in NF4 to make it one of 16 bits, for every GEMM; else 0. */
-double rk_dequantised_bytes(const rk_strategy *strategy);
+double rk_dequantised_bytes(const rk_strategy *strategy, const rk_stack *stack);
 
 /* Time of the stack's kernels relative to that. */
 double rk_cast_passes(const rk_strategy *strategy, const rk_stack *stack);

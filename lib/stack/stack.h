@@ -33,6 +33,7 @@ typedef struct rk_stack {
     double loss_bytes;                    /* per logit, forward and backward */
     /* of low-precision casts, over what one kernel per operand reads and writes */
     double cast_passes, mx_cast_passes, fp4_cast_passes;
+    double unpack_passes;      /* of dequantising frozen weights, over one kernel */
     double permute_passes;     /* of routed tokens */
     double qk_passes;          /* of norms and rotations of queries and keys */
     double dispatch_bytes;     /* of a dispatched element, forward */

@@ -467,7 +467,7 @@ def random_tables(rng, system, scratch):
 # Largest random value of a field; those that are shares of rates begin at 0.3.
 STACK_MOST = {
     "rates": 1.2, "activation_passes": 5, "clamped_passes": 20, "cast_passes": 2,
-    "mx_cast_passes": 2, "fp4_cast_passes": 2, "permute_passes": 4, "dispatch_bytes": 4,
+    "mx_cast_passes": 2, "fp4_cast_passes": 2, "unpack_passes": 6, "permute_passes": 4, "dispatch_bytes": 4,
     "dropout_bytes": 20, "accumulation_bytes": 16, "optimizer_bytes": 60, "loss_bytes": 20,
     "kernels_forward": 60, "kernels_backward": 100, "tp_kernels": 10, "moe_kernels_forward": 200,
     "moe_kernels_backward": 300, "exchange_kernels": 50, "expert_kernels": 20, "expert_cast_kernels": 40,

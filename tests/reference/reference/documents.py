@@ -309,7 +309,7 @@ STACK_DEFAULTS = {
         "norm_forward": 16, "norm_backward": 20, "activation_passes": 1,
         "clamped_passes": "activation_passes", "dropout_bytes": 0, "score_forward": 13,
         "score_backward": 19, "loss_bytes": 8, "cast_passes": 1, "mx_cast_passes": "cast_passes",
-        "fp4_cast_passes": "cast_passes", "permute_passes": 1, "qk_passes": 1, "dispatch_bytes": 2,
+        "fp4_cast_passes": "cast_passes", "unpack_passes": 1, "permute_passes": 1, "qk_passes": 1, "dispatch_bytes": 2,
         "accumulation_bytes": 0, "optimizer_bytes": 38, "foreach_bytes": 0,
     },
     "host": {

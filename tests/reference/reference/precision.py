@@ -55,7 +55,7 @@ def formats_of(s, accelerator, stack):
     f.weight_copies = 1 if s.nf4_weights else f.weight_copies
     f.transposes_again = (stack.transposes_again and f.weight_copies > 1
                           and not weight_by_row)
-    f.dequantised = frozen + 2 if s.nf4_weights else 0
+    f.dequantised = stack.unpack_passes * (frozen + 2) if s.nf4_weights else 0
     f.cast_input = read + input_copies * (element + of_input)
     f.cast_weight = lambda copies: read + copies * f.weight
     f.gathers_low = s.nf4_weights or (s.low_weights and gathered)
