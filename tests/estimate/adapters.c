@@ -227,6 +227,33 @@ static void test_covered(void **state)
                 gathers - linear + sums + 2 * (c.region_copy + c.reduce_copy), 1e-9);
 }
 
+/*
+ * The stack has a fixed time for steps of adapters, and says how often the operators that unpack
+ * frozen weights read and write what one kernel does.
+ */
+static void test_software(void **state)
+{
+    (void)state;
+    const rk_stack usual = stack;
+    rk_estimate all[2], few[2], packed[2];
+    for (int i = 0; i < 2; i++) {
+        stack.adapter_seconds = usual.adapter_seconds + 3 * i;
+        stack.unpack_passes = 1 + i;
+        rk_strategy s = rk_strategy_defaults(&model);
+        rk_strategy_freeze(&model, 16, RK_ADAPTED_ATTENTION, &s);
+        s.nf4_weights = s.low_weights = true;
+        rk_estimate_step(&model, &machine, &stack, &s, RK_FLOPS_MEGATRON, &packed[i]);
+        all[i] = estimate(0, 0, RK_SHARD_OPTIMIZER, 1);
+        few[i] = estimate(16, RK_ADAPTED_ATTENTION, RK_SHARD_OPTIMIZER, 1);
+    }
+    stack = usual;
+    assert_near(few[1].step, few[0].step + 3, 1e-12);
+    assert_near(all[1].step, all[0].step, 1e-12);
+    const double kernels = machine.accelerator.kernel_seconds; /* of each cast, however long */
+    const double casts = packed[1].times.part[RK_PART_CAST] / packed[0].times.part[RK_PART_CAST];
+    assert_true(kernels > 0 && casts > 1.9 && casts < 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,7 +261,7 @@ int main(void)
         cmocka_unit_test(test_covered), cmocka_unit_test(test_gates),
         cmocka_unit_test(test_linears), cmocka_unit_test(test_step),
         cmocka_unit_test(test_sharded), cmocka_unit_test(test_flops),
-        cmocka_unit_test(test_nf4),
+        cmocka_unit_test(test_nf4),     cmocka_unit_test(test_software),
     };
     rk_error err;
     if (rk_model_load("llama3-8b", &model, &err) ||
