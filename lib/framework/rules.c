@@ -437,10 +437,10 @@ const struct rk_rule rk_rules_arithmetic[] = {
      "the expert width {n} does not split over etp {etp}"},
     {"seq % cp", seq_rest, VARY_DEGREE(seq),
      "the sequence {seq_tokens} does not split over cp {n}"},
-    {"seq/cp % tp", seq_rest_tensor, VARY(seq),
+    {"seq/cp % tp", seq_rest_tensor, VARY_DEGREE(seq),
      "the sequence {seq_tokens} does not split over {n} = cp {cp} x tp {tp} with sequence "
      "parallelism"},
-    {"seq <= positions", positions_missing, VARY(seq),
+    {"seq <= positions", positions_missing, VARY_DEGREE(seq),
      "the sequence {seq_tokens} is longer than the {n} learned positions of {model}"},
     {"state_heads % (tp*cp)", state_heads_context, VARY_DEGREE(cp),
      "{n} heads or groups of a recurrence do not split over tp {tp} x cp {cp}"},
