@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "codesign/each.h"
 
 #include <assert.h>
@@ -22,6 +23,8 @@ struct grid {
     int processors;                       /* the axis of the number of processors; -1: none */
     rk_design *designs;
     size_t count;
+    size_t memories;    /* machines that differ in memory only */
+    double most_memory; /* bytes of an accelerator, of an axis */
 };
 
 /* ---- axes ---------------------------------------------------------------------------------- */
@@ -167,22 +170,77 @@ static rk_status list_designs(struct grid *g, rk_error *err)
     return RK_OK;
 }
 
-static rk_status search_machine(void *context, uint64_t index, rk_bounded_counts *counts,
-                                rk_error *err)
+/* Whether an axis changes no more than the memory of a machine, so that its values share bounds. */
+static bool is_of_memory(const struct grid *g, int axis_index)
 {
-    const struct grid *g = context;
+    const rk_number_kind kind = g->numbers[axis_index].kind;
+    return axis_index != g->processors &&
+           (kind == RK_NUMBER_MEMORY_SIZE || kind == RK_NUMBER_OFFLOAD_SIZE ||
+            kind == RK_NUMBER_OFFLOAD_RATE);
+}
+
+/* Counts the machines that differ in memory only. */
+static void count_memories(struct grid *g)
+{
+    const rk_prices *p = g->prices;
+    g->memories = 1;
+    for (int i = 0; i < p->axis_count; i++) {
+        g->memories *= is_of_memory(g, i) ? (size_t)p->axes[i].count : 1;
+        for (int j = 0; j < p->axes[i].count && g->numbers[i].kind == RK_NUMBER_MEMORY_SIZE; j++) {
+            g->most_memory = rk_max(g->most_memory, p->axes[i].values[j] * GIB);
+        }
+    }
+}
+
+/* The place of machine `member` of `group`, whose machines differ in memory only. */
+static size_t place_of(const struct grid *g, size_t group, size_t member)
+{
+    size_t place = 0, step = 1;
+    for (int i = g->prices->axis_count - 1; i >= 0; i--) {
+        const size_t count = (size_t)g->prices->axes[i].count;
+        size_t *rest = is_of_memory(g, i) ? &member : &group;
+        place += *rest % count * step;
+        *rest /= count;
+        step *= count;
+    }
+    return place;
+}
+
+static rk_status search_machine(const struct grid *g, rk_problem *problem, rk_known_bounds *known,
+                                rk_design *d, rk_bounded_counts *counts, rk_error *err)
+{
     const rk_search_control control = {.threads = 1};
-    rk_design *d = &g->designs[index];
-    rk_problem problem = *g->problem;
+    const rk_method *method = problem->method;
     rk_bounded_counts own;
     size_t found;
     for (int i = 0; i < g->prices->axis_count; i++) {
-        set_value(g, i, g->prices->axes[i].values[d->choice[i]], &problem);
+        set_value(g, i, g->prices->axes[i].values[d->choice[i]], problem);
     }
     const rk_status status =
-        problem.method->bound(&problem, &control, 1, &d->best, &found, &own, err);
+        method->bound_again
+            ? method->bound_again(problem, known, &control, 1, &d->best, &found, &own, err)
+            : method->bound(problem, &control, 1, &d->best, &found, &own, err);
     rk_bounded_counts_add(counts, &own);
     d->runs = !status && found > 0;
+    return status;
+}
+
+static rk_status search_group(void *context, uint64_t index, rk_bounded_counts *counts,
+                              rk_error *err)
+{
+    const struct grid *g = context;
+    rk_problem *problem = malloc(sizeof(*problem)); /* too large for the stack of a thread */
+    rk_known_bounds known = {.most_memory = g->most_memory};
+    rk_status status =
+        problem ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "not enough memory for a machine");
+    for (size_t i = g->memories;
+         i-- > 0 && !status;) { /* what is best in more often fits in less */
+        rk_design *design = &g->designs[place_of(g, index, i)];
+        *problem = *g->problem;
+        status = search_machine(g, problem, &known, design, counts, err);
+    }
+    rk_known_bounds_clear(&known);
+    free(problem);
     return status;
 }
 
@@ -219,8 +277,13 @@ rk_status rk_design_search(const rk_problem *problem, const rk_prices *prices,
     *designs = NULL;
     *count = 0;
     *counts = (rk_bounded_counts){0};
-    if ((status = find_numbers(&g, err)) || (status = list_designs(&g, err)) ||
-        (status = rk_search_each(g.count, search_machine, &g, control, counts, err))) {
+    status = find_numbers(&g, err);
+    status = status ? status : list_designs(&g, err);
+    if (!status) {
+        count_memories(&g);
+        status = rk_search_each(g.count / g.memories, search_group, &g, control, counts, err);
+    }
+    if (status) {
         free(g.designs);
         return status;
     }

@@ -117,6 +117,24 @@ typedef enum rk_search_kind {
     RK_SEARCH_BOUNDED,
 } rk_search_kind;
 
+/* The memories of a search, and the strategy that it found. */
+typedef struct rk_known_best {
+    double usable, host_capacity, host_bandwidth;
+    bool found;
+    rk_planned best;
+} rk_known_best;
+
+#define RK_KNOWN_BESTS 16
+
+/* What searches share that differ in the memory of accelerators and hosts only. */
+typedef struct rk_known_bounds {
+    double most_memory;            /* bytes of an accelerator, in any of them */
+    struct rk_plan_bounds *bounds; /* owned; NULL before the first */
+    uint64_t strategies;           /* of the space */
+    int searches;
+    rk_known_best bests[RK_KNOWN_BESTS]; /* of the last searches, search i at i % RK_KNOWN_BESTS */
+} rk_known_bounds;
+
 /* The fields of a request that both methods have. */
 typedef struct rk_request_view {
     const char *model, *system; /* catalogue names or files; a model may be NULL */
@@ -211,6 +229,16 @@ struct rk_method {
     rk_status (*bound)(const rk_problem *problem, const rk_search_control *control, size_t top,
                        rk_candidate *candidates, size_t *found, rk_bounded_counts *counts,
                        rk_error *err);
+
+    /*
+     * The same with what the searches before have found out; NULL: the method keeps nothing.  The
+     * problem is one object, of which nothing changes but the sizes of memories and the rate of
+     * offload.  `known` is all zero before the first, but for most_memory, and is released with
+     * rk_known_bounds_clear.  What other searches settle counts as settled by time.
+     */
+    rk_status (*bound_again)(const rk_problem *problem, rk_known_bounds *known,
+                             const rk_search_control *control, size_t top, rk_candidate *candidates,
+                             size_t *found, rk_bounded_counts *counts, rk_error *err);
 
     /*
      * Evaluates the strategy of a candidate and fills the rest; what does not fit gets no times by
@@ -330,6 +358,8 @@ struct rk_method {
 };
 
 extern const rk_method rk_method_calculon, rk_method_reckon;
+
+void rk_known_bounds_clear(rk_known_bounds *known);
 
 /* Adds the counts of a bounded search to a sum. */
 void rk_bounded_counts_add(rk_bounded_counts *sum, const rk_bounded_counts *counts);

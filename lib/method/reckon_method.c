@@ -223,9 +223,146 @@ static rk_status search(const rk_problem *problem, rk_team *team, const rk_searc
     return status;
 }
 
-static rk_status bound(const rk_problem *problem, const rk_search_control *control, size_t top,
-                       rk_candidate *candidates, size_t *found, rk_bounded_counts *counts,
-                       rk_error *err)
+/* Remembers what a search found. */
+static void remember(const rk_accelerator *a, const rk_planned *planned, size_t found,
+                     rk_known_bounds *bounds)
+{
+    bounds->bests[bounds->searches++ % RK_KNOWN_BESTS] =
+        (rk_known_best){.usable = a->memory_usable,
+                        .host_capacity = a->host_capacity,
+                        .host_bandwidth = a->host_bandwidth,
+                        .found = found > 0,
+                        .best = planned[0]};
+}
+
+/*
+ * Searches with the most memory that the bounds hold for, in at most `longest` seconds: what is
+ * best there and fits in less is best there, too.
+ */
+static rk_status search_largest(const rk_system *largest, double longest, rk_known_bounds *known,
+                                rk_error *err)
+{
+    rk_planned best;
+    rk_bounded_counts counts;
+    size_t found;
+    rk_status status = rk_plan_bounds_turn(known->bounds, largest, err);
+    status = status ? status
+                    : rk_plan_bounds_search_again(known->bounds, longest, 1, &best, &found, &counts,
+                                                  err);
+    if (!status) {
+        remember(&largest->accelerator, &best, found, known);
+    }
+    return status;
+}
+
+/* Searches from scratch, and keeps the bounds for the searches after it. */
+static rk_status open_bounds(const rk_problem *problem, rk_known_bounds *known,
+                             const rk_search_control *control, size_t top, rk_planned *planned,
+                             size_t *found, rk_bounded_counts *counts, rk_error *err)
+{
+    const rk_inputs *inputs = &problem->reckon.inputs;
+    rk_system largest = inputs->system;
+    rk_known_bounds_clear(known);
+    known->most_memory = rk_max(rk_max(known->most_memory, problem->reckon.memory_usable),
+                                largest.accelerator.memory_usable);
+    largest.accelerator.memory_usable = known->most_memory;
+    rk_status status = rk_plan_bounds_open(&inputs->model, &largest, &inputs->software.stack,
+                                           &problem->reckon.space, control, &known->bounds, err);
+    status = status ? status : rk_plan_bounds_turn(known->bounds, &inputs->system, err);
+    status =
+        status ? status : rk_plan_bounds_search(known->bounds, top, planned, found, counts, err);
+    if (!status) {
+        known->strategies = counts->total;
+        remember(&inputs->system.accelerator, planned, *found, known);
+    }
+    return !status && top == 1 && inputs->system.accelerator.memory_usable < known->most_memory
+               ? search_largest(&largest, *found ? planned->estimate.step : 0, known, err)
+               : status;
+}
+
+/* What is known of a problem before it is searched. */
+struct foreknowledge {
+    bool settled; /* `best` is the answer, or nothing fits */
+    bool holds;   /* `best`, the fastest that other searches found, is within the risk here */
+    rk_planned best;
+};
+
+/* Whether nothing fits or is faster here that did not or was not in another search. */
+static bool offers_no_more(const rk_accelerator *a, const rk_known_best *other)
+{
+    return a->memory_usable <= other->usable && a->host_capacity <= other->host_capacity &&
+           a->host_bandwidth <= other->host_bandwidth;
+}
+
+/* Predicts here what another search found. */
+static rk_status look_at(const rk_problem *problem, const rk_known_best *other,
+                         struct foreknowledge *known, rk_error *err)
+{
+    const double risk = problem->reckon.space.risk;
+    const rk_setting setting = rk_setting_of(&problem->reckon.inputs);
+    const rk_estimate *estimate = &known->best.estimate;
+    rk_planned best = other->best;
+    const bool less = offers_no_more(&setting.system->accelerator, other);
+    if (!other->found) {
+        known->settled = less;
+        return RK_OK;
+    }
+    const rk_status status =
+        rk_predict_estimate(&setting, &best.strategy, &best.estimate, NULL, err);
+    if (status || !best.estimate.fits || (risk > 0 && best.estimate.risk > risk)) {
+        return status;
+    }
+    known->settled = less && best.estimate.step <= other->best.estimate.step;
+    if (!known->holds || known->settled || best.estimate.step < estimate->step) {
+        known->best = best;
+    }
+    known->holds = true;
+    return RK_OK;
+}
+
+/* Looks at what the last searches found. */
+static rk_status recall(const rk_problem *problem, const rk_known_bounds *bounds,
+                        struct foreknowledge *known, rk_error *err)
+{
+    rk_status status = RK_OK;
+    for (int i = bounds->searches;
+         i-- > 0 && i >= bounds->searches - RK_KNOWN_BESTS && !status && !known->settled;) {
+        status = look_at(problem, &bounds->bests[i % RK_KNOWN_BESTS], known, err);
+    }
+    return status;
+}
+
+static rk_status search_again(const rk_problem *problem, rk_known_bounds *bounds, size_t top,
+                              rk_planned *planned, size_t *found, rk_bounded_counts *counts,
+                              rk_error *err)
+{
+    struct foreknowledge known = {.settled = false};
+    rk_status status = top == 1 ? recall(problem, bounds, &known, err) : RK_OK;
+    if (!status && known.settled) {
+        const uint64_t evaluated = known.holds;
+        planned[0] = known.best;
+        *found = known.holds;
+        *counts = (rk_bounded_counts){.total = bounds->strategies,
+                                      .evaluated = evaluated,
+                                      .by_time = bounds->strategies - evaluated};
+        return RK_OK;
+    }
+    const double longest = known.holds ? known.best.estimate.step : 0;
+    status =
+        status ? status : rk_plan_bounds_turn(bounds->bounds, &problem->reckon.inputs.system, err);
+    status = status ? status
+                    : rk_plan_bounds_search_again(bounds->bounds, longest, top, planned, found,
+                                                  counts, err);
+    assert(status || *found > 0 || !known.holds);
+    if (!status) {
+        remember(&problem->reckon.inputs.system.accelerator, planned, *found, bounds);
+    }
+    return status;
+}
+
+static rk_status bound_again(const rk_problem *problem, rk_known_bounds *known,
+                             const rk_search_control *control, size_t top, rk_candidate *candidates,
+                             size_t *found, rk_bounded_counts *counts, rk_error *err)
 {
     assert(top >= 1);
     rk_planned *planned = calloc(top, sizeof(*planned));
@@ -234,15 +371,36 @@ static rk_status bound(const rk_problem *problem, const rk_search_control *contr
     if (!planned) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the ranking");
     }
-    const rk_status status =
-        rk_plan_search_bounded(&problem->reckon.inputs.model, &problem->reckon.inputs.system,
-                               &problem->reckon.inputs.software.stack, &problem->reckon.space,
-                               control, top, planned, found, counts, err);
+    const rk_inputs *inputs = &problem->reckon.inputs;
+    rk_status status;
+    if (!known) {
+        status = rk_plan_search_bounded(&inputs->model, &inputs->system, &inputs->software.stack,
+                                        &problem->reckon.space, control, top, planned, found,
+                                        counts, err);
+    } else if (known->bounds && inputs->system.accelerator.memory_usable <= known->most_memory) {
+        status = search_again(problem, known, top, planned, found, counts, err);
+    } else {
+        status = open_bounds(problem, known, control, top, planned, found, counts, err);
+    }
     for (size_t i = 0; i < *found && !status; i++) {
         candidates[i] = rk_reckon_candidate(problem, &planned[i]);
     }
     free(planned);
     return status;
+}
+
+void rk_known_bounds_clear(rk_known_bounds *known)
+{
+    rk_plan_bounds_close(known->bounds);
+    known->bounds = NULL;
+    known->searches = 0;
+}
+
+static rk_status bound(const rk_problem *problem, const rk_search_control *control, size_t top,
+                       rk_candidate *candidates, size_t *found, rk_bounded_counts *counts,
+                       rk_error *err)
+{
+    return bound_again(problem, NULL, control, top, candidates, found, counts, err);
 }
 
 static rk_status evaluate(const rk_problem *problem, rk_candidate *candidate, rk_error *err)
@@ -432,6 +590,7 @@ const rk_method rk_method_reckon = {
     .count = count_strategies,
     .search = search,
     .bound = bound,
+    .bound_again = bound_again,
     .evaluate = evaluate,
     .misfit = misfit,
     .find_shortage = rk_reckon_find_shortage,

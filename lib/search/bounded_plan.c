@@ -396,7 +396,8 @@ static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
             }
         }
         /* rounds of parts are too small to sort groups in each */
-        status = open_groups(s, s->counts ? size : s->batch_count, most, err);
+        const bool few = s->counts || !(most < (double)INFINITY);
+        status = open_groups(s, few ? size : s->batch_count, most, err);
         while (count < size && s->done + count < s->queue_count &&
                s->queue[s->done + count]->bound <= most &&
                s->queue[s->done + count]->bound < (double)INFINITY) {
@@ -476,19 +477,26 @@ static size_t take_found(const rk_plan_bounds *s, rk_top *top, rk_planned *plann
     return top->count;
 }
 
+/* What the workers have counted so far. */
+static rk_bounded_counts count_work(const rk_plan_bounds *s)
+{
+    rk_bounded_counts counts = {.total = s->lists.total};
+    for (int i = 0; i < s->threads; i++) {
+        const rk_bounded_counts *own = &s->workers[i].counts;
+        counts.evaluated += own->evaluated;
+        counts.by_time += own->by_time;
+        counts.by_memory += own->by_memory;
+        counts.by_dominance += own->by_dominance;
+        counts.by_rule += own->by_rule;
+        counts.bounds += own->bounds;
+    }
+    return counts;
+}
+
 /* Returns the ranking and adds up the counts; what no round reached was settled by time. */
 static void report(rk_plan_bounds *s, rk_planned *planned, size_t *found, rk_bounded_counts *counts)
 {
-    counts->total = s->lists.total;
-    for (int i = 0; i < s->threads; i++) {
-        const rk_bounded_counts *own = &s->workers[i].counts;
-        counts->evaluated += own->evaluated;
-        counts->by_time += own->by_time;
-        counts->by_memory += own->by_memory;
-        counts->by_dominance += own->by_dominance;
-        counts->by_rule += own->by_rule;
-        counts->bounds += own->bounds;
-    }
+    *counts = count_work(s);
     for (size_t i = s->done; i < s->queue_count; i++) {
         counts->by_time += s->queue[i]->count;
     }
@@ -498,6 +506,18 @@ static void report(rk_plan_bounds *s, rk_planned *planned, size_t *found, rk_bou
         }
     }
     *found = take_found(s, &s->top[0], planned);
+}
+
+rk_status rk_plan_bounds_turn(rk_plan_bounds *bounds, const rk_system *system, rk_error *err)
+{
+    const rk_plan_space *space = bounds->space;
+    const rk_setting setting = {
+        .model = bounds->model, .system = &bounds->system, .stack = bounds->stack};
+    bounds->system = *system;
+    if (space->max_memory > 0) {
+        bounds->system.accelerator.memory_usable = space->max_memory;
+    }
+    return rk_risk_limits_of(&setting, &space->base, space->risk, &bounds->limits, err);
 }
 
 rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, const rk_stack *stack,
@@ -518,15 +538,10 @@ rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, co
         .threads = control && control->threads > 0 ? control->threads : rk_core_count(),
         .control = control,
     };
-    if (space->max_memory > 0) {
-        s->system.accelerator.memory_usable = space->max_memory;
-    }
-    const rk_setting setting = {.model = model, .system = &s->system, .stack = stack};
     status = rk_plan_lists_init(model, &s->system, space, &s->lists, err);
     rk_bound_parts(s, &everything, 1);
-    status =
-        status ? status : rk_risk_limits_of(&setting, &space->base, space->risk, &s->limits, err);
-    (void)(status || (status = rk_list_batches(s, err)) || (status = init_workers(s, err)) ||
+    (void)(status || (status = rk_plan_bounds_turn(s, system, err)) ||
+           (status = rk_list_batches(s, err)) || (status = init_workers(s, err)) ||
            (status = run_batches(s, bound_group, s->group_count, err)));
     if (!status) {
         rk_bound_parts(s, &everything, 1);
@@ -563,6 +578,26 @@ rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned
     if (!status) {
         report(bounds, planned, found, counts);
     }
+    return status;
+}
+
+rk_status rk_plan_bounds_search_again(rk_plan_bounds *bounds, double longest_s, size_t top_n,
+                                      rk_planned *planned, size_t *found, rk_bounded_counts *counts,
+                                      rk_error *err)
+{
+    const rk_plan_part part = {.longest_step_s = longest_s};
+    const rk_bounded_counts before = count_work(bounds);
+    bounds->counts = false;
+    rk_bound_parts(bounds, &part, 1);
+    const rk_status status = run_search(bounds, top_n, err);
+    *found = status ? 0 : take_found(bounds, &bounds->top[0], planned);
+    *counts = count_work(bounds);
+    counts->evaluated -= before.evaluated;
+    counts->bounds -= before.bounds;
+    counts->by_memory -= before.by_memory;
+    counts->by_rule -= before.by_rule;
+    counts->by_time = counts->total - counts->evaluated - counts->by_memory - counts->by_rule;
+    rk_bound_parts(bounds, &everything, 1);
     return status;
 }
 

@@ -40,6 +40,20 @@ void rk_plan_bounds_close(rk_plan_bounds *bounds);
 rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned *planned,
                                 size_t *found, rk_bounded_counts *counts, rk_error *err);
 
+/*
+ * Turns to a system that differs from the bounds' in the sizes of memories, which are no larger
+ * than when the bounds were opened, and in the rate of offload.
+ */
+rk_status rk_plan_bounds_turn(rk_plan_bounds *bounds, const rk_system *system, rk_error *err);
+
+/*
+ * Searches once more, after rk_plan_bounds_search, for strategies of steps of at most `longest_s`
+ * (0: of any).  What was settled by time is all that no other count has.
+ */
+rk_status rk_plan_bounds_search_again(rk_plan_bounds *bounds, double longest_s, size_t top_n,
+                                      rk_planned *planned, size_t *found, rk_bounded_counts *counts,
+                                      rk_error *err);
+
 #define RK_PLAN_PARTS 10 /* at most, in one search */
 
 /*
