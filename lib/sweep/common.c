@@ -44,6 +44,8 @@ static const char *const method_names[] = {"calculon", "reckon", NULL};
 static const char *const task_names[] = {"search", "estimate", NULL};
 static const char *const search_names[] = {"exhaustive", "bounded", NULL};
 
+enum { RECKON = 1, SEARCH = 0, ESTIMATE = 1, BOUNDED = 1, NOT_GIVEN = 2 };
+
 struct choices {
     unsigned method, task, search;
 };
@@ -92,13 +94,16 @@ static bool is_for_reckon(const json_t *root)
 
 rk_status rk_sweep_doc_read_mode(rk_sweep_doc *doc, const json_t *root, rk_error *err)
 {
-    struct choices choices = {.method = is_for_reckon(root)};
+    struct choices choices = {.method = is_for_reckon(root), .search = NOT_GIVEN};
     const rk_status status =
         rk_fields_read(root, "", choice_fields, sizeof(choice_fields) / sizeof(choice_fields[0]),
                        RK_UNKNOWN_IGNORE, &choices, err);
-    doc->mode = (rk_sweep_mode){.reckon = choices.method == 1,
-                                .estimate = choices.task == 1,
-                                .bounded = choices.search == 1};
+    const bool usual =
+        choices.search == NOT_GIVEN && choices.method == RECKON && choices.task == SEARCH;
+    doc->mode = (rk_sweep_mode){.reckon = choices.method == RECKON,
+                                .estimate = choices.task == ESTIMATE,
+                                .bounded = choices.search == BOUNDED || usual,
+                                .recalls = usual};
     if (status == RK_OK && doc->mode.estimate && doc->mode.bounded) {
         return rk_fail_at(err, RK_ERR_INVALID, "search", "an estimate searches nothing");
     }

@@ -28,7 +28,7 @@ static unsigned member_of(const rk_sweep_key *key)
     } members[] = {
         {"application", RK_SWEEP_APPLICATION}, {"model", RK_SWEEP_MODEL},
         {"system", RK_SWEEP_SYSTEM},           {"stack", RK_SWEEP_STACK},
-        {"strategy", RK_SWEEP_STRATEGY},
+        {"strategy", RK_SWEEP_STRATEGY},       {"max_memory", RK_SWEEP_MEMORY},
     };
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         if (strcmp(key->parts[0].name, members[i].name) == 0) {

@@ -38,6 +38,7 @@ void rk_sweep_state_clear(rk_sweep_state *state)
     if (state->point && state->reader->method->clear) {
         state->reader->method->clear(&state->point->problem);
     }
+    rk_known_bounds_clear(&state->known);
     free(state->point);
     free(state->found);
     free(state->texts);
@@ -47,12 +48,21 @@ void rk_sweep_state_clear(rk_sweep_state *state)
 rk_status rk_sweep_state_read(rk_sweep_state *state, const json_t *root, unsigned changed,
                               rk_error *err)
 {
+    if (changed & ~(unsigned)RK_SWEEP_MEMORY) {
+        rk_known_bounds_clear(&state->known);
+        state->counted = false;
+    }
     return state->reader->read(state->point, state->mode.estimate, root, changed, err);
 }
 
-rk_status rk_sweep_state_count(const rk_sweep_state *state, uint64_t *strategies, rk_error *err)
+rk_status rk_sweep_state_count(rk_sweep_state *state, uint64_t *strategies, rk_error *err)
 {
-    return state->reader->method->count(&state->point->problem, strategies, err);
+    const rk_method *method = state->reader->method;
+    const rk_status status =
+        state->counted ? RK_OK : method->count(&state->point->problem, &state->strategies, err);
+    state->counted = status == RK_OK;
+    *strategies = state->strategies;
+    return status;
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -66,6 +76,9 @@ size_t rk_sweep_count_columns(const rk_sweep_mode *mode, rk_column columns[RK_SW
     }
     if (mode->bounded) {
         columns[0] = (rk_column){"strategies", RK_VALUE_INT};
+        if (mode->recalls) {
+            return 1;
+        }
         columns[1] = (rk_column){"evaluated", RK_VALUE_INT};
         return 2;
     }
@@ -90,6 +103,31 @@ static rk_status make_room(rk_sweep_state *state, size_t room, rk_error *err)
                         : rk_fail(err, RK_ERR_MEMORY, "no memory to rank %zu strategies", room);
 }
 
+/*
+ * Searches by bounds.  Where they find nothing within the risk, an exhaustive search finds what is
+ * riskier, as without bounds.
+ */
+static rk_status search_bounded(rk_sweep_state *state, const rk_search_control *control,
+                                size_t limit, size_t *count, rk_sweep_found *found, rk_error *err)
+{
+    const rk_method *method = state->reader->method;
+    const rk_problem *problem = &state->point->problem;
+    const bool recalls = state->mode.recalls;
+    uint64_t ignored[RK_METHOD_COUNTS];
+    rk_bounded_counts counts;
+    rk_status status =
+        recalls ? method->bound_again(problem, &state->known, control, limit, state->found, count,
+                                      &counts, err)
+                : method->bound(problem, control, limit, state->found, count, &counts, err);
+    found->counts[0] = rk_value_int((int64_t)counts.total);
+    found->counts[1] = recalls ? (rk_value){0} : rk_value_int((int64_t)counts.evaluated);
+    if (recalls && status == RK_OK && *count == 0) {
+        status =
+            method->search(problem, NULL, control, limit, state->found, count, NULL, ignored, err);
+    }
+    return status;
+}
+
 rk_status rk_sweep_state_search(rk_sweep_state *state, const rk_search_control *control,
                                 rk_sweep_found *found, rk_error *err)
 {
@@ -99,10 +137,7 @@ rk_status rk_sweep_state_search(rk_sweep_state *state, const rk_search_control *
     size_t count = 0;
     rk_status status = make_room(state, limit, err);
     if (status == RK_OK && state->mode.bounded) {
-        rk_bounded_counts counts;
-        status = method->bound(problem, control, limit, state->found, &count, &counts, err);
-        found->counts[0] = rk_value_int((int64_t)counts.total);
-        found->counts[1] = rk_value_int((int64_t)counts.evaluated);
+        status = search_bounded(state, control, limit, &count, found, err);
     } else if (status == RK_OK) {
         uint64_t counts[RK_METHOD_COUNTS] = {0};
         status =

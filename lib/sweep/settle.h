@@ -48,6 +48,10 @@ typedef struct rk_sweep_state {
     rk_sweep_mode mode;
     rk_sweep_common *point; /* owned; of reader->size */
     rk_candidate *found;    /* owned; of a search */
+    /* Of points that differ in max_memory only: */
+    rk_known_bounds known; /* owned */
+    bool counted;
+    uint64_t strategies;
     size_t room;
     char *texts; /* owned; of the values of a result */
 } rk_sweep_state;
@@ -66,7 +70,7 @@ rk_status rk_sweep_state_read(rk_sweep_state *state, const json_t *root, unsigne
                               rk_error *err);
 
 /* Strategies of the search. */
-rk_status rk_sweep_state_count(const rk_sweep_state *state, uint64_t *strategies, rk_error *err);
+rk_status rk_sweep_state_count(rk_sweep_state *state, uint64_t *strategies, rk_error *err);
 
 /* Searches the point, or a slice, into an empty rk_sweep_found whose limit is set. */
 rk_status rk_sweep_state_search(rk_sweep_state *state, const rk_search_control *control,

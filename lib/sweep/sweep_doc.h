@@ -22,8 +22,9 @@ enum {
     RK_SWEEP_SYSTEM = 4,
     RK_SWEEP_STACK = 8,
     RK_SWEEP_STRATEGY = 16,
-    RK_SWEEP_OTHER = 32,
-    RK_SWEEP_ALL = 63,
+    RK_SWEEP_MEMORY = 32, /* max_memory */
+    RK_SWEEP_OTHER = 64,
+    RK_SWEEP_ALL = 127,
 };
 
 /* A key whose value an expression gives at every point. */
@@ -36,7 +37,8 @@ typedef struct rk_sweep_setting {
 typedef struct rk_sweep_mode {
     bool reckon;   /* by the reckon model, not the Calculon methodology */
     bool estimate; /* one strategy, not a search */
-    bool bounded;  /* a search that skips what bounds settle */
+    bool bounded;  /* a search that skips what bounds settle, */
+    bool recalls;  /* and what the points before it settle: it does not say how much it evaluates */
 } rk_sweep_mode;
 
 struct rk_sweep_doc {

@@ -53,7 +53,7 @@ for tp in 1 2; do
     "$reckon" plan --model llama3-8b --system dgx-h100-superpod --tp "$tp" --top 1 --csv \
         --accelerators 8 --global-batch 32 | tail -n 1 | cut -d , -f 2-
 done >expected
-sed 1d axes.csv | cut -d , -f 7- | cmp - expected || fail "axes alone tell another strategy"
+from_rank axes.csv | cut -d , -f 2- | cmp - expected || fail "axes alone tell another strategy"
 
 # Counts as on the command line.
 sweep_seq()
@@ -75,6 +75,21 @@ sed 's/{"model"/{"search": "bounded", "model"/' search.json >bounded.json
 "$reckon" sweep bounded.json -o bounded.csv
 from_rank search.csv >expected
 from_rank bounded.csv | cmp - expected || fail "a bounded search finds other strategies"
+
+# So does a search that remembers what it found with another memory, and one that evaluates all.
+for values in '79, 40, 30, 24, 20, 16' '16, 20, 24, 30, 40, 79'; do
+    cat >memory.json <<END
+{"model": "llama3-8b", "system": "dgx-h100-superpod", "global_batch": 32,
+ "axes": [{"key": "accelerators", "values": [8, 16]}, {"key": "max_memory", "values": [$values]}]}
+END
+    sed 's/{"model"/{"search": "exhaustive", "model"/' memory.json >all.json
+    "$reckon" sweep memory.json --threads 1 -o memory.csv
+    "$reckon" sweep memory.json --threads 3 | cmp - memory.csv || fail "threads change what is found"
+    "$reckon" sweep all.json -o all.csv
+    from_rank all.csv >expected
+    [ "$(sort -u expected | wc -l)" -gt 6 ] || fail "memory changes nothing"
+    from_rank memory.csv | cmp - expected || fail "what was found before changes what is found"
+done
 
 # An estimate: what is refused, and what does not fit, is reported.
 cat >estimate.json <<'END'
