@@ -299,7 +299,7 @@ rk_status rk_plan_count(const rk_model *model, const rk_system *system, const rk
                         uint64_t *count, rk_error *err)
 {
     rk_plan_lists lists;
-    const rk_status status = rk_plan_lists_init(model, system, space, &lists, err);
+    const rk_status status = rk_plan_lists_outline(model, system, space, &lists, err);
     *count = lists.total;
     rk_plan_lists_clear(&lists);
     return status;

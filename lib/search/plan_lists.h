@@ -106,6 +106,10 @@ typedef struct rk_plan_lists {
 /* Checks the space and lists it; released with rk_plan_lists_clear, also after a failure. */
 rk_status rk_plan_lists_init(const rk_model *model, const rk_system *system,
                              const rk_plan_space *space, rk_plan_lists *lists, rk_error *err);
+
+/* The same without what ranks are and hold: enough to count strategies. */
+rk_status rk_plan_lists_outline(const rk_model *model, const rk_system *system,
+                                const rk_plan_space *space, rk_plan_lists *lists, rk_error *err);
 void rk_plan_lists_clear(rk_plan_lists *lists);
 
 /* Whether a value is one of the choices; without choices all are. */
@@ -119,8 +123,11 @@ static inline bool rk_plan_allows(const rk_choices *choices, int64_t value)
     return choices->count == 0;
 }
 
-/* A step of the above: fills pipes, shapes, ranks and kinds from the lists of values. */
-rk_status rk_plan_list_pipes(rk_plan_lists *lists, rk_error *err);
+/*
+ * A step of the above: fills pipes, shapes and, without `outline`, ranks and kinds from the lists
+ * of values.
+ */
+rk_status rk_plan_list_pipes(rk_plan_lists *lists, bool outline, rk_error *err);
 
 /* Domains over which the ranks with the same parameters are spread. */
 int64_t rk_plan_domains(const rk_plan_lists *lists, const rk_strategy *strategy);

@@ -337,12 +337,31 @@ static rk_status list_ranks(rk_plan_lists *l, int64_t pp, rk_plan_shape *shape, 
 
 /* ---- what ranks hold ----------------------------------------------------------------------- */
 
-/* The place of blocks among those from `first` on, which get them if they are new. */
-static rk_status place_blocks(rk_stage_blocks **list, size_t first, size_t *count,
-                              const rk_stage_blocks *blocks, size_t *place, rk_error *err)
+/* Equal for equal blocks, and hardly for others. */
+static int64_t sign_of(const rk_stage_blocks *blocks)
 {
+    uint32_t words[sizeof(*blocks) / sizeof(uint32_t)];
+    uint64_t sign = 0;
+    _Static_assert(sizeof(words) == sizeof(*blocks), "blocks are whole words");
+    memcpy(words, blocks, sizeof(words));
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        sign = (sign ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    return (int64_t)(sign >> 1);
+}
+
+/*
+ * The place of blocks among those from `first` on, which get them if they are new; `signs` has the
+ * signs of these.
+ */
+static rk_status place_blocks(rk_stage_blocks **list, size_t first, size_t *count,
+                              rk_int_list *signs, const rk_stage_blocks *blocks, size_t *place,
+                              rk_error *err)
+{
+    const int64_t sign = sign_of(blocks);
     for (*place = 0; first + *place < *count; (*place)++) {
-        if (memcmp(&(*list)[first + *place], blocks, sizeof(*blocks)) == 0) {
+        if (signs->items[*place] == sign &&
+            memcmp(&(*list)[first + *place], blocks, sizeof(*blocks)) == 0) {
             return RK_OK;
         }
     }
@@ -355,26 +374,32 @@ static rk_status place_blocks(rk_stage_blocks **list, size_t first, size_t *coun
         *list = more;
     }
     (*list)[(*count)++] = *blocks;
-    return RK_OK;
+    return rk_int_list_add(signs, sign, err);
 }
 
+/* The signs of what the ranks of a pipeline degree hold. */
+struct signs {
+    rk_int_list blocks, pieces;
+};
+
 /* Lists what each chunk of a rank holds. */
-static rk_status list_pieces(rk_plan_lists *l, const rk_plan_pipe *pipe, const rk_strategy *s,
-                             const rk_chunk *chunks, rk_error *err)
+static rk_status list_pieces(rk_plan_lists *l, const rk_plan_pipe *pipe, struct signs *signs,
+                             const rk_strategy *s, const rk_chunk *chunks, rk_error *err)
 {
     rk_status status = RK_OK;
     for (int64_t i = 0; i < rk_stage_chunks(s) && !status; i++) {
         const rk_stage_blocks blocks = rk_chunk_blocks_of(l->model, s, &chunks[i]);
         size_t place = 0;
-        status = place_blocks(&l->pieces, pipe->piece_first, &l->piece_count, &blocks, &place, err);
+        status = place_blocks(&l->pieces, pipe->piece_first, &l->piece_count, &signs->pieces,
+                              &blocks, &place, err);
         status = status ? status : rk_int_list_add(&l->piece_of, (int64_t)place, err);
     }
     return status;
 }
 
 /* Lists what each kind of rank of a shape holds, by how many layers are checkpointed. */
-static rk_status list_held(rk_plan_lists *l, rk_plan_pipe *pipe, rk_plan_shape *shape,
-                           rk_error *err)
+static rk_status list_held(rk_plan_lists *l, rk_plan_pipe *pipe, struct signs *signs,
+                           rk_plan_shape *shape, rk_error *err)
 {
     rk_chunk chunks[RK_CHUNK_MAX];
     rk_strategy s = {.pp = pipe->pp, .mtp_before_head = l->space->base.mtp_before_head};
@@ -392,12 +417,29 @@ static rk_status list_held(rk_plan_lists *l, rk_plan_pipe *pipe, rk_plan_shape *
             const int64_t rank = l->kinds.items[shape->kind_first + i];
             const rk_stage_blocks blocks = rk_stage_blocks_of(l->model, &s, &chunks[rank * v]);
             size_t place = 0;
-            status =
-                place_blocks(&l->blocks, pipe->block_first, &l->block_count, &blocks, &place, err);
+            status = place_blocks(&l->blocks, pipe->block_first, &l->block_count, &signs->blocks,
+                                  &blocks, &place, err);
             status = status ? status : rk_int_list_add(&l->held, (int64_t)place, err);
-            status = status ? status : list_pieces(l, pipe, &s, &chunks[rank * v], err);
+            status = status ? status : list_pieces(l, pipe, signs, &s, &chunks[rank * v], err);
         }
     }
+    return status;
+}
+
+/* Lists what the ranks of all shapes of a pipeline degree are and hold. */
+static rk_status list_all_held(rk_plan_lists *l, rk_plan_pipe *pipe, rk_error *err)
+{
+    struct signs signs = {.blocks = {0}};
+    rk_status status = RK_OK;
+    for (size_t i = 0; i < pipe->shape_count && !status; i++) {
+        rk_plan_shape *shape = &l->shapes[pipe->shape_first + i];
+        status = list_ranks(l, pipe->pp, shape, err);
+        status = status ? status : list_held(l, pipe, &signs, shape, err);
+    }
+    rk_int_list_clear(&signs.blocks);
+    rk_int_list_clear(&signs.pieces);
+    pipe->block_count = l->block_count - pipe->block_first;
+    pipe->piece_count = l->piece_count - pipe->piece_first;
     return status;
 }
 
@@ -455,7 +497,7 @@ static void list_lanes(const rk_plan_lists *l, rk_plan_pipe *pipe)
     }
 }
 
-rk_status rk_plan_list_pipes(rk_plan_lists *l, rk_error *err)
+rk_status rk_plan_list_pipes(rk_plan_lists *l, bool outline, rk_error *err)
 {
     rk_status status = RK_OK;
     l->pipes = calloc(l->pp.count + 1, sizeof(*l->pipes));
@@ -472,13 +514,7 @@ rk_status rk_plan_list_pipes(rk_plan_lists *l, rk_error *err)
             .piece_first = l->piece_count,
         };
         status = add_shapes(l, pipe, err);
-        for (size_t j = 0; j < pipe->shape_count && !status; j++) {
-            rk_plan_shape *shape = &l->shapes[pipe->shape_first + j];
-            status = list_ranks(l, pipe->pp, shape, err);
-            status = status ? status : list_held(l, pipe, shape, err);
-        }
-        pipe->block_count = l->block_count - pipe->block_first;
-        pipe->piece_count = l->piece_count - pipe->piece_first;
+        status = status || outline ? status : list_all_held(l, pipe, err);
         if (pipe->shape_count > 0) {
             list_lanes(l, pipe);
             l->base_count +=

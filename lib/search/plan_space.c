@@ -425,8 +425,9 @@ static rk_status list_units(rk_plan_lists *l, rk_error *err)
     return RK_OK;
 }
 
-rk_status rk_plan_lists_init(const rk_model *model, const rk_system *system,
-                             const rk_plan_space *space, rk_plan_lists *lists, rk_error *err)
+static rk_status fill_lists(const rk_model *model, const rk_system *system,
+                            const rk_plan_space *space, bool outline, rk_plan_lists *lists,
+                            rk_error *err)
 {
     *lists = (rk_plan_lists){.model = model, .system = system, .space = space};
     rk_status status = check_space(space, err);
@@ -438,9 +439,21 @@ rk_status rk_plan_lists_init(const rk_model *model, const rk_system *system,
         list_bits(lists);
     }
     if (!status) {
-        status = rk_plan_list_pipes(lists, err);
+        status = rk_plan_list_pipes(lists, outline, err);
     }
     return status ? status : list_units(lists, err);
+}
+
+rk_status rk_plan_lists_init(const rk_model *model, const rk_system *system,
+                             const rk_plan_space *space, rk_plan_lists *lists, rk_error *err)
+{
+    return fill_lists(model, system, space, false, lists, err);
+}
+
+rk_status rk_plan_lists_outline(const rk_model *model, const rk_system *system,
+                                const rk_plan_space *space, rk_plan_lists *lists, rk_error *err)
+{
+    return fill_lists(model, system, space, true, lists, err);
 }
 
 void rk_plan_lists_clear(rk_plan_lists *lists)
