@@ -5,6 +5,7 @@
 #include "base/extremes.h"
 #include "estimate/offload.h"
 #include "layer/precision.h"
+#include "strategy/optimizer.h"
 
 #include <math.h>
 #include <string.h>
@@ -481,11 +482,27 @@ static double whole_sequence(const rk_block_context *c)
 }
 
 /*
+ * What an optimizer that steps matrix by matrix makes of the largest of a rank's shard: of weights
+ * in 16 bits without a master copy, casts of these and of their gradients as well.
+ */
+static double matrix_bytes(const rk_block_context *c, const rk_strategy *s, const rk_stage *stage,
+                           double shard)
+{
+    const bool outer = stage->embedding || stage->head;
+    const double table = outer ? rk_block_table_params(c) : 0;
+    const bool casts = s->states.weight < RK_FP32_BYTES && s->states.optimizer < RK_FP32_BYTES;
+    const double each = rk_optimizer_of(s)->matrix_temporaries + (casts ? 2 * RK_FP32_BYTES : 0);
+    return each * rk_min(rk_max(stage->matrix_params, table), shard);
+}
+
+/*
  * Temporaries of the update.  PyTorch's optimizers step all tensors together (foreach), with
  * results as large as the weights; in an engine that casts a group to fp32, as large as these.
  */
-static double update_bytes(const rk_stack *stack, const rk_strategy *s, const struct kept *kept)
+static double update_bytes(const rk_block_context *c, const rk_strategy *s, const rk_stage *stage,
+                           const struct kept *kept)
 {
+    const rk_stack *stack = c->stack;
     const double learning = rk_strategy_learning(s);
     const double of_stack = learning * stack->optimizer_temporary * kept->whole;
     const double here = 1 - rk_away_share(s);
@@ -501,8 +518,11 @@ static double update_bytes(const rk_stack *stack, const rk_strategy *s, const st
     const double shard = here * optimized_params(s, kept);
     const double wanted = s->step_params > 0 ? s->step_params : stack->step_params;
     const double group = s->sharding == RK_SHARD_ALL && wanted > 0 ? rk_min(shard, wanted) : shard;
+    const bool by_matrix = rk_optimizer_of(s)->matrix_temporaries > 0;
     return of_stack + learning * cast * group +
-           (s->foreach_update ? each * (master ? group : shard) : 0);
+           (by_matrix           ? learning * matrix_bytes(c, s, stage, shard)
+            : s->foreach_update ? each * (master ? group : shard)
+                                : 0);
 }
 
 /* Whole gradients on the device while an optimizer on the host or in backward consumes them. */
@@ -558,6 +578,15 @@ static void add_gathered(const rk_block_context *c, const rk_strategy *s, const 
     }
 }
 
+/* Of gradients that were freed, the embedding's is made last; a tied one has the output layer's. */
+static double unmade_gradients(const rk_block_context *c, const rk_strategy *s,
+                               const rk_stage *stage)
+{
+    const bool own = stage->embedding && !(stage->head && c->model->tied);
+    const double ranks = s->sharding >= RK_SHARD_GRADIENTS ? rk_shard_ranks(s) : 1;
+    return own && s->adapter_rank == 0 ? s->states.gradient * rk_block_table_params(c) / ranks : 0;
+}
+
 /* Fills the temporaries of the moments at which memory may be fullest. */
 static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
                          const struct kept *kept, rk_stage_need *need)
@@ -581,7 +610,7 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     need->head = losses * stage->head_saved + stage->head_transient +
                  (stale ? stack->stale_logit_bytes * logits : 0) +
                  rk_strategy_learning(s) * chunked * stage->head_params;
-    need->update = update_bytes(stack, s, kept);
+    need->update = update_bytes(c, s, stage, kept);
     const bool tensors = stack->gathers_tensors && s->sharding == RK_SHARD_ALL;
     const double layer =
         tensors ? stage->matrix_params : stage->layer_dense_params + stage->layer_expert_params;
@@ -604,9 +633,6 @@ double rk_offloaded_share(const rk_model *model, const rk_strategy *s)
     const double layers = (double)s->offload_layers / model->layers;
     return !s->offload_activations ? 0 : layers > 0 ? rk_min(layers, 1) : 1;
 }
-
-/* Share of late memory that an allocator gets back when it runs out: docs/method/memory.md. */
-static const double reclaimed = 0.9;
 
 /*
  * Tensors that collectives on streams of their own still read are free only when the device gets
@@ -682,6 +708,7 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
     need.context += rk_strategy_ranks(s) > 1 ? stack->communicator_bytes : 0;
     if (stack->frees_gradients && rk_strategy_microbatches(s) == 1) {
         need.later = need.gradients;
+        need.unmade = unmade_gradients(&table->context, s, stage);
     }
     fill_activations(&table->context, s, stage, &need);
     fill_moments(table, s, stage, &kept, &need);
@@ -696,101 +723,4 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
         add_ends(s, &kept, &need);
     }
     return need;
-}
-
-/* Adds memory that the allocator holds without tensors: cached blocks that nothing fits into. */
-static void add_fragments(const rk_stage_need *need, rk_stage_memory *m)
-{
-    const double of_stages = need->stage_fragmentation;
-    m->part[RK_MEM_FRAGMENTATION] =
-        need->fragmentation * m->allocated + of_stages * m->part[RK_MEM_ACTIVATIONS] + need->cached;
-    m->late = reclaimed * m->late + need->cached;
-}
-
-/* Passes whose activations the device keeps, of so many in flight. */
-static double kept_passes(const rk_stage_need *need, double in_flight)
-{
-    const double away = need->offloaded * in_flight;
-    return need->live * (in_flight - away + rk_min(need->most, away));
-}
-
-static double kept_activations(const rk_stage_need *need, double kept, double in_flight)
-{
-    return kept * need->saved + need->ahead + in_flight * need->ends;
-}
-
-void rk_stage_fill_peaks(const rk_stage_need *need, double in_flight, rk_stage_memory *m)
-{
-    const double activations = kept_activations(need, kept_passes(need, in_flight), in_flight);
-    const double states = need->weights + need->gradients + need->optimizer + need->always;
-    const double layer = need->unsaved + need->layer, first = activations - need->later;
-    const double ends = rk_max(need->last, need->later > 0 ? layer : 0);
-    m->peak[RK_PEAK_BACKWARD] = states + rk_max(first + layer, ends);
-    m->peak[RK_PEAK_LOSS] = need->head > 0 ? states + first + need->head : 0;
-    m->peak[RK_PEAK_STEP] = states + need->update;
-}
-
-rk_peak rk_stage_peak(const rk_stage_memory *memory)
-{
-    rk_peak peak = RK_PEAK_BACKWARD;
-    for (int i = 1; i < RK_PEAK_COUNT; i++) {
-        peak = memory->peak[i] > memory->peak[peak] ? (rk_peak)i : peak;
-    }
-    return peak;
-}
-
-rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
-{
-    const double kept = kept_passes(need, in_flight);
-    const double activations = kept_activations(need, kept, in_flight);
-    const double layer = need->unsaved + need->layer;
-    const double first = activations + rk_max(layer, need->head); /* the backward pass begins */
-    double last = rk_max(need->update, need->last);               /* and ends; or the update */
-    if (need->later > 0) {
-        last = rk_max(last, layer);
-    }
-    rk_stage_memory m = {
-        .part =
-            {
-                [RK_MEM_WEIGHTS] = need->weights,
-                [RK_MEM_GRADIENTS] = need->gradients,
-                [RK_MEM_OPTIMIZER] = need->optimizer,
-                [RK_MEM_ACTIVATIONS] = activations,
-                [RK_MEM_TRANSIENT] = need->always,
-            },
-    };
-    /* The peak is the worst of four moments, also when what is late is given back. */
-    const double worst = last + need->later;
-    m.late = rk_min(kept * need->late + need->ahead, rk_max(first - worst, 0));
-    if (worst > first) {
-        m.part[RK_MEM_ACTIVATIONS] = 0;
-        m.part[RK_MEM_TRANSIENT] += last;
-    } else if (need->head > layer) {
-        m.part[RK_MEM_GRADIENTS] -= need->later;
-        m.part[RK_MEM_LOGITS] = need->head;
-    } else {
-        m.part[RK_MEM_GRADIENTS] -= need->later;
-        m.part[RK_MEM_RECOMPUTED] = need->unsaved;
-        m.part[RK_MEM_TRANSIENT] += need->layer;
-    }
-    for (int i = 0; i < RK_MEM_FRAGMENTATION; i++) {
-        m.allocated += m.part[i];
-    }
-    add_fragments(need, &m);
-    m.part[RK_MEM_CONTEXT] = need->context;
-    m.reserved = m.allocated + m.part[RK_MEM_FRAGMENTATION];
-    m.total = m.reserved + m.part[RK_MEM_CONTEXT];
-    return m;
-}
-
-rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy *s,
-                                   const rk_stage *stage, double in_flight)
-{
-    const rk_stage_need need = rk_stage_need_of(table, s, stage);
-    return rk_stage_memory_at(&need, in_flight);
-}
-
-double rk_stage_host_at(const rk_stage_need *need, double in_flight)
-{
-    return need->host + in_flight * need->host_saved;
 }

@@ -145,6 +145,7 @@ typedef struct rk_stage_need {
     double layer;               /* temporaries of the backward of a layer */
     double head;                /* logits and temporaries of the loss */
     double later;               /* gradients that do not exist before backward */
+    double unmade;              /* of these, what backward makes last, after its layers */
     double last;                /* gradients of the embedding that are used at once */
     double update;              /* temporaries of the optimizer, after all activations are gone */
     double fragmentation;       /* share of what is allocated */

@@ -176,7 +176,7 @@ static double unaligned(double head_bytes)
  * Attention by batched products and separate kernels of softmax and dropout on the whole square of
  * scores: Q K' and P V forward, dO V', P' dO, and both products with the gradient of the scores
  * backward.  Saved per score: the softmax, its dropped-out copy and the mask, a byte; of a softmax
- * in fp32 its cast as well.
+ * in fp32 its cast as well; the tanh that limits scores.
  */
 static void add_unfused(rk_cost_builder *x, const rk_attention_shape *a)
 {
@@ -195,8 +195,10 @@ static void add_unfused(rk_cost_builder *x, const rk_attention_shape *a)
     rk_add_stream(x, RK_PART_ATTENTION, x->c->width * stack->score_forward * scores,
                   x->c->width * stack->score_backward * scores);
     const double wide = stack->wide_softmax && x->c->element < SUM_BYTES ? SUM_BYTES : 0;
+    const double dropped = stack->dropout_bytes > 0 ? x->c->element + 1 : 0;
+    const double capped = a->capped_scores ? x->c->element : 0;
     rk_save(x, rk_recomputes(s, RK_MODULE_CORE_ATTENTION),
-            (wide + (stack->dropout_bytes > 0 ? 2 * x->c->element + 1 : x->c->element)) * scores);
+            (wide + x->c->element + dropped + capped) * scores);
 }
 
 /* ---- context parallelism ------------------------------------------------------------------- */
@@ -364,13 +366,24 @@ static double ring_bytes(const rk_block_context *c, const rk_attention_shape *a)
                : 0;
 }
 
+/*
+ * Bytes per score in backward of attention that is not fused, beside what is saved: gradients of
+ * the softmax and of its input.  One in fp32 has their type, and its kernel makes the product of
+ * gradient and result first (PyTorch, softmax_backward_cuda_out); the cast that was saved is free.
+ */
+static double score_gradients(const rk_block_context *c)
+{
+    const double wide = rk_max(c->element, SUM_BYTES);
+    return !c->stack->wide_softmax ? 2 * c->element
+                                   : 3 * wide - (wide > c->element ? c->element : 0);
+}
+
 double rk_attention_transient(const rk_block_context *c, const rk_layer_type *type)
 {
     const rk_strategy *s = c->strategy;
     const double t = (double)s->tp, n = (double)s->seq;
-    const double each = c->stack->wide_softmax ? rk_max(c->element, SUM_BYTES) : c->element;
-    const double scores = each * 2 * (double)s->micro_batch * (double)type->attention.query_heads /
-                          t * n * n / (double)s->cp;
+    const double scores = score_gradients(c) * (double)s->micro_batch *
+                          (double)type->attention.query_heads / t * n * n / (double)s->cp;
     return ring_bytes(c, &type->attention) + (s->flash_attention ? 0 : scores);
 }
 

@@ -397,7 +397,7 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
     rk_add_activation(x, RK_PART_EXPERT, &type->ffn, rows * width,
                       operators ? (type->ffn.gated ? 2 : 1) : 0);
     rk_add_grouped_linear(x, s->precision, local, rows / local, seen, width);
-    rk_save(x, false, stack->weighs_outputs ? x->c->element * rows * seen : 0);
+    rk_save(x, false, stack->kept_outputs * x->c->element * rows * seen);
     /* logits and map of the router; the permuted input */
     rk_save(x, false, tokens * routed * (4 + x->c->element));
     rk_save(x, false, rk_kept_input_bytes(x->c, false) * rows * seen);
@@ -411,13 +411,21 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
     }
 }
 
-/* The gradients of what enters and leaves the activation of the routed experts, and of outputs. */
+/*
+ * Backward: the gradients of what enters and leaves the activation of the routed experts, and of
+ * outputs that are kept.  Forward, where these are: outputs as they are weighted and in the order
+ * of tokens, and the rows that experts read, which learning ones keep anyway.  Experts that add
+ * their outputs up run one by one.
+ */
 static double transient(const rk_block_context *c, const rk_layer_type *type)
 {
+    const double outputs = c->stack->kept_outputs;
     const double width = (double)type->moe.expert_width / (double)c->strategy->etp;
-    const double output =
-        c->stack->weighs_outputs ? seen_width(&type->moe, (double)c->model->hidden) : 0;
-    return c->element * expert_rows(c, &type->moe) * (width * (type->ffn.gated ? 2 : 1) + output);
+    const double seen = outputs > 0 ? seen_width(&type->moe, (double)c->model->hidden) : 0;
+    const double backward = width * (type->ffn.gated ? 2 : 1) + seen;
+    const double forward = (c->strategy->adapter_rank > 0 ? 3 : 2) * seen;
+    const double together = outputs > 1 ? (double)type->moe.experts / (double)c->strategy->ep : 1;
+    return c->element * expert_rows(c, &type->moe) / together * rk_max(backward, forward);
 }
 
 /* Experts run on the shards of the sequence, but for shared ones and those that are split. */

@@ -31,6 +31,7 @@ static const rk_field fields[] = {
     RK_LAYER_FLAG(bias_out, attention.bias_out, "bias of the output projection"),
     RK_LAYER_FLAG(sinks, attention.sinks, "a learned logit per query head"),
     RK_LAYER_FLAG(output_gate, attention.output_gate, "the output of attention is gated"),
+    RK_LAYER_FLAG(capped_scores, attention.capped_scores, "a tanh limits the scores of attention"),
     RK_LAYER_FLAG(head_gate, attention.head_gate, "a number gates the output of each head"),
     RK_LAYER_CHOICE(kv_source, attention.kv_source, kv_source_names,
                     "of keys and values: own; keys, which are values too; borrowed of an earlier "

@@ -139,7 +139,8 @@ double rk_kept_input_bytes(const rk_block_context *c, bool adapts)
 
 double rk_wide_norm_bytes(const rk_block_context *c, double normalised)
 {
-    const double learns = c->strategy->adapter_rank == 0 ? normalised : 0;
+    const double product = c->model->wide_gain ? RK_FP32_BYTES : normalised;
+    const double learns = c->strategy->adapter_rank == 0 ? product : 0;
     return c->stack->wide_norms ? RK_FP32_BYTES - c->element + learns : 0;
 }
 

@@ -12,6 +12,7 @@ typedef struct rk_cost_builder {
     bool adapts;      /* what is added to RK_PART_LINEAR has adapters */
     bool stops;       /* recomputing the layer stops before the last product of its network */
     bool holds_input; /* attention keeps what the linear reads, whether or not an adapter does */
+    double network;   /* bytes that the network behind the mixer keeps, and what it recomputes */
     rk_cost cost;
     rk_cost spared;         /* times, FLOPs and messages of forward that it therefore leaves out */
     rk_operator_list *list; /* receives the operators; NULL: not needed */

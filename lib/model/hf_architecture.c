@@ -158,6 +158,8 @@ static const rk_field fields[] = {
     FLAG(parallel, "attention and feed-forward part side by side"),
     SWITCH(embedding_norm, "a norm follows the embedding"),
     SWITCH(head_bias, "the output layer has a bias"),
+    SWITCH(wide_gain, "norms multiply by their gains in fp32"),
+    SWITCH(capped, "a tanh limits scores of attention and logits, where the file is silent"),
     SWITCH(positions, "a table of positions is learned"),
     FIELD(RK_FIELD_INT, spare_positions, .max = 1 << 20, .help = "its rows beyond the context"),
     FIELD(RK_FIELD_INT, ffn_multiple, .max = 64,

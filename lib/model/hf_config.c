@@ -302,6 +302,13 @@ static rk_status read_sizes(hf_draft *draft, rk_error *err)
     return RK_OK;
 }
 
+/* Whether a number limits scores or logits: what a key says, or `usual` where it is absent. */
+static bool read_cap(const hf_draft *draft, const char *key, bool usual)
+{
+    const json_t *value = rk_hf_find_raw(draft, key);
+    return value ? json_number_value(value) > 0 : usual;
+}
+
 static rk_status read_flags(hf_draft *draft, rk_error *err)
 {
     const hf_architecture *a = draft->architecture;
@@ -338,6 +345,9 @@ static rk_status read_flags(hf_draft *draft, rk_error *err)
     draft->model.final_norm = true;
     draft->model.embedding_norm = a->embedding_norm;
     draft->model.head_bias = a->head_bias;
+    draft->model.wide_gain = a->wide_gain;
+    draft->model.capped_logits = read_cap(draft, "final_logit_softcapping", a->capped);
+    layer->attention.capped_scores = read_cap(draft, "attn_logit_softcapping", a->capped);
     return RK_OK;
 }
 

@@ -95,6 +95,8 @@ typedef struct hf_architecture {
     bool clamped;            /* the activation limits its inputs */
     bool embedding_norm;     /* a norm follows the embedding */
     bool head_bias;          /* the output layer has a bias */
+    bool wide_gain;          /* norms multiply by their gains in fp32 */
+    bool capped;             /* scores and logits are limited, where the file is silent */
     bool positions;          /* a table of HF_CONTEXT positions is learned */
     bool first_is_text;      /* sizes may be lists, whose first element is the text's */
     rk_norm_kind norm;       /* of the residual stream */

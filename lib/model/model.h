@@ -50,6 +50,7 @@ typedef struct rk_attention_shape {
     bool sinks;              /* one learned logit per query head */
     bool output_gate;        /* another h x n_q d projection */
     bool head_gate;          /* one number gates the output of a head: h x n_q */
+    bool capped_scores;      /* a tanh limits the scores */
     bool relative_positions; /* Transformer-XL: another h x n_q d projection */
     /* MLA latents; q_rank 0: queries are not compressed; kv_rank 0: not latent at all */
     int64_t q_rank, kv_rank;
@@ -191,6 +192,8 @@ typedef struct rk_model {
     bool parallel_block; /* attention and FFN side by side */
     bool tied;           /* head shares the embedding */
     bool embedding_norm, head_bias;
+    bool wide_gain;            /* norms multiply by their gains in fp32, as Gemma's */
+    bool capped_logits;        /* a tanh limits them */
     int64_t learned_positions; /* rows of a position table; 0: none */
     int64_t streams;           /* n of hyper-connections; 0: one plain residual stream */
     bool layer_scalar;         /* a learned factor on the output of every layer */

@@ -113,6 +113,8 @@ static const rk_field model_fields[] = {
     FLAG(layer_scalar, model.layer_scalar, "a learned factor on the output of every layer"),
     FLAG(embedding_norm, model.embedding_norm, "a norm after the embedding"),
     FLAG(head_bias, model.head_bias, "the output layer has a bias"),
+    FLAG(wide_gain, model.wide_gain, "norms multiply by their gains in fp32"),
+    FLAG(capped_logits, model.capped_logits, "a tanh limits the logits"),
     SIZE(learned_positions, model.learned_positions, "rows of the position table"),
     CHOICE(norm, model.norm, norm_names, "of the residual stream; default rms"),
     SIZE(norms_per_layer, norms_per_layer, "default 2"),

@@ -113,7 +113,7 @@ typedef struct rk_stack {
     bool adapter_dropout;       /* adapters read their inputs through dropout */
     bool sums_whole;            /* sharded gradients are whole between microbatches */
     bool tiled_mlp;             /* dense networks run tile by tile of the tokens */
-    bool weighs_outputs;        /* outputs of experts are kept, for the gradient of their weights */
+    double kept_outputs;        /* times that outputs of experts are kept */
     bool wide_softmax;          /* attention that is not fused keeps its softmax in fp32 */
     bool wide_norms;            /* norms, operator by operator, keep their input in fp32 */
     bool autocasts;             /* weights in fp32 make hidden states in fp32 (torch.autocast) */

@@ -159,6 +159,9 @@ static const rk_field memory_fields[] = {
     NUMBER(frozen_inputs, 8, "tensors",
            "gradients of its input that the backward pass keeps of a sharded layer of frozen "
            "weights"),
+    NUMBER(kept_outputs, 8, "tensors",
+           "times that outputs of experts are kept: as weighted by the router; as added up one by "
+           "one"),
     NUMBER(quantised_inputs, 8, "tensors",
            "times that the input of a linear in NF4 is kept, though backward does not read it"),
     FLAG(adapter_dropout,
@@ -166,7 +169,6 @@ static const rk_field memory_fields[] = {
     FLAG(sums_whole, "sharded gradients are scattered with the last microbatch, whole before"),
     FLAG(tiled_mlp,
          "dense networks take as many tokens at a time as the hidden size, and run again"),
-    FLAG(weighs_outputs, "experts' outputs are weighted by the router after the last product"),
     FLAG(wide_softmax, "attention that is not fused keeps its softmax in fp32, and a copy"),
     FLAG(wide_norms, "norms run operator by operator, and keep their input in fp32"),
     FLAG(autocasts,

@@ -16,8 +16,9 @@ typedef struct rk_optimizer_traits {
     bool own_type;       /* states have a type of their own; otherwise the weights' type */
     bool orthogonalizes; /* Newton-Schulz steps on every matrix of the layers */
     bool deals_matrices; /* data ranks share the states by whole matrices */
-    bool on_device;      /* updates there, tensor by tensor, also if pages of the states are on the
-                            host (bitsandbytes, torchao) */
+    bool on_device; /* updates there, tensor by tensor, also if pages of the states are on the host
+                       (bitsandbytes, torchao) */
+    double matrix_temporaries; /* bytes per parameter of the one matrix that steps at a time */
 } rk_optimizer_traits;
 
 extern const rk_optimizer_traits rk_optimizers[RK_OPTIMIZER_COUNT];

@@ -241,6 +241,39 @@ static void test_paged_states(void **state)
     stack.host_bandwidth = 0;
 }
 
+/*
+ * Adafactor makes a square and an update of the matrix at hand in fp32, and casts weight and
+ * gradient in 16 bits to it: 16 bytes for each of the largest, the output layer (transformers,
+ * optimization.py).
+ */
+static void test_factored_update(void **state)
+{
+    (void)state;
+    rk_estimate e;
+    const double table = 128256 * 4096.0, params = (double)rk_model_params_of(&model).total;
+    rk_stack eager = stack_of("huggingface-hopper");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.seq = 512;
+    s.recompute = RK_REC_FULL;
+    s.states = (rk_state_recipe){2, 2, 4, 2, 2};
+    rk_optimizer_set(RK_OPTIMIZER_ADAFACTOR, true, &s);
+    assert_int_equal(rk_estimate_step(&model, &machine, &eager, &s, RK_FLOPS_MEGATRON, &e), RK_OK);
+    assert_near(e.memory.peak[RK_PEAK_STEP] - eager.workspace_bytes, 4 * params + 16 * table, 1e-9);
+    s.states = (rk_state_recipe){4, 4, 0, 2, 2};
+    assert_int_equal(rk_estimate_step(&model, &machine, &eager, &s, RK_FLOPS_MEGATRON, &e), RK_OK);
+    assert_near(e.memory.peak[RK_PEAK_STEP] - eager.workspace_bytes, 8 * params + 8 * table, 1e-9);
+    /* without temporaries the end of backward is fullest: all gradients but the embedding's */
+    rk_cost_table costs;
+    rk_optimizer_set(RK_OPTIMIZER_SGD_PLAIN, true, &s);
+    s.seq = 8192;
+    s.states = (rk_state_recipe){2, 2, 0, 2, 2};
+    rk_cost_table_fill(&model, &machine, &eager, &s, &costs);
+    const rk_cost *layer = &costs.layers[0][1];
+    assert_int_equal(rk_estimate_step(&model, &machine, &eager, &s, RK_FLOPS_MEGATRON, &e), RK_OK);
+    assert_near(e.memory.peak[RK_PEAK_BACKWARD] - eager.workspace_bytes,
+                4 * params - 2 * table + layer->unsaved + layer->transient, 1e-9);
+}
+
 static int set_up(void **state)
 {
     *state = &machine;
@@ -253,10 +286,11 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_newton_schulz), cmocka_unit_test(test_matrices),
-        cmocka_unit_test(test_hybrids),       cmocka_unit_test(test_hybrid_states),
-        cmocka_unit_test(test_states),        cmocka_unit_test(test_time),
-        cmocka_unit_test(test_rules),         cmocka_unit_test(test_paged_states),
+        cmocka_unit_test(test_newton_schulz),   cmocka_unit_test(test_matrices),
+        cmocka_unit_test(test_hybrids),         cmocka_unit_test(test_hybrid_states),
+        cmocka_unit_test(test_states),          cmocka_unit_test(test_time),
+        cmocka_unit_test(test_rules),           cmocka_unit_test(test_paged_states),
+        cmocka_unit_test(test_factored_update),
     };
     return cmocka_run_group_tests(tests, set_up, clear_machine);
 }

@@ -228,6 +228,36 @@ static rk_status read_text(const char *text, rk_model *model, rk_error *err)
     return status;
 }
 
+#define GEMMA                                                                                      \
+    "\"hidden_size\": 256, \"num_hidden_layers\": 4, \"num_attention_heads\": 8, "                 \
+    "\"head_dim\": 32, \"intermediate_size\": 512, \"vocab_size\": 1000"
+
+/* Caps: of Gemma 2 where the file is silent, of others where it says so; null is none. */
+static void test_caps(void **state)
+{
+    static const struct {
+        const char *text;
+        bool scores, logits, gain;
+    } cases[] = {
+        {"{\"model_type\": \"gemma2\", " GEMMA "}", true, true, true},
+        {"{\"model_type\": \"gemma2\", \"attn_logit_softcapping\": null, " GEMMA "}", false, true,
+         true},
+        {"{\"model_type\": \"gemma3_text\", " GEMMA "}", false, false, true},
+        {"{\"model_type\": \"gemma3_text\", \"final_logit_softcapping\": 30.0, " GEMMA "}", false,
+         true, true},
+        {"{" LLAMA "}", false, false, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_model model;
+        rk_error err;
+        assert_int_equal(read_text(cases[i].text, &model, &err), RK_OK);
+        assert_int_equal(model.types[0].attention.capped_scores, cases[i].scores);
+        assert_int_equal(model.capped_logits, cases[i].logits);
+        assert_int_equal(model.wide_gain, cases[i].gain);
+    }
+}
+
 /* A type that nobody knows, as an architecture of the person says. */
 static void test_own_architecture(void **state)
 {
@@ -642,6 +672,7 @@ int main(void)
         cmocka_unit_test(test_towers),
         cmocka_unit_test(test_layers),
         cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_caps),
         cmocka_unit_test(test_own_architecture),
         cmocka_unit_test(test_wrong_architectures),
         cmocka_unit_test(test_notes_of_use),

@@ -58,7 +58,7 @@ def random_layer(rng, heads):
         layer["kv_source"] = rng.choice(("own",) * 6 + ("keys",))
     if often(rng, 0.3):
         layer.update(window=rng.choice((128, 512, 1000, 4096)), chunked=often(rng, 0.3))
-    for flag in ("bias_qkv", "bias_out", "sinks", "output_gate", "ffn_bias"):
+    for flag in ("bias_qkv", "bias_out", "sinks", "output_gate", "ffn_bias", "capped_scores"):
         layer[flag] = often(rng, 0.2)
     layer["gated"], layer["clamped"] = often(rng, 0.7), often(rng, 0.2)
     layer["activation_scalars"] = 2 if not layer["gated"] and often(rng, 0.3) else 0
@@ -167,7 +167,7 @@ def random_experts(rng):
 
 STACK_FIELDS = ("hidden", "layers", "vocab", "seq", "tied", "norm", "norms_per_layer", "final_norm",
                 "parallel_block", "embedding_norm", "head_bias", "mtp_layers", "learned_positions",
-                "embedding_width", "layer_embedding", "layer_scalar")
+                "embedding_width", "layer_embedding", "layer_scalar", "wide_gain", "capped_logits")
 
 
 def random_model(rng):
@@ -180,6 +180,7 @@ def random_model(rng):
         "norm": rng.choice(("rms", "layer", "layer_no_bias", "layer_no_weight")),
         "norms_per_layer": rng.choice((1, 2, 2, 2, 4)), "final_norm": often(rng, 0.8),
         "parallel_block": often(rng, 0.15), "embedding_norm": often(rng, 0.1),
+        "wide_gain": often(rng, 0.2), "capped_logits": often(rng, 0.2),
         "head_bias": often(rng, 0.2), "mtp_layers": rng.choice((0, 0, 0, 1, 2)),
     }
     if often(rng, 0.2):
@@ -479,7 +480,7 @@ STACK_MOST = {
     "scale_growth": 0.05, "gathered_share": 1.5, "activation_share": 1.5, "wgrad_bytes": 6,
     "logit_bytes": 14, "stale_logit_bytes": 8, "gathered_buffers": 6, "late_buffers": 10,
     "stage_tensors": 6, "optimizer_temporary": 8, "thrash_seconds": 0.1, "context_GiB": 4,
-    "frozen_inputs": 2, "quantised_inputs": 3, "layer_tensors": 8, "inner_tensors": 2, "step_bytes": 8,
+    "frozen_inputs": 2, "kept_outputs": 2, "quantised_inputs": 3, "layer_tensors": 8, "inner_tensors": 2, "step_bytes": 8,
     "step_params": 1e10, "live_params": 2e9, "bucket_GiB": 2, "stale_logits": 2, "host_share": 1,
     "communicator_GiB": 1,
     "workspace_GiB": 1, "fragmentation": 0.2, "stage_fragmentation": 0.2, "score_forward": 40,

@@ -131,6 +131,7 @@ def add_unfused(x, layer):
              c.width * c.stack.score_backward * scores)
     each = 2 * c.element + 1 if c.stack.dropout_bytes > 0 else c.element
     each += 4 if c.stack.wide_softmax and c.element < 4 else 0
+    each += c.element if layer.capped_scores else 0
     x.save(each * scores, c.recomputes("core_attention"))
 
 

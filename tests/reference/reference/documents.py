@@ -22,7 +22,7 @@ def load(folder, name):
 LAYER_DEFAULTS = {
     "kv_heads": 0, "head_size": 0, "value_size": 0, "window": 0, "chunked": False,
     "qk_norm": "none", "bias_qkv": False, "bias_out": False, "sinks": False,
-    "output_gate": False, "head_gate": False, "kv_source": "own", "relative_positions": False,
+    "output_gate": False, "head_gate": False, "capped_scores": False, "kv_source": "own", "relative_positions": False,
     "q_rank": 0, "kv_rank": 0, "nope_size": 0, "rope_size": 0,
     "index_heads": 0, "index_size": 0, "index_keys": 0, "index_block": 0, "index_shared": False,
     "compress_ratio": 0, "out_rank": 0, "out_groups": 0,
@@ -44,7 +44,7 @@ MODEL_DEFAULTS = {
     "norm": "rms", "norms_per_layer": 2, "final_norm": True, "embedding_norm": False,
     "embedding_width": 0, "layer_embedding": 0, "layer_scalar": False,
     "head_bias": False, "learned_positions": 0, "parallel_block": False, "mtp_layers": 0,
-    "streams": 0,
+    "streams": 0, "wide_gain": False, "capped_logits": False,
 }
 
 
@@ -337,7 +337,7 @@ STACK_DEFAULTS = {
         "recompute_stops": False, "keeps_gathered": False, "keeps_activation": False, "gathered_share": 1,
         "activation_share": 1, "wgrad_bytes": 0, "logit_bytes": 2, "split_logit_bytes": "logit_bytes", "stale_logit_bytes": 0,
         "gathered_buffers": 0, "late_buffers": 0, "stage_tensors": 0, "optimizer_temporary": 0,
-        "transposes_again": False, "frozen_inputs": 0, "wide_norms": False, "autocasts": False, "weighs_outputs": False,
+        "transposes_again": False, "frozen_inputs": 0, "wide_norms": False, "autocasts": False, "kept_outputs": 0,
         "quantised_inputs": 0, "adapter_dropout": False, "tiled_mlp": False, "sums_whole": False,
         "wide_softmax": False,
         "layer_tensors": 0, "inner_tensors": 0,

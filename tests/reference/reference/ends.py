@@ -43,13 +43,14 @@ def loss_memory(c, width):
     usual = c.stack.split_logit_bytes if s.tp > 1 else c.stack.logit_bytes
     each = s.logit_bytes or (usual if s.cross_entropy == "stack" else 12)
     each = max(each, 4) if precision.is_full(s.precision) else each
+    capped = c.element if c.model.capped_logits else 0
     if s.cross_entropy == "fused":
         pieces = ceil(width / c.model.hidden)
         rows = min(2 ** ceil(log2(ceil(c.T / pieces))), c.T)
         return c.element * (rows * width + hidden)
     if s.cross_entropy == "chunked":
-        return each * min(s.loss_chunk or c.T / 8, c.T) * width + 4 * hidden
-    return each * c.T * width
+        return (each + capped) * min(s.loss_chunk or c.T / 8, c.T) * width + 4 * hidden
+    return (each + capped) * c.T * width
 
 
 def head_block(c):

@@ -64,6 +64,15 @@ def expert_rows(c, layer):
     return c.T / s.tp * models.reached(layer) * s.etp * expert_load(s)
 
 
+def expert_temporaries(c, layer):
+    """Elements that products of experts leave in backward, or forward where outputs are kept."""
+    outputs = c.stack.kept_outputs
+    seen = (layer.expert_latent or c.model.hidden) if outputs else 0
+    inner = (2 if layer.gated else 1) * layer.expert_ffn / c.strategy.etp
+    one_by_one = layer.experts / c.strategy.ep if outputs > 1 else 1
+    return max(inner + seen, (3 if c.frozen else 2) * seen) * expert_rows(c, layer) / one_by_one
+
+
 def reached_places(c, layer, places):
     """Of places, those that hold any expert of a token."""
     k = models.reached(layer)
@@ -185,7 +194,7 @@ def add_experts(x, layer):
     add_activation(x, "experts", layer, rows * width, up if operators else 0)
     x.gemms("experts", s.precision, local, rows / local, seen, width)
     x.low_experts += x.low_weights("experts", s.precision, local * width * seen, 1, local)
-    x.save(c.element * rows * seen if stack.weighs_outputs else 0)
+    x.save(stack.kept_outputs * c.element * rows * seen)
     x.save((4 + c.element) * tokens * (layer.experts + layer.zero_experts))
     x.save(c.kept_input() * rows * seen)
     if layer.expert_latent:

@@ -89,36 +89,37 @@ def add_tensor_parallel(x, layer):
     x.send("tensor", once, once + (gathered if s.sp and regathers else 0))
 
 
-def layer_temporaries(c, layer):
+def layer_temporaries(c, layer, behind):
+    """`behind`: what the network keeps, which is free when backward comes to the mixer."""
+    behind = 0 if c.strategy.flash_attention or c.model.parallel_block else behind
     s, up = c.strategy, 2 if layer.gated else 1
     output = (1 + (c.stack.layer_tensors if c.frozen else 0)) * c.element * c.T * c.model.hidden
     if layer.experts:
-        rows = feed_forward.expert_rows(c, layer)
-        weighted = layer.expert_latent or c.model.hidden if c.stack.weighs_outputs else 0
-        inner = (up * layer.expert_ffn / s.etp + weighted) * rows
+        inner = feed_forward.expert_temporaries(c, layer)
     else:
         up += c.stack.inner_tensors if layer.gated and c.frozen else 0
         inner = up * layer.ffn / s.tp * c.T / feed_forward.tiles(c)
     if layer.mixer in ("parallel", "shared"):
-        return max(layer_temporaries(c, part) for part in models.both_parts(layer))
+        return max(layer_temporaries(c, part, behind) for part in models.both_parts(layer))
     if layer.mixer == "mamba2":
         states = layer.state_heads * layer.state_value_size * layer.state_key_size / layer.chunk
         kept = 2 * (4 + 2) * states / s.tp * c.T
-        return max(c.element * inner, kept) + output
+        return max(c.element * inner, kept - behind) + output
     if layer.mixer in models.RECURRENCES:
         kept = recurrences.recurrence_of(layer, c.element).temporaries / s.tp * c.T
-        return max(c.element * inner, kept) + output
+        return max(c.element * inner, kept - behind) + output
     if layer.mixer.startswith("sparse_") or layer.mixer == "compressed":
         kept = sparse.temporaries(c, layer)
-        return max(c.element * inner, kept) + output
-    each = max(c.element, 4 if c.stack.wide_softmax else 0)
+        return max(c.element * inner, kept - behind) + output
+    wide = max(c.element, 4)
+    each = 3 * wide - (c.element if wide > c.element else 0) if c.stack.wide_softmax else 2 * c.element
     scores = 0 if s.flash_attention else (
-        2 * each * s.micro_batch * layer.heads / s.tp * s.seq**2 / s.cp)
+        each * s.micro_batch * layer.heads / s.tp * s.seq**2 / s.cp)
     ring = 0
     if s.cp > 1 and s.cp_kind == "ring" and c.stack.ring_gathers and layer.mixer != "none":
         q, y, z, _ = attention.widths_of(layer, s.tp)
         ring = c.T * (s.cp * c.element * (y + z) + 4 * (q + y + z))
-    return max(c.element * inner, scores + ring) + output
+    return max(c.element * inner, scores + ring - behind) + output
 
 
 def add_accumulation(x):
@@ -178,12 +179,12 @@ def overlap_exchange(x):
         setattr(x, "hidden_" + way, exchange - min(exchange, lost))
 
 
-def finish_layer(x, layer, checkpointed):
+def finish_layer(x, layer, checkpointed, behind):
     c, x = x.c, x.copy()
     add_accumulation(x)
     overlap_exchange(x)
     add_layer_launches(x, layer, checkpointed)
-    x.transient = layer_temporaries(c, layer) + x.dequantised
+    x.transient = layer_temporaries(c, layer, behind) + x.dequantised
     expert = x.experts / (layer.experts / c.strategy.ep) if layer.experts else 0
     x.wgrad_buffers = c.strategy.learning * c.width * c.stack.wgrad_bytes * (x.dense + expert)
     return x
@@ -263,17 +264,20 @@ def layer_blocks(c, layer):
             last.gemms("linear layers", c.strategy.precision, None, c.T, c.model.hidden, layer.ffn / c.strategy.tp)
             x.spared.forward["linear layers"] = last.forward["linear layers"]
             x.spared.flops_forward = last.flops_forward
+    behind = x.kept() - before.kept()
     if c.recomputes("moe" if layer.experts else "mlp"):
         x.checkpoint(before)
     if c.model.layer_embedding:
         add_layer_embedding(x, c.model.layer_embedding)
+    normed = x.copy()
     add_norms(x, layer)
+    behind += (x.kept() - normed.kept()) / 2
     sparse.add_connections(x, layer)
     add_tensor_parallel(x, layer)
     parameters.count_parameters(x, layer)
     x.save(c.element * (x.dense + x.experts) if c.autocasts else 0)
-    usual = finish_layer(x, layer, False)
+    usual = finish_layer(x, layer, False, behind)
     x.spared.saved = x.spared.late = 0
     x.checkpoint(x.spared)
     x.save(max(c.model.streams, 1) * c.residual * c.H)
-    return usual, finish_layer(x, layer, True)
+    return usual, finish_layer(x, layer, True, behind)

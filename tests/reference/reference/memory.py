@@ -4,6 +4,8 @@
 from math import ceil, inf
 from types import SimpleNamespace as Record
 
+from reference import strategies
+
 EXPANDABLE = 0.3  # of fragments, with expandable segments
 RECLAIMED = 0.9  # of late memory, when the allocator runs out
 PARTS = ("weights", "gradients", "optimizer states", "activations", "recomputed layer", "logits",
@@ -196,6 +198,15 @@ def moments_of(c, rank):
     return always, layer, head, update_of(c, rank), last
 
 
+def unmade_gradients(c, rank):
+    """Gradients of an embedding of its own, which backward makes last."""
+    s = c.strategy
+    if not rank.embedding or rank.head and c.model.tied or s.adapter_rank:
+        return 0
+    ranks = shard_ranks(s)[0] if s.sharding in ("gradients", "all") else 1
+    return s.states.gradient * c.table / ranks
+
+
 def update_of(c, rank):
     """Temporaries of the update."""
     s, stack, shard = c.strategy, c.stack, optimized_parameters(c.strategy, rank)
@@ -208,6 +219,11 @@ def update_of(c, rank):
     # an engine that keeps weights in fp32, and casts gradients to it
     master = stack.step_bytes > 0 and (s.adapter_rank > 0 or s.states.optimizer > 8)
     update += s.learning * max(stack.step_bytes - (0 if master else 4), 0) * group
+    if s.optimizer in strategies.TEMPORARIES:
+        each = strategies.TEMPORARIES[s.optimizer]
+        each += 8 if s.states.weight < 4 and s.states.optimizer < 4 else 0
+        table = c.table if rank.embedding or rank.head else 0
+        return update + s.learning * each * min(max(rank.largest.matrix, table), shard)
     if s.foreach_update:
         weight = 4 if master else s.states.weight
         update += (adapter_bytes(s) if s.adapter_rank else weight) * (group if master else shard)
@@ -247,7 +263,7 @@ def memory_of(c, rank, in_flight):
     ends_learn = learning_ends(c, rank)
     later = part["gradients"] if stack.frees_gradients and s.microbatches == 1 else 0
     first = activations + max(layer, head)
-    ends = max(last, layer if later else 0) + later
+    ends = max(last, layer - unmade_gradients(c, rank) if later else 0) + later
     part["weights"] += ends_learn
     part["gradients"] += ends_learn
     part["optimizer states"] += 2 * ends_learn

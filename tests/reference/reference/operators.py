@@ -77,7 +77,8 @@ class Setting:
         """Bytes per element that a norm, operator by operator, keeps beside its input."""
         if not self.stack.wide_norms:
             return 0
-        return 4 - self.element + (0 if self.frozen else normalised)
+        product = 4 if self.model.wide_gain else normalised
+        return 4 - self.element + (0 if self.frozen else product)
 
     def collective(self, op, size, group):
         return collectives.seconds_of(self.system, op, size, self.groups[group])
@@ -152,6 +153,10 @@ class Block:
     def send(self, group, forward, backward):
         self.sent_forward[group] += forward
         self.sent_backward[group] += backward
+
+    def kept(self):
+        """Bytes that stay for backward, or that it recomputes."""
+        return self.saved + self.unsaved
 
     def save(self, size, unsaved=False):
         if unsaved:

@@ -45,6 +45,7 @@ OPTIMIZERS = {
     "adamw-8bit": (BLOCKS_OF_8_BITS, BLOCKS_OF_8_BITS, 14 + 2 * BLOCKS_OF_8_BITS, False, False),
     "adamw-4bit": (BLOCKS_OF_4_BITS, BLOCKS_OF_4_BITS, 14 + 2 * BLOCKS_OF_4_BITS, False, False),
 }
+TEMPORARIES = {"adafactor": 8}  # bytes per element of the matrix that steps
 STATES = {"weight": 2, "gradient": 4, "optimizer": 12, "gather": 2, "reduce": 4}
 
 
