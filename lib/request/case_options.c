@@ -9,6 +9,7 @@
 #include "layer/all_kinds.h"
 #include "model/model_doc.h"
 #include "request/field_options.h"
+#include "request/option_values.h"
 #include "stack/stack_doc.h"
 #include "strategy/strategy_fields.h"
 
@@ -175,24 +176,24 @@ static void add_machine(const rk_run_machine *m, const rk_system *system, int64_
 /* Whether a field has a meaning in the strategy, and its option does not follow from others. */
 static bool is_needed(const rk_strategy *s, const rk_field_option *field, const char *text)
 {
-    static const char *const without_none[] = {"cp_kind", "recompute_modules", "layout", "recipe"};
+    static const char *const without_none[] = {"cp_kind", "recompute_modules", "layout", "recipe",
+                                               "quantised_weights"};
     const char *key = field->key;
     const bool alias = field->column && !field->column[0] && field->type == RK_OPTION_FLAG;
-    /* the stack and the framework say these of every row */
-    static const char *const unsaid[] = {"foreach_update", "step_in_backward", "cross_entropy",
-                                         "loss_chunk_tokens", "quantised_weights"};
     bool needed = !alias && strcmp(text, "0") != 0 && strcmp(text, "no") != 0;
-    for (size_t i = 0; i < COUNT(unsaid); i++) {
-        needed = needed && strcmp(key, unsaid[i]) != 0;
-    }
     for (size_t i = 0; i < COUNT(without_none); i++) {
         needed = needed && !(strcmp(key, without_none[i]) == 0 && strcmp(text, "none") == 0);
     }
-    return strcmp(key, "zero") == 0                ? !alias
-           : strcmp(key, "hsdp_replicas") == 0     ? s->replicas > 1 && s->sharding != RK_SHARD_NONE
-           : strcmp(key, "schedule") == 0          ? s->pp > 1
-           : strcmp(key, "recipe") == 0            ? s->precision == RK_FP8
-           : strcmp(key, "adapter_modules") == 0   ? s->adapter_rank > 0
+    return strcmp(key, "zero") == 0              ? !alias
+           : strcmp(key, "hsdp_replicas") == 0   ? s->replicas > 1 && s->sharding != RK_SHARD_NONE
+           : strcmp(key, "schedule") == 0        ? s->pp > 1
+           : strcmp(key, "recipe") == 0          ? s->precision == RK_FP8
+           : strcmp(key, "adapter_modules") == 0 ? s->adapter_rank > 0
+           : strcmp(key, "nf4_weights") == 0     ? false /* quantised_weights says which */
+           : strcmp(key, "low_precision_weights") == 0 ? s->low_weights && !s->nf4_weights
+           : strcmp(key, "cross_entropy") == 0         ? s->cross_entropy != RK_CROSS_ENTROPY_OF_STACK
+           : strcmp(key, "loss_chunk_tokens") == 0
+               ? s->cross_entropy == RK_CROSS_ENTROPY_CHUNKED && needed
            : strcmp(field->option, "dp") == 0      ? false
            : strstr(key, "_per_parameter") != NULL ? false
                                                    : needed;
@@ -213,24 +214,48 @@ static void add_strategy(const rk_run_case *run, rk_case_options *out)
         for (char *c = text; field->type == RK_OPTION_SET && value == text && *c; c++) {
             *c = *c == '+' ? ',' : *c;
         }
-        add(out, field->option, field->type == RK_OPTION_FLAG ? "" : value);
+        add(out, field->option,
+            field->type == RK_OPTION_FLAG               ? ""
+            : strcmp(field->key, "foreach_update") == 0 ? rk_update_choices[0]
+                                                        : value);
     }
     if (!s.sp) {
         add(out, "no-sp", "");
     }
 }
 
-/* Bytes of states of the trained parameters: adapters freeze the rest, and their options say so. */
+/*
+ * Bytes of states of the trained parameters (adapters freeze the rest, and their options say so),
+ * and what has no option.
+ */
 static void add_states(const rk_run_case *run, rk_bytes *set)
 {
     const rk_state_recipe *states = &run->whole_states;
+    const rk_strategy *s = &run->strategy;
+    const struct {
+        const char *name;
+        double value;
+    } others[] = {
+        {"offload_layers", (double)s->offload_layers},
+        {"adapter_bytes", s->adapter_bytes},
+        {"logit_bytes", s->logit_bytes},
+        {"sub_group_params", s->step_params},
+    };
     add_number(set, "weight_bytes", states->weight, 1);
     add_number(set, "gradient_bytes", states->gradient, 1);
     add_number(set, "optimizer_bytes", states->optimizer, 1);
     add_number(set, "gather_bytes", states->gather, 1);
     add_number(set, "reduce_bytes", states->reduce, 1);
-    if (run->strategy.offload_layers > 0) {
-        add_number(set, "offload_layers", (double)run->strategy.offload_layers, 1);
+    for (size_t i = 0; i < COUNT(others); i++) {
+        if (others[i].value > 0) {
+            add_number(set, others[i].name, others[i].value, 1);
+        }
+    }
+    if (s->wide_residual) {
+        add_setting(set, "wide_residual", "true");
+    }
+    if (s->adapts_ends) {
+        add_setting(set, "adapts_embeddings", "true");
     }
 }
 

@@ -62,7 +62,7 @@ static void freeze(const rk_request *r, const rk_framework_traits *f, const rk_m
     if (r->lora_rank > 0) {
         s->states.weight =
             f->frozen_bytes > 0 && r->weights < 0 ? f->frozen_bytes : s->states.weight;
-        s->adapter_bytes = f->adapter_bytes;
+        s->adapter_bytes = s->adapter_bytes > 0 ? s->adapter_bytes : f->adapter_bytes;
         rk_strategy_freeze(model, r->lora_rank, r->lora_modules ? r->lora_modules : both, s);
     }
 }

@@ -105,6 +105,11 @@ static const struct {
     {"optimizer_bytes", NULL},
     {"gather_bytes", NULL},
     {"reduce_bytes", NULL},
+    {"adapter_bytes", NULL},
+    {"logit_bytes", NULL},
+    {"sub_group_params", NULL},
+    {"wide_residual", NULL},
+    {"adapts_embeddings", NULL},
     {"routing", "uniform in_turn natural"},
     {"compile", "true false"},
     {"scan_layers", "true false"},
@@ -625,6 +630,9 @@ void rk_request_set_strategy(const rk_request *request, const rk_settings *setti
         {offsetof(rk_known, states.optimizer), &s->states.optimizer, known->states.optimizer},
         {offsetof(rk_known, states.gather), &s->states.gather, known->states.gather},
         {offsetof(rk_known, states.reduce), &s->states.reduce, known->states.reduce},
+        {offsetof(rk_known, adapter_bytes), &s->adapter_bytes, known->adapter_bytes},
+        {offsetof(rk_known, logit_bytes), &s->logit_bytes, known->logit_bytes},
+        {offsetof(rk_known, sub_group_params), &s->step_params, known->sub_group_params},
     };
     if (!request->settings) {
         return;
@@ -635,6 +643,8 @@ void rk_request_set_strategy(const rk_request *request, const rk_settings *setti
         }
     }
     s->offload_layers = known->offload_layers;
+    s->wide_residual = known->wide_residual && s->nf4_weights;
+    s->adapts_ends = known->adapts_ends && request->lora_rank > 0;
     s->imbalance = s->imbalance > 1 ? s->imbalance : rk_max(known->imbalance, 1);
 }
 
