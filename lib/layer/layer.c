@@ -62,9 +62,9 @@ static void set_copies(rk_block_context *c, double bytes, double cast)
 }
 
 /*
- * Whether linears read casts to 16 bits of hidden states and weights in fp32: torch.autocast on one
- * accelerator.  [assumption] On several, FSDP gathers weights in 16 bits; costs of layers depend on
- * no sharding, which a search varies last.
+ * Whether hidden states are in fp32, as weights are, and linears read casts to 16 bits of both:
+ * torch.autocast on one accelerator.  [assumption] On several, FSDP gathers weights in 16 bits;
+ * costs of layers depend on no sharding, which a search varies last.
  */
 static bool autocasts(const rk_stack *stack, const rk_strategy *s)
 {
@@ -90,9 +90,9 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
         .local_tokens = strategy->sp ? tokens / (double)strategy->tp : tokens,
         .vocab = ceil((double)model->vocab / step) * step,
     };
-    context.autocasts = autocasts(stack, strategy);
-    context.residual =
-        context.autocasts || strategy->wide_residual ? RK_FP32_BYTES : context.element;
+    const bool casts = autocasts(stack, strategy);
+    context.autocasts = casts && stack->wide_norms; /* a compiler casts again in backward */
+    context.residual = casts || strategy->wide_residual ? RK_FP32_BYTES : context.element;
     for (int i = 0; i < RK_GROUP_LAYER_COUNT; i++) {
         context.groups[i] = rk_strategy_group(system, strategy, (rk_group_kind)i);
     }

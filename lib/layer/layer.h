@@ -112,7 +112,7 @@ typedef struct rk_block_context {
     rk_group groups[RK_GROUP_LAYER_COUNT];
     double element;      /* bytes of an element of activations */
     double residual;     /* of an element of hidden states between layers */
-    bool autocasts;      /* linears read 16-bit casts of hidden states and weights in fp32 */
+    bool autocasts;      /* linears keep 16-bit casts of hidden states and weights in fp32 */
     double width;        /* element / 2: stacks give bytes per element of 16 bits */
     double attention;    /* rate of attention over that in 16 bits */
     double tokens;       /* T = micro_batch * seq / cp */

@@ -141,7 +141,7 @@ double rk_wide_norm_bytes(const rk_block_context *c, double normalised)
 {
     const double product = c->model->wide_gain ? RK_FP32_BYTES : normalised;
     const double learns = c->strategy->adapter_rank == 0 ? product : 0;
-    return c->stack->wide_norms ? RK_FP32_BYTES - c->element + learns : 0;
+    return c->stack->wide_norms ? RK_FP32_BYTES - c->element + learns : normalised - c->element;
 }
 
 /* Bytes of one group that are sent again. */

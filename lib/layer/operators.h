@@ -53,9 +53,9 @@ void rk_save(rk_cost_builder *x, bool again, double bytes);
 double rk_kept_input_bytes(const rk_block_context *c, bool adapts);
 
 /*
- * Bytes per element that a norm which runs operator by operator keeps beside its input in the type
- * of activations: the input is in fp32, and for the gradient of the weight the `normalised` input
- * in that many bytes (transformers 5.17, modeling_llama.py: LlamaRMSNorm).
+ * Bytes per element that a norm keeps beside an input in the type of activations: `normalised` are
+ * those of what it reads and makes.  Operator by operator the input is in fp32, and the normalised
+ * one is kept for the gradient of the weight (transformers 5.17, modeling_llama.py: LlamaRMSNorm).
  */
 double rk_wide_norm_bytes(const rk_block_context *c, double normalised);
 

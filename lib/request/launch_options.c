@@ -580,7 +580,17 @@ static rk_status set_attention(const taking *t, rk_error *err)
     return known ? set(t, "attention", value, "attention", err) : RK_OK;
 }
 
-/* Losses of PyTorch's family; Megatron core's, on shards of the vocabulary, are the stack's. */
+/* Whether a compiler is on in a framework that is usually eager. */
+static bool compiles(const taking *t)
+{
+    return (runs(t, "huggingface") || runs(t, "deepspeed")) &&
+           rk_launch_compiles(fact(t, "compile"));
+}
+
+/*
+ * Losses of PyTorch's family; Megatron core's, on shards of the vocabulary, and compiled ones are
+ * the stack's.
+ */
 static rk_status set_loss(const taking *t, rk_error *err)
 {
     static const char *const losses[][2] = {{"full logits", "full"},
@@ -588,7 +598,7 @@ static rk_status set_loss(const taking *t, rk_error *err)
                                             {"fused (cut", "fused"},
                                             {"fused (liger", "fused"}};
     const char *value = fact(t, "loss");
-    for (size_t i = 0; value && i < COUNT(losses); i++) {
+    for (size_t i = compiles(t) ? 1 : 0; value && i < COUNT(losses); i++) {
         if (strncmp(value, losses[i][0], strlen(losses[i][0])) == 0) {
             return set(t, "cross-entropy", losses[i][1], "loss", err);
         }
@@ -622,18 +632,18 @@ static rk_status set_strategy(const taking *t, rk_error *err)
 static const char *stack_of(const taking *t)
 {
     const char *stack = fact(t, "stack");
-    const bool eager = runs(t, "huggingface") || runs(t, "deepspeed");
-    return !stack && eager && rk_launch_compiles(fact(t, "compile")) ? "torchtitan" : stack;
+    return !stack && compiles(t) ? "torchtitan" : stack;
 }
 
 static rk_status set_kernels(const taking *t, rk_error *err)
 {
     const rk_request *request = rk_job_arguments(t->job);
     const char *framework = framework_of(t), *stack = stack_of(t);
+    const bool own = is_given(t, "stack") && (!stack || strcmp(stack, request->stack) != 0);
     const char *text = rk_launch_settings_text(t->launch, framework,
-                                               is_given(t, "stack") ? NULL
-                                               : stack              ? stack
-                                                                    : framework,
+                                               own     ? NULL
+                                               : stack ? stack
+                                                       : framework,
                                                request->settings);
     return text ? rk_job_set_implied(t->job, "set", text, err) : RK_OK;
 }

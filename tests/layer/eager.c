@@ -50,6 +50,23 @@ static void test_gains(void **state)
     assert_near(costs().layers[0][0].saved, frozen.layers[0][0].saved, 1e-12);
 }
 
+/* With torch.autocast hidden states beside weights in fp32 are in fp32; a compiler keeps no casts.
+ */
+static void test_compiled(void **state)
+{
+    (void)state;
+    take("llama3.2-1b");
+    const double hidden = 4096.0 * 2048;
+    stack.wide_norms = false;
+    const rk_cost_table narrow = costs();
+    s.states = (rk_state_recipe){4, 4, 8, 2, 2};
+    const rk_cost_table wide = costs();
+    stack.wide_norms = true;
+    assert_near(wide.layers[0][0].saved - narrow.layers[0][0].saved, 2 * 2 * hidden, 1e-9);
+    assert_near(wide.layers[0][1].saved, 4 * hidden, 1e-12);
+    assert_near(wide.head.saved - narrow.head.saved, 2 * hidden, 1e-9);
+}
+
 /* A tanh keeps its result: of every score that is written, of logits unless the loss is fused. */
 static void test_caps(void **state)
 {
@@ -138,10 +155,8 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gains),
-        cmocka_unit_test(test_caps),
-        cmocka_unit_test(test_scores),
-        cmocka_unit_test(test_experts),
+        cmocka_unit_test(test_gains),  cmocka_unit_test(test_compiled), cmocka_unit_test(test_caps),
+        cmocka_unit_test(test_scores), cmocka_unit_test(test_experts),
     };
     return cmocka_run_group_tests(tests, set_up, clear_machine);
 }

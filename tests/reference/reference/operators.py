@@ -27,9 +27,10 @@ class Setting:
         self.low = precision.is_low(s.precision)
         self.frozen = s.adapter_rank > 0
         self.alone = s.tp * s.pp * s.cp * s.dp == 1
-        self.autocasts = (stack.autocasts and s.states.weight >= 4 and self.element < 4
-                          and not s.low_weights and self.alone)
-        self.residual = 4 if self.autocasts or s.wide_residual else self.element
+        casts = (stack.autocasts and s.states.weight >= 4 and self.element < 4
+                 and not s.low_weights and self.alone)
+        self.autocasts = casts and stack.wide_norms  # a compiler casts again
+        self.residual = 4 if casts or s.wide_residual else self.element
         self.T = s.micro_batch * s.seq / s.cp
         self.T_s = self.T / s.tp if s.sp else self.T
         self.H = self.T_s * model.hidden
@@ -76,7 +77,7 @@ class Setting:
     def wide_norm(self, normalised):
         """Bytes per element that a norm, operator by operator, keeps beside its input."""
         if not self.stack.wide_norms:
-            return 0
+            return normalised - self.element
         product = 4 if self.model.wide_gain else normalised
         return 4 - self.element + (0 if self.frozen else product)
 
