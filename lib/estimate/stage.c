@@ -563,13 +563,13 @@ static void add_gathered(const rk_block_context *c, const rk_strategy *s, const 
 {
     /* parameters in use: of the layer or matrix at hand and the next, or of the head */
     const rk_stack *stack = c->stack;
-    const double live = rk_min(stack->live_params, kept->whole);
+    const double live = s->states.gather * rk_min(stack->live_params, kept->whole);
     const double count = at_hand.tensors ? 2 : stack->keeps_root ? 1 : layers_at_hand(stage);
-    need->layer += rk_max(count * rk_gathered_bytes(s, at_hand.params, at_hand.low_params),
-                          live * s->states.gather);
+    need->layer += rk_max(count * rk_gathered_bytes(s, at_hand.params, at_hand.low_params), live);
     /* tensor by tensor, the head is read for the gradients of its inputs before its own */
-    need->head += stage->head_params *
-                  (at_hand.tensors ? rk_max(s->states.gather, s->states.reduce) : s->states.gather);
+    const double each =
+        at_hand.tensors ? rk_max(s->states.gather, s->states.reduce) : s->states.gather;
+    need->head += stage->head ? rk_max(stage->head_params * each, live) : 0;
     if (stack->keeps_root) {
         const double embedding = stage->embedding ? rk_block_table_params(c) : 0;
         const bool shared = stage->embedding && stage->head && c->model->tied;

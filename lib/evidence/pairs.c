@@ -19,6 +19,11 @@
 static const struct meaning {
     const char *key, *word, *column, *value, *with, *with_word;
 } meanings[] = {
+    /* classifiers, reward models and rerankers read one position of a sequence */
+    {"task_type", "seq_cls", "cross_entropy", "chunked", NULL, NULL},
+    {"task_type", "rerank", "cross_entropy", "chunked", NULL, NULL},
+    {"task_type", "seq_cls", "loss_chunk", "1", NULL, NULL},
+    {"task_type", "rerank", "loss_chunk", "1", NULL, NULL},
     {"loss", "liger", "cross_entropy", "fused", NULL, NULL},
     {"loss", "cut", "cross_entropy", "fused", NULL, NULL},
     {"loss", "chunked", "cross_entropy", "chunked", NULL, NULL},

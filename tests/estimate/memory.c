@@ -367,6 +367,32 @@ static void test_tensors(void **state)
     assert_near(layers.head - tensors.head, 2 * stage.head_params, 1e-9);
 }
 
+/* ZeRO-3 leaves up to 1e9 parameters gathered, at the loss as well (zero/config.py). */
+static void test_live(void **state)
+{
+    rk_stage_need need[2];
+    (void)state;
+    for (int all = 0; all < 2; all++) {
+        const rk_model model = model_of("llama2-7b");
+        const rk_system system = system_of("a100-sxm-80gb");
+        rk_stack stack = stack_of("deepspeed-ampere");
+        rk_strategy s = rk_strategy_defaults(&model);
+        rk_cost_table table;
+        s.dp = s.global_batch = 8;
+        s.recompute = RK_REC_FULL;
+        s.sharding = RK_SHARD_ALL;
+        s.states = (rk_state_recipe){2, 2, 12, 2, 2};
+        stack.live_params = all ? stack.live_params : 0;
+        assert_near(all ? stack.live_params : 1e9, 1e9, 0);
+        rk_cost_table_fill(&model, &system, &stack, &s, &table);
+        rk_chunk chunks[RK_CHUNK_MAX];
+        rk_strategy_chunks(&model, &s, chunks);
+        const rk_stage stage = rk_stage_of(&table, &s, chunks);
+        need[all] = rk_stage_need_of(&table, &s, &stage);
+        assert_near(need[all].head - need[0].head, all ? 2e9 - 2 * stage.head_params : 0, 1e-9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,7 +401,7 @@ int main(void)
         cmocka_unit_test(test_sharded_states), cmocka_unit_test(test_losses),
         cmocka_unit_test(test_offloaded),      cmocka_unit_test(test_offloaded_layers),
         cmocka_unit_test(test_transposes),     cmocka_unit_test(test_tensors),
-        cmocka_unit_test(test_casts),
+        cmocka_unit_test(test_casts),          cmocka_unit_test(test_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

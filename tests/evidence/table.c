@@ -169,6 +169,8 @@ static void test_pairs(void **state)
         {"loss=liger-fused; torch=2.4.1", "cross_entropy", "fused"},
         {"trainer=hf-sft; loss=linear-ce-chunked:8", "cross_entropy", "chunked"},
         {"loss=chunked_nll:256", "loss_chunk", "256"},
+        {"loss=pointwise_reranker; task_type=generative_reranker", "cross_entropy", "chunked"},
+        {"loss=hf-eager; task_type=seq_cls", "loss_chunk", "1"},
         {"loss=hf-eager; transformers=4.44.2", "logit_bytes", "14"},
         {"loss=hf-eager; transformers=4.52.4", "logit_bytes", ""},
         {"transformers=4.48.1;loss=foak-cross-entropy", "logit_bytes", "10"},

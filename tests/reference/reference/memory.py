@@ -183,7 +183,8 @@ def moments_of(c, rank):
         layer += max(at_hand * gathered_bytes(c, parameters, low),
                      s.states.gather * min(stack.live_params, whole))
         each = max(s.states.gather, s.states.reduce) if tensors else s.states.gather
-        head += each * rank.head_parameters
+        live = s.states.gather * min(stack.live_params, whole)
+        head += max(each * rank.head_parameters, live) if rank.head else 0
         if stack.keeps_root:
             table = c.table if rank.embedding else 0
             shared = rank.embedding and rank.head and c.model.tied
