@@ -19,7 +19,7 @@
  * 80th percentile of |ln(published / predicted)| over the steps of models with linear or sparse
  * attention that no table of runs has; docs/new-layers.md lists them.
  */
-static const double untimed_error = 0.29;
+static const double untimed_error = 0.31;
 
 /*
  * Error of memory, as a logarithm, of a kind of runs that nobody measured: [assumption] the error
