@@ -277,6 +277,13 @@ static double exposed_beside(const rk_moe_shape *moe, const rk_times *pass, doub
     return moe->shortcut ? rk_max(seconds - mixer, 0) : seconds;
 }
 
+/* Tokens that are sent, over those routed: de-duplicating kernels send no padding to a capacity. */
+static double sent_load(const rk_block_context *c)
+{
+    const bool bare = c->stack->deduplicates && c->strategy->capacity_factor > 0;
+    return bare ? rk_min(load(c->strategy), 1) : load(c->strategy);
+}
+
 /* Dispatch and combine, and the same for the gradients: each way k copies of the tokens. */
 static void add_dispatch(rk_cost_builder *x, const rk_moe_shape *moe)
 {
@@ -284,7 +291,7 @@ static void add_dispatch(rk_cost_builder *x, const rk_moe_shape *moe)
     const rk_stack *stack = x->c->stack;
     const double k = rk_moe_reached(moe);
     const double elements = routed_tokens(x->c) * k * seen_width(moe, (double)x->c->model->hidden) *
-                            load(s) * copies_share(x, moe);
+                            sent_load(x->c) * copies_share(x, moe);
     const double bytes = x->c->element * elements;
     const double there = x->c->width * stack->dispatch_bytes * elements;
     const rk_message combine = exchange_of(x, moe, bytes);

@@ -483,13 +483,17 @@ void rk_spare_last_product(rk_cost_builder *x, double M, double N, double K)
 /*
  * Time of a pass of `device` seconds whose kernels need `host` seconds to launch: the longer of the
  * two, smoothed where they are similar.  The sixth power is chosen, not measured: it adds 12 %
- * where both are equal, and 0.3 % where one is twice the other.  A host that waits for every kernel
- * adds up with the device.
+ * where both are equal, and 0.3 % where one is twice the other.  A host that waits in the pass for
+ * what the device counts cannot launch ahead, so each waits for the other in turn: the square.  A
+ * host that waits for every kernel adds up with the device.
  */
-static double launched_seconds(const rk_stack *stack, double device, double host)
+static double launched_seconds(const rk_stack *stack, double device, double host, bool waits)
 {
     if (stack->blocks_launches) {
         return device + host;
+    }
+    if (waits) {
+        return hypot(device, host);
     }
     const double high = rk_max(device, host);
     const double a = device / high, b = host / high;
@@ -499,18 +503,19 @@ static double launched_seconds(const rk_stack *stack, double device, double host
 /*
  * `hidden` seconds of a pass run under another: kept is what the pass would take longer with them.
  */
-static void floor_at(rk_cost_builder *x, rk_pass pass, double host, double *hidden)
+static void floor_at(rk_cost_builder *x, rk_pass pass, double host, bool waits, double *hidden)
 {
     const bool forward = pass == RK_PASS_FORWARD;
     const rk_stack *stack = x->c->stack;
     const double device = rk_times_sum(forward ? &x->cost.forward : &x->cost.backward);
     if (host > 0) {
-        const double launched = launched_seconds(stack, device, host);
+        const double launched = launched_seconds(stack, device, host, waits);
         const rk_operator o = {.kind = RK_OPERATOR_LAUNCH,
                                .part = RK_PART_HOST,
                                .pass = pass,
                                .seconds = launched - device};
-        *hidden = *hidden > 0 ? launched_seconds(stack, device + *hidden, host) - launched : 0;
+        *hidden =
+            *hidden > 0 ? launched_seconds(stack, device + *hidden, host, waits) - launched : 0;
         rk_emit(x, &o);
     }
 }
@@ -521,7 +526,7 @@ static void floor_at(rk_cost_builder *x, rk_pass pass, double host, double *hidd
  * shorter.
  */
 static void floor_apart(const rk_stack *stack, rk_cost *cost, double device, double host,
-                        double launch)
+                        bool waits, double launch)
 {
     const double weight = cost->weight_seconds;
     const double own = rk_min(cost->weight_kernels * launch, host);
@@ -529,11 +534,11 @@ static void floor_apart(const rk_stack *stack, rk_cost *cost, double device, dou
         return;
     }
     const double rest = device - weight + cost->apart.sums;
-    cost->weight_seconds = launched_seconds(stack, weight, own);
-    const double both = launched_seconds(stack, rest, host - own) + cost->weight_seconds;
+    cost->weight_seconds = launched_seconds(stack, weight, own, false);
+    const double both = launched_seconds(stack, rest, host - own, waits) + cost->weight_seconds;
     /* no less than 0, but for rounding */
     cost->apart.launches =
-        rk_max(both - cost->apart.sums - launched_seconds(stack, device, host), 0);
+        rk_max(both - cost->apart.sums - launched_seconds(stack, device, host, waits), 0);
 }
 
 bool rk_overlaps_tensor(const rk_block_context *context)
@@ -554,6 +559,12 @@ static double launches_of(const rk_cost_builder *x, rk_kernels kernels, double c
     return captured * (kernels.all - kernels.loose + more) + (s->graph_step ? 0 : kernels.loose);
 }
 
+/* Whether kernels of a pass are launched with counts of tokens that the host waits for. */
+static bool waits_for_counts(const rk_cost_builder *x, rk_kernels kernels)
+{
+    return x->c->stack->waits_for_counts && !x->c->strategy->graph_step && kernels.loose > 0;
+}
+
 void rk_add_host_floor(rk_cost_builder *x, rk_kernels forward, rk_kernels backward)
 {
     const rk_stack *stack = x->c->stack;
@@ -562,8 +573,9 @@ void rk_add_host_floor(rk_cost_builder *x, rk_kernels forward, rk_kernels backwa
     const double overlap = s->moe_overlap ? stack->overlap_launches : 1;
     const double launch = overlap * stack->launch_ratio * x->c->system->accelerator.launch_seconds;
     const double host = launches_of(x, backward, captured) * launch;
-    floor_apart(stack, &x->cost, rk_times_sum(&x->cost.backward), host, captured * launch);
+    const bool waits = waits_for_counts(x, backward);
+    floor_apart(stack, &x->cost, rk_times_sum(&x->cost.backward), host, waits, captured * launch);
     floor_at(x, RK_PASS_FORWARD, launches_of(x, forward, captured) * launch,
-             &x->cost.hidden_forward);
-    floor_at(x, RK_PASS_BACKWARD, host, &x->cost.hidden_backward);
+             waits_for_counts(x, forward), &x->cost.hidden_forward);
+    floor_at(x, RK_PASS_BACKWARD, host, waits, &x->cost.hidden_backward);
 }

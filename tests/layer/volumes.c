@@ -132,6 +132,27 @@ static void test_copies(void **state)
     }
 }
 
+/* A capacity pads what an all-to-all sends; kernels that de-duplicate send tokens alone. */
+static void test_padding(void **state)
+{
+    (void)state;
+    const rk_model model = model_of("qwen3-30b-a3b");
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.dp = s.ep = s.global_batch = 8;
+    static const double sent[2][2] = {{0.5, 1.5}, {0.5, 1}}; /* with capacities of 0.5 and 1.5 */
+    for (int i = 0; i < 2; i++) {
+        stack.deduplicates = i > 0;
+        s.capacity_factor = 0;
+        const double all = layer_cost(&model, 0, &stack, &s).sent_forward.expert;
+        for (int j = 0; j < 2; j++) {
+            s.capacity_factor = 0.5 + j;
+            assert_near(layer_cost(&model, 0, &stack, &s).sent_forward.expert, sent[i][j] * all,
+                        1e-12);
+        }
+    }
+}
+
 /*
  * Dispatch and combine as benchmarks time them, without the permutation around them: 4,096 tokens
  * of 7,168 elements in 16 bits, each to 8 of the experts of all ranks.  DeepEP v1 on 8 H100 with 20
@@ -313,11 +334,17 @@ static void test_documents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tensor_parallel),  cmocka_unit_test(test_parallel_block),
-        cmocka_unit_test(test_context_parallel), cmocka_unit_test(test_dispatch),
-        cmocka_unit_test(test_copies),           cmocka_unit_test(test_dispatch_seconds),
-        cmocka_unit_test(test_remote_copies),    cmocka_unit_test(test_flops),
-        cmocka_unit_test(test_parameters),       cmocka_unit_test(test_flash_backward),
+        cmocka_unit_test(test_tensor_parallel),
+        cmocka_unit_test(test_parallel_block),
+        cmocka_unit_test(test_context_parallel),
+        cmocka_unit_test(test_dispatch),
+        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_padding),
+        cmocka_unit_test(test_dispatch_seconds),
+        cmocka_unit_test(test_remote_copies),
+        cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_flash_backward),
         cmocka_unit_test(test_documents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,7 +123,10 @@ def exchange(c, layer, size):
 
 def add_dispatch(x, layer):
     c, s, stack = x.c, x.c.strategy, x.c.stack
-    elements = (c.T / s.tp * models.reached(layer) * (layer.expert_latent or c.model.hidden) * expert_load(s)
+    load = expert_load(s)
+    if stack.deduplicates and s.capacity_factor:
+        load = min(load, 1)
+    elements = (c.T / s.tp * models.reached(layer) * (layer.expert_latent or c.model.hidden) * load
                 * copies_share(c, layer))
     there, back = c.width * stack.dispatch_bytes * elements, c.element * elements
     once = exchange(c, layer, back)

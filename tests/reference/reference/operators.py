@@ -2,7 +2,7 @@
 """docs/method/layers.md: what one pass of a layer takes, sends and keeps."""
 
 import copy
-from math import ceil
+from math import ceil, hypot
 
 from reference import collectives, kernels, models, precision, strategies
 
@@ -95,10 +95,12 @@ class Setting:
         return module in s.recompute_modules or by_operators
 
 
-def launched(stack, device, host):
-    """Seconds of a pass whose kernels take `host` seconds to launch."""
+def launched(stack, device, host, waits=False):
+    """Seconds of a pass whose kernels take `host` seconds to launch, perhaps after a wait."""
     if stack.blocks_launches:
         return device + max(host, 0)
+    if waits:
+        return hypot(device, max(host, 0))
     high = max(device, host)
     return high * ((device / high) ** 6 + (host / high) ** 6) ** (1 / 6) if host > 0 else device
 
@@ -277,17 +279,21 @@ class Block:
         alone = 0 if s.graph_step else c.accelerator.launch * overlap
         ahead = (forward - loose_forward + more) * each + loose_forward * alone
         host = (backward - loose_backward + more) * each + loose_backward * alone
-        for way, launches in (("forward", ahead), ("backward", host)):
+        counts = c.stack.waits_for_counts and not s.graph_step
+        waits, waits_back = counts and loose_forward > 0, counts and loose_backward > 0
+        for way, launches, waiting in (("forward", ahead, waits), ("backward", host, waits_back)):
             device = getattr(self, way + "_seconds")
-            longer = launched(c.stack, device + getattr(self, "hidden_" + way), launches)
-            setattr(self, "hidden_" + way, longer - launched(c.stack, device, launches))
+            longer = launched(c.stack, device + getattr(self, "hidden_" + way), launches, waiting)
+            setattr(self, "hidden_" + way, longer - launched(c.stack, device, launches, waiting))
         self.forward["host-bound"] += (
-            launched(c.stack, self.forward_seconds, ahead) - self.forward_seconds)
+            launched(c.stack, self.forward_seconds, ahead, waits) - self.forward_seconds)
         device = self.backward_seconds
-        self.backward["host-bound"] += launched(c.stack, device, host) - device
+        whole = launched(c.stack, device, host, waits_back)
+        self.backward["host-bound"] += whole - device
         if host > 0 and self.weight_seconds > 0:
             own = min(self.weight_kernels * each, host)
-            rest = launched(c.stack, device - self.weight_seconds + self.apart_sums, host - own)
+            rest = launched(c.stack, device - self.weight_seconds + self.apart_sums, host - own,
+                            waits_back)
             self.weight_seconds = launched(c.stack, self.weight_seconds, own)
             both = rest + self.weight_seconds
-            self.apart_launches = max(0, both - self.apart_sums - launched(c.stack, device, host))
+            self.apart_launches = max(0, both - self.apart_sums - whole)
