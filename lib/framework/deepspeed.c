@@ -40,6 +40,7 @@ const rk_framework_traits rk_framework_deepspeed = {
     .cp_kinds = ULYSSES,
     .orders = ALL_ORDERS,
     .modules = NAMED_MODULES,
+    .whole_experts = true, /* of models that are not written with deepspeed.moe */
     .some_layers = true,
     .weight_offload = true,
     .nvme = true,

@@ -53,6 +53,7 @@ typedef struct rk_framework_traits {
     bool expert_act;      /* the only activations that it recomputes are the experts' */
     bool sp;              /* sequence parallelism within the tensor group */
     bool etp;             /* experts are split by tensor parallelism of their own */
+    bool whole_experts;   /* experts are split only where expert parallelism is stated */
     bool some_layers;     /* full recompute can be limited to some layers of a stage */
     bool patterns;        /* stages of hybrids end wherever their pattern says */
     bool plain_alone;     /* unsharded data parallelism excludes every other degree */

@@ -31,6 +31,7 @@ const rk_framework_traits rk_framework_huggingface = {
     .deep_shards = PLAIN | ZERO2 | ZERO3,
     .cp_kinds = ALL_KINDS,
     .orders = DATA_FIRST,
+    .whole_experts = true, /* DistributedConfig, enable_expert_parallel */
     .weight_offload = true,
     .foreach_update = true, /* adamw_torch */
     .frozen_bytes = 2,      /* accelerate casts only what learns to fp32 */

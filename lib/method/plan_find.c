@@ -117,7 +117,7 @@ static rk_status explain_refusal(const rk_request *request, const rk_inputs *inp
 static rk_status search_strategy(rk_control *control, const rk_request *request,
                                  const rk_inputs *inputs, rk_plan *plan, rk_error *err)
 {
-    const rk_choice_sets sets = rk_request_choices(request, &inputs->model);
+    const rk_choice_sets sets = rk_request_choices(request, inputs);
     if (request->global_batch == 0 && request->accelerators > 0 && !sets.several) {
         char open[RK_CHOICE_LIST_SIZE];
         const rk_status status = explain_refusal(request, inputs, err);
@@ -145,7 +145,7 @@ rk_status rk_plan_find(rk_control *control, const rk_request *request, const rk_
                        rk_plan *plan, rk_error *err)
 {
     begin(request, inputs, plan);
-    if (!inputs->completed.done && !rk_request_is_strategy(request, &inputs->model)) {
+    if (!inputs->completed.done && !rk_request_is_strategy(request, inputs)) {
         return search_strategy(control, request, inputs, plan, err);
     }
     rk_strategy strategy;

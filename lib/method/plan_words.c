@@ -26,7 +26,7 @@ static void write_list(FILE *to, const char *word, unsigned choices)
 
 void rk_plan_write_choices(FILE *to, const rk_plan *plan)
 {
-    const rk_choice_sets sets = rk_request_choices(plan->request, &plan->inputs->model);
+    const rk_choice_sets sets = rk_request_choices(plan->request, plan->inputs);
     if (sets.given) {
         write_list(to, "given", sets.given);
         write_list(to, "searched", sets.open);
@@ -86,7 +86,7 @@ static void write_keys(rk_json_writer *writer, const char *key, unsigned choices
 void rk_plan_write_search_json(rk_json_writer *writer, const rk_plan *plan)
 {
     if (plan->searched) {
-        const rk_choice_sets sets = rk_request_choices(plan->request, &plan->inputs->model);
+        const rk_choice_sets sets = rk_request_choices(plan->request, plan->inputs);
         rk_ranking_write_json(writer, &rk_method_reckon, &plan->ranking, plan->time);
         write_keys(writer, "given", sets.given);
         write_keys(writer, "searched", sets.open);

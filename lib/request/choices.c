@@ -2,6 +2,7 @@
 /* Bit sets of the choices that a request states, implies or leaves open. */
 #include "request/choices.h"
 
+#include "framework/framework.h"
 #include "request/field_options.h"
 
 #include <stdio.h>
@@ -91,18 +92,19 @@ static bool uses_all(const rk_request *r)
 }
 
 /* Choices that have one possibility, whether they are given or not. */
-static unsigned determined_choices(const rk_request *r, const rk_model *model)
+static unsigned determined_choices(const rk_request *r, const rk_inputs *inputs)
 {
     const bool used_up = uses_all(r);
     const bool one_tp = is_one(&r->tp, used_up), one_cp = is_one(&r->cp, used_up);
-    const bool one_pp = is_one(&r->pp, used_up), experts = rk_model_has_experts(model);
+    const bool one_pp = is_one(&r->pp, used_up), experts = rk_model_has_experts(&inputs->model);
+    const bool whole = rk_framework_of(inputs->software.framework)->whole_experts;
     const bool interleaves = !r->schedules || rk_schedules_have_vp(r->schedules);
     const bool determined[RK_CHOICE_COUNT] = {
         [RK_CHOICE_TP] = one_tp,
         [RK_CHOICE_CP] = one_cp,
         [RK_CHOICE_PP] = one_pp,
         [RK_CHOICE_VP] = one_pp || !interleaves || r->layout_count > 0,
-        [RK_CHOICE_EP] = !experts,
+        [RK_CHOICE_EP] = !experts || whole,
         /* expert tensor groups stay inside tensor groups */
         [RK_CHOICE_ETP] = !experts || one_tp || r->line.complete,
         [RK_CHOICE_DP] = true,
@@ -119,21 +121,21 @@ static unsigned determined_choices(const rk_request *r, const rk_model *model)
     return set;
 }
 
-rk_choice_sets rk_request_choices(const rk_request *request, const rk_model *model)
+rk_choice_sets rk_request_choices(const rk_request *request, const rk_inputs *inputs)
 {
     const unsigned given = given_choices(request), several = several_choices(request);
     rk_choice_sets sets = {.given = given, .several = several, .open = several};
     if (request->accelerators > 0) {
         const unsigned all = BIT(RK_CHOICE_COUNT) - 1;
-        sets.open |= all & ~given & ~determined_choices(request, model);
+        sets.open |= all & ~given & ~determined_choices(request, inputs);
     }
     return sets;
 }
 
-bool rk_request_is_strategy(const rk_request *request, const rk_model *model)
+bool rk_request_is_strategy(const rk_request *request, const rk_inputs *inputs)
 {
     const unsigned degrees = BIT(RK_CHOICE_MICRO_BATCH) - 1;
-    const rk_choice_sets sets = rk_request_choices(request, model);
+    const rk_choice_sets sets = rk_request_choices(request, inputs);
     if (request->accelerators == 0 && !request->dp && !(sets.given & degrees)) {
         return false;
     }

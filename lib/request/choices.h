@@ -46,10 +46,10 @@ typedef struct rk_choice_sets {
     unsigned open;    /* neither given with one value nor determined by what is */
 } rk_choice_sets;
 
-rk_choice_sets rk_request_choices(const rk_request *request, const rk_model *model);
+rk_choice_sets rk_request_choices(const rk_request *request, const rk_inputs *inputs);
 
 /* Whether a command line leaves nothing to a search. */
-bool rk_request_is_strategy(const rk_request *request, const rk_model *model);
+bool rk_request_is_strategy(const rk_request *request, const rk_inputs *inputs);
 
 /* The request with all choices of a strategy open. */
 rk_request rk_request_open(const rk_request *request);

@@ -572,6 +572,9 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     restrict_choices(&r->cp, &space->cp);
     restrict_choices(&r->pp, &space->pp);
     restrict_choices(&r->vp, &space->vp);
+    if (rk_framework_of(space->framework)->whole_experts) {
+        space->ep = (rk_choices){1, {1}};
+    }
     restrict_choices(&r->ep, &space->ep);
     restrict_choices(&r->etp, &space->etp);
     const int64_t etp = rk_launch_expert_tensor(r, &inputs->model, only_value(&r->tp, 1));

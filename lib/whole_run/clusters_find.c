@@ -326,7 +326,7 @@ static rk_status add_smallest(rk_control *control, rk_clusters *c, const struct 
     const char *system = site->offered->name;
     const rk_run_question *question = &site->question;
     const bool given = question->mfu > 0 || question->step_s > 0 || question->phase_count > 0 ||
-                       rk_request_is_strategy(&question->request, &site->inputs.model);
+                       rk_request_is_strategy(&question->request, &site->inputs);
     int64_t known = smallest_that_meets(c, system);
     rk_status status = RK_OK;
     if (given || !(c->deadline < HUGE_VAL)) {

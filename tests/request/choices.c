@@ -61,35 +61,38 @@ static void test_open(void **state)
         {"-p 64 -b 128 --tp 2 --cp 1 --pp 1 --ep 8 --micro-batch 1 --zero 1 --recompute none",
          "ETP"},
     };
-    rk_model model;
+    static rk_inputs inputs = {.software.framework = RK_FRAMEWORK_MEGATRON};
     rk_error err;
     char list[RK_CHOICE_LIST_SIZE];
     (void)state;
-    assert_int_equal(rk_model_load("llama3-8b", &model, &err), RK_OK);
+    assert_int_equal(rk_model_load("llama3-8b", &inputs.model, &err), RK_OK);
     for (size_t i = 0; i < sizeof(dense) / sizeof(dense[0]); i++) {
         const rk_request r = request_of(dense[i].line);
-        const unsigned open = rk_request_choices(&r, &model).open & RK_CHOICES_NEEDED;
+        const unsigned open = rk_request_choices(&r, &inputs).open & RK_CHOICES_NEEDED;
         assert_string_equal(rk_choice_list(open, list), dense[i].open);
-        assert_int_equal(rk_request_is_strategy(&r, &model), dense[i].open[0] == '\0');
+        assert_int_equal(rk_request_is_strategy(&r, &inputs), dense[i].open[0] == '\0');
     }
-    assert_int_equal(rk_model_load("mixtral-8x7b", &model, &err), RK_OK);
+    assert_int_equal(rk_model_load("mixtral-8x7b", &inputs.model, &err), RK_OK);
     for (size_t i = 0; i < sizeof(experts) / sizeof(experts[0]); i++) {
         const rk_request r = request_of(experts[i].line);
-        const unsigned open = rk_request_choices(&r, &model).open & RK_CHOICES_NEEDED;
+        const unsigned open = rk_request_choices(&r, &inputs).open & RK_CHOICES_NEEDED;
         assert_string_equal(rk_choice_list(open, list), experts[i].open);
-        assert_int_equal(rk_request_is_strategy(&r, &model), experts[i].open[0] == '\0');
+        assert_int_equal(rk_request_is_strategy(&r, &inputs), experts[i].open[0] == '\0');
     }
+    inputs.software.framework = RK_FRAMEWORK_DEEPSPEED; /* experts are whole unless it is said */
+    const rk_request whole = request_of(experts[1].line);
+    assert_true(rk_request_is_strategy(&whole, &inputs));
 }
 
 /* Without accelerators and degrees there is neither a strategy nor a search. */
 static void test_nothing(void **state)
 {
-    rk_model model;
+    static rk_inputs inputs;
     rk_error err;
     (void)state;
-    assert_int_equal(rk_model_load("llama3-8b", &model, &err), RK_OK);
+    assert_int_equal(rk_model_load("llama3-8b", &inputs.model, &err), RK_OK);
     const rk_request r = request_of("--micro-batch 1");
-    assert_false(rk_request_is_strategy(&r, &model));
+    assert_false(rk_request_is_strategy(&r, &inputs));
 }
 
 /* What is given stays as it is in every strategy of the space. */

@@ -32,7 +32,7 @@ static rk_status complete(rk_job *job, void *arguments, void *what, rk_error *er
     if (status) {
         return status;
     }
-    q->searched = !q->inputs.completed.done && !rk_request_is_strategy(request, &q->inputs.model);
+    q->searched = !q->inputs.completed.done && !rk_request_is_strategy(request, &q->inputs);
     if (q->searched) {
         status = rk_request_space(request, &q->inputs, &space, err);
         q->origins = space.origins;
