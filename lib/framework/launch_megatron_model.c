@@ -374,7 +374,7 @@ static void write_experts(rk_out *out, const rk_launch_file *launch, const rk_mo
     } else if (s->ep > 1 && launch->stack->deduplicates && nvlink) {
         rk_megatron_text(out, "moe-token-dispatcher-type", "flex");
         rk_megatron_text(out, "moe-flex-dispatcher-backend",
-                         generation == RK_GENERATION_HOPPER ? "deepep" : "hybridep");
+                         launch->stack->waits_for_counts ? "deepep" : "hybridep");
     } else {
         rk_megatron_text(out, "moe-token-dispatcher-type", "alltoall");
     }
