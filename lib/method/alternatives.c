@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "method/reckon_candidate.h"
 #include "search/bounded_plan.h"
+#include "work/share.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -172,8 +173,15 @@ rk_status rk_rank_alternatives(const rk_problem *problem, rk_search_kind kind, r
     rk_plan_bounds *bounds = NULL;
     bool by_bounds = false;
     *ranking = (rk_ranking){.kind = kind};
-    rk_status status = team ? RK_OK : rk_choose_search(problem, kind, NULL, &by_bounds, err);
+    rk_status status = rk_choose_search(problem, kind, &by_bounds, err);
+    if (status) {
+        rk_share_leave(team, err);
+    }
     if (!status && by_bounds) {
+        if (team && team->rank > 0) {
+            return RK_OK; /* rank 0 alone is faster than all without bounds */
+        }
+        team = NULL;
         ranking->by_bounds = true;
         (void)((status = make_room(ranking, err)) ||
                (status = open_bounds(problem, control, &bounds, err)));

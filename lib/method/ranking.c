@@ -20,14 +20,14 @@ void rk_ranking_clear(rk_ranking *ranking)
     ranking->count = 0;
 }
 
-rk_status rk_choose_search(const rk_problem *problem, rk_search_kind kind, const rk_team *team,
-                           bool *by_bounds, rk_error *err)
+rk_status rk_choose_search(const rk_problem *problem, rk_search_kind kind, bool *by_bounds,
+                           rk_error *err)
 {
     const rk_method *method = problem->method;
     uint64_t strategies = 0;
     rk_status status = RK_OK;
     *by_bounds = kind == RK_SEARCH_BOUNDED;
-    if (kind == RK_SEARCH_ANY && !team && method->bounds_pay_from < UINT64_MAX) {
+    if (kind == RK_SEARCH_ANY && method->bounds_pay_from < UINT64_MAX) {
         status = method->count(problem, &strategies, err);
         *by_bounds = strategies >= method->bounds_pay_from;
     }
@@ -43,8 +43,8 @@ static rk_status search(const rk_problem *problem, rk_search_kind kind, size_t t
                         rk_candidate *nearest, rk_error *err)
 {
     const rk_method *method = problem->method;
-    rk_status status = rk_choose_search(problem, kind, team, &ranking->by_bounds, err);
-    if (!status && ranking->by_bounds) {
+    rk_status status = RK_OK;
+    if (ranking->by_bounds) {
         status = method->bound(problem, control, top, ranking->candidates, &ranking->count,
                                &ranking->bounded, err);
     }
@@ -70,10 +70,15 @@ rk_status rk_rank_strategies(const rk_problem *problem, rk_search_kind kind, siz
         rk_share_leave(team, err);
         return failed;
     }
-    if (kind == RK_SEARCH_BOUNDED && !first) {
+    rk_status status = rk_choose_search(problem, kind, &ranking->by_bounds, err);
+    if (status) {
+        rk_share_leave(team, err);
+        return status;
+    }
+    if (ranking->by_bounds && !first) {
         return RK_OK;
     }
-    rk_status status = search(problem, kind, top, team, control, ranking, &nearest, err);
+    status = search(problem, kind, top, team, control, ranking, &nearest, err);
     if (!status && first && ranking->count == 0) {
         status = problem->method->find_shortage(problem, &nearest, rk_ranking_total(ranking),
                                                 control, &ranking->shortage, err);

@@ -29,9 +29,9 @@ rk_status rk_rank_strategies(const rk_problem *problem, rk_search_kind kind, siz
                              rk_error *err);
 void rk_ranking_clear(rk_ranking *ranking);
 
-/* Whether to search by bounds. A team can share exhaustive searches only. */
-rk_status rk_choose_search(const rk_problem *problem, rk_search_kind kind, const rk_team *team,
-                           bool *by_bounds, rk_error *err);
+/* Whether to search by bounds, which is the same on all ranks of a team. */
+rk_status rk_choose_search(const rk_problem *problem, rk_search_kind kind, bool *by_bounds,
+                           rk_error *err);
 
 /* Strategies of the space that was searched. */
 uint64_t rk_ranking_total(const rk_ranking *ranking);

@@ -22,14 +22,16 @@ search()
             --global-batch 512 --exhaustive --json -o plan.json --threads 1 || return 1
     "$@" plan --model llama3-70b --system dgx-h100-superpod --accelerators 1 --global-batch 8 \
         --json -o none.json --threads 1 || [ $? -eq 1 ] || return 1
+    "$@" plan --model llama3.1-405b --system h100-sxm --accelerators 4096 \
+        --global-batch 1024 --json -o usual.json --threads 1 || return 1
     "$@" plan --model seed-1T --system h100-80g-off512g50-nvl8 --processors 512 --batch 768 \
         --datatype float8 --json -o calculon.json --threads 1 &&
         "$@" calculon llm-optimal-execution gpt3-175B 256 96 float16 a100_80g loe.json -t 3 -c 1 \
             >calculon.log || return 1
     # how long it took is the one thing that may differ
-    cat grid.csv whole.csv plans.csv plan.json none.json calculon.json loe.json >all || return 1
+    cat grid.csv whole.csv plans.csv plan.json none.json usual.json calculon.json loe.json >all || return 1
     grep -v -e processor_time_s -e wall_time_s all
-    rm -f -- *.csv plan.json none.json calculon.json loe.json
+    rm -f -- *.csv plan.json none.json usual.json calculon.json loe.json
 }
 
 search "$reckon" >expected 2>log || fail "one process: $(cat log)"
