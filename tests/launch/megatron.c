@@ -438,6 +438,10 @@ static void test_readers(void **state)
         {VERL, "verl"},
         {SWIFT, "ms-swift-megatron"},
         {"--num-layers 2 --hidden-size 64 --num-attention-heads 2 --train-iters 5", "megatron-lm"},
+        /* a folder as in OLMo-core */
+        {"python scripts/train/pretrain_gpt.py --num-layers 2 --hidden-size 64 "
+         "--num-attention-heads 2 --train-iters 5",
+         "megatron-lm"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
