@@ -35,5 +35,5 @@ def check(tokens, deadline):
     return size
 
 
-sizes = [check("1T", 20), check("1T", 12.5), check("500B", 11)]
+sizes = [check("1T", 20), check("1T", 12.5), check("500B", 9)]
 assert len(set(sizes)) == 3, sizes

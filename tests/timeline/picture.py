@@ -86,8 +86,7 @@ def main():
         for job in JOBS:
             svg = write(job, os.path.join(folder, "a.svg"))
             trace = json.loads(write(job, os.path.join(folder, "a.json")))
-            value, unit = re.search(r": ([\d.]+) (\w+) per step", svg).groups()
-            check_axis(job, svg, float(value) * UNITS[unit])
+            check_axis(job, svg, trace["otherData"]["step_us"] / 1e6)
             check_memory(job, svg, trace)
             paired = check_pairs(job, svg) or paired
     if not paired:
