@@ -272,6 +272,7 @@ static void test_factored_update(void **state)
     assert_int_equal(rk_estimate_step(&model, &machine, &eager, &s, RK_FLOPS_MEGATRON, &e), RK_OK);
     assert_near(e.memory.peak[RK_PEAK_BACKWARD] - eager.workspace_bytes,
                 4 * params - 2 * table + layer->unsaved + layer->transient, 1e-9);
+    assert_near(e.memory.allocated, e.memory.peak[RK_PEAK_BACKWARD], 1e-12);
 }
 
 static int set_up(void **state)
