@@ -25,6 +25,9 @@ static const struct meaning {
     {"task_type", "seq_cls", "loss_chunk", "1", NULL, NULL},
     {"task_type", "rerank", "loss_chunk", "1", NULL, NULL},
     {"loss", "liger", "cross_entropy", "fused", NULL, NULL},
+    /* both libraries bring norms and rotations of one kernel each beside their loss */
+    {"loss", "liger", "kernels", "fused", NULL, NULL},
+    {"loss", "foak", "kernels", "fused", NULL, NULL},
     {"loss", "cut", "cross_entropy", "fused", NULL, NULL},
     {"loss", "chunked", "cross_entropy", "chunked", NULL, NULL},
     {"loss", "chunked_nll", "loss_chunk", ":", NULL, NULL},

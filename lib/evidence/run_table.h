@@ -131,8 +131,9 @@
     X(TRAINER, "trainer", "text", "",                                                              \
       "program that runs the steps, where its framework is not all that matters: litgpt")          \
     X(KERNELS, "kernels", "name", "",                                                              \
-      "of attention, norms and products where the framework has a choice: transformer-engine; "    \
-      "default: the framework's own")                                                              \
+      "of attention, norms and products where the framework has a choice: transformer-engine, "    \
+      "fused (norms and rotations of Liger, Foundation Model Stack); default: the framework's "    \
+      "own")                                                                                       \
     X(INFERRED, "inferred", "list", "",                                                            \
       "columns of the row whose values are guesses: \"vpp+vocab\"")                                \
     X(FACTS, "facts", "text", "",                                                                  \

@@ -128,7 +128,7 @@ static const struct {
     {"dispatcher", "alltoall deepep hybridep"},
     {"loss_fusion", "none fused"},
     {"permute_fusion", "true false"},
-    {"kernels", "framework transformer-engine"},
+    {"kernels", "framework transformer-engine fused"},
 };
 
 /* Whether a word is among words between blanks. */
