@@ -62,7 +62,7 @@ def lora(reckon, model, card, year, facts):
 
 
 def kernel_faults(reckon):
-    """Libraries that fuse the loss fuse norms and rotations too, but for Cut Cross-Entropy; GPTQ of 2023 unpacks slowly."""
+    """Liger fuses norms and rotations, Cut Cross-Entropy the loss alone; AutoGPTQ of 2023 unpacks slowly."""
     step = {facts: lora(reckon, "llama3.1-8b", "a100-sxm-80gb", year, facts)["step_s"] for year, facts in (
         (2025, "loss=cut cross entropy"), (2025, "loss=liger-fused"), (2025, "frozen_dtype=gptq4"),
         (2023, "frozen_dtype=gptq4;loss=plain"))}
