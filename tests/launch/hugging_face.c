@@ -282,6 +282,29 @@ static void test_accelerate(void **state)
     rk_launch_clear(&launch);
 }
 
+/* Moments have the type of the weights, but for optimizers that keep them in 8 bits. */
+static void test_moments(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *optim, *moments; /* NULL: open */
+    } cases[] = {{"adamw_torch", "bf16"}, {"adamw_8bit", NULL}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char line[256];
+        (void)snprintf(
+            line, sizeof(line),
+            "trl sft --model_name_or_path gpt2 --dataset_name x --dtype bfloat16 --optim %s",
+            cases[i].optim);
+        rk_launch launch = read_launch(line, "line");
+        if (cases[i].moments) {
+            assert_fact(&launch, "states.exp_avg", cases[i].moments);
+        } else {
+            assert_null(rk_launch_fact_of(&launch, "states.exp_avg"));
+        }
+        rk_launch_clear(&launch);
+    }
+}
+
 /* Defaults follow the release: TRL recomputes since 0.22 and chunks its loss since 1.6. */
 static void test_releases(void **state)
 {
@@ -447,6 +470,7 @@ int main(void)
         cmocka_unit_test(test_documents_in_order),
         cmocka_unit_test(test_repeated_batch),
         cmocka_unit_test(test_deepspeed),
+        cmocka_unit_test(test_moments),
         cmocka_unit_test(test_accelerate),
         cmocka_unit_test(test_releases),
         cmocka_unit_test(test_named_file),

@@ -46,6 +46,7 @@ static const struct {
     {"#SBATCH -N 2\nsrun bash -c \"torchrun --nnodes $SLURM_NNODES --nproc_per_node 4 t.py\"",
      "t.py", 2, 4, 0},
     {"--tensor-model-parallel-size 2 --bf16", "", 0, 0, 0},
+    {"torchrun --nproc_per_node 4 train.py --bf16\npython eval.py --bf16", "train.py", 1, 4, 0},
 };
 
 static void test_lines(void **state)

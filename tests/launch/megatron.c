@@ -2,6 +2,7 @@
 /* Launch lines of the Megatron family, rule by rule. */
 #include "launch/launch.h"
 #include "launch/pipeline_layout.h"
+#include "request/launch_options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -452,6 +453,25 @@ static void test_readers(void **state)
     }
 }
 
+/* ---- settings -------------------------------------------------------------------------------- */
+
+/* Dropout of 0.1 is Megatron's, and a setting; without it there is none. */
+static void test_dropout(void **state)
+{
+    static const struct {
+        const char *line;
+        bool drops;
+    } rows[] = {{PRETRAIN, true}, {PRETRAIN "--hidden-dropout 0 --attention-dropout 0", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        rk_launch launch = {0};
+        read_line(&launch, rows[i].line, NULL);
+        const char *set = rk_launch_settings_text(&launch, "megatron", NULL, NULL);
+        assert_int_equal(set && strstr(set, "dropout=true"), rows[i].drops);
+        rk_launch_clear(&launch);
+    }
+}
+
 /* ---- documents ------------------------------------------------------------------------------- */
 
 static void test_documents(void **state)
@@ -600,9 +620,9 @@ int main(void)
         cmocka_unit_test(test_releases),       cmocka_unit_test(test_deepspeed),
         cmocka_unit_test(test_deepspeed_json), cmocka_unit_test(test_ascend),
         cmocka_unit_test(test_reinforcement),  cmocka_unit_test(test_swift),
-        cmocka_unit_test(test_readers),        cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_layout_strings), cmocka_unit_test(test_garbage),
-        cmocka_unit_test(test_unpriced),
+        cmocka_unit_test(test_readers),        cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_documents),      cmocka_unit_test(test_layout_strings),
+        cmocka_unit_test(test_garbage),        cmocka_unit_test(test_unpriced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

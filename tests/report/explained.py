@@ -91,6 +91,16 @@ def check_memory(document):
     near("memory", item["saved_s"], fastest[0] - fastest[1])
 
 
+def check_worse():
+    """With half the memory the strategy of before does not run, with half of anything else it does."""
+    done = subprocess.run([RECKON, "explain", "llama3-8b", "8xh100", "--change", "-50", "--json"], check=True,
+                          capture_output=True)
+    for number in json.loads(done.stdout)["numbers"]:
+        runs = number["key"] != "memory_GiB"
+        if number["old_runs"] != runs or (number["old_sequences_per_s"] > 0) != runs:
+            failures.append(f"{number['key']}: old_runs {number['old_runs']}")
+
+
 def main():
     shown = subprocess.run([RECKON, "show", "h100-sxm", "--json"], check=True, capture_output=True)
     document = json.loads(shown.stdout)
@@ -98,6 +108,7 @@ def main():
     for words in (STRATEGY.format("full", "optimizer"), STRATEGY.format("selective", "none")):
         check(words, document)
     check_memory(document)
+    check_worse()
     print("\n".join(failures[:20]))
     return len(failures) > 0
 

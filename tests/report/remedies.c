@@ -122,6 +122,28 @@ static void test_gains(void **state)
     assert_true(both);
 }
 
+/* Parameters are gathered behind compute with gradients only: both are offered together. */
+static void test_overlaps(void **state)
+{
+    struct inputs in;
+    const rk_setting s = setting_of(&in, "llama3-8b", 79.1);
+    rk_strategy from = strategy_of(&s, 1, 8, 1);
+    static rk_gains gains;
+    rk_estimate now;
+    rk_error err;
+    bool both = false;
+    (void)state;
+    from.recompute = RK_REC_FULL; /* fits */
+    from.grad_overlap = from.param_overlap = false;
+    assert_int_equal(rk_predict_estimate(&s, &from, &now, NULL, &err), RK_OK);
+    assert_int_equal(rk_find_gains(&s, &from, &now, &gains, &err), RK_OK);
+    for (size_t i = 0; i < gains.changes.count; i++) {
+        const rk_strategy *to = &gains.changes.items[i].strategy;
+        both = both || (to->grad_overlap && to->param_overlap);
+    }
+    assert_true(both);
+}
+
 /* 1 is another value than 16, which begins with it. */
 static void test_flags(void **state)
 {
@@ -296,15 +318,11 @@ static void test_fewest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words_of_states),
-        cmocka_unit_test(test_gains),
-        cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_single_changes),
-        cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_legal),
-        cmocka_unit_test(test_fewest),
+        cmocka_unit_test(test_words_of_states), cmocka_unit_test(test_gains),
+        cmocka_unit_test(test_overlaps),        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_kinds),           cmocka_unit_test(test_single_changes),
+        cmocka_unit_test(test_pairs),           cmocka_unit_test(test_none),
+        cmocka_unit_test(test_legal),           cmocka_unit_test(test_fewest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,6 +79,8 @@ def check_flows(job, events, threads):
                   if s[0] - 1e-6 <= event["ts"] <= s[0] - s[1] + 1e-6]
         if not inside:
             fail(job, f"no slice under the end of a flow: {event}")
+        if (event.get("bp") == "e") != (event["ph"] == "f"):
+            fail(job, f"the end of a flow, and it alone, binds to the slice that encloses it: {event}")
     for flow, two in ends.items():
         if sorted(event["ph"] for event in two) != ["f", "s"]:
             fail(job, f"flow {flow} has {len(two)} ends")
