@@ -254,14 +254,40 @@ static void test_software(void **state)
     assert_true(kernels > 0 && casts > 1.9 && casts < 2);
 }
 
+/* Gradients of what learns are accumulated, nothing of what is frozen. */
+static void test_accumulation(void **state)
+{
+    (void)state;
+    double more[2];
+    rk_strategy s = rk_strategy_defaults(&model);
+    for (int frozen = 0; frozen < 2; frozen++) {
+        double seconds[2];
+        if (frozen) {
+            rk_strategy_freeze(&model, 16, RK_ADAPTED_ATTENTION, &s);
+        }
+        for (int i = 0; i < 2; i++) {
+            rk_stack accumulates = stack;
+            rk_cost cost[2];
+            accumulates.accumulation_bytes = 1e6 * i; /* what a launch takes does not count */
+            const rk_block_context c = rk_block_context_of(&model, &machine, &accumulates, &s);
+            layer_costs(&c, &model.types[0], cost);
+            seconds[i] = cost[0].backward.part[RK_PART_STREAM];
+        }
+        more[frozen] = seconds[1] - seconds[0];
+    }
+    assert_true(more[0] > 0);
+    assert_near(more[1] / more[0], rk_strategy_learning(&s), 1e-2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_count),   cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_covered), cmocka_unit_test(test_gates),
-        cmocka_unit_test(test_linears), cmocka_unit_test(test_step),
-        cmocka_unit_test(test_sharded), cmocka_unit_test(test_flops),
-        cmocka_unit_test(test_nf4),     cmocka_unit_test(test_software),
+        cmocka_unit_test(test_count),        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_covered),      cmocka_unit_test(test_gates),
+        cmocka_unit_test(test_linears),      cmocka_unit_test(test_step),
+        cmocka_unit_test(test_sharded),      cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_nf4),          cmocka_unit_test(test_software),
+        cmocka_unit_test(test_accumulation),
     };
     rk_error err;
     if (rk_model_load("llama3-8b", &model, &err) ||

@@ -110,6 +110,26 @@ static void test_layer_embedding(void **state)
                 4 * context.local_tokens * 1024 * 256, 1e-9);
 }
 
+/* Sequence shards project the embeddings of layers for their own tokens. */
+static void test_embedding_shards(void **state)
+{
+    rk_model model = gpt_of(4, 1024, 16);
+    const rk_system system = system_of("h100-sxm");
+    const rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    double flops[2];
+    (void)state;
+    model.layer_embedding = 256;
+    s.tp = 2;
+    for (int sp = 0; sp < 2; sp++) {
+        s.sp = sp;
+        const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
+        flops[sp] = rk_block_embedding(&context).flops_forward;
+    }
+    assert_near(flops[0], 2.0 * (double)s.seq * 4 * 256 * 1024, 1e-12);
+    assert_near(flops[1], flops[0] / 2, 1e-12);
+}
+
 /* LongCat-Flash: of 12 choices 8 reach one of 512 experts with weights, of 768. */
 static void test_zero_experts(void **state)
 {
@@ -220,7 +240,7 @@ int main(void)
         cmocka_unit_test(test_gates),           cmocka_unit_test(test_narrow),
         cmocka_unit_test(test_layer_embedding), cmocka_unit_test(test_routes_in_turn),
         cmocka_unit_test(test_zero_experts),    cmocka_unit_test(test_capacity),
-        cmocka_unit_test(test_router_scales),
+        cmocka_unit_test(test_router_scales),   cmocka_unit_test(test_embedding_shards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
