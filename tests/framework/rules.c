@@ -4,6 +4,7 @@
 #include "../strategy/models.h"
 
 #include "framework/rules.h"
+#include "layer/model_load.h"
 
 enum { DENSE, MOE };
 
@@ -434,6 +435,40 @@ static void test_frameworks_differ(void **state)
     }
 }
 
+/* Heads of every type of layers split over tensor ranks, not of the first alone. */
+static void test_heads_of_types(void **state)
+{
+    rk_model model;
+    rk_error err;
+    rk_violation violation;
+    (void)state;
+    assert_int_equal(rk_model_load("gemma3-27b", &model, &err), RK_OK);
+    assert_int_equal(model.type_count, 2);
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = s.global_batch = 4;
+    assert_true(rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_ANY, NULL));
+    model.types[1].attention.query_heads = model.types[1].attention.kv_heads = 6;
+    assert_false(rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_ANY, &violation));
+    assert_string_equal(violation.rule, "heads % tp");
+}
+
+/* DeepSeek-V4 has latents to recompute, though its attention is no MLA; Llama has none. */
+static void test_recomputed_latents(void **state)
+{
+    static const char *const names[] = {"llama3-8b", "deepseek-v4-flash"};
+    (void)state;
+    for (int latents = 0; latents < 2; latents++) {
+        rk_model model;
+        rk_error err;
+        rk_violation violation;
+        assert_int_equal(rk_model_load(names[latents], &model, &err), RK_OK);
+        rk_strategy s = rk_strategy_defaults(&model);
+        s.recompute = RK_REC_SELECTIVE;
+        s.recompute_modules = RK_MODULE_MLA_UP;
+        assert_int_equal(rk_strategy_legal(&model, NULL, &s, MEGATRON, &violation), latents);
+    }
+}
+
 /* MindSpeed hides expert messages within a micro-batch, whatever the stages and recomputation. */
 static void test_ascend_expert_overlap(void **state)
 {
@@ -663,6 +698,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_base_is_legal),         cmocka_unit_test(test_each_rule_alone),
         cmocka_unit_test(test_every_rule_is_tested),  cmocka_unit_test(test_frameworks_differ),
+        cmocka_unit_test(test_heads_of_types),        cmocka_unit_test(test_recomputed_latents),
         cmocka_unit_test(test_ascend_expert_overlap), cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_long_message),          cmocka_unit_test(test_random_strategies),
     };
