@@ -39,15 +39,16 @@ fuzz:
 mutants: setup
 	tests/mutants/run.py $(BUILD)-mutants
 
-# What the fast tests execute, by module: writes docs/coverage.md, and fails where a module gets worse.
+# What the fast tests execute, by module: writes docs/coverage.md, and fails where a module gets worse. Three tests
+# fail there, as gcov exports functions and allocates.
 coverage: setup
 	[ -f $(BUILD)-coverage/build.ninja ] || meson setup -Doptimization=1 -Db_coverage=true -Db_ndebug=true \
 	    -Dmpi=disabled $(BUILD)-coverage
 	ninja -C $(BUILD)-coverage --quiet
 	find $(BUILD)-coverage -name '*.gcda' -delete
-	meson test -C $(BUILD)-coverage --no-rebuild --print-errorlogs -t 5 --no-suite slow --no-suite source
-	tools/coverage.py $(BUILD)-coverage docs/coverage.md >$(BUILD)-coverage/coverage.md
-	cp $(BUILD)-coverage/coverage.md docs/coverage.md
+	-meson test -C $(BUILD)-coverage --no-rebuild --print-errorlogs -t 5 --no-suite slow --no-suite source
+	tools/coverage.py $(BUILD)-coverage docs/coverage.md >$(BUILD)-coverage/page; status=$$?; \
+	    cp $(BUILD)-coverage/page docs/coverage.md; exit $$status
 
 # What takes too long for every change: hundreds of questions more of what tests ask, all recorded answers, the extension drill, every target fuzzed for
 # a minute, every allocation of every command failed once (hundreds of thousands), the tests on a 32-bit
