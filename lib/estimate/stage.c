@@ -482,17 +482,16 @@ static double whole_sequence(const rk_block_context *c)
 }
 
 /*
- * What an optimizer that steps matrix by matrix makes of the largest of a rank's shard: of weights
+ * What an optimizer that steps matrix by matrix makes of a rank's part of the largest: of weights
  * in 16 bits without a master copy, casts of these and of their gradients as well.
  */
-static double matrix_bytes(const rk_block_context *c, const rk_strategy *s, const rk_stage *stage,
-                           double shard)
+static double matrix_bytes(const rk_block_context *c, const rk_strategy *s, const rk_stage *stage)
 {
     const bool outer = stage->embedding || stage->head;
     const double table = outer ? rk_block_table_params(c) : 0;
     const bool casts = s->states.weight < RK_FP32_BYTES && s->states.optimizer < RK_FP32_BYTES;
     const double each = rk_optimizer_of(s)->matrix_temporaries + (casts ? 2 * RK_FP32_BYTES : 0);
-    return each * rk_min(rk_max(stage->matrix_params, table), shard);
+    return each * rk_max(stage->matrix_params, table) / rk_shard_ranks(s);
 }
 
 /*
@@ -520,7 +519,7 @@ static double update_bytes(const rk_block_context *c, const rk_strategy *s, cons
     const double group = s->sharding == RK_SHARD_ALL && wanted > 0 ? rk_min(shard, wanted) : shard;
     const bool by_matrix = rk_optimizer_of(s)->matrix_temporaries > 0;
     return of_stack + learning * cast * group +
-           (by_matrix           ? learning * matrix_bytes(c, s, stage, shard)
+           (by_matrix           ? learning * matrix_bytes(c, s, stage)
             : s->foreach_update ? each * (master ? group : shard)
                                 : 0);
 }

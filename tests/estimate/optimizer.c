@@ -259,6 +259,13 @@ static void test_factored_update(void **state)
     rk_optimizer_set(RK_OPTIMIZER_ADAFACTOR, true, &s);
     assert_int_equal(rk_estimate_step(&model, &machine, &eager, &s, RK_FLOPS_MEGATRON, &e), RK_OK);
     assert_near(e.memory.peak[RK_PEAK_STEP] - eager.workspace_bytes, 4 * params + 16 * table, 1e-9);
+    s.dp = s.global_batch = 8; /* of a shard of each */
+    s.sharding = RK_SHARD_ALL;
+    assert_int_equal(rk_estimate_step(&model, &machine, &eager, &s, RK_FLOPS_MEGATRON, &e), RK_OK);
+    assert_near(e.memory.peak[RK_PEAK_STEP] - eager.workspace_bytes, (4 * params + 16 * table) / 8,
+                1e-9);
+    s.dp = s.global_batch = 1;
+    s.sharding = RK_SHARD_NONE;
     s.states = (rk_state_recipe){4, 4, 0, 2, 2};
     assert_int_equal(rk_estimate_step(&model, &machine, &eager, &s, RK_FLOPS_MEGATRON, &e), RK_OK);
     assert_near(e.memory.peak[RK_PEAK_STEP] - eager.workspace_bytes, 8 * params + 8 * table, 1e-9);

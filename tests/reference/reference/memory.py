@@ -224,7 +224,7 @@ def update_of(c, rank):
         each = strategies.TEMPORARIES[s.optimizer]
         each += 8 if s.states.weight < 4 and s.states.optimizer < 4 else 0
         table = c.table if rank.embedding or rank.head else 0
-        return update + s.learning * each * min(max(rank.largest.matrix, table), shard)
+        return update + s.learning * each * max(rank.largest.matrix, table) / shard_ranks(s)[0]
     if s.foreach_update:
         weight = 4 if master else s.states.weight
         update += (adapter_bytes(s) if s.adapter_rank else weight) * (group if master else shard)
