@@ -30,6 +30,11 @@ bench: all
 	ninja -C $(BUILD) bench-table
 	RECKON_LIBRARY=$(BUILD)/lib/libreckon.so bench/predictor.py
 
+# How long questions take on this machine: docs/performance.md, about ten minutes.
+performance: all
+	ninja -C $(BUILD) bench/bench
+	tools/performance.py $(BUILD)
+
 # SECONDS_EACH for every parser.
 SECONDS_EACH ?= 60
 fuzz:
@@ -104,4 +109,4 @@ clean:
 $(BUILD)/build.ninja:
 	meson setup -Dlto=true $(BUILD)
 
-.PHONY: all demo calibrate check test studies bench fuzz mutants coverage nightly static pages npm package install setup clean
+.PHONY: all demo calibrate check test studies bench performance fuzz mutants coverage nightly static pages npm package install setup clean
