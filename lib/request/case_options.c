@@ -184,19 +184,24 @@ static bool is_needed(const rk_strategy *s, const rk_field_option *field, const 
     for (size_t i = 0; i < COUNT(without_none); i++) {
         needed = needed && !(strcmp(key, without_none[i]) == 0 && strcmp(text, "none") == 0);
     }
-    return strcmp(key, "zero") == 0              ? !alias
-           : strcmp(key, "hsdp_replicas") == 0   ? s->replicas > 1 && s->sharding != RK_SHARD_NONE
-           : strcmp(key, "schedule") == 0        ? s->pp > 1
-           : strcmp(key, "recipe") == 0          ? s->precision == RK_FP8
-           : strcmp(key, "adapter_modules") == 0 ? s->adapter_rank > 0
-           : strcmp(key, "nf4_weights") == 0     ? false /* quantised_weights says which */
-           : strcmp(key, "low_precision_weights") == 0 ? s->low_weights && !s->nf4_weights
-           : strcmp(key, "cross_entropy") == 0         ? s->cross_entropy != RK_CROSS_ENTROPY_OF_STACK
-           : strcmp(key, "loss_chunk_tokens") == 0
-               ? s->cross_entropy == RK_CROSS_ENTROPY_CHUNKED && needed
-           : strcmp(field->option, "dp") == 0      ? false
-           : strstr(key, "_per_parameter") != NULL ? false
-                                                   : needed;
+    const struct {
+        const char *key;
+        bool needed;
+    } meanings[] = {
+        {"zero", !alias},
+        {"hsdp_replicas", s->replicas > 1 && s->sharding != RK_SHARD_NONE},
+        {"schedule", s->pp > 1},
+        {"recipe", s->precision == RK_FP8},
+        {"adapter_modules", s->adapter_rank > 0},
+        {"nf4_weights", false}, /* quantised_weights says which */
+        {"low_precision_weights", s->low_weights && !s->nf4_weights},
+        {"cross_entropy", s->cross_entropy != RK_CROSS_ENTROPY_OF_STACK},
+        {"loss_chunk_tokens", s->cross_entropy == RK_CROSS_ENTROPY_CHUNKED && needed},
+    };
+    for (size_t i = 0; i < COUNT(meanings); i++) {
+        needed = strcmp(key, meanings[i].key) == 0 ? meanings[i].needed : needed;
+    }
+    return needed && strcmp(field->option, "dp") != 0 && !strstr(key, "_per_parameter");
 }
 
 /* All of the strategy but the bytes of its states. */
