@@ -48,7 +48,8 @@ static bool find(const question *q, rk_request request, const rk_inputs *inputs,
     request.bounded = way->bounded;
     request.threads = way->threads;
     request.top = (int64_t)way->rows;
-    const rk_status status = rk_plan_request(rk_job_work(q->job), &request, inputs, way->rows, plan, &err);
+    const rk_status status =
+        rk_plan_request(rk_job_work(q->job), &request, inputs, way->rows, plan, &err);
     if (status) {
         (void)printf("  error: %s\n", rk_error_text(&err, text, sizeof(text)));
     }
