@@ -365,6 +365,7 @@ static rk_status bound_again(const rk_problem *problem, rk_known_bounds *known,
                              size_t *found, rk_bounded_counts *counts, rk_error *err)
 {
     assert(top >= 1);
+    assert(!known || !control || !(control->least_rate > 0)); /* or "nothing fits" means less */
     rk_planned *planned = calloc(top, sizeof(*planned));
     *found = 0;
     *counts = (rk_bounded_counts){0};
