@@ -41,6 +41,21 @@ static void test_documents(void **state)
     assert_non_null(strstr(err.message, "megatron"));
 }
 
+/* A stack on Megatron's says whose it is, and since when. */
+static void test_stack(void **state)
+{
+    rk_stack *stack;
+    rk_stack_facts facts;
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_stack_create("megatron-2025-blackwell", NULL, &stack, &err), RK_OK);
+    rk_stack_describe(stack, &facts, sizeof(facts));
+    assert_string_equal(facts.name, "megatron-2025-blackwell");
+    assert_string_equal(facts.family, "megatron");
+    assert_int_equal(facts.year, 2025);
+    rk_stack_free(stack);
+}
+
 /* A number of accelerators belongs to what is asked, not to the system. */
 static void test_number_and_system(void **state)
 {
@@ -270,7 +285,7 @@ int main(void)
         cmocka_unit_test(test_json_texts),    cmocka_unit_test(test_strategy),
         cmocka_unit_test(test_short_structs), cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_nothing_fits),  cmocka_unit_test(test_collectives),
-        cmocka_unit_test(test_degrees),
+        cmocka_unit_test(test_stack),         cmocka_unit_test(test_degrees),
     };
     return cmocka_run_group_tests(tests, open_documents, close_documents);
 }

@@ -282,6 +282,25 @@ static void test_accelerate(void **state)
     rk_launch_clear(&launch);
 }
 
+static void test_megatron_plugin(void **state)
+{
+    (void)state;
+    rk_launch launch = read_launch("compute_environment: LOCAL_MACHINE\n"
+                                   "distributed_type: MEGATRON_LM\n"
+                                   "megatron_lm_config:\n"
+                                   "  megatron_lm_tp_degree: 4\n"
+                                   "  megatron_lm_pp_degree: 2\n"
+                                   "  megatron_lm_num_micro_batches: 8\n"
+                                   "num_machines: 2\n"
+                                   "num_processes: 16\n",
+                                   "megatron.yaml");
+    assert_fact(&launch, "framework", "megatron");
+    assert_fact(&launch, "tp", "4");
+    assert_fact(&launch, "pp", "2");
+    assert_fact(&launch, "accumulation", "8");
+    rk_launch_clear(&launch);
+}
+
 /* Moments have the type of the weights, but for optimizers that keep them in 8 bits. */
 static void test_moments(void **state)
 {
@@ -471,6 +490,7 @@ int main(void)
         cmocka_unit_test(test_repeated_batch),
         cmocka_unit_test(test_deepspeed),
         cmocka_unit_test(test_moments),
+        cmocka_unit_test(test_megatron_plugin),
         cmocka_unit_test(test_accelerate),
         cmocka_unit_test(test_releases),
         cmocka_unit_test(test_named_file),

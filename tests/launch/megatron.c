@@ -367,6 +367,10 @@ static void test_ascend(void **state)
     CHECK(rules);
 }
 
+#define VERL_SFT                                                                                   \
+    "torchrun --nproc_per_node 8 -m verl.trainer.sft_trainer model.path=Qwen/Qwen3-8B "            \
+    "data.train_batch_size=96"
+
 static void test_reinforcement(void **state)
 {
     static const rule rules[] = {
@@ -395,6 +399,9 @@ static void test_reinforcement(void **state)
         {VERL "--config-name=ppo_megatron_trainer", "zero", "1"},
         {VERL "actor_rollout_ref.model.use_fused_kernels=True", "loss", "fused"},
         {VERL, "model.layers", "36"},
+        {VERL_SFT, "global_batch", "96"},
+        {VERL_SFT, "seq", "1024"},
+        {VERL_SFT, "model.hidden", "4096"},
     };
     (void)state;
     CHECK(rules);
