@@ -65,6 +65,23 @@ static void test_choice(void **state)
     assert_int_equal(rk_nccl_choose(&many, RK_COLL_ALL_GATHER, 1024).algorithm, RK_NCCL_RING);
 }
 
+/* Trees of switches of two nodes send both ways at once; of four, up and down share a network. */
+static void test_switch_trees(void **state)
+{
+    double seconds[2];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        rk_nccl_graph graph = node;
+        graph.nodes = i ? 4 : 2;
+        graph.ranks = 8 * graph.nodes;
+        graph.inter_GBps = 3; /* far slower than NVLink */
+        seconds[i] =
+            rk_nccl_seconds(&graph, RK_COLL_ALL_REDUCE, RK_NCCL_NVLS_TREE, RK_NCCL_SIMPLE, 0x1p40);
+    }
+    assert_close(seconds[1] / seconds[0], 2 * (31.0 / 32) / (15.0 / 16),
+                 1e-3); /* of bytes on a bus */
+}
+
 /* The choice is the least of all pairs, and never slower for fewer bytes. */
 static void test_least(void **state)
 {
@@ -92,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_latency),
         cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_switch_trees),
         cmocka_unit_test(test_least),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

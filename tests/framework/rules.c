@@ -452,6 +452,26 @@ static void test_heads_of_types(void **state)
     assert_string_equal(violation.rule, "heads % tp");
 }
 
+/* Outputs of norms and of activations, recomputed, would enter a history of scales twice. */
+static void test_delayed_scales(void **state)
+{
+    static const unsigned modules[] = {RK_MODULE_NORM, RK_MODULE_ACTIVATION};
+    const rk_system system = hopper_like();
+    (void)state;
+    for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
+        rk_model model;
+        fill_model(&model, DENSE);
+        rk_strategy s = base_strategy(&model, MEGATRON);
+        s.precision = RK_FP8;
+        s.recompute = RK_REC_SELECTIVE;
+        s.recompute_modules = modules[i];
+        for (int delayed = 0; delayed < 2; delayed++) {
+            s.fp8_recipe = delayed ? RK_FP8_DELAYED : RK_FP8_TENSORWISE;
+            assert_int_equal(rk_strategy_legal(&model, &system, &s, MEGATRON, NULL), !delayed);
+        }
+    }
+}
+
 /* DeepSeek-V4 has latents to recompute, though its attention is no MLA; Llama has none. */
 static void test_recomputed_latents(void **state)
 {
@@ -696,11 +716,17 @@ static void test_random_strategies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_base_is_legal),         cmocka_unit_test(test_each_rule_alone),
-        cmocka_unit_test(test_every_rule_is_tested),  cmocka_unit_test(test_frameworks_differ),
-        cmocka_unit_test(test_heads_of_types),        cmocka_unit_test(test_recomputed_latents),
-        cmocka_unit_test(test_ascend_expert_overlap), cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_long_message),          cmocka_unit_test(test_random_strategies),
+        cmocka_unit_test(test_base_is_legal),
+        cmocka_unit_test(test_each_rule_alone),
+        cmocka_unit_test(test_every_rule_is_tested),
+        cmocka_unit_test(test_frameworks_differ),
+        cmocka_unit_test(test_heads_of_types),
+        cmocka_unit_test(test_recomputed_latents),
+        cmocka_unit_test(test_delayed_scales),
+        cmocka_unit_test(test_ascend_expert_overlap),
+        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_long_message),
+        cmocka_unit_test(test_random_strategies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,6 +32,12 @@ class Rows(unittest.TestCase):
     def test_names_are_joined(self):
         self.assertEqual(results._flat({"a": {"b": {"c": 1}, "d": [2]}, "e": 3}), {"a.b.c": 1, "e": 3})
 
+    def test_a_notebook_leaves_out_figures_inside(self):
+        rows = results.Table([{"key": 1, "estimate": {"mfu": 0.5}, "strategy": {"tp": 8}}], {})
+        self.assertIn("<th>key</th>", rows._repr_html_())
+        for inside in ("estimate.mfu", "strategy.tp"):
+            self.assertNotIn(inside, rows._repr_html_())
+
     def test_choices(self):
         plan = reckon.plan(MODEL, SYSTEM, accelerators=8, global_batch=64)
         choice = plan.choices[1]

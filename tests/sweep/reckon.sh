@@ -159,6 +159,7 @@ expect "{$start, \"strategy\": {\"tpp\": 2}}" 'strategy.tpp: unknown; did you me
 expect "{$start, \"strategy\": {\"tp\": 0}}" 'strategy.tp: expected an integer from 1'
 expect "{$start, \"strategy\": {\"tp\": [2, \"x\"]}}" 'strategy.tp[1]: expected an integer from 1'
 expect "{$start, \"strategy\": {\"recompute\": \"fulll\"}}" 'did you mean "full"?'
+expect "{$start, \"strategy\": {\"fsdp\": 1}}" 'strategy.fsdp: expected true or false'
 expect "{$start, \"strategy\": {\"dp\": 3}}" 'make dp 8 or a divisor of it, not 3'
 expect "{$start, \"strategy\": {\"pp\": 2, \"layout\": \"16,16\"}}" '--layout belongs to one strategy'
 expect "{$start, \"framework\": 3}" 'framework: expected one of'

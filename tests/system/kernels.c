@@ -132,6 +132,11 @@ static void test_power_limit(void **state)
     const double clock = cbrt(304.0 / 504);
     assert_near(b.gemm[RK_FP8].efficiency / a.gemm[RK_FP8].efficiency, clock, 1e-12);
     assert_near(b.attention_backward / a.attention_backward, clock, 1e-12);
+    for (int i = 0; i < RK_FLASH_LIBRARY_COUNT; i++) {
+        assert_near(b.flash[i].forward, a.flash[i].forward * clock, 1e-12);
+        assert_near(b.flash[i].backward, a.flash[i].backward * clock, 1e-12);
+    }
+    assert_true(b.flash[0].forward > 0);
     assert_near(clock, 0.845, 1e-3);
     assert_near(b.memory_bandwidth, a.memory_bandwidth, 0);
     assert_near(b.power, 500, 0);
