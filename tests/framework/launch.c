@@ -115,7 +115,7 @@ static void test_experts(void **state)
     assert_holds(text, "--pipeline-model-parallel-layout \"Et*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|t*4|"
                        "t*4|t*4|t*4|t*4|t*4|t*4|t*1mL\"");
     assert_holds(text, "--mtp-num-layers 1 ");
-    assert_holds(text, "--moe-flex-dispatcher-backend deepep");
+    assert_holds(text, "--moe-flex-dispatcher-backend hybridep");
     assert_holds(text, "--ffn-hidden-size 18432");
     assert_holds(text, "--moe-ffn-hidden-size 2048");
     assert_holds(text, "--moe-shared-expert-intermediate-size 2048");
