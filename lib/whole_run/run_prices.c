@@ -45,11 +45,14 @@ rk_status rk_run_fill_prices(rk_whole_run *run, rk_error *err)
     rk_training *t = &run->training;
     rk_status status =
         rk_price_list_load(question->prices ? question->prices : "published", &run->prices, err);
+    if (status) {
+        return status;
+    }
     t->price = rk_max(question->price, 0);
     run->hour = NULL;
     if (question->purchase > 0) {
         t->price = rk_price_of_purchase(question->purchase, question->life * 365 * DAY);
-    } else if (!status && question->price < 0 && question->prices) {
+    } else if (question->price < 0 && question->prices) {
         status = rk_price_list_find(&run->prices, accelerator, &run->hour, err);
         t->price = status ? 0 : run->hour->price;
     }
