@@ -460,7 +460,7 @@ static void test_delayed_scales(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
         rk_model model;
-        fill_model(&model, DENSE);
+        fill_model(&model, modules[i] == RK_MODULE_ACTIVATION ? MOE : DENSE); /* of experts */
         rk_strategy s = base_strategy(&model, MEGATRON);
         s.precision = RK_FP8;
         s.recompute = RK_REC_SELECTIVE;
