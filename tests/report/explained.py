@@ -81,10 +81,10 @@ def check_memory(document):
     """More memory is worth what its fastest neighbour gains over the fastest that fits now."""
     words = ("llama3-8b -p 8 -b 64 --tp 1 --cp 1 --pp 1 --vp 1 --micro-batch 1 --recompute full --zero 3 "
              "--max-memory ")
-    item, = (item for item in ask(words + "32 --explain", document)["explanation"]
+    item, = (item for item in ask(words + "32.5 --explain", document)["explanation"]
              if item["number"] == "memory_capacity")
     fastest = []
-    for limit in ("32", "35.2"):
+    for limit in ("32.5", "35.75"):
         found = (ask(f"{words}{limit} --recompute-layers {layers}", document)["estimate"]
                  for layers in (28, 31))  # its neighbours
         fastest.append(min(estimate["step_s"] for estimate in found if estimate["fits"]))
