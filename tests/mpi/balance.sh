@@ -24,6 +24,6 @@ share()
 }
 
 share "a search" plan --model deepseek-v3 --system h100-roce-24k --accelerators 2048 \
-    --global-batch 3840
+    --global-batch 3840 --exhaustive
 sed 's/\[16, 192, 3072\]/[3072, 3073, 3074, 3075, 3076, 3077, 3078]/' grid.json >large.json
 share "a sweep" sweep large.json -o large.csv
