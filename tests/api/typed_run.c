@@ -100,6 +100,16 @@ static void test_run_inputs(void **state)
     assert_true(f.checkpoint_interval_s == 3600);
     assert_near(f.checkpoint_write_s, f.checkpoint_bytes / 1e12, 1e-12);
     rk_run_outcome_free(run);
+    double steps[2];
+    for (int i = 0; i < 2; i++) { /* an assumed MFU is a percentage, or up to 1 a share */
+        rk_run_request assumed = request_of(d);
+        assumed.mfu_percent = i ? 0.4 : 40;
+        assert_int_equal(rk_predict_run(d->setup, &assumed, NULL, &run, &err), RK_OK);
+        rk_run_outcome_describe(run, &f, sizeof(f));
+        steps[i] = f.step_s;
+        rk_run_outcome_free(run);
+    }
+    assert_true(steps[0] > 0 && steps[0] == steps[1]);
     request.storage_bytes_per_s = 1e10;
     request.async_checkpoint = true; /* training waits for the copy to the host alone */
     assert_int_equal(rk_predict_run(d->setup, &request, NULL, &run, &err), RK_OK);
