@@ -153,7 +153,7 @@ def main():
     out = ["# Performance\n",
            "<!-- written by tools/performance.py -->",
            f"Processor time in seconds on one thread of {machine()}, with a load of {load:.0f} when it began; "
-           "bold\nwhere it misses the aim. `make performance` measures anew. [search.md](search.md) says how searches work."]
+           "bold\nwhere it misses the aim. `make performance` measures again. [search.md](search.md) says how searches work."]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_plans(reckon, folder, out)

@@ -9,6 +9,8 @@
 #include "report/estimate_change.h"
 #include "request/request.h"
 
+#include <math.h>
+
 struct rk_setup {
     rk_inputs inputs;   /* its measured tables belong to the system it was made from */
     rk_setting setting; /* owns its makespans */
@@ -35,6 +37,12 @@ rk_status rk_outcome_pick(const rk_outcome *outcome, size_t index, const rk_answ
 
 /* Sets the options of a job from a space. */
 rk_status rk_ask_space(const rk_setup *setup, const rk_space *space, rk_job *job, rk_error *err);
+
+/* Whether a program gives a number of which 0 is none; NaN is given, and refused. */
+static inline bool rk_is_given(double number)
+{
+    return number < 0 || number > 0 || isnan(number);
+}
 
 /* Predicts a strategy that a program gave in full. */
 rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk_plan *plan,

@@ -9,14 +9,7 @@
 #include "command/design_command.h"
 #include "command/shape_command.h"
 
-#include <math.h>
 #include <stdlib.h>
-
-/* Whether a program gives a number: 0 is none, and NaN is refused. */
-static bool is_given(double number)
-{
-    return number > 0 || number < 0 || isnan(number);
-}
 
 /* A job with the options of a space. */
 static rk_status open_job(const rk_setup *setup, const rk_space *space, const rk_command *command,
@@ -62,7 +55,7 @@ rk_status rk_explain_system(const rk_setup *setup, const rk_space *space, double
     }
     *created = (rk_explanation){.setup = setup, .explain.change = change};
     rk_status status = open_job(setup, space, &rk_command_explain, &created->job, err);
-    if (!status && is_given(change)) {
+    if (!status && rk_is_given(change)) {
         status = rk_job_set_real(created->job, "change", 100 * change, err);
     }
     status = status ? status : rk_job_use(created->job, control, NULL, NULL, explain, created, err);
@@ -172,7 +165,7 @@ static rk_status set_target(const rk_machine_target *target, rk_job *job, rk_err
     }
     rk_status status = rk_job_set(job, "prices", target->prices, err);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !status; i++) {
-        if (is_given(numbers[i].value)) {
+        if (rk_is_given(numbers[i].value)) {
             status = rk_job_set_real(job, numbers[i].option, numbers[i].value, err);
         }
     }
@@ -292,7 +285,7 @@ static rk_status set_choice(const rk_shape_choice *choice, rk_job *job, rk_error
         {"blocks", &choice->blocks}, {"heads", &choice->heads}, {"head-size", &choice->head_sizes}};
     rk_status status = RK_OK;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !status; i++) {
-        if (is_given(numbers[i].value)) {
+        if (rk_is_given(numbers[i].value)) {
             status = rk_job_set_real(job, numbers[i].option, numbers[i].value, err);
         }
     }

@@ -85,7 +85,7 @@ static rk_status set_numbers(const rk_run_request *request, rk_job *job, rk_erro
     rk_status status = RK_OK;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !status; i++) {
         const double value = *(const double *)((const char *)request + numbers[i].offset);
-        const bool given = numbers[i].zero ? !(value < 0) : value < 0 || value > 0 || isnan(value);
+        const bool given = numbers[i].zero ? !(value < 0) : rk_is_given(value);
         if (given) {
             status = rk_job_set_real(job, numbers[i].option, value / numbers[i].unit, err);
         }

@@ -36,8 +36,8 @@ const char *rk_published_mode_name(int mode);
 rk_calculon_exe rk_published_execution(size_t model, int mode);
 
 /*
- * Evaluates the models of a group in its modes.  Documents below the folder `base` stand in for
- * those of the catalogue; NULL: none do.
+ * Evaluates the models of a group in its modes.  Documents below the folder `base` replace those
+ * of the catalogue; NULL: none.
  */
 rk_status rk_published_evaluate(const rk_published_group *group, const char *base,
                                 rk_calculon_stats stats[RK_PUBLISHED_MODELS][RK_PUBLISHED_MODES],

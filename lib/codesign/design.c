@@ -233,9 +233,9 @@ static rk_status search_group(void *context, uint64_t index, rk_bounded_counts *
     rk_known_bounds known = {.most_memory = g->most_memory};
     rk_status status =
         problem ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "not enough memory for a machine");
-    for (size_t i = g->memories;
-         i-- > 0 && !status;) { /* what is best in more often fits in less */
-        rk_design *design = &g->designs[place_of(g, index, i)];
+    /* from the largest memory on: what is best there often fits in less */
+    for (size_t i = 0; i < g->memories && !status; i++) {
+        rk_design *design = &g->designs[place_of(g, index, g->memories - 1 - i)];
         *problem = *g->problem;
         status = search_machine(g, problem, &known, design, counts, err);
     }

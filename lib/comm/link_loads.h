@@ -33,7 +33,7 @@ typedef struct rk_link_kind {
 
 enum { RK_LINK_KIND_MAX = 16 };
 
-/* Sums up by kind; returns how many there are. */
+/* Adds the links up by kind; returns the number of kinds. */
 size_t rk_link_kinds_of(const rk_link_loads *loads, rk_link_kind kinds[RK_LINK_KIND_MAX]);
 
 #endif

@@ -205,8 +205,8 @@ void rk_request_take_tuning_sizes(rk_request *r, int64_t seq)
     r->tuning = true;
     r->assumed_seq = r->assumed_seq || r->seq == 0;
     r->seq = r->seq ? r->seq : seq < TUNING_TOKENS ? seq : TUNING_TOKENS;
-    r->assumed_batch = r->assumed_batch || r->global_batch == 0;
-    if (r->assumed_batch) {
+    if (r->accelerators > 0 && (r->assumed_batch || r->global_batch == 0)) {
+        r->assumed_batch = true;
         r->global_batch = r->accelerators * micro_batch;
     }
 }

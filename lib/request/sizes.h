@@ -26,7 +26,8 @@ void rk_request_assume_batch(rk_request *request, int64_t seq);
 
 /*
  * Gives a request what is usual in fine-tuning where it gives nothing: sequences of at most 4,096
- * tokens, `seq`: those of the model, and a micro-batch for each accelerator.
+ * tokens, `seq`: those of the model, and a micro-batch for each accelerator, if their number is
+ * known.
  */
 void rk_request_take_tuning_sizes(rk_request *request, int64_t seq);
 
@@ -35,7 +36,7 @@ rk_status rk_request_set_node(const rk_request *request, rk_system *system, rk_e
 
 /*
  * Fills in the accelerators of a request that gives nodes, and the batch of one that gives none;
- * for adapters, which fine-tune, its sequences too. Loads the documents it needs for that.  Refuses
+ * for adapters, which fine-tune, its sequences too.  Loads the documents it needs for that. Refuses
  * nodes that contradict the accelerators or the system.
  */
 rk_status rk_request_settle_sizes(rk_request *request, rk_error *err);

@@ -48,7 +48,7 @@ rk_status rk_plan_bounds_turn(rk_plan_bounds *bounds, const rk_system *system, r
 
 /*
  * Searches once more, after rk_plan_bounds_search, for strategies of steps of at most `longest_s`
- * (0: of any).  What was settled by time is all that no other count has.
+ * (0: of any).  Strategies that no other count has are counted as settled by time.
  */
 rk_status rk_plan_bounds_search_again(rk_plan_bounds *bounds, double longest_s, size_t top_n,
                                       rk_planned *planned, size_t *found, rk_bounded_counts *counts,
