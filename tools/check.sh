@@ -144,7 +144,7 @@ step "the main job" demo
 step "installed files" installed
 step "static program" static_program
 # gcc's build is asked everything but what `make nightly` asks ("nightly"): hundreds of questions more of what other
-# tests ask, and pages that are made again.  Tests of the sources ("source") run there alone.
+# tests ask, and pages that `make nightly` recomputes.  Tests of the sources ("source") run there alone.
 # Runs of several ranks, killed sweeps, the fits of stacks and the long comparisons of searches ("slow")
 # test nothing more with a second compiler and need minutes under a sanitizer; the second implementation
 # ("reference") is asked of gcc's build and of ASan's, Open MPI ("mpi") too; scripts that run the command ("cli",
