@@ -291,16 +291,17 @@ static int set_positional(const rk_command *command, const char *word, size_t *n
     return rk_fail_with(command, second ? &word_err : &err);
 }
 
-/* The same for a word that may begin a launch line, which extends to the last word. */
+/* The same for a word that may begin a launch line, which extends to the last word, or be one. */
 static int set_word(const rk_command *command, int argc, char **argv, size_t *next, rk_job *job)
 {
     rk_error err;
     bool taken = false;
     const char *const *words = (const char *const *)&argv[optind - 1];
-    if (rk_job_set_launch_line(job, words, (size_t)(argc - optind + 1), &taken, &err)) {
+    const int count = strpbrk(words[0], " \t\n") ? 1 : argc - optind + 1;
+    if (rk_job_set_launch_line(job, words, (size_t)count, &taken, &err)) {
         return rk_fail_with(command, &err);
     }
-    optind = taken ? argc : optind;
+    optind += taken ? count - 1 : 0;
     return taken ? RK_PARSED : set_positional(command, optarg, next, job);
 }
 

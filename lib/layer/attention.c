@@ -160,6 +160,12 @@ static void add_flash(rk_cost_builder *x, const rk_attention_shape *a)
     o.relative = kernel_ratio(x, &o, flash_work(x, &o, a, queries, (double)reach));
     rk_emit(x, &o);
     add_attention_casts(x, a);
+    if (x->c->model->details.alibi) {
+        const double heads = (double)a->query_heads / (t * cp);
+        const double scores = sequences * heads * (double)reach * (double)reach;
+        const double bias = x->c->width * x->c->stack->bias_bytes * scores;
+        rk_add_stream(x, RK_PART_ATTENTION, bias, bias);
+    }
 }
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launch lines among the arguments of a command: "reckon estimate 8xh100 trl sft ...". */
+/* Launch lines among the arguments of a command: "reckon estimate 8xh100 trl sft ...", or quoted.
+ */
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/units.h"
@@ -23,12 +24,16 @@ rk_status rk_request_take_launch_line(rk_job *job, const char *const *words, siz
                                       bool *taken, rk_error *err)
 {
     rk_bytes text = {0};
+    const bool quoted = count == 1 && strpbrk(words[0], " \t\n");
     *taken = false;
-    if (!rk_launch_begins_line(words, count)) {
+    if (!quoted && !rk_launch_begins_line(words, count)) {
         return RK_OK;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !quoted; i++) {
         rk_bytes_add_word(&text, words[i]);
+    }
+    if (quoted) {
+        rk_bytes_add(&text, words[0], strlen(words[0]));
     }
     rk_bytes_add(&text, "", 1);
     if (text.failed) {

@@ -30,6 +30,7 @@ typedef struct rk_stack {
     double clamped_passes;                /* the same of a clamped activation */
     double dropout_bytes;                 /* bias, dropout, add: per hidden, each way; 0: none */
     double score_forward, score_backward; /* of attention that is not fused, per score */
+    double bias_bytes;                    /* of a bias that flash attention reads, per score */
     double loss_bytes;                    /* per logit, forward and backward */
     /* of low-precision casts, over what one kernel per operand reads and writes */
     double cast_passes, mx_cast_passes, fp4_cast_passes;

@@ -58,6 +58,7 @@ static const rk_field traffic_fields[] = {
     BYTES(dropout_bytes, "bias, dropout and add of a layer, per hidden element and pass"),
     BYTES(score_forward, "attention that is not fused, per score"),
     BYTES(score_backward, "the same in backward"),
+    BYTES(bias_bytes, "of the bias of ALiBi, read by fused attention, per score and pass"),
     BYTES(loss_bytes, "loss, per logit, forward and backward"),
     PASSES(cast_passes, "of casts to 8 bits over one kernel per operand"),
     PASSES(mx_cast_passes, "the same with MXFP8; default cast_passes"),

@@ -21,9 +21,8 @@ static const char *const operator_recipes[] = {
     "flash-hopper",
 };
 static const char *const stack_recipes[] = {
-    "stacks-selene",    "stacks-2024",    "stacks-eager-2023",      "stacks-hopper",
-    "stacks-blackwell", "stacks-experts", "stack-fsdp-llm-foundry", "stack-fsdp-llm-foundry-hopper",
-    "stack-nanotron",
+    "stacks-selene",    "stacks-2024",    "stacks-eager-2023", "stacks-hopper",
+    "stacks-blackwell", "stacks-experts", "stacks-pytorch",
 };
 
 static void load(const char *name, rk_recipe **recipe)

@@ -69,6 +69,7 @@ def check(case):
                str(answer["strategy"]["vp"])]
         found, error = ask(["torchrun", *line, *own])
         read, _ = ask(["--from", shlex.join(["torchrun", *line]), *own])
+        quoted, _ = ask([shlex.join(["torchrun", *line]), *own])
         name = f"{case}{' with its model' if named else ''}"
         if not found:
             faults.append(f"{name}: {error.strip()}")
@@ -76,6 +77,8 @@ def check(case):
         found = json.loads(found)
         if not read or json.loads(read)["estimate"] != found["estimate"]:
             faults.append(f"{name}: --from reads the line as another job")
+        if quoted != read:
+            faults.append(f"{name}: as one word the line is another job")
         faults += [f"{name}: {field} {found['strategy'][field]}, not {answer['strategy'][field]}"
                    for field in FIELDS if found["strategy"][field] != answer["strategy"][field]]
         if named and found["model"]["parameters"] != answer["model"]["parameters"]:

@@ -181,7 +181,7 @@ def random_model(rng):
         "norms_per_layer": rng.choice((1, 2, 2, 2, 4)), "final_norm": often(rng, 0.8),
         "parallel_block": often(rng, 0.15), "embedding_norm": often(rng, 0.1),
         "wide_gain": often(rng, 0.2), "capped_logits": often(rng, 0.2),
-        "head_bias": often(rng, 0.2), "mtp_layers": rng.choice((0, 0, 0, 1, 2)),
+        "head_bias": often(rng, 0.2), "alibi": often(rng, 0.1), "mtp_layers": rng.choice((0, 0, 0, 1, 2)),
     }
     if often(rng, 0.2):
         model["learned_positions"] = 2**20
@@ -483,7 +483,7 @@ STACK_MOST = {
     "frozen_inputs": 2, "kept_outputs": 2, "quantised_inputs": 3, "layer_tensors": 8, "inner_tensors": 2, "step_bytes": 8,
     "step_params": 1e10, "live_params": 2e9, "bucket_GiB": 2, "stale_logits": 2, "host_share": 1,
     "communicator_GiB": 1,
-    "workspace_GiB": 1, "fragmentation": 0.2, "stage_fragmentation": 0.2, "score_forward": 40,
+    "workspace_GiB": 1, "fragmentation": 0.2, "stage_fragmentation": 0.2, "score_forward": 40, "bias_bytes": 4,
     "score_backward": 40, "norm_forward": 40, "norm_backward": 40,
 }
 

@@ -149,6 +149,18 @@ static void try_autocast(void)
     try_fields(&d);
 }
 
+/* Fused attention that reads the bias of a model's positions. */
+static void try_bias(void)
+{
+    static struct draw d;
+    d.model = model_of("baichuan2-13b");
+    d.system = system_of("dgx-h100-superpod");
+    d.stack = stack_of("mindspeed");
+    d.strategy = rk_strategy_defaults(&d.model);
+    d.strategy.flash_attention = true;
+    try_fields(&d);
+}
+
 static void test_every_field_moves_a_figure(void **state)
 {
     const rk_field *field;
@@ -159,6 +171,7 @@ static void test_every_field_moves_a_figure(void **state)
     try_recurrence("qwen3-next-80b-a3b");
     try_nodes_of_experts();
     try_autocast();
+    try_bias();
     try_shards("deepspeed-hopper", 1, 0);  /* the update is the fullest */
     try_shards("deepspeed-hopper", 64, 0); /* a layer is */
     try_shards("huggingface-hopper", 64, 16);

@@ -108,6 +108,9 @@ def add_flash(x, layer):
     if in_8_bits(s):
         q, y, z, o = widths_of(layer, s.tp)
         x.stream("casts", 3 * c.T * (q + y + z), 3 * c.T * (q + y + z + o))
+    if c.model.alibi:
+        bias = c.width * c.stack.bias_bytes * sequences * layer.heads / s.tp * D * D / s.cp
+        x.stream("attention", bias, bias)
     x.flops_forward += flops
     x.flops_backward += flops * ratio
 

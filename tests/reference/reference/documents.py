@@ -43,7 +43,7 @@ EXPERT_FIELDS = ("experts", "top_k", "expert_ffn", "expert_latent", "shared_expe
 MODEL_DEFAULTS = {
     "norm": "rms", "norms_per_layer": 2, "final_norm": True, "embedding_norm": False,
     "embedding_width": 0, "layer_embedding": 0, "layer_scalar": False,
-    "head_bias": False, "learned_positions": 0, "parallel_block": False, "mtp_layers": 0,
+    "head_bias": False, "alibi": False, "learned_positions": 0, "parallel_block": False, "mtp_layers": 0,
     "streams": 0, "wide_gain": False, "capped_logits": False,
 }
 
@@ -308,7 +308,7 @@ STACK_DEFAULTS = {
     "traffic": {
         "norm_forward": 16, "norm_backward": 20, "activation_passes": 1,
         "clamped_passes": "activation_passes", "dropout_bytes": 0, "score_forward": 13,
-        "score_backward": 19, "loss_bytes": 8, "cast_passes": 1, "mx_cast_passes": "cast_passes",
+        "score_backward": 19, "bias_bytes": 0, "loss_bytes": 8, "cast_passes": 1, "mx_cast_passes": "cast_passes",
         "fp4_cast_passes": "cast_passes", "unpack_passes": 1, "permute_passes": 1, "qk_passes": 1, "dispatch_bytes": 2,
         "accumulation_bytes": 0, "optimizer_bytes": 38, "foreach_bytes": 0,
     },
