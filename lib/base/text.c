@@ -9,6 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The digits of a number below 1e16, and a '-' if it is negative. */
+static void write_whole(double value, char out[RK_NUMBER_TEXT_SIZE])
+{
+    char digits[RK_NUMBER_TEXT_SIZE];
+    size_t count = 0;
+    uint64_t left = (uint64_t)fabs(value);
+    do {
+        digits[count++] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    if (signbit(value)) {
+        *out++ = '-';
+    }
+    while (count > 0) {
+        *out++ = digits[--count];
+    }
+    *out = '\0';
+}
+
 const char *rk_double_text(double value, char out[RK_NUMBER_TEXT_SIZE])
 {
     if (isnan(value)) {
@@ -16,7 +35,7 @@ const char *rk_double_text(double value, char out[RK_NUMBER_TEXT_SIZE])
     } else if (isinf(value)) {
         (void)snprintf(out, RK_NUMBER_TEXT_SIZE, value > 0 ? "Infinity" : "-Infinity");
     } else if (value == floor(value) && fabs(value) < 1e16) {
-        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.0f", value);
+        write_whole(value, out);
     } else {
         for (int digits = 15; digits <= 17; digits++) {
             (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.*g", digits, value);

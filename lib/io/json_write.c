@@ -117,14 +117,16 @@ void rk_json_flag(rk_json_writer *writer, const char *key, bool value)
 void rk_json_text(rk_json_writer *writer, const char *text)
 {
     rk_out_text(writer->out, "\"");
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\') {
-            rk_out_printf(writer->out, "\\%c", c);
-        } else if (c < 0x20) {
-            rk_out_printf(writer->out, "\\u%04x", c);
-        } else {
-            rk_out_write(writer->out, text, 1);
+    while (*text) {
+        size_t plain = 0;
+        while ((unsigned char)text[plain] >= 0x20 && text[plain] != '"' && text[plain] != '\\') {
+            plain++;
+        }
+        rk_out_write(writer->out, text, plain);
+        text += plain;
+        if (*text) {
+            rk_out_printf(writer->out, (unsigned char)*text < 0x20 ? "\\u%04x" : "\\%c", *text);
+            text++;
         }
     }
     rk_out_text(writer->out, "\"");

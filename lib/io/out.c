@@ -18,12 +18,14 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { BUFFER_SIZE = 128 << 10, TEMPORARIES = 1000 };
+enum { BUFFER_SIZE = 128 << 10, TEMPORARIES = 1000, PIECE_SIZE = 16 << 10 };
 
 struct rk_out {
     gzFile file;          /* also for plain text, which zlib passes through; NULL: none */
     rk_out_writer *write; /* in place of a file; may be NULL then */
     void *user;
+    char *piece;              /* owned; what `write` gets next */
+    size_t piece_size;        /* of PIECE_SIZE */
     int synced;               /* the temporary file once more, which zlib closes; or -1 */
     char name[256];           /* as given, for messages */
     char target[PATH_MAX];    /* "" when the file is written directly */
@@ -144,24 +146,52 @@ rk_status rk_out_open(const char *path, rk_out **out, rk_error *err)
 
 rk_status rk_out_open_writer(rk_out_writer *write, void *user, rk_out **out, rk_error *err)
 {
-    *out = calloc(1, sizeof(**out));
-    if (!*out) {
+    rk_out *opened = calloc(1, sizeof(*opened));
+    char *piece = malloc(PIECE_SIZE);
+    *out = opened;
+    if (!opened || !piece) {
+        free(opened);
+        free(piece);
+        *out = NULL;
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory to open an output");
     }
-    (*out)->write = write;
-    (*out)->user = user;
-    (*out)->synced = -1;
+    opened->write = write;
+    opened->user = user;
+    opened->piece = piece;
+    opened->synced = -1;
     return RK_OK;
+}
+
+static void flush_piece(rk_out *out)
+{
+    if (out->write && out->piece_size > 0) {
+        out->write(out->user, out->piece, out->piece_size);
+    }
+    out->piece_size = 0;
+}
+
+/* Gathers small writes, as a call of `write` costs a program in another language microseconds. */
+static void write_piece(rk_out *out, const char *text, size_t size)
+{
+    if (size > PIECE_SIZE - out->piece_size) {
+        flush_piece(out);
+    }
+    if (size <= PIECE_SIZE) {
+        memcpy(out->piece + out->piece_size, text, size);
+        out->piece_size += size;
+    } else if (out->write) {
+        out->write(out->user, text, size);
+    }
 }
 
 static void write_plain(rk_out *out, const char *text, size_t size)
 {
-    errno = 0;
     if (!out->file) {
-        if (out->write && size > 0) {
-            out->write(out->user, text, size);
-        }
-    } else if (!out->failure && size > 0 && gzfwrite(text, 1, size, out->file) != size) {
+        write_piece(out, text, size);
+        return;
+    }
+    errno = 0;
+    if (!out->failure && size > 0 && gzfwrite(text, 1, size, out->file) != size) {
         out->failure = errno ? errno : EIO;
     }
 }
@@ -244,6 +274,7 @@ rk_status rk_out_close(rk_out *out, rk_error *err)
     if (out->page) {
         write_plain(out, out->page, out->page_size);
     }
+    flush_piece(out);
     errno = 0;
     if (out->file && gzclose_w(out->file) != Z_OK && !out->failure) {
         out->failure = errno ? errno : EIO;
@@ -276,5 +307,6 @@ void rk_out_abandon(rk_out *out)
     if (out->temporary[0]) {
         (void)unlink(out->temporary);
     }
+    free(out->piece);
     free(out);
 }

@@ -14,8 +14,8 @@ typedef struct rk_out rk_out;
 rk_status rk_out_open(const char *path, rk_out **out, rk_error *err);
 
 /*
- * Opens an output that hands each piece to `write` instead of a file; `write` may be NULL: the
- * output is lost.
+ * Opens an output that hands its text to `write` instead of a file, in pieces of up to 16 KiB and
+ * the rest when it is closed; `write` may be NULL: the output is lost.
  */
 typedef void rk_out_writer(void *user, const char *text, size_t size);
 rk_status rk_out_open_writer(rk_out_writer *write, void *user, rk_out **out, rk_error *err);

@@ -54,6 +54,44 @@ static void test_numbers(void **state)
                               "\"of\": {\"a\": null, \"b\": null, \"c\": -0.5}");
 }
 
+/* Counts the pieces of a text that must consist of "ab" over and over. */
+struct pieces {
+    size_t count, size;
+};
+
+static void count_piece(void *user, const char *text, size_t size)
+{
+    struct pieces *pieces = user;
+    for (size_t i = 0; i < size; i++) {
+        assert_int_equal(text[i], (pieces->size + i) % 2 ? 'b' : 'a');
+    }
+    pieces->count++;
+    pieces->size += size;
+}
+
+/* A writer gets all of a long text, in few pieces, whether it is written in small or large ones. */
+static void test_pieces(void **state)
+{
+    enum { SMALL = 2, LARGE = 100000, TIMES = 50000 };
+    static char large[LARGE];
+    (void)state;
+    for (size_t i = 0; i < LARGE; i++) {
+        large[i] = i % 2 ? 'b' : 'a';
+    }
+    struct pieces pieces = {0};
+    rk_out *out;
+    rk_error err;
+    assert_int_equal(rk_out_open_writer(count_piece, &pieces, &out, &err), RK_OK);
+    for (int i = 0; i < TIMES; i++) {
+        rk_out_write(out, large, SMALL);
+    }
+    rk_out_write(out, large, LARGE);
+    rk_out_write(out, large, SMALL);
+    assert_int_equal(rk_out_close(out, &err), RK_OK);
+    assert_int_equal(pieces.size, SMALL * TIMES + LARGE + SMALL);
+    assert_true(pieces.count < 20);
+}
+
 static void test_cells(void **state)
 {
     static const struct {
@@ -120,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_cells),
         cmocka_unit_test(test_full_disk),
     };
