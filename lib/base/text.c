@@ -9,23 +9,148 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The digits of a number below 1e16, and a '-' if it is negative. */
-static void write_whole(double value, char out[RK_NUMBER_TEXT_SIZE])
+/* The digits of a whole number; returns their end. */
+static char *write_whole(uint64_t whole, char *out)
 {
-    char digits[RK_NUMBER_TEXT_SIZE];
+    char digits[20];
     size_t count = 0;
-    uint64_t left = (uint64_t)fabs(value);
     do {
-        digits[count++] = (char)('0' + left % 10);
-        left /= 10;
-    } while (left > 0);
-    if (signbit(value)) {
-        *out++ = '-';
-    }
+        digits[count++] = (char)('0' + whole % 10);
+        whole /= 10;
+    } while (whole > 0);
     while (count > 0) {
         *out++ = digits[--count];
     }
     *out = '\0';
+    return out;
+}
+
+/* Product of two numbers of 64 bits: its upper half; *low gets the lower. */
+static uint64_t multiply(uint64_t a, uint64_t b, uint64_t *low)
+{
+    const uint64_t half = UINT32_MAX;
+    const uint64_t both = (a & half) * (b & half), left = (a >> 32) * (b & half);
+    const uint64_t middle = (a & half) * (b >> 32) + (both >> 32) + (left & half);
+    *low = middle << 32 | (both & half);
+    return (a >> 32) * (b >> 32) + (left >> 32) + (middle >> 32);
+}
+
+/* A number m 2^e as an integer of 17 digits: m 5^k / 2^shift = whole + rest / 2^shift. */
+struct scaled {
+    int k, shift;
+    uint64_t m, five; /* five = 5^k */
+    uint64_t whole, rest;
+};
+
+static bool scale(double value, struct scaled *out)
+{
+    enum { FIVES = 26 }; /* 5^25 leaves room for the comparisons below */
+    const uint64_t least = UINT64_C(10000000000000000);
+    int e;
+    out->m = (uint64_t)ldexp(frexp(value, &e), 53);
+    e -= 53;
+    out->k = 16 - (int)floor((e + 52) * 0.30102999566398120);
+    for (int tries = 0; tries < 2; tries++) {
+        out->shift = -(e + out->k);
+        if (out->k < 1 || out->k >= FIVES || out->shift < 0 || out->shift > 58) {
+            return false;
+        }
+        uint64_t low;
+        out->five = 1;
+        for (int i = 0; i < out->k; i++) {
+            out->five *= 5;
+        }
+        const uint64_t high = multiply(out->m, out->five, &low);
+        out->whole = out->shift ? high << (64 - out->shift) | low >> out->shift : low;
+        out->rest = low & ((UINT64_C(1) << out->shift) - 1);
+        if (out->whole >= least && out->whole / 10 < least) {
+            return true;
+        }
+        out->k += out->whole < least ? 1 : -1;
+    }
+    return false;
+}
+
+/* Rounds to a multiple of `unit` (1, 10, 100), as printf does; a tie goes to the even one. */
+static uint64_t round_to(const struct scaled *s, uint64_t unit)
+{
+    const uint64_t down = s->whole / unit, over = s->whole % unit;
+    const uint64_t half = unit == 1 ? s->rest << 1 : 2 * over;
+    const uint64_t whole = unit == 1 ? UINT64_C(1) << s->shift : unit;
+    const bool more = half > whole || (half == whole && unit > 1 && s->rest > 0);
+    const bool tie = half == whole && !more;
+    return (down + (more || (tie && (down & 1)))) * unit;
+}
+
+/* Whether a decimal reads back as the number: it is within half of what separates neighbours. */
+static bool reads_back(const struct scaled *s, uint64_t decimal)
+{
+    const uint64_t apart = decimal > s->whole ? decimal - s->whole : s->whole - decimal;
+    if (apart > 12) {
+        return false;
+    }
+    const uint64_t units = apart << s->shift;
+    const uint64_t off = decimal > s->whole ? units - s->rest : units + s->rest;
+    return 2 * off < s->five || (2 * off == s->five && !(s->m & 1));
+}
+
+/* The digits of a decimal, whose first stands for 10^exponent, without zeros at their end. */
+static void place_point(const char *digits, size_t count, int exponent, char *out)
+{
+    if (exponent < -4) {
+        const size_t more = count > 1;
+        *out++ = *digits;
+        (void)snprintf(out, RK_NUMBER_TEXT_SIZE - 2, "%s%.*se-%02d", more ? "." : "",
+                       (int)(count - 1), digits + 1, -exponent);
+        return;
+    }
+    for (int place = exponent < 0 ? exponent : 0; place < 0; place++) {
+        *out++ = '0';
+        if (place == exponent) {
+            *out++ = '.';
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        *out++ = digits[i];
+        if ((int)i == exponent) {
+            *out++ = '.';
+        }
+    }
+    *out = '\0';
+}
+
+/*
+ * As "%.15g", "%.16g" or "%.17g", the first that reads back, in exact integers: printf and strtod
+ * take ten times as long.  Returns false for numbers below 1e-9, and at a power of two, where the
+ * neighbour below is nearer.
+ */
+static bool write_fraction(double value, char out[RK_NUMBER_TEXT_SIZE])
+{
+    char digits[RK_NUMBER_TEXT_SIZE];
+    struct scaled s;
+    if (!scale(fabs(value), &s) || s.m == UINT64_C(1) << 52) {
+        return false;
+    }
+    uint64_t decimal = 0;
+    for (uint64_t unit = 100; unit >= 1; unit /= 10) {
+        decimal = round_to(&s, unit);
+        if (reads_back(&s, decimal)) {
+            break;
+        }
+    }
+    size_t count = (size_t)(write_whole(decimal, digits) - digits);
+    const int exponent = (int)count - 1 - s.k;
+    while (count > 1 && digits[count - 1] == '0') {
+        count--;
+    }
+    if (exponent >= (int)count - 1) {
+        return false; /* no digit behind the point */
+    }
+    if (value < 0) {
+        *out++ = '-';
+    }
+    place_point(digits, count, exponent, out);
+    return true;
 }
 
 const char *rk_double_text(double value, char out[RK_NUMBER_TEXT_SIZE])
@@ -35,8 +160,12 @@ const char *rk_double_text(double value, char out[RK_NUMBER_TEXT_SIZE])
     } else if (isinf(value)) {
         (void)snprintf(out, RK_NUMBER_TEXT_SIZE, value > 0 ? "Infinity" : "-Infinity");
     } else if (value == floor(value) && fabs(value) < 1e16) {
-        write_whole(value, out);
-    } else {
+        char *digits = out;
+        if (signbit(value)) {
+            *digits++ = '-';
+        }
+        (void)write_whole((uint64_t)fabs(value), digits);
+    } else if (!write_fraction(value, out)) {
         for (int digits = 15; digits <= 17; digits++) {
             (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.*g", digits, value);
             if (digits < 17 && strtod(out, NULL) == value) { /* 17 always do */
