@@ -118,8 +118,13 @@ static void make_key(const char *name, char key[KEY_SIZE])
 static bool has_key(const char *text, size_t length, const char *key)
 {
     char name[KEY_SIZE], own[KEY_SIZE];
-    if (length >= sizeof(name)) {
-        return false;
+    size_t at = length;
+    while (at > 0 && text[at - 1] != '/') {
+        at--;
+    }
+    const bool unlike = !is_joint(text[at]) && tolower((unsigned char)text[at]) != *key;
+    if (length >= sizeof(name) || unlike) {
+        return false; /* most differ in their first letter */
     }
     memcpy(name, text, length);
     name[length] = '\0';

@@ -161,9 +161,25 @@ rk_status rk_document_load(const char *name, const char *folder, rk_json_doc *do
     return RK_OK;
 }
 
+/* Whether a name is of the catalogue, whose folders are kinds. */
+static bool find_kind(const char *name, rk_document_kind *kind)
+{
+    for (int i = 0; i < RK_DOCUMENT_KIND_COUNT && !rk_json_is_text(name); i++) {
+        const char *folder = rk_document_folders[i];
+        if (folder && !rk_json_is_file(name) && rk_catalogue_find(folder, name)) {
+            *kind = (rk_document_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 rk_status rk_document_identify(const char *name, rk_document_kind *kind, rk_error *err)
 {
     rk_json_doc doc;
+    if (find_kind(name, kind)) {
+        return RK_OK;
+    }
     rk_status status = rk_document_load(name, find_folder(name), &doc, err);
     if (status) {
         return status;
