@@ -21,6 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Strategies from which threads pay: starting one takes as long as some hundred of them. */
+enum { THREADS_PAY_FROM = 2000 };
+
 /* The strategy that needs least memory so far; equal needs are ordered by index. */
 struct least {
     double bytes;
@@ -409,7 +412,7 @@ rk_status rk_plan_search(const rk_model *model, const rk_system *system, const r
                          rk_planned *planned, size_t *found, rk_planned *nearest,
                          rk_plan_counts *counts, rk_error *err)
 {
-    const int threads = control && control->threads > 0 ? control->threads : rk_core_count();
+    int threads = control && control->threads > 0 ? control->threads : rk_core_count();
     struct search s = {.model = model,
                        .system = *system,
                        .stack = stack,
@@ -432,14 +435,15 @@ rk_status rk_plan_search(const rk_model *model, const rk_system *system, const r
     rk_status status = rk_plan_lists_init(model, system, space, &s.lists, err);
     status =
         status ? status : rk_risk_limits_of(&setting, &space->base, space->risk, &s.limits, err);
+    const uint64_t units = rk_slice_count(s.lists.unit_count, s.slice, s.slices);
+    for (uint64_t i = 0; i < units && !status; i++) {
+        s.total += s.lists.units[rk_slice_unit(i, s.slice, s.slices)].count;
+    }
+    threads = s.total < THREADS_PAY_FROM ? 1 : threads;
     if (!status) {
         status = init_workers(&s, threads, err);
     }
     if (!status) {
-        const uint64_t units = rk_slice_count(s.lists.unit_count, s.slice, s.slices);
-        for (uint64_t i = 0; i < units; i++) {
-            s.total += s.lists.units[rk_slice_unit(i, s.slice, s.slices)].count;
-        }
         struct ticker ticker = {.control = control, .total = s.total};
         status = rk_parallel_run(threads, units, search_unit, &s,
                                  control && control->progress ? tick : NULL, &ticker, err);
