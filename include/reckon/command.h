@@ -104,6 +104,19 @@ typedef struct rk_job rk_job;
 /* Other processes that share a search; see reckon/team.h. */
 typedef struct rk_team rk_team;
 
+/*
+ * What jobs read from the catalogue, kept for the jobs after them: a program that asks many
+ * questions passes the same documents to all, in rk_job_control.  Threads may share them.  Files
+ * and JSON texts are read by every job, as they may change.
+ */
+typedef struct rk_documents rk_documents;
+
+/* Creates an empty collection; free it with rk_documents_free, after the jobs. */
+RK_API rk_status rk_documents_create(rk_documents **documents, rk_error *err);
+
+/* NULL is legal. */
+RK_API void rk_documents_free(rk_documents *documents);
+
 /* Progress of a search. */
 typedef struct rk_job_progress {
     const char *what;     /* what is counted, e.g. "strategies" */
@@ -127,6 +140,7 @@ typedef struct rk_job_control {
     bool drawn;    /* tables of the answer have drawn lines and bold type, for a terminal */
     int width;     /* columns of text; 0: 80 */
     rk_team *team; /* NULL: this process is alone */
+    rk_documents *documents; /* that jobs share; NULL: the job reads its own */
 } rk_job_control;
 
 /*

@@ -638,7 +638,11 @@ rk_status rk_job_use(rk_job *job, const rk_job_control *control, rk_out_writer *
     job->found = false;
     rk_status status = take_control(control, &job->control, err);
     job->work = (rk_control){
-        .progress = job->control.progress, .user = job->control.user, .team = job->control.team};
+        .progress = job->control.progress,
+        .user = job->control.user,
+        .team = job->control.team,
+        .documents = job->control.documents,
+    };
     job->nested++;
     if (!status && job->command->prepare) {
         status = job->command->prepare(job, err);

@@ -55,6 +55,7 @@ typedef struct rk_problem {
 typedef struct rk_source {
     const char *name;
     const json_t *object;
+    rk_documents *documents; /* that keep those of the catalogue; NULL: none */
 } rk_source;
 
 /* A strategy and its cost. */
@@ -138,6 +139,7 @@ typedef struct rk_known_bounds {
 /* The fields of a request that both methods have. */
 typedef struct rk_request_view {
     const char *model, *system; /* catalogue names or files; a model may be NULL */
+    rk_documents *documents;    /* as in rk_source */
     int64_t threads;
     size_t top; /* to show */
     rk_search_kind kind;

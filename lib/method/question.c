@@ -19,10 +19,12 @@ rk_status rk_question_load(const rk_method *method, const void *request, rk_ques
     *question = (rk_question){.problem.method = method, .request = request};
     rk_status status = RK_OK;
     if (view.model) {
-        status = method->load(problem, RK_DOCUMENT_MODEL, &(rk_source){.name = view.model}, err);
+        status = method->load(problem, RK_DOCUMENT_MODEL,
+                              &(rk_source){.name = view.model, .documents = view.documents}, err);
     }
     if (!status) {
-        status = method->load(problem, RK_DOCUMENT_SYSTEM, &(rk_source){.name = view.system}, err);
+        status = method->load(problem, RK_DOCUMENT_SYSTEM,
+                              &(rk_source){.name = view.system, .documents = view.documents}, err);
     }
     status = status ? status : method->space(problem, request, true, err);
     settle(question);

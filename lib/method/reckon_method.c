@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "base/units.h"
-#include "layer/model_load.h"
 #include "method/brief.h"
 #include "method/reckon_answer.h"
 #include "method/reckon_candidate.h"
@@ -12,6 +11,7 @@
 #include "method/rows.h"
 #include "method/team_search.h"
 #include "report/estimate_fields.h"
+#include "request/shared_documents.h"
 #include "search/bounded_plan.h"
 #include "stack/stack_doc.h"
 #include "system/system_doc.h"
@@ -34,8 +34,9 @@ static rk_status load_system(rk_problem *problem, const rk_source *source, rk_er
 {
     rk_system *system = &problem->reckon.inputs.system;
     rk_system_clear(system);
-    const rk_status status = source->name ? rk_system_load(source->name, system, err)
-                                          : rk_system_from_json(source->object, system, err);
+    const rk_status status = source->name
+                                 ? rk_documents_system(source->documents, source->name, system, err)
+                                 : rk_system_from_json(source->object, system, err);
     problem->reckon.memory_usable = system->accelerator.memory_usable;
     problem->reckon.node = 0;
     problem->reckon.tier_count = system->tier_count;
@@ -59,8 +60,9 @@ static rk_status load(rk_problem *problem, rk_document_kind kind, const rk_sourc
 {
     rk_inputs *inputs = &problem->reckon.inputs;
     if (kind == RK_DOCUMENT_MODEL) {
-        return source->name ? rk_model_load(source->name, &inputs->model, err)
-                            : rk_model_read(source->object, &inputs->model, err);
+        return source->name
+                   ? rk_documents_model(source->documents, source->name, &inputs->model, err)
+                   : rk_model_read(source->object, &inputs->model, err);
     }
     if (kind == RK_DOCUMENT_SYSTEM) {
         return load_system(problem, source, err);
@@ -113,6 +115,7 @@ static rk_request_view view(const void *request)
     const rk_request *r = request;
     return (rk_request_view){.model = r->model,
                              .system = r->system,
+                             .documents = r->documents,
                              .threads = r->threads,
                              .top = (size_t)r->top,
                              .kind = rk_plan_kind(r),

@@ -2,6 +2,7 @@
 /* Which framework and stack a request means, and why. */
 #include "request/option_values.h"
 #include "request/request.h"
+#include "request/shared_documents.h"
 
 rk_status rk_request_settle(const rk_request *request, bool stack_given, rk_inputs *inputs,
                             rk_error *err)
@@ -16,7 +17,8 @@ rk_status rk_request_settle(const rk_request *request, bool stack_given, rk_inpu
                                    .convention = request->convention,
                                    .quantised = rk_request_quantises(request)};
     rk_software chosen;
-    const rk_status status = rk_software_choose(&wish, &inputs->system.accelerator, &chosen, err);
+    const rk_status status =
+        rk_documents_software(request->documents, &wish, &inputs->system.accelerator, &chosen, err);
     if (!status) {
         inputs->software = chosen;
     }

@@ -63,7 +63,8 @@ rk_status rk_request_take_own(rk_job *job, rk_launch *launch, rk_error *err)
 
 rk_status rk_request_prepare(rk_job *job, rk_error *err)
 {
-    const rk_request *request = rk_job_arguments(job);
+    rk_request *request = rk_job_arguments(job);
+    request->documents = rk_job_work(job)->documents;
     if (request->reader && !request->from) {
         return rk_fail(err, RK_ERR_INVALID, "--reader needs --from, the launch that it reads");
     }

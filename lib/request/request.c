@@ -2,11 +2,11 @@
 /* Completes a request from its options, and reads the documents that it names. */
 #include "base/error.h"
 #include "base/units.h"
-#include "layer/model_load.h"
 #include "request/launch_flags.h"
 #include "request/option_values.h"
 #include "request/request_check.h"
 #include "request/run_row.h"
+#include "request/shared_documents.h"
 #include "request/sizes.h"
 
 #include <ctype.h>
@@ -176,12 +176,12 @@ rk_status rk_request_limit(const rk_request *request, rk_system *system, rk_erro
 rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error *err)
 {
     inputs->system.accelerator.measured = NULL;
-    rk_status status = rk_model_load(request->model, &inputs->model, err);
+    rk_status status = rk_documents_model(request->documents, request->model, &inputs->model, err);
     if (!status) {
         status = rk_request_set_modules(request, &inputs->model, err);
     }
     if (!status) {
-        status = rk_system_load(request->system, &inputs->system, err);
+        status = rk_documents_system(request->documents, request->system, &inputs->system, err);
     }
     return status ? status : rk_request_apply(request, false, inputs, err);
 }

@@ -26,6 +26,7 @@ typedef struct rk_request {
     const char *model, *system, *stack; /* catalogue names or files */
     const char *from, *reader;          /* a launch and its framework; NULL: none, recognised */
     const struct rk_launch *launch;     /* read from it; owned by the job, no option */
+    rk_documents *documents;            /* of the job; NULL: none are kept; no option */
     const struct rk_request *launched;  /* the launch's own layout where one is searched */
     int64_t accelerators, global_batch, seq;
     int64_t nodes, gpus_per_node;

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "base/units.h"
-#include "layer/model_load.h"
+#include "request/shared_documents.h"
 #include "request/what_if.h"
 #include "system/system.h"
 
@@ -75,7 +75,7 @@ rk_status rk_request_set_node(const rk_request *request, rk_system *system, rk_e
 static rk_status find_node(const rk_request *r, int64_t *node, rk_error *err)
 {
     rk_system system = {.accelerator.measured = NULL};
-    rk_status status = rk_system_load(r->system, &system, err);
+    rk_status status = rk_documents_system(r->documents, r->system, &system, err);
     if (!status) {
         status = rk_request_set_node(r, &system, err);
         *node = r->gpus_per_node ? r->gpus_per_node : rk_system_unit_size(&system);
@@ -221,7 +221,7 @@ static rk_status settle_by_model(rk_request *r, rk_error *err)
     if (!r->model || (!sizes && !r->vp_layers)) {
         return RK_OK;
     }
-    rk_status status = rk_model_load(r->model, &model, err);
+    rk_status status = rk_documents_model(r->documents, r->model, &model, err);
     if (!status && r->vp_layers) {
         status = settle_virtual_stages(r, &model, err);
     }

@@ -132,10 +132,20 @@ size_t rk_measured_count(const rk_measured *measured, rk_kernel_kind kind)
 
 void rk_measured_free(rk_measured *measured)
 {
+    if (measured && atomic_fetch_sub(&measured->shares, 1) > 0) {
+        return;
+    }
     for (int t = 0; measured && t < RK_MEASURED_TABLES; t++) {
         free(measured->tables[t].logs);
     }
     free(measured);
+}
+
+void rk_system_share(rk_system *copy)
+{
+    if (copy->accelerator.measured) {
+        atomic_fetch_add(&copy->accelerator.measured->shares, 1);
+    }
 }
 
 void rk_system_clear(rk_system *system)

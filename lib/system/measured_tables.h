@@ -5,6 +5,8 @@
 
 #include "system/measured.h"
 
+#include <stdatomic.h>
+
 #define RK_MEASURED_AXES 4
 
 /* GEMMs by format, alone and in groups; attention forward and backward; collectives by operation.
@@ -27,6 +29,7 @@ typedef struct rk_ratio_table {
 struct rk_measured {
     rk_ratio_table tables[RK_MEASURED_TABLES];
     size_t counts[RK_KERNEL_KINDS];
+    atomic_int shares; /* owners but the first */
 };
 
 /* Returns the index of the table of a kernel; `at` gets its place there, in steps of the axes. */
@@ -35,7 +38,7 @@ int rk_measured_locate(const rk_measured_kernel *kernel, double at[RK_MEASURED_A
 /* Logarithm between the nodes about a place; 0 outside of the table. */
 double rk_measured_log(const rk_ratio_table *table, const double at[RK_MEASURED_AXES]);
 
-/* Releases tables; NULL: none. */
+/* Releases tables, the last owner; NULL: none. */
 void rk_measured_free(rk_measured *measured);
 
 #endif

@@ -360,6 +360,9 @@ rk_status rk_system_check(const rk_system *system, rk_error *err);
  */
 rk_status rk_system_load(const char *name, rk_system *system, rk_error *err);
 
+/* Makes a copy an owner of the measured tables too, which lives as long as it likes. */
+void rk_system_share(rk_system *copy);
+
 /* Releases what a system owns; it and its copies price by the physical model alone then. */
 void rk_system_clear(rk_system *system);
 

@@ -10,9 +10,10 @@
 typedef struct rk_control {
     /* As in rk_job_control; NULL: none. */
     bool (*progress)(void *user, const rk_job_progress *progress);
-    void *user;          /* handed to `progress` */
-    rk_team *team;       /* NULL: this process is alone */
-    const char *counted; /* what the running search counts */
+    void *user;              /* handed to `progress` */
+    rk_team *team;           /* NULL: this process is alone */
+    rk_documents *documents; /* that questions share; NULL: none */
+    const char *counted;     /* what the running search counts */
 } rk_control;
 
 /* Reports progress; false: the work is to stop. */

@@ -2,7 +2,7 @@
 """
 Calls of the library that Ctrl-C stops at once.
 
-A call runs in a thread of its own while the caller waits: signals reach the main thread only, and
+A call runs in another thread while the caller waits: signals reach the main thread only, and
 Python acts on them between two bytecodes, of which the library executes none.  The caller raises
 KeyboardInterrupt without delay; a search notices within about a tenth of a second, and ends in the
 background.  No signal handler is set.
@@ -11,10 +11,11 @@ background.  No signal handler is set.
 from __future__ import annotations
 
 import atexit
+import os
 import queue
 import sys
 import threading
-from typing import Any, Callable, Generic, Optional, Set, Tuple, TypeVar
+from typing import Any, Callable, Generic, List, Optional, Set, Tuple, TypeVar
 
 T = TypeVar("T")
 
@@ -23,6 +24,10 @@ _GRACE_S = 0.1  # for the library to stop before the caller goes on
 _EXIT_S = 2.0  # likewise, before the interpreter ends
 
 _calls: "Set[Call[Any]]" = set()
+_idle: "List[queue.SimpleQueue[Call[Any]]]" = []  # of threads that wait for a call
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)  # a child has none of the threads
 
 
 def _interrupt_of_main() -> Optional[BaseException]:
@@ -50,7 +55,7 @@ class Call(Generic[T]):
     ) -> None:
         self._work, self._progress = work, progress
         self._events: "queue.SimpleQueue[Tuple[str, Any]]" = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="reckon", daemon=True)
+        self._running = threading.Lock()  # held until the work has ended
         self._stopped = self._interrupted = False
 
     def _report(self, *values: Any) -> bool:
@@ -59,12 +64,14 @@ class Call(Generic[T]):
         return not self._stopped
 
     def _run(self) -> None:
+        end: "Tuple[str, Any]"
         try:
-            self._events.put(("answer", self._work(self._report)))
+            end = ("answer", self._work(self._report))
         except BaseException as exception:
-            self._events.put(("raise", exception))
-        finally:
-            _calls.discard(self)
+            end = ("raise", exception)
+        _calls.discard(self)
+        self._running.release()
+        self._events.put(end)
 
     def _wait(self) -> T:
         on_main = threading.current_thread() is threading.main_thread()
@@ -88,14 +95,29 @@ class Call(Generic[T]):
     def stop(self, wait_s: float) -> None:
         """Asks the work to stop, and waits for that a little."""
         self._stopped = True
-        if self._thread.is_alive():
-            self._thread.join(wait_s)
+        if self._running.acquire(timeout=wait_s):
+            self._running.release()
+
+    def _start(self) -> None:
+        """Hands the call to a thread that has nothing to do, or to a new one."""
+        try:
+            _idle.pop().put(self)
+        except IndexError:
+            given: "queue.SimpleQueue[Call[Any]]" = queue.SimpleQueue()
+            given.put(self)
+            try:
+                threading.Thread(target=_serve, args=(given,), name="reckon", daemon=True).start()
+            except BaseException:
+                _calls.discard(self)  # it never started
+                self._running.release()
+                raise
 
     def run(self) -> T:
         """The result of the work."""
         _calls.add(self)
+        self._running.acquire()
         try:
-            self._thread.start()
+            self._start()
             return self._wait()
         except KeyboardInterrupt:
             if threading.current_thread() is threading.main_thread():
@@ -104,8 +126,13 @@ class Call(Generic[T]):
             raise
         finally:
             self.stop(_GRACE_S)
-            if not self._thread.is_alive():
-                _calls.discard(self)  # it never started
+
+
+def _serve(given: "queue.SimpleQueue[Call[Any]]") -> None:
+    """A thread that makes one call after another."""
+    while True:
+        given.get()._run()
+        _idle.append(given)
 
 
 @atexit.register

@@ -61,6 +61,7 @@ class _Control(ctypes.Structure):
         ("drawn", ctypes.c_bool),
         ("width", ctypes.c_int),
         ("team", ctypes.c_void_p),
+        ("documents", ctypes.c_void_p),
     ]
 
 
@@ -118,6 +119,7 @@ def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
         "rk_job_run": (ctypes.c_int, [pointer, ctypes.POINTER(_Control), error]),
         "rk_job_found": (ctypes.c_bool, [pointer]),
         "rk_job_free": (None, [pointer]),
+        "rk_documents_create": (ctypes.c_int, [ctypes.POINTER(pointer), error]),
         "rk_command_schema": (ctypes.c_int, [pointer, ctypes.POINTER(pointer), error]),
         "rk_free": (None, [pointer]),
         "rk_catalogue_name": (text, [ctypes.c_size_t, ctypes.POINTER(text)]),
@@ -291,7 +293,8 @@ class Answer:
 
 def _encode(value: Any) -> Optional[bytes]:
     """A name or a path; a document that was given as a mapping is left to the job."""
-    return value.encode(errors="replace") if isinstance(value, str) else None
+    text = os.fspath(value) if isinstance(value, os.PathLike) else value
+    return text.encode(errors="replace") if isinstance(text, str) else None
 
 
 @contextlib.contextmanager
@@ -320,14 +323,23 @@ def run_command(
     with launch_as_file(given.get("launch", "")) as launch:
         given.update({"launch": launch} if launch else {})
         request = {key: to_json(key, value) for key, value in given.items()}
-        names = {key: json.loads(request.get(key, "null")) for key in ("method", "model", "system")}
         members = ", ".join(f"{json.dumps(key)}: {value}" for key, value in request.items())
 
         def work(report: Callable[..., bool]) -> Answer:
-            resolve = [_encode(value) for value in names.values()]
+            resolve = [_encode(given.get(key)) for key in ("method", "model", "system")]
             return _run_job(name, resolve, ("{" + members + "}").encode(), report)
 
         return Call(work, progress).run()
+
+
+def _create_documents() -> ctypes.c_void_p:
+    """What commands read from the catalogue, as long as the program runs."""
+    documents, error = ctypes.c_void_p(), Error()
+    check(library.rk_documents_create(ctypes.byref(documents), ctypes.byref(error)), error)
+    return documents
+
+
+_documents = _create_documents()
 
 
 def _run_job(
@@ -364,6 +376,7 @@ def _run_job(
             write=_WRITE(write),
             remark=_REMARK(remark),
             progress=_PROGRESS(progress),
+            documents=_documents,
         )
         _check_job(
             name, library.rk_job_run(job, ctypes.byref(control), ctypes.byref(error)), error
