@@ -7,6 +7,8 @@
 #include "io/catalogue.h"
 #include "io/json.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,27 +42,52 @@ static void split(const char *name, struct wanted *out)
 }
 
 /* Years between a document and the wanted year; of two equally near, the newer wins. */
-static double distance(const rk_stack *stack, int64_t year)
+static double distance(int64_t has, int64_t year)
 {
     const double newest = 1e4;
-    const double years = (double)stack->year - (year ? (double)year : newest);
+    const double years = (double)has - (year ? (double)year : newest);
     return years > 0 ? years - 0.5 : -years;
 }
 
-/* Whether a document holds a word in quotes, as every document does that has it as a value. */
-static bool quotes(const rk_catalogue_entry *entry, const char *word)
+/* ---- documents, before they are parsed ------------------------------------------------------- */
+
+/* What stands behind the key of a value, of which a document of the catalogue has one. */
+static const char *value_of(const rk_catalogue_entry *entry, const char *key)
 {
-    char quoted[sizeof(((rk_stack *)NULL)->family) + 2];
+    const char *end = entry->text + entry->size;
+    const char *at = memmem(entry->text, entry->size, key, strlen(key));
+    for (at = at ? at + strlen(key) : end; at < end && strchr(": ", *at); at++) {
+    }
+    return at;
+}
+
+/* Whether the value of a key is a text. */
+static bool has_value(const rk_catalogue_entry *entry, const char *key, const char *text)
+{
+    const char *value = value_of(entry, key);
+    const size_t length = strlen(text), left = (size_t)(entry->text + entry->size - value);
+    return left > length + 1 && value[0] == '"' && memcmp(value + 1, text, length) == 0 &&
+           value[1 + length] == '"';
+}
+
+/* Whether a document holds a word in quotes, as every document does that has it as a value. */
+static bool mentions(const rk_catalogue_entry *entry, const char *word)
+{
+    char quoted[32];
     const int length = snprintf(quoted, sizeof(quoted), "\"%s\"", word);
     return length > 0 && (size_t)length < sizeof(quoted) &&
            memmem(entry->text, entry->size, quoted, (size_t)length);
 }
 
-/* Whether a document can be what is wanted: all others are not worth parsing. */
-static bool may_be(const rk_catalogue_entry *entry, const struct wanted *wanted, bool any)
+/* The year of a document, which ends with a bracket; 0: it has none. */
+static int64_t year_of(const rk_catalogue_entry *entry)
 {
-    return strcmp(entry->kind, "stacks") == 0 && quotes(entry, wanted->family) &&
-           (any || quotes(entry, rk_generation_names[wanted->generation]));
+    int64_t year = 0;
+    for (const char *digit = value_of(entry, "\"year\"");
+         digit < entry->text + entry->size && isdigit((unsigned char)*digit); digit++) {
+        year = 10 * year + (*digit - '0');
+    }
+    return year;
 }
 
 /* A scan of the catalogue that keeps the nearest document. */
@@ -69,26 +96,45 @@ struct nearest {
     rk_stack stack;
 };
 
+/*
+ * The document of the family that is nearest to the year, after `before` (NULL: of all), in the
+ * order of the catalogue if several are equally near; NULL: none is left.
+ */
+static const rk_catalogue_entry *next_nearest(const struct wanted *wanted,
+                                              const rk_catalogue_entry *before)
+{
+    const rk_catalogue_entry *best = NULL;
+    const double least = before ? distance(year_of(before), wanted->year) : -1;
+    double nearest = (double)INFINITY;
+    for (size_t i = 0; i < rk_catalogue_count; i++) {
+        const rk_catalogue_entry *entry = &rk_catalogue[i];
+        if (strcmp(entry->kind, "stacks") != 0 || !has_value(entry, "\"family\"", wanted->family)) {
+            continue;
+        }
+        const double far = distance(year_of(entry), wanted->year);
+        const bool later = far > least || (!(far < least) && before && entry > before);
+        if (later && far < nearest) {
+            best = entry;
+            nearest = far;
+        }
+    }
+    return best;
+}
+
 /* The nearest document of a family; with `any`, also those for other generations. */
 static rk_status find(const struct wanted *wanted, bool any, struct nearest *out, rk_error *err)
 {
+    const rk_catalogue_entry *entry = NULL;
     out->found = false;
-    for (size_t i = 0; i < rk_catalogue_count; i++) {
-        rk_stack stack;
-        if (!may_be(&rk_catalogue[i], wanted, any)) {
-            continue;
+    while (!out->found && (entry = next_nearest(wanted, entry))) {
+        if (!any && !mentions(entry, rk_generation_names[wanted->generation])) {
+            continue; /* parsing takes a hundred times as long */
         }
-        const rk_status status = rk_stack_load(rk_catalogue[i].name, &stack, err);
+        const rk_status status = rk_stack_load(entry->name, &out->stack, err);
         if (status) {
             return status;
         }
-        if (strcmp(stack.family, wanted->family) != 0 ||
-            (!any && !is_for(&stack, wanted->generation))) {
-            continue;
-        }
-        if (!out->found || distance(&stack, wanted->year) < distance(&out->stack, wanted->year)) {
-            *out = (struct nearest){true, stack};
-        }
+        out->found = any || is_for(&out->stack, wanted->generation);
     }
     return RK_OK;
 }

@@ -7,6 +7,8 @@
 #include "io/json.h"
 #include "stack/stack_doc.h"
 
+#include <stdlib.h>
+
 static rk_status read_text(const char *text, rk_stack *stack, rk_error *err)
 {
     rk_json_doc doc;
@@ -195,6 +197,58 @@ static void test_usual(void **state)
     }
 }
 
+/* The nearest stack of a family for a generation, of all that are parsed; NULL: none. */
+static const rk_stack *nearest_of(const rk_stack *stacks, size_t count, const char *family,
+                                  int64_t year, int generation)
+{
+    const rk_stack *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(stacks[i].family, family) != 0 || !(stacks[i].generations >> generation & 1U)) {
+            continue;
+        }
+        const int64_t far = llabs(2 * (stacks[i].year - year)) - (stacks[i].year > year);
+        if (!best || far < llabs(2 * (best->year - year)) - (best->year > year)) {
+            best = &stacks[i];
+        }
+    }
+    return best;
+}
+
+/* Stacks are chosen before they are parsed: each choice is that of all parsed ones. */
+static void test_nearest(void **state)
+{
+    enum { STACKS = 64, YEAR_NONE = 9999 };
+    static rk_stack stacks[STACKS];
+    size_t count = 0, chosen = 0;
+    rk_error err;
+    (void)state;
+    for (size_t i = 0; i < rk_catalogue_count; i++) {
+        if (strcmp(rk_catalogue[i].kind, "stacks") == 0) {
+            assert_true(count < STACKS);
+            assert_int_equal(rk_stack_load(rk_catalogue[i].name, &stacks[count++], &err), RK_OK);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (int generation = 1; rk_generation_names[generation]; generation++) {
+            for (int year = 2020; year <= 2028; year++) {
+                const bool any = year == 2028;
+                const rk_accelerator accelerator = {.generation = (rk_generation)generation};
+                const rk_stack *nearest =
+                    nearest_of(stacks, count, stacks[i].family, any ? YEAR_NONE : year, generation);
+                char name[64];
+                rk_stack stack;
+                (void)snprintf(name, sizeof(name), any ? "%s" : "%s-%d", stacks[i].family, year);
+                if (nearest) {
+                    assert_int_equal(rk_stack_choose(name, &accelerator, &stack, &err), RK_OK);
+                    assert_string_equal(stack.name, nearest->name);
+                    chosen++;
+                }
+            }
+        }
+    }
+    assert_true(chosen > count);
+}
+
 /* Every accelerator of the catalogue says what it is, so that a stack is chosen for it. */
 static void test_generations(void **state)
 {
@@ -223,11 +277,11 @@ static void test_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_units),
-        cmocka_unit_test(test_follow),      cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_catalogue),   cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_generations), cmocka_unit_test(test_usual),
-        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_units),
+        cmocka_unit_test(test_follow),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_catalogue), cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_nearest),   cmocka_unit_test(test_generations),
+        cmocka_unit_test(test_usual),     cmocka_unit_test(test_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
