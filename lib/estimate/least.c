@@ -20,14 +20,17 @@ rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
 }
 
 rk_makespan rk_least_makespan(const rk_cost_table *table, const rk_strategy *s,
-                              const rk_chunk_times *chunks, double limit)
+                              const rk_chunk_times *chunks, const rk_chunk_times *sums,
+                              double limit)
 {
     rk_makespan least = {0};
     const double send = rk_send_seconds(table, s, &least.sent_bytes);
-    const rk_pipeline without = rk_pipeline_of(s, chunks, 0);
+    rk_pipeline without = rk_pipeline_of(s, chunks, 0);
+    without.sums = sums;
     least.work = rk_pipeline_bound(&without);
     if (send > 0 && least.work <= limit) {
-        const rk_pipeline with = rk_pipeline_of(s, chunks, send);
+        rk_pipeline with = without;
+        with.send_seconds = send;
         least.sends = rk_min(rk_overlapped_sends(table->context.stack, s, send),
                              rk_max(rk_pipeline_bound(&with) - least.work, 0));
     }

@@ -16,10 +16,12 @@ rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
 
 /*
  * The makespan of a strategy with these chunks, at least; messages that hold their sender count as
- * work.  Of one above `limit` seconds without overlapped messages, these are left out.
+ * work.  Of one above `limit` seconds without overlapped messages, these are left out.  `sums` as
+ * in rk_pipeline.
  */
 rk_makespan rk_least_makespan(const rk_cost_table *table, const rk_strategy *strategy,
-                              const rk_chunk_times *chunks, double limit);
+                              const rk_chunk_times *chunks, const rk_chunk_times *sums,
+                              double limit);
 
 /* Seconds of a step with a makespan of so much or more, with any sharding and offload. */
 double rk_least_step(const rk_cost_table *table, const rk_strategy *strategy,

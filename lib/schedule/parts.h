@@ -21,6 +21,15 @@ static inline bool rk_chunk_sends(const rk_pipeline *p, int64_t rank, int64_t ch
     return p->ranks > 1 && (rank != end_rank || chunk != end_chunk);
 }
 
+/* Chunks of a rank that send. */
+static inline int64_t rk_rank_sends(const rk_pipeline *p, int64_t rank, int direction)
+{
+    const int64_t last = p->chunks_per_rank - 1, end = direction > 0 ? last : 0;
+    return last == 0 ? rk_chunk_sends(p, rank, 0, direction)
+                     : rk_chunk_sends(p, rank, end, direction) +
+                           last * rk_chunk_sends(p, rank, last - end, direction);
+}
+
 /* Times of a chunk with the messages that keep their sender. */
 static inline rk_chunk_times rk_chunk_times_at(const rk_pipeline *p, int64_t rank, int64_t chunk)
 {
@@ -36,6 +45,14 @@ static inline rk_chunk_times rk_chunk_times_at(const rk_pipeline *p, int64_t ran
 static inline rk_chunk_times rk_rank_times(const rk_pipeline *p, int64_t rank)
 {
     rk_chunk_times sum = {0, 0, 0};
+    if (p->sums) {
+        sum = p->sums[rank];
+        if (p->send_seconds > 0 && !p->send_overlapped) {
+            sum.forward += (double)rk_rank_sends(p, rank, 1) * p->send_seconds;
+            sum.backward += (double)rk_rank_sends(p, rank, -1) * p->send_seconds;
+        }
+        return sum;
+    }
     for (int64_t i = 0; i < p->chunks_per_rank; i++) {
         const rk_chunk_times t = rk_chunk_times_at(p, rank, i);
         sum.forward += t.forward;

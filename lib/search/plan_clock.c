@@ -12,18 +12,24 @@
 
 #define SAME_STEP 1e-4 /* relative difference below which steps count as equal */
 
-/* Times of one set of blocks as a chunk. */
-struct rk_clock_piece {
+/* Times of one set of blocks. */
+struct times {
     uint64_t visit;            /* in which the rest was filled; otherwise it is stale */
     rk_chunk_times apart, one; /* with weight gradients apart, and in one with the backward */
     rk_chunk_times hidden;     /* under another microbatch */
-    uint64_t kept;             /* the visit in which the stage was filled */
-    rk_stage stage;            /* what it keeps; the rest is not filled by rk_stage_run */
+};
+
+/* One set of blocks as a chunk. */
+struct rk_clock_piece {
+    struct times times;
+    uint64_t kept;  /* the visit in which the stage was filled */
+    rk_stage stage; /* what it keeps; the rest is not filled by rk_stage_run */
 };
 
 /* One set of blocks as a stage. */
 struct rk_clock_stage {
-    uint64_t visit;
+    struct times times;
+    uint64_t visit; /* in which the stage was filled */
     rk_stage stage;
 };
 
@@ -62,8 +68,10 @@ rk_status rk_plan_clock_init(rk_plan_clock *clock, const rk_plan_lists *lists, r
     clock->held = calloc(lists->block_count + 1, sizeof(*clock->held));
     clock->chunks = calloc(most_chunks(lists), sizeof(*clock->chunks));
     clock->longer = calloc(most_chunks(lists), sizeof(*clock->longer));
+    clock->sums = calloc(most_chunks(lists), sizeof(*clock->sums));
     clock->waits = calloc(pieces * lane_count(lists), sizeof(*clock->waits));
-    if (!clock->pieces || !clock->held || !clock->waits || !clock->chunks || !clock->longer) {
+    if (!clock->pieces || !clock->held || !clock->waits || !clock->chunks || !clock->longer ||
+        !clock->sums) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a plan");
     }
     return rk_makespans_new(&clock->makespans, err);
@@ -77,6 +85,7 @@ void rk_plan_clock_clear(rk_plan_clock *clock)
     free(clock->waits);
     free(clock->chunks);
     free(clock->longer);
+    free(clock->sums);
     *clock = (rk_plan_clock){.lists = NULL};
 }
 
@@ -93,18 +102,41 @@ void rk_plan_clock_turn(rk_plan_clock *clock, const rk_plan_pipe *pipe)
 
 /* ---- blocks -------------------------------------------------------------------------------- */
 
-/* `place` is that in the pieces of the pipe. */
-static const struct rk_clock_piece *piece_at(rk_plan_clock *clock, size_t place)
+/* Whether weight gradients are apart, and which share of the microbatches is alone. */
+struct passes {
+    bool splits;
+    double alone;
+};
+
+static struct passes passes_of(const rk_strategy *strategy)
 {
-    struct rk_clock_piece *piece = &clock->pieces[clock->pipe->piece_first + place];
-    if (piece->visit != clock->visit) {
-        const rk_stage_blocks *blocks = &clock->lists->pieces[clock->pipe->piece_first + place];
-        piece->visit = clock->visit;
-        piece->apart = rk_chunk_times_of(clock->table, blocks, true);
-        piece->one = rk_chunk_times_of(clock->table, blocks, false);
-        piece->hidden = rk_chunk_hidden_of(clock->table, blocks);
+    return (struct passes){rk_stage_splits(strategy), rk_alone_share(strategy)};
+}
+
+/* Times of blocks, which are kept in `times`. */
+static rk_chunk_times times_of(const rk_plan_clock *clock, const rk_stage_blocks *blocks,
+                               const struct passes *passes, struct times *times)
+{
+    if (times->visit != clock->visit) {
+        times->visit = clock->visit;
+        times->apart = rk_chunk_times_of(clock->table, blocks, true);
+        times->one = rk_chunk_times_of(clock->table, blocks, false);
+        times->hidden = rk_chunk_hidden_of(clock->table, blocks);
     }
-    return piece;
+    rk_chunk_times with = passes->splits ? times->apart : times->one;
+    if (passes->alone > 0) {
+        rk_add_alone(&with, passes->alone, &times->hidden);
+    }
+    return with;
+}
+
+/* Times of a chunk of a kind of rank. */
+static rk_chunk_times chunk_times(rk_plan_clock *clock, const rk_plan_base *base,
+                                  const struct passes *passes, size_t kind, int chunk)
+{
+    const size_t place = clock->pipe->piece_first +
+                         rk_plan_piece(clock->lists, base->shape, base->choice, kind, chunk);
+    return times_of(clock, &clock->lists->pieces[place], passes, &clock->pieces[place].times);
 }
 
 /* What a piece keeps. */
@@ -135,22 +167,47 @@ static void spread_kinds(const rk_plan_clock *clock, const rk_plan_base *base,
 
 static void fill_chunks(rk_plan_clock *clock, const rk_plan_base *base)
 {
-    const rk_plan_lists *l = clock->lists;
     const rk_plan_shape *shape = base->shape;
-    const int64_t *kinds = &l->kinds.items[shape->kind_first];
-    const bool splits = rk_stage_splits(&base->strategy);
-    const double alone = rk_alone_share(&base->strategy);
-    const int v = shape->chunks;
+    const int64_t *kinds = &clock->lists->kinds.items[shape->kind_first];
+    const struct passes passes = passes_of(&base->strategy);
     for (size_t i = 0; i < shape->kind_count; i++) {
-        rk_chunk_times *own = &clock->chunks[kinds[i] * v];
-        for (int j = 0; j < v; j++) {
-            const struct rk_clock_piece *piece =
-                piece_at(clock, rk_plan_piece(l, shape, base->choice, i, j));
-            own[j] = splits ? piece->apart : piece->one;
-            rk_add_alone(&own[j], alone, &piece->hidden);
+        rk_chunk_times *own = &clock->chunks[kinds[i] * shape->chunks];
+        for (int j = 0; j < shape->chunks; j++) {
+            own[j] = chunk_times(clock, base, &passes, i, j);
         }
     }
     spread_kinds(clock, base, clock->chunks);
+}
+
+/* Fills what bounds need: the first and the last chunk of each rank, and the sums of all. */
+static void fill_ends(rk_plan_clock *clock, const rk_plan_base *base)
+{
+    const rk_plan_lists *l = clock->lists;
+    const rk_plan_shape *shape = base->shape;
+    const int64_t *kinds = &l->kinds.items[shape->kind_first];
+    const int64_t *alike = &l->ranks.items[shape->rank_first];
+    const struct passes passes = passes_of(&base->strategy);
+    const int last = shape->chunks - 1;
+    for (size_t i = 0; i < shape->kind_count; i++) {
+        rk_chunk_times *own = &clock->chunks[kinds[i] * shape->chunks];
+        const size_t held = clock->pipe->block_first + rk_plan_held(l, shape, base->choice, i);
+        own[0] = chunk_times(clock, base, &passes, i, 0);
+        if (last > 0) {
+            own[last] = chunk_times(clock, base, &passes, i, last);
+        }
+        clock->sums[kinds[i]] =
+            times_of(clock, &l->blocks[held], &passes, &clock->held[held].times);
+    }
+    for (int64_t r = 0; r < base->strategy.pp; r++) {
+        const int64_t kind = alike[r];
+        if (kind != r) {
+            const rk_chunk_times *own = &clock->chunks[kind * shape->chunks];
+            rk_chunk_times *to = &clock->chunks[r * shape->chunks];
+            to[0] = own[0];
+            to[last] = own[last];
+            clock->sums[r] = clock->sums[kind];
+        }
+    }
 }
 
 const rk_stage *rk_plan_clock_stage(rk_plan_clock *clock, const rk_plan_base *base, size_t kind)
@@ -171,8 +228,9 @@ const rk_stage *rk_plan_clock_stage(rk_plan_clock *clock, const rk_plan_base *ba
 
 double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base, double limit)
 {
-    fill_chunks(clock, base);
-    clock->least = rk_least_makespan(clock->table, &base->strategy, clock->chunks, limit);
+    fill_ends(clock, base);
+    clock->least =
+        rk_least_makespan(clock->table, &base->strategy, clock->chunks, clock->sums, limit);
     return rk_least_step(clock->table, &base->strategy, &clock->least);
 }
 
@@ -406,7 +464,7 @@ static rk_status time_waiting(rk_plan_clock *clock, const rk_plan_base *base, in
     double steps[RK_PLAN_LANES];
     rk_plan_set_lane(clock->lists, number, &lane);
     struct pace pace = pace_of(clock, base, &lane, number);
-    pace.makespan = rk_least_makespan(clock->table, &lane, pace.chunks, limit);
+    pace.makespan = rk_least_makespan(clock->table, &lane, pace.chunks, NULL, limit);
     const uint64_t kept = within(clock, base, &pace, UINT64_C(1) << number, limit, steps);
     return kept ? time_lanes(clock, base, &pace, kept, limit, out, err) : RK_OK;
 }
@@ -436,6 +494,7 @@ rk_status rk_plan_clock_offer(rk_plan_clock *clock, const rk_plan_base *base, ui
     rk_strategy plain = base->strategy;
     plain.sharding = RK_SHARD_NONE;
     plain.offload_activations = plain.offload_weights = false;
+    fill_chunks(clock, base);
     struct pace pace = pace_of(clock, base, &plain, 0);
     struct timed all = {.count = 0};
     double steps[RK_PLAN_LANES];

@@ -28,6 +28,7 @@ typedef struct rk_plan_clock {
     struct rk_clock_wait *waits;   /* owned; by pieces, of each by lane */
     rk_chunk_times *chunks;        /* owned; of all ranks of the base at hand */
     rk_chunk_times *longer;        /* owned; the same with the traffic of a lane */
+    rk_chunk_times *sums;          /* owned; of all chunks of each rank */
     rk_makespan least;             /* of that base, at least */
     uint64_t visit;                /* of a table */
 } rk_plan_clock;

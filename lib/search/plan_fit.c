@@ -71,7 +71,15 @@ void rk_plan_fit_turn(rk_plan_fit *fit, const rk_plan_pipe *pipe)
 
 void rk_plan_fit_turn_to(rk_plan_fit *fit, const rk_plan_base *base)
 {
+    fit->base = base;
+    fit->rank_count = 0;
+}
+
+/* Fills the ranks of the base at hand. */
+static void fill_ranks(rk_plan_fit *fit)
+{
     const rk_plan_lists *l = fit->lists;
+    const rk_plan_base *base = fit->base;
     const rk_strategy *strategy = &base->strategy;
     const int64_t m = rk_strategy_microbatches(strategy), v = rk_stage_chunks(strategy);
     fit->rank_count = base->shape->kind_count;
@@ -109,9 +117,11 @@ static const rk_stage *stage_of(rk_plan_fit *fit, size_t blocks)
 
 double rk_plan_fit_seconds(rk_plan_fit *fit)
 {
+    const rk_plan_base *base = fit->base;
     double seconds = 0;
-    for (size_t i = 0; i < fit->rank_count; i++) {
-        seconds = rk_max(seconds, seconds_of(fit, fit->ranks[i].blocks));
+    for (size_t i = 0; i < base->shape->kind_count; i++) {
+        seconds = rk_max(seconds,
+                         seconds_of(fit, rk_plan_held(fit->lists, base->shape, base->choice, i)));
     }
     return seconds;
 }
@@ -187,7 +197,9 @@ static bool needs_more(rk_plan_fit *fit, const rk_strategy *strategy, int lane, 
 
 bool rk_plan_fit_holds(rk_plan_fit *fit, const rk_strategy *strategy, int lane)
 {
-    assert(fit->rank_count > 0);
+    if (fit->rank_count == 0) {
+        fill_ranks(fit);
+    }
     for (size_t i = 0; i < fit->rank_count; i++) {
         if (!rank_fits(fit, strategy, lane, &fit->ranks[i])) {
             return false;
@@ -199,6 +211,7 @@ bool rk_plan_fit_holds(rk_plan_fit *fit, const rk_strategy *strategy, int lane)
 double rk_plan_fit_bytes(rk_plan_fit *fit, const rk_strategy *strategy, int lane)
 {
     double bytes = 0;
+    assert(fit->rank_count > 0); /* it was found to fit */
     for (size_t i = 0; i < fit->rank_count; i++) {
         const rk_plan_rank *rank = &fit->ranks[i];
         const struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, rank->blocks);
@@ -212,6 +225,9 @@ bool rk_plan_fit_lane(rk_plan_fit *fit, const rk_strategy *strategy, int lane, d
                       double *bytes)
 {
     *bytes = (double)INFINITY;
+    if (fit->rank_count == 0) {
+        fill_ranks(fit);
+    }
     if (!needs_more(fit, strategy, lane, least)) {
         *bytes = 0;
         for (size_t i = 0; i < fit->rank_count; i++) {

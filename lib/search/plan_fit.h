@@ -26,8 +26,9 @@ typedef struct rk_plan_fit {
     const rk_plan_pipe *pipe;
     struct rk_plan_known *known;     /* owned; by blocks */
     struct rk_plan_bracket *bracket; /* owned; by blocks, whether GPipe, and lane */
-    rk_plan_rank *ranks;             /* owned; of the base at hand */
-    size_t rank_count;
+    const rk_plan_base *base;        /* at hand */
+    rk_plan_rank *ranks;             /* owned; of that base */
+    size_t rank_count;               /* 0: not filled yet */
     size_t lanes;
     bool riskier; /* at any risk that fits */
     uint64_t visit;
@@ -44,8 +45,8 @@ void rk_plan_fit_renew(rk_plan_fit *fit, const rk_cost_table *table);
 void rk_plan_fit_turn(rk_plan_fit *fit, const rk_plan_pipe *pipe);
 
 /*
- * Turns to a base of the pipeline degree: the functions below look at its ranks.  Of ranks that
- * are alike only the first counts, which has most microbatches in flight.
+ * Turns to a base of the pipeline degree, which stays as it is: the functions below look at its
+ * ranks.  Of ranks that are alike only the first counts, which has most microbatches in flight.
  */
 void rk_plan_fit_turn_to(rk_plan_fit *fit, const rk_plan_base *base);
 

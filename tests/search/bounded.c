@@ -316,13 +316,13 @@ static void audit(const struct problem *p, const rk_planned *planned)
     const rk_stage dense = rk_whole_model(&without, s);
     const double step = planned->estimate.step * (1 + RK_LEAST_SLACK);
     /* recompute only adds */
-    const rk_makespan makespan = rk_least_makespan(&own, s, times, (double)INFINITY);
-    const rk_makespan shorter = rk_least_makespan(&none, s, less, (double)INFINITY);
+    const rk_makespan makespan = rk_least_makespan(&own, s, times, NULL, (double)INFINITY);
+    const rk_makespan shorter = rk_least_makespan(&none, s, less, NULL, (double)INFINITY);
     const double bound = rk_least_step(&own, s, &makespan);
     assert_true(bound <= step);
     assert_true(rk_least_step(&none, s, &shorter) <= bound * (1 + RK_LEAST_SLACK));
     /* and so do experts */
-    const rk_makespan bare = rk_least_makespan(&without, s, mixers, (double)INFINITY);
+    const rk_makespan bare = rk_least_makespan(&without, s, mixers, NULL, (double)INFINITY);
     assert_true(bare.work <= shorter.work * (1 + RK_LEAST_SLACK));
     assert_true(rk_least_step(&without, s, &bare) <= bound * (1 + RK_LEAST_SLACK));
     const double memory = planned->estimate.memory.total * (1 + RK_LEAST_SLACK);
