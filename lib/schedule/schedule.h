@@ -62,8 +62,8 @@ typedef struct rk_pipeline {
     const rk_chunk_times *chunks;
     const rk_chunk_times *sums; /* of all chunks of each rank; for bounds, which then need only the
                                    first and the last of the chunks; NULL: added up */
-    double send_seconds;    /* one message between neighbours */
-    bool send_overlapped;   /* messages delay the receiver only, not the sender */
+    double send_seconds;        /* one message between neighbours */
+    bool send_overlapped;       /* messages delay the receiver only, not the sender */
     bool rolls;             /* a rank begins the next step when it has finished its own steps: the
                                time of a step is that between two of many */
     double overlapped_pair; /* of schedules that run pairs, s: a forward and a whole backward

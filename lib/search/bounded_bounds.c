@@ -8,6 +8,7 @@
 #include "search/bounded_state.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- strategies ---------------------------------------------------------------------------- */
 
@@ -96,13 +97,13 @@ void rk_fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy 
     know_table(w);
 }
 
-/* The lanes whose states fit, at any risk; DualPipe holds every stage twice. */
-static uint64_t fitting_states(const rk_plan_bounds *s, struct worker *w,
-                               const rk_strategy *strategy, uint64_t lanes)
+/* Whether the states of some lane fit, at any risk; DualPipe holds every stage twice. */
+static bool fill_states(const rk_plan_bounds *s, struct worker *w, const rk_strategy *strategy,
+                        uint64_t lanes, double bytes[RK_PLAN_LANES])
 {
     rk_strategy with = *strategy;
     const double usable = s->limits.usable * (1 + RK_LEAST_SLACK);
-    uint64_t fitting = 0;
+    bool fits = false;
     w->counts.bounds++;
     if (!w->has_whole) {
         w->has_whole = true;
@@ -111,10 +112,34 @@ static uint64_t fitting_states(const rk_plan_bounds *s, struct worker *w,
     for (int lane = 0; lanes >> lane; lane++) {
         if (lanes >> lane & 1) {
             rk_plan_set_lane(&s->lists, lane, &with);
-            fitting |= (uint64_t)(rk_least_memory(&w->table, &with, &w->whole) <= usable) << lane;
+            bytes[lane] = rk_least_memory(&w->table, &with, &w->whole);
+            fits |= bytes[lane] <= usable;
         }
     }
-    return fitting;
+    return fits;
+}
+
+void rk_fit_states(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                   const struct node *node)
+{
+    rk_strategy strategy = rk_node_strategy(s, b, node);
+    memset(w->fitting, 0, sizeof(w->fitting));
+    for (int lane = 0; lane < node->lanes; lane++) {
+        rk_plan_set_lane(&s->lists, lane, &strategy);
+        const double limit =
+            w->fit.riskier ? s->limits.usable : rk_risk_limit(&s->limits, &strategy);
+        for (int i = 0; i < s->part_count; i++) {
+            const double most = s->parts[i].max_memory;
+            const double bytes = (most > 0 ? rk_min(limit, most) : limit) * (1 + RK_LEAST_SLACK);
+            for (int twice = 0; twice < 2; twice++) {
+                w->fitting[twice][i] |= (uint64_t)(w->states[twice][lane] <= bytes) << lane;
+            }
+        }
+    }
+    for (int i = 0; i < s->part_count; i++) {
+        w->fitting[0][i] &= s->part_lanes[i];
+        w->fitting[1][i] &= s->part_lanes[i];
+    }
 }
 
 /* Turns to a base.  Returns the seconds of all microbatches of its slowest rank. */
@@ -135,11 +160,14 @@ bool rk_schedule_runs(const rk_strategy *strategy)
 double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                        struct node node, double limit, bool only_least)
 {
-    uint64_t fitting[2] = {0, 0}, legal = 0; /* by the copies of a stage */
-    bool known[2] = {false, false};
+    bool fits[2] = {false, false}, known[2] = {false, false}; /* by the copies of a stage */
+    uint64_t legal = 0;
     double least = (double)INFINITY;
     for (; node.recompute < s->lists.recompute_count; node.recompute++) {
         legal |= rk_node_lanes(s, &node);
+    }
+    for (int lane = 0; lane < RK_PLAN_LANES; lane++) {
+        w->states[0][lane] = w->states[1][lane] = (double)INFINITY;
     }
     node.recompute = 0;
     node.shape = &s->lists.shapes[node.pipe->shape_first];
@@ -159,11 +187,11 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
         const bool twice = rk_schedule_copies(base.strategy.schedule) == 2;
         if (work <= most && !known[twice]) {
             known[twice] = true;
-            fitting[twice] = fitting_states(s, w, &base.strategy, legal);
+            fits[twice] = fill_states(s, w, &base.strategy, legal, w->states[twice]);
         }
         if (work > most) { /* loose, but enough */
             w->least[i] = work;
-        } else if (fitting[twice]) {
+        } else if (fits[twice]) {
             w->counts.bounds++;
             w->least[i] = rk_plan_clock_least(&w->clock, &base, most);
         }
@@ -198,19 +226,27 @@ bool rk_find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *
 /* ---- batches and groups -------------------------------------------------------------------- */
 
 /*
- * Bounds a batch by all its pipeline degrees in `bounds`; with `any_lane` whatever its ep and etp.
+ * Bounds a batch by all its pipeline degrees in `bounds`, or a group that it is in, whatever ep and
+ * etp.  Where `floors` of a group that the batch is in are beyond `limit`, they are bound enough.
  */
 static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                          bool any_lane, double limit, double *bounds)
+                          bool group, double limit, const double *floors, double *bounds)
 {
     const rk_plan_lists *l = &s->lists;
+    rk_plan_unit unit = *b->unit;
+    struct batch any = *b;
     double least = (double)INFINITY;
+    unit.ep = unit.etp = 1; /* which leaves most data-parallel degrees */
+    any.unit = &unit;
     for (size_t i = 0; i < l->pipe_count; i++) {
-        struct node node = {.pipe = &l->pipes[i], .dp = rk_batch_data_parallel(s, b, &l->pipes[i])};
+        struct node node = {.pipe = &l->pipes[i]};
+        node.dp = rk_batch_data_parallel(s, group ? &any : b, node.pipe);
         bounds[i] = (double)INFINITY;
-        if (node.dp) {
-            node.lanes = any_lane ? l->sharding_count * l->offload_count
-                                  : rk_batch_lane_count(s, b, node.pipe);
+        if (node.dp && floors && floors[i] > limit) {
+            bounds[i] = floors[i];
+        } else if (node.dp) {
+            node.lanes = group ? l->sharding_count * l->offload_count
+                               : rk_batch_lane_count(s, b, node.pipe);
             bounds[i] = rk_bound_shapes(s, w, b, node, limit, true);
         }
         least = rk_min(least, bounds[i]);
@@ -220,7 +256,7 @@ static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struc
 
 /* `costed`: the table belongs to a batch that differs in ep and etp only. */
 static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch *b, double limit,
-                        bool *costed)
+                        const double *floors, bool *costed)
 {
     rk_strategy legal;
     if (!rk_find_legal(s, b, &legal)) {
@@ -238,8 +274,8 @@ static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch 
         rk_fill_table(s, w, &legal);
         *costed = true;
     }
-    const double least =
-        bound_pipes(s, w, b, false, limit, &s->pipe_bounds[b->number * s->lists.pipe_count]);
+    const double least = bound_pipes(s, w, b, false, limit, floors,
+                                     &s->pipe_bounds[b->number * s->lists.pipe_count]);
     if (!(least < (double)INFINITY)) {
         w->counts.by_memory += b->count;
         b->count = 0;
@@ -249,10 +285,11 @@ static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch 
 static void open_batches(const rk_plan_bounds *s, struct worker *w, struct group *group,
                          double limit)
 {
+    const double *floors = &s->group_bounds[group->number * s->lists.pipe_count];
     bool costed = false;
     group->open = true;
     for (size_t i = group->legal; i < group->end; i++) {
-        bound_batch(s, w, &s->batches[i], limit, &costed);
+        bound_batch(s, w, &s->batches[i], limit, floors, &costed);
     }
 }
 
@@ -312,8 +349,20 @@ static double bound_experts(const rk_plan_bounds *s, struct worker *w, const str
     rk_fill_table(s, w, &plain);
     rk_cost_table_lower_experts(experts, &w->table);
     know_table(w);
-    return bound_pipes(s, w, &s->batches[group->legal], true, (double)INFINITY,
+    return bound_pipes(s, w, &s->batches[group->legal], true, (double)INFINITY, NULL,
                        &s->group_bounds[group->number * s->lists.pipe_count]);
+}
+
+/* Bounds a group of one batch by the work of its slowest rank alone. */
+static void bound_work(const rk_plan_bounds *s, struct worker *w, const struct group *group,
+                       const rk_strategy *legal)
+{
+    rk_strategy plain = *legal;
+    plain.recompute = RK_REC_NONE;
+    plain.recompute_modules = 0;
+    rk_fill_table(s, w, &plain);
+    (void)bound_pipes(s, w, &s->batches[group->legal], false, 0, NULL,
+                      &s->group_bounds[group->number * s->lists.pipe_count]);
 }
 
 void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *group)
@@ -328,8 +377,11 @@ void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *gro
         w->counts.by_rule += b->count;
         b->count = 0;
     }
-    if (group->end - group->legal < 2) {
-        open_batches(s, w, group, (double)INFINITY);
+    group->tight = group->end - group->legal < 2;
+    if (group->legal == group->end) {
+        group->open = true;
+    } else if (group->tight) {
+        bound_work(s, w, group, &legal);
     } else {
         (void)bound_experts(s, w, group, &legal, &nothing);
     }

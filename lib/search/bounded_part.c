@@ -32,15 +32,21 @@ unsigned rk_parts_of_pipe(const rk_plan_bounds *s, const rk_plan_pipe *pipe)
     return parts;
 }
 
-unsigned rk_parts_of_node(const rk_plan_bounds *s, const rk_plan_recompute *recompute,
-                          const rk_plan_shape *shape)
+unsigned rk_parts_of_shape(const rk_plan_bounds *s, const rk_plan_shape *shape)
 {
     unsigned parts = 0;
     for (int i = 0; i < s->part_count; i++) {
-        const rk_plan_part *part = &s->parts[i];
-        const bool has = !(part->ones & RK_DEGREE_VP && shape->vp > 1) &&
-                         (part->recomputes == 0 || part->recomputes >> recompute->kind & 1);
-        parts |= (unsigned)has << i;
+        parts |= (unsigned)!(s->parts[i].ones & RK_DEGREE_VP && shape->vp > 1) << i;
+    }
+    return parts;
+}
+
+unsigned rk_parts_of_recompute(const rk_plan_bounds *s, const rk_plan_recompute *recompute)
+{
+    unsigned parts = 0;
+    for (int i = 0; i < s->part_count; i++) {
+        const unsigned kinds = s->parts[i].recomputes;
+        parts |= (unsigned)(kinds == 0 || kinds >> recompute->kind & 1) << i;
     }
     return parts;
 }

@@ -103,9 +103,8 @@ struct legality {
 
 /* The cheapest check first: the work of a rank, memory, rules, the bound of the schedule. */
 static void settle_base(const rk_plan_bounds *s, struct worker *w, const struct node *node,
-                        const rk_plan_base *base, struct legality *legal)
+                        const rk_plan_base *base, uint64_t lanes, struct legality *legal)
 {
-    const uint64_t lanes = rk_node_lanes(s, node);
     unsigned parts = node->parts;
     const double work = rk_base_work(w, base);
     for (int i = 0; parts >> i; i++) {
@@ -147,11 +146,8 @@ static uint64_t node_size(const rk_plan_bounds *s, const struct node *node)
 static int compare_nodes(const void *a, const void *b)
 {
     const struct node *x = a, *y = b;
-    if (x->recompute != y->recompute) {
-        return x->recompute - y->recompute; /* one table serves them */
-    }
     return x->bound != y->bound ? (x->bound > y->bound ? 1 : -1)
-                                : (x->first > y->first) - (x->first < y->first);
+                                : (x->shape > y->shape) - (x->shape < y->shape);
 }
 
 static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct node *node,
@@ -159,13 +155,14 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
 {
     const bool full = s->lists.recomputes[node->recompute].kind == RK_REC_FULL;
     const int choices = node_choices(s, node->recompute, node->shape);
-    const uint64_t lanes = rk_node_lanes(s, node);
+    const uint64_t legal_lanes = rk_node_lanes(s, node), lanes = legal_lanes & node->fitting;
     struct legality legal = {.known = false};
-    w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - rk_count_lanes(lanes));
+    w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - rk_count_lanes(legal_lanes));
+    w->counts.by_memory += (uint64_t)choices * rk_count_lanes(legal_lanes & ~lanes);
     for (int i = 0; lanes && i < choices && !w->status; i++) {
         base->strategy.recompute_layers = full ? node->shape->layer_choices[i] : 0;
         base->choice = full ? (size_t)i + 1 : 0;
-        settle_base(s, w, node, base, &legal);
+        settle_base(s, w, node, base, lanes, &legal);
         base->index += (uint64_t)node->lanes;
     }
 }
@@ -174,75 +171,106 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
 static uint64_t *reason_of(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                            const struct node *node)
 {
-    if (node->bound < (double)INFINITY) {
+    if (node->parts && node->bound < (double)INFINITY) {
         return &w->counts.by_time;
     }
     const rk_strategy strategy = rk_node_strategy(s, b, node);
     return rk_schedule_runs(&strategy) ? &w->counts.by_memory : &w->counts.by_rule;
 }
 
-/* Lists the nodes that bounds do not settle.  The table is without recompute. */
+/* Limits the parts and lanes of a node to those of which the states fit. */
+static void fit_node(const rk_plan_bounds *s, const struct worker *w, struct node *node)
+{
+    const uint64_t *fitting = w->fitting[rk_schedule_copies(node->shape->schedule) == 2];
+    const unsigned parts = node->parts;
+    node->fitting = 0;
+    for (int i = 0; i < s->part_count; i++) {
+        node->fitting |= parts >> i & 1 ? fitting[i] : 0;
+        node->parts &= ~((unsigned)(fitting[i] == 0) << i);
+    }
+}
+
+/* Lists the nodes that bounds do not settle, by their bounds.  The table is without recompute. */
 static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct batch *b)
 {
     const rk_plan_lists *l = &s->lists;
-    uint64_t index = b->first;
     size_t count = 0;
-    for (int i = 0; i < l->recompute_count * (int)l->pipe_count; i++) {
-        struct node node = {.pipe = &l->pipes[(size_t)i % l->pipe_count],
-                            .recompute = i / (int)l->pipe_count};
-        node.dp = rk_batch_data_parallel(s, b, node.pipe);
-        if (!node.dp) {
+    for (size_t i = 0; i < l->pipe_count; i++) {
+        struct node node = {.pipe = &l->pipes[i], .dp = rk_batch_data_parallel(s, b, &l->pipes[i])};
+        const unsigned parts = rk_parts_of_batch(s, b) & rk_parts_of_pipe(s, node.pipe);
+        if (!node.dp || (!s->counts && !(rk_pipe_bound(s, b, node.pipe) <= longest_of(w, parts)))) {
             continue;
         }
         node.lanes = rk_batch_lane_count(s, b, node.pipe);
-        const unsigned parts = rk_parts_of_batch(s, b) & rk_parts_of_pipe(s, node.pipe);
-        if (!s->counts && !(rk_pipe_bound(s, b, node.pipe) <= longest_of(w, parts))) {
-            const bool full = l->recomputes[node.recompute].kind == RK_REC_FULL;
-            index += (full ? node.pipe->base_count : node.pipe->shape_count) * (uint64_t)node.lanes;
-            continue;
-        }
-        if (node.recompute == 0) {
-            (void)rk_bound_shapes(s, w, b, node, longest_of(w, parts), false);
-        }
-        for (size_t j = node.pipe->shape_first; j < node.pipe->shape_first + node.pipe->shape_count;
-             j++) {
-            node.shape = &l->shapes[j];
-            node.first = index;
-            node.bound = w->least[j];
-            index += node_size(s, &node);
-            node.parts = parts & rk_parts_of_node(s, &l->recomputes[node.recompute], node.shape);
+        node.shape = &l->shapes[node.pipe->shape_first];
+        (void)rk_bound_shapes(s, w, b, node, longest_of(w, parts), false);
+        rk_fit_states(s, w, b, &node);
+        for (size_t j = 0; j < node.pipe->shape_count; j++, node.shape++) {
+            node.bound = w->least[node.shape - l->shapes];
+            node.parts = parts & rk_parts_of_shape(s, node.shape);
+            fit_node(s, w, &node);
             if (node.bound <= longest_of(w, node.parts) && node.bound < (double)INFINITY) {
                 w->nodes[count++] = node;
-            } else {
-                *reason_of(s, w, b, &node) += node_size(s, &node);
+                continue;
             }
+            uint64_t *reason = reason_of(s, w, b, &node);
+            for (node.recompute = 0; node.recompute < l->recompute_count; node.recompute++) {
+                *reason += node_size(s, &node);
+            }
+            node.recompute = 0;
         }
+    }
+    if (count > 0) {
+        qsort(w->nodes, count, sizeof(*w->nodes), compare_nodes);
     }
     return count;
 }
 
-/* The nodes of one recompute, [0 .. count). */
-static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                         const rk_strategy *legal, const struct node *nodes, size_t count)
+/*
+ * Fills the indices of the first strategies of all shapes of a batch with a recompute, of which
+ * the first strategy is `index`.  Returns that of the next recompute.
+ */
+static uint64_t place_shapes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                             int recompute, uint64_t index)
 {
-    assert(count > 0);
-    const rk_plan_recompute *recompute = &s->lists.recomputes[nodes[0].recompute];
-    rk_strategy strategy = *legal;
-    if (recompute->kind != RK_REC_NONE) { /* that table is there */
-        rk_plan_set_recompute(recompute, &strategy);
-        rk_fill_table(s, w, &strategy);
-    }
-    for (size_t i = 0; i < count && !w->status; i++) {
-        rk_plan_base base = {.strategy = rk_node_strategy(s, b, &nodes[i]),
-                             .shape = nodes[i].shape,
-                             .index = nodes[i].first};
-        rk_plan_clock_turn(&w->clock, nodes[i].pipe);
-        rk_plan_fit_turn(&w->fit, nodes[i].pipe);
-        if (nodes[i].bound > longest_of(w, nodes[i].parts)) {
-            w->counts.by_time += node_size(s, &nodes[i]);
-        } else {
-            settle_node(s, w, &nodes[i], &base);
+    const rk_plan_lists *l = &s->lists;
+    for (size_t i = 0; i < l->pipe_count; i++) {
+        const rk_plan_pipe *pipe = &l->pipes[i];
+        const bool has = rk_batch_data_parallel(s, b, pipe) > 0;
+        const uint64_t lanes = has ? (uint64_t)rk_batch_lane_count(s, b, pipe) : 0;
+        for (size_t j = pipe->shape_first; j < pipe->shape_first + pipe->shape_count; j++) {
+            w->first[j] = index;
+            index += (uint64_t)node_choices(s, recompute, &l->shapes[j]) * lanes;
         }
+    }
+    return index;
+}
+
+/* Settles the nodes listed with one recompute. */
+static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                         const rk_strategy *legal, int recompute, size_t count)
+{
+    bool filled = s->lists.recomputes[recompute].kind == RK_REC_NONE; /* that table is there */
+    for (size_t i = 0; i < count && !w->status; i++) {
+        struct node node = w->nodes[i];
+        node.recompute = recompute;
+        node.parts &= rk_parts_of_recompute(s, &s->lists.recomputes[recompute]);
+        if (node.bound > longest_of(w, node.parts)) {
+            w->counts.by_time += node_size(s, &node);
+            continue;
+        }
+        if (!filled) {
+            rk_strategy strategy = *legal;
+            rk_plan_set_recompute(&s->lists.recomputes[recompute], &strategy);
+            rk_fill_table(s, w, &strategy);
+            filled = true;
+        }
+        rk_plan_base base = {.strategy = rk_node_strategy(s, b, &node),
+                             .shape = node.shape,
+                             .index = w->first[node.shape - s->lists.shapes]};
+        rk_plan_clock_turn(&w->clock, node.pipe);
+        rk_plan_fit_turn(&w->fit, node.pipe);
+        settle_node(s, w, &node, &base);
     }
 }
 
@@ -268,12 +296,10 @@ static void settle_batch(void *context, int worker_index, uint64_t index, rk_par
         plain.recompute_modules = 0;
         rk_fill_table(s, w, &plain);
         const size_t count = list_nodes(s, w, b);
-        qsort(w->nodes, count, sizeof(*w->nodes), compare_nodes);
-        for (size_t i = 0, next; i < count && !w->status; i = next) {
-            for (next = i; next < count && w->nodes[next].recompute == w->nodes[i].recompute;) {
-                next++;
-            }
-            settle_nodes(s, w, b, &legal, &w->nodes[i], next - i);
+        uint64_t first = b->first;
+        for (int i = 0; i < s->lists.recompute_count && count > 0 && !w->status; i++) {
+            first = place_shapes(s, w, b, i, first);
+            settle_nodes(s, w, b, &legal, i, count);
         }
     }
     for (int i = 0; i < s->part_count && !w->status; i++) {
@@ -428,9 +454,10 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
     for (int i = 0; i < s->threads; i++) {
         struct worker *w = &s->workers[i];
         w->least = malloc((l->shape_count + 1) * sizeof(*w->least));
-        w->nodes = malloc(((size_t)l->recompute_count * l->shape_count + 1) * sizeof(*w->nodes));
+        w->first = malloc((l->shape_count + 1) * sizeof(*w->first));
+        w->nodes = malloc((l->shape_count + 1) * sizeof(*w->nodes));
         w->experts = calloc(RK_KNOWN_EXPERTS, sizeof(*w->experts));
-        if (!w->least || !w->nodes || !w->experts) {
+        if (!w->least || !w->first || !w->nodes || !w->experts) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
         rk_status status = rk_plan_clock_init(&w->clock, l, err);
@@ -450,6 +477,7 @@ static void clear_search(rk_plan_bounds *s)
         rk_plan_clock_clear(&s->workers[i].clock);
         rk_plan_fit_clear(&s->workers[i].fit);
         free(s->workers[i].least);
+        free(s->workers[i].first);
         free(s->workers[i].experts);
         free(s->workers[i].nodes);
     }

@@ -29,15 +29,15 @@ struct group {
     bool open;         /* its batches are bounded one by one */
 };
 
-/* Strategies of a batch with one recompute and one shape. */
+/* Strategies of a batch with one shape and, in turn, each recompute. */
 struct node {
-    double bound;   /* s of a step */
-    uint64_t first; /* index of its first strategy */
+    double bound; /* s of a step */
     const rk_plan_pipe *pipe;
     const rk_plan_shape *shape;
     int64_t dp;
     int recompute, lanes;
-    unsigned parts; /* that have it, a bit each */
+    unsigned parts;   /* that may have it, a bit each */
+    uint64_t fitting; /* lanes of these parts of which the states fit */
 };
 
 enum { RK_KNOWN_EXPERTS = 4096 }; /* a power of two */
@@ -65,7 +65,12 @@ struct worker {
     rk_stage whole;                /* by the table */
     struct known_experts *experts; /* owned: RK_KNOWN_EXPERTS, the last of each place */
     double *least;                 /* owned; by shape: s of a step in the batch at hand */
-    struct node *nodes;            /* owned; of a batch */
+    uint64_t *first;               /* owned; by shape: index of its first strategy */
+    /* At the pipeline degree at hand, by the copies of a stage: bytes of the states of each lane,
+     * infinite if it is not legal, and for each part the lanes of which they fit. */
+    double states[2][RK_PLAN_LANES];
+    uint64_t fitting[2][RK_PLAN_PARTS];
+    struct node *nodes; /* owned; of a batch */
     rk_status status;
     rk_error error;
 };
@@ -138,14 +143,18 @@ bool rk_schedule_runs(const rk_strategy *strategy);
 
 /*
  * Bounds all shapes of a node's pipeline degree: w->least, infinite where the states of no lane
- * fit and for schedules that do not run.  The table is without recompute.  Returns the smallest
- * bound.  Bounds above `limit`, or with `only_least` above another one, may be looser than
- * necessary.
+ * fit and for schedules that do not run, and the states of these lanes.  The table is without
+ * recompute.  Returns the smallest bound.  Bounds above `limit`, or with `only_least` above another
+ * one, may be looser than necessary.
  */
 double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                        struct node node, double limit, bool only_least);
 
-/* Bounds all batches of a group together, or opens a group of one. */
+/* Fills w->fitting for a node's pipeline degree, of which the shapes were bounded. */
+void rk_fit_states(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                   const struct node *node);
+
+/* Bounds all batches of a group together, a batch alone by its work. */
 void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *group);
 
 /*
@@ -157,11 +166,11 @@ void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *grou
 
 /* ---- parts --------------------------------------------------------------------------------- */
 
-/* The parts, a bit each, that have strategies of a batch, of a pipeline degree, of a node. */
+/* The parts, a bit each, that have strategies of a batch, of a pipeline degree, and so on. */
 unsigned rk_parts_of_batch(const rk_plan_bounds *s, const struct batch *b);
 unsigned rk_parts_of_pipe(const rk_plan_bounds *s, const rk_plan_pipe *pipe);
-unsigned rk_parts_of_node(const rk_plan_bounds *s, const rk_plan_recompute *recompute,
-                          const rk_plan_shape *shape);
+unsigned rk_parts_of_shape(const rk_plan_bounds *s, const rk_plan_shape *shape);
+unsigned rk_parts_of_recompute(const rk_plan_bounds *s, const rk_plan_recompute *recompute);
 
 /* Of lanes that fit, those that belong to a part and fit into its memory. */
 uint64_t rk_part_lanes(const rk_plan_bounds *s, struct worker *w, const rk_strategy *strategy,
