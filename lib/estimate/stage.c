@@ -458,9 +458,8 @@ rk_gradient_runs rk_stage_gradient_runs(const rk_stack *stack, const rk_strategy
     };
 }
 
-/* Gradients that are kept between microbatches: shards, and what is not scattered yet. */
-static double gradient_bytes(const rk_stack *stack, const rk_strategy *s, const rk_stage *stage,
-                             double shards)
+double rk_stage_gradient_bytes(const rk_stack *stack, const rk_strategy *s, const rk_stage *stage,
+                               double shards)
 {
     const rk_gradient_runs runs = rk_stage_gradient_runs(stack, s);
     const double here = s->step_in_backward ? 0 : s->offload_gradients ? 1 - rk_away_share(s) : 1;
@@ -698,7 +697,7 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
     rk_stage_need need = {
         .weights = s->offload_weights ? loaded_weights(s, stage) : kept_weights(table, s, &kept),
         .shards = shards,
-        .gradients = gradient_bytes(stack, s, stage, shards),
+        .gradients = rk_stage_gradient_bytes(stack, s, stage, shards),
         .optimizer = (1 - rk_away_share(s)) * states,
         .fragmentation = fragments * stack->fragmentation,
         .stage_fragmentation = s->pp > 1 ? fragments * stack->stage_fragmentation : 0,

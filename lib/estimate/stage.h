@@ -113,6 +113,13 @@ typedef struct rk_gradient_runs {
 
 rk_gradient_runs rk_stage_gradient_runs(const rk_stack *stack, const rk_strategy *strategy);
 
+/*
+ * Bytes of gradients that are kept between microbatches: `shards`, if each is scattered at once,
+ * and what is not scattered yet.
+ */
+double rk_stage_gradient_bytes(const rk_stack *stack, const rk_strategy *strategy,
+                               const rk_stage *stage, double shards);
+
 /* Ranks over which the states of dense parameters and of experts are sharded. */
 double rk_shard_ranks(const rk_strategy *strategy);
 double rk_expert_shard_ranks(const rk_strategy *strategy);

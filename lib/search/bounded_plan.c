@@ -22,9 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bounds of batches beyond so many times the longest step may be loose: few parts look there. */
-#define REACH 1.5
-
 static const rk_plan_part everything = {0};
 
 /* ---- batches ------------------------------------------------------------------------------- */
@@ -398,7 +395,7 @@ static rk_status open_groups(rk_plan_bounds *s, size_t size, double most, rk_err
         }
         if (count > 0) {
             s->reach = reach;
-            s->limit = REACH * most;
+            s->limit = most;
             status = run_batches(s, open_group, count, err);
             rk_queue_groups(s);
         }

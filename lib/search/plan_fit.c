@@ -16,14 +16,21 @@ struct rk_plan_known {
     rk_stage stage;       /* what it keeps in memory */
 };
 
-/* Microbatches in flight: so many fit, so many do not, and so many need `bytes`. */
+/* Microbatches in flight, and bytes of gradients. */
+struct load {
+    double in_flight, gradients;
+};
+
+/* What is known of a set of blocks in a lane: loads that fit, that do not, and that need `bytes`.
+ */
 struct rk_plan_bracket {
     uint64_t visit;
     double open;  /* share of the gradients that is whole, which is up to schedule and batch */
     double limit; /* bytes that are within the risk */
-    double fits, fails;
-    double least, bytes; /* the fewest that were evaluated */
-    rk_stage_need need;
+    struct load fits, fails;
+    struct load least; /* the fewest that were evaluated */
+    double bytes;
+    rk_stage_need need; /* with the gradients of the base at hand */
 };
 
 /* The losses of all microbatches lie in memory with GPipe. */
@@ -73,6 +80,9 @@ void rk_plan_fit_turn_to(rk_plan_fit *fit, const rk_plan_base *base)
 {
     fit->base = base;
     fit->rank_count = 0;
+    for (int i = 0; i <= RK_SHARD_ALL; i++) {
+        fit->open[i] = -1;
+    }
 }
 
 /* Fills the ranks of the base at hand. */
@@ -128,56 +138,95 @@ double rk_plan_fit_seconds(rk_plan_fit *fit)
 
 /* ---- one rank ------------------------------------------------------------------------------ */
 
+/* Share of the gradients of a lane of the base at hand that is whole. */
+static double open_share(rk_plan_fit *fit, const rk_strategy *strategy)
+{
+    double *open = &fit->open[strategy->sharding];
+    if (*open < 0) {
+        *open = rk_stage_gradient_runs(fit->table->context.stack, strategy).open;
+    }
+    return *open;
+}
+
+/* Whether no more than its gradients is up to the share of a lane's gradients that is whole. */
+static bool opens_gradients_alone(const rk_stack *stack, const rk_strategy *strategy)
+{
+    return !strategy->adapts_ends &&
+           !(stack->frees_gradients && rk_strategy_microbatches(strategy) == 1);
+}
+
 static struct rk_plan_bracket *bracket_of(rk_plan_fit *fit, const rk_strategy *strategy, int lane,
                                           size_t blocks)
 {
     assert(lane >= 0 && (size_t)lane < fit->lanes);
+    const struct load none = {-1, -1}, most = {(double)INFINITY, (double)INFINITY};
+    const rk_stack *stack = fit->table->context.stack;
     const size_t way = rk_schedules[strategy->schedule]->losses_first;
-    const double open = rk_stage_gradient_runs(fit->table->context.stack, strategy).open;
+    const double open = open_share(fit, strategy);
     const size_t place = fit->pipe->block_first + blocks;
     struct rk_plan_bracket *b = &fit->bracket[(place * WAYS + way) * fit->lanes + (size_t)lane];
-    if (b->visit != fit->visit || b->open < open || b->open > open) {
+    const bool other = b->open < open || b->open > open;
+    if (b->visit == fit->visit && other && opens_gradients_alone(stack, strategy)) {
+        b->open = open;
+        b->need.gradients =
+            rk_stage_gradient_bytes(stack, strategy, stage_of(fit, blocks), b->need.shards);
+    } else if (b->visit != fit->visit || other) {
         *b = (struct rk_plan_bracket){
             .visit = fit->visit,
             .open = open,
             .limit = fit->riskier ? fit->limits->usable : rk_risk_limit(fit->limits, strategy),
-            .fits = -1,
-            .fails = (double)INFINITY,
-            .least = (double)INFINITY,
+            .fits = none,
+            .fails = most,
+            .least = most,
             .need = rk_stage_need_of(fit->table, strategy, stage_of(fit, blocks)),
         };
     }
     return b;
 }
 
+static bool is_within(const struct load *load, const struct load *other)
+{
+    return load->in_flight <= other->in_flight && load->gradients <= other->gradients;
+}
+
+static struct load load_of(const struct rk_plan_bracket *b, const rk_plan_rank *rank)
+{
+    return (struct load){rank->in_flight, b->need.gradients};
+}
+
 /* Evaluates a rank and remembers what is found.  Returns the bytes that it needs. */
-static double evaluate(const rk_plan_fit *fit, struct rk_plan_bracket *b, const rk_plan_rank *rank)
+static bool evaluate(const rk_plan_fit *fit, struct rk_plan_bracket *b, const rk_plan_rank *rank,
+                     double *bytes)
 {
     const rk_accelerator *a = &fit->system->accelerator;
     const rk_stage_memory memory = rk_stage_memory_at(&b->need, rank->in_flight);
     const double needed = rk_needed_bytes(&memory);
     const double host = rk_stage_host_at(&b->need, rank->in_flight);
-    const double bytes = needed + rk_max(host - a->host_capacity, 0);
-    if (needed <= b->limit && host <= a->host_capacity) {
-        b->fits = rk_max(b->fits, rank->in_flight);
-    } else {
-        b->fails = rk_min(b->fails, rank->in_flight);
+    *bytes = needed + rk_max(host - a->host_capacity, 0);
+    const struct load load = load_of(b, rank);
+    const bool fits = needed <= b->limit && host <= a->host_capacity;
+    if (fits && is_within(&b->fits, &load)) {
+        b->fits = load;
+    } else if (!fits && is_within(&load, &b->fails)) {
+        b->fails = load;
     }
-    if (rank->in_flight < b->least) {
-        b->least = rank->in_flight;
-        b->bytes = bytes;
+    if (is_within(&load, &b->least)) {
+        b->least = load;
+        b->bytes = *bytes;
     }
-    return bytes;
+    return fits;
 }
 
 static bool rank_fits(rk_plan_fit *fit, const rk_strategy *strategy, int lane,
                       const rk_plan_rank *rank)
 {
     struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, rank->blocks);
-    if (rank->in_flight > b->fits && rank->in_flight < b->fails) {
-        (void)evaluate(fit, b, rank);
+    const struct load load = load_of(b, rank);
+    if (is_within(&load, &b->fits)) {
+        return true;
     }
-    return rank->in_flight <= b->fits;
+    double bytes;
+    return !is_within(&b->fails, &load) && evaluate(fit, b, rank, &bytes);
 }
 
 /* ---- all ranks ----------------------------------------------------------------------------- */
@@ -188,7 +237,8 @@ static bool needs_more(rk_plan_fit *fit, const rk_strategy *strategy, int lane, 
     for (size_t i = 0; i < fit->rank_count; i++) {
         const rk_plan_rank *rank = &fit->ranks[i];
         const struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, rank->blocks);
-        if (rank->in_flight >= b->least && b->bytes > least) {
+        const struct load load = load_of(b, rank);
+        if (is_within(&b->least, &load) && b->bytes > least) {
             return true;
         }
     }
@@ -233,7 +283,9 @@ bool rk_plan_fit_lane(rk_plan_fit *fit, const rk_strategy *strategy, int lane, d
         for (size_t i = 0; i < fit->rank_count; i++) {
             const rk_plan_rank *rank = &fit->ranks[i];
             struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, rank->blocks);
-            *bytes = rk_max(*bytes, evaluate(fit, b, rank));
+            double own;
+            (void)evaluate(fit, b, rank, &own);
+            *bytes = rk_max(*bytes, own);
         }
     }
     return rk_plan_fit_holds(fit, strategy, lane);

@@ -29,6 +29,8 @@ typedef struct rk_plan_fit {
     const rk_plan_base *base;        /* at hand */
     rk_plan_rank *ranks;             /* owned; of that base */
     size_t rank_count;               /* 0: not filled yet */
+    double
+        open[RK_SHARD_ALL + 1]; /* of that base, by sharding: see rk_gradient_runs; -1: not known */
     size_t lanes;
     bool riskier; /* at any risk that fits */
     uint64_t visit;
