@@ -43,6 +43,31 @@ double rk_least_step(const rk_cost_table *table, const rk_strategy *s, const rk_
     return seconds + rk_fixed_seconds(table->context.stack, s, seconds);
 }
 
+/* Bytes that a rank needs at least; how many gradients are whole is up to the schedule. */
+static double least_bytes(rk_stage_need *need, double in_flight)
+{
+    need->gradients = rk_min(need->gradients, need->shards);
+    const rk_stage_memory memory = rk_stage_memory_at(need, in_flight);
+    return rk_needed_bytes(&memory);
+}
+
+double rk_least_of_rank(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
+                        double in_flight)
+{
+    const rk_model *model = table->context.model;
+    for (int type = 0; type < model->type_count; type++) {
+        const rk_cost *cost = &table->layers[type][0];
+        if (cost->low_dense_params + cost->low_expert_params > 0) {
+            return 0; /* a layer that is larger may have smaller copies */
+        }
+    }
+    rk_stage_need need = rk_stage_need_of(table, s, stage);
+    need.most = 0;
+    need.stage_fragmentation = 0;
+    need.later = rk_min(need.later, need.shards);
+    return least_bytes(&need, in_flight);
+}
+
 double rk_least_memory(const rk_cost_table *table, const rk_strategy *s, const rk_stage *whole)
 {
     const double share = rk_schedule_copies(s->schedule) / (double)s->pp;
@@ -53,7 +78,5 @@ double rk_least_memory(const rk_cost_table *table, const rk_strategy *s, const r
         .low_expert_params = share * whole->low_expert_params,
     };
     rk_stage_need need = rk_stage_need_of(table, s, &mean);
-    need.gradients = need.shards; /* how many are whole is up to the schedule */
-    const rk_stage_memory memory = rk_stage_memory_at(&need, 0);
-    return rk_needed_bytes(&memory);
+    return least_bytes(&need, 0);
 }

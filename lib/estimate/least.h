@@ -27,6 +27,13 @@ rk_makespan rk_least_makespan(const rk_cost_table *table, const rk_strategy *str
 double rk_least_step(const rk_cost_table *table, const rk_strategy *strategy,
                      const rk_makespan *least);
 
+/*
+ * Bytes that a rank needs at least that holds `stage` or more, with so many microbatches in flight
+ * or more.
+ */
+double rk_least_of_rank(const rk_cost_table *table, const rk_strategy *strategy,
+                        const rk_stage *stage, double in_flight);
+
 /* Bytes that the fullest rank needs at least: the states of the mean one. */
 double rk_least_memory(const rk_cost_table *table, const rk_strategy *strategy,
                        const rk_stage *whole);

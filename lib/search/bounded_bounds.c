@@ -119,6 +119,15 @@ static bool fill_states(const rk_plan_bounds *s, struct worker *w, const rk_stra
     return fits;
 }
 
+/* Bytes that a lane may need in a part, with a margin for rounding. */
+static double most_bytes(const rk_plan_bounds *s, const struct worker *w,
+                         const rk_strategy *strategy, int part)
+{
+    const double most = s->parts[part].max_memory;
+    const double limit = w->fit.riskier ? s->limits.usable : rk_risk_limit(&s->limits, strategy);
+    return (most > 0 ? rk_min(limit, most) : limit) * (1 + RK_LEAST_SLACK);
+}
+
 void rk_fit_states(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                    const struct node *node)
 {
@@ -126,11 +135,8 @@ void rk_fit_states(const rk_plan_bounds *s, struct worker *w, const struct batch
     memset(w->fitting, 0, sizeof(w->fitting));
     for (int lane = 0; lane < node->lanes; lane++) {
         rk_plan_set_lane(&s->lists, lane, &strategy);
-        const double limit =
-            w->fit.riskier ? s->limits.usable : rk_risk_limit(&s->limits, &strategy);
         for (int i = 0; i < s->part_count; i++) {
-            const double most = s->parts[i].max_memory;
-            const double bytes = (most > 0 ? rk_min(limit, most) : limit) * (1 + RK_LEAST_SLACK);
+            const double bytes = most_bytes(s, w, &strategy, i);
             for (int twice = 0; twice < 2; twice++) {
                 w->fitting[twice][i] |= (uint64_t)(w->states[twice][lane] <= bytes) << lane;
             }
@@ -140,6 +146,33 @@ void rk_fit_states(const rk_plan_bounds *s, struct worker *w, const struct batch
         w->fitting[0][i] &= s->part_lanes[i];
         w->fitting[1][i] &= s->part_lanes[i];
     }
+}
+
+const uint64_t *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
+                               uint64_t lanes)
+{
+    struct known_floor *known = &w->floors[base->shape->floor * RK_PLAN_CHOICES + base->choice];
+    rk_strategy strategy = base->strategy;
+    if (known->visit == w->fit.visit) {
+        return known->fitting;
+    }
+    known->visit = w->fit.visit;
+    for (int i = 0; i < s->part_count; i++) {
+        known->fitting[i] = s->part_lanes[i]; /* others were not looked at */
+    }
+    for (int lane = 0; lanes >> lane; lane++) {
+        if (!(lanes >> lane & 1)) {
+            continue;
+        }
+        rk_plan_set_lane(&s->lists, lane, &strategy);
+        const double bytes = rk_plan_fit_floor(&w->fit, base, &strategy);
+        w->counts.bounds++;
+        for (int i = 0; i < s->part_count; i++) {
+            const bool fits = bytes <= most_bytes(s, w, &strategy, i);
+            known->fitting[i] &= ~((uint64_t)!fits << lane);
+        }
+    }
+    return known->fitting;
 }
 
 /* Turns to a base.  Returns the seconds of all microbatches of its slowest rank. */
@@ -245,8 +278,8 @@ static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struc
         if (node.dp && floors && floors[i] > limit) {
             bounds[i] = floors[i];
         } else if (node.dp) {
-            node.lanes = group ? l->sharding_count * l->offload_count
-                               : rk_batch_lane_count(s, b, node.pipe);
+            node.lanes =
+                group ? l->sharding_count * l->offload_count : rk_batch_lane_count(s, b, node.pipe);
             bounds[i] = rk_bound_shapes(s, w, b, node, limit, true);
         }
         least = rk_min(least, bounds[i]);

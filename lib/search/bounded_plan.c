@@ -98,11 +98,23 @@ struct legality {
     uint64_t lanes;
 };
 
-/* The cheapest check first: the work of a rank, memory, rules, the bound of the schedule. */
+/* The cheapest check first: floors, the work of a rank, memory, rules, the schedule's bound. */
 static void settle_base(const rk_plan_bounds *s, struct worker *w, const struct node *node,
-                        const rk_plan_base *base, uint64_t lanes, struct legality *legal)
+                        const rk_plan_base *base, struct legality *legal)
 {
+    const uint64_t *may_fit = rk_floor_lanes(s, w, base, rk_node_lanes(s, node) & node->fitting);
+    uint64_t lanes = 0;
     unsigned parts = node->parts;
+    for (int i = 0; parts >> i; i++) {
+        const uint64_t own = parts >> i & 1 ? may_fit[i] & node->fitting : 0;
+        lanes |= own;
+        parts &= ~((unsigned)(own == 0) << i);
+    }
+    lanes &= rk_node_lanes(s, node);
+    w->counts.by_memory += rk_count_lanes(rk_node_lanes(s, node) & ~lanes);
+    if (lanes == 0) {
+        return;
+    }
     const double work = rk_base_work(w, base);
     for (int i = 0; parts >> i; i++) {
         if (work > time_limit(w, i)) {
@@ -152,14 +164,13 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
 {
     const bool full = s->lists.recomputes[node->recompute].kind == RK_REC_FULL;
     const int choices = node_choices(s, node->recompute, node->shape);
-    const uint64_t legal_lanes = rk_node_lanes(s, node), lanes = legal_lanes & node->fitting;
+    const uint64_t lanes = rk_node_lanes(s, node);
     struct legality legal = {.known = false};
-    w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - rk_count_lanes(legal_lanes));
-    w->counts.by_memory += (uint64_t)choices * rk_count_lanes(legal_lanes & ~lanes);
+    w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - rk_count_lanes(lanes));
     for (int i = 0; lanes && i < choices && !w->status; i++) {
         base->strategy.recompute_layers = full ? node->shape->layer_choices[i] : 0;
         base->choice = full ? (size_t)i + 1 : 0;
-        settle_base(s, w, node, base, lanes, &legal);
+        settle_base(s, w, node, base, &legal);
         base->index += (uint64_t)node->lanes;
     }
 }
@@ -453,8 +464,9 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
         w->least = malloc((l->shape_count + 1) * sizeof(*w->least));
         w->first = malloc((l->shape_count + 1) * sizeof(*w->first));
         w->nodes = malloc((l->shape_count + 1) * sizeof(*w->nodes));
+        w->floors = calloc(l->floor_count * RK_PLAN_CHOICES + 1, sizeof(*w->floors));
         w->experts = calloc(RK_KNOWN_EXPERTS, sizeof(*w->experts));
-        if (!w->least || !w->first || !w->nodes || !w->experts) {
+        if (!w->least || !w->first || !w->nodes || !w->floors || !w->experts) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
         rk_status status = rk_plan_clock_init(&w->clock, l, err);
@@ -475,6 +487,7 @@ static void clear_search(rk_plan_bounds *s)
         rk_plan_fit_clear(&s->workers[i].fit);
         free(s->workers[i].least);
         free(s->workers[i].first);
+        free(s->workers[i].floors);
         free(s->workers[i].experts);
         free(s->workers[i].nodes);
     }

@@ -40,6 +40,12 @@ struct node {
     uint64_t fitting; /* lanes of these parts of which the states fit */
 };
 
+/* Lanes that may fit with a floor and a choice of layers. */
+struct known_floor {
+    uint64_t visit;                  /* of a table, in which the rest was filled */
+    uint64_t fitting[RK_PLAN_PARTS]; /* by part */
+};
+
 enum { RK_KNOWN_EXPERTS = 4096 }; /* a power of two */
 
 /* What experts take at least with these degrees and tokens on a rank, see rk_least_experts. */
@@ -70,7 +76,8 @@ struct worker {
      * infinite if it is not legal, and for each part the lanes of which they fit. */
     double states[2][RK_PLAN_LANES];
     uint64_t fitting[2][RK_PLAN_PARTS];
-    struct node *nodes; /* owned; of a batch */
+    struct known_floor *floors; /* owned; by floor and choice of layers */
+    struct node *nodes;         /* owned; of a batch */
     rk_status status;
     rk_error error;
 };
@@ -134,6 +141,10 @@ bool rk_find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *
 
 /* Fills the costs of blocks for a recompute; `legal` is a legal strategy of the batch. */
 void rk_fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy *legal);
+
+/* Of lanes of a base, by part those that its floor lets fit. */
+const uint64_t *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
+                               uint64_t lanes);
 
 /* Turns to a base.  Returns the seconds of all microbatches of its slowest rank. */
 double rk_base_work(struct worker *w, const rk_plan_base *base);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/extremes.h"
+#include "estimate/least.h"
 
 #include <assert.h>
 #include <math.h>
@@ -269,6 +270,17 @@ double rk_plan_fit_bytes(rk_plan_fit *fit, const rk_strategy *strategy, int lane
         bytes = rk_max(bytes, rk_needed_bytes(&memory));
     }
     return bytes;
+}
+
+double rk_plan_fit_floor(rk_plan_fit *fit, const rk_plan_base *base, const rk_strategy *strategy)
+{
+    const rk_plan_floor *floor = &fit->lists->floors[base->shape->floor];
+    rk_strategy most = *strategy;
+    most.vp = floor->vp;
+    const double in_flight = rk_pipeline_in_flight(most.schedule, most.pp, rk_stage_chunks(&most),
+                                                   rk_strategy_microbatches(&most), 0);
+    return rk_least_of_rank(fit->table, strategy, stage_of(fit, floor->blocks[base->choice]),
+                            in_flight);
 }
 
 bool rk_plan_fit_lane(rk_plan_fit *fit, const rk_strategy *strategy, int lane, double least,

@@ -36,6 +36,17 @@ typedef struct rk_plan_sharding {
  * everything but the memory of states and the traffic of data parallelism.
  */
 
+#define RK_PLAN_CHOICES (1 + RK_PLAN_LAYER_CHOICES) /* as rk_plan_held counts them */
+
+/*
+ * What the shapes of a schedule and a pipeline degree have in common: by choice of layers, the
+ * least that any first rank of theirs holds of each kind of block, and the most chunks of a rank.
+ */
+typedef struct rk_plan_floor {
+    int64_t vp;
+    size_t blocks[RK_PLAN_CHOICES]; /* in the pipe's blocks */
+} rk_plan_floor;
+
 /* How the layers are placed on `pp` pipeline ranks, and in which order these run. */
 typedef struct rk_plan_shape {
     rk_schedule_kind schedule;
@@ -51,6 +62,7 @@ typedef struct rk_plan_shape {
     size_t kind_first, kind_count; /* in lists->kinds: these first ranks, ascending */
     size_t held_first;             /* in lists->held: the blocks of each kind, see rk_plan_held */
     size_t piece_first;            /* in lists->piece_of: of each chunk, see rk_plan_piece */
+    size_t floor;                  /* in lists->floors */
     int chunks;                    /* of a rank */
 } rk_plan_shape;
 
@@ -97,8 +109,9 @@ typedef struct rk_plan_lists {
     rk_plan_unit *units;     /* owned */
     rk_stage_blocks *blocks; /* owned */
     rk_stage_blocks *pieces; /* owned */
+    rk_plan_floor *floors;   /* owned */
     rk_int_list ranks, kinds, held, piece_of;
-    size_t pipe_count, shape_count, unit_count, block_count, piece_count;
+    size_t pipe_count, shape_count, unit_count, block_count, piece_count, floor_count;
     size_t base_count; /* choices of layers of all shapes, of each at least 1 */
     uint64_t total;
 } rk_plan_lists;

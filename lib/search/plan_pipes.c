@@ -426,6 +426,83 @@ static rk_status list_held(rk_plan_lists *l, rk_plan_pipe *pipe, struct signs *s
     return status;
 }
 
+/* Leaves of `least` what `blocks` has as well. */
+static void lower_blocks(rk_stage_blocks *least, const rk_stage_blocks *blocks)
+{
+    for (int type = 0; type < RK_LAYER_TYPE_MAX; type++) {
+        for (int full = 0; full < 2; full++) {
+            const int16_t count = blocks->layers[type][full];
+            int16_t *to = &least->layers[type][full];
+            *to = count < *to ? count : *to;
+        }
+    }
+    least->embedding &= blocks->embedding;
+    least->head &= blocks->head;
+    least->mtp &= blocks->mtp;
+}
+
+/* Lists the floor of the shapes of a schedule, of which `first` is the first. */
+static rk_status list_floor(rk_plan_lists *l, const rk_plan_pipe *pipe, struct signs *signs,
+                            const rk_plan_shape *first, rk_error *err)
+{
+    rk_plan_floor *floor = &l->floors[first->floor];
+    rk_status status = RK_OK;
+    for (size_t choice = 0; choice < RK_PLAN_CHOICES && !status; choice++) {
+        const rk_plan_shape *end = &l->shapes[pipe->shape_first + pipe->shape_count];
+        rk_stage_blocks least;
+        bool has = false;
+        for (const rk_plan_shape *shape = first; shape < end; shape++) {
+            if (shape->floor == first->floor && choice <= (size_t)shape->layer_choice_count) {
+                const size_t place = pipe->block_first + rk_plan_held(l, shape, choice, 0);
+                if (has) {
+                    lower_blocks(&least, &l->blocks[place]);
+                } else {
+                    least = l->blocks[place];
+                }
+                has = true;
+            }
+        }
+        status = !has ? RK_OK
+                      : place_blocks(&l->blocks, pipe->block_first, &l->block_count, &signs->blocks,
+                                     &least, &floor->blocks[choice], err);
+    }
+    return status;
+}
+
+/* Lists the floors of a pipeline degree, one for each schedule. */
+static rk_status list_floors(rk_plan_lists *l, const rk_plan_pipe *pipe, struct signs *signs,
+                             rk_error *err)
+{
+    const size_t before = l->floor_count;
+    const size_t room = before + RK_SCHEDULE_KIND_COUNT;
+    rk_plan_floor *floors = realloc(l->floors, room * sizeof(*floors));
+    size_t floor_of[RK_SCHEDULE_KIND_COUNT] = {0};
+    rk_status status = RK_OK;
+    if (!floors) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a plan");
+    }
+    l->floors = floors;
+    for (size_t i = 0; i < pipe->shape_count; i++) {
+        rk_plan_shape *shape = &l->shapes[pipe->shape_first + i];
+        size_t *own = &floor_of[shape->schedule];
+        if (*own == 0) {
+            l->floors[l->floor_count++] = (rk_plan_floor){.vp = shape->vp};
+            *own = l->floor_count;
+        }
+        shape->floor = *own - 1;
+        floors[shape->floor].vp =
+            shape->vp > floors[shape->floor].vp ? shape->vp : floors[shape->floor].vp;
+    }
+    for (size_t i = 0, next = before; i < pipe->shape_count && !status; i++) {
+        const rk_plan_shape *shape = &l->shapes[pipe->shape_first + i];
+        if (shape->floor == next) {
+            status = list_floor(l, pipe, signs, shape, err);
+            next++;
+        }
+    }
+    return status;
+}
+
 /* Lists what the ranks of all shapes of a pipeline degree are and hold. */
 static rk_status list_all_held(rk_plan_lists *l, rk_plan_pipe *pipe, rk_error *err)
 {
@@ -436,6 +513,7 @@ static rk_status list_all_held(rk_plan_lists *l, rk_plan_pipe *pipe, rk_error *e
         status = list_ranks(l, pipe->pp, shape, err);
         status = status ? status : list_held(l, pipe, &signs, shape, err);
     }
+    status = status ? status : list_floors(l, pipe, &signs, err);
     rk_int_list_clear(&signs.blocks);
     rk_int_list_clear(&signs.pieces);
     pipe->block_count = l->block_count - pipe->block_first;

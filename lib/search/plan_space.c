@@ -473,5 +473,6 @@ void rk_plan_lists_clear(rk_plan_lists *lists)
     free(lists->units);
     free(lists->blocks);
     free(lists->pieces);
+    free(lists->floors);
     *lists = (rk_plan_lists){0};
 }
