@@ -46,6 +46,40 @@ static void test_fsdp_gradients(void **state)
     }
 }
 
+/*
+ * Megatron sums gradients of fp16 in fp16, and those of bf16 in fp32: a parameter has 16 and 18
+ * bytes of states.  The optimizer makes fp32 copies of fp16 gradients when it steps, 4 bytes more,
+ * which is when a checkpointed model needs most.
+ */
+static void test_megatron_gradients(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *precision;
+        double gradient, states, step;
+    } cases[] = {{"FP16", 2, 16, 20}, {"BF16", 4, 18, 18}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static rk_run_case c;
+        rk_run_prediction found;
+        fill_printed(OF_SOFTWARE, &c,
+                     "1,x," MODEL "A100,8,1,1,,8,1,8,full,none,%s,1,,,2023,megatron-lm\n",
+                     cases[i].precision);
+        assert_near(c.strategy.states.gradient, cases[i].gradient, 0);
+        assert_near(c.strategy.states.reduce, cases[i].gradient, 0);
+        (void)rk_run_predict(&sources, &c, NULL, NULL, &found, NULL);
+        const rk_stage_memory *memory = &found.estimate.memory;
+        const double states = memory->part[RK_MEM_WEIGHTS] + memory->part[RK_MEM_GRADIENTS] +
+                              memory->part[RK_MEM_OPTIMIZER];
+        const double params = memory->part[RK_MEM_WEIGHTS] / 2;
+        assert_near(states, cases[i].states * params, 1e-6 * states);
+        const bool stepping = memory->part[RK_MEM_ACTIVATIONS] <= 0;
+        assert_int_equal(stepping, cases[i].step > cases[i].states);
+        if (stepping) { /* beside buffers of a layer's gradients and the workspace */
+            assert_near(memory->allocated, cases[i].step * params, 0.01 * states);
+        }
+    }
+}
+
 /* Attention that writes its scores: loops of XLA, and the one kernel of Transformer Engine. */
 static void test_jax_scores(void **state)
 {
@@ -100,9 +134,8 @@ static void test_chunk_overlap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jax_weights),
-        cmocka_unit_test(test_fsdp_gradients),
-        cmocka_unit_test(test_jax_scores),
+        cmocka_unit_test(test_jax_weights),        cmocka_unit_test(test_fsdp_gradients),
+        cmocka_unit_test(test_megatron_gradients), cmocka_unit_test(test_jax_scores),
         cmocka_unit_test(test_chunk_overlap),
     };
     return cmocka_run_group_tests(tests, load_sources, clear_sources);
