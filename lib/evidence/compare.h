@@ -104,6 +104,7 @@ typedef enum rk_dimension {
     RK_BY_MODEL,
     RK_BY_TIER,
     RK_BY_SPLIT,
+    RK_BY_MEMORY, /* what a measured peak is; rounded ones and those of a guessed card apart */
     RK_DIMENSION_COUNT,
 } rk_dimension;
 

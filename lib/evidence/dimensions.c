@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The group of a compared run. */
 #include "evidence/compare.h"
+#include "evidence/facts.h"
 
 #include <assert.h>
 #include <stdio.h>
 
 const char *const rk_dimension_names[] = {
     "source",      "accelerator", "nodes", "precision", "kind",  "tensor", "schedule",
-    "utilisation", "stack",       "model", "tier",      "split", NULL,
+    "utilisation", "stack",       "model", "tier",      "split", "memory", NULL,
 };
 
 /* Bands of a number: the first whose bound it does not exceed. */
@@ -65,6 +66,22 @@ static int schedule_label(const rk_compared *row, char out[RK_LABEL_TEXT])
     return none ? 1 : 2 + (int)row->strategy.schedule;
 }
 
+/* What the peak of memory is: rounded ones, and those of a card that is a guess, prove little. */
+static int memory_label(const rk_compared *row, char out[RK_LABEL_TEXT])
+{
+    const char *kind = rk_run_fact_cell(row->table, row->row, rk_run_fact_of("memory_kind"));
+    const bool guessed =
+        rk_run_contains(rk_run_cell(row->table, row->row, RK_RUN_INFERRED), "accelerator");
+    const bool rounded =
+        rk_run_contains(rk_run_cell(row->table, row->row, RK_RUN_UNREAD), "rounded");
+    (void)snprintf(out, RK_LABEL_TEXT, "%s",
+                   guessed   ? "guessed card"
+                   : rounded ? "rounded"
+                   : *kind   ? kind
+                             : "memory not stated");
+    return guessed ? 3 : rounded ? 2 : 1;
+}
+
 int rk_compared_label(const rk_compared *row, rk_dimension dimension, char out[RK_LABEL_TEXT])
 {
     assert(dimension < RK_DIMENSION_COUNT);
@@ -75,6 +92,8 @@ int rk_compared_label(const rk_compared *row, rk_dimension dimension, char out[R
     } else if (columns[dimension]) {
         (void)snprintf(out, RK_LABEL_TEXT, "%.63s",
                        rk_run_cell(row->table, row->row, columns[dimension]));
+    } else if (dimension == RK_BY_MEMORY) {
+        return memory_label(row, out);
     } else if (!row->stack) {
         (void)snprintf(out, RK_LABEL_TEXT, "unknown");
     } else if (dimension == RK_BY_NODES) {

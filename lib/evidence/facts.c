@@ -254,6 +254,15 @@ const rk_field rk_run_fact_fields[] = {
 };
 const size_t rk_run_fact_count = COUNT(rk_run_fact_fields);
 
+size_t rk_run_fact_of(const char *name)
+{
+    size_t fact = 0;
+    while (fact < rk_run_fact_count && strcmp(rk_run_fact_fields[fact].name, name) != 0) {
+        fact++;
+    }
+    return fact;
+}
+
 void rk_run_machine_of(const rk_run_facts *facts, rk_run_machine *machine)
 {
     machine->network_bandwidth = 1e9 * facts->network_bandwidth;

@@ -41,6 +41,9 @@ extern const rk_run_facts rk_run_facts_default;
 extern const rk_field rk_run_fact_fields[];
 extern const size_t rk_run_fact_count;
 
+/* Place of a name in these; rk_run_fact_count: none. */
+size_t rk_run_fact_of(const char *name);
+
 /* The place of field `index` among rk_run_column_names, or RK_RUN_COLUMN_COUNT. */
 rk_run_column rk_run_fact_column(size_t index);
 

@@ -52,15 +52,6 @@ static rk_run_column column_of(const char *name)
     return (rk_run_column)column;
 }
 
-static size_t fact_of(const char *name)
-{
-    size_t fact = 0;
-    while (fact < rk_run_fact_count && strcmp(rk_run_fact_fields[fact].name, name) != 0) {
-        fact++;
-    }
-    return fact;
-}
-
 /* Columns that name or describe a row in words, which no rule reads. */
 static bool is_wording(rk_run_column column)
 {
@@ -70,12 +61,12 @@ static bool is_wording(rk_run_column column)
            column == RK_RUN_UNREAD;
 }
 
-/* The cell under a name that column_of, which says `column`, or fact_of knows. */
+/* The cell under a name that column_of, which says `column`, or rk_run_fact_of knows. */
 static const char *cell_of(const char *name, rk_run_column column, const rk_run_table *table,
                            size_t row)
 {
     return column < RK_RUN_COLUMN_COUNT ? rk_run_cell(table, row, column)
-                                        : rk_run_fact_cell(table, row, fact_of(name));
+                                        : rk_run_fact_cell(table, row, rk_run_fact_of(name));
 }
 
 bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, size_t row)
@@ -129,7 +120,7 @@ static rk_status check_match(const json_t *match, const char *path, rk_error *er
             return rk_fail_at(err, RK_ERR_INVALID, member,
                               "a rule reads facts: this column names the row or describes it");
         }
-        if (column == RK_RUN_COLUMN_COUNT && fact_of(key) == rk_run_fact_count) {
+        if (column == RK_RUN_COLUMN_COUNT && rk_run_fact_of(key) == rk_run_fact_count) {
             const char *nearest = rk_nearest_name(key, rk_run_column_names, RK_RUN_COLUMN_COUNT);
             return rk_fail_at(err, RK_ERR_INVALID, member, "no column of runs has this name%s%s%s",
                               nearest ? "; did you mean \"" : "", nearest ? nearest : "",

@@ -167,6 +167,27 @@ static void test_groups(void **state)
     rk_grouping_clear(&grouping);
 }
 
+/* Peaks by what they are; rounded ones and those of a guessed card have groups of their own. */
+static void test_memory_kinds(void **state)
+{
+    (void)state;
+    static const char kinds[] = "id,memory_kind,inferred,unread\n1,reserved,,\n2,,vpp,\n"
+                                "3,total,accelerator+vpp,\n4,allocated,,rounded by the author\n"
+                                "5,allocated,,from the text around the table\n";
+    static const char *const wanted[] = {"reserved", "memory not stated", "guessed card", "rounded",
+                                         "allocated"};
+    rk_run_table read;
+    rk_error err;
+    assert_int_equal(rk_run_table_parse(kinds, sizeof(kinds) - 1, "kinds.csv", &read, &err), RK_OK);
+    for (size_t i = 0; i < read.rows; i++) {
+        const rk_compared row = {.table = &read, .row = i};
+        char label[RK_LABEL_TEXT];
+        (void)rk_compared_label(&row, RK_BY_MEMORY, label);
+        assert_string_equal(label, wanted[i]);
+    }
+    rk_run_table_clear(&read);
+}
+
 #define FIGURE(name, where, measure, statistic, rest)                                              \
     "{\"name\": \"" name "\", \"where\": {" where "}, \"measure\": \"" measure                     \
     "\", \"statistic\": \"" statistic "\", " rest "}"
@@ -216,9 +237,9 @@ static void test_figures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_regret),     cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_null_model), cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_regret),       cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_null_model),   cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_memory_kinds), cmocka_unit_test(test_figures),
     };
     return cmocka_run_group_tests(tests, make_table, clear_table);
 }
