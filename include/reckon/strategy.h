@@ -74,6 +74,16 @@ enum {
     RK_MODULE_PROJECTION = 256, /* output projection of attention, up to the next norm */
 };
 
+/* Parts of a layer that a CUDA graph holds, by the modules of Megatron Core; a bit each. */
+enum {
+    RK_GRAPH_ATTENTION = 1,   /* mixers of tokens but state spaces, with their norm and residual */
+    RK_GRAPH_MAMBA = 2,       /* state spaces, likewise */
+    RK_GRAPH_MLP = 4,         /* dense feed-forward networks */
+    RK_GRAPH_MOE = 8,         /* whole mixtures, whose experts have a capacity */
+    RK_GRAPH_ROUTER = 16,     /* of mixtures all up to the router, and shared experts */
+    RK_GRAPH_PREPROCESS = 32, /* counts of tokens and their order before the dispatch */
+};
+
 /* Modules with adapters; bits of rk_strategy.adapter_modules. */
 enum rk_adapted { RK_ADAPTED_ATTENTION = 1, RK_ADAPTED_FFN = 2 };
 
@@ -227,7 +237,8 @@ typedef struct rk_strategy {
     /* Of what is offloaded, what lies on NVMe disks of the node (ZeRO-Infinity): the optimizer's
      * states with the gradients that are on the host, and weights. */
     bool nvme_optimizer, nvme_weights;
-    double offload_share; /* of the optimizer that is offloaded; 0: all of it */
+    double offload_share;   /* of the optimizer that is offloaded; 0: all of it */
+    unsigned graph_modules; /* of graph_capture: RK_GRAPH_ bits; 0: all that graphs can hold */
 } rk_strategy;
 
 #ifdef __cplusplus

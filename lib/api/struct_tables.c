@@ -105,6 +105,7 @@ static const rk_member strategy[] = {
     SWITCH(nvme_optimizer),
     SWITCH(nvme_weights),
     SHARE(offload_share, 0),
+    RK_MEMBER(rk_strategy, UNSIGNED, graph_modules, 0, 2 * RK_GRAPH_PREPROCESS - 1),
 };
 
 #undef SHARE

@@ -191,6 +191,7 @@ bool rk_known_strategy(const rk_known *k, const rk_model *model, rk_strategy *s,
     s->offload_activations = k->offload_activations || s->offload_activations;
     s->offload_layers = k->offload_layers;
     s->graph_capture = k->graph_capture;
+    s->graph_modules = k->graph_modules;
     s->graph_step = k->graph_step;
     s->moe_overlap = k->moe_overlap;
     s->capacity_factor = k->capacity_factor;

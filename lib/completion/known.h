@@ -44,6 +44,7 @@ typedef struct rk_known {
     rk_attention_kernel kernel;
     bool flash_attention, tp_overlap, grad_overlap, param_overlap, moe_overlap;
     bool graph_capture, graph_step;
+    unsigned graph_modules; /* 0: all */
     bool offload_activations;
     int64_t offload_layers;
     bool split_by_weight;  /* stages filled as nanotron does */

@@ -80,6 +80,13 @@ static rk_status read_adapted(const json_t *value, const char *path, void *out, 
     return read_bits(value, path, rk_adapted_names, out, err);
 }
 
+static const char *const graph_names[] = {RK_GRAPH_NAMES, NULL};
+
+static rk_status read_graph_modules(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_bits(value, path, graph_names, out, err);
+}
+
 /* "none", then rk_flop_convention in order. */
 static const char *const rate_names[] = {
     "none", "megatron", "full", "palm", "torchtitan", "nanotron", "megatron-bridge", NULL};
@@ -198,6 +205,9 @@ const rk_field rk_run_fact_fields[] = {
          "activations that are kept go to the host"),
     INT("offload_layers", known.offload_layers, "layers whose activations are offloaded; 0: all"),
     FLAG("graph_capture", known.graph_capture, "CUDA graphs of layers"),
+    TEXT("graph_modules", known.graph_modules, read_graph_modules,
+         "of graph_capture, modules that graphs hold, joined by +: attn, mamba, mlp, moe, "
+         "moe_router, moe_preprocess"),
     FLAG("graph_step", known.graph_step, "a CUDA graph of the step"),
     FLAG("split_by_weight", known.split_by_weight,
          "stages take layers until their share of the weights, head included"),

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "strategy/optimizer.h"
+#include "strategy/strategy_fields.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -181,6 +182,17 @@ static void write_recompute(rk_out *out, const rk_strategy *s)
     }
 }
 
+static void write_graph_modules(rk_out *out, const rk_strategy *s)
+{
+    static const char *const names[] = {RK_GRAPH_NAMES};
+    rk_out_printf(out, " \\\n    --cuda-graph-modules");
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (s->graph_modules >> i & 1U) {
+            rk_out_printf(out, " %s", names[i]);
+        }
+    }
+}
+
 /* Graphs hold no routed experts: how many tokens these get is known on the device only. */
 static void write_graphs(rk_out *out, const rk_launch_file *launch)
 {
@@ -190,7 +202,9 @@ static void write_graphs(rk_out *out, const rk_launch_file *launch)
         rk_megatron_flag(out, "no-check-for-nan-in-loss-and-grad");
     } else if (s->graph_capture) {
         rk_megatron_text(out, "cuda-graph-impl", "transformer_engine");
-        if (rk_model_has_experts(launch->model)) {
+        if (s->graph_modules) {
+            write_graph_modules(out, s);
+        } else if (rk_model_has_experts(launch->model)) {
             const bool again =
                 s->recompute == RK_REC_SELECTIVE && (s->recompute_modules & RK_MODULE_MOE) != 0;
             const bool hybrid = rk_megatron_is_hybrid(launch->model);
@@ -203,8 +217,30 @@ static void write_graphs(rk_out *out, const rk_launch_file *launch)
 
 /* ---- what has no argument ------------------------------------------------------------------- */
 
+/* The modules of graphs that Megatron Core refuses (transformer_config.py). */
+static rk_status check_graph_modules(const rk_strategy *s, rk_error *err)
+{
+    const unsigned modules = s->graph_capture && !s->graph_step ? s->graph_modules : 0;
+    if (modules & RK_GRAPH_PREPROCESS && !(modules & RK_GRAPH_ROUTER)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "Megatron-LM captures moe_preprocess with moe_router only; add it to "
+                       "--graph-modules");
+    }
+    if (modules & RK_GRAPH_MOE && (modules & RK_GRAPH_ROUTER || s->capacity_factor <= 0)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "Megatron-LM captures whole mixtures of experts with a capacity only, and "
+                       "not with moe_router; put moe_router in place of moe in --graph-modules, or "
+                       "give --capacity-factor");
+    }
+    return RK_OK;
+}
+
 static rk_status check_schedule(const rk_strategy *s, rk_error *err)
 {
+    const rk_status status = check_graph_modules(s, err);
+    if (status) {
+        return status;
+    }
     if (s->graph_capture && !s->graph_step && s->recompute == RK_REC_FULL) {
         return rk_fail(err, RK_ERR_INVALID,
                        "Megatron-LM captures no graphs of layers with full recompute; leave out "

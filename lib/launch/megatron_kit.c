@@ -420,6 +420,7 @@ static void state_states(rk_launch *launch, const rk_megatron_kit *kit)
 static void state_kernels(rk_launch *launch, const rk_megatron_kit *kit)
 {
     static const char *const graphs[] = {"cuda_graph_impl", "enable_cuda_graph", NULL};
+    static const char *const modules[] = {"cuda_graph_modules", "cuda_graph_scope", NULL};
     const rk_launch_key *fused = find_one(launch, kit, "cross_entropy_loss_fusion");
     const rk_launch_key *kind = find_one(launch, kit, "cross_entropy_fusion_impl");
     const rk_launch_key *graph = rk_kit_find(launch, kit, graphs);
@@ -436,8 +437,9 @@ static void state_kernels(rk_launch *launch, const rk_megatron_kit *kit)
     }
     if (graph && graph->value &&
         (is_on(launch, graph, false) || strcmp(graph->value, "local") == 0 ||
-         strcmp(graph->value, "transformer_engine") == 0)) {
-        rk_kit_state(launch, "graphs", graph, graph->value, NULL);
+         strcmp(graph->value, "transformer_engine") == 0 ||
+         strcmp(graph->value, "full_iteration") == 0)) {
+        rk_megatron_state_graphs(launch, graph->value, graph, rk_kit_find(launch, kit, modules));
     }
     if (dropout) { /* of the residual stream and of attention */
         const char *attention = value_of(launch, kit, "attention_dropout");

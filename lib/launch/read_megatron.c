@@ -598,18 +598,32 @@ static void state_attention(rk_launch *launch, const rk_megatron_usual *usual)
                                            : "unfused");
 }
 
+void rk_megatron_state_graphs(rk_launch *launch, const char *kind, const rk_launch_key *by,
+                              const rk_launch_key *modules)
+{
+    const char *list = modules && modules->value ? rk_megatron_join(launch, modules->value) : "";
+    const bool whole = strcmp(list, "full_iteration") == 0;
+    if (strcmp(kind, "none") != 0 && *list && !whole && strcmp(list, "full") != 0) {
+        rk_launch_state(launch, "graph_modules", list, RK_FACT_STATED, modules);
+    }
+    rk_launch_state(launch, "graphs", strcmp(kind, "none") != 0 && whole ? list : kind,
+                    RK_FACT_STATED, by);
+}
+
 static void state_graphs(rk_launch *launch)
 {
     static const char *const old[][2] = {{"enable-cuda-graph", "local"},
                                          {"external-cuda-graph", "transformer_engine"}};
+    static const char *const names[] = {"cuda-graph-modules", "cuda-graph-scope", NULL};
+    const rk_launch_key *modules = rk_megatron_find_among(launch, names);
     const rk_launch_key *key = rk_megatron_find(launch, "cuda-graph-impl");
     if (key && key->value) {
-        rk_launch_state(launch, "graphs", key->value, RK_FACT_STATED, key);
+        rk_megatron_state_graphs(launch, key->value, key, modules);
     }
     for (size_t i = 0; i < 2; i++) {
         key = rk_megatron_find(launch, old[i][0]);
         if (key && rk_launch_is_on(launch, key->name, true)) {
-            rk_launch_state(launch, "graphs", old[i][1], RK_FACT_STATED, key);
+            rk_megatron_state_graphs(launch, old[i][1], key, modules);
         }
     }
     rk_launch_assume_open(launch, "graphs", "none");

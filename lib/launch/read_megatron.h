@@ -41,6 +41,13 @@ const char *rk_megatron_join(rk_launch *launch, const char *value);
 /* The part that adapters train, by the names of projections: "attention", "mlp" or both. */
 void rk_megatron_state_adapters(rk_launch *launch, const rk_launch_key *modules);
 
+/*
+ * States what graphs hold: `kind` of them by the key `by`, and the key of their modules or NULL.
+ * Before 2026 a graph of the whole step was one of the modules.
+ */
+void rk_megatron_state_graphs(rk_launch *launch, const char *kind, const rk_launch_key *by,
+                              const rk_launch_key *modules);
+
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 /* Defaults of a framework of the family.  All zero is Megatron-LM. */

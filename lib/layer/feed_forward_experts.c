@@ -474,16 +474,21 @@ static void kernels(const rk_block_context *c, const rk_layer_type *type, double
 }
 
 /*
- * A graph of layers holds attention, router and what prepares a dispatch, but experts only where
- * they are padded to a capacity: their shapes depend on the routing (Megatron Core,
- * transformer_config.py, forbids the scope "moe" otherwise).
+ * A graph of layers holds experts only where they are padded to a capacity: their shapes depend on
+ * the routing (Megatron Core, transformer_config.py, forbids the module "moe" otherwise).  What
+ * prepares an exchange it holds (token_dispatcher.py, dispatch_preprocess): the counts are copied
+ * to the host after it.
  */
 static void loose(const rk_block_context *c, const rk_layer_type *type, double *forward,
                   double *backward)
 {
-    const double experts = c->strategy->capacity_factor > 0 ? 0 : expert_kernels(c, type);
-    *forward = exchange_kernels(c) + experts;
-    *backward = exchange_kernels(c) + c->stack->expert_backward_launches * experts;
+    const rk_strategy *s = c->strategy;
+    const bool padded = s->capacity_factor > 0 && rk_graphs_hold(s, RK_GRAPH_MOE);
+    const double experts = padded ? 0 : expert_kernels(c, type);
+    const bool prepared = rk_graphs_hold(s, RK_GRAPH_PREPROCESS | RK_GRAPH_MOE);
+    const double exchange = prepared ? 0 : exchange_kernels(c);
+    *forward = exchange + experts;
+    *backward = exchange + c->stack->expert_backward_launches * experts;
 }
 
 const rk_feed_forward rk_feed_forward_experts = {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "layer/operators.h"
+#include "layer/recurrence.h"
 
 #include <assert.h>
 #include <math.h>
@@ -379,10 +380,23 @@ static double tensor_regions(const rk_block_context *c, const rk_layer_type *typ
     return c->model->parallel_block ? 1 : mixer + type->feed_forward->regions(c, type);
 }
 
+/* The modules of graphs that hold the two halves of a layer. */
+static rk_graphed graphed(const rk_layer_type *type)
+{
+    const rk_recurrence_kind *recurrence = type->mixer->recurrence;
+    const bool experts = type->feed_forward->module == RK_MODULE_MOE;
+    return (rk_graphed){
+        .mixer = recurrence && recurrence->state_space ? RK_GRAPH_MAMBA : RK_GRAPH_ATTENTION,
+        .network = experts ? RK_GRAPH_ROUTER | RK_GRAPH_MOE : RK_GRAPH_MLP,
+    };
+}
+
 /* In backward an adapter has the gradients of both products, and as many sums. */
 static void add_layer_floor(rk_cost_builder *x, const rk_layer_type *type, bool full)
 {
     double forward, backward, loose_forward = 0, loose_backward = 0;
+    double mixer = RK_MIXER_KERNELS * x->c->stack->kernels_forward;
+    double mixer_back = RK_MIXER_KERNELS * x->c->stack->kernels_backward;
     type->feed_forward->kernels(x->c, type, &forward, &backward);
     if (type->feed_forward->loose) {
         type->feed_forward->loose(x->c, type, &loose_forward, &loose_backward);
@@ -390,14 +404,17 @@ static void add_layer_floor(rk_cost_builder *x, const rk_layer_type *type, bool 
     if (type->mixer->kernels) {
         double own_forward, own_backward;
         type->mixer->kernels(x->c, type, &own_forward, &own_backward);
-        forward += own_forward - RK_MIXER_KERNELS * x->c->stack->kernels_forward;
-        backward += own_backward - RK_MIXER_KERNELS * x->c->stack->kernels_backward;
+        forward += own_forward - mixer;
+        backward += own_backward - mixer_back;
+        mixer = own_forward;
+        mixer_back = own_backward;
     }
     const double adapters = x->c->stack->adapter_kernels * x->cost.adapters;
-    const rk_kernels ahead = {.all = forward + adapters, .loose = loose_forward};
+    const rk_kernels ahead = {.all = forward + adapters, .loose = loose_forward, .mixer = mixer};
     const rk_kernels back = {.all = backward + 2 * adapters + (full ? ahead.all : 0),
-                             .loose = loose_backward + (full ? ahead.loose : 0)};
-    rk_add_host_floor(x, ahead, back);
+                             .loose = loose_backward + (full ? ahead.loose : 0),
+                             .mixer = mixer_back + (full ? mixer : 0)};
+    rk_add_host_floor(x, graphed(type), ahead, back);
 }
 
 /*
@@ -716,7 +733,7 @@ static rk_cost head_cost(const rk_block_context *context, rk_operator_list *list
     x.cost.dense_params =
         rk_block_table_params(context) + x.cost.replicated_params + (model->head_bias ? width : 0);
     add_accumulation(&x);
-    rk_add_host_floor(&x, (rk_kernels){.all = stack->kernels_forward},
+    rk_add_host_floor(&x, (rk_graphed){~0U, ~0U}, (rk_kernels){.all = stack->kernels_forward},
                       (rk_kernels){.all = stack->kernels_backward});
     /* input of the final norm, and its output, which a learning head needs, as it was gathered
      * where linears keep that; logits; then the gradients of input and weight */

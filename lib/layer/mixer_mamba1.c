@@ -99,6 +99,7 @@ static int64_t unsplittable(const rk_recurrence_shape *r, int64_t tp, int64_t cp
 
 /* Launches: norm, three projections, convolution, scan, output, residual; two gradients each. */
 static const rk_recurrence_kind kind = {.convolution = true,
+                                        .state_space = true,
                                         .launches_forward = 8,
                                         .launches_backward = 2 * 8,
                                         .size = fill_size,

@@ -104,6 +104,7 @@ static void fill_work(const rk_block_context *c, const rk_recurrence_shape *r,
 
 /* Launches: norm, projection, output, residual, and the scan. */
 static const rk_recurrence_kind kind = {.convolution = true,
+                                        .state_space = true,
                                         .launches_forward = 4 + 9,
                                         .launches_backward = 2 * 4 + 18,
                                         .size = fill_size,

@@ -547,35 +547,65 @@ bool rk_overlaps_tensor(const rk_block_context *context)
     return context->strategy->tp_overlap && group->within[0] == group->size;
 }
 
-/*
- * Launches of the kernels of a pass, by the share that graphs leave.  Collectives of the tensor
- * group are launched one by one, unless the kernels of products pass the messages.
- */
-static double launches_of(const rk_cost_builder *x, rk_kernels kernels, double captured)
+bool rk_graphs_hold(const rk_strategy *strategy, unsigned modules)
 {
-    const rk_strategy *s = x->c->strategy;
-    const bool within = s->sp && rk_overlaps_tensor(x->c);
-    const double more = s->tp > 1 && !within ? x->c->stack->tp_kernels : 0;
-    return captured * (kernels.all - kernels.loose + more) + (s->graph_step ? 0 : kernels.loose);
+    return strategy->graph_modules == 0 || (strategy->graph_modules & modules) != 0;
+}
+
+/* The share of the launches of modules that their graphs leave to the host. */
+static double share_left(const rk_block_context *c, unsigned modules)
+{
+    const rk_strategy *s = c->strategy;
+    const bool held = s->graph_capture && rk_graphs_hold(s, modules);
+    return s->graph_step ? 0 : held ? c->stack->graph_share : 1;
+}
+
+/*
+ * Collectives of the tensor group are launched one by one, unless the kernels of products pass the
+ * messages; half of them belong to the mixer.
+ */
+static double tensor_launches(const rk_block_context *c)
+{
+    const rk_strategy *s = c->strategy;
+    return s->tp > 1 && !(s->sp && rk_overlaps_tensor(c)) ? c->stack->tp_kernels : 0;
+}
+
+/* The share of launches that graphs leave, of all kernels that they can hold. */
+static double captured_share(const rk_block_context *c, rk_graphed graphed, rk_kernels kernels)
+{
+    const double mixer = share_left(c, graphed.mixer), network = share_left(c, graphed.network);
+    const double more = tensor_launches(c), all = kernels.all - kernels.loose + more;
+    const double of_mixer = mixer == network || all <= 0 ? 1 : (kernels.mixer + more / 2) / all;
+    return of_mixer * mixer + (1 - of_mixer) * network;
+}
+
+static double launches_of(const rk_block_context *c, rk_kernels kernels, double captured)
+{
+    return captured * (kernels.all - kernels.loose + tensor_launches(c)) +
+           (c->strategy->graph_step ? 0 : kernels.loose);
 }
 
 /* Whether kernels of a pass are launched with counts of tokens that the host waits for. */
-static bool waits_for_counts(const rk_cost_builder *x, rk_kernels kernels)
+static bool waits_for_counts(const rk_block_context *c, rk_kernels kernels)
 {
-    return x->c->stack->waits_for_counts && !x->c->strategy->graph_step && kernels.loose > 0;
+    const rk_strategy *s = c->strategy;
+    return c->stack->waits_for_counts && !s->graph_step && s->capacity_factor <= 0 &&
+           kernels.loose > 0;
 }
 
-void rk_add_host_floor(rk_cost_builder *x, rk_kernels forward, rk_kernels backward)
+void rk_add_host_floor(rk_cost_builder *x, rk_graphed graphed, rk_kernels forward,
+                       rk_kernels backward)
 {
-    const rk_stack *stack = x->c->stack;
-    const rk_strategy *s = x->c->strategy;
-    const double captured = s->graph_step ? 0 : s->graph_capture ? stack->graph_share : 1;
-    const double overlap = s->moe_overlap ? stack->overlap_launches : 1;
-    const double launch = overlap * stack->launch_ratio * x->c->system->accelerator.launch_seconds;
-    const double host = launches_of(x, backward, captured) * launch;
-    const bool waits = waits_for_counts(x, backward);
-    floor_apart(stack, &x->cost, rk_times_sum(&x->cost.backward), host, waits, captured * launch);
-    floor_at(x, RK_PASS_FORWARD, launches_of(x, forward, captured) * launch,
-             waits_for_counts(x, forward), &x->cost.hidden_forward);
+    const rk_block_context *c = x->c;
+    const rk_stack *stack = c->stack;
+    const double overlap = c->strategy->moe_overlap ? stack->overlap_launches : 1;
+    const double launch = overlap * stack->launch_ratio * c->system->accelerator.launch_seconds;
+    const double ahead = captured_share(c, graphed, forward);
+    const double back = captured_share(c, graphed, backward);
+    const double host = launches_of(c, backward, back) * launch;
+    const bool waits = waits_for_counts(c, backward);
+    floor_apart(stack, &x->cost, rk_times_sum(&x->cost.backward), host, waits, back * launch);
+    floor_at(x, RK_PASS_FORWARD, launches_of(c, forward, ahead) * launch,
+             waits_for_counts(c, forward), &x->cost.hidden_forward);
     floor_at(x, RK_PASS_BACKWARD, host, waits, &x->cost.hidden_backward);
 }

@@ -125,13 +125,22 @@ void rk_add_exchange(rk_cost_builder *x, double in, double out);
 /* Whether kernels write directly into the memory of their peers (userbuffers): one domain only. */
 bool rk_overlaps_tensor(const rk_block_context *context);
 
-/* Kernels of a pass, and how many a graph of layers cannot hold. */
+/* Kernels of a pass, how many of them graphs do not hold, and how many others are the mixer's. */
 typedef struct rk_kernels {
-    double all, loose;
+    double all, loose, mixer;
 } rk_kernels;
 
+/* The modules of graphs, RK_GRAPH_ bits, any of which holds mixer and network of a layer. */
+typedef struct rk_graphed {
+    unsigned mixer, network;
+} rk_graphed;
+
+/* Whether graphs of layers, if there are any, hold one of these modules. */
+bool rk_graphs_hold(const rk_strategy *strategy, unsigned modules);
+
 /* Host-bound floor: the passes take at least the launch of their kernels. */
-void rk_add_host_floor(rk_cost_builder *x, rk_kernels forward, rk_kernels backward);
+void rk_add_host_floor(rk_cost_builder *x, rk_graphed graphed, rk_kernels forward,
+                       rk_kernels backward);
 
 /* Adds the matrices of a part of a layer that Muon, if it is the optimizer, orthogonalizes. */
 void rk_add_orthogonalization(rk_cost_builder *x, const rk_part_kind *part,

@@ -58,6 +58,7 @@ typedef struct rk_recurrence_work {
 typedef struct rk_recurrence_kind {
     bool square;      /* keys have the size of values, and each head its own */
     bool convolution; /* there may be one before the scan */
+    bool state_space; /* a graph of Megatron Core holds it as its module "mamba" */
     /* launches of a layer with it but without its network, and of their gradients */
     double launches_forward, launches_backward;
     void (*size)(const rk_recurrence_shape *r, int64_t hidden, rk_recurrence_size *size);

@@ -176,8 +176,8 @@ static void add_machine(const rk_run_machine *m, const rk_system *system, int64_
 /* Whether a field has a meaning in the strategy, and its option does not follow from others. */
 static bool is_needed(const rk_strategy *s, const rk_field_option *field, const char *text)
 {
-    static const char *const without_none[] = {"cp_kind", "recompute_modules", "layout", "recipe",
-                                               "quantised_weights"};
+    static const char *const without_none[] = {"cp_kind", "recompute_modules", "layout",
+                                               "recipe",  "quantised_weights", "graph_modules"};
     const char *key = field->key;
     const bool alias = field->column && !field->column[0] && field->type == RK_OPTION_FLAG;
     bool needed = !alias && strcmp(text, "0") != 0 && strcmp(text, "no") != 0;

@@ -61,6 +61,8 @@ const rk_field_option rk_field_options[RK_FIELD_OPTION_COUNT] = {
     FIELD("fp8_activation_input", "fp8-activation-input", "low_activations", FLAG, low_activations),
     FIELD("attention", "attention", "", CHOICE, attention),
     FIELD("graph_capture", "graph-capture", "graph_capture", FLAG, graph_capture),
+    ROW("graph_modules", "graph-modules", "graph_modules", SET, graph_modules, RK_FIELD_NO_CHOICE,
+        true),
     FIELD("graph_step", "graph-step", "graph_step", FLAG, graph_step),
     FIELD("capacity_factor", "capacity-factor", "capacity_factor", REAL, capacity_factor),
     FIELD("imbalance", "imbalance", "imbalance", REAL, imbalance),

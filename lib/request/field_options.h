@@ -21,7 +21,7 @@ typedef struct rk_field_option {
     bool list;     /* several names are one value */
 } rk_field_option;
 
-#define RK_FIELD_OPTION_COUNT 56
+#define RK_FIELD_OPTION_COUNT 57
 extern const rk_field_option rk_field_options[RK_FIELD_OPTION_COUNT];
 
 /* Whether a request gives the option, and whether it gives several values to choose from. */

@@ -606,9 +606,24 @@ static rk_status set_loss(const taking *t, rk_error *err)
     return RK_OK;
 }
 
+/* Graphs of the step, or of the layers and what these hold. */
+static rk_status set_graphs(const taking *t, rk_error *err)
+{
+    const char *graphs = fact(t, "graphs"), *modules = fact(t, "graph_modules");
+    if (!graphs || strcmp(graphs, "none") == 0 || strcmp(graphs, "false") == 0) {
+        return RK_OK;
+    }
+    if (strcmp(graphs, "full_iteration") == 0) {
+        return set(t, "graph-step", "true", "graphs", err);
+    }
+    char list[RK_LAUNCH_LIST_SIZE];
+    const rk_status status = set(t, "graph-capture", "true", "graphs", err);
+    const char *chosen = modules ? rk_launch_choose(modules, rk_graph_choices, list) : "";
+    return status || !*chosen ? status : set(t, "graph-modules", chosen, "graph_modules", err);
+}
+
 static rk_status set_strategy(const taking *t, rk_error *err)
 {
-    const char *graphs = fact(t, "graphs");
     rk_status status = set_degrees(t, err);
     status = status ? status : set_recompute(t, err);
     status = status ? status : set_list(t, "overlap", rk_overlap_choices, err);
@@ -618,10 +633,7 @@ static rk_status set_strategy(const taking *t, rk_error *err)
     if (!status) {
         status = set_switch(t, "optimizer-in-backward", "optimizer_in_backward", err);
     }
-    if (!status && graphs && strcmp(graphs, "none") != 0 && strcmp(graphs, "false") != 0) {
-        status = set(t, "graph-capture", "true", "graphs", err);
-    }
-    return status;
+    return status ? status : set_graphs(t, err);
 }
 
 /*
@@ -702,6 +714,7 @@ static rk_status take_launched(const taking *search, rk_error *err)
     const taking t = {.job = search->job, .own = own, .launch = search->launch};
     *own = rk_request_open(request);
     own->line.open = own->fsdp = own->graph_capture = own->graph_step = false;
+    own->graph_modules = 0;
     own->overlaps = own->offloads = 0;
     own->vp_layers = 0;
     own->layout_text = NULL;

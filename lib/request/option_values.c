@@ -45,6 +45,8 @@ const char *const rk_module_choices[] = {
 };
 enum { MODULES = sizeof(rk_module_choices) / sizeof(rk_module_choices[0]) - 4 }; /* of ours */
 
+const char *const rk_graph_choices[] = {RK_GRAPH_NAMES, NULL};
+
 unsigned rk_request_modules(const rk_request *r)
 {
     const unsigned theirs = r->modules >> MODULES;

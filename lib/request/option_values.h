@@ -23,7 +23,8 @@ extern const char *const rk_precision_choices[],
                                                *const rk_offload_choices[],
                                                    *const rk_overlap_choices[],
                                                        *const rk_module_choices[],
-                                                           *const rk_order_choices[];
+                                                           *const rk_order_choices[],
+                                                               *const rk_graph_choices[];
 
 /* Other words for choices: of PyTorch, Transformers, and people. */
 extern const rk_synonym rk_precision_synonyms[], rk_attention_synonyms[], rk_framework_synonyms[];

@@ -40,7 +40,7 @@ typedef struct rk_request {
     rk_option_counts tp, cp, pp, vp, ep, etp, micro_batch, zero;
     int64_t dp, replicas;
     unsigned schedules, recomputes, cp_kinds, orders; /* a bit per name */
-    unsigned modules, offloads, overlaps;
+    unsigned modules, offloads, overlaps, graph_modules;
     int64_t recompute_layers, first_stage_layers, last_stage_layers;
     int64_t lora_rank, document;
     int64_t mtp_layers;      /* modules that train; 0: as the model has */
@@ -101,7 +101,7 @@ rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_
 rk_request rk_request_defaults(void);
 void rk_request_init(void *request);
 
-#define RK_STRATEGY_OPTION_COUNT 78
+#define RK_STRATEGY_OPTION_COUNT 79
 extern const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT];
 
 /* Notes that the value of a strategy field, by its key, is the framework's default. */

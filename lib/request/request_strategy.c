@@ -120,6 +120,7 @@ static void note_base(const rk_request *r, const rk_inputs *inputs, const rk_str
     note(r, origins, "microbatches", RK_ORIGIN_DERIVED);
     note(r, origins, "recipe", rk_is_low(s->precision) ? RK_ORIGIN_DEFAULT : RK_ORIGIN_DERIVED);
     note(r, origins, "global_batch", RK_ORIGIN_DERIVED);
+    note(r, origins, "graph_capture", r->graph_modules ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
     if (r->assumed_seq) {
         rk_origin_set(origins, "seq_tokens", RK_ORIGIN_ASSUMED);
     }
@@ -151,7 +152,8 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
     s->attention_kernel = rk_request_kernel(r);
     apply_states(r, inputs->software.framework, s);
     s->replicas = r->replicas ? r->replicas : 1;
-    s->graph_capture = r->graph_capture;
+    s->graph_capture = r->graph_capture || r->graph_modules;
+    s->graph_modules = r->graph_modules;
     s->graph_step = r->graph_step;
     s->first_stage_layers = r->first_stage_layers;
     s->last_stage_layers = r->last_stage_layers;

@@ -247,6 +247,8 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     FLAG("side-links", NULL, side_links,
          "split collectives over the side links of the system too, such as a NIC beside NVLink"),
     FLAG("graph-capture", "enable-cuda-graph", graph_capture, "launch kernels as CUDA graphs"),
+    SET("graph-modules", "cuda-graph-modules", graph_modules, rk_graph_choices,
+        "modules that CUDA graphs hold; default: all that they can"),
     FLAG("graph-step", NULL, graph_step, "capture the whole step in one graph"),
     ABOVE("capacity-factor", "moe-expert-capacity-factor", capacity_factor, 1000,
           "expert capacity factor; default: no token is dropped"),

@@ -158,6 +158,7 @@ static rk_value make_layout(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZE
     return rk_value_text(used ? out : "none");
 }
 
+static const char *const graph_names[] = {RK_GRAPH_NAMES, NULL};
 static const char *const cross_entropy_names[] = {"stack", RK_CROSS_ENTROPY_NAMES, NULL};
 
 #define AT(member) offsetof(rk_strategy, member)
@@ -207,6 +208,7 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     REAL("offload_share", "share offloaded", offload_share),
     {"overlap", "overlap", FIELD_CUSTOM, 0, NULL, make_overlap},
     FLAG("graph_capture", "graph capture", graph_capture),
+    {"graph_modules", "modules in graphs", FIELD_BITS, AT(graph_modules), graph_names, NULL},
     FLAG("graph_step", "graph of the step", graph_step),
     FIELD_COUNT("first_stage_layers", "layers, first stage", first_stage_layers),
     FIELD_COUNT("last_stage_layers", "layers, last stage", last_stage_layers),

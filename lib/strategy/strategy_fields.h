@@ -16,6 +16,7 @@
 #define RK_RECOMPUTE_NAMES "none", "selective", "full"
 #define RK_MODULE_NAMES                                                                            \
     "core_attn", "norm", "act", "mla_up", "mlp", "moe", "operators", "mhc", "attn_proj"
+#define RK_GRAPH_NAMES      "attn", "mamba", "mlp", "moe", "moe_router", "moe_preprocess"
 #define RK_RANK_ORDER_NAMES "tp-cp-dp-pp", "tp-cp-pp-dp"
 #define RK_OFFLOAD_NAMES                                                                           \
     "optimizer", "activations", "weights", "gradients", "nvme-optimizer", "nvme-weights"
@@ -32,7 +33,7 @@ void rk_strategy_set_overlaps(rk_strategy *strategy, unsigned overlaps);
 #define RK_CROSS_ENTROPY_NAMES "full", "fused", "chunked"
 #define RK_FROZEN_NAMES        "nf4", "nf4_plain", "int4", "int8"
 
-#define RK_STRATEGY_FIELD_COUNT 60
+#define RK_STRATEGY_FIELD_COUNT 61
 #define RK_STRATEGY_TEXT_SIZE   1280 /* of a field in words: the layout of 256 stages */
 
 /* The names of a field in documents and for people. */

@@ -129,7 +129,7 @@ class Line:
 def strategy_for_megatron(line):
     zero, cp = line.count("zero"), line.count("cp")
     graphs = ("full_iteration" if "graph-step" in line.options
-              else "transformer_engine" if "graph-capture" in line.options else "none")
+              else "transformer_engine" if {"graph-capture", "graph-modules"} & set(line.options) else "none")
     capacity = line.options.get("capacity-factor")
     return {
         "tp": line.count("tp"), "sp": line.count("tp") > 1 and "no-sp" not in line.options,

@@ -55,14 +55,56 @@ static void test_graphs_of_experts(void **state)
     stack.deduplicates = false; /* an all-to-all, which sorts by what the device counts */
     stack.exchange_kernels = 100;
     const rk_cost sorted = cost_of(&model, &system, &stack, &s);
-    assert_near(rk_times_sum(&sorted.forward) - rk_times_sum(&dropless.forward), 100, 1e-9);
-    assert_near(rk_times_sum(&sorted.backward) - rk_times_sum(&dropless.backward), 100, 1e-9);
+    assert_near(rk_times_sum(&sorted.forward) - rk_times_sum(&dropless.forward), 25, 1e-9);
+    assert_near(rk_times_sum(&sorted.backward) - rk_times_sum(&dropless.backward), 25, 1e-9);
+    s.graph_modules = RK_GRAPH_ATTENTION | RK_GRAPH_ROUTER; /* the sort stays with the host */
+    const rk_cost routed = cost_of(&model, &system, &stack, &s);
+    assert_near(rk_times_sum(&routed.forward) - rk_times_sum(&dropless.forward), 100, 1e-9);
+    s.graph_modules = 0;
     s.capacity_factor = 1;
     const rk_cost padded = cost_of(&model, &system, &stack, &s);
     assert_near(rk_times_sum(&padded.forward), (stack.moe_kernels_forward + experts / 2) / 4, 1e-9);
+    s.graph_modules = RK_GRAPH_ATTENTION | RK_GRAPH_ROUTER; /* and padded experts, with "moe" */
+    const rk_cost around = cost_of(&model, &system, &stack, &s);
+    assert_near(rk_times_sum(&around.forward), stack.moe_kernels_forward / 4 + experts / 2, 1e-9);
     s.graph_step = true;
     const rk_cost step = cost_of(&model, &system, &stack, &s);
     assert_near(step.forward.part[RK_PART_HOST], 0, 0);
+}
+
+/* The seconds of forward that graphs of these modules leave, where each launch takes one. */
+static double launches_of(const char *name, unsigned modules, int64_t tp)
+{
+    const rk_model model = model_of(name);
+    rk_system system = system_of("h100-sxm");
+    rk_stack stack = stack_of("megatron-2025");
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.tp = tp;
+    s.graph_capture = true;
+    s.graph_modules = modules;
+    stack.graph_share = 0;
+    stack.kernels_forward = 24;
+    stack.moe_kernels_forward = 114;
+    stack.expert_kernels = 0;
+    stack.tp_kernels = 10;
+    system.accelerator.launch_seconds = 1; /* nothing else counts */
+    const rk_cost cost = cost_of(&model, &system, &stack, &s);
+    return rk_times_sum(&cost.forward);
+}
+
+/* Seven twelfths of a dense layer are its mixer, with half of the messages of tensor ranks. */
+static void test_graph_modules(void **state)
+{
+    (void)state;
+    assert_near(launches_of("llama3-8b", RK_GRAPH_ATTENTION, 1), 10, 1e-3);
+    assert_near(launches_of("llama3-8b", RK_GRAPH_ATTENTION, 2), 10 + 5, 1e-3);
+    assert_near(launches_of("llama3-8b", RK_GRAPH_MLP, 2), 14 + 5, 1e-3);
+    assert_near(launches_of("llama3-8b", RK_GRAPH_MAMBA | RK_GRAPH_ROUTER, 1), 24, 1e-3);
+    assert_true(launches_of("llama3-8b", RK_GRAPH_ATTENTION | RK_GRAPH_MLP, 2) < 0.1);
+    assert_near(launches_of("qwen3-30b-a3b", RK_GRAPH_ATTENTION, 1), 100, 1e-3);
+    assert_near(launches_of("qwen3-30b-a3b", RK_GRAPH_ROUTER, 1), 14, 1e-2);
+    assert_near(launches_of("nemotron-h-56b", RK_GRAPH_ATTENTION, 1), 13, 1e-2);
+    assert_true(launches_of("nemotron-h-56b", RK_GRAPH_MAMBA, 1) < 0.1);
 }
 
 /*
@@ -495,6 +537,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graphs),
         cmocka_unit_test(test_graphs_of_experts),
+        cmocka_unit_test(test_graph_modules),
         cmocka_unit_test(test_blocked_launches),
         cmocka_unit_test(test_counted_tokens),
         cmocka_unit_test(test_expert_overlap),

@@ -590,6 +590,8 @@ def random_strategy(rng, model, layers, has_experts):
                         ("offload_activations", 0.15), ("offload_weights", 0.15),
                         ("mtp_before_head", 0.3), ("low_activations", 0.25)):
         s[flag] = often(rng, share)
+    s["graph_modules"] = rng.choice(([], ["attn"], ["mamba", "moe_router"], ["attn", "mlp", "moe"],
+                                     ["attn", "moe_router", "moe_preprocess"]))
     s["offload_layers"] = rng.choice((0, 0, 1, 5, 1000))
     s["offload_gradients"] = s["offload_optimizer"] and often(rng, 0.5)
     s["offload_share"] = rng.choice((0, 0, 0.25, 0.5, 1))

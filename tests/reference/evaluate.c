@@ -80,6 +80,13 @@ static rk_status read_modules(const json_t *value, const char *path, void *out, 
     return read_bits(value, path, module_names, out, err);
 }
 
+static const char *const graph_names[] = {RK_GRAPH_NAMES, NULL};
+
+static rk_status read_graph_modules(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return read_bits(value, path, graph_names, out, err);
+}
+
 static rk_status read_adapted(const json_t *value, const char *path, void *out, rk_error *err)
 {
     return read_bits(value, path, adapted_names, out, err);
@@ -183,6 +190,7 @@ static rk_status read_strategy(const json_t *object, const rk_model *model, draf
         FLAG(pp_overlap),
         FLAG(moe_overlap),
         FLAG(graph_capture),
+        CUSTOM("graph_modules", read_graph_modules, offsetof(draft, strategy.graph_modules)),
         FLAG(graph_step),
         FLAG(offload_optimizer),
         FLAG(offload_activations),

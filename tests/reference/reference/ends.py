@@ -72,7 +72,7 @@ def head_block(c):
     x.whole = c.parameters.final_norm + c.model.embedding_width * c.model.hidden
     x.dense = c.table + x.whole + (width if c.model.head_bias else 0)
     layers.add_accumulation(x)
-    x.floor_at_launches(stack.kernels_forward, stack.kernels_backward)
+    x.floor_at_launches((stack.kernels_forward, stack.kernels_backward))
     gathered = max(stack.gathered_share * c.T * c.model.hidden, c.H) if stack.keeps_gathered else c.H
     x.save(c.element * (c.H + (0 if c.frozen else gathered)) + loss_memory(c, width)
            + (c.element * c.table if c.autocasts else 0) + c.wide_norm(c.residual) * c.H)

@@ -139,8 +139,11 @@ def add_layer_launches(x, layer, checkpointed):
         exchange = stack.exchange_kernels if sorts else 0
         forward = stack.moe_kernels_forward + exchange + experts
         backward = stack.moe_kernels_backward + exchange + stack.expert_backward_launches * experts
-        if not s.capacity_factor:
-            loose = [exchange + experts, exchange + stack.expert_backward_launches * experts]
+        if s.capacity_factor and c.graphs_hold("moe"):
+            experts = 0
+        if c.graphs_hold("moe_preprocess", "moe"):
+            exchange = 0
+        loose = [exchange + experts, exchange + stack.expert_backward_launches * experts]
     else:
         forward, backward = stack.kernels_forward, stack.kernels_backward
         if layer.feed_forward == "none":
@@ -148,20 +151,22 @@ def add_layer_launches(x, layer, checkpointed):
     own = {"mamba2": (13, 26), "shared": (13, 26), "none": (0, 0)}.get(layer.mixer)
     if layer.mixer in models.RECURRENCES:
         own = recurrences.recurrence_of(layer, c.element).launches
-    if sparse.has_indexer(layer):
-        forward, backward = forward + 9, backward + 9
-    if layer.mixer == "parallel":
-        forward, backward = forward + 12, backward + 24
-    if own:
-        forward += own[0] - stack.kernels_forward * 7 / 12
-        backward += own[1] - stack.kernels_backward * 7 / 12
+    halves = stack.kernels_forward * 7 / 12, stack.kernels_backward * 7 / 12
+    mixer = list(own or halves)
     if layer.mixer == "shared":
-        forward, backward = forward + stack.kernels_forward + 3, backward + stack.kernels_backward + 6
+        mixer = [mixer[0] + stack.kernels_forward + 3, mixer[1] + stack.kernels_backward + 6]
+    if sparse.has_indexer(layer):
+        mixer = [mixer[0] + 9, mixer[1] + 9]
+    if layer.mixer == "parallel":
+        mixer = [mixer[0] + 12, mixer[1] + 24]
+    forward, backward = forward + mixer[0] - halves[0], backward + mixer[1] - halves[1]
     forward += stack.adapter_kernels * x.adapters
     backward += 2 * stack.adapter_kernels * x.adapters
     if checkpointed:
-        backward, loose[1] = backward + forward, loose[1] + loose[0]
-    x.floor_at_launches(forward, backward, *loose)
+        backward, loose[1], mixer[1] = backward + forward, loose[1] + loose[0], mixer[1] + mixer[0]
+    mixes = "mamba" if layer.mixer in ("mamba1", "mamba2") else "attn"
+    x.floor_at_launches((forward, backward), loose, mixer, (mixes,),
+                        ("moe_router", "moe") if layer.experts else ("mlp",))
 
 
 def overlap_exchange(x):

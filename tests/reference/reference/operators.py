@@ -87,6 +87,11 @@ class Setting:
     def stream(self, size):
         return kernels.stream(self.accelerator, size) / self.stack.stream_share
 
+    def graphs_hold(self, *modules):
+        """Graphs without modules hold all that they can, and every graph the ends of the model."""
+        chosen = self.strategy.graph_modules
+        return not chosen or not modules or any(module in chosen for module in modules)
+
     def recomputes(self, module):
         s = self.strategy
         if s.recompute != "selective":
@@ -267,20 +272,26 @@ class Block:
 
     # ---- launches
 
-    def floor_at_launches(self, forward, backward, loose_forward=0, loose_backward=0):
-        """Loose kernels are those that a graph of layers leaves out."""
+    def floor_at_launches(self, kernels, loose=(0, 0), mixer=(0, 0), mixes=(), works=()):
+        """Loose kernels are those that graphs leave out; modules hold the mixer's and the others."""
         c, s = self.c, self.c.strategy
-        captured = 0 if s.graph_step else c.stack.graph_share if s.graph_capture else 1
         overlap = c.stack.launch_ratio * (c.stack.overlap_launches if s.moe_overlap else 1)
         group = c.groups["tensor"]
         user_buffers = s.sp and s.tp_overlap and group.within[0] == group.size
         more = c.stack.tp_kernels if s.tp > 1 and not user_buffers else 0
-        each = c.accelerator.launch * captured * overlap
-        alone = 0 if s.graph_step else c.accelerator.launch * overlap
-        ahead = (forward - loose_forward + more) * each + loose_forward * alone
-        host = (backward - loose_backward + more) * each + loose_backward * alone
-        counts = c.stack.waits_for_counts and not s.graph_step
-        waits, waits_back = counts and loose_forward > 0, counts and loose_backward > 0
+        launch = c.accelerator.launch * overlap
+        left = [0 if s.graph_step else c.stack.graph_share if s.graph_capture and c.graphs_hold(*modules) else 1
+                for modules in (mixes, works)]
+
+        def host_of(way):
+            ahead = kernels[way] - loose[way] + more
+            captured = left[0] * (mixer[way] + more / 2) + left[1] * (ahead - mixer[way] - more / 2)
+            share = captured / ahead if ahead > 0 and left[0] != left[1] else left[0]
+            return share * launch, (share * ahead + (0 if s.graph_step else loose[way])) * launch
+
+        (_, ahead), (each, host) = host_of(0), host_of(1)
+        counts = c.stack.waits_for_counts and not s.graph_step and not s.capacity_factor
+        waits, waits_back = counts and loose[0] > 0, counts and loose[1] > 0
         for way, launches, waiting in (("forward", ahead, waits), ("backward", host, waits_back)):
             device = getattr(self, way + "_seconds")
             longer = launched(c.stack, device + getattr(self, "hidden_" + way), launches, waiting)

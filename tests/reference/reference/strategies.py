@@ -16,7 +16,7 @@ DEFAULTS = {
     "low_weights": False, "low_activations": False, "nf4_weights": False, "flash_attention": True,
     "attention_kernel": "usual",
     "tp_overlap": False, "grad_overlap": True, "param_overlap": True, "pp_overlap": True,
-    "moe_overlap": False, "graph_capture": False, "graph_step": False,
+    "moe_overlap": False, "graph_capture": False, "graph_modules": (), "graph_step": False,
     "offload_optimizer": False, "offload_activations": False, "offload_weights": False,
     "offload_layers": 0,
     "first_stage_layers": 0, "last_stage_layers": 0,
