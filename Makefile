@@ -55,12 +55,11 @@ coverage: setup
 	tools/coverage.py $(BUILD)-coverage docs/coverage.md >$(BUILD)-coverage/page; status=$$?; \
 	    cp $(BUILD)-coverage/page docs/coverage.md; exit $$status
 
-# What takes too long for every change: hundreds of questions more of what tests ask, all recorded answers, the extension drill, every target fuzzed for
+# What takes too long for every change: hundreds of questions more of what tests ask, the extension drill, every target fuzzed for
 # a minute, every allocation of every command failed once (hundreds of thousands), the tests on a 32-bit
 # and on a big-endian machine, and the WebAssembly build: its answers, the explorer in a browser, the package.
 nightly: setup all npm
 	meson test -C $(BUILD) --no-rebuild --print-errorlogs --suite nightly
-	tests/record/record.py $(BUILD)
 	tests/drill/drill.sh $(BUILD)-drill
 	fuzz/run.sh $(SECONDS_EACH)
 	cd tests/allocation && $(abspath $(BUILD))/tests/allocation/inject $(abspath $(BUILD))/reckon \

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is read from launches of public repositories: every fact, the use of every key, and the job.
+
+    collected.py RECKON              compares with collected.txt
+    collected.py RECKON --renew      writes it
+
+A line of collected.jsonl is a launch, `id` the repository and the file that it is from.  Each is read as it is and
+each key that it shares with no launch before it removed and with other values.  A line of collected.txt has the
+facts in clear (of a change those that differ), digests of what else is written, and the step and memory.
+"""
+
+import argparse
+import concurrent.futures
+import difflib
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from corpus import READERS
+from key_costs import variants
+
+HERE = pathlib.Path(__file__).resolve().parent
+ANSWERS = HERE / "collected.txt"
+CHANGES_MOST = 3  # of a key
+
+
+def digest(value):
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:6]
+
+
+def shorten(message):
+    """A refusal: how it begins, and a digest of the whole."""
+    return f"{message.strip()[:70]}... {digest(message)}"
+
+
+def run(program, words, path):
+    """Exit status, answer (None: refused), and the text of the answer or of the message."""
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=False, timeout=60,
+                          env=dict(os.environ, NO_COLOR="1", COLUMNS="80"))
+    if done.returncode not in (0, 1):
+        return done.returncode, None, done.stderr.replace(path, "FILE")
+    return done.returncode, json.loads(done.stdout) if "--json" in words else None, done.stdout.replace(path, "FILE")
+
+
+def facts_of(answer):
+    """name -> value, with where it is from."""
+    return {name: f"{fact['value']}" + {"stated": "", "derived": "~"}.get(fact["origin"], "*") +
+            (f"<{fact['by']}" if fact.get("by") else "") for name, fact in answer["facts"].items()}
+
+
+def clear(facts):
+    """Facts as text, without the document of a model, which is in digests only."""
+    return " ".join(f"{name}={value}" for name, value in facts.items() if name != "model.document")
+
+
+class Launch:
+    """A launch in a file, and the questions to it."""
+
+    def __init__(self, program, row):
+        self.program, self.row = program, row
+        self.record = {key: row[key] for key in ("argv", "config", "world", "release") if key in row}
+        self.given = {"framework": READERS.get(row["framework"], row["framework"])}
+        self.lines = []
+
+    def read(self, record):
+        """(facts, keys), or the message of a refusal."""
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(record, file)
+            file.flush()
+            _, answer, text = run(self.program, ["convert", file.name, "--json"], file.name)
+        return (facts_of(answer), answer["keys"]) if answer else text.strip()
+
+    def predict(self, record):
+        """The job and its step, as text."""
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(record, file)
+            file.flush()
+            words = ["estimate", "--from", file.name, *self.row["on"].split(), "--json"]
+            status, answer, text = run(self.program, words, file.name)
+        if not answer:
+            return shorten(text)
+        step = answer.get("estimate", {})
+        parts = {part: answer.get(part) for part in ("request", "model", "provenance", "missing")}
+        parts["request"].pop("model", None)  # a file of any name
+        strategy = json.dumps(answer.get("strategy"))
+        return (f"{status} step={step.get('step_s', 0):.9g} memory={step.get('memory_total_bytes', 0):.9g} "
+                f"strategy:{digest(strategy)} " +
+                " ".join(f"{part}:{digest(value)}" for part, value in parts.items()))
+
+    def write_text(self, record):
+        """The whole answer as text."""
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(record, file)
+            file.flush()
+            return run(self.program, ["convert", file.name, "-v"], file.name)[2]
+
+    def say(self, what, *parts):
+        self.lines.append("\t".join([what, *parts]).replace("\n", " "))
+
+    def ask(self, keys):
+        """All lines of this launch; `keys` are those to change."""
+        found = self.read(self.record)
+        self.say(self.row["id"], shorten(found) if isinstance(found, str) else digest([found[0], found[1]]))
+        record = {**self.record, **self.given}
+        whole = self.read(record)
+        if isinstance(whole, str):
+            self.say("  refused", shorten(whole))
+            return self.lines
+        facts, uses = whole
+        self.say("  facts", clear(facts), digest(facts))
+        self.say("  keys", digest(uses), digest(self.write_text(record)))
+        self.say("  job", self.predict(record))
+        for use in ("used", "not_priced"):
+            for key in uses[use]:
+                if key["key"] in keys:
+                    self.change(record, facts, uses, key)
+        return self.lines
+
+    def change(self, record, facts, uses, key):
+        """What a key does: the launch without it and with other values."""
+        changed = list(variants(record, key))[:CHANGES_MOST]
+        for number, other in enumerate(changed):
+            found = self.read(other)
+            name = f"  {key['key']} {number}"
+            if isinstance(found, str):
+                self.say(name, shorten(found))
+                continue
+            moved = {fact: found[0].get(fact, "-") for fact in {**facts, **found[0]}
+                     if found[0].get(fact) != facts.get(fact)}
+            self.say(name, clear(moved), digest([moved, found[1]]),
+                     *([self.predict(other)] if moved and number == min(1, len(changed) - 1) else []))
+
+
+def ask_all(program, rows):
+    """The lines of all launches."""
+    met, jobs = set(), []
+    for row in rows:  # which keys are new in which launch
+        launch = Launch(program, row)
+        whole = launch.read({**launch.record, **launch.given})
+        names = set()
+        if not isinstance(whole, str):
+            names = {key["key"] for use in ("used", "not_priced") for key in whole[1][use]}
+            names = {name for name in names if (row["framework"], name) not in met}
+            met |= {(row["framework"], name) for name in names}
+        jobs.append((launch, names))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return [line for lines in pool.map(lambda job: job[0].ask(job[1]), jobs) for line in lines]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--renew", action="store_true")
+    arguments = parser.parse_args()
+    with (HERE / "collected.jsonl").open(encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    lines = ask_all(arguments.program, rows)
+    if arguments.renew:
+        ANSWERS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return
+    recorded = ANSWERS.read_text(encoding="utf-8").splitlines()
+    differing = list(difflib.unified_diff(recorded, lines, "collected.txt", "now", n=1, lineterm=""))
+    print("\n".join(differing[:80]))
+    print(f"{len(rows)} launches, {len(lines)} answers, {sum(line[0] == '+' for line in differing[2:])} differ"
+          + ("; where that is meant, ninja -C build renew-launches" if differing else ""))
+    sys.exit(bool(differing))
+
+
+if __name__ == "__main__":
+    main()
