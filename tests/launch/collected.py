@@ -5,13 +5,14 @@
     collected.py RECKON              compares with collected.txt
     collected.py RECKON --renew      writes it
 
-A line of collected.jsonl is a launch, `id` the repository and the file that it is from.  Each is read as it is and
-each key that it shares with no launch before it removed and with other values.  A line of collected.txt has the
+A line of collected.jsonl is a launch, `id` the repository and the file that it is from.  Each is read as it is, with
+each key that it shares with no launch before it removed and with other values, and with the keys of `added`.  A line of collected.txt has the
 facts in clear (of a change those that differ), digests of what else is written, and the step and memory.
 """
 
 import argparse
 import concurrent.futures
+import copy
 import difflib
 import hashlib
 import json
@@ -58,6 +59,20 @@ def facts_of(answer):
 def clear(facts):
     """Facts as text, without the document of a model, which is in digests only."""
     return " ".join(f"{name}={value}" for name, value in facts.items() if name != "model.document")
+
+
+def add_key(record, key, value):
+    """The launch with another key; a switch has no value."""
+    if "argv" in record:
+        pairs = sum("=" in word and not word.startswith("-") for word in record["argv"])
+        words = [f"{key}={value}"] if 2 * pairs > len(record["argv"]) / 2 else [f"--{key}"] + [value] * (value != "")
+        return {**record, "argv": record["argv"] + words}
+    config = copy.deepcopy(record["config"])
+    tree, *path = config, *key.split(".")
+    for name in path[:-1]:
+        tree = tree.setdefault(name, {})
+    tree[path[-1]] = json.loads(value) if re.fullmatch(r"-?[0-9.]+|true|false", value) else value
+    return {**record, "config": config}
 
 
 class Launch:
@@ -120,22 +135,23 @@ class Launch:
         for use in ("used", "not_priced"):
             for key in uses[use]:
                 if key["key"] in keys:
-                    self.change(record, facts, uses, key)
+                    changed = list(variants(record, key))[:CHANGES_MOST]
+                    for number, other in enumerate(changed):
+                        self.change(f"{key['key']} {number}", whole, other, number == min(1, len(changed) - 1))
+        for pair in self.row.get("added", []):
+            self.change("+" + " ".join(pair), whole, add_key(record, *pair), True)
         return self.lines
 
-    def change(self, record, facts, uses, key):
-        """What a key does: the launch without it and with other values."""
-        changed = list(variants(record, key))[:CHANGES_MOST]
-        for number, other in enumerate(changed):
-            found = self.read(other)
-            name = f"  {key['key']} {number}"
-            if isinstance(found, str):
-                self.say(name, shorten(found))
-                continue
-            moved = {fact: found[0].get(fact, "-") for fact in {**facts, **found[0]}
-                     if found[0].get(fact) != facts.get(fact)}
-            self.say(name, clear(moved), digest([moved, found[1]]),
-                     *([self.predict(other)] if moved and number == min(1, len(changed) - 1) else []))
+    def change(self, name, whole, record, predicts):
+        """What differs in a changed launch, and the job if it `predicts`."""
+        found = self.read(record)
+        if isinstance(found, str):
+            self.say("  " + name, shorten(found))
+            return
+        moved = {fact: found[0].get(fact, "-") for fact in {**whole[0], **found[0]}
+                 if found[0].get(fact) != whole[0].get(fact)}
+        self.say("  " + name, clear(moved), digest([moved, found[1]]),
+                 *([self.predict(record)] if moved and predicts else []))
 
 
 def ask_all(program, rows):
