@@ -6,7 +6,8 @@
     collected.py RECKON --renew      writes it
 
 A line of collected.jsonl is a launch, `id` the repository and the file that it is from.  Each is read as it is, with
-each key that it shares with no launch before it removed and with other values, and with the keys of `added`.  A line of collected.txt has the
+each key that it shares with no launch before it removed and with other values, and with each key of `added` (key,
+value, and 1 where the job is compared too).  A line of collected.txt has the
 facts in clear (of a change those that differ), digests of what else is written, and the step and memory.
 """
 
@@ -138,8 +139,8 @@ class Launch:
                     changed = list(variants(record, key))[:CHANGES_MOST]
                     for number, other in enumerate(changed):
                         self.change(f"{key['key']} {number}", whole, other, number == min(1, len(changed) - 1))
-        for pair in self.row.get("added", []):
-            self.change("+" + " ".join(pair), whole, add_key(record, *pair), True)
+        for key, value, *predicts in self.row.get("added", []):
+            self.change(f"+{key} {value}", whole, add_key(record, key, value), bool(predicts))
         return self.lines
 
     def change(self, name, whole, record, predicts):
