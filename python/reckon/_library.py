@@ -285,10 +285,10 @@ def fit_of(options: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 class Answer:
-    """What a command wrote, what it remarked, and whether it found what was asked for."""
+    """What a command wrote, and whether it found what was asked for."""
 
-    def __init__(self, text: str, remarks: List[str], found: bool) -> None:
-        self.text, self.remarks, self.found = text, remarks, found
+    def __init__(self, text: str, found: bool) -> None:
+        self.text, self.found = text, found
 
 
 def _encode(value: Any) -> Optional[bytes]:
@@ -347,13 +347,9 @@ def _run_job(
 ) -> Answer:
     """Runs a command in this thread, until `report` returns False."""
     pieces: List[bytes] = []
-    remarks: List[str] = []
 
     def write(_user: Any, data: Any, size: int) -> None:
         pieces.append(ctypes.string_at(data, size))
-
-    def remark(_user: Any, line: bytes) -> None:
-        remarks.append(line.decode(errors="replace"))
 
     def progress(_user: Any, at: Any) -> bool:
         done: bool = report(at.contents.what.decode(), at.contents.done, at.contents.total)
@@ -374,7 +370,6 @@ def _run_job(
         control = _Control(
             size=ctypes.sizeof(_Control),
             write=_WRITE(write),
-            remark=_REMARK(remark),
             progress=_PROGRESS(progress),
             documents=_documents,
         )
@@ -382,6 +377,6 @@ def _run_job(
             name, library.rk_job_run(job, ctypes.byref(control), ctypes.byref(error)), error
         )
         text = b"".join(pieces).decode()
-        return Answer(text, remarks, bool(library.rk_job_found(job)))
+        return Answer(text, bool(library.rk_job_found(job)))
     finally:
         library.rk_job_free(job)

@@ -244,7 +244,10 @@ class Package(unittest.TestCase):
         self.assertEqual(len(many), 3)
         self.assertEqual((many.step_s[0], many.memory_needed_bytes[0]), (one.step_s, one.memory_needed_bytes))
         late = reckon.Predictor("qwen3-8b", "16xrtx-4090", framework="huggingface", seq=4096, global_batch=16)
+        column = late.all(zero=[3], recompute="full", micro_batch=1)
         late = late(zero=3, recompute="full", micro_batch=1)
+        for name in ("step_s", "memory_total_bytes", "memory_needed_bytes", "mfu", "tokens_per_s", "fits"):
+            self.assertEqual(getattr(column, name)[0], getattr(late, name), name)
         self.assertLess(late.memory_needed_bytes, late.memory_usable_bytes)
         self.assertGreater(late.memory_bytes, late.usable_bytes)
         self.assertTrue(late.fits)

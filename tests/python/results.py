@@ -8,6 +8,7 @@ import json
 import pathlib
 import sys
 import tempfile
+import types
 import unittest
 from unittest import mock
 
@@ -27,6 +28,7 @@ class Rows(unittest.TestCase):
         for (key, value), text in cells.items():
             self.assertEqual(results._cell(key, value), text)
         self.assertIn("<td>&lt;b&gt;</td>", results._table([{"a": "<b>"}]))
+        self.assertIn("<th>&lt;i&gt;</th>", results._table([{"<i>": 1}]))
         self.assertEqual(results._table([]), "<p>empty</p>")
 
     def test_names_are_joined(self):
@@ -98,9 +100,11 @@ class Pictures(unittest.TestCase):
         return draw.call_args.args
 
     def test_parts(self):
-        rows, _ = self.drawn(lambda: _pictures.draw_parts({"a_b": 1.0, "c": 3.0, "d": 1e-9}, 4.0, "title"))
+        rows, figure = self.drawn(lambda: _pictures.draw_parts({"a_b": 1.0, "c": 3.0, "d": 1e-9}, 4.0, "title"))
         self.assertEqual(rows, [{"part": "c", "seconds": 3.0, "share": 75.0},
                                 {"part": "a b", "seconds": 1.0, "share": 25.0}])
+        self.assertEqual(figure["y"], {"value": "share", "title": "share of the time, %", "zero": True, "decimals": 1})
+        self.assertEqual((figure["kind"], figure["title"], figure["labels"]), ("bar", "title", True))
 
     def test_points(self):
         rows = [{"x": 1, "y": 1.0}, {"x": 2, "y": 100.0}, {"x": True, "y": 1}, {"x": 3, "y": None}]
@@ -142,6 +146,10 @@ class Words(unittest.TestCase):
             with contextlib.redirect_stderr(io.StringIO()) as written:
                 reckon.print_progress("strategies", done, total)
             self.assertEqual(written.getvalue(), text)
+
+    def test_mappings_are_objects(self):
+        asked = types.MappingProxyType({"hidden": 8, "layers": [types.MappingProxyType({"heads": 2})]})
+        self.assertEqual(json.loads(_library.to_json("model", asked)), {"hidden": 8, "layers": [{"heads": 2}]})
 
     def test_options_are_keywords(self):
         members = {"zero": {"items": {"enum": []}}, "recompute": {"enum": ["full"]}}
