@@ -265,18 +265,24 @@ static size_t find_operator(sum *s, int level)
     return SIZE_MAX;
 }
 
+/* Operators from the left to the right, but powers from the right: 2**3**2 is 2**9. */
 static int64_t binary(sum *s, int level)
 {
+    if (++s->depth > RK_SHELL_DEPTH_MAX) {
+        s->failed = true;
+        return 0;
+    }
     int64_t left = unary(s);
     for (size_t i; !s->failed && (i = find_operator(s, level)) != SIZE_MAX;) {
         const char *operator= operators[i].operator;
         const bool dry = s->dry;
         s->at += strlen(operator);
         s->dry |= (strcmp(operator, "||") == 0 && left) || (strcmp(operator, "&&") == 0 && !left);
-        const int64_t right = binary(s, operators[i].level + 1);
+        const int64_t right = binary(s, operators[i].level + (strcmp(operator, "**") != 0));
         s->dry = dry;
         left = apply(s, operator, left, right);
     }
+    s->depth--;
     return left;
 }
 
