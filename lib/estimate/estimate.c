@@ -152,12 +152,16 @@ static void add_memory(const rk_accelerator *a, const rk_stage_need *need, doubl
 static rk_rank_traffic add_traffic(const rk_cost_table *table, const rk_strategy *s,
                                    const rk_chunk *chunks, rk_chunk_times *times)
 {
+    const rk_model *model = table->context.model;
     rk_rank_traffic sum = {.chunks = 0};
+    rk_pass_traffic t = {.bytes = 0};
     for (int64_t i = 0; i < rk_stage_chunks(s); i++) {
-        const rk_stage_blocks blocks = rk_chunk_blocks_of(table->context.model, s, &chunks[i]);
-        rk_stage stage;
-        rk_stage_keep(table, &blocks, &stage);
-        const rk_pass_traffic t = rk_pass_traffic_of(table, s, &stage, &times[i]);
+        if (i == 0 || !rk_chunks_alike(model, &chunks[i], &chunks[i - 1], 1)) {
+            const rk_stage_blocks blocks = rk_chunk_blocks_of(model, s, &chunks[i]);
+            rk_stage stage;
+            rk_stage_keep(table, &blocks, &stage);
+            t = rk_pass_traffic_of(table, s, &stage, &times[i]);
+        }
         rk_lengthen_passes(&times[i], &t);
         rk_add_chunk_traffic(s, &t, &sum);
     }
