@@ -162,7 +162,7 @@ static rung_list rungs_of(const rk_residuals *r)
 /* Whether two facts are known and the same. */
 static bool is_same(const char *a, const char *b)
 {
-    return a[0] && strcmp(a, b) == 0;
+    return a[0] && a[0] == b[0] && strcmp(a, b) == 0;
 }
 
 static unsigned agreement(const rk_similarity_key *a, const rk_similarity_key *b)

@@ -309,6 +309,15 @@ def launch_as_file(launch: Words) -> Iterator[Union[str, "os.PathLike[str]"]]:
         yield path
 
 
+def _request_of(given: Mapping[str, Any]) -> str:
+    """The options as JSON; an error names the one at fault."""
+    try:
+        return json.dumps(given, default=_plain, allow_nan=False)
+    except (TypeError, ValueError):
+        members = (f"{json.dumps(key)}: {to_json(key, value)}" for key, value in given.items())
+        return "{" + ", ".join(members) + "}"
+
+
 def run_command(
     name: str, options: Mapping[str, Any], progress: Optional[ProgressCallback] = None
 ) -> Answer:
@@ -322,12 +331,11 @@ def run_command(
         given["set"] = ",".join(f"{key}={value}" for key, value in given["set"].items())
     with launch_as_file(given.get("launch", "")) as launch:
         given.update({"launch": launch} if launch else {})
-        request = {key: to_json(key, value) for key, value in given.items()}
-        members = ", ".join(f"{json.dumps(key)}: {value}" for key, value in request.items())
+        request = _request_of(given).encode()
 
         def work(report: Callable[..., bool]) -> Answer:
             resolve = [_encode(given.get(key)) for key in ("method", "model", "system")]
-            return _run_job(name, resolve, ("{" + members + "}").encode(), report)
+            return _run_job(name, resolve, request, report)
 
         return Call(work, progress).run()
 
