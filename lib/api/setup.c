@@ -192,13 +192,13 @@ static rk_status check_options(const rk_setup *setup, const rk_request *request,
 
 rk_status rk_ask(const rk_setup *setup, rk_job *job, const char *options, rk_error *err)
 {
-    rk_inputs own = setup->inputs; /* the limit is checked, and memory already set */
+    rk_system own = setup->inputs.system; /* the limit is checked, and memory already set */
     rk_request *request = rk_job_arguments(job);
     rk_status status = options ? rk_job_set_json(job, options, err) : RK_OK;
     status = status ? status : check_options(setup, request, err);
     status = status ? status : rk_job_set(job, "model", setup->inputs.model.name, err);
     status = status ? status : rk_job_set_exactly(job, "system", setup->inputs.system.name, err);
-    return status ? status : rk_request_limit(request, &own.system, err);
+    return status ? status : rk_request_limit(request, &own, err);
 }
 
 /* A strategy that is read from options. */

@@ -62,11 +62,15 @@ void rk_bytes_add_word(rk_bytes *bytes, const char *word)
 {
     const bool plain = *word && word[strcspn(word, " \t\n\"'\\$`;&|<>()*?[]{}#~!")] == '\0';
     rk_bytes_add(bytes, " ", bytes->size > 0);
-    rk_bytes_add(bytes, "'", !plain);
+    if (plain) {
+        rk_bytes_add(bytes, word, strlen(word));
+        return;
+    }
+    rk_bytes_add(bytes, "'", 1);
     for (; *word; word++) {
         rk_bytes_add(bytes, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
     }
-    rk_bytes_add(bytes, "'", !plain);
+    rk_bytes_add(bytes, "'", 1);
 }
 
 void rk_bytes_add_number(rk_bytes *bytes, uint64_t number)

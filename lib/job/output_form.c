@@ -34,6 +34,9 @@ rk_output_form rk_output_form_of(const char *output)
     };
     char name[512];
     size_t length = strlen(output);
+    if (strcmp(output, "-") == 0) {
+        return RK_OUTPUT_ANY;
+    }
     if (rk_ends_with(output, ".gz")) {
         length -= 3;
     }

@@ -54,10 +54,18 @@ static double kernel_error(const rk_system *system, const rk_stack *stack,
                : 0;
 }
 
+/* Copies a text of a document, which is shorter; snprintf takes ten times as long. */
+static void copy_text(char out[RK_KEY_TEXT], const char *text)
+{
+    const size_t length = strnlen(text, RK_KEY_TEXT - 1);
+    memcpy(out, text, length);
+    out[length] = '\0';
+}
+
 /* "megatron-2025-hopper", of the family megatron: releases of a year for some accelerators. */
 static void name_software(const rk_stack *stack, rk_similarity_key *key)
 {
-    (void)snprintf(key->stack_name, sizeof(key->stack_name), "%s", stack->name);
+    copy_text(key->stack_name, stack->name);
     if (!stack->family[0]) {
         return;
     }
@@ -69,8 +77,7 @@ static void name_software(const rk_stack *stack, rk_similarity_key *key)
                                      rk_generation_names[i]);
         }
     }
-    (void)snprintf(key->family, sizeof(key->family), "%s",
-                   stack->base[0] ? stack->base : stack->family);
+    copy_text(key->family, stack->base[0] ? stack->base : stack->family);
 }
 
 rk_similarity_key rk_similarity_key_of(const rk_system *system, const rk_stack *stack,
@@ -93,10 +100,9 @@ rk_similarity_key rk_similarity_key_of(const rk_system *system, const rk_stack *
         key.untimed |= !model->types[i].mixer->timed;
     }
     name_software(stack, &key);
-    (void)snprintf(key.product, sizeof(key.product), "%s", system->accelerator.product);
-    (void)snprintf(key.line, sizeof(key.line), "%s", system->accelerator.line);
-    (void)snprintf(key.accelerator_name, sizeof(key.accelerator_name), "%s",
-                   system->accelerator.name);
+    copy_text(key.product, system->accelerator.product);
+    copy_text(key.line, system->accelerator.line);
+    copy_text(key.accelerator_name, system->accelerator.name);
     return key;
 }
 
