@@ -28,7 +28,15 @@ static void finish(rk_cost *cost)
 void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
                         const rk_strategy *strategy, rk_cost_table *table)
 {
+    rk_cost_table_fill_with(model, system, stack, strategy, NULL, table);
+}
+
+void rk_cost_table_fill_with(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                             const rk_strategy *strategy, rk_gemm_prices *prices,
+                             rk_cost_table *table)
+{
     table->context = rk_block_context_of(model, system, stack, strategy);
+    table->context.prices = prices;
     for (int i = 0; i < model->type_count; i++) {
         const rk_layer_type *type = &model->types[i];
         const bool again = i > 0 && rk_same_mixer(type, type - 1);
@@ -50,6 +58,7 @@ void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *tabl
     const rk_block_context before = table->context;
     const rk_model *model = before.model;
     table->context = rk_block_context_of(model, before.system, before.stack, strategy);
+    table->context.prices = before.prices;
     for (int i = 0; i < model->type_count; i++) {
         if (rk_layer_is_moe(&model->types[i])) {
             rk_block_layer(&table->context, &model->types[i], &table->mixers[i], table->layers[i]);
@@ -67,9 +76,11 @@ static bool same_network(const rk_layer_type *a, const rk_layer_type *b)
 }
 
 rk_chunk_times rk_least_experts(const rk_model *model, const rk_system *system,
-                                const rk_stack *stack, const rk_strategy *strategy)
+                                const rk_stack *stack, const rk_strategy *strategy,
+                                rk_gemm_prices *prices)
 {
-    const rk_block_context context = rk_block_context_of(model, system, stack, strategy);
+    rk_block_context context = rk_block_context_of(model, system, stack, strategy);
+    context.prices = prices;
     const rk_layer_type *before = NULL;
     rk_chunk_times least = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
     for (int i = 0; i < model->type_count; i++) {

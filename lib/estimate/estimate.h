@@ -91,6 +91,11 @@ typedef struct rk_cost_table {
 void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
                         const rk_strategy *strategy, rk_cost_table *table);
 
+/* The same with prices of GEMMs on that accelerator, which it adds to. */
+void rk_cost_table_fill_with(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                             const rk_strategy *strategy, rk_gemm_prices *prices,
+                             rk_cost_table *table);
+
 /*
  * As above, for a table that was filled for a strategy that differs at most in ep, etp and in what
  * tables do not depend on.
@@ -102,7 +107,8 @@ void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *tabl
  * exchanges that may be hidden.  The strategy recomputes nothing.
  */
 rk_chunk_times rk_least_experts(const rk_model *model, const rk_system *system,
-                                const rk_stack *stack, const rk_strategy *strategy);
+                                const rk_stack *stack, const rk_strategy *strategy,
+                                rk_gemm_prices *prices);
 
 /*
  * Leaves of layers with experts what they take at least if their networks take `experts`: that and

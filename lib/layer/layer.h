@@ -104,7 +104,11 @@ typedef struct rk_message {
 } rk_message;
 
 /* Inputs that all layers share. */
+/* GEMMs that have been priced on one accelerator, for searches; all zero when there are none. */
+typedef struct rk_gemm_prices rk_gemm_prices;
+
 typedef struct rk_block_context {
+    rk_gemm_prices *prices; /* NULL: each GEMM is priced anew */
     const rk_model *model;
     const rk_system *system;
     const rk_stack *stack;

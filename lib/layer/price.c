@@ -5,15 +5,50 @@
 #include "base/extremes.h"
 
 #include <assert.h>
+#include <string.h>
 
-static double linear_seconds(const rk_accelerator *a, const rk_operator *o)
+static double price_gemm(const rk_accelerator *a, const struct rk_gemm_price *g)
 {
-    assert(o->share > 0);
-    const double seconds =
-        o->groups > 0
-            ? rk_grouped_gemm_seconds(a, o->precision, o->groups, o->M, o->N, o->K, o->accumulate)
-            : rk_gemm_seconds(a, o->precision, 1, o->M, o->N, o->K, o->accumulate);
-    return seconds / o->share;
+    return g->batch < 0
+               ? rk_grouped_gemm_seconds(a, g->precision, -g->batch, g->M, g->N, g->K,
+                                         g->accumulate)
+               : rk_gemm_seconds(a, g->precision, g->batch, g->M, g->N, g->K, g->accumulate);
+}
+
+static bool is_same_gemm(const struct rk_gemm_price *a, const struct rk_gemm_price *b)
+{
+    return a->M == b->M && a->N == b->N && a->K == b->K && a->batch == b->batch &&
+           a->accumulate == b->accumulate && a->precision == b->precision;
+}
+
+/* Seconds of a GEMM; batch: below 0 of groups. */
+static double gemm_seconds(const rk_block_context *context, const rk_operator *o, double batch,
+                           double accumulate)
+{
+    const rk_accelerator *a = &context->system->accelerator;
+    struct rk_gemm_price gemm = {.batch = batch,
+                                 .M = o->M,
+                                 .N = o->N,
+                                 .K = o->K,
+                                 .accumulate = accumulate,
+                                 .precision = o->precision};
+    if (!context->prices) {
+        return price_gemm(a, &gemm);
+    }
+    const double sizes[] = {o->M, o->N, o->K, batch, accumulate};
+    uint64_t place = 0;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        uint64_t bits;
+        memcpy(&bits, &sizes[i], sizeof(bits));
+        place = (place ^ bits) * UINT64_C(0x9e3779b97f4a7c15);
+        place ^= place >> 32;
+    }
+    struct rk_gemm_price *known = &context->prices->at[place % RK_GEMM_PRICES];
+    if (!(known->seconds > 0 && is_same_gemm(known, &gemm))) {
+        gemm.seconds = price_gemm(a, &gemm);
+        *known = gemm;
+    }
+    return known->seconds;
 }
 
 static double attention_seconds(const rk_accelerator *a, const rk_operator *o)
@@ -51,9 +86,9 @@ double rk_price(const rk_block_context *context, const rk_operator *o)
     const rk_accelerator *a = &context->system->accelerator;
     switch (o->kind) {
     case RK_OPERATOR_LINEAR:
-        return linear_seconds(a, o);
+        return gemm_seconds(context, o, o->groups > 0 ? -o->groups : 1, o->accumulate) / o->share;
     case RK_OPERATOR_PRODUCT:
-        return rk_gemm_seconds(a, o->precision, o->groups, o->M, o->N, o->K, 0) / o->share;
+        return gemm_seconds(context, o, o->groups, 0) / o->share;
     case RK_OPERATOR_ATTENTION:
         return attention_seconds(a, o);
     case RK_OPERATOR_SCAN:

@@ -11,6 +11,16 @@
  */
 double rk_price(const rk_block_context *context, const rk_operator *o);
 
+enum { RK_GEMM_PRICES = 2048 }; /* a power of two */
+
+struct rk_gemm_prices {
+    struct rk_gemm_price {
+        double batch, M, N, K, accumulate; /* batch: below 0 of groups */
+        rk_precision precision;
+        double seconds;   /* 0: empty */
+    } at[RK_GEMM_PRICES]; /* the last of each place */
+};
+
 /* A message on a group, `times` in a pass, with its time and its traffic. */
 rk_message rk_message_of(const rk_block_context *context, rk_collective op, rk_group_kind group,
                          double bytes, double times);

@@ -93,7 +93,7 @@ static void know_table(struct worker *w)
 void rk_fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy *legal)
 {
     w->costed = *legal;
-    rk_cost_table_fill(s->model, &s->system, s->stack, &w->costed, &w->table);
+    rk_cost_table_fill_with(s->model, &s->system, s->stack, &w->costed, w->prices, &w->table);
     know_table(w);
 }
 
@@ -346,7 +346,7 @@ static rk_chunk_times least_experts(const rk_plan_bounds *s, struct worker *w,
             .ep = unit->ep,
             .etp = unit->etp,
             .tokens = tokens,
-            .least = rk_least_experts(s->model, &s->system, s->stack, &strategy),
+            .least = rk_least_experts(s->model, &s->system, s->stack, &strategy, w->prices),
         };
     }
     return known->least;

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "estimate/least.h"
+#include "layer/price.h"
 #include "search/bounded_state.h"
 #include "work/parallel.h"
 
@@ -465,8 +466,9 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
         w->first = malloc((l->shape_count + 1) * sizeof(*w->first));
         w->nodes = malloc((l->shape_count + 1) * sizeof(*w->nodes));
         w->floors = calloc(l->floor_count * RK_PLAN_CHOICES + 1, sizeof(*w->floors));
+        w->prices = calloc(1, sizeof(*w->prices));
         w->experts = calloc(RK_KNOWN_EXPERTS, sizeof(*w->experts));
-        if (!w->least || !w->first || !w->nodes || !w->floors || !w->experts) {
+        if (!w->least || !w->first || !w->nodes || !w->floors || !w->prices || !w->experts) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
         rk_status status = rk_plan_clock_init(&w->clock, l, err);
@@ -488,6 +490,7 @@ static void clear_search(rk_plan_bounds *s)
         free(s->workers[i].least);
         free(s->workers[i].first);
         free(s->workers[i].floors);
+        free(s->workers[i].prices);
         free(s->workers[i].experts);
         free(s->workers[i].nodes);
     }

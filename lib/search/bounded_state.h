@@ -64,6 +64,7 @@ struct worker {
     double most_seconds[RK_PLAN_PARTS]; /* of a step that can still enter, when the round began */
     rk_bounded_counts counts;
     rk_cost_table table;
+    rk_gemm_prices *prices; /* owned */
     rk_plan_clock clock;
     rk_plan_fit fit;
     rk_strategy costed; /* for which the table was filled */

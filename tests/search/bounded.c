@@ -304,7 +304,7 @@ static void audit(const struct problem *p, const rk_planned *planned)
     plain.recompute_modules = 0;
     rk_cost_table_fill(&p->model, &p->system, &p->stack, &plain, &none);
     without = none;
-    const rk_chunk_times experts = rk_least_experts(&p->model, &p->system, &p->stack, &plain);
+    const rk_chunk_times experts = rk_least_experts(&p->model, &p->system, &p->stack, &plain, NULL);
     rk_cost_table_lower_experts(&experts, &without);
     rk_strategy_chunks(&p->model, s, chunks);
     for (int64_t r = 0; r < s->pp; r++) {
