@@ -119,13 +119,11 @@ static bool fill_states(const rk_plan_bounds *s, struct worker *w, const rk_stra
     return fits;
 }
 
-/* Bytes that a lane may need in a part, with a margin for rounding. */
-static double most_bytes(const rk_plan_bounds *s, const struct worker *w,
-                         const rk_strategy *strategy, int part)
+double rk_part_bytes(const rk_plan_bounds *s, const rk_strategy *strategy, int part)
 {
-    const double most = s->parts[part].max_memory;
-    const double limit = w->fit.riskier ? s->limits.usable : rk_risk_limit(&s->limits, strategy);
-    return (most > 0 ? rk_min(limit, most) : limit) * (1 + RK_LEAST_SLACK);
+    const rk_plan_part *p = &s->parts[part];
+    const double limit = p->riskier ? s->limits.usable : rk_risk_limit(&s->limits, strategy);
+    return p->max_memory > 0 ? rk_min(limit, p->max_memory) : limit;
 }
 
 void rk_fit_states(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
@@ -136,7 +134,7 @@ void rk_fit_states(const rk_plan_bounds *s, struct worker *w, const struct batch
     for (int lane = 0; lane < node->lanes; lane++) {
         rk_plan_set_lane(&s->lists, lane, &strategy);
         for (int i = 0; i < s->part_count; i++) {
-            const double bytes = most_bytes(s, w, &strategy, i);
+            const double bytes = rk_part_bytes(s, &strategy, i) * (1 + RK_LEAST_SLACK);
             for (int twice = 0; twice < 2; twice++) {
                 w->fitting[twice][i] |= (uint64_t)(w->states[twice][lane] <= bytes) << lane;
             }
@@ -168,7 +166,7 @@ const uint64_t *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w, const 
         const double bytes = rk_plan_fit_floor(&w->fit, base, &strategy);
         w->counts.bounds++;
         for (int i = 0; i < s->part_count; i++) {
-            const bool fits = bytes <= most_bytes(s, w, &strategy, i);
+            const bool fits = bytes <= rk_part_bytes(s, &strategy, i) * (1 + RK_LEAST_SLACK);
             known->fitting[i] &= ~((uint64_t)!fits << lane);
         }
     }

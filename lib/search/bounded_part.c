@@ -55,13 +55,13 @@ uint64_t rk_part_lanes(const rk_plan_bounds *s, struct worker *w, const rk_strat
                        int part, uint64_t fitting)
 {
     assert(part >= 0 && part < s->part_count);
-    const double most = s->parts[part].max_memory;
+    const bool known = w->fit.riskier == s->parts[part].riskier && !(s->parts[part].max_memory > 0);
     uint64_t lanes = fitting & s->part_lanes[part];
     rk_strategy with = *strategy;
-    for (int lane = 0; most > 0 && lanes >> lane; lane++) {
+    for (int lane = 0; !known && lanes >> lane; lane++) {
         if (lanes >> lane & 1) {
             rk_plan_set_lane(&s->lists, lane, &with);
-            if (!(rk_plan_fit_bytes(&w->fit, &with, lane) <= most)) {
+            if (!(rk_plan_fit_bytes(&w->fit, &with, lane) <= rk_part_bytes(s, &with, part))) {
                 lanes &= ~(UINT64_C(1) << lane);
             }
         }
@@ -158,12 +158,14 @@ void rk_bound_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count)
     s->parts = parts;
     s->part_count = count;
     s->lanes = 0;
-    for (int i = 0; i < s->threads && s->workers; i++) {
-        s->workers[i].fit.riskier = count > 0 && parts[0].riskier;
-    }
+    bool riskier = false;
     for (int i = 0; i < count; i++) {
+        riskier |= parts[i].riskier;
         s->part_lanes[i] = lanes_of(l, &parts[i]);
         s->lanes |= s->part_lanes[i];
+    }
+    for (int i = 0; i < s->threads && s->workers; i++) {
+        s->workers[i].fit.riskier = riskier;
     }
     s->done = s->queue_count = s->open_count = 0;
     rk_queue_groups(s);

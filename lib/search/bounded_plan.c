@@ -642,40 +642,23 @@ rk_status rk_plan_bounds_search_again(rk_plan_bounds *bounds, double longest_s, 
     return status;
 }
 
-/* Searches the parts together that are riskier, or those that are not. */
-static rk_status search_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count, bool riskier,
-                              rk_planned *planned, bool *found, rk_error *err)
-{
-    rk_plan_part some[RK_PLAN_PARTS];
-    int of[RK_PLAN_PARTS], picked = 0;
-    for (int i = 0; i < count; i++) {
-        if (parts[i].riskier == riskier) {
-            some[picked] = parts[i];
-            of[picked++] = i;
-        }
-    }
-    if (picked == 0) {
-        return RK_OK;
-    }
-    s->counts = false;
-    rk_bound_parts(s, some, picked);
-    const rk_status status = run_search(s, 1, err);
-    for (int i = 0; i < picked && !status; i++) {
-        rk_planned *to = &planned[of[i]];
-        const double longest = some[i].longest_step_s;
-        found[of[i]] =
-            take_found(s, &s->top[i], to) > 0 && !(longest > 0 && to->estimate.step > longest);
-    }
-    rk_bound_parts(s, &everything, 1);
-    return status;
-}
-
-rk_status rk_plan_bounds_search_parts(rk_plan_bounds *bounds, const rk_plan_part *parts, int count,
+rk_status rk_plan_bounds_search_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count,
                                       rk_planned *planned, bool *found, rk_error *err)
 {
     assert(count <= RK_PLAN_PARTS);
-    const rk_status status = search_parts(bounds, parts, count, false, planned, found, err);
-    return status ? status : search_parts(bounds, parts, count, true, planned, found, err);
+    if (count == 0) {
+        return RK_OK;
+    }
+    s->counts = false;
+    rk_bound_parts(s, parts, count);
+    const rk_status status = run_search(s, 1, err);
+    for (int i = 0; i < count && !status; i++) {
+        const double longest = parts[i].longest_step_s;
+        found[i] = take_found(s, &s->top[i], &planned[i]) > 0 &&
+                   !(longest > 0 && planned[i].estimate.step > longest);
+    }
+    rk_bound_parts(s, &everything, 1);
+    return status;
 }
 
 rk_status rk_plan_search_bounded(const rk_model *model, const rk_system *system,

@@ -184,6 +184,9 @@ unsigned rk_parts_of_pipe(const rk_plan_bounds *s, const rk_plan_pipe *pipe);
 unsigned rk_parts_of_shape(const rk_plan_bounds *s, const rk_plan_shape *shape);
 unsigned rk_parts_of_recompute(const rk_plan_bounds *s, const rk_plan_recompute *recompute);
 
+/* Bytes that a rank of a strategy may need in a part. */
+double rk_part_bytes(const rk_plan_bounds *s, const rk_strategy *strategy, int part);
+
 /* Of lanes that fit, those that belong to a part and fit into its memory. */
 uint64_t rk_part_lanes(const rk_plan_bounds *s, struct worker *w, const rk_strategy *strategy,
                        int part, uint64_t fitting);
