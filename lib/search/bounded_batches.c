@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "search/bounded_state.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -69,9 +70,7 @@ static rk_status add_batch(rk_plan_bounds *s, const struct batch *batch, rk_erro
         s->batches = batches;
         s->batch_room = room;
     }
-    s->batches[s->batch_count] = *batch;
-    s->batches[s->batch_count].number = s->batch_count;
-    s->batch_count++;
+    s->batches[s->batch_count++] = *batch;
     return RK_OK;
 }
 
@@ -115,8 +114,10 @@ static rk_status list_groups(rk_plan_bounds *s, const rk_plan_unit *units, size_
                                       .unit = &units[i],
                                       .cp_kind = kind,
                                       .micro_batch = l->micro_batch.items[j]};
-                batch.count = batch_size(s, &batch);
-                next[i] += batch.count;
+                const uint64_t size = batch_size(s, &batch);
+                assert(size <= UINT32_MAX); /* lanes of shapes that are listed one by one */
+                batch.count = (uint32_t)size;
+                next[i] += size;
                 status = batch.count > 0 ? add_batch(s, &batch, err) : RK_OK;
             }
             if (s->batch_count > first && !status) {
@@ -125,16 +126,6 @@ static rk_status list_groups(rk_plan_bounds *s, const rk_plan_unit *units, size_
         }
     }
     return status;
-}
-
-/* So many, infinite; NULL: no memory. */
-static double *new_bounds(size_t count)
-{
-    double *bounds = malloc((count + 1) * sizeof(*bounds));
-    for (size_t i = 0; bounds && i < count; i++) {
-        bounds[i] = (double)INFINITY;
-    }
-    return bounds;
 }
 
 rk_status rk_list_batches(rk_plan_bounds *s, rk_error *err)
@@ -149,10 +140,13 @@ rk_status rk_list_batches(rk_plan_bounds *s, rk_error *err)
         status = list_groups(s, &l->units[i], end - i, &next[i], err);
     }
     s->queue = malloc((s->batch_count + 1) * sizeof(*s->queue));
-    s->pipe_bounds = new_bounds(s->batch_count * l->pipe_count);
-    s->group_bounds = new_bounds(s->group_count * l->pipe_count);
+    s->pipe_bounds = malloc((s->batch_count * l->pipe_count + 1) * sizeof(*s->pipe_bounds));
+    s->group_bounds = malloc((s->group_count * l->pipe_count + 1) * sizeof(*s->group_bounds));
     if (!status && (!next || !s->queue || !s->pipe_bounds || !s->group_bounds)) {
         status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the micro-batches of a plan");
+    }
+    for (size_t i = 0; i < s->group_count * l->pipe_count && !status; i++) {
+        s->group_bounds[i] = (double)INFINITY;
     }
     free(next);
     return status;

@@ -293,6 +293,9 @@ static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch 
     if (!rk_find_legal(s, b, &legal)) {
         w->counts.by_rule += b->count;
         b->count = 0;
+        for (size_t i = 0; i < s->lists.pipe_count; i++) {
+            rk_batch_bounds(s, b)[i] = (double)INFINITY;
+        }
         return;
     }
     legal.recompute = RK_REC_NONE;
@@ -305,8 +308,7 @@ static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch 
         rk_fill_table(s, w, &legal);
         *costed = true;
     }
-    const double least = bound_pipes(s, w, b, false, limit, floors,
-                                     &s->pipe_bounds[b->number * s->lists.pipe_count]);
+    const double least = bound_pipes(s, w, b, false, limit, floors, rk_batch_bounds(s, b));
     if (!(least < (double)INFINITY)) {
         w->counts.by_memory += b->count;
         b->count = 0;

@@ -82,7 +82,7 @@ static uint64_t lanes_of(const rk_plan_lists *l, const rk_plan_part *part)
 
 double rk_pipe_bound(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe)
 {
-    return s->pipe_bounds[b->number * s->lists.pipe_count + (size_t)(pipe - s->lists.pipes)];
+    return rk_batch_bounds(s, b)[pipe - s->lists.pipes];
 }
 
 static int compare_batches(const void *a, const void *b)
@@ -137,12 +137,11 @@ static size_t sort_groups(rk_plan_bounds *s)
 
 void rk_queue_groups(rk_plan_bounds *s)
 {
-    const size_t pipes = s->lists.pipe_count;
     for (size_t count = sort_groups(s); count > 0; count--) {
         const struct group *group = &s->groups[s->open_count++];
         for (size_t i = group->legal; i < group->end; i++) {
             struct batch *b = &s->batches[i];
-            b->bound = least_bound(s, rk_parts_of_batch(s, b), &s->pipe_bounds[b->number * pipes]);
+            b->bound = least_bound(s, rk_parts_of_batch(s, b), rk_batch_bounds(s, b));
             s->queue[s->queue_count++] = b;
         }
     }

@@ -11,12 +11,12 @@
 
 /* Strategies that share costs of blocks but for recompute. */
 struct batch {
-    double bound;          /* s of a step; infinite: no strategy can fit */
-    uint64_t first, count; /* count: 0 once none is legal or can fit */
-    size_t number;         /* in the order of enumeration; place in pipe_bounds */
+    double bound;   /* s of a step; infinite: no strategy can fit */
+    uint64_t first; /* index of its first strategy */
     const rk_plan_unit *unit;
-    int cp_kind;
     int64_t micro_batch;
+    uint32_t count; /* of strategies; 0 once none is legal or can fit */
+    int cp_kind;
 };
 
 /* Batches that differ in ep and etp only, so that only experts cost another time. */
@@ -93,7 +93,8 @@ struct rk_plan_bounds {
     size_t top_n;
     struct batch *batches; /* owned */
     size_t batch_count, batch_room;
-    double *pipe_bounds;  /* owned; by batch and pipe: s of a step; infinite: none can fit */
+    double *pipe_bounds;  /* owned; by batch of an open group, and pipe: s of a step; infinite: none
+                             can fit */
     struct group *groups; /* owned: open ones, then the others by their bounds */
     double *group_bounds; /* owned; by group and pipe, as pipe_bounds */
     size_t group_count, group_room, open_count;
@@ -113,6 +114,12 @@ struct rk_plan_bounds {
     uint64_t part_lanes[RK_PLAN_PARTS]; /* a bit per lane */
     uint64_t lanes;                     /* of all parts together */
 };
+
+/* Where the bounds of a batch are in pipe_bounds. */
+static inline double *rk_batch_bounds(const rk_plan_bounds *s, const struct batch *b)
+{
+    return &s->pipe_bounds[(size_t)(b - s->batches) * s->lists.pipe_count];
+}
 
 /* Data-parallel degree that goes with a pipeline degree in a batch; 0 if outside the space. */
 int64_t rk_batch_data_parallel(const rk_plan_bounds *s, const struct batch *b,
