@@ -163,6 +163,7 @@ const rk_field rk_run_fact_fields[] = {
     INT("dense_layers", dense_layers, "leading layers without experts"),
     FLAG("hybrid", hybrid, "has layers that are not of attention; needs a model of the catalogue"),
     FLAG("mtp", mtp, "multi-token prediction as the catalogue has it"),
+    INT("mtp_layers", mtp_layers, "modules of multi-token prediction that train; 0: as mtp says"),
     INT("mbs", known.micro_batch, "sequences"),
     INT("vpp", known.vp, "chunks of a pipeline rank"),
     FLAG("layer_chunks", known.layer_chunks,

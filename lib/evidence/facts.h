@@ -28,6 +28,7 @@ typedef struct rk_run_facts {
     int64_t vocab;        /* where the row prints none */
     int64_t dense_layers; /* leading dense layers; -1: as in the catalogue, or none */
     bool mtp, hybrid;
+    int64_t mtp_layers;   /* modules of multi-token prediction; 0: as mtp says */
     rk_known known;       /* the strategy */
     int routing;          /* of tokens to experts: uniform, in turn or natural; rules read it */
     int64_t fsdp_version; /* of PyTorch: 1 or 2; 0: not stated; rules read it */

@@ -265,7 +265,9 @@ rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *tab
     const bool whole = is_whole(table, row) || hybrid;
     if (known) {
         *model = *known;
-        model->mtp_layers = facts->mtp ? model->mtp_layers : 0;
+        model->mtp_layers = facts->mtp_layers > 0 ? (int)facts->mtp_layers
+                            : facts->mtp          ? model->mtp_layers
+                                                  : 0;
     } else {
         *model = (rk_model){
             .norm = facts->norm,

@@ -80,6 +80,7 @@ static const struct meaning {
     {"moe_impl", "hf-eager", "expert_loop", "true", NULL, NULL},
     {"moe_impl", "", "expert_loop", "false", NULL, NULL},
     {"tiled_mlp", "1", "tiled_mlp", "true", NULL, NULL},
+    {"mtp_layers", "", "mtp_layers", NULL, NULL, NULL},
     {"master", "none", "weight_bytes", "2", NULL, NULL},
     {"trainable_embeddings", "1", "adapts_embeddings", "true", NULL, NULL},
     {"modules_to_save", "embed", "adapts_embeddings", "true", NULL, NULL},

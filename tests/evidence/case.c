@@ -259,6 +259,35 @@ static void test_hybrid(void **state)
     }
 }
 
+/* A row may say how many modules of multi-token prediction train, also where the catalogue has
+ * none. */
+static void test_mtp_layers(void **state)
+{
+    static const struct {
+        const char *facts;
+        int modules;
+    } rows[] = {{"", 0}, {"mtp_layers=2", 2}, {"mtp_layers=1000000", -1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static rk_run_case c;
+        rk_run_table table;
+        rk_error err;
+        char text[512];
+        (void)snprintf(text, sizeof(text),
+                       "model,seq,accelerator,n_accel,tp,pp,dp,gbs,ep,facts\n"
+                       "nemotron-3-super-120b,4096,H100,64,1,1,64,64,8,%s\n",
+                       rows[i].facts);
+        assert_int_equal(rk_run_table_parse(text, strlen(text), "test.csv", &table, &err), RK_OK);
+        assert_int_equal(rk_run_sources_add(&sources, &table, &err), RK_OK);
+        const rk_status status = rk_run_case_fill(&sources, &table, 0, &c, &err);
+        assert_int_equal(status, rows[i].modules < 0 ? RK_ERR_INVALID : RK_OK);
+        if (status == RK_OK) {
+            assert_int_equal(c.model.mtp_layers, rows[i].modules);
+        }
+        rk_run_table_clear(&table);
+    }
+}
+
 static void test_missing(void **state)
 {
     (void)state;
@@ -658,19 +687,20 @@ static void test_node(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printed),       cmocka_unit_test(test_precision),
-        cmocka_unit_test(test_rate),          cmocka_unit_test(test_frameworks),
-        cmocka_unit_test(test_names),         cmocka_unit_test(test_assumed),
-        cmocka_unit_test(test_catalogue),     cmocka_unit_test(test_keeps_gathered),
-        cmocka_unit_test(test_refused),       cmocka_unit_test(test_hybrid),
-        cmocka_unit_test(test_missing),       cmocka_unit_test(test_exchange),
-        cmocka_unit_test(test_shard_groups),  cmocka_unit_test(test_software),
-        cmocka_unit_test(test_flags),         cmocka_unit_test(test_named),
-        cmocka_unit_test(test_experts),       cmocka_unit_test(test_utilisation),
-        cmocka_unit_test(test_guessed),       cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_stage_layers),  cmocka_unit_test(test_lent_kernel),
-        cmocka_unit_test(test_memory_beyond), cmocka_unit_test(test_states),
-        cmocka_unit_test(test_uncounted),     cmocka_unit_test(test_node),
+        cmocka_unit_test(test_printed),     cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_rate),        cmocka_unit_test(test_frameworks),
+        cmocka_unit_test(test_names),       cmocka_unit_test(test_assumed),
+        cmocka_unit_test(test_catalogue),   cmocka_unit_test(test_keeps_gathered),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_hybrid),
+        cmocka_unit_test(test_mtp_layers),  cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_exchange),    cmocka_unit_test(test_shard_groups),
+        cmocka_unit_test(test_software),    cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_named),       cmocka_unit_test(test_experts),
+        cmocka_unit_test(test_utilisation), cmocka_unit_test(test_guessed),
+        cmocka_unit_test(test_nodes),       cmocka_unit_test(test_stage_layers),
+        cmocka_unit_test(test_lent_kernel), cmocka_unit_test(test_memory_beyond),
+        cmocka_unit_test(test_states),      cmocka_unit_test(test_uncounted),
+        cmocka_unit_test(test_node),
     };
     return cmocka_run_group_tests(tests, load_sources, clear_sources);
 }

@@ -187,6 +187,7 @@ static void test_pairs(void **state)
         {"sub_group_size=1e5", "sub_group_params", "1e5"},
         {"sub_group_size=1e9 (default)", "sub_group_params", ""},
         {"packing=0", "varied_lengths", "true"},
+        {"routing=natural;mtp_layers=2;mode=mock data", "mtp_layers", "2"},
         {"no pair; loss", "cross_entropy", ""},
     };
     (void)state;
