@@ -46,6 +46,8 @@ static const struct meaning {
     /* Primus: stage 1 fuses the permutation of tokens */
     {"sync_free_stage", "0", "permute_fusion", "false", NULL, NULL},
     {"sync_free_stage", "", "permute_fusion", "true", NULL, NULL},
+    {"fused_loss", "true", "loss_fusion", "fused", NULL, NULL},
+    {"fused_loss", "false", "loss_fusion", "none", NULL, NULL},
     {"fabric", "efa", "fabric", "efa", NULL, NULL},
     {"routing", "natural", "routing", "natural", NULL, NULL},
     {"routing", "forced_balance", "routing", "uniform", NULL, NULL},
@@ -76,6 +78,8 @@ static const struct meaning {
     {"optimizer_offload_fraction", "0.", "offload", "optimizer", NULL, NULL},
     {"optimizer_offload_fraction", "1", "offload", "optimizer", NULL, NULL},
     {"optimizer_offload_fraction", "", "offload_share", NULL, NULL, NULL},
+    /* Megatron's CPU Adam, and MindSpeed's optimizer that is swapped */
+    {"optimizer_offload", "", "offload", "optimizer", NULL, NULL},
     {"activation_offload", "", "offload_activations", "true", NULL, NULL},
     {"moe_impl", "hf-eager", "expert_loop", "true", NULL, NULL},
     {"moe_impl", "", "expert_loop", "false", NULL, NULL},

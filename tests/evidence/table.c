@@ -187,6 +187,7 @@ static void test_pairs(void **state)
         {"sub_group_size=1e5", "sub_group_params", "1e5"},
         {"sub_group_size=1e9 (default)", "sub_group_params", ""},
         {"packing=0", "varied_lengths", "true"},
+        {"optimizer_offload=1.0 (CPU Adam)", "offload", "optimizer"},
         {"routing=natural;mtp_layers=2;mode=mock data", "mtp_layers", "2"},
         {"no pair; loss", "cross_entropy", ""},
     };
@@ -204,6 +205,18 @@ static void test_pairs(void **state)
             rk_run_table_clear(&t);
         }
     }
+}
+
+/* Pairs fill columns that are no facts of the strategy, too. */
+static void test_pairs_of_columns(void **state)
+{
+    (void)state;
+    rk_run_table t;
+    rk_error err;
+    assert_int_equal(parse("id,facts\n1,fused_loss=false\n2,fused_loss=true\n", &t, &err), RK_OK);
+    assert_string_equal(rk_run_cell(&t, 0, RK_RUN_LOSS_FUSION), "none");
+    assert_string_equal(rk_run_cell(&t, 1, RK_RUN_LOSS_FUSION), "fused");
+    rk_run_table_clear(&t);
 }
 
 /* A column of its own overrides a pair. */
@@ -230,6 +243,7 @@ int main(void)
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_ignored),
         cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_pairs_of_columns),
         cmocka_unit_test(test_pairs_beside_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
