@@ -359,7 +359,10 @@ void rk_add_attention_core(rk_cost_builder *x, const rk_attention_shape *a)
     }
 }
 
-/* PyTorch's ring: keys and values of all ranks, and gradients of queries, keys and values in fp32.
+/*
+ * Backward of PyTorch's ring (_templated_ring_attention_backward, PyTorch 2.6): keys and values of
+ * all ranks; gradients of queries, keys and values of the step, and their sums in fp32; the sums of
+ * keys and values that a rank received, packs for the next one, and receives from the one before.
  */
 static double ring_bytes(const rk_block_context *c, const rk_attention_shape *a)
 {
@@ -368,7 +371,8 @@ static double ring_bytes(const rk_block_context *c, const rk_attention_shape *a)
     const double pairs = w.key + w.value;
     const bool gathers = s->cp > 1 && s->cp_kind == RK_CP_RING && c->stack->ring_gathers;
     return gathers
-               ? c->tokens * ((double)s->cp * c->element * pairs + SUM_BYTES * (w.query + pairs))
+               ? c->tokens * ((double)s->cp * c->element * pairs +
+                              (c->element + SUM_BYTES) * (w.query + pairs) + 2 * SUM_BYTES * pairs)
                : 0;
 }
 

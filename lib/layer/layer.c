@@ -212,14 +212,12 @@ double rk_block_table_params(const rk_block_context *context)
 
 /*
  * Temporaries at the peak of backward, of mixer or network, and the output.  When backward comes to
- * scores of attention, what the network behind it kept is free; [assumption] not so for a ring,
- * with which peaks of 1 M tokens and more are 15 % higher than that (TRL, pull request 6845).
+ * the mixer, what the network behind it kept is free.
  */
 static double layer_transient(const rk_cost_builder *x, const rk_layer_type *type)
 {
     const rk_block_context *c = x->c;
-    const bool whole = c->strategy->flash_attention || c->model->parallel_block;
-    const double behind = whole ? 0 : x->network;
+    const double behind = c->model->parallel_block ? 0 : x->network;
     const double mixer = type->mixer->part.transient(c, type) - behind;
     const double network = type->feed_forward->part.transient(c, type);
     const double more = c->strategy->adapter_rank > 0 ? c->stack->layer_tensors : 0;

@@ -424,6 +424,40 @@ static void test_tiles(void **state)
     assert_true(b->transient <= a->transient && b->saved == a->saved);
 }
 
+/* A layer of Qwen3-0.6B on `ranks` context ranks of 131,072 tokens each. */
+static rk_cost layer_in_ring(int64_t ranks, int64_t kv_heads, int64_t width)
+{
+    rk_strategy s = tuned("qwen3-0.6b", ranks, 4);
+    rk_cost_table table;
+    s.cp = ranks;
+    s.cp_kind = RK_CP_RING;
+    s.seq = ranks * 131072;
+    s.dp = s.global_batch = 1;
+    stack.ring_gathers = true;
+    model.types[0].attention.kv_heads = kv_heads;
+    model.types[0].ffn.width = width;
+    rk_cost_table_fill(&model, &machine, &stack, &s, &table);
+    return table.layers[0][1];
+}
+
+/*
+ * Backward of PyTorch's ring has keys and values of all ranks in 16 bits, gradients of a step, and
+ * three sums of those of keys and values in fp32: its own, what it packs, and what it receives.
+ * What the network kept is free by then, however wide it is.
+ */
+static void test_ring(void **state)
+{
+    (void)state;
+    const double T = 131072, pair = 2 * 128;
+    const rk_cost layer = layer_in_ring(8, 8, 3072), wide = layer_in_ring(8, 8, 3584);
+    assert_true(wide.unsaved > layer.unsaved);
+    assert_near(wide.unsaved + wide.transient, layer.unsaved + layer.transient, 1e-12);
+    const rk_cost fewer_ranks = layer_in_ring(4, 8, 3072), more_heads = layer_in_ring(8, 16, 3072);
+    assert_near(layer.transient - fewer_ranks.transient, T * 4 * 2 * 8 * pair, 1e-9);
+    const double each = T * pair * (8 * 2 + 2 + 3 * 4);
+    assert_near(more_heads.transient - layer.transient, 8 * each, 1e-9);
+}
+
 /* UT-F29: nvidia-smi of adapters on Mistral-7B, 65,536 tokens, full logits: blocks of the loss and
  * of layers serve none of each other (fms). */
 static void test_reserved(void **state)
@@ -776,24 +810,43 @@ static void test_lora_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_states),           cmocka_unit_test(test_narrow_optimizers),
-        cmocka_unit_test(test_step_in_backward), cmocka_unit_test(test_deepspeed),
-        cmocka_unit_test(test_offload),          cmocka_unit_test(test_frozen),
-        cmocka_unit_test(test_frozen_types),     cmocka_unit_test(test_adapted_peaks),
-        cmocka_unit_test(test_wide_residual),    cmocka_unit_test(test_kept_inputs),
-        cmocka_unit_test(test_adapter_dropout),  cmocka_unit_test(test_eager_attention),
-        cmocka_unit_test(test_whole_sums),       cmocka_unit_test(test_peaks),
-        cmocka_unit_test(test_cached_blocks),    cmocka_unit_test(test_tiles),
-        cmocka_unit_test(test_reserved),         cmocka_unit_test(test_loss),
-        cmocka_unit_test(test_chunks_save),      cmocka_unit_test(test_offloaded_inputs),
-        cmocka_unit_test(test_gathered_experts), cmocka_unit_test(test_swift),
-        cmocka_unit_test(test_full_in_bf16),     cmocka_unit_test(test_sharded_in_fp32),
-        cmocka_unit_test(test_largest_adapted),  cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_small_cards),      cmocka_unit_test(test_host),
-        cmocka_unit_test(test_chunks_of_3b),     cmocka_unit_test(test_host_steps),
-        cmocka_unit_test(test_sharded_muon),     cmocka_unit_test(test_policy_logits),
-        cmocka_unit_test(test_without_head),     cmocka_unit_test(test_inputs_of_eight_layers),
-        cmocka_unit_test(test_packed_documents), cmocka_unit_test(test_lora_speed),
+        cmocka_unit_test(test_states),
+        cmocka_unit_test(test_narrow_optimizers),
+        cmocka_unit_test(test_step_in_backward),
+        cmocka_unit_test(test_deepspeed),
+        cmocka_unit_test(test_offload),
+        cmocka_unit_test(test_frozen),
+        cmocka_unit_test(test_frozen_types),
+        cmocka_unit_test(test_adapted_peaks),
+        cmocka_unit_test(test_wide_residual),
+        cmocka_unit_test(test_kept_inputs),
+        cmocka_unit_test(test_adapter_dropout),
+        cmocka_unit_test(test_eager_attention),
+        cmocka_unit_test(test_whole_sums),
+        cmocka_unit_test(test_peaks),
+        cmocka_unit_test(test_cached_blocks),
+        cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_reserved),
+        cmocka_unit_test(test_loss),
+        cmocka_unit_test(test_chunks_save),
+        cmocka_unit_test(test_offloaded_inputs),
+        cmocka_unit_test(test_gathered_experts),
+        cmocka_unit_test(test_swift),
+        cmocka_unit_test(test_full_in_bf16),
+        cmocka_unit_test(test_sharded_in_fp32),
+        cmocka_unit_test(test_largest_adapted),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_small_cards),
+        cmocka_unit_test(test_host),
+        cmocka_unit_test(test_chunks_of_3b),
+        cmocka_unit_test(test_host_steps),
+        cmocka_unit_test(test_sharded_muon),
+        cmocka_unit_test(test_policy_logits),
+        cmocka_unit_test(test_without_head),
+        cmocka_unit_test(test_inputs_of_eight_layers),
+        cmocka_unit_test(test_packed_documents),
+        cmocka_unit_test(test_lora_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,7 +91,7 @@ def add_tensor_parallel(x, layer):
 
 def layer_temporaries(c, layer, behind):
     """`behind`: what the network keeps, which is free when backward comes to the mixer."""
-    behind = 0 if c.strategy.flash_attention or c.model.parallel_block else behind
+    behind = 0 if c.model.parallel_block else behind
     s, up = c.strategy, 2 if layer.gated else 1
     output = (1 + (c.stack.layer_tensors if c.frozen else 0)) * c.element * c.T * c.model.hidden
     if layer.experts:
@@ -99,7 +99,10 @@ def layer_temporaries(c, layer, behind):
     else:
         up += c.stack.inner_tensors if layer.gated and c.frozen else 0
         inner = up * layer.ffn / s.tp * c.T / feed_forward.tiles(c)
-    if layer.mixer in ("parallel", "shared"):
+    if layer.mixer == "shared":  # a network of its own, which is not behind the mixer
+        alone = models.Record(**dict(vars(layer), mixer="parallel", ffn=0))
+        return max(layer_temporaries(c, alone, behind), c.element * inner - behind + output)
+    if layer.mixer == "parallel":
         return max(layer_temporaries(c, part, behind) for part in models.both_parts(layer))
     if layer.mixer == "mamba2":
         states = layer.state_heads * layer.state_value_size * layer.state_key_size / layer.chunk
@@ -118,7 +121,7 @@ def layer_temporaries(c, layer, behind):
     ring = 0
     if s.cp > 1 and s.cp_kind == "ring" and c.stack.ring_gathers and layer.mixer != "none":
         q, y, z, _ = attention.widths_of(layer, s.tp)
-        ring = c.T * (s.cp * c.element * (y + z) + 4 * (q + y + z))
+        ring = c.T * (s.cp * c.element * (y + z) + (c.element + 4) * (q + y + z) + 8 * (y + z))
     return max(c.element * inner, scores + ring - behind) + output
 
 
