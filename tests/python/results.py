@@ -191,6 +191,8 @@ class Predictors(unittest.TestCase):
         many = predict.all(tp=[1, 8])
         self.assertEqual(many.step_s[1], predict().step_s)
         self.assertEqual(many.step_s[0], predict(tp=1).step_s)
+        alone = reckon.Predictor(MODEL, "8xh100")
+        self.assertEqual(alone.all(accelerators=[8]).step_s[0], alone().step_s)
         with self.assertRaisesRegex(reckon.ReckonError, "same length: tp 2, pp 1"):
             predict.all(tp=[1, 8], pp=[1])
         wrong = predict.all(tp=[3])
