@@ -335,19 +335,30 @@ static bool compare_cells(const rk_residuals *r, const rk_similarity_key *key,
 }
 
 /*
- * Counts the runs and groups at a rung.  sizes[] gets the runs of each group, at its first cell;
- * counted[] marks the cells that count.
+ * What has to agree at a rung.  Runs with adapters use fewer of the kernels of full training: they
+ * are evidence for full training, but not the other way round.
  */
-static void count_runs(const rk_residuals *r, const rk_similarity_key *key, unsigned rung,
-                       const unsigned *same, bool *counted, size_t *sizes, rk_interval *out)
+static unsigned wanted_at(const rk_residuals *r, const rk_similarity_key *key, unsigned rung)
 {
-    /*
-     * Runs with adapters use fewer of the kernels of full training: they are evidence for full
-     * training, but not the other way round.
-     */
-    const unsigned wanted =
-        rung | NOT_LEFT_OUT | (key->frozen && !(r->of_memory && rung == 0) ? SAME_LEARNING : 0);
-    out->runs = out->groups = 0;
+    return rung | NOT_LEFT_OUT | (key->frozen && !(r->of_memory && rung == 0) ? SAME_LEARNING : 0);
+}
+
+static size_t sum_runs(const rk_residuals *r, const unsigned *same, unsigned wanted)
+{
+    size_t runs = 0;
+    for (size_t i = 0; i < r->cell_count; i++) {
+        runs += (same[i] & wanted) == wanted ? r->cells[i].count : 0;
+    }
+    return runs;
+}
+
+/*
+ * Counts the runs and groups.  sizes[] gets the runs of each group, at its first cell; counted[]
+ * marks the cells that count.
+ */
+static void count_runs(const rk_residuals *r, unsigned wanted, const unsigned *same, bool *counted,
+                       size_t *sizes, rk_interval *out)
+{
     memset(sizes, 0, r->cell_count * sizeof(*sizes));
     for (size_t i = 0; i < r->cell_count; i++) {
         const rk_residual_cell *cell = &r->cells[i];
@@ -385,34 +396,91 @@ static void set_percentiles(const rk_residuals *r, const rk_similarity_key *key,
     out->high = exp(far);
 }
 
+/* Scratch to compare all cells with a key. */
+typedef struct comparison {
+    unsigned *same;
+    size_t *sizes;
+    bool *counted;
+    weighted *list;
+} comparison;
+
+static void close_comparison(comparison *c)
+{
+    free(c->same);
+    free(c->sizes);
+    free(c->counted);
+    free(c->list);
+}
+
+static rk_status open_comparison(const rk_residuals *r, comparison *c, rk_error *err)
+{
+    *c = (comparison){
+        .same = malloc((r->cell_count + 1) * sizeof(*c->same)),
+        .sizes = malloc((r->cell_count + 1) * sizeof(*c->sizes)),
+        .counted = malloc((r->cell_count + 1) * sizeof(*c->counted)),
+        .list = malloc((r->ratio_count + 1) * sizeof(*c->list)),
+    };
+    return c->same && c->sizes && c->counted && c->list
+               ? RK_OK
+               : rk_fail(err, RK_ERR_MEMORY, "not enough memory for an interval");
+}
+
+/* The interval of the first rung with enough runs; returns the rung, or NULL where none has any. */
+static const unsigned *find_interval(const rk_residuals *r, const rk_similarity_key *key,
+                                     const comparison *c, rk_interval *out)
+{
+    const rung_list rungs = rungs_of(r);
+    for (size_t i = 0; i < rungs.count; i++) {
+        const unsigned wanted = wanted_at(r, key, rungs.items[i]);
+        const size_t runs = sum_runs(r, c->same, wanted);
+        if (runs >= RK_INTERVAL_RUNS || (i + 1 == rungs.count && runs > 0)) {
+            count_runs(r, wanted, c->same, c->counted, c->sizes, out);
+            set_percentiles(r, key, rungs.items[i], c->counted, c->sizes, c->list, out);
+            return &rungs.items[i];
+        }
+    }
+    return NULL;
+}
+
 rk_status rk_interval_of(const rk_residuals *residuals, const rk_similarity_key *key,
                          const rk_left_out *except, rk_interval *out, rk_error *err)
 {
-    size_t *sizes = calloc(residuals->cell_count + 1, sizeof(*sizes));
-    bool *counted = calloc(residuals->cell_count + 1, sizeof(*counted));
-    unsigned *same = calloc(residuals->cell_count + 1, sizeof(*same));
-    weighted *list = malloc((residuals->ratio_count + 1) * sizeof(*list));
+    comparison c;
+    const rk_status status = open_comparison(residuals, &c, err);
     *out = (rk_interval){.runs = 0};
-    rk_status status = RK_OK;
-    if (!sizes || !counted || !same || !list) {
-        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for an interval");
-    } else {
-        out->new_pair = compare_cells(residuals, key, except, same);
-    }
-    const rung_list rungs = rungs_of(residuals);
-    for (size_t i = 0; !status && i < rungs.count; i++) {
-        const unsigned rung = rungs.items[i];
-        count_runs(residuals, key, rung, same, counted, sizes, out);
-        if (out->runs >= RK_INTERVAL_RUNS || (i + 1 == rungs.count && out->runs > 0)) {
-            set_percentiles(residuals, key, rung, counted, sizes, list, out);
-            describe(residuals, key, rung, out);
-            break;
+    if (!status) {
+        out->new_pair = compare_cells(residuals, key, except, c.same);
+        const unsigned *rung = find_interval(residuals, key, &c, out);
+        if (rung) {
+            describe(residuals, key, *rung, out);
         }
     }
-    free(sizes);
-    free(counted);
-    free(same);
-    free(list);
+    close_comparison(&c);
+    return status;
+}
+
+rk_status rk_class_intervals_of(const rk_residuals *residuals, const rk_similarity_key *key,
+                                rk_interval out[RK_TENSOR_ACROSS + 1][RK_SHARD_ALL + 1],
+                                rk_error *err)
+{
+    comparison c;
+    rk_similarity_key class = *key;
+    const rk_status status = open_comparison(residuals, &c, err);
+    const bool new_pair = !status && compare_cells(residuals, key, NULL, c.same);
+    for (int i = 0; i < (RK_TENSOR_ACROSS + 1) * (RK_SHARD_ALL + 1) && !status; i++) {
+        class.tensor = (rk_tensor_place)(i / (RK_SHARD_ALL + 1));
+        class.sharding = (rk_sharding)(i % (RK_SHARD_ALL + 1));
+        for (size_t j = 0; j < residuals->cell_count; j++) {
+            const rk_similarity_key *cell = &residuals->cells[j].key;
+            c.same[j] = (c.same[j] & ~(unsigned)(SAME_TENSOR | SAME_SHARDING)) |
+                        (cell->tensor == class.tensor ? SAME_TENSOR : 0) |
+                        (cell->sharding == class.sharding ? SAME_SHARDING : 0);
+        }
+        rk_interval *interval = &out[class.tensor][class.sharding];
+        *interval = (rk_interval){.new_pair = new_pair};
+        (void)find_interval(residuals, &class, &c, interval);
+    }
+    close_comparison(&c);
     return status;
 }
 

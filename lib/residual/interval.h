@@ -131,6 +131,14 @@ typedef struct rk_left_out {
 rk_status rk_interval_of(const rk_residuals *residuals, const rk_similarity_key *key,
                          const rk_left_out *except, rk_interval *out, rk_error *err);
 
+/*
+ * The same for runs like `key` but for their tensor parallelism and sharding, which are the
+ * indices; without what the intervals are made of.
+ */
+rk_status rk_class_intervals_of(const rk_residuals *residuals, const rk_similarity_key *key,
+                                rk_interval out[RK_TENSOR_ACROSS + 1][RK_SHARD_ALL + 1],
+                                rk_error *err);
+
 /* The interval of a kind of runs that nobody measured. */
 void rk_interval_unknown(const rk_residuals *residuals, rk_interval *out);
 

@@ -102,19 +102,18 @@ rk_status rk_risk_limits_of(const rk_setting *setting, const rk_strategy *base, 
     const bool all = risk <= 0 || risk >= RK_RISK_FITS;
     const double z = all ? 0 : normal_quantile(risk);
     rk_similarity_key key = key_of(setting, base);
-    rk_status status = RK_OK;
     *out = (rk_risk_limits){.node = setting->system->tiers[0].size,
                             .usable = setting->system->accelerator.memory_usable};
+    key.kernel = 0; /* of time */
+    const rk_status status =
+        rk_class_intervals_of(&rk_memory_residuals_built_in, &key, out->intervals, err);
     for (int place = 0; place <= RK_TENSOR_ACROSS && !status; place++) {
-        for (int sharding = 0; sharding <= RK_SHARD_ALL && !status; sharding++) {
+        for (int sharding = 0; sharding <= RK_SHARD_ALL; sharding++) {
             rk_interval *interval = &out->intervals[place][sharding];
-            key.tensor = (rk_tensor_place)place;
-            key.sharding = (rk_sharding)sharding;
-            status =
-                rk_memory_interval_of(&rk_memory_residuals_built_in, &key, NULL, interval, err);
-            if (!status) {
-                out->bytes[place][sharding] = out->usable * exp(z * deviation(interval));
+            if (interval->runs == 0) {
+                rk_interval_unknown(&rk_memory_residuals_built_in, interval);
             }
+            out->bytes[place][sharding] = out->usable * exp(z * deviation(interval));
         }
     }
     return status;

@@ -81,7 +81,7 @@ static void test_limits(void **state)
     rk_estimate e;
     rk_error err;
     for (int tp = 1; tp <= 16; tp *= 4) {
-        for (int sharding = 0; sharding <= RK_SHARD_ALL; sharding += RK_SHARD_ALL) {
+        for (int sharding = 0; sharding <= RK_SHARD_ALL; sharding++) {
             s.tp = tp;
             s.dp = 2;
             s.sharding = (rk_sharding)sharding;
