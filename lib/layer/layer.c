@@ -531,7 +531,9 @@ static void add_layer(rk_cost_builder *x, const rk_layer_type *type)
     }
     const rk_cost normed = x->cost;
     add_norms(x, type);
-    x->network += kept_since(x, &normed) / 2; /* half of the norms are behind the mixer */
+    if (type->feed_forward->part.shapes) {
+        x->network += kept_since(x, &normed) / 2; /* half of the norms are behind the mixer */
+    }
     add_connections(x, type);
     add_tensor_parallel(x, tensor_regions(x->c, type));
     count_params(x, type);

@@ -99,10 +99,7 @@ def layer_temporaries(c, layer, behind):
     else:
         up += c.stack.inner_tensors if layer.gated and c.frozen else 0
         inner = up * layer.ffn / s.tp * c.T / feed_forward.tiles(c)
-    if layer.mixer == "shared":  # a network of its own, which is not behind the mixer
-        alone = models.Record(**dict(vars(layer), mixer="parallel", ffn=0))
-        return max(layer_temporaries(c, alone, behind), c.element * inner - behind + output)
-    if layer.mixer == "parallel":
+    if layer.mixer in ("parallel", "shared"):
         return max(layer_temporaries(c, part, behind) for part in models.both_parts(layer))
     if layer.mixer == "mamba2":
         states = layer.state_heads * layer.state_value_size * layer.state_key_size / layer.chunk
@@ -279,7 +276,7 @@ def layer_blocks(c, layer):
         add_layer_embedding(x, c.model.layer_embedding)
     normed = x.copy()
     add_norms(x, layer)
-    behind += (x.kept() - normed.kept()) / 2
+    behind += (x.kept() - normed.kept()) / 2 if layer.feed_forward != "none" else 0
     sparse.add_connections(x, layer)
     add_tensor_parallel(x, layer)
     parameters.count_parameters(x, layer)
