@@ -131,7 +131,7 @@ static void settle_base(const rk_plan_bounds *s, struct worker *w, const struct 
     if (fitting && !legal->known) {
         rk_strategy strategy = base->strategy;
         legal->known = true;
-        legal->lanes = rk_legal_lanes(s, &strategy, lanes);
+        legal->lanes = rk_legal_lanes(s, &strategy, rk_node_lanes(s, node));
     }
     w->counts.by_rule += rk_count_lanes(fitting & ~legal->lanes);
     fitting &= legal->lanes;
@@ -178,9 +178,9 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
 
 /* The count of what settles a node that is not listed. */
 static uint64_t *reason_of(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                           const struct node *node)
+                           const struct node *node, bool in_time)
 {
-    if (node->parts && node->bound < (double)INFINITY) {
+    if (!in_time && node->bound < (double)INFINITY) {
         return &w->counts.by_time;
     }
     const rk_strategy strategy = rk_node_strategy(s, b, node);
@@ -217,12 +217,13 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
         for (size_t j = 0; j < node.pipe->shape_count; j++, node.shape++) {
             node.bound = w->least[node.shape - l->shapes];
             node.parts = parts & rk_parts_of_shape(s, node.shape);
+            const bool in_time = node.bound <= longest_of(w, node.parts);
             fit_node(s, w, &node);
             if (node.bound <= longest_of(w, node.parts) && node.bound < (double)INFINITY) {
                 w->nodes[count++] = node;
                 continue;
             }
-            uint64_t *reason = reason_of(s, w, b, &node);
+            uint64_t *reason = reason_of(s, w, b, &node, in_time);
             for (node.recompute = 0; node.recompute < l->recompute_count; node.recompute++) {
                 *reason += node_size(s, &node);
             }

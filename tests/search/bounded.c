@@ -331,10 +331,45 @@ static void audit(const struct problem *p, const rk_planned *planned)
     assert_true(rk_least_memory(&without, s, &dense) <= memory);
 }
 
+/* A rank that holds no less and runs no fewer microbatches ahead needs no less than its floor. */
+static void audit_floor(const struct problem *p, const rk_planned *planned, uint64_t *random)
+{
+    const rk_strategy *s = &planned->strategy;
+    rk_chunk chunks[RK_CHUNK_MAX];
+    rk_cost_table table;
+    rk_stage held, less;
+    rk_cost_table_fill(&p->model, &p->system, &p->stack, s, &table);
+    rk_strategy_chunks(&p->model, s, chunks);
+    rk_stage_blocks blocks = rk_stage_blocks_of(&p->model, s, chunks);
+    const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, rk_stage_chunks(s),
+                                                   rk_strategy_microbatches(s), 0);
+    rk_stage_keep(&table, &blocks, &held);
+    /* with gradients that backward frees, the mean rank needs no more either */
+    rk_strategy stepped = *s;
+    stepped.step_in_backward = true;
+    const rk_stage whole = rk_whole_model(&table, s);
+    const rk_stage_memory freed = rk_stage_memory_of(&table, &stepped, &held, in_flight);
+    assert_true(s->pp > 1 || rk_least_memory(&table, &stepped, &whole) <=
+                                 rk_needed_bytes(&freed) * (1 + RK_LEAST_SLACK));
+    const rk_stage_memory memory = rk_stage_memory_of(&table, s, &held, in_flight);
+    for (int i = 0; i < 4; i++) {
+        for (int type = 0; type < p->model.type_count; type++) {
+            for (int full = 0; full < 2; full++) {
+                int16_t *count = &blocks.layers[type][full];
+                *count = (int16_t)(next_random(random) % ((uint64_t)*count + 1));
+            }
+        }
+        rk_stage_keep(&table, &blocks, &less);
+        assert_true(rk_least_of_rank(&table, s, &less, in_flight / (double)(1 + i)) <=
+                    rk_needed_bytes(&memory) * (1 + RK_LEAST_SLACK));
+    }
+}
+
 static void test_admissible(void **state)
 {
     rk_planned *all = calloc(TOP_MAX, sizeof(*all));
     size_t audited = 0;
+    uint64_t random = 1;
     (void)state;
     assert_non_null(all);
     for (uint64_t seed = 1; seed <= 100; seed++) {
@@ -347,6 +382,7 @@ static void test_admissible(void **state)
                          RK_OK);
         for (size_t i = 0; i < count; i += 1 + count / 80) {
             audit(&p, &all[i]);
+            audit_floor(&p, &all[i], &random);
             audited++;
         }
     }
