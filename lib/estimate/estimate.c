@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "estimate/once.h"
 #include "estimate/step.h"
+#include "layer/price.h"
 
 #include <assert.h>
 #include <math.h>
@@ -29,6 +30,11 @@ void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk
                         const rk_strategy *strategy, rk_cost_table *table)
 {
     rk_cost_table_fill_with(model, system, stack, strategy, NULL, table);
+}
+
+rk_gemm_prices *rk_gemm_prices_create(void)
+{
+    return calloc(1, sizeof(rk_gemm_prices));
 }
 
 void rk_cost_table_fill_with(const rk_model *model, const rk_system *system, const rk_stack *stack,

@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "estimate/least.h"
-#include "layer/price.h"
 #include "search/bounded_state.h"
 #include "work/parallel.h"
 
@@ -467,7 +466,7 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
         w->first = malloc((l->shape_count + 1) * sizeof(*w->first));
         w->nodes = malloc((l->shape_count + 1) * sizeof(*w->nodes));
         w->floors = calloc(l->floor_count * RK_PLAN_CHOICES + 1, sizeof(*w->floors));
-        w->prices = calloc(1, sizeof(*w->prices));
+        w->prices = rk_gemm_prices_create();
         w->experts = calloc(RK_KNOWN_EXPERTS, sizeof(*w->experts));
         if (!w->least || !w->first || !w->nodes || !w->floors || !w->prices || !w->experts) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
