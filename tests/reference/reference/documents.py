@@ -301,8 +301,8 @@ def load_system(name):
 STACK_DEFAULTS = {
     "rates": {
         "gemm_share": 1, "low_gemm_share": "gemm_share", "expert_gemm_share": 1,
-        "scan_flop_share": 1, "scan_stream_share": 1,
-        "delta_flop_share": 1, "delta_stream_share": 1,
+        "scan_flop_share": 0.1, "scan_stream_share": 0.4,
+        "delta_flop_share": 0.05, "delta_stream_share": 0.3,
         "attention_share": 1, "attention_backward_share": "attention_share", "stream_share": 1,
     },
     "traffic": {
