@@ -57,7 +57,7 @@ static void test_edit(void **state)
 /* Every number of every document of the catalogue folders, set to itself, changes no byte. */
 static void test_edit_keeps_bytes(void **state)
 {
-    static const char *const paths[] = {"rates.gemm_share", "host.kernels_forward",
+    static const char *const paths[] = {"rates.attention_share", "host.kernels_forward",
                                         "step.step_seconds", "memory.context_GiB"};
     rk_tuned *tuned;
     rk_error err;

@@ -89,7 +89,7 @@ static void test_catalogue(void **state)
         }
         rk_json_clear(&doc);
     }
-    assert_int_equal(models, 185);
+    assert_int_equal(models, 186);
     assert_int_equal(exact + COUNT(rounded), models);
 }
 
