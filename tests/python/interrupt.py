@@ -16,14 +16,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LARGE = 'model="deepseek-v3", system="h100-sxm", accelerators=2048, global_batch=15360, threads=1'
 CALLS = {
     "plan": f"reckon.plan({LARGE}, exhaustive=True)",
-    "explain": f"reckon.explain({LARGE})",
+    "explain": f'reckon.explain({LARGE}, framework="any")',
     "run": 'reckon.run("llama3-8b", "h100-sxm", accelerators=64, global_batch=512, tokens="1T", '
            "simulate=1000000, threads=1)",
     "sweep": 'reckon.sweep({"model": "llama3-70b", "system": "h100-sxm", "global_batch": 1024, '
              '"search": "exhaustive", '
              '"axes": [{"key": "accelerators", "values": [256, 512, 1024]}, '
              '{"key": "seq", "values": [2048, 4096, 8192, 16384]}]}, threads=1)',
-    "timeline": f"reckon.timeline({LARGE})",
+    "timeline": f'reckon.timeline({LARGE}, framework="any")',
     "progress": f"reckon.plan({LARGE}, exhaustive=True, progress=lambda *seen: None)",
 }
 
