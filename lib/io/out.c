@@ -176,10 +176,10 @@ static void write_piece(rk_out *out, const char *text, size_t size)
     if (size > PIECE_SIZE - out->piece_size) {
         flush_piece(out);
     }
-    if (size <= PIECE_SIZE) {
+    if (size > 0 && size <= PIECE_SIZE) { /* the text of nothing may be NULL */
         memcpy(out->piece + out->piece_size, text, size);
         out->piece_size += size;
-    } else if (out->write) {
+    } else if (out->write && size > 0) {
         out->write(out->user, text, size);
     }
 }
