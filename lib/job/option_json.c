@@ -10,21 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Integers below this are doubles too, which are written faster. */
-static const json_int_t whole_most = 1000000000000000;
-
 /* Appends a value as on the command line: a number, a word, or an item of a list. */
 static rk_status append_value(const json_t *value, rk_bytes *text, const char *path, rk_error *err)
 {
     char number[RK_NUMBER_TEXT_SIZE], found[RK_JSON_TEXT_SIZE];
     const char *word = number;
-    const json_int_t whole = json_integer_value(value);
     if (json_is_string(value)) {
         word = json_string_value(value);
-    } else if (json_is_integer(value) && whole > -whole_most && whole < whole_most) {
-        (void)rk_double_text((double)whole, number);
     } else if (json_is_integer(value)) {
-        (void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)whole);
+        (void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)json_integer_value(value));
     } else if (json_is_real(value)) {
         (void)rk_double_text(json_real_value(value), number);
     } else if (json_is_boolean(value)) {

@@ -32,16 +32,14 @@ void rk_stated_option(rk_stated *stated, const rk_command *command, size_t i, co
     assert(i < rk_command_option_count(command));
     const rk_option *option = rk_command_option(command, i);
     const bool flag = option->type == RK_OPTION_FLAG;
-    char word[2 * RK_OPTION_WORD_SIZE] = "--";
+    char word[2 * RK_OPTION_WORD_SIZE];
     if (is_form(option)) {
         return;
     }
     stated->options[i] = true;
     if (!option->positional) {
-        strncat(word, name, RK_OPTION_WORD_SIZE);
-        if (flag && value) {
-            strncat(strcat(word, "="), value, 8);
-        }
+        (void)snprintf(word, sizeof(word), "--%s%s%.8s", name, flag && value ? "=" : "",
+                       flag && value ? value : "");
         rk_stated_word(stated, word);
     }
     if (value && !flag) {

@@ -103,12 +103,12 @@ typedef struct rk_message {
     double sent;    /* bytes that leave a rank, of all */
 } rk_message;
 
-/* Inputs that all layers share. */
 /* GEMMs that have been priced on one accelerator, for searches; all zero when there are none. */
 typedef struct rk_gemm_prices rk_gemm_prices;
 
+/* Inputs that all layers share. */
 typedef struct rk_block_context {
-    rk_gemm_prices *prices; /* NULL: each GEMM is priced anew */
+    rk_gemm_prices *prices; /* NULL: no price is kept */
     const rk_model *model;
     const rk_system *system;
     const rk_stack *stack;

@@ -25,6 +25,7 @@ static bool is_same_gemm(const struct rk_gemm_price *a, const struct rk_gemm_pri
 static double gemm_seconds(const rk_block_context *context, const rk_operator *o, double batch,
                            double accumulate)
 {
+    assert(o->share > 0);
     const rk_accelerator *a = &context->system->accelerator;
     struct rk_gemm_price gemm = {.batch = batch,
                                  .M = o->M,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launch lines among the arguments of a command: "reckon estimate 8xh100 trl sft ...", or quoted.
- */
+/* Launch lines among the arguments of a command, also in quotes: "reckon estimate trl sft ...". */
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/units.h"
@@ -32,10 +31,7 @@ rk_status rk_request_take_launch_line(rk_job *job, const char *const *words, siz
     for (size_t i = 0; i < count && !quoted; i++) {
         rk_bytes_add_word(&text, words[i]);
     }
-    if (quoted) {
-        rk_bytes_add(&text, words[0], strlen(words[0]));
-    }
-    rk_bytes_add(&text, "", 1);
+    rk_bytes_add(&text, quoted ? words[0] : "", 1 + (quoted ? strlen(words[0]) : 0));
     if (text.failed) {
         rk_bytes_clear(&text);
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the line");

@@ -195,7 +195,7 @@ static struct load load_of(const struct rk_plan_bracket *b, const rk_plan_rank *
     return (struct load){rank->in_flight, b->need.gradients};
 }
 
-/* Evaluates a rank and remembers what is found.  Returns the bytes that it needs. */
+/* Whether a rank fits, with the bytes that it needs, and remembers both. */
 static bool evaluate(const rk_plan_fit *fit, struct rk_plan_bracket *b, const rk_plan_rank *rank,
                      double *bytes)
 {

@@ -36,19 +36,6 @@ static void test_library(void **state)
     assert_null(table.absent);
 }
 
-/* The fewest digits from 15 that read back, as printf writes them. */
-static void check_digits(double value)
-{
-    char out[RK_NUMBER_TEXT_SIZE], expected[RK_NUMBER_TEXT_SIZE];
-    for (int digits = 15; digits <= 17 && value != floor(value); digits++) {
-        (void)snprintf(expected, sizeof(expected), "%.*g", digits, value);
-        if (strtod(expected, NULL) == value) {
-            assert_string_equal(rk_double_text(value, out), expected);
-            break;
-        }
-    }
-}
-
 static void test_double_text(void **state)
 {
     static const struct {
@@ -79,9 +66,7 @@ static void test_double_text(void **state)
         bits ^= bits >> 7;
         bits ^= bits << 17;
         memcpy(&value, &bits, sizeof(value));
-        value = i % 2 ? ldexp((double)(bits >> 11), -(i % 100)) : value; /* times and bytes */
         if (isfinite(value)) {
-            check_digits(value);
             back = strtod(rk_double_text(value, out), NULL);
             assert_memory_equal(&back, &value, sizeof(value));
         }

@@ -101,8 +101,7 @@ static void test_deepspeed(void **state)
     stack.bucket_memory = 0;
     const double params = 6738415616.0;
     const rk_stage_memory m = memory_of(&s);
-    const double states =
-        m.part[RK_MEM_WEIGHTS] + m.part[RK_MEM_GRADIENTS] + m.part[RK_MEM_OPTIMIZER];
+    const double states = states_of(&m);
     assert_near(states, 16 * params / 4, 1e-12);
     /* the step: 6 bytes of a group of 1e9 parameters, besides the workspace */
     assert_near(m.allocated - states - stack.workspace_bytes, 6e9, 1e-9);

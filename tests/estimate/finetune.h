@@ -75,6 +75,11 @@ static inline double allocated(const rk_strategy *s)
     return memory_of(s).allocated / GIB;
 }
 
+static inline double states_of(const rk_stage_memory *m)
+{
+    return m->part[RK_MEM_WEIGHTS] + m->part[RK_MEM_GRADIENTS] + m->part[RK_MEM_OPTIMIZER];
+}
+
 /* Bytes that the head keeps of its logits. */
 static inline double logits_of(const rk_strategy *s)
 {

@@ -241,21 +241,15 @@ static void test_hybrid(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         static rk_run_case c;
-        rk_run_table table;
         rk_error err;
-        char text[512];
-        (void)snprintf(text, sizeof(text),
-                       "model,layers,hidden,heads,vocab,seq,accelerator,n_accel,tp,pp,dp,gbs,mixer,"
-                       "architecture\n%s\n",
-                       rows[i].row);
-        assert_int_equal(rk_run_table_parse(text, strlen(text), "test.csv", &table, &err), RK_OK);
-        assert_int_equal(rk_run_sources_add(&sources, &table, &err), RK_OK);
-        assert_int_equal(rk_run_case_fill(&sources, &table, 0, &c, &err), rows[i].status);
+        assert_int_equal(fill_under("model,layers,hidden,heads,vocab,seq,accelerator,n_accel,tp,pp,"
+                                    "dp,gbs,mixer,architecture",
+                                    rows[i].row, &c, &err),
+                         rows[i].status);
         if (rows[i].status == RK_OK) {
             assert_true(c.model.type_count > 2); /* of layers */
             assert_null(strstr(c.assumed, "heads"));
         }
-        rk_run_table_clear(&table);
     }
 }
 
@@ -270,21 +264,16 @@ static void test_mtp_layers(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         static rk_run_case c;
-        rk_run_table table;
         rk_error err;
-        char text[512];
-        (void)snprintf(text, sizeof(text),
-                       "model,seq,accelerator,n_accel,tp,pp,dp,gbs,ep,facts\n"
-                       "nemotron-3-super-120b,4096,H100,64,1,1,64,64,8,%s\n",
+        char row[128];
+        (void)snprintf(row, sizeof(row), "nemotron-3-super-120b,4096,H100,64,1,1,64,64,8,%s",
                        rows[i].facts);
-        assert_int_equal(rk_run_table_parse(text, strlen(text), "test.csv", &table, &err), RK_OK);
-        assert_int_equal(rk_run_sources_add(&sources, &table, &err), RK_OK);
-        const rk_status status = rk_run_case_fill(&sources, &table, 0, &c, &err);
+        const rk_status status =
+            fill_under("model,seq,accelerator,n_accel,tp,pp,dp,gbs,ep,facts", row, &c, &err);
         assert_int_equal(status, rows[i].modules < 0 ? RK_ERR_INVALID : RK_OK);
         if (status == RK_OK) {
             assert_int_equal(c.model.mtp_layers, rows[i].modules);
         }
-        rk_run_table_clear(&table);
     }
 }
 

@@ -88,14 +88,20 @@ static void check_fields(const struct draw *given, uint64_t *r)
     try_fields(&d);
 }
 
+/* A model on one accelerator. */
+static void begin(const char *model, const char *stack, struct draw *d)
+{
+    d->model = model_of(model);
+    d->system = system_of("dgx-h100-superpod");
+    d->stack = stack_of(stack);
+    d->strategy = rk_strategy_defaults(&d->model);
+}
+
 /* Mixers that the draws do not have. */
 static void try_recurrence(const char *model)
 {
     static struct draw d;
-    d.model = model_of(model);
-    d.system = system_of("dgx-h100-superpod");
-    d.stack = stack_of("megatron-2025");
-    d.strategy = rk_strategy_defaults(&d.model);
+    begin(model, "megatron-2025", &d);
     d.strategy.precision = RK_TF32; /* rates of delta rules are of 16 bits */
     try_fields(&d);
 }
@@ -105,10 +111,7 @@ static void try_recurrence(const char *model)
 static void try_shards(const char *stack, int64_t micro_batch, int64_t adapter_rank)
 {
     static struct draw d;
-    d.model = model_of("llama3-8b");
-    d.system = system_of("dgx-h100-superpod");
-    d.stack = stack_of(stack);
-    d.strategy = rk_strategy_defaults(&d.model);
+    begin("llama3-8b", stack, &d);
     d.strategy.dp = 8;
     d.strategy.micro_batch = micro_batch;
     d.strategy.global_batch = 8 * micro_batch;
@@ -128,10 +131,7 @@ static void try_shards(const char *stack, int64_t micro_batch, int64_t adapter_r
 static void try_nodes_of_experts(void)
 {
     static struct draw d;
-    d.model = model_of("qwen3-30b-a3b");
-    d.system = system_of("dgx-h100-superpod");
-    d.stack = stack_of("megatron-2025");
-    d.strategy = rk_strategy_defaults(&d.model);
+    begin("qwen3-30b-a3b", "megatron-2025", &d);
     d.strategy.dp = d.strategy.ep = d.strategy.global_batch = 16;
     try_fields(&d);
 }
@@ -140,10 +140,7 @@ static void try_nodes_of_experts(void)
 static void try_autocast(void)
 {
     static struct draw d;
-    d.model = model_of("llama3-8b");
-    d.system = system_of("dgx-h100-superpod");
-    d.stack = stack_of("huggingface-hopper");
-    d.strategy = rk_strategy_defaults(&d.model);
+    begin("llama3-8b", "huggingface-hopper", &d);
     d.strategy.states = (rk_state_recipe){4, 4, 8, 2, 2};
     d.strategy.foreach_update = true;
     try_fields(&d);
@@ -153,10 +150,7 @@ static void try_autocast(void)
 static void try_bias(void)
 {
     static struct draw d;
-    d.model = model_of("baichuan2-13b");
-    d.system = system_of("dgx-h100-superpod");
-    d.stack = stack_of("mindspeed");
-    d.strategy = rk_strategy_defaults(&d.model);
+    begin("baichuan2-13b", "mindspeed", &d);
     d.strategy.flash_attention = true;
     try_fields(&d);
 }
