@@ -38,6 +38,7 @@ static inline rk_status fill_under(const char *header, const char *row, rk_run_c
     rk_run_table table;
     (void)snprintf(text, sizeof(text), "%s\n%s", header, row);
     assert_int_equal(rk_run_table_parse(text, strlen(text), "test.csv", &table, err), RK_OK);
+    assert_int_equal(rk_run_sources_add(&sources, &table, err), RK_OK);
     const rk_status status = rk_run_case_fill(&sources, &table, 0, run, err);
     rk_run_table_clear(&table);
     return status;
