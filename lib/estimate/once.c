@@ -96,7 +96,8 @@ static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, const
     if (s->sharding >= RK_SHARD_GRADIENTS && stack->copies_shards && shard->size > 1) {
         add_copies(table, s, gathered, learns, t);
     }
-    const bool whole = !sharded || stack->reduces_whole || rk_optimizer_of(s)->deals_matrices;
+    const bool sums_whole = stack->reduces_whole && s->sharding != RK_SHARD_ALL;
+    const bool whole = !sharded || sums_whole || rk_optimizer_of(s)->deals_matrices;
     t->reduce += in_messages(table, s, whole ? RK_COLL_ALL_REDUCE : RK_COLL_REDUCE_SCATTER, learns,
                              reduced, stack->bucket_bytes, tensors, shard);
     t->reduce_bytes += (whole ? 2 : 1) * reduced * share;
@@ -152,10 +153,10 @@ static double shown(const rk_stack *stack, bool overlaps, double traffic, double
     return overlaps ? visible(stack, traffic, window) : traffic;
 }
 
-/* A sharded optimizer that still wants whole gradients reduces them after backward. */
+/* Gradients of a sharded optimizer that wait for the end of the backward pass. */
 static bool reduces_late(const rk_stack *stack, const rk_strategy *s)
 {
-    return stack->reduces_whole && s->sharding != RK_SHARD_NONE;
+    return stack->reduces_late && s->sharding != RK_SHARD_NONE;
 }
 
 /* ---- every microbatch ---------------------------------------------------------------------- */

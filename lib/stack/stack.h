@@ -80,9 +80,10 @@ typedef struct rk_stack {
     bool deduplicates;         /* dispatch sends one copy per domain, or rank */
     bool routes_in_turn;       /* the gate deals out experts in turn, as benchmarks do */
     bool scatters_messages;    /* messages between stages are split over the tensor group */
-    bool reduces_whole;   /* with a sharded optimizer gradients are all-reduced, after backward */
-    bool ring_gathers;    /* a ring gathers keys and values of all heads, and sums in fp32 */
-    bool gathers_cast;    /* tensor ranks gather what tensorwise fp8 has already cast */
+    bool reduces_whole; /* gradients of a sharded optimizer are all-reduced, if weights are whole */
+    bool reduces_late;  /* they are reduced after backward */
+    bool ring_gathers;  /* a ring gathers keys and values of all heads, and sums in fp32 */
+    bool gathers_cast;  /* tensor ranks gather what tensorwise fp8 has already cast */
     bool copies_sequence; /* what tensor ranks gather and scatter of sequences is copied */
     bool copies_shards;   /* gathered weights are copied from a buffer, gradients into one */
     bool scatters_last;   /* under pipelines sharded gradients are scattered once, after the last

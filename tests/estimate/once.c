@@ -36,7 +36,7 @@ static void test_late_reduction(void **state)
     const rk_stack stack = stack_of("nanotron");
     rk_strategy s = tensor_strategy(&model, 8);
     double hidden[2], late[2];
-    assert_true(stack.reduces_whole);
+    assert_true(stack.reduces_late);
     for (int i = 0; i < 2; i++) {
         s.micro_batch = i ? 16 : 1;
         s.global_batch = s.dp * s.micro_batch;
@@ -48,6 +48,30 @@ static void test_late_reduction(void **state)
     assert_near(late[1], late[0], 1e-12);
     assert_true(hidden[1] < 0.9 * hidden[0]);
     assert_true(hidden[0] < late[0]);
+}
+
+/*
+ * DeepSpeed all-reduces the gradients of ZeRO-1 and ZeRO-2, as those of no sharding; the rest of
+ * its data-parallel traffic is the gather of parameters, half as much.  ZeRO-3 scatters, and
+ * gathers twice in smaller messages: as much traffic, where an all-reduce would make it a third
+ * more.
+ */
+static void test_whole_reduction(void **state)
+{
+    (void)state;
+    const rk_model model = gpt_of(24, 4096, 32);
+    const rk_stack stack = stack_of("deepspeed-ampere");
+    rk_strategy s = tensor_strategy(&model, 1);
+    double seconds[RK_SHARD_ALL + 1];
+    s.grad_overlap = false;
+    s.states.reduce = s.states.gather = 2;
+    for (int sharding = RK_SHARD_NONE; sharding <= RK_SHARD_ALL; sharding++) {
+        s.sharding = (rk_sharding)sharding;
+        seconds[sharding] = estimate_of(&model, &stack, &s).times.part[RK_PART_DP];
+    }
+    assert_near(seconds[RK_SHARD_OPTIMIZER], 1.5 * seconds[RK_SHARD_NONE], 0.06);
+    assert_near(seconds[RK_SHARD_GRADIENTS], seconds[RK_SHARD_OPTIMIZER], 1e-9);
+    assert_true(seconds[RK_SHARD_ALL] < 1.25 * seconds[RK_SHARD_OPTIMIZER]);
 }
 
 /* A ring of 32 ranks is 31 steps each way; of 2 L + 1 norms, as many as the stack says. */
@@ -294,11 +318,17 @@ static void test_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_reduction), cmocka_unit_test(test_norm_rings),
-        cmocka_unit_test(test_tensors),        cmocka_unit_test(test_window),
-        cmocka_unit_test(test_send_seconds),   cmocka_unit_test(test_gradient_runs),
-        cmocka_unit_test(test_chunks_overlap), cmocka_unit_test(test_copies_of_shards),
-        cmocka_unit_test(test_lengthened),     cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_late_reduction),
+        cmocka_unit_test(test_whole_reduction),
+        cmocka_unit_test(test_norm_rings),
+        cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_window),
+        cmocka_unit_test(test_send_seconds),
+        cmocka_unit_test(test_gradient_runs),
+        cmocka_unit_test(test_chunks_overlap),
+        cmocka_unit_test(test_copies_of_shards),
+        cmocka_unit_test(test_lengthened),
+        cmocka_unit_test(test_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -327,7 +327,7 @@ STACK_DEFAULTS = {
         "send_seconds": 0, "exchange_cores": 0.15, "exchange_slowdown": 1.45, "dispatch_exposed": 0, "dispatch_GBps": 0,
         "norm_rings": 0, "norm_rings_whole": 0,
         "bucket_MiB": 0, "gather_MiB": 0, "bucket_Mparams": 0, "bucket_rank_Mparams": 0,
-        "deduplicates": False, "routes_in_turn": False, "scatters_messages": False, "reduces_whole": False,
+        "deduplicates": False, "routes_in_turn": False, "scatters_messages": False, "reduces_whole": False, "reduces_late": False,
         "scatters_last": False, "overlaps_chunks": False, "copies_shards": False, "copies_sequence": False,
         "gathers_cast": False, "ring_gathers": False, "gathers_tensors": False,
         "masks_tokens": False,

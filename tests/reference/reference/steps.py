@@ -233,7 +233,7 @@ def traffic_of_group(c, matrix, parameters, low, shard, replica):
     if s.sharding in ("gradients", "all") and stack.copies_shards and shard.size > 1:
         t.unpack = kernels.stream(c.accelerator, 2 * memory.gathered_bytes(c, parameters, low)) / stack.stream_share
         t.pack = kernels.stream(c.accelerator, learning * parameters * (c.element + s.states.reduce)) / stack.stream_share
-    whole = s.sharding == "none" or stack.reduces_whole or s.deals_matrices
+    whole = s.sharding == "none" or stack.reduces_whole and s.sharding != "all" or s.deals_matrices
     t.reduce = in_messages(c, "all_reduce" if whole else "reduce_scatter", learning * parameters,
                            reduced, stack.bucket_bytes, tensors, shard)
     t.reduce_bytes = (2 if whole else 1) * reduced * leaves
@@ -285,7 +285,7 @@ def copies_each_way(c, rank):
 
 
 def late(c):
-    return c.stack.reduces_whole and c.strategy.sharding != "none"
+    return c.stack.reduces_late and c.strategy.sharding != "none"
 
 
 def waiting(blocks, stage, times):
