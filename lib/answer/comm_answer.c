@@ -10,7 +10,7 @@
 #include "comm/link_loads.h"
 #include "io/csv_out.h"
 #include "job/answer_writers.h"
-#include "report/describe.h"
+#include "method/describe.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

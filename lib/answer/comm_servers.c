@@ -5,7 +5,7 @@
 #include "base/time_text.h"
 #include "comm/parameter_server.h"
 #include "comm/server_places.h"
-#include "report/describe.h"
+#include "method/describe.h"
 
 #include <assert.h>
 

@@ -3,7 +3,7 @@
 #ifndef RK_ANSWER_COMM_SERVERS_H
 #define RK_ANSWER_COMM_SERVERS_H
 
-#include "report/table.h"
+#include "io/table.h"
 #include "system/system.h"
 
 /* The question; the machines are the domains of the innermost tier that the group spans. */

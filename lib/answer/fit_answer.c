@@ -9,8 +9,8 @@
 #include "base/units.h"
 #include "job/answer_writers.h"
 #include "method/brief.h"
-#include "report/describe.h"
-#include "report/estimate_fields.h"
+#include "method/describe.h"
+#include "method/estimate_fields.h"
 
 #include <inttypes.h>
 #include <math.h>

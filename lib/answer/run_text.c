@@ -7,7 +7,7 @@
 #include "base/time_text.h"
 #include "base/units.h"
 #include "method/brief.h"
-#include "report/describe.h"
+#include "method/describe.h"
 
 #include <assert.h>
 #include <math.h>

@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "method/brief.h"
+#include "method/describe.h"
 #include "method/ranking_text.h"
-#include "report/describe.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -5,8 +5,8 @@
 
 #include "api/hand_out.h"
 #include "job/job.h"
+#include "method/estimate_change.h"
 #include "method/fit.h"
-#include "report/estimate_change.h"
 #include "request/request.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "comm/comm_place.h"
 #include "comm/comm_question.h"
-#include "report/estimate_fields.h"
+#include "method/estimate_fields.h"
 #include "residual/risk.h"
 
 #include <assert.h>

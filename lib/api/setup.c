@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "command/commands.h"
-#include "report/estimate_fields.h"
+#include "method/estimate_fields.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

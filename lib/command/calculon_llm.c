@@ -6,10 +6,10 @@
 #include "base/text.h"
 #include "base/text_stream.h"
 #include "calculon/calculon_docs.h"
+#include "calculon/calculon_report.h"
 #include "calculon/calculon_write.h"
 #include "command/commands.h"
 #include "io/python_literal.h"
-#include "report/calculon_report.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,8 +10,8 @@
 #include "io/document.h"
 #include "io/json_write.h"
 #include "layer/model_load.h"
+#include "method/describe.h"
 #include "model/model.h"
-#include "report/describe.h"
 #include "stack/stack.h"
 
 #include <assert.h>

@@ -10,7 +10,7 @@
 #include "io/document.h"
 #include "io/json.h"
 #include "layer/model_load.h"
-#include "report/describe.h"
+#include "method/describe.h"
 #include "stack/stack.h"
 
 #include <assert.h>

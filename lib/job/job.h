@@ -5,8 +5,8 @@
 
 #include "io/csv_out.h"
 #include "io/out.h"
+#include "io/table.h"
 #include "job/option.h"
-#include "report/table.h"
 #include "work/control.h"
 
 #include <stdio.h>

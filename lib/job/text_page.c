@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/text_stream.h"
-#include "report/wrap.h"
+#include "io/wrap.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #define RK_METHOD_ANSWER_H
 
 #include "io/json_write.h"
-#include "report/estimate_explain.h"
-#include "report/table.h"
+#include "io/table.h"
+#include "method/estimate_explain.h"
 #include "request/request.h"
 #include "residual/risk.h"
 

@@ -7,8 +7,8 @@
 #include "framework/launch_file.h"
 #include "io/json.h"
 #include "launch/launch.h"
-#include "report/describe.h"
-#include "report/estimate_fields.h"
+#include "method/describe.h"
+#include "method/estimate_fields.h"
 #include "request/option_values.h"
 #include "system/measured.h"
 

@@ -8,8 +8,8 @@
 #include "estimate/stage.h"
 #include "io/json.h"
 #include "layer/all_kinds.h"
-#include "report/describe.h"
-#include "report/estimate_fields.h"
+#include "method/describe.h"
+#include "method/estimate_fields.h"
 #include "request/option_values.h"
 #include "strategy/optimizer.h"
 

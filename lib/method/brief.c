@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
-#include "report/describe.h"
+#include "method/describe.h"
 #include "request/option_values.h"
 
 #include <assert.h>

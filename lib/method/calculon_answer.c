@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "calculon/calculon_docs.h"
-#include "report/calculon_parts.h"
-#include "report/describe.h"
+#include "calculon/calculon_parts.h"
+#include "method/describe.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "method/calculon_answer.h"
 
 #include "calculon/calculon_docs.h"
+#include "calculon/calculon_parts.h"
 #include "method/calculon_request.h"
-#include "report/calculon_parts.h"
 
 void rk_calculon_write_request_json(rk_json_writer *writer, const rk_question *question)
 {

@@ -4,8 +4,8 @@
 #define RK_METHOD_ESTIMATE_VERB_H
 
 #include "method/block_operators.h"
+#include "method/gains.h"
 #include "method/plan_result.h"
-#include "report/gains.h"
 
 /* The question and the answer. */
 typedef struct rk_estimate_answer {

@@ -5,7 +5,7 @@
 
 #include "method/cures.h"
 #include "method/plan_result.h"
-#include "report/remedies.h"
+#include "method/remedies.h"
 
 /* The question and the answer. */
 typedef struct rk_fit {

@@ -6,7 +6,7 @@
 #include "base/time_text.h"
 #include "base/units.h"
 #include "launch/launch.h"
-#include "report/estimate_fields.h"
+#include "method/estimate_fields.h"
 
 #include <math.h>
 #include <stdlib.h>

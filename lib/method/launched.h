@@ -3,8 +3,8 @@
 #ifndef RK_METHOD_LAUNCHED_H
 #define RK_METHOD_LAUNCHED_H
 
+#include "method/gains.h"
 #include "method/plan_result.h"
-#include "report/gains.h"
 
 /* Predicted as it is; owned by rk_plan.launched. */
 struct rk_launched {

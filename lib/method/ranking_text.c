@@ -3,7 +3,7 @@
 #include "method/ranking_text.h"
 
 #include "base/error.h"
-#include "report/describe.h"
+#include "method/describe.h"
 
 #include <assert.h>
 #include <stdlib.h>

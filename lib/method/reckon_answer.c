@@ -7,9 +7,9 @@
 #include "base/time_text.h"
 #include "base/units.h"
 #include "method/brief.h"
+#include "method/describe.h"
+#include "method/estimate_fields.h"
 #include "method/launched.h"
-#include "report/describe.h"
-#include "report/estimate_fields.h"
 
 #include <assert.h>
 #include <inttypes.h>

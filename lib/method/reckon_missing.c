@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
-#include "report/describe.h"
-#include "report/estimate_fields.h"
+#include "method/describe.h"
+#include "method/estimate_fields.h"
 
 #include <inttypes.h>
 

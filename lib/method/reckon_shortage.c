@@ -3,7 +3,7 @@
 #include "method/reckon_shortage.h"
 
 #include "base/error.h"
-#include "report/estimate_change.h"
+#include "method/estimate_change.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,6 @@
 #include "request/option_values.h"
 
 #include "base/units.h"
-#include "report/estimate_fields.h"
 #include "strategy/optimizer.h"
 
 const char *const rk_precision_choices[] = {

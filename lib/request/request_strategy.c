@@ -4,7 +4,6 @@
 #include "base/extremes.h"
 #include "base/units.h"
 #include "layer/precision.h"
-#include "report/estimate_fields.h"
 #include "request/field_options.h"
 #include "request/launch_job.h"
 #include "request/needs.h"

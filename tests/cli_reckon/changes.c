@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fields of strategies, strategies one choice away, and what hardware is worth. */
 #include "io/json.h"
-#include "report/estimate_explain.h"
-#include "report/estimate_fields.h"
+#include "method/estimate_explain.h"
+#include "method/estimate_fields.h"
 
 #include <math.h>
 #include <setjmp.h>

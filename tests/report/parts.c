@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "report/calculon_parts.h"
+#include "calculon/calculon_parts.h"
 
 #define TOLERANCE 1e-12
 

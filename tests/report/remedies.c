@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What makes a strategy fit, and the fewest accelerators on which one does. */
-#include "report/remedies.h"
+#include "method/remedies.h"
 #include "base/units.h"
 #include "layer/model_load.h"
-#include "report/gains.h"
+#include "method/gains.h"
 #include "search/fewest.h"
 
 #include <math.h>

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "report/table.h"
-#include "report/wrap.h"
+#include "io/table.h"
+#include "io/wrap.h"
 
 #include <stdlib.h>
 

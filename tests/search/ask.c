@@ -12,8 +12,8 @@
 #include "questions.h"
 #include "states.h"
 
+#include "method/estimate_fields.h"
 #include "method/plan_result.h"
-#include "report/estimate_fields.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Evaluates the step once per hardware number improved by 10 %, and sorts by the time saved. */
-#include "report/estimate_explain.h"
+#include "method/estimate_explain.h"
 
 #include "base/units.h"
 #include "residual/risk.h"

@@ -3,8 +3,8 @@
  * Strategies one choice away from another, on as many accelerators: what would make it fit, what
  * more memory would allow.
  */
-#ifndef RK_REPORT_ESTIMATE_CHANGE_H
-#define RK_REPORT_ESTIMATE_CHANGE_H
+#ifndef RK_METHOD_ESTIMATE_CHANGE_H
+#define RK_METHOD_ESTIMATE_CHANGE_H
 
 #include "estimate/estimate.h"
 

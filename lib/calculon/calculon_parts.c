@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Splits a Calculon result into named parts of time and memory. */
-#include "report/calculon_parts.h"
+#include "calculon/calculon_parts.h"
 
 void rk_calculon_time_parts(const rk_calculon_stats *s,
                             rk_calculon_time_part parts[RK_CALCULON_TIME_PARTS])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of the time of a step and of the memory of a processor, by the Calculon method. */
-#ifndef RK_REPORT_CALCULON_PARTS_H
-#define RK_REPORT_CALCULON_PARTS_H
+#ifndef RK_CALCULON_CALCULON_PARTS_H
+#define RK_CALCULON_CALCULON_PARTS_H
 
 #include "reckon/reckon.h"
 

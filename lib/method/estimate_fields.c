@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The field table of estimates, and its JSON members and CSV columns. */
-#include "report/estimate_fields.h"
+#include "method/estimate_fields.h"
 
 #include <assert.h>
 #include <math.h>

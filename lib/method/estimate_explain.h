@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sensitivity of each hardware number: the step with that number 10 % better. */
-#ifndef RK_REPORT_ESTIMATE_EXPLAIN_H
-#define RK_REPORT_ESTIMATE_EXPLAIN_H
+#ifndef RK_METHOD_ESTIMATE_EXPLAIN_H
+#define RK_METHOD_ESTIMATE_EXPLAIN_H
 
-#include "report/estimate_change.h"
+#include "method/estimate_change.h"
 
 #define RK_SENSITIVITY_MAX (5 + 2 * RK_TIER_MAX)
 

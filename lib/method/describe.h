@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models, systems and mappings in words. */
-#ifndef RK_REPORT_DESCRIBE_H
-#define RK_REPORT_DESCRIBE_H
+#ifndef RK_METHOD_DESCRIBE_H
+#define RK_METHOD_DESCRIBE_H
 
 #include "base/text.h"
 #include "model/model.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables for people: filled cell by cell, written with aligned columns. */
-#ifndef RK_REPORT_TABLE_H
-#define RK_REPORT_TABLE_H
+#ifndef RK_IO_TABLE_H
+#define RK_IO_TABLE_H
 
 #include "reckon/reckon.h"
 

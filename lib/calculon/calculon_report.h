@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The published report that people read after one evaluation. */
-#ifndef RK_REPORT_CALCULON_REPORT_H
-#define RK_REPORT_CALCULON_REPORT_H
+#ifndef RK_CALCULON_CALCULON_REPORT_H
+#define RK_CALCULON_CALCULON_REPORT_H
 
 #include "reckon/reckon.h"
 

@@ -2,7 +2,7 @@
 /* A change of a strategy as the difference of two launch files. */
 #include "base/error.h"
 #include "framework/launch_file.h"
-#include "report/gains.h"
+#include "method/gains.h"
 
 #include <stdio.h>
 #include <stdlib.h>

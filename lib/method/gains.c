@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tries overlaps, schedules and other single changes, and keeps the best of each kind. */
-#include "report/gains.h"
+#include "method/gains.h"
 
 #include "residual/risk.h"
 

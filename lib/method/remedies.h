@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ways to make a strategy fit in memory, and what each costs in step time. */
-#ifndef RK_REPORT_REMEDIES_H
-#define RK_REPORT_REMEDIES_H
+#ifndef RK_METHOD_REMEDIES_H
+#define RK_METHOD_REMEDIES_H
 
-#include "report/estimate_change.h"
+#include "method/estimate_change.h"
 
 /* Kinds of a change, a bit each; of equal steps the first comes first. */
 typedef enum rk_change_kind {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lays out text tables: column widths, alignment, and wide tables in parts with key columns. */
-#include "report/table.h"
+#include "io/table.h"
 
 #include "base/error.h"
 #include "base/text.h"
 #include "base/text_stream.h"
-#include "report/wrap.h"
+#include "io/wrap.h"
 
 #include <assert.h>
 #include <stdarg.h>

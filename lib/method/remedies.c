@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tries single changes that save memory, and keeps the fastest of each kind that fits. */
-#include "report/remedies.h"
+#include "method/remedies.h"
 
 #include "base/extremes.h"
-#include "report/estimate_fields.h"
+#include "method/estimate_fields.h"
 #include "residual/risk.h"
 
 #include <inttypes.h>

@@ -3,8 +3,8 @@
  * Estimates of the reckon model as named fields: tables, JSON and CSV write one list of fields,
  * after the fields of the strategy.
  */
-#ifndef RK_REPORT_ESTIMATE_FIELDS_H
-#define RK_REPORT_ESTIMATE_FIELDS_H
+#ifndef RK_METHOD_ESTIMATE_FIELDS_H
+#define RK_METHOD_ESTIMATE_FIELDS_H
 
 #include "estimate/estimate.h"
 #include "io/json_write.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wraps lines at word boundaries and indents continuations under their text. */
-#include "report/wrap.h"
+#include "io/wrap.h"
 
 #include "base/text.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines that fit the page. */
-#ifndef RK_REPORT_WRAP_H
-#define RK_REPORT_WRAP_H
+#ifndef RK_IO_WRAP_H
+#define RK_IO_WRAP_H
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Formats Calculon statistics, line by line in the published order. */
-#include "report/calculon_report.h"
+#include "calculon/calculon_report.h"
 
 #include "base/text.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Single changes that make a step faster or leaner, as the framework writes them. */
-#ifndef RK_REPORT_GAINS_H
-#define RK_REPORT_GAINS_H
+#ifndef RK_METHOD_GAINS_H
+#define RK_METHOD_GAINS_H
 
-#include "report/remedies.h"
+#include "method/remedies.h"
 
 /* Changes of less than so much are not worth a line: of the step, of its memory. */
 #define RK_GAIN_LEAST_TIME   0.005

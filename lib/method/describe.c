@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Phrases for models, machines and mappings: sizes in GiB, rates, tiers, changed settings. */
-#include "report/describe.h"
+#include "method/describe.h"
 
 #include "base/text.h"
 #include "base/units.h"

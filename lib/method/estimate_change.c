@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Enumerates strategies one change away: degrees, recomputation, sharding, offloading. */
-#include "report/estimate_change.h"
+#include "method/estimate_change.h"
 
 #include "residual/risk.h"
 
