@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "base/units.h"
-#include "completion/infer.h"
 #include "evidence/facts.h"
+#include "evidence/infer.h"
 #include "layer/precision.h"
 #include "system/flash_lent.h"
 

@@ -3,7 +3,7 @@
 #ifndef RK_EVIDENCE_FACTS_H
 #define RK_EVIDENCE_FACTS_H
 
-#include "completion/known.h"
+#include "evidence/known.h"
 #include "evidence/runs.h"
 #include "io/fields.h"
 

@@ -11,8 +11,8 @@
 #ifndef RK_EVIDENCE_RUNS_H
 #define RK_EVIDENCE_RUNS_H
 
-#include "completion/known.h"
 #include "estimate/estimate.h"
+#include "evidence/known.h"
 #include "evidence/run_table.h"
 
 /* ---- defaults of rows ----------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include "base/extremes.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "completion/infer.h"
+#include "evidence/infer.h"
 #include "request/field_options.h"
 #include "request/option_values.h"
 #include "request/sizes.h"

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "completion/known.h"
+#include "evidence/known.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Infers what a run leaves open: degrees, microbatch, recomputation, sharding, 8-bit settings. */
-#include "completion/infer.h"
+#include "evidence/infer.h"
 
 #include "base/error.h"
 #include "base/units.h"

@@ -3,8 +3,8 @@
  * A strategy that is known in part: what its source states, and what its software does by default.
  * infer.h completes it.
  */
-#ifndef RK_COMPLETION_KNOWN_H
-#define RK_COMPLETION_KNOWN_H
+#ifndef RK_EVIDENCE_KNOWN_H
+#define RK_EVIDENCE_KNOWN_H
 
 #include "strategy/strategy.h"
 

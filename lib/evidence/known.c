@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turns the degrees, layout and states that a row states into a strategy with software defaults. */
-#include "completion/known.h"
+#include "evidence/known.h"
 
 #include "base/extremes.h"
 #include "strategy/optimizer.h"

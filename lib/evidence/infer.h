@@ -4,11 +4,11 @@
  * and by what is usual; never what does not fit, if anything does.  Rows of tables of runs and
  * questions are completed by it alike.
  */
-#ifndef RK_COMPLETION_INFER_H
-#define RK_COMPLETION_INFER_H
+#ifndef RK_EVIDENCE_INFER_H
+#define RK_EVIDENCE_INFER_H
 
-#include "completion/known.h"
 #include "estimate/estimate.h"
+#include "evidence/known.h"
 #include "framework/framework.h"
 #include "strategy/origin.h"
 
