@@ -224,7 +224,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         write_measure(to, c);
         write_stated(to, c->question);
         (void)fputs(c->question->loss > 0 ? "\n" : "", to);
-        rk_run_write_target(to, c->question, &c->model, &c->target, style.full);
+        rk_run_write_target(to, c->question, &c->target, style.full);
     }
     if (!status && c->fastest < 0) {
         (void)fprintf(to,

@@ -134,14 +134,13 @@ static void add_whole(rk_table *table, const rk_comm_answer *answer, const rk_co
 /* The messages of a phase; of a torus the bytes alone, of very many units nothing. */
 static rk_status add_messages(rk_table *table, const rk_collective_phase *p, rk_error *err)
 {
-    const rk_topology topology = rk_phase_topology(p);
     char size[RK_COMMAS_SIZE], link[RK_LINK_NAME_SIZE];
     rk_replay replay;
     const rk_status status = rk_phase_replay(p, NULL, &replay, err);
     if (status == RK_OK) {
         rk_table_cell(table, "%s", rk_with_commas((uint64_t)replay.messages, size));
         rk_table_cell(table, "%s", rk_with_commas((uint64_t)(replay.busiest_bytes + 0.5), size));
-        rk_table_cell(table, "%s", rk_topology_link_name(&topology, replay.busiest, link));
+        rk_table_cell(table, "%s", rk_phase_link_name(p, replay.busiest, link));
         return RK_OK;
     }
     const double moved = /* over one link of a torus */
@@ -411,7 +410,7 @@ static rk_status write_links(rk_out *out, const rk_comm_timing *t, rk_error *err
                               t->plan.name, rk_collective_names[phase->job.op]);
                 rk_csv_cell(out, phase->tier->name);
                 rk_out_text(out, ",");
-                rk_csv_cell(out, rk_topology_link_name(&loads.topology, k, name));
+                rk_csv_cell(out, rk_phase_link_name(phase, k, name));
                 rk_out_printf(out, ",%.17g,%.6g\n", loads.bytes[k],
                               rk_link_busy_s(&loads, k) / phase->seconds);
             }

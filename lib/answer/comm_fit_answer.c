@@ -130,7 +130,7 @@ static void write_members(rk_json_writer *writer, const void *what)
             rk_json_real(writer, "step_us", 1e6 * fitted->curve.step_s);
             rk_json_real(writer, "chunk_step_us", 1e6 * fitted->curve.chunk_step_s);
             rk_json_real(writer, "share", fitted->curve.bandwidth / set->nominal);
-            if (rk_comm_row_may_inject(&set->rows[0])) {
+            if (rk_comm_set_may_inject(set)) {
                 rk_json_real(writer, "inject_bytes", set->rows[0].inject_bytes);
             }
             rk_json_close(writer, "}");

@@ -15,8 +15,8 @@ rk_status rk_clusters_write(const rk_job *job, const rk_clusters *clusters, rk_e
 rk_text_writer rk_whole_run_text;
 
 /* The law of a target loss, its range, and what others say; nothing without --loss. */
-void rk_run_write_target(FILE *to, const rk_run_question *question, const rk_model *model,
-                         const rk_loss_target *target, bool full);
+void rk_run_write_target(FILE *to, const rk_run_question *question, const rk_loss_target *target,
+                         bool full);
 
 /* "15.6 T", "5.682 TB", "512"; returns `out`. */
 #define RK_AMOUNT_SIZE 32

@@ -88,7 +88,7 @@ static void write_ranges(rk_json_writer *writer, const rk_whole_run *run)
         const rk_assumed_range *r = &run->ranges[i];
         rk_json_item(writer);
         rk_json_open(writer, "{");
-        rk_json_string(writer, "name", rk_assumption_names[r->what]);
+        rk_json_string(writer, "name", r->name);
         rk_json_real(writer, "low", r->low);
         rk_json_real(writer, "high", r->high);
         rk_json_real(writer, "low_total_s", r->low_s);

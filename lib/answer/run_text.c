@@ -34,12 +34,10 @@ const char *rk_amount_text(double value, const char *unit, char out[RK_AMOUNT_SI
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
-void rk_run_write_target(FILE *to, const rk_run_question *question, const rk_model *model,
-                         const rk_loss_target *target, bool full)
+void rk_run_write_target(FILE *to, const rk_run_question *question, const rk_loss_target *target,
+                         bool full)
 {
     const rk_loss_law *law = &target->law;
-    const rk_model_params params = rk_model_params_of(model);
-    const bool experts = params.active < params.total;
     char n[RK_AMOUNT_SIZE], d[RK_AMOUNT_SIZE];
     if (!(question->loss > 0)) {
         return;
@@ -47,12 +45,12 @@ void rk_run_write_target(FILE *to, const rk_run_question *question, const rk_mod
     rk_write_label(to, "loss");
     (void)fprintf(to, "%.4g by the law %s: %s tokens for %s%s parameters%s\n", question->loss,
                   law->name, rk_amount_text(target->tokens, "", d),
-                  rk_amount_text(target->parameters, "", n), experts ? " active" : "",
+                  rk_amount_text(target->parameters, "", n), target->experts ? " active" : "",
                   law->counts == RK_LAW_COUNTS_ALL ? "" : " outside the embeddings");
     if (law->most_tokens > 0) {
         (void)fprintf(
             to, "%-10sthe law rests on %s of up to %s parameters and %s tokens%s\n", "",
-            experts ? "dense models" : "runs", rk_amount_text(law->most_parameters, "", n),
+            target->experts ? "dense models" : "runs", rk_amount_text(law->most_parameters, "", n),
             rk_amount_text(law->most_tokens, "", d),
             target->parameters > 1.1 * law->most_parameters ? "; this model is larger" : "");
     }
@@ -68,7 +66,7 @@ void rk_run_write_target(FILE *to, const rk_run_question *question, const rk_mod
 static void write_tokens(FILE *to, const rk_whole_run *run, rk_table_style style)
 {
     char tokens[RK_AMOUNT_SIZE], critical[RK_AMOUNT_SIZE];
-    rk_run_write_target(to, run->question, &run->inputs->model, &run->target, style.full);
+    rk_run_write_target(to, run->question, &run->target, style.full);
     if (run->best_batch > 0) {
         const double best =
             (double)run->best_batch * (double)rk_plan_best(&run->plan)->strategy.seq;
@@ -373,8 +371,8 @@ static void write_rule(FILE *to, const rk_whole_run *run)
     const rk_training *t = &run->training;
     const double step = rk_run_step_s(run->question, &answer->estimate) * run->straggling;
     const double rate = answer->estimate.hardware_flops / step; /* with the whole batch */
-    const double parameters = (double)rk_model_params_of(&run->inputs->model).active;
-    const double time = rk_training_rule_s(t->tokens, parameters, t->accelerators, rate, recompute);
+    const double time =
+        rk_training_rule_s(t->tokens, run->parameters, t->accelerators, rate, recompute);
     const rk_time_unit unit = rk_time_unit_of(time);
     rk_write_label(to, "rule");
     (void)fprintf(to, "%d T P / (n X) gives %.4g %s of training at %.4g TFLOP/s\n",
@@ -389,7 +387,7 @@ static void write_ranges(FILE *to, const rk_whole_run *run)
         const double low = rk_min(r->low_s, r->high_s), high = rk_max(r->low_s, r->high_s);
         const rk_time_unit unit = rk_time_unit_of(low);
         rk_write_label(to, i == 0 ? "assumed" : "");
-        (void)fprintf(to, "%s x %.3g to %.3g: ", rk_assumption_names[r->what], r->low, r->high);
+        (void)fprintf(to, "%s x %.3g to %.3g: ", r->name, r->low, r->high);
         if (high < HUGE_VAL) {
             (void)fprintf(to, "%.4g to %.4g %s\n", low / unit.seconds, high / unit.seconds,
                           unit.name);

@@ -199,7 +199,7 @@ static const char *title_of(const rk_timeline *t, const rk_inputs *inputs, char 
                    ", DP %" PRId64 ", %s: %s per step",
                    inputs->model.name, rk_strategy_ranks(t->strategy),
                    inputs->system.accelerator.name, t->strategy->tp, t->strategy->cp,
-                   t->strategy->pp, t->strategy->dp, rk_schedule_names[t->strategy->schedule],
+                   t->strategy->pp, t->strategy->dp, rk_strategy_schedule(t->strategy),
                    rk_time_text(t->step, step));
     return out;
 }
@@ -256,7 +256,7 @@ static rk_status write_nothing(const rk_job *job, const rk_timeline_answer *draw
                          request->output, err);
 }
 
-rk_status rk_timeline_write(const rk_job *job, const rk_timeline_answer *drawn, rk_error *err)
+static rk_status write_form(const rk_job *job, const rk_timeline_answer *drawn, rk_error *err)
 {
     const output_form form = form_of(drawn->request);
     const rk_answer *answer = rk_plan_best(&drawn->plan);
@@ -274,6 +274,22 @@ rk_status rk_timeline_write(const rk_job *job, const rk_timeline_answer *drawn, 
     return write_file(job, drawn, form, err);
 }
 
+static rk_status play(const rk_inputs *inputs, const rk_answer *answer, rk_timeline *timeline,
+                      rk_error *err)
+{
+    return rk_timeline_fill(&inputs->model, &inputs->system, &inputs->software.stack,
+                            &answer->strategy, &answer->estimate, timeline, err);
+}
+
+rk_status rk_timeline_write(const rk_job *job, rk_timeline_answer *drawn, rk_error *err)
+{
+    const rk_answer *best = rk_plan_best(&drawn->plan);
+    rk_status status = best ? play(drawn->inputs, best, &drawn->timeline, err) : RK_OK;
+    status = status ? status : write_form(job, drawn, err);
+    rk_timeline_clear(&drawn->timeline);
+    return status;
+}
+
 /* ---- reports --------------------------------------------------------------------------------- */
 
 enum {
@@ -288,8 +304,7 @@ static rk_status draw_step(const rk_inputs *inputs, const rk_answer *answer, rk_
     rk_timeline timeline = {0};
     char title[TITLE_SIZE];
     rk_out *out = NULL;
-    rk_status status = rk_timeline_fill(&inputs->model, &inputs->system, &inputs->software.stack,
-                                        &answer->strategy, &answer->estimate, &timeline, err);
+    rk_status status = play(inputs, answer, &timeline, err);
     if (!status && timeline.op_count <= DRAWING_OPS) {
         status = rk_out_open_writer(rk_bytes_take_in, svg, &out, err);
         if (!status) {

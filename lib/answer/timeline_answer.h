@@ -11,11 +11,11 @@ typedef struct rk_timeline_answer {
     const rk_request *request;
     const rk_inputs *inputs;
     rk_plan plan;
-    rk_timeline timeline; /* of the best strategy */
+    rk_timeline timeline; /* of the best strategy, while it is written */
 } rk_timeline_answer;
 
-/* Writes it in the format that the request names. */
-rk_status rk_timeline_write(const rk_job *job, const rk_timeline_answer *answer, rk_error *err);
+/* Plays the best strategy of the plan and writes it in the format that the request names. */
+rk_status rk_timeline_write(const rk_job *job, rk_timeline_answer *answer, rk_error *err);
 
 /*
  * Items of a list for a report: an SVG of the step of each of the first `most` strategies as a

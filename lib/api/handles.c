@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "job/machine.h"
 #include "layer/model_load.h"
+#include "system/machine.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,6 @@
 #include "api/handles.h"
 #include "api/struct_tables.h"
 
-#include "base/bytes.h"
 #include "base/error.h"
 #include "command/commands.h"
 #include "method/fit.h"
@@ -287,8 +286,6 @@ rk_status rk_outcome_write_launch(const rk_outcome *outcome, size_t index, const
                                   char **text, rk_error *err)
 {
     const rk_answer *answer;
-    rk_bytes written = {0};
-    rk_out *out = NULL;
     int kind = 0;
     *text = NULL;
     rk_status status = rk_outcome_pick(outcome, index, &answer, err);
@@ -298,18 +295,5 @@ rk_status rk_outcome_write_launch(const rk_outcome *outcome, size_t index, const
     }
     const rk_inputs *inputs = &outcome->setup->inputs;
     status = rk_launch_check(rk_launch_kinds[kind].framework, &inputs->model, &inputs->system, err);
-    status = status ? status : rk_out_open_writer(rk_bytes_take_in, &written, &out, err);
-    if (!status) {
-        status = rk_answer_write_launch(answer, inputs, kind, out, remark, user, err);
-    }
-    rk_bytes_add(&written, "", 1);
-    if (!status && written.failed) {
-        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for a launch file");
-    }
-    if (status) {
-        rk_bytes_clear(&written);
-        return status;
-    }
-    *text = (char *)written.data;
-    return RK_OK;
+    return status ? status : rk_answer_launch_text(answer, inputs, kind, remark, user, text, err);
 }

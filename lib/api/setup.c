@@ -57,22 +57,12 @@ rk_status rk_setup_create(const rk_model *model, const rk_system *system,
         created->inputs.system.accelerator.memory_usable = known.max_memory_bytes;
     }
     created->inputs.risk = known.max_risk > 0 ? known.max_risk : RK_RISK_USUAL;
-    rk_makespans_store *makespans = NULL;
     status = choose_software(&known, created, err);
-    status = status ? status : rk_makespans_store_new(&makespans, err);
+    status = status ? status : rk_setting_open(&created->inputs, &created->setting, err);
     if (status) {
         free(created);
         return status;
     }
-    created->setting = (rk_setting){
-        .model = &created->inputs.model,
-        .system = &created->inputs.system,
-        .stack = &created->inputs.software.stack,
-        .framework = created->inputs.software.framework,
-        .convention = created->inputs.software.convention,
-        .risk = created->inputs.risk,
-        .makespans = makespans,
-    };
     *setup = created;
     return RK_OK;
 }
@@ -80,7 +70,7 @@ rk_status rk_setup_create(const rk_model *model, const rk_system *system,
 void rk_setup_free(rk_setup *setup)
 {
     if (setup) {
-        rk_makespans_store_free(setup->setting.makespans);
+        rk_setting_close(&setup->setting);
         free(setup);
     }
 }

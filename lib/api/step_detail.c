@@ -126,7 +126,7 @@ void rk_timeline_describe(const rk_timeline *timeline, rk_timeline_facts *facts,
 
 static rk_timeline_event event_of_op(const rk_timeline *timeline, const rk_op *op)
 {
-    const bool pairs = rk_schedules[timeline->strategy->schedule]->pairs;
+    const bool pairs = rk_timeline_pairs_passes(timeline);
     double seconds[RK_STREAM_COUNT];
     rk_timeline_communication(timeline, op, seconds);
     return (rk_timeline_event){

@@ -6,8 +6,8 @@
 #include "base/members.h"
 #include "base/units.h"
 #include "command/option_groups.h"
-#include "run/simulate.h"
 #include "strategy/strategy.h"
+#include "whole_run/whole_run.h"
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 

@@ -270,7 +270,7 @@ bool rk_run_outcome_assumption(const rk_run_outcome *run, size_t index,
     }
     const rk_assumed_range *range = &run->run.ranges[index];
     const rk_run_assumption all = {
-        .name = rk_assumption_names[range->what],
+        .name = range->name,
         .low = range->low,
         .high = range->high,
         .low_total_s = range->low_s,

@@ -3,6 +3,7 @@
 #include "codesign/replan.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +79,16 @@ static rk_status replan(const rk_problem *changed, rk_search_control *control,
         replan->best.rate = replan->old_rate;
     }
     return status;
+}
+
+double rk_number_changed(const rk_number *number, double change)
+{
+    assert(change > -1);
+    if (number->kind == RK_NUMBER_DOMAIN) {
+        const double half = floor(number->value / 2);
+        return change > 0 ? 2 * number->value : 2 * half == number->value ? half : 0;
+    }
+    return number->value * (number->lower ? 1 - change : 1 + change);
 }
 
 rk_status rk_replan_all(const rk_problem *problem, const rk_search_control *control, double change,

@@ -17,9 +17,15 @@ typedef struct rk_replan {
 } rk_replan;
 
 /*
- * Changes every number of the system by `change` (rk_number_changed) and searches again.  `best` is
- * the best strategy on the system as it is.  Fills replans[0 .. *count), the largest rate first;
- * `counts` gets the sums of all searches.
+ * A number that is better by `change` (0.1: 10 %; below 0: worse): more, or for a time less.
+ * Domains double, or halve; 0 when they cannot.
+ */
+double rk_number_changed(const rk_number *number, double change);
+
+/*
+ * Makes every number of the system better by `change` (0.1: 10 %; below 0: worse) and searches
+ * again.  `best` is the best strategy on the system as it is.  Fills replans[0 .. *count), the
+ * largest rate first; `counts` gets the sums of all searches.
  */
 rk_status rk_replan_all(const rk_problem *problem, const rk_search_control *control, double change,
                         const rk_candidate *best, rk_replan replans[RK_NUMBER_MAX], size_t *count,

@@ -4,10 +4,6 @@
 
 #include <assert.h>
 
-const char *const rk_collective_names[] = {
-    "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast",
-    "send",       "scatter",        "gather",     "reduce",     NULL};
-
 #define RK_ALGORITHM_ENTRY(name) &rk_algorithm_##name,
 const rk_algorithm *const rk_algorithms[RK_ALGORITHM_COUNT + 1] = {
     RK_ALGORITHM_LIST(RK_ALGORITHM_ENTRY) NULL};

@@ -16,9 +16,6 @@ typedef enum rk_collective {
     RK_COLL_COUNT,
 } rk_collective;
 
-extern const char
-    *const rk_collective_names[]; /* "all_reduce"...; NULL-terminated, in enum order */
-
 /* A link as a transfer sees it. */
 typedef struct rk_link {
     double bandwidth; /* bytes/s, reached by large messages */

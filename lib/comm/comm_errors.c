@@ -3,6 +3,7 @@
 #include "comm/comm_errors.h"
 
 #include "base/error.h"
+#include "system/system.h"
 
 #include <assert.h>
 #include <math.h>
@@ -192,6 +193,11 @@ static size_t find_shares(struct work *w, const rk_comm_fitted *fitted, size_t w
     return count;
 }
 
+bool rk_comm_set_may_inject(const rk_comm_set *set)
+{
+    return rk_comm_row_may_inject(&set->rows[0]);
+}
+
 static void leave_out(struct work *w, rk_comm_fitted *fitted, size_t which)
 {
     assert(which < w->results->count);
@@ -201,7 +207,7 @@ static void leave_out(struct work *w, rk_comm_fitted *fitted, size_t which)
         const rk_comm_set *other = &w->results->sets[i];
         if (is_other(set, other) && set->op == other->op &&
             settles_steps(other, &fitted[i].curve)) {
-            const bool copies = rk_comm_row_may_inject(&other->rows[0]); /* others need not */
+            const bool copies = rk_comm_set_may_inject(other); /* others need not */
             w->shares[0][settled] = copies ? fitted[i].curve.chunk_step_s : fitted[i].curve.step_s;
             w->shares[1][settled++] = fitted[i].curve.chunk_step_s;
         }

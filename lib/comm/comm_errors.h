@@ -44,4 +44,7 @@ rk_status rk_comm_fits_find(const rk_comm_results *results, rk_comm_fits *fits, 
 
 void rk_comm_fits_clear(rk_comm_fits *fits);
 
+/* Whether small messages of a set may go through another memory (rk_comm_row_may_inject). */
+bool rk_comm_set_may_inject(const rk_comm_set *set);
+
 #endif

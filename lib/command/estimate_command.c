@@ -4,7 +4,7 @@
 #include "command/commands.h"
 #include "command/option_groups.h"
 #include "command/with_inputs.h"
-#include "job/machine.h"
+#include "system/machine.h"
 
 static const rk_option estimate_options[] = {
     {.name = "explain",

@@ -25,13 +25,8 @@ static rk_status answer(rk_job *job, void *arguments, const rk_inputs *inputs, v
     drawn->inputs = inputs;
     rk_status status = rk_plan_find(rk_job_work(job), arguments, inputs, &drawn->plan, err);
     const rk_answer *best = status ? NULL : rk_plan_best(&drawn->plan);
-    if (best) {
-        status = rk_timeline_fill(&inputs->model, &inputs->system, &inputs->software.stack,
-                                  &best->strategy, &best->estimate, &drawn->timeline, err);
-    }
     status = status ? status : rk_timeline_write(job, drawn, err);
     rk_job_set_found(job, best && best->estimate.fits);
-    rk_timeline_clear(&drawn->timeline);
     rk_plan_clear(&drawn->plan);
     return status;
 }

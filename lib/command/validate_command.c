@@ -127,30 +127,12 @@ static rk_status load_tables(const char *list, rk_validation *v, rk_error *err)
     return status;
 }
 
-/* Collects the residuals of the selected rows and writes them. */
-static rk_status write_residuals(const rk_validation *v, bool of_memory, rk_error *err)
-{
-    const rk_validate_request *request = v->request;
-    const char *path = of_memory ? request->memory_residuals : request->residuals;
-    rk_residuals residuals;
-    if (!path) {
-        return RK_OK;
-    }
-    rk_status status = (of_memory ? rk_compare_memory_residuals
-                                  : rk_compare_residuals)(&v->comparison, &residuals, err);
-    if (!status) {
-        status = rk_residuals_write(&residuals, path, request->runs, err);
-        rk_residuals_clear(&residuals);
-    }
-    return status;
-}
-
 static rk_status write_answer(const rk_job *job, const rk_validation *v, rk_error *err)
 {
     const rk_validate_request *request = v->request;
     rk_status status = request->plot ? rk_validation_plot(job, v, request->plot, err) : RK_OK;
-    status = status ? status : write_residuals(v, false, err);
-    status = status ? status : write_residuals(v, true, err);
+    status = status ? status : rk_validation_write_residuals(v, false, err);
+    status = status ? status : rk_validation_write_residuals(v, true, err);
     if (status) {
         return status;
     }

@@ -56,6 +56,23 @@ rk_status rk_validation_compare(rk_validation *v, rk_error *err)
     return status ? status : rk_score_groups(&v->comparison, by, by_count, &v->by, err);
 }
 
+rk_status rk_validation_write_residuals(const rk_validation *v, bool of_memory, rk_error *err)
+{
+    const rk_validate_request *request = v->request;
+    const char *path = of_memory ? request->memory_residuals : request->residuals;
+    rk_residuals residuals;
+    if (!path) {
+        return RK_OK;
+    }
+    rk_status status = (of_memory ? rk_compare_memory_residuals
+                                  : rk_compare_residuals)(&v->comparison, &residuals, err);
+    if (!status) {
+        status = rk_residuals_write(&residuals, path, request->runs, err);
+        rk_residuals_clear(&residuals);
+    }
+    return status;
+}
+
 void rk_validation_clear(rk_validation *v)
 {
     rk_grouping_clear(&v->all);

@@ -3,8 +3,8 @@
 #ifndef RK_EVIDENCE_VALIDATE_RUNS_H
 #define RK_EVIDENCE_VALIDATE_RUNS_H
 
+#include "base/value.h"
 #include "evidence/figures.h"
-#include "io/value.h"
 
 extern const char *const rk_split_names[]; /* NULL-terminated */
 
@@ -35,6 +35,12 @@ rk_status rk_validation_add(rk_validation *v, const rk_run_table *table, rk_erro
 
 /* Compares and scores the rows that v->request selects. */
 rk_status rk_validation_compare(rk_validation *v, rk_error *err);
+
+/*
+ * Writes the residuals of time, or of memory, of the selected rows to the file that the request
+ * names; without one, it writes nothing.
+ */
+rk_status rk_validation_write_residuals(const rk_validation *v, bool of_memory, rk_error *err);
 
 /* Releases the comparison, but not the tables. */
 void rk_validation_clear(rk_validation *v);

@@ -4,8 +4,8 @@
 #define RK_FIGURES_DATA_H
 
 #include "base/arena.h"
+#include "base/value.h"
 #include "io/json.h"
-#include "io/value.h"
 
 typedef struct rk_data {
     const char *name;   /* name in the document */

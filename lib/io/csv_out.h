@@ -4,8 +4,8 @@
 #define RK_IO_CSV_OUT_H
 
 #include "base/bytes.h"
+#include "base/value.h"
 #include "io/out.h"
-#include "io/value.h"
 #include "reckon/reckon.h"
 
 typedef struct rk_csv_out rk_csv_out;

@@ -11,7 +11,7 @@
 #ifndef RK_IO_EXPRESSION_H
 #define RK_IO_EXPRESSION_H
 
-#include "io/value.h"
+#include "base/value.h"
 #include "reckon/reckon.h"
 
 #define RK_EXPRESSION_SIZE_MAX 4096 /* bytes of text */

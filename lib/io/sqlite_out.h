@@ -9,7 +9,7 @@
 #ifndef RK_IO_SQLITE_OUT_H
 #define RK_IO_SQLITE_OUT_H
 
-#include "io/value.h"
+#include "base/value.h"
 #include "reckon/reckon.h"
 
 typedef struct rk_sqlite_out rk_sqlite_out;

@@ -3,7 +3,7 @@
 #include "io/catalogue.h"
 #include "io/document.h"
 #include "job/job.h"
-#include "job/machine.h"
+#include "system/machine.h"
 
 #include <string.h>
 

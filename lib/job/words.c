@@ -7,7 +7,7 @@
 #include "io/document.h"
 #include "io/json.h"
 #include "job/job.h"
-#include "job/machine.h"
+#include "system/machine.h"
 
 #include <assert.h>
 #include <inttypes.h>

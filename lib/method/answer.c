@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "layer/all_kinds.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 rk_setting rk_setting_of(const rk_inputs *inputs)
@@ -17,6 +18,32 @@ rk_setting rk_setting_of(const rk_inputs *inputs)
         .convention = inputs->software.convention,
         .risk = inputs->risk,
     };
+}
+
+rk_status rk_setting_open(const rk_inputs *inputs, rk_setting *setting, rk_error *err)
+{
+    *setting = rk_setting_of(inputs);
+    return rk_makespans_store_new(&setting->makespans, err);
+}
+
+void rk_setting_close(rk_setting *setting)
+{
+    rk_makespans_store_free(setting->makespans);
+}
+
+rk_status rk_estimate_batch(const rk_setting *setting, const rk_strategy *strategy,
+                            double sequences, int64_t *batch, rk_estimate *estimate, rk_error *err)
+{
+    rk_strategy part = *strategy;
+    const int64_t unit = part.dp * part.micro_batch, full = part.global_batch;
+    part.global_batch = (int64_t)ceil(sequences / (double)unit) * unit;
+    while (part.global_batch < full &&
+           !rk_strategy_legal(setting->model, setting->system, &part, setting->framework, NULL)) {
+        part.global_batch += unit;
+    }
+    part.global_batch = part.global_batch < full ? part.global_batch : full;
+    *batch = part.global_batch;
+    return rk_estimate_exact(setting, &part, estimate, NULL, err);
 }
 
 /* Sets the intervals of time and memory, and the risk. */

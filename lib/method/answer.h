@@ -29,6 +29,17 @@ rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy,
 
 rk_setting rk_setting_of(const rk_inputs *inputs);
 
+/* The same with a store of makespans, which rk_setting_close releases, also after a failure. */
+rk_status rk_setting_open(const rk_inputs *inputs, rk_setting *setting, rk_error *err);
+void rk_setting_close(rk_setting *setting);
+
+/*
+ * The estimate of a legal strategy with a smaller batch: the smallest legal one of at least so many
+ * sequences, and no more than its own.
+ */
+rk_status rk_estimate_batch(const rk_setting *setting, const rk_strategy *strategy,
+                            double sequences, int64_t *batch, rk_estimate *estimate, rk_error *err);
+
 /* ---- for people ---------------------------------------------------------------------------- */
 
 /*
@@ -118,6 +129,10 @@ typedef void rk_remark_line(void *user, const char *line);
  */
 rk_status rk_answer_write_launch(const rk_answer *answer, const rk_inputs *inputs, int kind,
                                  rk_out *out, rk_remark_line *remark, void *user, rk_error *err);
+
+/* The same as a text that the caller frees. */
+rk_status rk_answer_launch_text(const rk_answer *answer, const rk_inputs *inputs, int kind,
+                                rk_remark_line *remark, void *user, char **text, rk_error *err);
 
 /* Answers as lines of a CSV table with a header. */
 void rk_answers_write_lines(rk_out *out, const rk_answer *answers, size_t count);

@@ -2,6 +2,8 @@
 /* Answers of the reckon model as JSON and CSV: request, intervals, origins, launch files. */
 #include "method/answer.h"
 
+#include "base/bytes.h"
+#include "base/error.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "framework/launch_file.h"
@@ -228,4 +230,25 @@ rk_status rk_answer_write_launch(const rk_answer *answer, const rk_inputs *input
         remark_launch(e, &notes, remark, user);
     }
     return rk_out_close(out, err);
+}
+
+rk_status rk_answer_launch_text(const rk_answer *answer, const rk_inputs *inputs, int kind,
+                                rk_remark_line *remark, void *user, char **text, rk_error *err)
+{
+    rk_bytes written = {0};
+    rk_out *out = NULL;
+    rk_status status = rk_out_open_writer(rk_bytes_take_in, &written, &out, err);
+    if (!status) {
+        status = rk_answer_write_launch(answer, inputs, kind, out, remark, user, err);
+    }
+    rk_bytes_add(&written, "", 1);
+    if (!status && written.failed) {
+        status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for a launch file");
+    }
+    if (status) {
+        rk_bytes_clear(&written);
+        return status;
+    }
+    *text = (char *)written.data;
+    return RK_OK;
 }

@@ -228,7 +228,7 @@ void rk_write_strategy(FILE *to, bool recommended, const rk_strategy *s)
     }
     (void)fputc('\n', to);
     rk_write_label(to, "");
-    (void)fprintf(to, "%s schedule", rk_schedule_names[s->schedule]);
+    (void)fprintf(to, "%s schedule", rk_strategy_schedule(s));
     if (s->vp > 1) {
         (void)fprintf(to, " with %" PRId64 " virtual stages per rank", s->vp);
     }

@@ -156,7 +156,7 @@ void rk_brief_write_strategy(FILE *to, bool recommended, const rk_strategy *s)
         (void)fprintf(to, " of %" PRId64 " layers per stage", s->recompute_layers);
     }
     if (s->pp > 1) {
-        (void)fprintf(to, ", %s", rk_schedule_names[s->schedule]);
+        (void)fprintf(to, ", %s", rk_strategy_schedule(s));
     }
     (void)fprintf(to, ", %s", rk_precision_names[s->precision]);
     write_field(to, s, "offload", "none");

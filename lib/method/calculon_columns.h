@@ -3,7 +3,7 @@
 #ifndef RK_METHOD_CALCULON_COLUMNS_H
 #define RK_METHOD_CALCULON_COLUMNS_H
 
-#include "io/value.h"
+#include "base/value.h"
 #include "reckon/reckon.h"
 
 #define RK_CALCULON_COLUMN_SIZE 64 /* of a name */

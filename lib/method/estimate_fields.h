@@ -6,9 +6,9 @@
 #ifndef RK_METHOD_ESTIMATE_FIELDS_H
 #define RK_METHOD_ESTIMATE_FIELDS_H
 
+#include "base/value.h"
 #include "estimate/estimate.h"
 #include "io/json_write.h"
-#include "io/value.h"
 #include "strategy/strategy_fields.h"
 
 /* Keys of the parts of time and memory in documents, in enum order. */

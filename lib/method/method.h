@@ -7,11 +7,11 @@
 #ifndef RK_METHOD_METHOD_H
 #define RK_METHOD_METHOD_H
 
+#include "base/value.h"
 #include "io/document.h"
 #include "io/json_write.h"
 #include "io/out.h"
 #include "io/table.h"
-#include "io/value.h"
 #include "method/describe.h"
 #include "method/numbers.h"
 #include "reckon/team.h"

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "request/choices.h"
+#include "search/bounded_plan.h"
 #include "work/share.h"
 
 #include <stdlib.h>
@@ -102,6 +103,31 @@ rk_status rk_plan_request(rk_control *control, const rk_request *request, const 
         rk_plan_rank(control, problem, rk_plan_kind(request), top, request->threads, plan, err);
     free(problem);
     return status || !rk_control_is_first(control) ? status : rk_plan_predict(plan, err);
+}
+
+rk_status rk_plan_find_faster(rk_control *control, const rk_request *request,
+                              const rk_inputs *inputs, double least_rate, bool *found,
+                              rk_strategy *fastest, rk_error *err)
+{
+    rk_plan_space space;
+    rk_planned planned;
+    rk_bounded_counts counts;
+    rk_error refusal;
+    size_t count = 0;
+    *found = false;
+    if (rk_request_space(request, inputs, &space, &refusal)) {
+        return RK_OK;
+    }
+    rk_search_control search = rk_control_search(control, "clusters", request->threads);
+    search.least_rate = least_rate;
+    const rk_status status =
+        rk_plan_search_bounded(&inputs->model, &inputs->system, &inputs->software.stack, &space,
+                               &search, 1, &planned, &count, &counts, err);
+    *found = count > 0;
+    if (*found) {
+        *fastest = planned.strategy;
+    }
+    return status;
 }
 
 /*

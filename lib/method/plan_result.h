@@ -67,6 +67,14 @@ rk_status rk_plan_request(rk_control *control, const rk_request *request, const 
 rk_status rk_plan_find(rk_control *control, const rk_request *request, const rk_inputs *inputs,
                        rk_plan *plan, rk_error *err);
 
+/*
+ * Finds the fastest strategy of a request if any reaches `least_rate`, sequences/s.  Degrees that
+ * do not divide the accelerators of the request are no error: nothing is found.
+ */
+rk_status rk_plan_find_faster(rk_control *control, const rk_request *request,
+                              const rk_inputs *inputs, double least_rate, bool *found,
+                              rk_strategy *fastest, rk_error *err);
+
 /* Predicts one strategy. */
 rk_status rk_plan_predict_one(const rk_setting *setting, const rk_strategy *strategy, rk_plan *plan,
                               rk_error *err);

@@ -143,7 +143,7 @@ const char *rk_fit_change_text(const rk_strategy *from, const rk_fit_change *cha
         add(&w, "sequence parallelism");
     }
     if (change->kinds & RK_CHANGE_SCHEDULE) {
-        add(&w, "schedule %s", rk_schedule_names[to->schedule]);
+        add(&w, "schedule %s", rk_strategy_schedule(to));
     }
     if (change->kinds & RK_CHANGE_KERNELS) {
         add(&w, from->graph_capture != to->graph_capture ? "CUDA graphs" : "fused attention");

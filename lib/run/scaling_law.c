@@ -17,13 +17,6 @@
 
 /* ---- loss ---------------------------------------------------------------------------------- */
 
-double rk_loss_parameters(const rk_loss_law *law, const rk_model *model)
-{
-    const rk_model_params p = rk_model_params_of(model);
-    const int64_t ends = p.ends.embedding + p.ends.positions + p.ends.head;
-    return (double)(law->counts == RK_LAW_COUNTS_ALL ? p.active : p.active - ends);
-}
-
 double rk_loss_of(const rk_loss_law *law, double parameters, double tokens)
 {
     assert(parameters > 0 && tokens > 0);
@@ -278,8 +271,8 @@ static int by_tokens(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-rk_status rk_loss_others(const rk_loss_law *law, const rk_model *model, double loss,
-                         rk_law_tokens others[RK_LAWS_MAX], int *count, rk_error *err)
+rk_status rk_loss_others(const rk_loss_law *law, const double parameters[RK_LAW_COUNTS_COUNT],
+                         double loss, rk_law_tokens others[RK_LAWS_MAX], int *count, rk_error *err)
 {
     rk_status status = RK_OK;
     *count = 0;
@@ -292,8 +285,7 @@ rk_status rk_loss_others(const rk_loss_law *law, const rk_model *model, double l
         }
         status = rk_loss_law_load(entry->name, &other, err);
         if (!status && other.text[0] && strcmp(other.text, law->text) == 0 &&
-            !rk_loss_tokens_in_range(&other, rk_loss_parameters(&other, model), loss, &out->tokens,
-                                     NULL)) {
+            !rk_loss_tokens_in_range(&other, parameters[other.counts], loss, &out->tokens, NULL)) {
             (void)snprintf(out->name, sizeof(out->name), "%s", other.name);
             (*count)++;
         }

@@ -6,7 +6,9 @@
 #ifndef RK_RUN_SCALING_LAW_H
 #define RK_RUN_SCALING_LAW_H
 
-#include "model/model.h"
+#include "reckon/base.h"
+
+#include <stdbool.h>
 
 /* ---- loss ------------------------------------------------------------------------------------ */
 
@@ -19,6 +21,7 @@ typedef enum rk_loss_form {
 typedef enum rk_law_counts {
     RK_LAW_COUNTS_ALL,
     RK_LAW_COUNTS_WITHOUT_EMBEDDING, /* nor head, nor positions */
+    RK_LAW_COUNTS_COUNT,
 } rk_law_counts;
 
 /* One constant of a law with its exponent. */
@@ -40,12 +43,6 @@ typedef struct rk_loss_law {
 
 /* Reads a document: a file, or a name of the catalogue data/scaling_laws. */
 rk_status rk_loss_law_load(const char *name, rk_loss_law *law, rk_error *err);
-
-/*
- * Parameters of a model as a law counts them. The laws are fitted to dense models; of a mixture of
- * experts these are the active ones.
- */
-double rk_loss_parameters(const rk_loss_law *law, const rk_model *model);
 
 /* Loss of a model of so many parameters after so many tokens; HUGE_VAL tokens: its floor. */
 double rk_loss_of(const rk_loss_law *law, double parameters, double tokens);
@@ -77,10 +74,10 @@ typedef struct rk_law_tokens {
 
 /*
  * Fills the tokens by the other laws of the catalogue that are of the same text and reach the loss
- * within their range, the fewest tokens first.
+ * within their range, the fewest tokens first.  `parameters` of the model are by rk_law_counts.
  */
-rk_status rk_loss_others(const rk_loss_law *law, const rk_model *model, double loss,
-                         rk_law_tokens others[RK_LAWS_MAX], int *count, rk_error *err);
+rk_status rk_loss_others(const rk_loss_law *law, const double parameters[RK_LAW_COUNTS_COUNT],
+                         double loss, rk_law_tokens others[RK_LAWS_MAX], int *count, rk_error *err);
 
 /*
  * Fills the parameters and tokens of least loss for `flops` = 6 N D.  Exact for the sum: N = G

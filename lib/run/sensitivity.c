@@ -6,8 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char *const rk_assumption_names[] = {"time of a step", "rate of interruptions",
-                                           "time to restart", "storage bandwidth", NULL};
+static const char *const names[RK_ASSUMPTION_COUNT] = {
+    [RK_ASSUMES_STEP] = "time of a step",
+    [RK_ASSUMES_INTERRUPTIONS] = "rate of interruptions",
+    [RK_ASSUMES_RESTART] = "time to restart",
+    [RK_ASSUMES_STORAGE] = "storage bandwidth",
+};
 
 static double total_with(const rk_training *training, rk_assumption what, double factor)
 {
@@ -36,6 +40,7 @@ static int by_effect(const void *a, const void *b)
 void rk_training_sensitivity(const rk_training *training, rk_assumed_range *ranges, int count)
 {
     for (int i = 0; i < count; i++) {
+        ranges[i].name = names[ranges[i].what];
         ranges[i].low_s = total_with(training, ranges[i].what, ranges[i].low);
         ranges[i].high_s = total_with(training, ranges[i].what, ranges[i].high);
     }

@@ -13,19 +13,18 @@ typedef enum rk_assumption {
     RK_ASSUMPTION_COUNT,
 } rk_assumption;
 
-extern const char *const rk_assumption_names[]; /* NULL-terminated, in enum order */
-
 /* An assumption with its range, as factors of what the run assumes. */
 typedef struct rk_assumed_range {
     rk_assumption what;
+    const char *name; /* "time of a step" */
     double low, high;
     double low_s, high_s; /* total of the run at either end; infinite: it does not advance */
 } rk_assumed_range;
 
 /*
- * Fills low_s and high_s of every range, whose what, low and high are given, and sorts the ranges
- * by the difference between the two, the largest first.  The interval between checkpoints follows
- * where the run leaves it open.
+ * Fills the name, low_s and high_s of every range, whose what, low and high are given, and sorts
+ * the ranges by the difference between the two, the largest first.  The interval between
+ * checkpoints follows where the run leaves it open.
  */
 void rk_training_sensitivity(const rk_training *training, rk_assumed_range *ranges, int count);
 

@@ -394,7 +394,7 @@ static rk_status check(const rk_simulation *sim, rk_error *err)
     for (int i = 0; i < sim->cause_count; i++) {
         shares += sim->causes[i].share;
     }
-    if (sim->runs < 1 || sim->runs > RK_SIMULATE_MAX || sim->threads < 1) {
+    if (sim->runs < 1 || sim->runs > RK_SIMULATE_MAX || sim->threads < 0) {
         return rk_fail(err, RK_ERR_INVALID, "expected 1 to %d simulated runs", RK_SIMULATE_MAX);
     }
     if (sim->spares > RK_SPARES_MAX) {
@@ -482,16 +482,17 @@ rk_status rk_simulate(const rk_simulation *sim, rk_simulated *result, rk_error *
     if (status) {
         return status;
     }
-    const size_t runs = (size_t)sim->runs, threads = (size_t)sim->threads;
+    const int threads = sim->threads > 0 ? sim->threads : rk_core_count();
+    const size_t runs = (size_t)sim->runs;
     struct simulated all = {
         .sim = sim,
         .outcomes = calloc(runs, sizeof(*all.outcomes)),
-        .back = calloc(threads, sizeof(double) * RK_SPARES_MAX),
+        .back = calloc((size_t)threads, sizeof(double) * RK_SPARES_MAX),
     };
     double *values = calloc(runs, sizeof(*values));
     if (all.outcomes && all.back && values) {
-        status = rk_parallel_run(sim->threads, (runs + UNIT_RUNS - 1) / UNIT_RUNS, simulate_unit,
-                                 &all, NULL, NULL, err);
+        status = rk_parallel_run(threads, (runs + UNIT_RUNS - 1) / UNIT_RUNS, simulate_unit, &all,
+                                 NULL, NULL, err);
     } else {
         status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for %lld simulated runs",
                          (long long)sim->runs);

@@ -39,7 +39,7 @@ typedef struct rk_simulation {
     double repair_s;
     int64_t runs; /* 1 to RK_SIMULATE_MAX */
     uint64_t seed;
-    int threads; /* at least 1; the result does not depend on it */
+    int threads; /* 0: as many as cores; the result does not depend on it */
 } rk_simulation;
 
 typedef struct rk_simulated {

@@ -10,6 +10,11 @@
 #include <assert.h>
 #include <string.h>
 
+const char *rk_strategy_schedule(const rk_strategy *strategy)
+{
+    return rk_schedule_names[strategy->schedule];
+}
+
 int64_t rk_stage_chunks(const rk_strategy *strategy)
 {
     const bool loop = rk_schedules[strategy->schedule]->placement == RK_PLACEMENT_LOOP;

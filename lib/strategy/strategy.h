@@ -58,6 +58,9 @@ typedef struct rk_chunk {
  */
 enum { RK_CHUNK_MAX = 2 * (RK_LAYER_MAX + 2) };
 
+/* The name of its schedule: "1f1b". */
+const char *rk_strategy_schedule(const rk_strategy *strategy);
+
 /* Chunks of one rank: vp, or 2 for schedules that give both ends of the model to a rank. */
 int64_t rk_stage_chunks(const rk_strategy *strategy);
 

@@ -6,7 +6,7 @@
 #ifndef RK_STRATEGY_STRATEGY_FIELDS_H
 #define RK_STRATEGY_STRATEGY_FIELDS_H
 
-#include "io/value.h"
+#include "base/value.h"
 #include "strategy/strategy.h"
 
 /* Names as items of an array: of an enum in its order, of a set in the order of its bits. */

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "io/catalogue.h"
-#include "job/machine.h"
+#include "system/machine.h"
 #include "system/measured_doc.h"
 #include "system/system_doc.h"
 

@@ -6,8 +6,8 @@
 #ifndef RK_SWEEP_KEY_H
 #define RK_SWEEP_KEY_H
 
+#include "base/value.h"
 #include "io/json.h"
-#include "io/value.h"
 
 #define RK_SWEEP_KEY_PARTS 16 /* names and indices of one key, at most */
 

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of plans, and what NCCL and HCCL call the same. */
+/* Names of collectives and of plans, and what NCCL and HCCL call the same. */
 #include "system/collective_plan.h"
 
 #include <string.h>
 #include <strings.h>
+
+const char *const rk_collective_names[] = {
+    "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast",
+    "send",       "scatter",        "gather",     "reduce",     NULL};
 
 const char *const rk_collective_plan_names[RK_PLAN_NAME_COUNT + 1] = {
     RK_FLAT_RING_NAME, RK_FLAT_EXCHANGE_NAME, RK_CONCURRENT_NAME, RK_AXES_NAME, RK_AHC_NAME, NULL};

@@ -75,6 +75,13 @@ rk_topology rk_phase_topology(const rk_collective_phase *phase)
     };
 }
 
+const char *rk_phase_link_name(const rk_collective_phase *phase, int64_t link,
+                               char text[RK_LINK_NAME_SIZE])
+{
+    const rk_topology topology = rk_phase_topology(phase);
+    return rk_topology_link_name(&topology, link, text);
+}
+
 rk_status rk_phase_replay(const rk_collective_phase *phase, double *loads, rk_replay *replay,
                           rk_error *err)
 {

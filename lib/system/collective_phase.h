@@ -52,6 +52,10 @@ double rk_phase_busy_seconds(const rk_collective_phase *phase);
 /* How its units are joined. */
 rk_topology rk_phase_topology(const rk_collective_phase *phase);
 
+/* The name of one of its links (rk_topology_link_name). */
+const char *rk_phase_link_name(const rk_collective_phase *phase, int64_t link,
+                               char text[RK_LINK_NAME_SIZE]);
+
 /* More units than this are not replayed: messages grow with their square. */
 #define RK_PHASE_REPLAY_UNITS 1024
 

@@ -131,13 +131,3 @@ void rk_system_set_number(rk_system *system, const rk_number *number, double val
         break;
     }
 }
-
-double rk_number_changed(const rk_number *number, double change)
-{
-    assert(change > -1);
-    if (number->kind == RK_NUMBER_DOMAIN) {
-        const double half = floor(number->value / 2);
-        return change > 0 ? 2 * number->value : 2 * half == number->value ? half : 0;
-    }
-    return number->value * (number->lower ? 1 - change : 1 + change);
-}

@@ -54,10 +54,4 @@ size_t rk_system_numbers(const rk_system *system, rk_precision precision,
 /* Changes a number of the system, now `number`, to `value`. */
 void rk_system_set_number(rk_system *system, const rk_number *number, double value);
 
-/*
- * A number that is better by `change` (0.1: 10 %; below 0: worse): more, or for a time less.
- * Domains double, or halve; 0 when they cannot.
- */
-double rk_number_changed(const rk_number *number, double change);
-
 #endif

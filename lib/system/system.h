@@ -10,6 +10,9 @@
 #include "reckon/reckon.h"
 #include "system/flash.h"
 
+extern const char
+    *const rk_collective_names[]; /* "all_reduce"...; NULL-terminated, in enum order */
+
 extern const char *const rk_precision_names[]; /* NULL-terminated, in enum order */
 
 /* Bytes of one operand element with its scales: 4, 4, 2, 2, 1, 0.5625. */

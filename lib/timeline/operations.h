@@ -55,6 +55,9 @@ const char *rk_timeline_op_name(const rk_timeline *timeline, const rk_op *op,
 void rk_timeline_communication(const rk_timeline *timeline, const rk_op *op,
                                double seconds[RK_STREAM_COUNT]);
 
+/* Whether a forward and a backward may run as one operation. */
+bool rk_timeline_pairs_passes(const rk_timeline *timeline);
+
 /*
  * The memory of a rank whenever it changes, in the order of operations, from the start of the step
  * on.  Returns false without memory for it.

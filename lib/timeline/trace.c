@@ -99,14 +99,15 @@ static void write_slice(struct trace *t, trace_lane lane, const char *name, cons
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-static bool pairs_passes(const rk_timeline *timeline)
+bool rk_timeline_pairs_passes(const rk_timeline *timeline)
 {
     return rk_schedules[timeline->strategy->schedule]->pairs;
 }
 
 static trace_lane lane_of(const rk_timeline *timeline, const rk_op *op)
 {
-    return pairs_passes(timeline) && op->kind != RK_OP_FORWARD ? LANE_BACKWARD : LANE_COMPUTE;
+    return rk_timeline_pairs_passes(timeline) && op->kind != RK_OP_FORWARD ? LANE_BACKWARD
+                                                                           : LANE_COMPUTE;
 }
 
 void rk_timeline_communication(const rk_timeline *timeline, const rk_op *op,
@@ -115,7 +116,7 @@ void rk_timeline_communication(const rk_timeline *timeline, const rk_op *op,
     const rk_streams *streams = &timeline->streams;
     const rk_stream_times *times = &streams->times[op->rank * streams->chunks + op->chunk];
     const double *visible = op->kind == RK_OP_FORWARD ? times->forward : times->backward;
-    const bool apart = op->kind == RK_OP_WEIGHT || pairs_passes(timeline);
+    const bool apart = op->kind == RK_OP_WEIGHT || rk_timeline_pairs_passes(timeline);
     for (int i = 0; i < RK_STREAM_COUNT; i++) {
         seconds[i] = apart ? 0 : visible[i];
     }
@@ -279,7 +280,7 @@ static void find_used(struct trace *t)
 {
     const rk_timeline *line = t->timeline;
     const rk_strategy *s = line->strategy;
-    const bool pairs = pairs_passes(line);
+    const bool pairs = rk_timeline_pairs_passes(line);
     t->used[LANE_COMPUTE] = true;
     t->used[LANE_BACKWARD] = pairs;
     for (int64_t i = 0; !pairs && i < s->pp * line->streams.chunks; i++) {

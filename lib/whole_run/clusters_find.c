@@ -7,7 +7,6 @@
 #include "base/units.h"
 #include "request/choices.h"
 #include "request/sizes.h"
-#include "search/bounded_plan.h"
 
 #include <assert.h>
 #include <math.h>
@@ -254,26 +253,11 @@ static rk_status is_fast_enough(rk_control *control, const rk_clusters *c, const
                                 rk_error *err)
 {
     rk_run_question question;
-    rk_plan_space space;
-    rk_planned planned;
-    rk_bounded_counts counts;
-    rk_error refusal; /* the degrees do not divide this number of accelerators: try others */
-    size_t found = 0;
     *fast = false;
-    rk_status status = args_of(site, accelerators, &question, err);
-    if (status || rk_request_space(&question.request, &site->inputs, &space, &refusal)) {
-        return status;
-    }
-    rk_search_control search = rk_control_search(control, "clusters", question.request.threads);
-    search.least_rate = least_rate(c, site, accelerators);
-    status = rk_plan_search_bounded(&site->inputs.model, &site->inputs.system,
-                                    &site->inputs.software.stack, &space, &search, 1, &planned,
-                                    &found, &counts, err);
-    *fast = found > 0;
-    if (*fast) {
-        *fastest = planned.strategy;
-    }
-    return status;
+    const rk_status status = args_of(site, accelerators, &question, err);
+    return status ? status
+                  : rk_plan_find_faster(control, &question.request, &site->inputs,
+                                        least_rate(c, site, accelerators), fast, fastest, err);
 }
 
 /*

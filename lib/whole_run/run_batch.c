@@ -9,6 +9,14 @@
 #include <assert.h>
 #include <stdio.h>
 
+void rk_law_parameters(const rk_model *model, double out[RK_LAW_COUNTS_COUNT])
+{
+    const rk_model_params p = rk_model_params_of(model);
+    const int64_t ends = p.ends.embedding + p.ends.positions + p.ends.head;
+    out[RK_LAW_COUNTS_ALL] = (double)p.active;
+    out[RK_LAW_COUNTS_WITHOUT_EMBEDDING] = (double)(p.active - ends);
+}
+
 rk_status rk_run_tokens(const rk_run_question *question, const rk_model *model,
                         rk_loss_target *target, double *tokens, rk_error *err)
 {
@@ -22,12 +30,16 @@ rk_status rk_run_tokens(const rk_run_question *question, const rk_model *model,
     if (status) {
         return status;
     }
-    target->parameters = rk_loss_parameters(&target->law, model);
+    const rk_model_params all = rk_model_params_of(model);
+    double parameters[RK_LAW_COUNTS_COUNT];
+    rk_law_parameters(model, parameters);
+    target->experts = all.active < all.total;
+    target->parameters = parameters[target->law.counts];
     status = rk_loss_tokens_in_range(&target->law, target->parameters, question->loss,
                                      &target->tokens, err);
     *tokens = target->tokens;
     return status ? status
-                  : rk_loss_others(&target->law, model, question->loss, target->others,
+                  : rk_loss_others(&target->law, parameters, question->loss, target->others,
                                    &target->other_count, err);
 }
 

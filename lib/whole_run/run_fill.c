@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "run/stragglers.h"
-#include "work/parallel.h"
 
 #include <assert.h>
 #include <math.h>
@@ -140,6 +139,7 @@ static rk_status fill_training(rk_whole_run *run, rk_error *err)
     run->slow_share = question->slow_percent / 100;
     run->slow_by = question->slow_by / 100;
     t->step = step_of(run);
+    run->parameters = (double)rk_model_params_of(&run->inputs->model).active;
     t->failure_rate = question->failures >= 0 ? question->failures / 1000 / DAY : reliability->rate;
     t->restart = question->restart >= 0 ? question->restart * MINUTE
                                         : rk_reliability_stall_s(reliability, question->spares > 0);
@@ -228,7 +228,7 @@ static rk_status simulate(rk_whole_run *run, rk_error *err)
         .repair_s = run->reliability.repair_s,
         .runs = question->simulated,
         .seed = (uint64_t)question->seed,
-        .threads = threads > 0 ? (int)threads : rk_core_count(),
+        .threads = (int)threads,
     };
     fill_causes(run);
     return run->simulation.runs > 0 ? rk_simulate(&run->simulation, &run->simulated, err) : RK_OK;

@@ -69,6 +69,7 @@ typedef struct rk_run_tier {
 typedef struct rk_loss_target {
     rk_loss_law law;
     double parameters; /* of the model, as the law counts them */
+    bool experts;      /* the model has inactive parameters */
     double tokens;
     int other_count;
     rk_law_tokens others[RK_LAWS_MAX];
@@ -98,6 +99,7 @@ typedef struct rk_whole_run {
     int64_t best_batch;             /* by step-law, where a batch is assumed; 0: it is that one */
     int phase_count;                /* 0: one phase, none given */
     rk_run_phase phases[RK_PHASES_MAX];
+    double parameters; /* of the model, active */
     rk_training training;
     rk_training_result result;
     rk_rules rules;
@@ -109,6 +111,12 @@ typedef struct rk_whole_run {
 
 /* Whether a cluster is asked for rather than a run on one. */
 bool rk_run_asks_for_cluster(const rk_run_question *question);
+
+/*
+ * Parameters of a model as laws count them.  The laws are fitted to dense models; of a mixture of
+ * experts these are the active ones.
+ */
+void rk_law_parameters(const rk_model *model, double out[RK_LAW_COUNTS_COUNT]);
 
 /*
  * The tokens of a run, from --tokens or from --loss and its law, which fills the target; 0: from

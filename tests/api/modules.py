@@ -19,7 +19,7 @@ import re
 import subprocess
 import sys
 
-ARROWS_MAX = 208
+ARROWS_MAX = 190
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
 # What nm -A prints: "libreckon.a:io_json.c.o:0000000000000000 T rk_json_load".

@@ -3,6 +3,7 @@
 #include "collective/algorithm.h"
 
 #include "check.h"
+#include "system/system.h"
 
 #include <stdlib.h>
 #include <string.h>

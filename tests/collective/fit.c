@@ -3,6 +3,7 @@
 #include "comm/comm_errors.h"
 
 #include "check.h"
+#include "system/system.h"
 
 #include <stdio.h>
 #include <stdlib.h>

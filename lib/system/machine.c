@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses accelerator counts with systems, such as "64xh100", "h100:8" and TPU slice names. */
-#include "job/machine.h"
+#include "system/machine.h"
 
 #include "base/error.h"
 #include "io/catalogue.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One value of a result table: what CSV prints and SQLite stores. */
-#ifndef RK_IO_VALUE_H
-#define RK_IO_VALUE_H
+#ifndef RK_BASE_VALUE_H
+#define RK_BASE_VALUE_H
 
 #include "base/text.h"
 #include "reckon/sweep.h"

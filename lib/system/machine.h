@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words for a number of accelerators and a system: "64xh100". */
-#ifndef RK_JOB_MACHINE_H
-#define RK_JOB_MACHINE_H
+#ifndef RK_SYSTEM_MACHINE_H
+#define RK_SYSTEM_MACHINE_H
 
 #include "reckon/base.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text of a table value: an integer, a real that reads back exactly, a boolean, or nothing. */
-#include "io/value.h"
+#include "base/value.h"
 
 #include <inttypes.h>
 #include <stdio.h>
