@@ -13,24 +13,18 @@ rk_status rk_calibrate_constants(const char *recipe, const rk_calibration_choice
                                  rk_calibration **calibration, rk_error *err)
 {
     rk_calibration_choice own;
-    *calibration = NULL;
     rk_status status = rk_need(recipe, "recipe", err);
     status = status ? status : rk_take_calibration_choice(choice, &own, err);
+    *calibration = rk_allocate(sizeof(**calibration), "a calibration", &status, err);
+    if (!status) {
+        const rk_calibrate_options options = {.threads = (int)own.threads, .quick = own.quick};
+        status = rk_calibrate(recipe, &options, *calibration, err);
+    }
     if (status) {
-        return status;
+        rk_calibration_free(*calibration);
+        *calibration = NULL;
     }
-    rk_calibration *created = calloc(1, sizeof(*created));
-    if (!created) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a calibration");
-    }
-    const rk_calibrate_options options = {.threads = (int)own.threads, .quick = own.quick};
-    status = rk_calibrate(recipe, &options, created, err);
-    if (status) {
-        rk_calibration_free(created);
-        return status;
-    }
-    *calibration = created;
-    return RK_OK;
+    return status;
 }
 
 void rk_calibration_free(rk_calibration *calibration)

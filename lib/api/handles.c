@@ -29,22 +29,14 @@ rk_status rk_find_name(const char *what, const char *name, const char *const *na
 
 rk_status rk_model_create(const char *document, rk_model **model, rk_error *err)
 {
-    *model = NULL;
     rk_status status = rk_need(document, "name of a model", err);
+    *model = rk_allocate(sizeof(**model), "a model", &status, err);
+    status = status ? status : rk_model_load(document, *model, err);
     if (status) {
-        return status;
+        free(*model);
+        *model = NULL;
     }
-    rk_model *created = calloc(1, sizeof(*created));
-    if (!created) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a model");
-    }
-    status = rk_model_load(document, created, err);
-    if (status) {
-        free(created);
-        return status;
-    }
-    *model = created;
-    return RK_OK;
+    return status;
 }
 
 void rk_model_free(rk_model *model)
@@ -96,16 +88,9 @@ rk_status rk_model_count_flops(const rk_model *model, int64_t sequence, const ch
 rk_status rk_system_create(const char *document, rk_system **system, rk_error *err)
 {
     rk_machine machine;
-    *system = NULL;
     rk_status status = rk_need(document, "name of a system", err);
-    if (status) {
-        return status;
-    }
-    rk_system *created = calloc(1, sizeof(*created));
-    if (!created) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a system");
-    }
-    status = rk_machine_read_number_first(document, &machine, err);
+    *system = rk_allocate(sizeof(**system), "a system", &status, err);
+    status = status ? status : rk_machine_read_number_first(document, &machine, err);
     if (!status && machine.system[0]) {
         status = rk_fail(err, RK_ERR_INVALID,
                          "%.200s is a number and a system: create \"%.200s\", and give "
@@ -113,13 +98,12 @@ rk_status rk_system_create(const char *document, rk_system **system, rk_error *e
                          document, machine.system,
                          (long long)(machine.count * rk_machine_unit(machine.system)));
     }
-    status = status ? status : rk_system_load(document, created, err);
+    status = status ? status : rk_system_load(document, *system, err);
     if (status) {
-        free(created);
-        return status;
+        free(*system);
+        *system = NULL;
     }
-    *system = created;
-    return RK_OK;
+    return status;
 }
 
 void rk_system_free(rk_system *system)
@@ -178,23 +162,17 @@ bool rk_system_tier(const rk_system *system, int index, rk_tier_facts *facts, si
 rk_status rk_stack_create(const char *document, const rk_system *system, rk_stack **stack,
                           rk_error *err)
 {
-    *stack = NULL;
     rk_status status = rk_need(document, "name of a stack", err);
+    *stack = rk_allocate(sizeof(**stack), "a stack", &status, err);
+    if (!status) {
+        status = system ? rk_stack_choose(document, &system->accelerator, *stack, err)
+                        : rk_stack_load(document, *stack, err);
+    }
     if (status) {
-        return status;
+        free(*stack);
+        *stack = NULL;
     }
-    rk_stack *created = calloc(1, sizeof(*created));
-    if (!created) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a stack");
-    }
-    status = system ? rk_stack_choose(document, &system->accelerator, created, err)
-                    : rk_stack_load(document, created, err);
-    if (status) {
-        free(created);
-        return status;
-    }
-    *stack = created;
-    return RK_OK;
+    return status;
 }
 
 void rk_stack_free(rk_stack *stack)

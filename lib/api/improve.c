@@ -48,23 +48,23 @@ rk_status rk_explain_system(const rk_setup *setup, const rk_space *space, double
                             const rk_job_control *control, rk_explanation **explanation,
                             rk_error *err)
 {
-    rk_explanation *created = calloc(1, sizeof(*created));
-    *explanation = NULL;
-    if (!created) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an explanation");
-    }
-    *created = (rk_explanation){.setup = setup, .explain.change = change};
-    rk_status status = open_job(setup, space, &rk_command_explain, &created->job, err);
-    if (!status && rk_is_given(change)) {
-        status = rk_job_set_real(created->job, "change", 100 * change, err);
-    }
-    status = status ? status : rk_job_use(created->job, control, NULL, NULL, explain, created, err);
+    rk_status status = RK_OK;
+    rk_explanation *e = rk_allocate(sizeof(*e), "an explanation", &status, err);
+    *explanation = e;
     if (status) {
-        rk_explanation_free(created);
         return status;
     }
-    *explanation = created;
-    return RK_OK;
+    *e = (rk_explanation){.setup = setup, .explain.change = change};
+    status = open_job(setup, space, &rk_command_explain, &e->job, err);
+    if (!status && rk_is_given(change)) {
+        status = rk_job_set_real(e->job, "change", 100 * change, err);
+    }
+    status = status ? status : rk_job_use(e->job, control, NULL, NULL, explain, e, err);
+    if (status) {
+        rk_explanation_free(e);
+        *explanation = NULL;
+    }
+    return status;
 }
 
 void rk_explanation_free(rk_explanation *explanation)
@@ -176,23 +176,22 @@ rk_status rk_design_machines(const rk_setup *setup, const rk_space *space,
                              const rk_machine_target *target, const rk_job_control *control,
                              rk_machines **machines, rk_error *err)
 {
-    rk_machines *created = calloc(1, sizeof(*created));
     rk_machine_target own;
-    *machines = NULL;
-    if (!created) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for machines");
-    }
-    created->setup = setup;
     rk_status status = rk_take_machine_target(target, &own, err);
-    status = status ? status : open_job(setup, space, &rk_command_design, &created->job, err);
-    status = status ? status : set_target(&own, created->job, err);
-    status = status ? status : rk_job_use(created->job, control, NULL, NULL, design, created, err);
+    rk_machines *m = rk_allocate(sizeof(*m), "machines", &status, err);
+    *machines = m;
     if (status) {
-        rk_machines_free(created);
         return status;
     }
-    *machines = created;
-    return RK_OK;
+    m->setup = setup;
+    status = open_job(setup, space, &rk_command_design, &m->job, err);
+    status = status ? status : set_target(&own, m->job, err);
+    status = status ? status : rk_job_use(m->job, control, NULL, NULL, design, m, err);
+    if (status) {
+        rk_machines_free(m);
+        *machines = NULL;
+    }
+    return status;
 }
 
 void rk_machines_free(rk_machines *machines)
@@ -304,23 +303,22 @@ rk_status rk_shape_models(const rk_setup *setup, const rk_space *space,
                           const rk_shape_choice *choice, const rk_job_control *control,
                           rk_shapes **shapes, rk_error *err)
 {
-    rk_shapes *created = calloc(1, sizeof(*created));
     rk_shape_choice own;
-    *shapes = NULL;
-    if (!created) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for shapes");
-    }
-    created->setup = setup;
     rk_status status = rk_take_shape_choice(choice, &own, err);
-    status = status ? status : open_job(setup, space, &rk_command_shape, &created->job, err);
-    status = status ? status : set_choice(&own, created->job, err);
-    status = status ? status : rk_job_use(created->job, control, NULL, NULL, shape, created, err);
+    rk_shapes *s = rk_allocate(sizeof(*s), "shapes", &status, err);
+    *shapes = s;
     if (status) {
-        rk_shapes_free(created);
         return status;
     }
-    *shapes = created;
-    return RK_OK;
+    s->setup = setup;
+    status = open_job(setup, space, &rk_command_shape, &s->job, err);
+    status = status ? status : set_choice(&own, s->job, err);
+    status = status ? status : rk_job_use(s->job, control, NULL, NULL, shape, s, err);
+    if (status) {
+        rk_shapes_free(s);
+        *shapes = NULL;
+    }
+    return status;
 }
 
 void rk_shapes_free(rk_shapes *shapes)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operators of a strategy, and the timeline of its step. */
 #include "api/handles.h"
+#include "api/struct_tables.h"
 
 #include "base/error.h"
 #include "method/block_operators.h"
@@ -14,22 +15,16 @@ rk_status rk_operators_create(const rk_outcome *outcome, size_t index, rk_operat
                               rk_error *err)
 {
     const rk_answer *answer;
-    *operators = NULL;
     rk_status status = rk_outcome_pick(outcome, index, &answer, err);
+    *operators = rk_allocate(sizeof(**operators), "operators", &status, err);
+    if (!status) {
+        status = rk_operators_fill(&outcome->setup->inputs, &answer->strategy, *operators, err);
+    }
     if (status) {
-        return status;
+        rk_operators_free(*operators);
+        *operators = NULL;
     }
-    rk_operators *created = calloc(1, sizeof(*created));
-    if (!created) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for operators");
-    }
-    status = rk_operators_fill(&outcome->setup->inputs, &answer->strategy, created, err);
-    if (status) {
-        rk_operators_free(created);
-        return status;
-    }
-    *operators = created;
-    return RK_OK;
+    return status;
 }
 
 void rk_operators_free(rk_operators *operators)
@@ -84,24 +79,18 @@ rk_status rk_timeline_create(const rk_outcome *outcome, size_t index, rk_timelin
                              rk_error *err)
 {
     const rk_answer *answer;
-    *timeline = NULL;
     rk_status status = rk_outcome_pick(outcome, index, &answer, err);
+    *timeline = rk_allocate(sizeof(**timeline), "a timeline", &status, err);
+    if (!status) {
+        const rk_inputs *inputs = &outcome->setup->inputs;
+        status = rk_timeline_fill(&inputs->model, &inputs->system, &inputs->software.stack,
+                                  &answer->strategy, &answer->estimate, *timeline, err);
+    }
     if (status) {
-        return status;
+        rk_timeline_free(*timeline);
+        *timeline = NULL;
     }
-    rk_timeline *created = calloc(1, sizeof(*created));
-    if (!created) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a timeline");
-    }
-    const rk_inputs *inputs = &outcome->setup->inputs;
-    status = rk_timeline_fill(&inputs->model, &inputs->system, &inputs->software.stack,
-                              &answer->strategy, &answer->estimate, created, err);
-    if (status) {
-        rk_timeline_free(created);
-        return status;
-    }
-    *timeline = created;
-    return RK_OK;
+    return status;
 }
 
 void rk_timeline_free(rk_timeline *timeline)

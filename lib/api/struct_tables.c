@@ -9,6 +9,8 @@
 #include "strategy/strategy.h"
 #include "whole_run/whole_run.h"
 
+#include <stdlib.h>
+
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
 #define DEGREE_MAX  (1 << 30) /* degrees, batches and tokens, as of options */
@@ -272,4 +274,13 @@ rk_status rk_take_sweep_control(const rk_sweep_control *given, rk_sweep_control 
 rk_status rk_need(const void *given, const char *what, rk_error *err)
 {
     return given ? RK_OK : rk_fail(err, RK_ERR_INVALID, "the %s is NULL", what);
+}
+
+void *rk_allocate(size_t size, const char *what, rk_status *status, rk_error *err)
+{
+    void *memory = *status ? NULL : calloc(1, size);
+    if (!memory && !*status) {
+        *status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for %s", what);
+    }
+    return memory;
 }

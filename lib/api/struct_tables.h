@@ -26,4 +26,10 @@ rk_status rk_take_sweep_control(const rk_sweep_control *given, rk_sweep_control 
 /* Refuses a handle or a text that is NULL; `what` names it in the message: "setup". */
 rk_status rk_need(const void *given, const char *what, rk_error *err);
 
+/*
+ * Memory of zeros for `what`; NULL after an earlier failure, and with RK_ERR_MEMORY in *status
+ * where there is none.
+ */
+void *rk_allocate(size_t size, const char *what, rk_status *status, rk_error *err);
+
 #endif

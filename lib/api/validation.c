@@ -15,23 +15,15 @@
 
 rk_status rk_run_table_create(const char *document, rk_run_table **table, rk_error *err)
 {
-    *table = NULL;
     rk_status status = rk_need(document, "name of a table", err);
+    *table = rk_allocate(sizeof(**table), "a table", &status, err);
+    status = status ? status : rk_run_table_load(document, *table, err);
+    status = status ? status : rk_run_table_check(*table, err);
     if (status) {
-        return status;
+        rk_run_table_free(*table);
+        *table = NULL;
     }
-    rk_run_table *created = calloc(1, sizeof(*created));
-    if (!created) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a table");
-    }
-    status = rk_run_table_load(document, created, err);
-    status = status ? status : rk_run_table_check(created, err);
-    if (status) {
-        rk_run_table_free(created);
-        return status;
-    }
-    *table = created;
-    return RK_OK;
+    return status;
 }
 
 void rk_run_table_free(rk_run_table *table)
