@@ -18,10 +18,14 @@ const char *rk_double_text(double value, char out[RK_NUMBER_TEXT_SIZE])
     } else if (value == floor(value) && fabs(value) < 1e16) {
         (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.0f", value);
     } else {
-        for (int digits = 15; digits <= 17; digits++) {
-            (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.*g", digits, value);
-            if (digits < 17 && strtod(out, NULL) == value) { /* 17 always do */
-                break;
+        char fewer[RK_NUMBER_TEXT_SIZE];
+        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.16g", value);
+        if (strtod(out, NULL) != value) { /* nor would 15 digits be */
+            (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.17g", value);
+        } else if (strlen(out) >= 16) { /* else 15 digits are the same */
+            (void)snprintf(fewer, sizeof(fewer), "%.15g", value);
+            if (strtod(fewer, NULL) == value) {
+                memcpy(out, fewer, sizeof(fewer));
             }
         }
     }

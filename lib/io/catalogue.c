@@ -28,6 +28,27 @@ static const rk_catalogue_entry *find_exact(const char *kind, const char *name)
     return bsearch(&key, rk_catalogue, rk_catalogue_count, sizeof(key), compare_entry);
 }
 
+/* Entries whose kind compares with `kind` below `order`: 0: those before, 1: its own as well. */
+static size_t count_before(const char *kind, int order)
+{
+    size_t low = 0, high = rk_catalogue_count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (strcmp(rk_catalogue[middle].kind, kind) < order) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+const rk_catalogue_entry *rk_catalogue_of(const char *kind, const rk_catalogue_entry **end)
+{
+    *end = rk_catalogue + count_before(kind, 1);
+    return rk_catalogue + count_before(kind, 0);
+}
+
 /* ---- other names ----------------------------------------------------------------------------- */
 
 /* Whether a letter separates words of a name. */
@@ -118,11 +139,11 @@ static void make_key(const char *name, char key[KEY_SIZE])
 static bool has_key(const char *text, size_t length, const char *key)
 {
     char name[KEY_SIZE], own[KEY_SIZE];
-    size_t at = length;
-    while (at > 0 && text[at - 1] != '/') {
-        at--;
+    const char *first = text, *slash;
+    while ((slash = memchr(first, '/', length - (size_t)(first - text)))) {
+        first = slash + 1;
     }
-    const bool unlike = !is_joint(text[at]) && tolower((unsigned char)text[at]) != *key;
+    const bool unlike = tolower((unsigned char)*first) != *key && !is_joint(*first);
     if (length >= sizeof(name) || unlike) {
         return false; /* most differ in their first letter */
     }
@@ -207,13 +228,11 @@ bool rk_catalogue_left_out(const char *name, char words[RK_CATALOGUE_WORDS_SIZE]
 
 static const rk_catalogue_entry *find_alike(const char *kind, const char *key)
 {
-    for (size_t i = 0; i < rk_catalogue_count; i++) {
-        const rk_catalogue_entry *entry = &rk_catalogue[i];
-        if (strcmp(entry->kind, kind) == 0 && has_key(entry->name, strlen(entry->name), key)) {
-            return entry;
-        }
+    const rk_catalogue_entry *end, *entry = rk_catalogue_of(kind, &end);
+    while (entry < end && !has_key(entry->name, strlen(entry->name), key)) {
+        entry++;
     }
-    return NULL;
+    return entry < end ? entry : NULL;
 }
 
 const rk_catalogue_entry *rk_catalogue_find(const char *kind, const char *name)
@@ -286,12 +305,10 @@ static const rk_catalogue_entry *find_alias_inside(const char *kind, const char 
 
 const rk_catalogue_entry *rk_catalogue_find_inside(const char *kind, const char *text)
 {
-    const rk_catalogue_entry *best = NULL;
+    const rk_catalogue_entry *best = NULL, *end, *entry = rk_catalogue_of(kind, &end);
     size_t most = LETTERS_LEAST - 1;
-    for (size_t i = 0; i < rk_catalogue_count; i++) {
-        const rk_catalogue_entry *entry = &rk_catalogue[i];
-        const bool kin = strcmp(entry->kind, kind) == 0;
-        const size_t letters = kin ? length_inside(text, entry->name, strlen(entry->name)) : 0;
+    for (; entry < end; entry++) {
+        const size_t letters = length_inside(text, entry->name, strlen(entry->name));
         if (letters > most) {
             best = entry;
             most = letters;
@@ -402,13 +419,13 @@ static void append_name(const char *name, char *list, size_t size)
 size_t rk_catalogue_list(const char *kind, const char *start, char *list, size_t size)
 {
     char key[KEY_SIZE], other[KEY_SIZE];
+    const rk_catalogue_entry *end, *entry = rk_catalogue_of(kind, &end);
     size_t count = 0;
     make_key(start, key);
-    for (size_t i = 0; key[0] && i < rk_catalogue_count; i++) {
-        const char *name = rk_catalogue[i].name;
-        make_key(name, other);
-        if (strcmp(rk_catalogue[i].kind, kind) == 0 && strncmp(other, key, strlen(key)) == 0) {
-            append_name(name, list, size);
+    for (; key[0] && entry < end; entry++) {
+        make_key(entry->name, other);
+        if (strncmp(other, key, strlen(key)) == 0) {
+            append_name(entry->name, list, size);
             count++;
         }
     }
@@ -418,12 +435,13 @@ size_t rk_catalogue_list(const char *kind, const char *start, char *list, size_t
 size_t rk_catalogue_list_ending(const char *kind, const char *end, char *list, size_t size)
 {
     const size_t length = strlen(end);
+    const rk_catalogue_entry *last, *entry = rk_catalogue_of(kind, &last);
     size_t count = 0;
-    for (size_t i = 0; length > 1 && i < rk_catalogue_count; i++) {
-        const char *name = rk_catalogue[i].name;
+    for (; length > 1 && entry < last; entry++) {
+        const char *name = entry->name;
         const size_t all = strlen(name);
-        if (strcmp(rk_catalogue[i].kind, kind) == 0 && all > length &&
-            name[all - length - 1] == '-' && strcasecmp(name + all - length, end) == 0) {
+        if (all > length && name[all - length - 1] == '-' &&
+            strcasecmp(name + all - length, end) == 0) {
             append_name(name, list, size);
             count++;
         }
@@ -455,11 +473,10 @@ const char *rk_catalogue_nearest(const char *kind, const char *name)
 {
     const char **names = malloc(rk_catalogue_count * sizeof(*names));
     const char *nearest = NULL;
+    const rk_catalogue_entry *end, *entry = rk_catalogue_of(kind, &end);
     size_t count = 0;
-    for (size_t i = 0; names && i < rk_catalogue_count; i++) {
-        if (strcmp(rk_catalogue[i].kind, kind) == 0) {
-            names[count++] = rk_catalogue[i].name;
-        }
+    for (; names && entry < end; entry++) {
+        names[count++] = entry->name;
     }
     if (names) {
         const char *alias = nearest_alias(kind, name);

@@ -19,6 +19,9 @@ typedef struct rk_catalogue_entry {
 extern const rk_catalogue_entry rk_catalogue[];
 extern const size_t rk_catalogue_count;
 
+/* The first entry of a kind, which those up to *end follow. */
+const rk_catalogue_entry *rk_catalogue_of(const char *kind, const rk_catalogue_entry **end);
+
 /*
  * Returns the entry, or NULL.  Models, accelerators and systems are also found by the other names
  * of data/aliases, regardless of case, hyphens, an organisation before a slash and an ending such

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "io/catalogue.h"
 #include "io/json_fault.h"
 #include "io/json_memory.h"
@@ -431,6 +432,77 @@ const char *rk_json_title(const char *name)
     return rk_json_is_text(name) ? "JSON text" : name;
 }
 
+static const char *skip_blanks(const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\n')) {
+        at++;
+    }
+    return at;
+}
+
+/* The end of the string that begins at `at`, behind its second quote. */
+static const char *string_end(const char *at, const char *end)
+{
+    do {
+        at = memchr(at + 1, '"', (size_t)(end - at - 1));
+    } while (at && at[-1] == '\\');
+    return at ? at + 1 : end;
+}
+
+/* The end of a member that says where numbers come from; NULL: none begins at `at`. */
+static const char *remark_end(const char *at, const char *end)
+{
+    static const char *const keys[] = {"\"source\":", "\"provenance\":"};
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        const size_t length = strlen(keys[i]);
+        if ((size_t)(end - at) > length && memcmp(at, keys[i], length) == 0) {
+            const char *value = skip_blanks(at + length, end);
+            return value < end && *value == '"' ? string_end(value, end) : NULL;
+        }
+    }
+    return NULL;
+}
+
+/*
+ * Copies a document of the catalogue without blanks and remarks, which are most of it: the parser
+ * needs a hundred instructions for a letter.  Returns the size.
+ */
+static size_t copy_figures(const rk_catalogue_entry *entry, char *to)
+{
+    const char *at = entry->text, *end = at + entry->size;
+    char *out = to;
+    while ((at = skip_blanks(at, end)) < end) {
+        const char *remark = *at == '"' ? remark_end(at, end) : NULL;
+        if (remark) {
+            at = skip_blanks(remark, end);
+            if (at < end && *at == ',') {
+                at++;
+            } else if (out[-1] == ',') { /* it was the last member */
+                out--;
+            }
+            continue;
+        }
+        const size_t length = (size_t)((*at == '"' ? string_end(at, end) : at + 1) - at);
+        memcpy(out, at, length);
+        out += length;
+        at += length;
+    }
+    return (size_t)(out - to);
+}
+
+/* Reads figures of a document of the catalogue. */
+static rk_status parse_figures(const rk_catalogue_entry *entry, const char *name, rk_json_doc *doc,
+                               rk_error *err)
+{
+    char *figures = malloc(entry->size);
+    if (!figures) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory to read the document");
+    }
+    const rk_status status = rk_json_parse(figures, copy_figures(entry, figures), name, doc, err);
+    free(figures);
+    return status;
+}
+
 rk_status rk_json_load(const char *name, const char *kind, rk_json_doc *doc, rk_error *err)
 {
     memset(doc, 0, sizeof(*doc));
@@ -444,7 +516,8 @@ rk_status rk_json_load(const char *name, const char *kind, rk_json_doc *doc, rk_
     if (!entry) {
         return fail_unknown_name(name, kind, err);
     }
-    return rk_json_parse(entry->text, entry->size, name, doc, err);
+    return is_listed(entry->kind) ? parse_figures(entry, name, doc, err)
+                                  : rk_json_parse(entry->text, entry->size, name, doc, err);
 }
 
 rk_status rk_json_load_python(const char *path, rk_json_doc *doc, rk_error *err)

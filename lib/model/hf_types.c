@@ -51,14 +51,8 @@ static bool next_row(const char *table, const char **at, const char **end, pair 
 /* The i-th architecture of the catalogue, or NULL behind the last. */
 static const char *name_at(size_t i)
 {
-    for (size_t k = 0; k < rk_catalogue_count; k++) {
-        if (strcmp(rk_catalogue[k].kind, folder) == 0) {
-            return k + i < rk_catalogue_count && strcmp(rk_catalogue[k + i].kind, folder) == 0
-                       ? rk_catalogue[k + i].name
-                       : NULL;
-        }
-    }
-    return NULL;
+    const rk_catalogue_entry *end, *first = rk_catalogue_of(folder, &end);
+    return first + i < end ? first[i].name : NULL;
 }
 
 /* ---- by type and by class -------------------------------------------------------------------- */

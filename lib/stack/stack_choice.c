@@ -103,12 +103,11 @@ struct nearest {
 static const rk_catalogue_entry *next_nearest(const struct wanted *wanted,
                                               const rk_catalogue_entry *before)
 {
-    const rk_catalogue_entry *best = NULL;
+    const rk_catalogue_entry *best = NULL, *end, *entry = rk_catalogue_of("stacks", &end);
     const double least = before ? distance(year_of(before), wanted->year) : -1;
     double nearest = (double)INFINITY;
-    for (size_t i = 0; i < rk_catalogue_count; i++) {
-        const rk_catalogue_entry *entry = &rk_catalogue[i];
-        if (strcmp(entry->kind, "stacks") != 0 || !has_value(entry, "\"family\"", wanted->family)) {
+    for (; entry < end; entry++) {
+        if (!has_value(entry, "\"family\"", wanted->family)) {
             continue;
         }
         const double far = distance(year_of(entry), wanted->year);

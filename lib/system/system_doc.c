@@ -552,11 +552,12 @@ static rk_status fail_list(const char *name, rk_error *err)
 rk_status rk_system_load(const char *name, rk_system *system, rk_error *err)
 {
     rk_json_doc doc;
-    if (!rk_json_is_text(name) && !rk_json_is_file(name) &&
-        !rk_catalogue_find(folder_of(name), name)) {
+    const char *folder = folder_of(name);
+    if (!rk_json_is_text(name) && !rk_json_is_file(name) && folder == system_folder &&
+        !rk_catalogue_find(folder, name)) {
         return strchr(name, ',') ? fail_list(name, err) : fail_unknown(name, err);
     }
-    rk_status status = rk_json_load(name, folder_of(name), &doc, err);
+    rk_status status = rk_json_load(name, folder, &doc, err);
     if (!status) {
         status = rk_system_doc_rebase(doc.root, doc.name, err);
         status = status ? status : read_document(doc.root, doc.name, system, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading JSON: positions of faults, files packed and plain, the catalogue. */
 #include "io/json.h"
+#include "base/units.h"
 #include "io/catalogue.h"
 #include "io/csv_in.h"
 #include "io/out.h"
@@ -204,6 +205,55 @@ static void test_unpacked_limit(void **state)
     assert_int_equal(load(s, "bomb.json.gz", &value, &err), RK_ERR_LIMIT);
 }
 
+/* Takes out of a document what says where its numbers come from. */
+static void drop_remarks(json_t *value)
+{
+    static const char *const remarks[] = {"source", "provenance"};
+    const char *key;
+    json_t *member;
+    size_t i;
+    for (i = 0; i < COUNT(remarks); i++) {
+        if (json_is_string(json_object_get(value, remarks[i]))) {
+            assert_int_equal(json_object_del(value, remarks[i]), 0);
+        }
+    }
+    json_object_foreach(value, key, member)
+    {
+        drop_remarks(member);
+    }
+    json_array_foreach(value, i, member)
+    {
+        drop_remarks(member);
+    }
+}
+
+/* Documents of the catalogue are read without their remarks, but whole otherwise. */
+static void test_remarks(void **state)
+{
+    static const char *const kinds[] = {"models", "systems", "accelerators", "stacks"};
+    size_t shorter = 0;
+    (void)state;
+    for (size_t k = 0; k < COUNT(kinds); k++) {
+        const rk_catalogue_entry *end, *entry = rk_catalogue_of(kinds[k], &end);
+        assert_true(entry < end);
+        for (; entry < end; entry++) {
+            rk_json_doc doc;
+            rk_error err;
+            json_t *whole = json_loadb(entry->text, entry->size, 0, NULL), *copy;
+            assert_string_equal(entry->kind, kinds[k]);
+            assert_int_equal(rk_json_load(entry->name, entry->kind, &doc, &err), RK_OK);
+            copy = json_deep_copy(whole);
+            drop_remarks(whole);
+            assert_true(json_equal(doc.root, whole));
+            shorter += !json_equal(copy, whole);
+            json_decref(copy);
+            json_decref(whole);
+            rk_json_clear(&doc);
+        }
+    }
+    assert_true(shorter > 100);
+}
+
 static void test_catalogue(void **state)
 {
     rk_error err;
@@ -396,6 +446,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_gzip, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unpacked_limit, set_up, tear_down),
+        cmocka_unit_test(test_remarks),
         cmocka_unit_test(test_catalogue),
         cmocka_unit_test(test_aliases),
         cmocka_unit_test(test_table_with_mark),
