@@ -26,20 +26,26 @@ static void finish(rk_cost *cost)
     cost->backward_seconds = rk_times_sum(&cost->backward);
 }
 
-void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                        const rk_strategy *strategy, rk_cost_table *table)
-{
-    rk_cost_table_fill_with(model, system, stack, strategy, NULL, table);
-}
-
 rk_gemm_prices *rk_gemm_prices_create(void)
 {
     return calloc(1, sizeof(rk_gemm_prices));
 }
 
-void rk_cost_table_fill_with(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                             const rk_strategy *strategy, rk_gemm_prices *prices,
-                             rk_cost_table *table)
+/* Fills the costs of the layers of a type; with `whole` also of those that are checkpointed. */
+static void fill_layer(rk_cost_table *table, int type, bool whole)
+{
+    rk_cost *layer = table->layers[type];
+    rk_block_layer(&table->context, &table->context.model->types[type], &table->mixers[type], whole,
+                   layer);
+    finish(&layer[0]);
+    if (whole) {
+        finish(&layer[1]);
+    }
+}
+
+static void fill_table(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                       const rk_strategy *strategy, rk_gemm_prices *prices, bool whole,
+                       rk_cost_table *table)
 {
     table->context = rk_block_context_of(model, system, stack, strategy);
     table->context.prices = prices;
@@ -47,9 +53,7 @@ void rk_cost_table_fill_with(const rk_model *model, const rk_system *system, con
         const rk_layer_type *type = &model->types[i];
         const bool again = i > 0 && rk_same_mixer(type, type - 1);
         table->mixers[i] = again ? table->mixers[i - 1] : rk_block_mixer(&table->context, type);
-        rk_block_layer(&table->context, type, &table->mixers[i], table->layers[i]);
-        finish(&table->layers[i][0]);
-        finish(&table->layers[i][1]);
+        fill_layer(table, i, whole);
     }
     table->embedding = rk_block_embedding(&table->context);
     table->head = rk_block_head(&table->context);
@@ -57,6 +61,19 @@ void rk_cost_table_fill_with(const rk_model *model, const rk_system *system, con
     finish(&table->embedding);
     finish(&table->head);
     finish(&table->mtp);
+}
+
+void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                        const rk_strategy *strategy, rk_cost_table *table)
+{
+    fill_table(model, system, stack, strategy, NULL, true, table);
+}
+
+void rk_cost_table_fill_with(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                             const rk_strategy *strategy, rk_gemm_prices *prices,
+                             rk_cost_table *table)
+{
+    fill_table(model, system, stack, strategy, prices, strategy->recompute == RK_REC_FULL, table);
 }
 
 void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *table)
@@ -67,9 +84,7 @@ void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *tabl
     table->context.prices = before.prices;
     for (int i = 0; i < model->type_count; i++) {
         if (rk_layer_is_moe(&model->types[i])) {
-            rk_block_layer(&table->context, &model->types[i], &table->mixers[i], table->layers[i]);
-            finish(&table->layers[i][0]);
-            finish(&table->layers[i][1]);
+            fill_layer(table, i, strategy->recompute == RK_REC_FULL);
         }
     }
 }
@@ -468,7 +483,7 @@ static rk_cost_table *new_table(const rk_model *model, const rk_system *system,
 {
     rk_cost_table *table = malloc(sizeof(*table));
     if (table) {
-        rk_cost_table_fill(model, system, stack, strategy, table);
+        rk_cost_table_fill_with(model, system, stack, strategy, NULL, table);
     } else {
         (void)rk_fail(err, RK_ERR_MEMORY, "not enough memory for the costs of a model's layers");
     }

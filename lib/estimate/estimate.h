@@ -94,7 +94,10 @@ void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk
 /* Prices of GEMMs on an accelerator, none yet; free() frees them.  NULL: not enough memory. */
 rk_gemm_prices *rk_gemm_prices_create(void);
 
-/* The same with prices of GEMMs on that accelerator, which it adds to. */
+/*
+ * The costs that estimates of strategies need: of layers that are checkpointed whole only if the
+ * strategy has such.  `prices` of GEMMs on that accelerator, which it adds to; NULL: none is kept.
+ */
 void rk_cost_table_fill_with(const rk_model *model, const rk_system *system, const rk_stack *stack,
                              const rk_strategy *strategy, rk_gemm_prices *prices,
                              rk_cost_table *table);

@@ -466,14 +466,13 @@ static void overlap_exchange(rk_cost_builder *x)
 }
 
 /* The work after the passes: gradients added up, the floor of launches, memory. */
-static rk_cost finish_layer(rk_cost_builder x, const rk_layer_type *type, bool full)
+static void finish_layer(rk_cost_builder *x, const rk_layer_type *type, bool full)
 {
-    add_accumulation(&x);
-    overlap_exchange(&x);
-    add_layer_floor(&x, type, full);
-    x.cost.transient = layer_transient(&x, type) + x.cost.dequantised;
-    x.cost.wgrad_buffers = wgrad_buffers(&x, type);
-    return x.cost;
+    add_accumulation(x);
+    overlap_exchange(x);
+    add_layer_floor(x, type, full);
+    x->cost.transient = layer_transient(x, type) + x->cost.dequantised;
+    x->cost.wgrad_buffers = wgrad_buffers(x, type);
 }
 
 rk_cost rk_block_mixer(const rk_block_context *context, const rk_layer_type *type)
@@ -552,13 +551,18 @@ static void checkpoint_layer(rk_cost_builder *x)
 }
 
 void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
-                    const rk_cost *mixer, rk_cost cost[2])
+                    const rk_cost *mixer, bool whole, rk_cost cost[2])
 {
     rk_cost_builder x = {.c = context, .cost = *mixer};
     add_layer(&x, type);
-    cost[0] = finish_layer(x, type, false);
-    checkpoint_layer(&x);
-    cost[1] = finish_layer(x, type, true);
+    if (whole) {
+        rk_cost_builder full = x;
+        checkpoint_layer(&full);
+        finish_layer(&full, type, true);
+        cost[1] = full.cost;
+    }
+    finish_layer(&x, type, false);
+    cost[0] = x.cost;
 }
 
 static rk_status list_status(const rk_operator_list *list, rk_error *err)
@@ -579,7 +583,7 @@ rk_status rk_list_layer(const rk_block_context *context, const rk_layer_type *ty
     if (whole) {
         checkpoint_layer(&x);
     }
-    (void)finish_layer(x, type, whole);
+    finish_layer(&x, type, whole);
     return list_status(list, err);
 }
 

@@ -111,6 +111,8 @@ void rk_save(rk_cost_builder *x, bool again, double bytes)
     assert(bytes >= 0);
     if (again) {
         x->cost.unsaved += bytes;
+    } else if (!x->list) {
+        x->cost.saved += bytes;
     } else {
         const rk_operator o = {.kind = RK_OPERATOR_KEEP, .part = RK_PART_STREAM, .saved = bytes};
         rk_emit(x, &o);
@@ -159,19 +161,19 @@ static void send_again(rk_cost_builder *x, rk_group_kind group, double sent)
 /* Runs again what forward has added since `before`, and gives up so many of its saved bytes. */
 static void run_again(rk_cost_builder *x, const rk_cost *before, double given_up)
 {
-    const rk_cost now = x->cost;
+    const rk_cost *now = &x->cost; /* of whose forward the operators below change nothing */
     const rk_operator o = {
         .kind = RK_OPERATOR_RECOMPUTE,
         .part = RK_PART_RECOMPUTE,
         .pass = RK_PASS_BACKWARD,
-        .flops = now.flops_forward - before->flops_forward,
+        .flops = now->flops_forward - before->flops_forward,
         .saved = -given_up,
-        .seconds = rk_times_sum(&now.forward) - rk_times_sum(&before->forward),
+        .seconds = rk_times_sum(&now->forward) - rk_times_sum(&before->forward),
     };
     rk_emit(x, &o);
-    send_again(x, RK_GROUP_TENSOR, now.sent_forward.tensor - before->sent_forward.tensor);
-    send_again(x, RK_GROUP_CONTEXT, now.sent_forward.context - before->sent_forward.context);
-    send_again(x, RK_GROUP_EXPERT, now.sent_forward.expert - before->sent_forward.expert);
+    send_again(x, RK_GROUP_TENSOR, now->sent_forward.tensor - before->sent_forward.tensor);
+    send_again(x, RK_GROUP_CONTEXT, now->sent_forward.context - before->sent_forward.context);
+    send_again(x, RK_GROUP_EXPERT, now->sent_forward.expert - before->sent_forward.expert);
 }
 
 void rk_repeat(rk_cost_builder *x, const rk_cost *before)
@@ -215,10 +217,14 @@ void rk_add_stream(rk_cost_builder *x, rk_part part, double forward_bytes, doubl
 {
     assert(forward_bytes >= 0 && backward_bytes >= 0);
     rk_operator o = {.kind = RK_OPERATOR_STREAM, .part = part, .bytes = forward_bytes};
-    rk_emit(x, &o);
+    if (forward_bytes > 0) {
+        rk_emit(x, &o);
+    }
     o.pass = RK_PASS_BACKWARD;
     o.bytes = backward_bytes;
-    rk_emit(x, &o);
+    if (backward_bytes > 0) {
+        rk_emit(x, &o);
+    }
 }
 
 /* ---- linear layers ------------------------------------------------------------------------- */

@@ -170,7 +170,7 @@ static void search_base(const struct search *s, struct worker *w, const struct b
     }
     if (!w->has_table) {
         w->costed = base->its.strategy;
-        rk_cost_table_fill(s->model, &s->system, s->stack, &w->costed, &w->table);
+        rk_cost_table_fill_with(s->model, &s->system, s->stack, &w->costed, NULL, &w->table);
         w->has_table = true;
         rk_plan_fit_renew(&w->fit, &w->table);
         rk_plan_clock_renew(&w->clock, &w->table);

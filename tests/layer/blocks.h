@@ -118,7 +118,7 @@ static inline void layer_costs(const rk_block_context *context, const rk_layer_t
                                rk_cost cost[2])
 {
     const rk_cost mixer = rk_block_mixer(context, type);
-    rk_block_layer(context, type, &mixer, cost);
+    rk_block_layer(context, type, &mixer, true, cost);
 }
 
 #endif

@@ -454,6 +454,7 @@ static void test_fill_experts(void **state)
     a.sp = true;
     a.dp = 4;
     a.global_batch = 16;
+    a.recompute = RK_REC_FULL; /* else layers that are checkpointed whole have no costs */
     b = a;
     b.ep = 4;
     b.etp = 2;
