@@ -119,20 +119,20 @@ static double estimate_us(const rk_model *model, const rk_system *system, const 
 {
     enum { RUNS = 20000 };
     rk_estimate estimate;
-    rk_makespans_store *store;
+    rk_estimate_store *store;
     rk_error err;
-    require(rk_makespans_store_new(&store, &err), &err);
+    require(rk_estimate_store_new(&store, &err), &err);
     const rk_setting setting = {.model = model,
                                 .system = system,
                                 .stack = stack,
                                 .convention = RK_FLOPS_MEGATRON,
-                                .makespans = store};
+                                .store = store};
     const double start = cpu_seconds();
     for (int i = 0; i < RUNS; i++) {
         require(rk_estimate_exact(&setting, strategy, &estimate, NULL, &err), &err);
     }
     const double each = (cpu_seconds() - start) / RUNS * 1e6;
-    rk_makespans_store_free(store);
+    rk_estimate_store_free(store);
     return each;
 }
 

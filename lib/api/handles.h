@@ -13,7 +13,7 @@
 
 struct rk_setup {
     rk_inputs inputs;   /* its measured tables belong to the system it was made from */
-    rk_setting setting; /* owns its makespans */
+    rk_setting setting; /* owns its store */
     char framework_reason[RK_REASON_SIZE], stack_reason[RK_REASON_SIZE];
 };
 

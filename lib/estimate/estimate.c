@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "estimate/once.h"
 #include "estimate/step.h"
+#include "estimate/store.h"
 #include "layer/price.h"
 
 #include <assert.h>
@@ -493,17 +494,13 @@ static rk_cost_table *new_table(const rk_model *model, const rk_system *system,
 rk_status rk_estimate_exact(const rk_setting *setting, const rk_strategy *strategy,
                             rk_estimate *estimate, rk_stage_memory *stages, rk_error *err)
 {
-    rk_makespans *makespans = NULL;
-    rk_cost_table *table =
-        new_table(setting->model, setting->system, setting->stack, strategy, err);
-    rk_status status =
-        table ? rk_makespans_take(setting->makespans, &makespans, err) : RK_ERR_MEMORY;
+    rk_kept_costs *costs;
+    rk_status status = rk_estimate_take(setting, strategy, &costs, err);
     if (!status) {
-        status = rk_estimate_table(table, strategy, setting->convention, makespans, estimate,
-                                   stages, err);
+        status = rk_estimate_table(&costs->table, strategy, setting->convention, costs->makespans,
+                                   estimate, stages, err);
     }
-    rk_makespans_put(setting->makespans, makespans);
-    free(table);
+    rk_estimate_put(setting->store, costs);
     return status;
 }
 

@@ -134,6 +134,16 @@ rk_status rk_estimate_table(const rk_cost_table *table, const rk_strategy *strat
                             rk_flop_convention convention, rk_makespans *makespans,
                             rk_estimate *estimate, rk_stage_memory *stages, rk_error *err);
 
+/*
+ * Keeps between estimates what the next may share: compiled orders of schedules, and the costs of
+ * blocks.  Threads may share a store: while one uses what is kept, the others make their own, and
+ * what was put back last is kept.  Models, systems and stacks stay as they are while it lives.
+ */
+typedef struct rk_estimate_store rk_estimate_store;
+
+rk_status rk_estimate_store_new(rk_estimate_store **store, rk_error *err);
+void rk_estimate_store_free(rk_estimate_store *store);
+
 /* The job that a strategy is estimated for. */
 typedef struct rk_setting {
     const rk_model *model;
@@ -141,7 +151,7 @@ typedef struct rk_setting {
     const rk_stack *stack;
     rk_framework framework; /* decides what is legal */
     rk_flop_convention convention;
-    rk_makespans_store *makespans; /* for estimates one after the other; NULL: none is kept */
+    rk_estimate_store *store; /* for estimates one after the other; NULL: nothing is kept */
     double risk; /* of running out of memory that a change may have; 0: all that fits */
 } rk_setting;
 

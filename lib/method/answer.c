@@ -23,12 +23,12 @@ rk_setting rk_setting_of(const rk_inputs *inputs)
 rk_status rk_setting_open(const rk_inputs *inputs, rk_setting *setting, rk_error *err)
 {
     *setting = rk_setting_of(inputs);
-    return rk_makespans_store_new(&setting->makespans, err);
+    return rk_estimate_store_new(&setting->store, err);
 }
 
 void rk_setting_close(rk_setting *setting)
 {
-    rk_makespans_store_free(setting->makespans);
+    rk_estimate_store_free(setting->store);
 }
 
 rk_status rk_estimate_batch(const rk_setting *setting, const rk_strategy *strategy,

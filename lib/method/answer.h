@@ -29,7 +29,7 @@ rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy,
 
 rk_setting rk_setting_of(const rk_inputs *inputs);
 
-/* The same with a store of makespans, which rk_setting_close releases, also after a failure. */
+/* The same with a store of costs, which rk_setting_close releases, also after a failure. */
 rk_status rk_setting_open(const rk_inputs *inputs, rk_setting *setting, rk_error *err);
 void rk_setting_close(rk_setting *setting);
 

@@ -205,7 +205,7 @@ rk_status rk_change_to_fit(const rk_setting *setting, const rk_strategy *from, i
     rk_setting keeping = *setting;
     struct best best = {.setting = &keeping, .err = err};
     *changes = 1;
-    best.status = rk_makespans_store_new(&keeping.makespans, err);
+    best.status = rk_estimate_store_new(&keeping.store, err);
     if (!best.status) {
         rk_changes_each(setting, from, keep_fastest, &best);
     }
@@ -213,7 +213,7 @@ rk_status rk_change_to_fit(const rk_setting *setting, const rk_strategy *from, i
         *changes = 2;
         rk_changes_each(setting, from, look_further, &best);
     }
-    rk_makespans_store_free(keeping.makespans);
+    rk_estimate_store_free(keeping.store);
     if (best.status || !best.found) {
         *changes = 0;
         return best.status;

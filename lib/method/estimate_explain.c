@@ -165,11 +165,11 @@ static rk_status memory_capacity(const rk_setting *setting, const rk_strategy *s
         .unit = "GiB",
         .step = step,
     };
-    n.status = rk_makespans_store_new(&keeping.makespans, err);
+    n.status = rk_estimate_store_new(&keeping.store, err);
     if (!n.status) {
         rk_changes_each(setting, strategy, survey, &n);
     }
-    rk_makespans_store_free(keeping.makespans);
+    rk_estimate_store_free(keeping.store);
     if (n.then < n.now) {
         out->step = step - (n.now - n.then);
         out->changes = true;

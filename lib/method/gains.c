@@ -134,11 +134,11 @@ rk_status rk_find_gains(const rk_setting *setting, const rk_strategy *from, cons
 {
     rk_setting keeping = *setting;
     struct walk w = {.setting = &keeping, .from = from, .now = now, .err = err};
-    w.status = rk_makespans_store_new(&keeping.makespans, err);
+    w.status = rk_estimate_store_new(&keeping.store, err);
     rk_visit_changes(setting, from, judge, &w); /* does nothing after a failure */
     offer_switches(setting, from, judge, &w);
     offer_schedules(setting, from, judge, &w);
-    rk_makespans_store_free(keeping.makespans);
+    rk_estimate_store_free(keeping.store);
     sort(&w.faster, step_of);
     sort(&w.leaner, memory_of);
     rk_fit_changes *all = &gains->changes;

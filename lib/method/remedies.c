@@ -330,7 +330,7 @@ rk_status rk_find_fit_changes(const rk_setting *setting, const rk_strategy *from
     for (int bit = 0; bit < KIND_COUNT; bit++) {
         w.bytes[bit] = (double)INFINITY;
     }
-    w.status = rk_makespans_store_new(&keeping.makespans, err);
+    w.status = rk_estimate_store_new(&keeping.store, err);
     rk_visit_changes(setting, from, judge, &w); /* does nothing after a failure */
     if (changes->count == 0) {
         const struct walk first = w;
@@ -340,7 +340,7 @@ rk_status rk_find_fit_changes(const rk_setting *setting, const rk_strategy *from
             }
         }
     }
-    rk_makespans_store_free(keeping.makespans);
+    rk_estimate_store_free(keeping.store);
     if (!w.status && changes->count == 0 && setting->risk > 0) {
         keeping = *setting;
         keeping.risk = 0; /* nothing is within the risk: all that fits */

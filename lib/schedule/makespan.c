@@ -10,7 +10,6 @@
 #include "base/error.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,42 +55,11 @@ void rk_makespans_free(rk_makespans *makespans)
     }
 }
 
-/* ---- kept between calls -------------------------------------------------------------------- */
-
-struct rk_makespans_store {
-    rk_makespans *_Atomic kept; /* owned; NULL while a call has it */
-};
-
-rk_status rk_makespans_store_new(rk_makespans_store **store, rk_error *err)
+void rk_makespans_trim(rk_makespans *makespans)
 {
-    *store = malloc(sizeof(**store));
-    if (!*store) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for schedules");
-    }
-    atomic_init(&(*store)->kept, NULL);
-    return RK_OK;
-}
-
-void rk_makespans_store_free(rk_makespans_store *store)
-{
-    if (store) {
-        rk_makespans_free(atomic_load(&store->kept));
-        free(store);
-    }
-}
-
-rk_status rk_makespans_take(rk_makespans_store *store, rk_makespans **makespans, rk_error *err)
-{
-    *makespans = store ? atomic_exchange(&store->kept, NULL) : NULL;
-    return *makespans ? RK_OK : rk_makespans_new(makespans, err);
-}
-
-void rk_makespans_put(rk_makespans_store *store, rk_makespans *makespans)
-{
-    if (makespans && makespans->kept > KEPT_MAX) {
+    if (makespans->kept > KEPT_MAX) {
         forget_programs(makespans);
     }
-    rk_makespans_free(store && makespans ? atomic_exchange(&store->kept, makespans) : makespans);
 }
 
 /* ---- programs ------------------------------------------------------------------------------ */
@@ -112,9 +80,7 @@ static rk_status find_program(rk_makespans *m, const rk_pipeline *p, const rk_pr
             return RK_OK;
         }
     }
-    if (m->kept > KEPT_MAX) {
-        forget_programs(m);
-    }
+    rk_makespans_trim(m);
     rk_program *made;
     const rk_status status = rk_program_new(p, &made, err);
     if (!status) {

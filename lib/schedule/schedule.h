@@ -207,18 +207,8 @@ typedef struct rk_makespans rk_makespans;
 rk_status rk_makespans_new(rk_makespans **makespans, rk_error *err);
 void rk_makespans_free(rk_makespans *makespans);
 
-/*
- * Keeps one set of compiled orders between calls.  Threads may share a store: while one uses the
- * set, the others compile their own, and the last one put back is kept.
- */
-typedef struct rk_makespans_store rk_makespans_store;
-
-rk_status rk_makespans_store_new(rk_makespans_store **store, rk_error *err);
-void rk_makespans_store_free(rk_makespans_store *store);
-
-/* The caller owns the set until it puts it back; without a store (NULL) nothing is kept. */
-rk_status rk_makespans_take(rk_makespans_store *store, rk_makespans **makespans, rk_error *err);
-void rk_makespans_put(rk_makespans_store *store, rk_makespans *makespans);
+/* Releases compiled orders if there are many. */
+void rk_makespans_trim(rk_makespans *makespans);
 
 /*
  * The seconds of rk_pipeline_play, bit for bit, for a legal pipeline. It needs nanoseconds per

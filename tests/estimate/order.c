@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the order of ranks moves from inside nodes to the network between them. */
+/* What the order of ranks moves from inside nodes to the network between them, also in estimates
+ * that share costs. */
 #include "../layer/blocks.h"
 
 #include "estimate/estimate.h"
@@ -81,10 +82,60 @@ static void test_order(void **state)
     assert_true(e[0].times.part[RK_PART_PP] > 2 * e[1].times.part[RK_PART_PP]);
 }
 
+/* Estimates a strategy with a store, which is the same as without, after another one. */
+static void estimate_after(const rk_setting *setting, const rk_strategy *first,
+                           const rk_strategy *s)
+{
+    rk_setting alone = *setting;
+    rk_estimate kept, own;
+    rk_error err;
+    alone.store = NULL;
+    assert_legal(setting->model, setting->system, s);
+    assert_int_equal(rk_estimate_exact(setting, first, &kept, NULL, &err), RK_OK);
+    assert_int_equal(rk_estimate_exact(setting, s, &kept, NULL, &err), RK_OK);
+    assert_int_equal(rk_estimate_exact(&alone, s, &own, NULL, &err), RK_OK);
+    assert_memory_equal(&kept, &own, sizeof(own));
+}
+
+/* Costs of layers are kept from one number of stages to another, but not from one accelerator,
+ * which casts weights in fp32, to several. */
+static void test_kept(void **state)
+{
+    (void)state;
+    rk_error err;
+    const rk_system system = system_of("dgx-h100-superpod");
+    rk_model model = model_of("mixtral-8x7b");
+    rk_stack stack = plain_stack();
+    rk_setting setting = {.model = &model, .system = &system, .stack = &stack};
+    assert_int_equal(rk_estimate_store_new(&setting.store, &err), RK_OK);
+    rk_strategy first = strategy_of(&model, RK_ORDER_PIPELINE_DATA);
+    first.ep = 2;
+    rk_strategy second = first;
+    second.pp = 8;
+    second.schedule = RK_SCHEDULE_ZB_H1;
+    second.sharding = RK_SHARD_NONE;
+    estimate_after(&setting, &first, &second);
+    estimate_after(&setting, &second, &first);
+    rk_estimate_store_free(setting.store);
+
+    model = model_of("llama3.2-1b");
+    stack.autocasts = true;
+    assert_int_equal(rk_estimate_store_new(&setting.store, &err), RK_OK);
+    first = rk_strategy_defaults(&model);
+    first.states = (rk_state_recipe){4, 4, 8, 2, 2};
+    first.global_batch = 8;
+    second = first;
+    second.dp = 8;
+    estimate_after(&setting, &first, &second);
+    estimate_after(&setting, &second, &first);
+    rk_estimate_store_free(setting.store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

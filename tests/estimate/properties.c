@@ -2,7 +2,8 @@
 /*
  * With more memory, more memory on the host or lower latencies a step is never slower, and with
  * more of anything it never runs out of memory (rates: faster.c).  Random models, strategies,
- * machines and stacks, schedules played event by event.
+ * machines and stacks, schedules played event by event.  What estimates keep for the next changes
+ * nothing.
  */
 #include "../draws.h"
 #include "estimate/stage.h"
@@ -10,7 +11,7 @@
 #include "method/numbers.h"
 #include "strategy/strategy.h"
 
-enum { BETTER = 12000 };
+enum { BETTER = 12000, KEPT = 1500 };
 
 static const uint64_t seed = 0x51ed270b2f3d4a17;
 
@@ -102,9 +103,70 @@ static void test_better(void **state)
     draw_each(seed, draw_count(BETTER), check_better);
 }
 
+/* ---- what is kept ---------------------------------------------------------------------------- */
+
+/* Changes one field of a strategy, which may not be legal then. */
+static void change(uint64_t *r, rk_strategy *s)
+{
+    int64_t *const sizes[] = {&s->tp,  &s->cp,  &s->pp,          &s->vp,
+                              &s->dp,  &s->ep,  &s->micro_batch, &s->global_batch,
+                              &s->seq, &s->etp, &s->replicas};
+    const int64_t field = draw_below(r, (int64_t)COUNT(sizes) + 4);
+    if (field < (int64_t)COUNT(sizes)) {
+        *sizes[field] = draw_below(r, 2) ? 2 * *sizes[field] : (*sizes[field] + 1) / 2;
+    } else if (field == (int64_t)COUNT(sizes)) {
+        s->recompute = (rk_recompute_kind)draw_below(r, RK_REC_FULL + 1);
+        s->recompute_modules = s->recompute == RK_REC_SELECTIVE ? RK_MODULE_CORE_ATTENTION : 0;
+        s->recompute_layers = s->recompute == RK_REC_FULL ? draw_below(r, 2) : 0;
+    } else if (field == (int64_t)COUNT(sizes) + 1) {
+        s->order =
+            s->order == RK_ORDER_PIPELINE_DATA ? RK_ORDER_DATA_PIPELINE : RK_ORDER_PIPELINE_DATA;
+    } else if (field == (int64_t)COUNT(sizes) + 2) {
+        s->sharding = (rk_sharding)draw_below(r, RK_SHARD_ALL + 1);
+    } else {
+        s->schedule = (rk_schedule_kind)draw_below(r, RK_SCHEDULE_KIND_COUNT);
+    }
+}
+
+/* Strategies that differ in a few fields, estimated with one store and each on its own. */
+static void check_kept(const struct draw *d, uint64_t *r)
+{
+    rk_setting setting = {.model = &d->model,
+                          .system = &d->system,
+                          .stack = &d->stack,
+                          .convention = RK_FLOPS_MEGATRON};
+    rk_strategy s = d->strategy;
+    rk_error err;
+    assert_int_equal(rk_estimate_store_new(&setting.store, &err), RK_OK);
+    for (int i = 0; i < 8; i++) {
+        const rk_strategy before = s;
+        rk_violation violation;
+        rk_estimate kept;
+        char words[400];
+        change(r, &s);
+        if (!rk_strategy_legal(&d->model, &d->system, &s, RK_FRAMEWORK_ANY, &violation)) {
+            s = before;
+        }
+        assert_int_equal(rk_estimate_exact(&setting, &s, &kept, NULL, &err), RK_OK);
+        const rk_estimate own = played(d, &d->system, &s);
+        if (memcmp(&kept, &own, sizeof(own)) != 0) {
+            fail_msg("%.17g s with a store, %.17g without: %s", kept.step, own.step,
+                     words_of(d, words));
+        }
+    }
+    rk_estimate_store_free(setting.store);
+}
+
+static void test_kept(void **state)
+{
+    (void)state;
+    draw_each(seed, draw_count(KEPT), check_kept);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kept),
         cmocka_unit_test(test_better),
     };
     printf("seed %llx\n", (unsigned long long)seed);

@@ -424,29 +424,6 @@ static void test_makespans(void **state)
     rk_makespans_free(makespans);
 }
 
-/* A store keeps the orders of one call for the next; calls at the same time have their own. */
-static void test_store(void **state)
-{
-    rk_makespans_store *store;
-    rk_makespans *first, *second, *third;
-    rk_error err;
-    (void)state;
-    assert_int_equal(rk_makespans_store_new(&store, &err), RK_OK);
-    assert_int_equal(rk_makespans_take(store, &first, &err), RK_OK);
-    assert_int_equal(rk_makespans_take(store, &second, &err), RK_OK);
-    assert_ptr_not_equal(first, second);
-    rk_makespans_put(store, first);
-    assert_int_equal(rk_makespans_take(store, &third, &err), RK_OK);
-    assert_ptr_equal(third, first);
-    rk_makespans_put(store, third);
-    rk_makespans_put(store, second); /* one is kept */
-    assert_int_equal(rk_makespans_take(store, &third, &err), RK_OK);
-    assert_ptr_equal(third, second);
-    rk_makespans_put(NULL, third);
-    rk_makespans_store_free(store);
-    rk_makespans_store_free(NULL);
-}
-
 /*
  * Steps without a barrier: never longer than with one, nor shorter than the work of a rank and the
  * bound; of equal stages as the closed form says.
@@ -549,7 +526,6 @@ int main(void)
         cmocka_unit_test(test_overlapped_messages),
         cmocka_unit_test(test_blocking_messages),
         cmocka_unit_test(test_makespans),
-        cmocka_unit_test(test_store),
         cmocka_unit_test(test_rolling),
         cmocka_unit_test(test_odd_microbatches),
         cmocka_unit_test(test_bounds),
