@@ -293,17 +293,25 @@ struct kept {
 
 static struct kept kept_of(const rk_strategy *s, const rk_stage *stage)
 {
-    const double dense = rk_shard_ranks(s), expert = rk_expert_shard_ranks(s);
+    const double experts = stage->expert_params;
     const double low = stage->low_dense_params + stage->low_expert_params;
-    return (struct kept){
-        .whole = stage->dense_params + stage->expert_params,
-        .sharded = stage->dense_params / dense + stage->expert_params / expert,
+    struct kept kept = {
+        .whole = stage->dense_params + experts,
         .low = low,
-        .low_sharded =
-            low > 0 ? stage->low_dense_params / dense + stage->low_expert_params / expert : 0,
         .outer = stage->outer_params,
-        .outer_sharded = stage->outer_params / dense,
     };
+    kept.sharded = kept.whole;
+    kept.low_sharded = low;
+    kept.outer_sharded = kept.outer;
+    if (s->sharding != RK_SHARD_NONE) {
+        const double ranks = rk_shard_ranks(s),
+                     of_experts = experts > 0 ? rk_expert_shard_ranks(s) : 1;
+        kept.sharded = stage->dense_params / ranks + experts / of_experts;
+        kept.low_sharded =
+            low > 0 ? stage->low_dense_params / ranks + stage->low_expert_params / of_experts : 0;
+        kept.outer_sharded = stage->outer_params / ranks;
+    }
+    return kept;
 }
 
 /* Those of a kind of state that is sharded from ZeRO stage `from` on. */
@@ -435,13 +443,12 @@ double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *st
 
 rk_gradient_runs rk_stage_gradient_runs(const rk_stack *stack, const rk_strategy *strategy)
 {
-    const double m = (double)rk_strategy_microbatches(strategy);
     const bool staged = strategy->sharding == RK_SHARD_GRADIENTS ||
                         (strategy->sharding == RK_SHARD_ALL && stack->scatters_last);
-    const bool sums = strategy->pp > 1
-                          ? staged
-                          : stack->sums_whole && m > 1 && strategy->sharding >= RK_SHARD_GRADIENTS;
-    if (!sums) {
+    const bool sums =
+        strategy->pp > 1 ? staged : stack->sums_whole && strategy->sharding >= RK_SHARD_GRADIENTS;
+    const double m = sums ? (double)rk_strategy_microbatches(strategy) : 1;
+    if (!sums || (strategy->pp == 1 && m <= 1)) {
         return (rk_gradient_runs){.scatters = 0};
     }
     const bool runs = rk_schedules[strategy->schedule]->runs;
@@ -592,8 +599,8 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     const rk_block_context *c = &table->context;
     const rk_stack *stack = c->stack;
     const double buffers = s->tp > 1 ? stack->gathered_buffers * whole_sequence(c) : 0;
-    const double logits = c->tokens * c->vocab / (double)s->tp;
-    const bool stale = stage->head && rk_strategy_microbatches(s) > 1;
+    const bool stale =
+        stage->head && stack->stale_logit_bytes > 0 && rk_strategy_microbatches(s) > 1;
     const double losses =
         rk_schedules[s->schedule]->losses_first ? (double)rk_strategy_microbatches(s) : 1;
     need->always = stack->workspace_bytes + stage->wgrad_buffers + buffers;
@@ -606,7 +613,7 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     /* the gradient of a chunk of the loss is next to the sum of the previous chunks */
     const double chunked = s->cross_entropy == RK_CROSS_ENTROPY_CHUNKED ? s->states.reduce : 0;
     need->head = losses * stage->head_saved + stage->head_transient +
-                 (stale ? stack->stale_logit_bytes * logits : 0) +
+                 (stale ? stack->stale_logit_bytes * (c->tokens * c->vocab / (double)s->tp) : 0) +
                  rk_strategy_learning(s) * chunked * stage->head_params;
     need->update = update_bytes(c, s, stage, kept);
     const bool tensors = stack->gathers_tensors && s->sharding == RK_SHARD_ALL;
