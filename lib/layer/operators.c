@@ -80,19 +80,24 @@ void rk_send(rk_cost_builder *x, rk_pass pass, rk_part part, double visible,
              const rk_message *messages, int count)
 {
     assert(visible >= 0 && count >= 1);
+    const bool forward = pass == RK_PASS_FORWARD;
     double all = 0;
     for (int i = 0; i < count; i++) {
         all += messages[i].seconds;
     }
     for (int i = 0; i < count; i++) {
-        const rk_operator o = {
-            .kind = RK_OPERATOR_MESSAGE,
-            .part = part,
-            .pass = pass,
-            .message = messages[i],
-            .seconds = all > 0 ? visible * (messages[i].seconds / all) : 0,
-        };
-        rk_emit(x, &o);
+        const double seconds = all > 0 ? visible * (messages[i].seconds / all) : 0;
+        if (x->list) {
+            const rk_operator o = {.kind = RK_OPERATOR_MESSAGE,
+                                   .part = part,
+                                   .pass = pass,
+                                   .message = messages[i],
+                                   .seconds = seconds};
+            rk_emit(x, &o);
+        } else {
+            (forward ? &x->cost.forward : &x->cost.backward)->part[part] += seconds;
+            add_sent(forward ? &x->cost.sent_forward : &x->cost.sent_backward, &messages[i]);
+        }
     }
 }
 
@@ -216,14 +221,18 @@ void rk_add_products(rk_cost_builder *x, rk_part part, rk_pass pass, int count, 
 void rk_add_stream(rk_cost_builder *x, rk_part part, double forward_bytes, double backward_bytes)
 {
     assert(forward_bytes >= 0 && backward_bytes >= 0);
-    rk_operator o = {.kind = RK_OPERATOR_STREAM, .part = part, .bytes = forward_bytes};
-    if (forward_bytes > 0) {
-        rk_emit(x, &o);
-    }
-    o.pass = RK_PASS_BACKWARD;
-    o.bytes = backward_bytes;
-    if (backward_bytes > 0) {
-        rk_emit(x, &o);
+    const double bytes[] = {forward_bytes, backward_bytes};
+    double *const seconds[] = {&x->cost.forward.part[part], &x->cost.backward.part[part]};
+    for (int pass = 0; pass < 2; pass++) { /* RK_PASS_FORWARD, RK_PASS_BACKWARD */
+        if (bytes[pass] > 0 && !x->list) {
+            *seconds[pass] += rk_price_stream(x->c, bytes[pass]);
+        } else if (bytes[pass] > 0) {
+            const rk_operator o = {.kind = RK_OPERATOR_STREAM,
+                                   .part = part,
+                                   .pass = (rk_pass)pass,
+                                   .bytes = bytes[pass]};
+            rk_emit(x, &o);
+        }
     }
 }
 
@@ -255,18 +264,17 @@ static double cast_bytes(const rk_cost_builder *x, rk_precision precision)
                : 0;
 }
 
-/* Emits the weight gradient (N,K,M) of a linear (M,N,K), unless it is frozen. */
-static void add_weight_gradient(rk_cost_builder *x, const rk_operator *linear, double M, double N,
+/* Emits the weight gradient (N,K,M) of a linear (M,N,K), which it becomes, unless it is frozen. */
+static void add_weight_gradient(rk_cost_builder *x, rk_operator *linear, double M, double N,
                                 double K)
 {
-    rk_operator o = *linear;
     if (!is_frozen(x)) {
-        o.pass = RK_PASS_WEIGHTS;
-        o.M = N;
-        o.N = K;
-        o.K = M;
-        o.accumulate = accumulate_bytes(x);
-        rk_emit(x, &o);
+        linear->pass = RK_PASS_WEIGHTS;
+        linear->M = N;
+        linear->N = K;
+        linear->K = M;
+        linear->accumulate = accumulate_bytes(x);
+        rk_emit(x, linear);
     }
 }
 
@@ -433,7 +441,7 @@ void rk_add_detached_linear(rk_cost_builder *x, rk_precision precision, double M
                             double K)
 {
     const double cast = cast_bytes(x, precision), learns = is_frozen(x) ? 0 : 1;
-    const rk_operator o = linear_of(x, RK_PART_LINEAR, precision, M, N, K);
+    rk_operator o = linear_of(x, RK_PART_LINEAR, precision, M, N, K);
     rk_emit(x, &o);
     add_weight_gradient(x, &o, M, N, K);
     if (cast > 0) {

@@ -21,6 +21,16 @@ static bool is_same_gemm(const struct rk_gemm_price *a, const struct rk_gemm_pri
            a->accumulate == b->accumulate && a->precision == b->precision;
 }
 
+static uint64_t bits_of(double size)
+{
+    uint64_t bits;
+    memcpy(&bits, &size, sizeof(bits));
+    return bits;
+}
+
+/* The numbers of 64 bits that share a place. */
+#define PLACE (UINT64_MAX / RK_GEMM_PRICES + 1)
+
 /* Seconds of a GEMM; batch: below 0 of groups. */
 static double gemm_seconds(const rk_block_context *context, const rk_operator *o, double batch,
                            double accumulate)
@@ -36,15 +46,14 @@ static double gemm_seconds(const rk_block_context *context, const rk_operator *o
     if (!context->prices) {
         return price_gemm(a, &gemm);
     }
-    const double sizes[] = {o->M, o->N, o->K, batch, accumulate};
-    uint64_t place = 0;
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        uint64_t bits;
-        memcpy(&bits, &sizes[i], sizeof(bits));
-        place = (place ^ bits) * UINT64_C(0x9e3779b97f4a7c15);
-        place ^= place >> 32;
-    }
-    struct rk_gemm_price *known = &context->prices->at[place % RK_GEMM_PRICES];
+    /* odd multipliers, each of which moves a size to other bits; the high ones choose the place */
+    const uint64_t mixed = bits_of(o->M) * UINT64_C(0x9e3779b97f4a7c15) ^
+                           bits_of(o->N) * UINT64_C(0xbf58476d1ce4e5b9) ^
+                           bits_of(o->K) * UINT64_C(0x94d049bb133111eb) ^
+                           bits_of(batch) * UINT64_C(0xd6e8feb86659fd93) ^
+                           bits_of(accumulate) * UINT64_C(0xa0761d6478bd642f);
+    struct rk_gemm_price *known =
+        &context->prices->at[(mixed ^ mixed >> 32) * UINT64_C(0x9e3779b97f4a7c15) / PLACE];
     if (!(known->seconds > 0 && is_same_gemm(known, &gemm))) {
         gemm.seconds = price_gemm(a, &gemm);
         *known = gemm;
@@ -82,6 +91,12 @@ static double scan_seconds(const rk_accelerator *a, const rk_operator *o)
            o->kernels * a->kernel_seconds;
 }
 
+double rk_price_stream(const rk_block_context *context, double bytes)
+{
+    const rk_accelerator *a = &context->system->accelerator;
+    return (1 - a->vector_overlap) * rk_stream_seconds(a, bytes) / context->stack->stream_share;
+}
+
 double rk_price(const rk_block_context *context, const rk_operator *o)
 {
     const rk_accelerator *a = &context->system->accelerator;
@@ -95,8 +110,7 @@ double rk_price(const rk_block_context *context, const rk_operator *o)
     case RK_OPERATOR_SCAN:
         return scan_seconds(a, o);
     case RK_OPERATOR_STREAM:
-        return (1 - a->vector_overlap) * rk_stream_seconds(a, o->bytes) /
-               context->stack->stream_share;
+        return rk_price_stream(context, o->bytes);
     default:
         return o->seconds;
     }

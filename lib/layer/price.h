@@ -11,6 +11,9 @@
  */
 double rk_price(const rk_block_context *context, const rk_operator *o);
 
+/* The same of memory-bound work of so many bytes. */
+double rk_price_stream(const rk_block_context *context, double bytes);
+
 enum { RK_GEMM_PRICES = 2048 }; /* a power of two */
 
 struct rk_gemm_prices {
