@@ -151,9 +151,6 @@ const uint64_t *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w, const 
 {
     struct known_floor *known = &w->floors[base->shape->floor * RK_PLAN_CHOICES + base->choice];
     rk_strategy strategy = base->strategy;
-    if (known->visit == w->fit.visit) {
-        return known->fitting;
-    }
     known->visit = w->fit.visit;
     for (int i = 0; i < s->part_count; i++) {
         known->fitting[i] = s->part_lanes[i]; /* others were not looked at */
@@ -173,12 +170,10 @@ const uint64_t *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w, const 
     return known->fitting;
 }
 
-/* Turns to a base.  Returns the seconds of all microbatches of its slowest rank. */
-double rk_base_work(struct worker *w, const rk_plan_base *base)
+double rk_base_work(struct worker *w, const struct node *node, size_t choice)
 {
     w->counts.bounds++;
-    rk_plan_fit_turn_to(&w->fit, base);
-    return (double)rk_strategy_microbatches(&base->strategy) * rk_plan_fit_seconds(&w->fit);
+    return (double)node->microbatches * rk_plan_fit_seconds(&w->fit, node->shape, choice);
 }
 
 bool rk_schedule_runs(const rk_strategy *strategy)
@@ -202,6 +197,7 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
     }
     node.recompute = 0;
     node.shape = &s->lists.shapes[node.pipe->shape_first];
+    node.microbatches = s->space->global_batch / node.dp / b->micro_batch;
     rk_plan_base base = {.strategy = rk_node_strategy(s, b, &node)};
     rk_plan_clock_turn(&w->clock, node.pipe);
     rk_plan_fit_turn(&w->fit, node.pipe);
@@ -214,7 +210,8 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
             continue;
         }
         const double most = only_least ? rk_min(limit, least) : limit;
-        const double work = rk_base_work(w, &base);
+        node.shape = base.shape;
+        const double work = rk_base_work(w, &node, 0);
         const bool twice = rk_schedule_copies(base.strategy.schedule) == 2;
         if (work <= most && !known[twice]) {
             known[twice] = true;

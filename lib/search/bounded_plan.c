@@ -32,20 +32,30 @@ static double limit_of(const rk_top *top)
     return -floor_score * (1 + RK_LEAST_SLACK);
 }
 
-/* Longest step that can still enter the top list of a part, with a margin for rounding. */
-static double time_limit(const struct worker *w, int part)
+/* Renews the longest step that can still enter the top list of a part. */
+static void renew_limit(struct worker *w, int part)
 {
-    return rk_min(limit_of(&w->top[part]), w->most_seconds[part]);
+    w->limit[part] = rk_min(limit_of(&w->top[part]), w->most_seconds[part]);
 }
 
-/* The longest part. */
+/* The longest of any of the parts. */
 static double longest_of(const struct worker *w, unsigned parts)
 {
     double longest = -(double)INFINITY;
     for (int i = 0; parts >> i; i++) {
-        longest = parts >> i & 1 ? rk_max(longest, time_limit(w, i)) : longest;
+        longest = parts >> i & 1 ? rk_max(longest, w->limit[i]) : longest;
     }
     return longest;
+}
+
+/* Those of the parts that steps of so many seconds can still enter. */
+static unsigned parts_in_time(const struct worker *w, unsigned parts, double seconds)
+{
+    unsigned in_time = parts;
+    for (int i = 0; parts >> i; i++) {
+        in_time &= ~((unsigned)(seconds > w->limit[i]) << i);
+    }
+    return in_time;
 }
 
 /* ---- one choice of layers ------------------------------------------------------------------ */
@@ -82,60 +92,97 @@ static void offer_base(const rk_plan_bounds *s, struct worker *w, const rk_plan_
     w->counts.bounds++;
     const double least = rk_plan_clock_least(&w->clock, base, longest_of(w, open));
     for (int i = 0; open >> i && !w->status; i++) {
-        const double limit = time_limit(w, i);
-        if (open >> i & 1 && least <= limit) {
-            w->status = rk_plan_clock_offer(&w->clock, base, lanes[i], limit, &w->top[i], &timed,
-                                            &w->error);
+        if (open >> i & 1 && least <= w->limit[i]) {
+            w->status = rk_plan_clock_offer(&w->clock, base, lanes[i], w->limit[i], &w->top[i],
+                                            &timed, &w->error);
+            renew_limit(w, i);
         }
     }
     w->counts.evaluated += timed;
     w->counts.by_time += rk_count_lanes(fitting) - timed;
 }
 
-/* The legal lanes of a node, which do not depend on the number of recomputed layers. */
-struct legality {
-    bool known;
-    uint64_t lanes;
+/* What is known of a node, whatever the number of recomputed layers. */
+struct visit {
+    const struct batch *batch;
+    const struct node *node;
+    uint64_t lanes; /* of the node */
+    bool turned;    /* the base is of the node */
+    rk_plan_base base;
+    bool has_legal;
+    uint64_t legal; /* lanes */
 };
 
-/* The cheapest check first: floors, the work of a rank, memory, rules, the schedule's bound. */
-static void settle_base(const rk_plan_bounds *s, struct worker *w, const struct node *node,
-                        const rk_plan_base *base, struct legality *legal)
+/* Turns to a choice of layers of the node, which most bases are settled without. */
+static void turn_to(const rk_plan_bounds *s, struct worker *w, struct visit *v, int64_t layers)
 {
-    const uint64_t *may_fit = rk_floor_lanes(s, w, base, rk_node_lanes(s, node) & node->fitting);
-    uint64_t lanes = 0;
-    unsigned parts = node->parts;
-    for (int i = 0; parts >> i; i++) {
-        const uint64_t own = parts >> i & 1 ? may_fit[i] & node->fitting : 0;
-        lanes |= own;
-        parts &= ~((unsigned)(own == 0) << i);
+    if (!v->turned) {
+        v->turned = true;
+        v->base.strategy = rk_node_strategy(s, v->batch, v->node);
+        rk_plan_clock_turn(&w->clock, v->node->pipe);
     }
-    lanes &= rk_node_lanes(s, node);
-    w->counts.by_memory += rk_count_lanes(rk_node_lanes(s, node) & ~lanes);
+    v->base.strategy.recompute_layers = layers;
+    rk_plan_fit_turn_to(&w->fit, &v->base);
+}
+
+/* Lanes of which the floor and the states fit in some of the parts, and these parts. */
+static uint64_t floor_lanes(const rk_plan_bounds *s, struct worker *w, struct visit *v,
+                            int64_t layers, unsigned *parts)
+{
+    const uint64_t *may_fit = rk_known_floor(w, &v->base);
+    uint64_t lanes = 0;
+    if (!may_fit) {
+        turn_to(s, w, v, layers);
+        may_fit = rk_floor_lanes(s, w, &v->base, v->lanes & v->node->fitting);
+    }
+    for (int i = 0; *parts >> i; i++) {
+        const uint64_t own = *parts >> i & 1 ? may_fit[i] & v->node->fitting : 0;
+        lanes |= own;
+        *parts &= ~((unsigned)(own == 0) << i);
+    }
+    return lanes & v->lanes;
+}
+
+/*
+ * The cheapest check first: floors, the work of a rank, memory, rules, the schedule's bound.  Where
+ * nothing is counted, work comes first, as fewer floors have to be known.
+ */
+static void settle_base(const rk_plan_bounds *s, struct worker *w, struct visit *v, int64_t layers)
+{
+    unsigned parts = v->node->parts;
+    double work = 0;
+    if (!s->counts) {
+        work = rk_base_work(w, v->node, v->base.choice);
+        parts = parts_in_time(w, parts, work);
+        if (parts == 0) {
+            return;
+        }
+    }
+    const uint64_t lanes = floor_lanes(s, w, v, layers, &parts);
+    w->counts.by_memory += rk_count_lanes(v->lanes & ~lanes);
     if (lanes == 0) {
         return;
     }
-    const double work = rk_base_work(w, base);
-    for (int i = 0; parts >> i; i++) {
-        if (work > time_limit(w, i)) {
-            parts &= ~(1U << i);
-        }
+    if (s->counts) {
+        work = rk_base_work(w, v->node, v->base.choice);
+        parts = parts_in_time(w, parts, work);
     }
     if (parts == 0) {
         w->counts.by_time += rk_count_lanes(lanes);
         return;
     }
-    uint64_t fitting = fitting_lanes(s, w, base, lanes);
+    turn_to(s, w, v, layers);
+    uint64_t fitting = fitting_lanes(s, w, &v->base, lanes);
     w->counts.by_memory += rk_count_lanes(lanes & ~fitting);
-    if (fitting && !legal->known) {
-        rk_strategy strategy = base->strategy;
-        legal->known = true;
-        legal->lanes = rk_legal_lanes(s, &strategy, rk_node_lanes(s, node));
+    if (fitting && !v->has_legal) {
+        rk_strategy strategy = v->base.strategy;
+        v->has_legal = true;
+        v->legal = rk_legal_lanes(s, &strategy, v->lanes);
     }
-    w->counts.by_rule += rk_count_lanes(fitting & ~legal->lanes);
-    fitting &= legal->lanes;
+    w->counts.by_rule += rk_count_lanes(fitting & ~v->legal);
+    fitting &= v->legal;
     if (fitting) {
-        offer_base(s, w, base, fitting, parts);
+        offer_base(s, w, &v->base, fitting, parts);
     }
 }
 
@@ -159,19 +206,22 @@ static int compare_nodes(const void *a, const void *b)
                                 : (x->shape > y->shape) - (x->shape < y->shape);
 }
 
-static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct node *node,
-                        rk_plan_base *base)
+static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                        const struct node *node)
 {
     const bool full = s->lists.recomputes[node->recompute].kind == RK_REC_FULL;
     const int choices = node_choices(s, node->recompute, node->shape);
-    const uint64_t lanes = rk_node_lanes(s, node);
-    struct legality legal = {.known = false};
-    w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - rk_count_lanes(lanes));
-    for (int i = 0; lanes && i < choices && !w->status; i++) {
-        base->strategy.recompute_layers = full ? node->shape->layer_choices[i] : 0;
-        base->choice = full ? (size_t)i + 1 : 0;
-        settle_base(s, w, node, base, &legal);
-        base->index += (uint64_t)node->lanes;
+    struct visit v = {
+        .batch = b,
+        .node = node,
+        .lanes = rk_node_lanes(s, node),
+        .base = {.shape = node->shape, .index = w->first[node->shape - s->lists.shapes]}};
+    w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - rk_count_lanes(v.lanes));
+    rk_plan_fit_turn(&w->fit, node->pipe);
+    for (int i = 0; v.lanes && i < choices && !w->status; i++) {
+        v.base.choice = full ? (size_t)i + 1 : 0;
+        settle_base(s, w, &v, full ? node->shape->layer_choices[i] : 0);
+        v.base.index += (uint64_t)node->lanes;
     }
 }
 
@@ -210,6 +260,7 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
             continue;
         }
         node.lanes = rk_batch_lane_count(s, b, node.pipe);
+        node.microbatches = s->space->global_batch / node.dp / b->micro_batch;
         node.shape = &l->shapes[node.pipe->shape_first];
         (void)rk_bound_shapes(s, w, b, node, longest_of(w, parts), false);
         rk_fit_states(s, w, b, &node);
@@ -274,12 +325,7 @@ static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct
             rk_fill_table(s, w, &strategy);
             filled = true;
         }
-        rk_plan_base base = {.strategy = rk_node_strategy(s, b, &node),
-                             .shape = node.shape,
-                             .index = w->first[node.shape - s->lists.shapes]};
-        rk_plan_clock_turn(&w->clock, node.pipe);
-        rk_plan_fit_turn(&w->fit, node.pipe);
-        settle_node(s, w, &node, &base);
+        settle_node(s, w, b, &node);
     }
 }
 
@@ -299,6 +345,9 @@ static void settle_batch(void *context, int worker_index, uint64_t index, rk_par
     const struct batch *b = s->queue[s->done + index];
     rk_strategy legal;
     clear_tops(s, w->top);
+    for (int i = 0; i < s->part_count; i++) {
+        renew_limit(w, i);
+    }
     if (rk_find_legal(s, b, &legal)) {
         rk_strategy plain = legal;
         plain.recompute = RK_REC_NONE;

@@ -34,7 +34,7 @@ struct node {
     double bound; /* s of a step */
     const rk_plan_pipe *pipe;
     const rk_plan_shape *shape;
-    int64_t dp;
+    int64_t dp, microbatches;
     int recompute, lanes;
     unsigned parts;   /* that may have it, a bit each */
     uint64_t fitting; /* lanes of these parts of which the states fit */
@@ -62,6 +62,7 @@ struct worker {
     rk_top top[RK_PLAN_PARTS];          /* of the batch at hand */
     rk_top found[RK_PLAN_PARTS];        /* in the batches before it in this round */
     double most_seconds[RK_PLAN_PARTS]; /* of a step that can still enter, when the round began */
+    double limit[RK_PLAN_PARTS];        /* the same now */
     rk_bounded_counts counts;
     rk_cost_table table;
     rk_gemm_prices *prices; /* owned */
@@ -150,12 +151,20 @@ bool rk_find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *
 /* Fills the costs of blocks for a recompute; `legal` is a legal strategy of the batch. */
 void rk_fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy *legal);
 
-/* Of lanes of a base, by part those that its floor lets fit. */
+/* Of lanes of a base, by part those that its floor lets fit; NULL: not known yet. */
+static inline const uint64_t *rk_known_floor(const struct worker *w, const rk_plan_base *base)
+{
+    const struct known_floor *known =
+        &w->floors[base->shape->floor * RK_PLAN_CHOICES + base->choice];
+    return known->visit == w->fit.visit ? known->fitting : NULL;
+}
+
+/* Finds it out. */
 const uint64_t *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
                                uint64_t lanes);
 
-/* Turns to a base.  Returns the seconds of all microbatches of its slowest rank. */
-double rk_base_work(struct worker *w, const rk_plan_base *base);
+/* Seconds of all microbatches of the slowest rank of a node, of the pipe that `fit` turned to. */
+double rk_base_work(struct worker *w, const struct node *node, size_t choice);
 
 /* Whether a schedule runs with this number of microbatches. */
 bool rk_schedule_runs(const rk_strategy *strategy);

@@ -117,7 +117,7 @@ static void time_base(const struct search *s, struct worker *w, const rk_plan_ba
     const double m = (double)rk_strategy_microbatches(&base->strategy);
     const double limit = time_limit(s, w);
     uint64_t timed;
-    if (m * rk_plan_fit_seconds(&w->fit) <= limit &&
+    if (m * rk_plan_fit_seconds(&w->fit, base->shape, base->choice) <= limit &&
         rk_plan_clock_least(&w->clock, base, limit) <= limit) {
         w->status = rk_plan_clock_offer(&w->clock, base, lanes, limit, &w->top, &timed, &w->error);
     }

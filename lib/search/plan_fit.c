@@ -126,13 +126,11 @@ static const rk_stage *stage_of(rk_plan_fit *fit, size_t blocks)
     return &known->stage;
 }
 
-double rk_plan_fit_seconds(rk_plan_fit *fit)
+double rk_plan_fit_seconds(rk_plan_fit *fit, const rk_plan_shape *shape, size_t choice)
 {
-    const rk_plan_base *base = fit->base;
     double seconds = 0;
-    for (size_t i = 0; i < base->shape->kind_count; i++) {
-        seconds = rk_max(seconds,
-                         seconds_of(fit, rk_plan_held(fit->lists, base->shape, base->choice, i)));
+    for (size_t i = 0; i < shape->kind_count; i++) {
+        seconds = rk_max(seconds, seconds_of(fit, rk_plan_held(fit->lists, shape, choice, i)));
     }
     return seconds;
 }

@@ -52,8 +52,11 @@ void rk_plan_fit_turn(rk_plan_fit *fit, const rk_plan_pipe *pipe);
  */
 void rk_plan_fit_turn_to(rk_plan_fit *fit, const rk_plan_base *base);
 
-/* Seconds of a microbatch of the slowest rank. */
-double rk_plan_fit_seconds(rk_plan_fit *fit);
+/*
+ * Seconds of a microbatch of the slowest rank of a shape of the pipeline degree, with a choice of
+ * layers as rk_plan_held has it.
+ */
+double rk_plan_fit_seconds(rk_plan_fit *fit, const rk_plan_shape *shape, size_t choice);
 
 /* Whether a strategy of the base fits that has the sharding and offload of `lane`. */
 bool rk_plan_fit_holds(rk_plan_fit *fit, const rk_strategy *strategy, int lane);
