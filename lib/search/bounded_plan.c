@@ -437,12 +437,14 @@ static void open_group(void *context, int worker_index, uint64_t index, rk_paral
 
 /*
  * Opens the groups that may have one of the next `size` batches of all, unless no step of theirs is
- * as short as `most`: 1, 2, 4... groups at a time or more, because each time they are sorted again.
+ * as short as `most`: *few, twice and four times as many... groups at a time or more, because each
+ * time they are sorted again.
  */
-static rk_status open_groups(rk_plan_bounds *s, size_t size, double most, rk_error *err)
+static rk_status open_groups(rk_plan_bounds *s, size_t size, double most, size_t *few,
+                             rk_error *err)
 {
     rk_status status = RK_OK;
-    for (size_t few = 1, count = 1; count > 0 && !status; few *= 2) {
+    for (size_t count = 1; count > 0 && !status;) {
         const size_t last = s->done + size;
         const double bound = last <= s->queue_count ? s->queue[last - 1]->bound : (double)INFINITY;
         const double reach = rk_min(bound, most);
@@ -451,7 +453,7 @@ static rk_status open_groups(rk_plan_bounds *s, size_t size, double most, rk_err
         for (count = 0;
              count < left && next[0].bound <= reach && next[count].bound <= most &&
              next[count].bound < (double)INFINITY &&
-             (count < few || (reach < (double)INFINITY && next[count].bound <= reach));) {
+             (count < *few || (reach < (double)INFINITY && next[count].bound <= reach));) {
             count++;
         }
         if (count > 0) {
@@ -459,6 +461,7 @@ static rk_status open_groups(rk_plan_bounds *s, size_t size, double most, rk_err
             s->limit = most;
             status = run_batches(s, open_group, count, err);
             rk_queue_groups(s);
+            *few *= 2;
         }
     }
     return status;
@@ -469,6 +472,7 @@ static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
     rk_status status = RK_OK;
     /* Nothing is counted for parts, so that rounds need not be the same on all machines. */
     const size_t first = s->counts ? 1 : (size_t)s->threads, growth = s->counts ? 2 : 1;
+    size_t few = 1;
     for (size_t size = first; !status; size *= growth) {
         double most = 0;
         size_t count = 0;
@@ -479,9 +483,8 @@ static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
                 s->workers[j].most_seconds[i] = seconds;
             }
         }
-        /* rounds of parts are too small to sort groups in each */
-        const bool few = s->counts || !(most < (double)INFINITY);
-        status = open_groups(s, few ? size : s->batch_count, most, err);
+        few = s->counts ? 1 : few; /* rounds of parts are too small to sort groups in each */
+        status = open_groups(s, size, most, &few, err);
         while (count < size && s->done + count < s->queue_count &&
                s->queue[s->done + count]->bound <= most &&
                s->queue[s->done + count]->bound < (double)INFINITY) {
