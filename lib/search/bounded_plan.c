@@ -266,10 +266,10 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
         rk_fit_states(s, w, b, &node);
         for (size_t j = 0; j < node.pipe->shape_count; j++, node.shape++) {
             node.bound = w->least[node.shape - l->shapes];
-            node.parts = parts & rk_parts_of_shape(s, node.shape);
-            const bool in_time = node.bound <= longest_of(w, node.parts);
+            node.parts = parts_in_time(w, parts & rk_parts_of_shape(s, node.shape), node.bound);
+            const bool in_time = node.parts != 0;
             fit_node(s, w, &node);
-            if (node.bound <= longest_of(w, node.parts) && node.bound < (double)INFINITY) {
+            if (node.parts != 0 && node.bound < (double)INFINITY) {
                 w->nodes[count++] = node;
                 continue;
             }
@@ -310,12 +310,13 @@ static uint64_t place_shapes(const rk_plan_bounds *s, struct worker *w, const st
 static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                          const rk_strategy *legal, int recompute, size_t count)
 {
+    const unsigned parts = rk_parts_of_recompute(s, &s->lists.recomputes[recompute]);
     bool filled = s->lists.recomputes[recompute].kind == RK_REC_NONE; /* that table is there */
     for (size_t i = 0; i < count && !w->status; i++) {
         struct node node = w->nodes[i];
         node.recompute = recompute;
-        node.parts &= rk_parts_of_recompute(s, &s->lists.recomputes[recompute]);
-        if (node.bound > longest_of(w, node.parts)) {
+        node.parts = parts_in_time(w, node.parts & parts, node.bound);
+        if (node.parts == 0) {
             w->counts.by_time += node_size(s, &node);
             continue;
         }
