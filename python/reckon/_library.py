@@ -80,7 +80,7 @@ def _candidates() -> List[str]:
     found = [str(inside)] if inside.exists() else []
     if shutil.which("pkg-config") and not found:
         asked = subprocess.run(
-            ["pkg-config", "--variable=libdir", "libreckon"], capture_output=True, text=True
+            ["pkg-config", "--variable=libdir", "libreckon"], capture_output=True, encoding="utf-8"
         )
         if asked.returncode == 0:
             found.append(str(pathlib.Path(asked.stdout.strip()) / "libreckon.so.0"))

@@ -9,6 +9,7 @@ import functools
 import html
 import json
 import pathlib
+import re
 import tempfile
 from typing import Any, Dict, List, Mapping, Sequence
 
@@ -69,7 +70,8 @@ def draw(rows: Sequence[Mapping[str, Any]], figure: Mapping[str, Any]) -> Pictur
             writer.writeheader()
             writer.writerows(rows)
         document = pathlib.Path(folder) / "figure.json"
-        document.write_text(json.dumps({"table": str(table), "figure": dict(figure)}))
+        asked = {"table": str(table), "figure": dict(figure)}
+        document.write_text(json.dumps(asked), encoding="utf-8")
         return written_picture("plot", {"document": str(document)})
 
 
@@ -101,14 +103,15 @@ def draw_parts(parts: Mapping[str, float], total: float, title: str) -> Picture:
 
 @functools.lru_cache(maxsize=1)
 def _around_answer() -> List[str]:
-    """The page of a report before and after its answer."""
+    """The page of a report before and after its answer, without the question that it is of."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "report.html"
         asked = {"system": "h100-sxm", "op": "all_reduce", "bytes": 1024}
         run_command("comm", {**asked, "output": str(path)})
         page = path.read_text(encoding="utf-8")
     start = page.index('id="answer">') + len('id="answer">')
-    return [page[:start], page[page.index("</script>", start):]]
+    after = page[page.index("</script>", start):]
+    return [page[:start], re.sub('(?s)(id="question">).*?(?=</script>)', r"\1{}", after, count=1)]
 
 
 def report_of(answer: Mapping[str, Any]) -> Report:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, 
 from ._library import Error, ReckonError, check, library, run_command, to_json
 from ._words import in_words_of_python
 
-_STRATEGY_BYTES = 392  # sizeof(rk_strategy)
+_STRATEGY_BYTES = 1024  # room for an rk_strategy; the library fills as much as it has
 
 
 class _Choice(ctypes.Structure):

@@ -59,7 +59,7 @@ def ask_command(program, name, model, system, options):
         elif value is not None:
             text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
             words += ["--" + key.replace("_", "-"), text]
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = subprocess.run(words, capture_output=True, encoding="utf-8")
     if done.returncode > 1:
         sys.exit(f"{' '.join(words)}: {done.stderr}")
     return json.loads(done.stdout)
