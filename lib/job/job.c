@@ -351,7 +351,9 @@ static rk_status set_option(rk_job *job, const char *option, const char *value, 
     }
     const rk_option *found = rk_command_option(job->command, i);
     if (!value && found->type != RK_OPTION_FLAG) {
-        return rk_fail(err, RK_ERR_INVALID, "%s needs a value: %s", found->name, found->value);
+        rk_option_info info;
+        rk_option_describe(found, &info, sizeof(info));
+        return rk_fail(err, RK_ERR_INVALID, "%s needs a value: %s", info.name, info.value);
     }
     if (giving == BY_NAME && found->word == RK_WORD_SYSTEM) {
         bool split = false;

@@ -358,7 +358,7 @@ class Run(Result):
             return draw_points(self.clusters.items, "days", "cost" if priced else "accelerator_hours")
         keys = ("training_s", "checkpoints_s", "lost_s", "restarts_s", "planned_s",
                 "start_s")
-        parts = {key[:-2]: self.values[key] for key in keys if self.values.get(key)}
+        parts = {key[:-2]: self.values[key] for key in keys}
         return draw_parts(parts, self.total_s or 1, f"run of {self.days or 0:.4g} days")
 
 
@@ -381,7 +381,7 @@ def shortage_of(raw: Mapping[str, Any]) -> str:
         return str(raw["reason"])
     least = raw.get("shortfall", {}).get("least_memory")
     if least:
-        available = raw.get("system", {}).get("memory_bytes", 0)
+        available = raw["system"]["memory_bytes"]
         return (
             f"no strategy fits: the nearest needs {least['memory_bytes'] / 2**30:.2f} GiB of the "
             f"{available / 2**30:.2f} GiB available"
@@ -395,8 +395,8 @@ def shortage_of(raw: Mapping[str, Any]) -> str:
     enough = raw.get("accelerators_that_fit") or raw.get("fewest_accelerators")
     return (
         f"no strategy fits: the nearest needs {needed / 2**30:.2f} GiB on stage "
-        f"{estimate.get('worst_stage', 0)}, {missing / 2**30:.2f} GiB over the "
-        f"{estimate.get('memory_usable_bytes', 0) / 2**30:.2f} GiB available"
+        f"{estimate['worst_stage']}, {missing / 2**30:.2f} GiB over the "
+        f"{estimate['memory_usable_bytes'] / 2**30:.2f} GiB available"
         + (f"; strategies fit on {enough} accelerators" if enough else "")
     )
 

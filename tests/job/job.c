@@ -28,11 +28,7 @@ static const rk_option options[] = {
      .offset = PLACE(count),
      .max = INT64_MAX,
      .value = "N"},
-    {.name = "sizes",
-     .type = RK_OPTION_COUNTS,
-     .offset = PLACE(sizes),
-     .max = INT64_MAX,
-     .value = "N,..."},
+    {.name = "sizes", .type = RK_OPTION_COUNTS, .offset = PLACE(sizes), .max = INT64_MAX},
     {.name = "loud", .type = RK_OPTION_FLAG, .offset = PLACE(loud)},
     {.name = "output", .offset = PLACE(output), .value = "FILE"},
 };
@@ -168,13 +164,19 @@ static void test_refused(void **state)
         {"[1]", ""},
         {"{\"name\": \"a\",", ""},
     };
+    rk_error err;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        rk_error err;
         rk_job *job = create();
         assert_int_not_equal(rk_job_set_json(job, cases[i].request, &err), RK_OK);
         assert_non_null(strstr(err.message, cases[i].message));
         rk_job_free(job);
     }
+    rk_job *job = create();
+    assert_int_equal(rk_job_set(job, "big-count", NULL, &err), RK_ERR_INVALID);
+    assert_string_equal(err.message, "big-count needs a value: N");
+    assert_int_equal(rk_job_set(job, "sizes", NULL, &err), RK_ERR_INVALID);
+    assert_string_equal(err.message, "sizes needs a value: VALUE"); /* the table has none */
+    rk_job_free(job);
 }
 
 static void test_checked_before_it_runs(void **state)

@@ -107,7 +107,7 @@ class Fields(unittest.TestCase):
             answer.plot()
         parts, total, title = draw.call_args.args
         self.assertEqual(parts, {key: raw["run"][key + "_s"] for key in (
-            "training", "checkpoints", "lost", "restarts", "planned", "start") if raw["run"][key + "_s"]})
+            "training", "checkpoints", "lost", "restarts", "planned", "start")})
         self.assertEqual((total, title), (raw["run"]["total_s"], f"run of {raw['run']['total_s'] / 86400:.4g} days"))
         self.assertIsNone(results.run_of({}).days)
 
@@ -347,6 +347,12 @@ class Pages(unittest.TestCase):
 
 
 class Reasons(unittest.TestCase):
+    def test_answers_do_not_change(self):
+        for module in (reckon, _pictures, results):
+            for kind in vars(module).values():
+                if dataclasses.is_dataclass(kind):
+                    self.assertTrue(kind.__dataclass_params__.frozen, kind)
+
     def test_shortage(self):
         """Each kind of answer that says why nothing fits."""
         gib = 2.0**30

@@ -382,8 +382,10 @@ class Predictors(unittest.TestCase):
                 reckon.Predictor("llama3-8b", system)
         self.assertEqual(predictor._document("model", pathlib.Path("a")), b"a")
         self.assertEqual(json.loads(predictor._document("model", {"a": 1})), {"a": 1})
-        with self.assertRaisesRegex(reckon.ReckonError, "^model: "):
-            predictor._document("model", object())
+        documents = {"model": "llama3-8b", "system": "h100-sxm", "stack": "megatron-2024"}
+        for name in documents:
+            with self.assertRaisesRegex(reckon.ReckonError, f"^{name}: "):
+                reckon.Predictor(**{**documents, name: object()})
 
     def test_handles_are_freed(self):
         freed = []
