@@ -361,7 +361,8 @@ rk_status rk_calibration_rows(const char *path, const rk_calibration *calibratio
             rk_value_text(c->rows.groups[row->group].name),
             rk_value_bool(row->held),
             rk_value_real(expm1(rk_fit_setup_error(&c->bench, row))),
-            rk_value_real(c->by_others && !row->held ? c->by_others[i] : (double)NAN),
+            c->by_others && !row->held ? rk_value_real(c->by_others[i])
+                                       : (rk_value){.type = RK_VALUE_NULL},
         };
         rk_csv_row(csv, cells, COLUMNS);
     }

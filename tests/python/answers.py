@@ -7,6 +7,7 @@
 
 import dataclasses
 import json
+import math
 import pathlib
 import re
 import subprocess
@@ -207,9 +208,14 @@ class Fields(unittest.TestCase):
 
     def test_documents(self):
         recipe = ROOT / "data/calibrations/gemm-ada.json"
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "rows.csv"
+            fitted, rows = reckon.calibrate(recipe, quick=True, rows=path), reckon._read_csv(path.read_text("utf-8"))
         for answer, raw in ((reckon.show("h100-sxm"), self.document("show", "h100-sxm")),
-                            (reckon.calibrate(recipe, quick=True), self.document("calibrate", recipe, "--quick"))):
+                            (fitted, self.document("calibrate", recipe, "--quick"))):
             self.assertEqual(jobs.without_clocks(answer), jobs.without_clocks(raw))
+        self.assertTrue(all(math.isfinite(row["error"]) for row in rows))
+        self.assertEqual({row["error_by_the_others"] for row in rows}, {None})  # a quick fit has none
         for kind in ("megatron", "megatron-slurm"):
             self.assertEqual(reckon.emit(kind=kind, tp=2, **ASKED), self.launch(kind, tp=2, **ASKED))
         self.assertEqual(reckon.emit(tp=2, **ASKED), self.launch("megatron", tp=2, **ASKED))
