@@ -38,6 +38,21 @@ rk_status rk_sweep_prefix_path(rk_status status, const char *path, rk_error *err
     return status;
 }
 
+rk_status rk_sweep_read_document(rk_sweep_common *out, rk_document_kind kind, unsigned change,
+                                 const json_t *value, const char *path, rk_error *err)
+{
+    const rk_source source = {.object = value};
+    return out->changed & change
+               ? rk_sweep_prefix_path(out->problem.method->load(&out->problem, kind, &source, err),
+                                      path, err)
+               : RK_OK;
+}
+
+rk_status rk_sweep_read_system(const json_t *value, const char *path, void *out, rk_error *err)
+{
+    return rk_sweep_read_document(out, RK_DOCUMENT_SYSTEM, RK_SWEEP_SYSTEM, value, path, err);
+}
+
 /* ---- what is done at the points -------------------------------------------------------------- */
 
 static const char *const method_names[] = {"calculon", "reckon", NULL};

@@ -10,6 +10,14 @@
 rk_status rk_sweep_pass(const json_t *value, const char *path, void *out, rk_error *err);
 rk_status rk_sweep_refuse(const json_t *value, const char *path, void *out, rk_error *err);
 
+/*
+ * Read a document of a point again if `change` has changed; `out` begins with an rk_sweep_common.
+ * The second one is of systems, as a field.
+ */
+rk_status rk_sweep_read_document(rk_sweep_common *out, rk_document_kind kind, unsigned change,
+                                 const json_t *value, const char *path, rk_error *err);
+rk_status rk_sweep_read_system(const json_t *value, const char *path, void *out, rk_error *err);
+
 /* Completes the path of an error in the document at `path`. */
 rk_status rk_sweep_prefix_path(rk_status status, const char *path, rk_error *err);
 

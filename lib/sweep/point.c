@@ -17,25 +17,9 @@ static const struct {
 } shared_fields[] = {
     {"processors", "num_procs"}, {"batch", "batch_size"}, {"datatype", "datatype"}};
 
-/* Both are read again only when they have changed. */
-static rk_status read_document(rk_sweep_point *point, rk_document_kind kind, unsigned change,
-                               const json_t *value, const char *path, rk_error *err)
-{
-    rk_problem *problem = &point->common.problem;
-    const rk_source source = {.object = value};
-    return point->changed & change
-               ? rk_sweep_prefix_path(problem->method->load(problem, kind, &source, err), path, err)
-               : RK_OK;
-}
-
 static rk_status read_application(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_document(out, RK_DOCUMENT_MODEL, RK_SWEEP_APPLICATION, value, path, err);
-}
-
-static rk_status read_system(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return read_document(out, RK_DOCUMENT_SYSTEM, RK_SWEEP_SYSTEM, value, path, err);
+    return rk_sweep_read_document(out, RK_DOCUMENT_MODEL, RK_SWEEP_APPLICATION, value, path, err);
 }
 
 static rk_status read_fused(const json_t *value, const char *path, void *out, rk_error *err)
@@ -59,7 +43,7 @@ static rk_status read_strategy(const json_t *value, const char *path, void *out,
 {
     rk_sweep_point *point = out;
     char text[RK_JSON_TEXT_SIZE];
-    if (!(point->changed & (RK_SWEEP_STRATEGY | RK_SWEEP_OTHER))) {
+    if (!(point->common.changed & (RK_SWEEP_STRATEGY | RK_SWEEP_OTHER))) {
         return RK_OK;
     }
     if (!json_is_object(value)) {
@@ -89,7 +73,7 @@ static rk_status read_strategy(const json_t *value, const char *path, void *out,
      .read = read_application,                                                                     \
      .help = "the model: catalogue name, file or object"},                                         \
     {                                                                                              \
-        .name = "system", .type = RK_FIELD_CUSTOM, .read = read_system,                            \
+        .name = "system", .type = RK_FIELD_CUSTOM, .read = rk_sweep_read_system,                   \
         .help = "the machine: catalogue name, file or object"                                      \
     }
 
@@ -158,7 +142,7 @@ rk_status rk_sweep_point_read(rk_sweep_point *point, bool estimate, const json_t
     problem->method = &rk_method_calculon;
     point->common.top = 1;
     point->root = root;
-    point->changed = changed;
+    point->common.changed = changed;
     const rk_status status = estimate
                                  ? rk_fields_read(root, "", estimate_fields, COUNT(estimate_fields),
                                                   RK_UNKNOWN_REFUSE, point, err)

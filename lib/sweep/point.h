@@ -11,8 +11,7 @@ typedef struct rk_sweep_point {
     rk_sweep_common common;
     rk_calculon_request request;
     rk_calculon_exe exe; /* of an estimate; its rules are not checked yet */
-    const json_t *root;  /* while it is read, with what has changed */
-    unsigned changed;
+    const json_t *root;  /* while it is read */
 } rk_sweep_point;
 
 /* Reads what has changed since the point was last read into, with all checks of its documents. */

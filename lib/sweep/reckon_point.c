@@ -8,40 +8,23 @@
 struct point {
     rk_sweep_common common;
     rk_request request;
-    unsigned changed; /* while it is read */
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Documents are read again only when they have changed. */
-static rk_status read_document(struct point *point, rk_document_kind kind, unsigned change,
-                               const json_t *value, const char *path, rk_error *err)
-{
-    rk_problem *problem = &point->common.problem;
-    const rk_source source = {.object = value};
-    return point->changed & change
-               ? rk_sweep_prefix_path(problem->method->load(problem, kind, &source, err), path, err)
-               : RK_OK;
-}
-
 static rk_status read_model(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_document(out, RK_DOCUMENT_MODEL, RK_SWEEP_MODEL, value, path, err);
-}
-
-static rk_status read_system(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return read_document(out, RK_DOCUMENT_SYSTEM, RK_SWEEP_SYSTEM, value, path, err);
+    return rk_sweep_read_document(out, RK_DOCUMENT_MODEL, RK_SWEEP_MODEL, value, path, err);
 }
 
 static rk_status read_stack(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    return read_document(out, RK_DOCUMENT_STACK, RK_SWEEP_STACK, value, path, err);
+    return rk_sweep_read_document(out, RK_DOCUMENT_STACK, RK_SWEEP_STACK, value, path, err);
 }
 
-#define DOCUMENT(name_, optional_, help_)                                                          \
+#define DOCUMENT(name_, read_, optional_, help_)                                                   \
     {                                                                                              \
-        .name = #name_, .type = RK_FIELD_CUSTOM, .optional = optional_, .read = read_##name_,      \
+        .name = #name_, .type = RK_FIELD_CUSTOM, .optional = optional_, .read = read_,             \
         .help = help_                                                                              \
     }
 
@@ -53,9 +36,9 @@ static rk_status read_stack(const json_t *value, const char *path, void *out, rk
     }
 
 static const rk_field point_fields[] = {
-    DOCUMENT(model, false, "catalogue name, file or object"),
-    DOCUMENT(system, false, "catalogue name, file or object"),
-    DOCUMENT(stack, true, "catalogue name, file or object"),
+    DOCUMENT(model, read_model, false, "catalogue name, file or object"),
+    DOCUMENT(system, rk_sweep_read_system, false, "catalogue name, file or object"),
+    DOCUMENT(stack, read_stack, true, "catalogue name, file or object"),
     REQUEST("accelerators", "accelerators to train on"),
     REQUEST("global_batch", "sequences per step"),
     REQUEST("seq", "tokens of a sequence"),
@@ -72,7 +55,7 @@ static rk_status read_point(void *read, bool estimate, const json_t *root, unsig
 {
     struct point *point = read;
     point->common.top = 1;
-    point->changed = changed;
+    point->common.changed = changed;
     rk_status status =
         rk_fields_read(root, "", point_fields, sizeof(point_fields) / sizeof(point_fields[0]),
                        RK_UNKNOWN_REFUSE, point, err);

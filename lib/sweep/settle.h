@@ -21,7 +21,8 @@ typedef struct rk_sweep_found {
 
 /* The part of a point common to both methods; see rk_sweep_reader.size. */
 typedef struct rk_sweep_common {
-    int64_t top; /* number of results */
+    int64_t top;      /* number of results */
+    unsigned changed; /* while the point is read */
     rk_problem problem;
 } rk_sweep_common;
 

@@ -9,7 +9,7 @@ static inline rk_status read_point_at(const rk_sweep_doc *doc, uint64_t number,
                                       rk_sweep_point *point, bool *kept, rk_error *err)
 {
     rk_sweep_cursor cursor;
-    *point = (rk_sweep_point){.changed = 0};
+    *point = (rk_sweep_point){.common.changed = 0};
     rk_sweep_cursor_init(&cursor, doc);
     rk_status status = rk_sweep_cursor_move(&cursor, number, kept, err);
     if (status == RK_OK && *kept) {
