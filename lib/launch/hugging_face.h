@@ -164,6 +164,12 @@ rk_status rk_hf_state_accelerate(rk_launch *launch, rk_error *err);
 /* FSDP as the Trainer writes it: words ("full_shard auto_wrap") and a configuration. */
 rk_status rk_hf_take_fsdp(rk_launch *launch, const char *words, const char *config, rk_error *err);
 
+/*
+ * What trainers with the arguments of Hugging Face begin with: their layout, and the files of
+ * accelerate, DeepSpeed (`presets` as above) and FSDP.
+ */
+rk_status rk_hf_take_files(rk_launch *launch, const rk_hf_preset *presets, rk_error *err);
+
 /* Completes framework, overlap and types of states; call it after all of the above. */
 void rk_hf_finish_sharding(rk_launch *launch);
 

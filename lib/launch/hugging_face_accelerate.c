@@ -152,6 +152,14 @@ rk_status rk_hf_take_fsdp(rk_launch *launch, const char *words, const char *conf
     return RK_OK;
 }
 
+rk_status rk_hf_take_files(rk_launch *launch, const rk_hf_preset *presets, rk_error *err)
+{
+    rk_hf_assume_layout(launch);
+    rk_status status = rk_hf_take_accelerate(launch, err);
+    status = status ? status : rk_hf_take_deepspeed(launch, "deepspeed", presets, err);
+    return status ? status : rk_hf_take_fsdp(launch, "fsdp", "fsdp_config", err);
+}
+
 /* ---- accelerate ------------------------------------------------------------------------------ */
 
 /* Files of examples/accelerate_configs of TRL, recipes/accelerate_configs of the alignment

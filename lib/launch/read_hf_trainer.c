@@ -84,10 +84,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     /* Files that Qwen's finetune.py ships with. */
     static const rk_hf_preset presets[] = {
         {"ds_config_zero2", 2, NULL, true}, {"ds_config_zero3", 3, NULL, true}, {0}};
-    rk_hf_assume_layout(launch);
-    rk_status status = rk_hf_take_accelerate(launch, err);
-    status = status ? status : rk_hf_take_deepspeed(launch, "deepspeed", presets, err);
-    status = status ? status : rk_hf_take_fsdp(launch, "fsdp", "fsdp_config", err);
+    const rk_status status = rk_hf_take_files(launch, presets, err);
     if (status) {
         return status;
     }

@@ -244,10 +244,7 @@ static rk_status prepare(rk_launch *launch, rk_error *err)
 
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
-    rk_hf_assume_layout(launch);
-    rk_status status = rk_hf_take_accelerate(launch, err);
-    status = status ? status : rk_hf_take_deepspeed(launch, "deepspeed", presets, err);
-    status = status ? status : rk_hf_take_fsdp(launch, "fsdp", "fsdp_config", err);
+    const rk_status status = rk_hf_take_files(launch, presets, err);
     if (status) {
         return status;
     }

@@ -152,10 +152,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
 {
     const char *trainer = find_trainer(launch);
     (void)rk_launch_value(launch, "config"); /* own_file */
-    rk_hf_assume_layout(launch);
-    rk_status status = rk_hf_take_accelerate(launch, err);
-    status = status ? status : rk_hf_take_deepspeed(launch, "deepspeed", NULL, err);
-    status = status ? status : rk_hf_take_fsdp(launch, "fsdp", "fsdp_config", err);
+    const rk_status status = rk_hf_take_files(launch, NULL, err);
     if (status) {
         return status;
     }
