@@ -139,22 +139,42 @@ static int run_expr(rk_shell *sh, const call *c)
     return value == 0;
 }
 
+/* The length of a path without slashes at its end, but for "/" itself. */
+static size_t path_length(const char *path, size_t length)
+{
+    while (length > 1 && path[length - 1] == '/') {
+        length--;
+    }
+    return length;
+}
+
+/* The length of the part of a path up to its last slash, of a path without slashes at its end. */
+static size_t folder_length(const char *path, size_t length)
+{
+    while (length > 0 && path[length - 1] != '/') {
+        length--;
+    }
+    return length;
+}
+
 static int run_basename(rk_shell *sh, const call *c)
 {
-    const char *path = word(c, 1), *slash = strrchr(path, '/');
-    const char *name = slash && slash[1] ? slash + 1 : path;
-    const size_t length = strlen(name);
+    const char *path = word(c, 1);
+    const size_t length = path_length(path, strlen(path)), folder = folder_length(path, length);
+    const char *name = folder < length ? rk_shell_keep(sh, path + folder, length - folder) : path;
+    const size_t size = folder < length ? length - folder : length;
     const bool ending = c->count > 2 && rk_ends_with(name, word(c, 2));
-    put(sh, name, ending ? length - strlen(word(c, 2)) : length);
+    put(sh, name, ending ? size - strlen(word(c, 2)) : size);
     put_text(sh, "\n");
     return 0;
 }
 
 static int run_dirname(rk_shell *sh, const call *c)
 {
-    const char *path = word(c, 1), *slash = strrchr(path, '/');
-    if (slash) {
-        put(sh, path, slash > path ? (size_t)(slash - path) : 1);
+    const char *path = word(c, 1);
+    const size_t folder = folder_length(path, path_length(path, strlen(path)));
+    if (folder > 0) {
+        put(sh, path, path_length(path, folder));
     } else {
         put_text(sh, ".");
     }

@@ -82,6 +82,7 @@ static void add_value(rk_shell *sh, rk_shell_fields *fields, const char *text, b
 static void add_values(rk_shell *sh, rk_shell_fields *fields, const rk_shell_field *values,
                        size_t count, bool quoted, bool joined)
 {
+    fields->none |= count == 0 && !joined;
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && (joined || !fields->split)) {
             rk_shell_add_text(fields, " ", 1, quoted);
@@ -335,7 +336,7 @@ static const char *part_of(rk_shell *sh, const char *value, const char *expressi
     int64_t from = 0, length = size;
     read_range(sh, expression, &from, &length);
     from = from < 0 ? from + size : from;
-    from = from < 0 ? 0 : from > size ? size : from;
+    from = from < 0 || from > size ? size : from;
     length = length < 0 ? size - from + length : length;
     length = length < 0 ? 0 : length > size - from ? size - from : length;
     return rk_shell_keep(sh, value + from, (size_t)length);
@@ -347,7 +348,8 @@ static void take_part(rk_shell *sh, parameter *p, const char *expression)
     int64_t from = 0, count = (int64_t)p->count;
     read_range(sh, expression, &from, &count);
     from -= p->values == sh->arguments && from > 0; /* "$@" counts from 1 */
-    from = from < 0 ? 0 : from > (int64_t)p->count ? (int64_t)p->count : from;
+    from = from < 0 ? from + (int64_t)p->count : from;
+    from = from < 0 || from > (int64_t)p->count ? (int64_t)p->count : from;
     count = count < 0 ? 0 : count > (int64_t)p->count - from ? (int64_t)p->count - from : count;
     p->values += from;
     p->count = (size_t)count;
@@ -593,12 +595,9 @@ static size_t expand_double(rk_shell *sh, const char *text, size_t at, size_t en
     const size_t close = behind > at + 1 && text[behind - 1] == '"' ? behind - 1 : behind;
     const size_t words = fields->count;
     const bool started = fields->started;
-    /* "$@" of no arguments is no word, "" is one */
-    const bool all = close - at - 1 == 2 && memcmp(text + at + 1, "$@", 2) == 0;
-    const bool array = close - at > 6 && memcmp(text + at + 1, "${", 2) == 0 &&
-                       memcmp(text + close - 4, "[@]}", 4) == 0;
+    fields->none = false;
     expand_quoted(sh, text, at + 1, close, fields);
-    if ((all || array) && fields->count == words && fields->word.size == 0 && !started) {
+    if (fields->none && fields->count == words && fields->word.size == 0 && !started) {
         fields->started = false;
     }
     return behind;

@@ -44,6 +44,7 @@ typedef struct rk_shell_fields {
     size_t count, room;
     rk_bytes word; /* that is being made */
     bool started;
+    bool none;    /* "$@" or "${A[@]}" had no values */
     bool split;   /* values without quotes become several words */
     bool operand; /* of "${X:-a b}": plain text is a value, too */
     bool pattern; /* quoted characters are kept from being wildcards */
@@ -189,7 +190,7 @@ void rk_shell_add_text(rk_shell_fields *fields, const char *text, size_t length,
 void rk_shell_end_field(rk_shell *sh, rk_shell_fields *fields);
 void rk_shell_clear_fields(rk_shell_fields *fields);
 
-/* "{a,b}" and "{1..8}" of a word as words between blanks; NULL: it has none. */
+/* "{a,b}" and "{1..8}" of a word as words on lines, to be expanded; NULL: it has none. */
 const char *rk_shell_braces(rk_shell *sh, const char *text, size_t at, size_t end);
 
 /* Whether a text matches a pattern of the shell. */

@@ -176,27 +176,31 @@ bool rk_shell_find_match(rk_shell *sh, const char *pattern, const char *text, bo
 
 /* ---- braces ---------------------------------------------------------------------------------- */
 
-/* "1..8" as numbers separated by blanks; NULL: it is no range, or too long. */
+/* "1..8" or "1..8..2" as numbers separated by blanks; NULL: it is no range, or too long. */
 static const char *range_of(rk_shell *sh, const char *inside)
 {
-    int64_t from = 0, to = 0;
-    const char *dots = strstr(inside, "..");
+    int64_t from = 0, to = 0, step = 1;
+    const char *dots = strstr(inside, ".."), *more = dots ? strstr(dots + 2, "..") : NULL;
+    const char *end = more ? more : inside + strlen(inside);
     rk_bytes made = {0};
     if (!dots ||
         !rk_shell_calculate(sh, rk_shell_keep(sh, inside, (size_t)(dots - inside)), &from) ||
-        !rk_shell_calculate(sh, dots + 2, &to)) {
+        !rk_shell_calculate(sh, rk_shell_keep(sh, dots + 2, (size_t)(end - dots - 2)), &to) ||
+        (more && (!rk_shell_calculate(sh, more + 2, &step) || step == INT64_MIN))) {
         return NULL;
     }
     const uint64_t first = (uint64_t)from, last = (uint64_t)to;
-    if ((from <= to ? last - first : first - last) > RK_SHELL_LOOP_MAX) {
+    const uint64_t far = from <= to ? last - first : first - last;
+    if (far > RK_SHELL_LOOP_MAX) {
         return NULL;
     }
-    const int64_t step = from <= to ? 1 : -1;
-    for (int64_t i = from;; i += step) {
+    const uint64_t by = step == 0 ? 1 : (uint64_t)(step < 0 ? -step : step);
+    for (uint64_t gone = 0; gone <= far; gone += by) {
         char number[32];
-        const int length = snprintf(number, sizeof(number), "%" PRId64 " ", i);
+        const int length = snprintf(number, sizeof(number), "%" PRId64 " ",
+                                    from <= to ? from + (int64_t)gone : from - (int64_t)gone);
         rk_bytes_add(&made, number, (size_t)length);
-        if (i == to) {
+        if (by > far) {
             break;
         }
     }
@@ -222,18 +226,32 @@ const char *rk_shell_braces(rk_shell *sh, const char *text, size_t at, size_t en
     if (close >= end) {
         return NULL;
     }
+    if (++sh->depth > RK_SHELL_DEPTH_MAX) {
+        rk_shell_stop(sh);
+        sh->depth--;
+        return NULL;
+    }
     const char *inside = rk_shell_keep(sh, text + open + 1, close - open - 1);
     const char *list = strchr(inside, ',') ? inside : range_of(sh, inside);
+    const char *ends = list ? rk_shell_braces(sh, text, close + 1, end) : NULL;
+    ends = ends ? ends : rk_shell_keep(sh, text + close + 1, end - close - 1);
     rk_bytes made = {0};
-    while (list && *list) {
+    sh->depth--;
+    while (list && *list && made.size <= RK_SHELL_VALUE_MAX) {
         const size_t length = strcspn(list, ", ");
-        rk_bytes_add(&made, text + at, open - at);
-        rk_bytes_add(&made, list, length);
-        rk_bytes_add(&made, text + close + 1, end - close - 1);
-        rk_bytes_add(&made, " ", 1);
+        const char *behind = ends;
+        do { /* an item with each end */
+            const size_t size = strcspn(behind, "\n");
+            rk_bytes_add(&made, text + at, open - at);
+            rk_bytes_add(&made, list, length);
+            rk_bytes_add(&made, behind, size);
+            rk_bytes_add(&made, "\n", 1);
+            behind += size + (behind[size] != '\0');
+        } while (*behind && made.size <= RK_SHELL_VALUE_MAX);
         list += length + (list[length] != '\0');
     }
-    const char *kept = list ? rk_shell_keep_bytes(sh, &made) : NULL;
+    const bool whole = list && made.size <= RK_SHELL_VALUE_MAX;
+    const char *kept = whole ? rk_shell_keep_bytes(sh, &made) : NULL;
     rk_bytes_clear(&made);
     return kept;
 }

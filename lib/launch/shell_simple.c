@@ -51,19 +51,40 @@ void rk_shell_skip_line_end(rk_shell *sh)
 
 /* ---- assignments ----------------------------------------------------------------------------- */
 
+/* The place behind the bracket that closes the one at text[at]; `size`: none does. */
+static size_t subscript_end(const char *text, size_t at, size_t size)
+{
+    while (at < size && text[at] != ']') {
+        at = rk_shell_piece_end(text, at, size);
+    }
+    return at < size ? at + 1 : size;
+}
+
 /* "NAME=", "NAME+=", "NAME[key]=": the length of the name, and where the value begins; 0: none. */
 static size_t assignment_of(const char *text, size_t size, size_t *value, bool *appends)
 {
     const size_t name = rk_shell_name_length(text, size);
     size_t at = name;
     if (name > 0 && at < size && text[at] == '[') {
-        const char *close = memchr(text + at, ']', size - at);
-        at = close ? (size_t)(close - text) + 1 : size;
+        at = subscript_end(text, at, size);
     }
     *appends = at + 1 < size && text[at] == '+' && text[at + 1] == '=';
     at += *appends;
     *value = at + 1;
     return name > 0 && at < size && text[at] == '=' ? name : 0;
+}
+
+/* The end of "NAME[key]" or "[key]" before "=", whose key may have blanks; else `at`. */
+static size_t name_end(const char *text, size_t at, size_t size)
+{
+    const size_t name = rk_shell_name_length(text + at, size - at);
+    if (at + name >= size || text[at + name] != '[') {
+        return at;
+    }
+    const size_t behind = subscript_end(text, at + name, size);
+    const size_t equals = behind + (behind < size && text[behind] == '+');
+    const bool assigns = equals < size && text[equals] == '=';
+    return assigns && !memchr(text + at, '\n', behind - at) ? behind : at;
 }
 
 /* Sets a variable, or the element that "[...]" behind the name at text[name] means. */
@@ -77,9 +98,8 @@ static void set_assigned(rk_shell *sh, const char *text, size_t name, const char
         return;
     }
     if (text[name] == '[') {
-        const char *close = strchr(text + name, ']');
-        const char *inside =
-            rk_shell_expand_text(sh, text, name + 1, (size_t)(close - text), false);
+        const size_t behind = subscript_end(text, name, strlen(text));
+        const char *inside = rk_shell_expand_text(sh, text, name + 1, behind - 1, false);
         variable->array = true;
         if (variable->associative) {
             key = inside;
@@ -120,12 +140,11 @@ static void add_element(rk_shell *sh, rk_shell_variable *variable, size_t from, 
 {
     const char *text = sh->source.text;
     const int line = rk_shell_line(sh, from);
-    const char *close = text[from] == '[' ? memchr(text + from, ']', end - from) : NULL;
+    const size_t behind = text[from] == '[' ? subscript_end(text, from, end) : end;
     int64_t index = 0;
-    if (close && (size_t)(close - text) + 1 < end && close[1] == '=') {
-        const size_t at = (size_t)(close - text);
-        const char *key = rk_shell_expand_text(sh, text, from + 1, at, false);
-        const char *value = rk_shell_expand_text(sh, text, at + 2, end, false);
+    if (behind < end && text[behind] == '=') {
+        const char *key = rk_shell_expand_text(sh, text, from + 1, behind - 1, false);
+        const char *value = rk_shell_expand_text(sh, text, behind + 1, end, false);
         if (!variable->associative && !rk_shell_calculate(sh, key, &index)) {
             return;
         }
@@ -164,8 +183,8 @@ static void read_array(rk_shell *sh, const char *name, bool appends)
             rk_shell_skip_line_end(sh);
             continue;
         }
-        const size_t from = sh->at;
-        sh->at = rk_shell_word_end(sh->source.text, from, sh->source.size);
+        const size_t from = sh->at, size = sh->source.size;
+        sh->at = rk_shell_word_end(sh->source.text, name_end(sh->source.text, from, size), size);
         if (sh->at == from) {
             break;
         }
@@ -467,10 +486,10 @@ static void expand_word(rk_shell *sh, size_t from, rk_shell_fields *fields)
     fields->line = rk_shell_line(sh, from);
     if (braces) {
         for (const char *at = braces; *at;) {
-            const size_t length = strcspn(at, " ");
-            rk_shell_add_text(fields, at, length, true);
+            const size_t length = strcspn(at, "\n");
+            rk_shell_expand(sh, at, 0, length, fields);
             rk_shell_end_field(sh, fields);
-            at += length + (at[length] == ' ');
+            at += length + (at[length] == '\n');
         }
         return;
     }
@@ -545,7 +564,7 @@ bool rk_shell_read_item(rk_shell *sh, rk_shell_fields *fields, rk_shell_redirect
     }
     const char *text = sh->source.text;
     const size_t from = sh->at;
-    sh->at = rk_shell_word_end(text, from, sh->source.size);
+    sh->at = rk_shell_word_end(text, name_end(text, from, sh->source.size), sh->source.size);
     if (sh->at == from) {
         return false;
     }
