@@ -171,7 +171,10 @@ void rk_launch_complete(rk_request *r)
     }
     if (r->overlaps == 0) {
         rk_request_note_filled(r, "overlap");
-        const bool interleaves = !is_one(&r->vp); /* other schedules wait for their messages */
+        /* other schedules, such as of a layout with one stage a rank, wait for their messages */
+        const bool interleaves = r->layout_count > 0
+                                     ? !r->pp.count || r->layout_count > r->pp.values[0]
+                                     : !is_one(&r->vp);
         r->overlaps = (r->line.overlaps | (interleaves ? PIPELINE : 0U)) & ~r->line.no_overlaps;
         r->overlaps = r->overlaps ? r->overlaps : NONE;
     }

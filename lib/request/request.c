@@ -86,6 +86,12 @@ rk_policy rk_request_policy(const rk_request *request)
 
 rk_status rk_request_complete(rk_request *request, rk_error *err)
 {
+    if (request->layout_text && !read_layout(request->layout_text, request)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--layout needs the layers of up to %d stages such as 7,8*14,6, at most %d "
+                       "each, not '%.200s'",
+                       RK_LAYOUT_MAX, RK_LAYER_MAX, request->layout_text);
+    }
     rk_status status = choose_framework(request, err);
     status = status ? status : rk_request_settle_launch(request, err);
     if (status) {
@@ -101,12 +107,6 @@ rk_status rk_request_complete(rk_request *request, rk_error *err)
         return rk_fail(err, RK_ERR_INVALID, "--fp8-recipe %s needs --precision fp8, not %s",
                        rk_fp8_recipe_names[request->fp8_recipe],
                        rk_precision_choices[request->precision < 0 ? 0 : request->precision]);
-    }
-    if (request->layout_text && !read_layout(request->layout_text, request)) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "--layout needs the layers of up to %d stages such as 7,8*14,6, at most %d "
-                       "each, not '%.200s'",
-                       RK_LAYOUT_MAX, RK_LAYER_MAX, request->layout_text);
     }
     const rk_status checked = rk_request_check(request, err);
     return checked ? checked : rk_request_settle_sizes(request, err);

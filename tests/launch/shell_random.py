@@ -201,7 +201,7 @@ def compare(program, seed, folder):
 
 
 def main():
-    program, scripts = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 20
+    program, scripts = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 8
     first = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     if not shutil.which("bash"):
         sys.exit(77)
