@@ -30,7 +30,7 @@ static rk_sweep_doc *parse(const char *members)
 
 static rk_sweep_point point_at(const rk_sweep_doc *doc, uint64_t number, bool kept)
 {
-    rk_sweep_point point = {.changed = 0};
+    rk_sweep_point point = {.common = {.changed = 0}};
     rk_error err = {0};
     bool found = false;
     if (read_point_at(doc, number, &point, &found, &err) != RK_OK) {
