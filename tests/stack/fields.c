@@ -218,7 +218,9 @@ static void test_sources(void **state)
             continue;
         }
         documents++;
-        assert_int_equal(rk_json_load(rk_catalogue[i].name, "stacks", &doc, &err), RK_OK);
+        assert_int_equal(rk_json_parse(rk_catalogue[i].text, rk_catalogue[i].size,
+                                       rk_catalogue[i].name, &doc, &err),
+                         RK_OK);
         json_object_foreach(doc.root, key, group)
         {
             const char *source = json_string_value(json_object_get(group, "source"));

@@ -113,7 +113,7 @@ static void test_sources(void **state)
         if (strcmp(entry->kind, "accelerators") && strcmp(entry->kind, "systems")) {
             continue;
         }
-        assert_int_equal(rk_json_load(entry->name, entry->kind, &doc, NULL), RK_OK);
+        assert_int_equal(rk_json_parse(entry->text, entry->size, entry->name, &doc, NULL), RK_OK);
         assert_string_equal(json_string_value(json_object_get(doc.root, "name")), entry->name);
         assert_true(json_string_length(json_object_get(doc.root, "description")) > 5);
         check_sources(doc.root, entry->name);
