@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-WATCHED = ("launch", "request", "timeline", "report", "answer", "api", "estimate", "layer", "schedule", "search")
+WATCHED = ("launch", "request", "timeline", "method", "answer", "api", "estimate", "layer", "schedule", "search")
 SLACK = 0.005  # threads count now more, now less
 
 HEAD = """\
