@@ -127,6 +127,37 @@ static void complete_titan(rk_request *r)
     }
 }
 
+/* Whether passes hide messages; a layout of one stage a rank interleaves nothing. */
+static bool interleaves(const rk_request *r)
+{
+    return r->layout_count > 0 ? !r->pp.count || r->layout_count > r->pp.values[0]
+                               : !is_one(&r->vp);
+}
+
+static void complete_megatron(rk_request *r)
+{
+    if (!r->sp && !r->no_sp) {
+        rk_request_note_filled(r, "sp");
+    }
+    r->no_sp = !r->sp || is_one(&r->tp);
+    r->sp = !r->no_sp;
+    if (r->recomputes == 0) { /* without a granularity its details have no effect */
+        rk_request_note_filled(r, "recompute");
+        r->recomputes = 1U << RK_REC_NONE;
+        r->modules = 0;
+        r->recompute_layers = 0;
+    }
+    if (r->recomputes == 1U << RK_REC_SELECTIVE && r->modules == 0) {
+        rk_request_note_filled(r, "recompute_modules");
+        r->modules = CORE_ATTENTION;
+    }
+    if (r->overlaps == 0) {
+        rk_request_note_filled(r, "overlap");
+        r->overlaps = (r->line.overlaps | (interleaves(r) ? PIPELINE : 0U)) & ~r->line.no_overlaps;
+        r->overlaps = r->overlaps ? r->overlaps : NONE;
+    }
+}
+
 void rk_launch_complete(rk_request *r)
 {
     if (r->line.titan && !r->line.file) {
@@ -150,33 +181,10 @@ void rk_launch_complete(rk_request *r)
         const bool several = r->line.titan && r->schedules == 1U << RK_SCHEDULE_INTERLEAVED;
         set_default(r, "vp", &r->vp, several ? 2 : 1);
     }
-    if (!is_megatron(r)) {
+    if (is_megatron(r)) {
+        complete_megatron(r);
+    } else {
         complete_other(r);
-        return;
-    }
-    if (!r->sp && !r->no_sp) {
-        rk_request_note_filled(r, "sp");
-    }
-    r->no_sp = !r->sp || is_one(&r->tp);
-    r->sp = !r->no_sp;
-    if (r->recomputes == 0) { /* without a granularity its details have no effect */
-        rk_request_note_filled(r, "recompute");
-        r->recomputes = 1U << RK_REC_NONE;
-        r->modules = 0;
-        r->recompute_layers = 0;
-    }
-    if (r->recomputes == 1U << RK_REC_SELECTIVE && r->modules == 0) {
-        rk_request_note_filled(r, "recompute_modules");
-        r->modules = CORE_ATTENTION;
-    }
-    if (r->overlaps == 0) {
-        rk_request_note_filled(r, "overlap");
-        /* other schedules, such as of a layout with one stage a rank, wait for their messages */
-        const bool interleaves = r->layout_count > 0
-                                     ? !r->pp.count || r->layout_count > r->pp.values[0]
-                                     : !is_one(&r->vp);
-        r->overlaps = (r->line.overlaps | (interleaves ? PIPELINE : 0U)) & ~r->line.no_overlaps;
-        r->overlaps = r->overlaps ? r->overlaps : NONE;
     }
 }
 
