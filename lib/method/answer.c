@@ -31,8 +31,7 @@ void rk_setting_close(rk_setting *setting)
     rk_estimate_store_free(setting->store);
 }
 
-rk_status rk_estimate_batch(const rk_setting *setting, const rk_strategy *strategy,
-                            double sequences, int64_t *batch, rk_estimate *estimate, rk_error *err)
+int64_t rk_batch_at_least(const rk_setting *setting, const rk_strategy *strategy, double sequences)
 {
     rk_strategy part = *strategy;
     const int64_t unit = part.dp * part.micro_batch, full = part.global_batch;
@@ -41,8 +40,14 @@ rk_status rk_estimate_batch(const rk_setting *setting, const rk_strategy *strate
            !rk_strategy_legal(setting->model, setting->system, &part, setting->framework, NULL)) {
         part.global_batch += unit;
     }
-    part.global_batch = part.global_batch < full ? part.global_batch : full;
-    *batch = part.global_batch;
+    return part.global_batch < full ? part.global_batch : full;
+}
+
+rk_status rk_estimate_batch(const rk_setting *setting, const rk_strategy *strategy, int64_t batch,
+                            rk_estimate *estimate, rk_error *err)
+{
+    rk_strategy part = *strategy;
+    part.global_batch = batch;
     return rk_estimate_exact(setting, &part, estimate, NULL, err);
 }
 

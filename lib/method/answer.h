@@ -33,12 +33,12 @@ rk_setting rk_setting_of(const rk_inputs *inputs);
 rk_status rk_setting_open(const rk_inputs *inputs, rk_setting *setting, rk_error *err);
 void rk_setting_close(rk_setting *setting);
 
-/*
- * The estimate of a legal strategy with a smaller batch: the smallest legal one of at least so many
- * sequences, and no more than its own.
- */
-rk_status rk_estimate_batch(const rk_setting *setting, const rk_strategy *strategy,
-                            double sequences, int64_t *batch, rk_estimate *estimate, rk_error *err);
+/* The smallest batch of at least so many sequences that is legal for a strategy, or its own. */
+int64_t rk_batch_at_least(const rk_setting *setting, const rk_strategy *strategy, double sequences);
+
+/* The estimate of a strategy with another batch that is legal. */
+rk_status rk_estimate_batch(const rk_setting *setting, const rk_strategy *strategy, int64_t batch,
+                            rk_estimate *estimate, rk_error *err);
 
 /* ---- for people ---------------------------------------------------------------------------- */
 

@@ -13,16 +13,16 @@ static rk_status add_phase(rk_whole_run *run, const rk_setting *setting, double 
 {
     const rk_answer *answer = rk_plan_best(&run->plan);
     const rk_strategy *s = &answer->strategy;
-    rk_estimate estimate;
-    int64_t batch;
-    const rk_status status = rk_estimate_batch(setting, s, sequences, &batch, &estimate, err);
+    const int64_t batch = rk_batch_at_least(setting, s, sequences);
     rk_run_phase *last = run->phase_count > 0 ? &run->phases[run->phase_count - 1] : NULL;
-    if (status) {
-        return status;
-    }
+    rk_estimate estimate;
     if (last && last->batch == batch) {
         last->tokens += tokens;
         return RK_OK;
+    }
+    const rk_status status = rk_estimate_batch(setting, s, batch, &estimate, err);
+    if (status) {
+        return status;
     }
     const double stated = run->question->step_s;
     run->phases[run->phase_count++] = (rk_run_phase){
