@@ -5,6 +5,8 @@
     collected.py RECKON              compares with collected.txt
     collected.py RECKON --renew      writes it
 
+RECKON_LIBRARY names the shared library, which reads the launches: 7,500 processes would take most of the time.
+
 A line of collected.jsonl is a launch, `id` the repository and the file that it is from.  Each is read as it is, with
 each key that it shares with no launch before it removed and with other values, and with each key of `added` (key,
 value, and 1 where the job is compared too).  A line of collected.txt has the
@@ -24,10 +26,13 @@ import subprocess
 import sys
 import tempfile
 
-from corpus import READERS
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "python"))
+from reckon import ReckonError  # pylint: disable=wrong-import-position
+from reckon._library import run_command  # pylint: disable=wrong-import-position
+from corpus import READERS  # pylint: disable=wrong-import-position
 from key_costs import variants
 
-HERE = pathlib.Path(__file__).resolve().parent
 ANSWERS = HERE / "collected.txt"
 CHANGES_MOST = 3  # of a key
 
@@ -49,6 +54,14 @@ def run(program, words, path):
     if done.returncode not in (0, 1):
         return done.returncode, None, done.stderr.replace(path, "FILE")
     return done.returncode, json.loads(done.stdout) if "--json" in words else None, done.stdout.replace(path, "FILE")
+
+
+def convert(path, **options):
+    """(None, the text of the answer), or the message of `reckon convert` and None."""
+    try:
+        return None, run_command("convert", {"from": path, **options}).text
+    except ReckonError as error:
+        return f"reckon convert: {error}".replace(path, "FILE"), None
 
 
 def facts_of(answer):
@@ -90,8 +103,9 @@ class Launch:
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             json.dump(record, file)
             file.flush()
-            _, answer, text = run(self.program, ["convert", file.name, "--json"], file.name)
-        return (facts_of(answer), answer["keys"]) if answer else text.strip()
+            message, text = convert(file.name, json=True)
+        answer = json.loads(text or "{}")
+        return message or (facts_of(answer), answer["keys"])
 
     def predict(self, record):
         """The job and its step, as text."""
@@ -115,7 +129,7 @@ class Launch:
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             json.dump(record, file)
             file.flush()
-            return run(self.program, ["convert", file.name, "-v"], file.name)[2]
+            return convert(file.name, verbose=True)[1].replace(file.name, "FILE")
 
     def say(self, what, *parts):
         self.lines.append("\t".join([what, *parts]).replace("\n", " "))
