@@ -25,7 +25,10 @@ static void test_jax_weights(void **state)
     }
 }
 
-/* Megatron-FSDP sums and sends gradients in 16 bits; what came before it, in 32. */
+/*
+ * Megatron-FSDP and the recipes of Megatron-Bridge sum and send gradients in 16 bits; Megatron by
+ * itself, and what came before its FSDP, in 32, on every accelerator.
+ */
 static void test_fsdp_gradients(void **state)
 {
     (void)state;
@@ -36,6 +39,9 @@ static void test_fsdp_gradients(void **state)
         {"1,x," MODEL "H100,64,1,1,,64,2,128,none,FSDP,BF16,1,,,2025-08,megatron-core\n", 2},
         {"1,x," MODEL "H100,64,1,1,,64,2,128,none,FSDP,BF16,1,,,2025-03,megatron-core\n", 4},
         {"1,x," MODEL "H100,64,1,1,,64,2,128,none,ZeRO-1,BF16,1,,,2026,megatron-core\n", 4},
+        {"1,x," MODEL "B200,64,1,1,,64,2,128,none,ZeRO-1,BF16,1,,,2026,megatron-lm\n", 4},
+        {"1,x," MODEL "B200,64,1,1,,64,2,128,none,FSDP,BF16,1,,,2026,megatron-core\n", 2},
+        {"1,x," MODEL "B200,64,1,1,,64,2,128,none,ZeRO-1,BF16,1,,,2026,megatron-bridge\n", 2},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         static rk_run_case c;
