@@ -448,8 +448,7 @@ static double expert_kernels(const rk_block_context *c, const rk_layer_type *typ
     const rk_strategy *s = c->strategy;
     const bool low = rk_wide_precision(s) != s->precision;
     const double each = stack->expert_kernels + (low ? stack->expert_cast_kernels : 0);
-    /* With a capacity, shapes are known before routing. */
-    const double known = s->capacity_factor > 0 ? stack->capacity_launches : 1;
+    const double known = rk_pads_experts(c) ? stack->capacity_launches : 1;
     return (double)type->moe.experts / (double)s->ep * each * known;
 }
 
@@ -483,7 +482,7 @@ static void loose(const rk_block_context *c, const rk_layer_type *type, double *
                   double *backward)
 {
     const rk_strategy *s = c->strategy;
-    const bool padded = s->capacity_factor > 0 && rk_graphs_hold(s, RK_GRAPH_MOE);
+    const bool padded = rk_pads_experts(c) && rk_graphs_hold(s, RK_GRAPH_MOE);
     const double experts = padded ? 0 : expert_kernels(c, type);
     const bool prepared = rk_graphs_hold(s, RK_GRAPH_PREPROCESS | RK_GRAPH_MOE);
     const double exchange = prepared ? 0 : exchange_kernels(c);

@@ -561,6 +561,13 @@ bool rk_overlaps_tensor(const rk_block_context *context)
     return context->strategy->tp_overlap && group->within[0] == group->size;
 }
 
+bool rk_pads_experts(const rk_block_context *context)
+{
+    const rk_stack *stack = context->stack;
+    const bool drops = stack->deduplicates && stack->waits_for_counts;
+    return context->strategy->capacity_factor > 0 && !drops;
+}
+
 bool rk_graphs_hold(const rk_strategy *strategy, unsigned modules)
 {
     return strategy->graph_modules == 0 || (strategy->graph_modules & modules) != 0;
@@ -602,8 +609,7 @@ static double launches_of(const rk_block_context *c, rk_kernels kernels, double 
 /* Whether kernels of a pass are launched with counts of tokens that the host waits for. */
 static bool waits_for_counts(const rk_block_context *c, rk_kernels kernels)
 {
-    const rk_strategy *s = c->strategy;
-    return c->stack->waits_for_counts && !s->graph_step && s->capacity_factor <= 0 &&
+    return c->stack->waits_for_counts && !c->strategy->graph_step && !rk_pads_experts(c) &&
            kernels.loose > 0;
 }
 

@@ -135,6 +135,13 @@ typedef struct rk_graphed {
     unsigned mixer, network;
 } rk_graphed;
 
+/*
+ * Whether experts are padded to a capacity, so that the host knows their rows before routing.
+ * DeepEP, which de-duplicates and returns counts, drops what is above a capacity and pads nothing:
+ * Megatron Core (transformer_config.py) refuses moe_pad_expert_input_to_capacity with it.
+ */
+bool rk_pads_experts(const rk_block_context *context);
+
 /* Whether graphs of layers, if there are any, hold one of these modules. */
 bool rk_graphs_hold(const rk_strategy *strategy, unsigned modules);
 

@@ -197,7 +197,10 @@ static void test_counted_tokens(void **state)
     assert_near(rk_times_sum(&ahead.forward), pow(2, 1.0 / 6) * device, 1e-12);
     assert_near(rk_times_sum(&waits.forward), sqrt(2) * device, 1e-12);
     assert_true(rk_times_sum(&waits.backward) > rk_times_sum(&ahead.backward));
-    s.capacity_factor = 1; /* nothing to wait for */
+    s.capacity_factor = 1; /* DeepEP drops tokens, and pads nothing */
+    const rk_cost dropped = cost_of(&model, &system, &stack, &s);
+    assert_near(rk_times_sum(&dropped.forward), rk_times_sum(&waits.forward), 0);
+    stack.deduplicates = false; /* nothing to wait for */
     const rk_cost padded = cost_of(&model, &system, &stack, &s);
     stack.waits_for_counts = false;
     const rk_cost same = cost_of(&model, &system, &stack, &s);

@@ -133,13 +133,13 @@ def add_layer_launches(x, layer, checkpointed):
     loose = [0, 0]
     if layer.experts:
         each = stack.expert_kernels + (stack.expert_cast_kernels if c.low else 0)
-        each *= stack.capacity_launches if s.capacity_factor > 0 else 1
+        each *= stack.capacity_launches if c.pads_experts else 1
         experts = layer.experts / s.ep * each
         sorts = s.ep * s.etp > 1 and not s.capacity_factor and not stack.deduplicates
         exchange = stack.exchange_kernels if sorts else 0
         forward = stack.moe_kernels_forward + exchange + experts
         backward = stack.moe_kernels_backward + exchange + stack.expert_backward_launches * experts
-        if s.capacity_factor and c.graphs_hold("moe"):
+        if c.pads_experts and c.graphs_hold("moe"):
             experts = 0
         if c.graphs_hold("moe_preprocess", "moe"):
             exchange = 0

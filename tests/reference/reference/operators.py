@@ -92,6 +92,11 @@ class Setting:
         chosen = self.strategy.graph_modules
         return not chosen or not modules or any(module in chosen for module in modules)
 
+    @property
+    def pads_experts(self):
+        drops = self.stack.deduplicates and self.stack.waits_for_counts
+        return self.strategy.capacity_factor > 0 and not drops
+
     def recomputes(self, module):
         s = self.strategy
         if s.recompute != "selective":
@@ -290,7 +295,7 @@ class Block:
             return share * launch, (share * ahead + (0 if s.graph_step else loose[way])) * launch
 
         (_, ahead), (each, host) = host_of(0), host_of(1)
-        counts = c.stack.waits_for_counts and not s.graph_step and not s.capacity_factor
+        counts = c.stack.waits_for_counts and not s.graph_step and not c.pads_experts
         waits, waits_back = counts and loose[0] > 0, counts and loose[1] > 0
         for way, launches, waiting in (("forward", ahead, waits), ("backward", host, waits_back)):
             device = getattr(self, way + "_seconds")
