@@ -31,12 +31,12 @@ FACTS = [
     "architecture", "mixer", "sharding", "recompute", "recompute_modules", "recompute_every", "offload_activations", "offload_layers", "precision",
     "fp8_recipe", "fp8_cast", "schedule", "stage_layers", "layer_chunks", "replicas", "shard_ranks", "cp_kind",
     "rank_order", "parallel_block", "capacity_factor", "dispatcher", "routing", "kernels", "flash_attention", "attention_kernel", "compile",
-    "scan_layers", "chunk_overlap", "fused_activation", "dropout", "launch_blocking", "tp_overlap", "grad_overlap", "param_overlap",
+    "scan_layers", "chunk_overlap", "fused_activation", "dropout", "loss_fusion", "launch_blocking", "tp_overlap", "grad_overlap", "param_overlap",
     "moe_overlap", "graph_capture", "graph_step", "graph_modules", "weight_bytes", "gradient_bytes",
     "optimizer_bytes", "gather_bytes", "reduce_bytes", "memory_kind", "memory_decimal",
     "flop_convention", "composed", "group", "inferred", "unread",
 ]
-SELDOM = {"graph_modules"}  # columns of those tables only that have a cell in them
+SELDOM = {"graph_modules", "loss_fusion"}  # columns of those tables only that have a cell in them
 # Wordings whose translation has another name.
 WORDED = {"zero_or_fsdp": "sharding", "recompute": "recompute", "precision": "precision"}
 

@@ -119,7 +119,8 @@
       "alltoall: a token is sent once for each expert; deepep, hybridep: once for each node, in "  \
       "one node once for each rank; default: alltoall of megatron-core, otherwise as the stack")   \
     X(LOSS_FUSION, "loss_fusion", "name", "",                                                      \
-      "kernels of Megatron's loss: none, fused; default: as the stack")                            \
+      "kernels of Megatron's loss: none, native (of Megatron Core, over a copy in fp32), fused "   \
+      "(over the logits); default: as the stack")                                                  \
     X(PERMUTE_FUSION, "permute_fusion", "true or false", "",                                       \
       "tokens of experts are permuted by one kernel each way; default: as the stack")              \
     X(ADAPTER_DROPOUT, "adapter_dropout", "true or false", "",                                     \

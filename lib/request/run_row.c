@@ -126,7 +126,7 @@ static const struct {
     {"fabric", "efa"},
     {"network_state", "normal slow"},
     {"dispatcher", "alltoall deepep hybridep"},
-    {"loss_fusion", "none fused"},
+    {"loss_fusion", "none native fused"},
     {"permute_fusion", "true false"},
     {"kernels", "framework transformer-engine fused"},
 };

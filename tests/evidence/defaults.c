@@ -114,6 +114,31 @@ static void test_jax_scores(void **state)
     }
 }
 
+/* Bytes that Megatron's losses move and keep for a logit: its own fused one works on a copy in
+ * fp32. */
+static void test_losses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *loss;
+        double moved, kept;
+    } rows[] = {{"", 8, 2}, {"none", 40, 6}, {"native", 28, 6}, {"fused", 8, 2}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static rk_run_case c;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row),
+                       "1,x," MODEL "B200,8,1,1,,8,1,8,none,none,BF16,1,,,2026,megatron-core,%s\n",
+                       rows[i].loss);
+        assert_int_equal(fill_under(OF_SOFTWARE ",loss_fusion", row, &c, &err), RK_OK);
+        rk_stack stack = sources.stacks[c.stack];
+        rk_run_changes_apply(&c.changes, &stack);
+        assert_near(stack.loss_bytes, rows[i].moved, 0);
+        assert_near(stack.logit_bytes, rows[i].kept, 0);
+        assert_near(stack.split_logit_bytes, rows[i].kept, 0);
+    }
+}
+
 /* Whether interleaved chunks exchange beside one another is the stack's, unless the row says so. */
 static void test_chunk_overlap(void **state)
 {
@@ -140,8 +165,11 @@ static void test_chunk_overlap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jax_weights),        cmocka_unit_test(test_fsdp_gradients),
-        cmocka_unit_test(test_megatron_gradients), cmocka_unit_test(test_jax_scores),
+        cmocka_unit_test(test_jax_weights),
+        cmocka_unit_test(test_fsdp_gradients),
+        cmocka_unit_test(test_megatron_gradients),
+        cmocka_unit_test(test_jax_scores),
+        cmocka_unit_test(test_losses),
         cmocka_unit_test(test_chunk_overlap),
     };
     return cmocka_run_group_tests(tests, load_sources, clear_sources);
