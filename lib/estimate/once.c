@@ -68,6 +68,17 @@ static void add_copies(const rk_cost_table *table, const rk_strategy *s, double 
 }
 
 /*
+ * DeepSpeed copies a gradient into a bucket and divides that by the ranks before it is reduced
+ * (stage_1_and_2.py, average_tensor): each reads and writes it.
+ */
+static double division_seconds(const rk_block_context *c, double learns)
+{
+    return rk_stream_seconds(&c->system->accelerator,
+                             c->width * c->stack->division_bytes * learns) /
+           c->stack->stream_share;
+}
+
+/*
  * Gradients of `params` parameters: all-reduced, or reduce-scattered in the shard group and
  * all-reduced among its replicas (HSDP); then parameters are gathered.
  */
@@ -95,6 +106,9 @@ static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, const
     }
     if (s->sharding >= RK_SHARD_GRADIENTS && stack->copies_shards && shard->size > 1) {
         add_copies(table, s, gathered, learns, t);
+    }
+    if (sharded && s->sharding != RK_SHARD_ALL && shard->size > 1) {
+        t->pack += division_seconds(&table->context, learns);
     }
     const bool sums_whole = stack->reduces_whole && s->sharding != RK_SHARD_ALL;
     const bool whole = !sharded || sums_whole || rk_optimizer_of(s)->deals_matrices;

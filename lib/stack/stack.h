@@ -41,6 +41,7 @@ typedef struct rk_stack {
     double accumulation_bytes; /* per parameter and microbatch, of gradients added separately */
     double optimizer_bytes;    /* per parameter of the shard, all passes */
     double foreach_bytes;      /* the same, more, of an update operator by operator */
+    double division_bytes;     /* per gradient that a sharded optimizer reduces */
     /* Host: a layer needs at least kernels * launch, combined smoothly with the device time. */
     double kernels_forward, kernels_backward;         /* of a dense layer, and of the head */
     double tp_kernels;                                /* more with tensor parallelism, each way */

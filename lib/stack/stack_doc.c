@@ -70,6 +70,9 @@ static const rk_field traffic_fields[] = {
     BYTES(accumulation_bytes, "of adding gradients, per parameter and microbatch; 0: in GEMMs"),
     BYTES(optimizer_bytes, "of a step, per parameter of the shard"),
     BYTES(foreach_bytes, "more of them where all tensors step together, operator by operator"),
+    BYTES(division_bytes,
+          "of copying and dividing a gradient that a sharded optimizer reduces; not where weights "
+          "are sharded"),
 };
 
 static const rk_field host_fields[] = {

@@ -310,7 +310,7 @@ STACK_DEFAULTS = {
         "clamped_passes": "activation_passes", "dropout_bytes": 0, "score_forward": 13,
         "score_backward": 19, "bias_bytes": 0, "loss_bytes": 8, "cast_passes": 1, "mx_cast_passes": "cast_passes",
         "fp4_cast_passes": "cast_passes", "unpack_passes": 1, "permute_passes": 1, "qk_passes": 1, "dispatch_bytes": 2,
-        "accumulation_bytes": 0, "optimizer_bytes": 38, "foreach_bytes": 0,
+        "accumulation_bytes": 0, "optimizer_bytes": 38, "foreach_bytes": 0, "division_bytes": 0,
     },
     "host": {
         "kernels_forward": 0, "kernels_backward": 0, "tp_kernels": 0, "moe_kernels_forward": 0,

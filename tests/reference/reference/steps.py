@@ -233,6 +233,9 @@ def traffic_of_group(c, matrix, parameters, low, shard, replica):
     if s.sharding in ("gradients", "all") and stack.copies_shards and shard.size > 1:
         t.unpack = kernels.stream(c.accelerator, 2 * memory.gathered_bytes(c, parameters, low)) / stack.stream_share
         t.pack = kernels.stream(c.accelerator, learning * parameters * (c.element + s.states.reduce)) / stack.stream_share
+    if s.sharding in ("optimizer", "gradients") and shard.size > 1:
+        divided = c.width * stack.division_bytes * learning * parameters
+        t.pack += kernels.stream(c.accelerator, divided) / stack.stream_share
     whole = s.sharding == "none" or stack.reduces_whole and s.sharding != "all" or s.deals_matrices
     t.reduce = in_messages(c, "all_reduce" if whole else "reduce_scatter", learning * parameters,
                            reduced, stack.bucket_bytes, tensors, shard)
