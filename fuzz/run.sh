@@ -18,6 +18,7 @@ amount=$1
 case $amount in
     *x) limit=-runs amount=${amount%x} ;;
 esac
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${2:-$root/build-fuzz}
 
@@ -50,7 +51,8 @@ targets="
 "
 
 if [ ! -f "$build/build.ninja" ]; then
-    CC=clang meson setup -Dfuzz=true "$build" "$root"
+    CC=clang CC_LD=lld meson setup -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false \
+        --buildtype=debugoptimized "$build" "$root"
 fi
 # shellcheck disable=SC2046
 ninja -C "$build" --quiet $(echo "$targets" | sed -nE 's|^ +([a-z]+) .*|fuzz/fuzz_\1|p')

@@ -145,29 +145,29 @@ step "installed files" installed
 step "static program" static_program
 # gcc's build is asked everything but what `make nightly` asks ("nightly"): hundreds of questions more of what other
 # tests ask, and pages that `make nightly` recomputes.  Tests of the sources ("source") run there alone.
-# Runs of several ranks, killed sweeps, the fits of stacks and the long comparisons of searches ("slow")
-# test nothing more with a second compiler and need minutes under a sanitizer; the second implementation
-# ("reference") is asked of gcc's build and of ASan's, Open MPI ("mpi") too; scripts that run the command ("cli",
-# "pages") run with clang under ASan only.
-# Long unit tests run once with assertions: those that ask many questions of the same code ("many") with clang alone,
-# those of strange arguments ("serial") under ASan.
-# TSan runs the unit tests and golden answers, without both of these, and of the tests of commands those that search
-# and sweep ("threads").
+# clang builds with sanitizers and assertions.  Runs of several ranks, killed sweeps, the fits of stacks and the long
+# comparisons of searches ("slow"), and long tests that ask many questions of the same code ("many"), test nothing
+# more there and need minutes; `make nightly` asks the latter with assertions.
+# TSan runs the unit tests and golden answers, without the second implementation ("reference"), strange arguments
+# ("serial") and Open MPI ("mpi"), and of the tests of commands those that search and sweep ("threads").
 # A clean checkout is tested as its release; a changed one as it lies.
 if [ -z "$(git status --porcelain)" ]; then
     step "release" tarball
     source=build/release
 fi
-suite build-clang clang-14 "-Db_ndebug=false" --no-suite slow --no-suite cli --no-suite pages --no-suite reference --no-suite serial --no-suite mpi --no-suite source
-source=.
-suite build-asan clang-14 "-Db_sanitize=address,undefined -Db_lundef=false --buildtype=debugoptimized" -t 5 --no-suite slow --no-suite many --no-suite source
-suite build-tsan clang-14 "-Dmpi=disabled -Db_sanitize=thread -Db_lundef=false --buildtype=debugoptimized" -t 5 --suite unit --suite golden --suite threads --no-suite reference --no-suite serial --no-suite slow --no-suite mpi --no-suite many
+fuzz=false
 if echo 'int LLVMFuzzerTestOneInput(void){return 0;}' |
-    clang -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null; then
-    step "fuzz targets, $fuzz_seconds s each" fuzz/run.sh "$fuzz_seconds"
+    clang-14 -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null; then
+    fuzz=true
+fi
+suite build-asan clang-14 "-Db_sanitize=address,undefined -Db_lundef=false --buildtype=debugoptimized -Dfuzz=$fuzz" -t 5 --no-suite slow --no-suite many --no-suite source
+if $fuzz; then
+    step "fuzz targets, $fuzz_seconds s each" fuzz/run.sh "$fuzz_seconds" "$PWD/build-asan"
 else
     echo "== no libFuzzer: fuzz targets left out"
 fi
+source=.
+suite build-tsan clang-14 "-Dmpi=disabled -Db_sanitize=thread -Db_lundef=false --buildtype=debugoptimized" -t 5 --suite unit --suite golden --suite threads --no-suite reference --no-suite serial --no-suite slow --no-suite mpi --no-suite many
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
