@@ -495,15 +495,16 @@ rk_status rk_plan_clock_offer(rk_plan_clock *clock, const rk_plan_base *base, ui
     plain.sharding = RK_SHARD_NONE;
     plain.offload_activations = plain.offload_weights = false;
     fill_chunks(clock, base);
-    struct pace pace = pace_of(clock, base, &plain, 0);
     struct timed all = {.count = 0};
     double steps[RK_PLAN_LANES];
     rk_status status = RK_OK;
-    pace.makespan = clock->least;
-    lanes = within(clock, base, &pace, lanes, limit, steps);
     const uint64_t waiting = waiting_lanes(clock, base, lanes);
-    if (lanes & ~waiting) {
-        status = time_lanes(clock, base, &pace, lanes & ~waiting, limit, &all, err);
+    lanes &= ~waiting;
+    if (lanes) {
+        struct pace pace = pace_of(clock, base, &plain, 0);
+        pace.makespan = clock->least;
+        lanes = within(clock, base, &pace, lanes, limit, steps);
+        status = lanes ? time_lanes(clock, base, &pace, lanes, limit, &all, err) : RK_OK;
     }
     for (int i = 0; i < RK_PLAN_LANES && !status && waiting >> i; i++) {
         if (waiting >> i & 1) {
