@@ -370,6 +370,16 @@ const char *rk_arguments_word(int argc, char **argv, int index)
     return digits > 0 && word[digits] && strchr("xX*", word[digits]) ? word + digits + 1 : word;
 }
 
+bool rk_arguments_have(int argc, char **argv, const char *flag)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--", 2) == 0 && strcmp(argv[i] + 2, flag) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *rk_arguments_find(int argc, char **argv, const char *name)
 {
     const size_t length = strlen(name);

@@ -8,11 +8,12 @@
 
 #include <stdio.h>
 
-int rk_team_join(const rk_command *command)
+int rk_team_join(const rk_command *command, bool shares)
 {
-    const int started = rk_mpi_started();
-    if (started == 0) {
-        return RK_PARSED;
+    int rank;
+    const int started = rk_mpi_started(&rank);
+    if (started == 0 || !shares) {
+        return started > 1 && rank > 0 ? RK_EXIT_DONE : RK_PARSED;
     }
     const rk_mpi *mpi = rk_mpi_load();
     if (!mpi) {

@@ -7,9 +7,10 @@
 
 /*
  * Joins the other processes that mpirun or srun has started.  Returns RK_PARSED, or the exit status
- * when this program cannot do that.  A command that was started alone has nobody to join.
+ * when this program cannot do that.  A command that was started alone has nobody to join.  One that
+ * shares nothing spares rank 0 the start of MPI, and is done on the other ranks.
  */
-int rk_team_join(const rk_command *command);
+int rk_team_join(const rk_command *command, bool shares);
 
 /* Reports on standard error how much processor time each rank has spent on the shared work. */
 void rk_team_report(const rk_command *command);

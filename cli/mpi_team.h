@@ -8,8 +8,11 @@
 
 #include "reckon/team.h"
 
-/* How many processes mpirun, srun or the like has started together with this one; 0: none did. */
-int rk_mpi_started(void);
+/*
+ * How many processes mpirun, srun or the like has started together with this one, and which of them
+ * it is; 0: none did.
+ */
+int rk_mpi_started(int *rank);
 
 /* The module exports one of these as rk_mpi_module. */
 typedef struct rk_mpi {

@@ -118,11 +118,14 @@ int rk_run_job(const rk_command *command, int argc, char **argv, const char *con
     rk_error err;
     rk_job *job = NULL;
     const rk_command *resolved = command;
-    int result = rk_command_is_shared(command) ? rk_team_join(command) : RK_PARSED;
+    rk_status status = resolve(command, argc, argv, &resolved, &err);
+    const char *flag = rk_command_shared_with(resolved);
+    int result = rk_command_is_shared(command)
+                     ? rk_team_join(command, !flag || rk_arguments_have(argc, argv, flag))
+                     : RK_PARSED;
     if (result != RK_PARSED) {
         return result;
     }
-    rk_status status = resolve(command, argc, argv, &resolved, &err);
     status = status ? status : rk_job_create(resolved, &job, &err);
     status = status ? status : set_all(job, globals, &err);
     if (status) {

@@ -59,6 +59,9 @@ RK_API const char *rk_command_notes(const rk_command *command);   /* ends the he
 /* Whether the command shares its search with the ranks of a team (rk_job_control.team). */
 RK_API bool rk_command_is_shared(const rk_command *command);
 
+/* The flag without which it shares nothing, so that rank 0 works alone; NULL: it needs none. */
+RK_API const char *rk_command_shared_with(const rk_command *command);
+
 /* The options of a command, from 0; NULL past the last. */
 RK_API const rk_option *rk_command_option(const rk_command *command, size_t index);
 

@@ -146,6 +146,7 @@ static const rk_command calculon_plan = {
 
 const rk_command rk_command_plan = {
     COMMON,
+    .shared_with = "exhaustive",
     RK_COMMAND_OF_STRATEGY,
     .options = reckon_options,
     .option_count = sizeof(reckon_options) / sizeof(reckon_options[0]),

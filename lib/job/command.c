@@ -27,6 +27,11 @@ bool rk_command_is_shared(const rk_command *command)
     return command->is_shared;
 }
 
+const char *rk_command_shared_with(const rk_command *command)
+{
+    return command->shared_with;
+}
+
 size_t rk_command_option_count(const rk_command *command)
 {
     return command->shared_count + command->option_count;

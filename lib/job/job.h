@@ -21,6 +21,7 @@ struct rk_command {
     const char *notes;             /* ends the help text; NULL: nothing */
     const rk_command *calculon;    /* the command of that name by the Calculon method; NULL: none */
     bool is_shared;                /* ranks of a team share its search */
+    const char *shared_with;       /* only with this flag; NULL: always */
     size_t size;                   /* of the struct that the options fill, its arguments */
     void (*init)(void *arguments); /* defaults other than 0; or NULL */
     rk_status (*complete)(void *arguments, rk_error *err); /* checks across options; or NULL */

@@ -37,6 +37,9 @@ search()
 search "$reckon" >expected 2>log || fail "one process: $(cat log)"
 [ "$(grep -c '^[0-9]*,512,' expected)" -ge 6 ] || fail "the sweep finds next to nothing"
 [ "$(grep -c '^[0-9]*,128,full,' expected)" -eq 2 ] || fail "the sweep of plans finds nothing"
+# Nobody waits for MPI to start where rank 0 works alone.
+ranks 2 plan llama3-70b 64xh100 -b 128 --tp 8 >usual 2>log && [ ! -s log ] || fail "MPI started: $(cat log)"
+[ "$(grep -c '^best ' usual)" -eq 1 ] || fail "two ranks say: $(cat usual)"
 for count in 1 2 3 4; do
     run()
     {
