@@ -7,34 +7,48 @@
 #include <math.h>
 #include <stdlib.h>
 
+struct degree rk_degree_of(const rk_plan_bounds *s, const rk_plan_unit *unit, int64_t pp)
+{
+    const int64_t dp = rk_plan_data_parallel(&s->lists, unit, pp), batch = s->space->global_batch;
+    return dp > 0 && batch % dp == 0 ? (struct degree){.dp = dp, .samples = batch / dp}
+                                     : (struct degree){0};
+}
+
+static const struct degree *degree_in(const rk_plan_bounds *s, const struct batch *b,
+                                      const rk_plan_pipe *pipe)
+{
+    const size_t unit = (size_t)(b->unit - s->lists.units);
+    return &s->degrees[unit * s->lists.pipe_count + (size_t)(pipe - s->lists.pipes)];
+}
+
 int64_t rk_batch_data_parallel(const rk_plan_bounds *s, const struct batch *b,
                                const rk_plan_pipe *pipe)
 {
-    const int64_t dp = rk_plan_data_parallel(&s->lists, b->unit, pipe->pp);
-    const bool divides = dp > 0 && s->space->global_batch % dp == 0 &&
-                         s->space->global_batch / dp % b->micro_batch == 0;
-    return divides ? dp : 0;
+    const struct degree *degree = degree_in(s, b, pipe);
+    return degree->samples % b->micro_batch == 0 ? degree->dp : 0;
 }
 
 int rk_batch_lane_count(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe)
 {
-    const size_t unit = (size_t)(b->unit - s->lists.units);
-    return s->lane_counts[unit * s->lists.pipe_count + (size_t)(pipe - s->lists.pipes)];
+    return degree_in(s, b, pipe)->lanes;
 }
 
-/* Counts the lanes of each unit and pipeline degree. */
-static rk_status count_lanes(rk_plan_bounds *s, rk_error *err)
+/* Fills the degrees of each unit and pipeline degree. */
+static rk_status fill_degrees(rk_plan_bounds *s, rk_error *err)
 {
     const rk_plan_lists *l = &s->lists;
-    s->lane_counts = malloc((l->unit_count * l->pipe_count + 1) * sizeof(*s->lane_counts));
-    if (!s->lane_counts) {
+    s->degrees = malloc((l->unit_count * l->pipe_count + 1) * sizeof(*s->degrees));
+    if (!s->degrees) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the degrees of a plan");
     }
     for (size_t i = 0; i < l->unit_count * l->pipe_count; i++) {
         const rk_plan_unit *unit = &l->units[i / l->pipe_count];
         const int64_t pp = l->pipes[i % l->pipe_count].pp;
-        const int64_t dp = rk_plan_data_parallel(l, unit, pp);
-        s->lane_counts[i] = dp > 0 ? rk_plan_shardings(l, unit, pp, dp) * l->offload_count : 0;
+        struct degree degree = rk_degree_of(s, unit, pp);
+        if (degree.dp > 0) {
+            degree.lanes = rk_plan_shardings(l, unit, pp, degree.dp) * l->offload_count;
+        }
+        s->degrees[i] = degree;
     }
     return RK_OK;
 }
@@ -132,7 +146,7 @@ rk_status rk_list_batches(rk_plan_bounds *s, rk_error *err)
 {
     const rk_plan_lists *l = &s->lists;
     uint64_t *next = malloc((l->unit_count + 1) * sizeof(*next));
-    rk_status status = count_lanes(s, err);
+    rk_status status = fill_degrees(s, err);
     for (size_t i = 0, end; next && i < l->unit_count && !status; i = end) {
         for (end = i; end < l->unit_count && share_costs(&l->units[i], &l->units[end]); end++) {
             next[end] = l->units[end].first;

@@ -261,14 +261,15 @@ static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struc
                           bool group, double limit, const double *floors, double *bounds)
 {
     const rk_plan_lists *l = &s->lists;
-    rk_plan_unit unit = *b->unit;
-    struct batch any = *b;
+    rk_plan_unit any = *b->unit;
     double least = (double)INFINITY;
-    unit.ep = unit.etp = 1; /* which leaves most data-parallel degrees */
-    any.unit = &unit;
+    any.ep = any.etp = 1; /* which leaves most data-parallel degrees */
     for (size_t i = 0; i < l->pipe_count; i++) {
-        struct node node = {.pipe = &l->pipes[i]};
-        node.dp = rk_batch_data_parallel(s, group ? &any : b, node.pipe);
+        struct node node = {.pipe = &l->pipes[i], .dp = rk_batch_data_parallel(s, b, &l->pipes[i])};
+        if (group) {
+            const struct degree wide = rk_degree_of(s, &any, node.pipe->pp);
+            node.dp = wide.samples % b->micro_batch == 0 ? wide.dp : 0;
+        }
         bounds[i] = (double)INFINITY;
         if (node.dp && floors && floors[i] > limit) {
             bounds[i] = floors[i];

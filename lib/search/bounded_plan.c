@@ -550,7 +550,7 @@ static void clear_search(rk_plan_bounds *s)
     free(s->workers);
     free(s->batches);
     free(s->groups);
-    free(s->lane_counts);
+    free(s->degrees);
     free(s->queue);
     free(s->pipe_bounds);
     free(s->group_bounds);
