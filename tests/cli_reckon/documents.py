@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong documents: the whole message that each gets, and that numbers at their limits are accepted.
+
+    documents.py RECKON TABLE            compares with the table
+    documents.py RECKON TABLE --renew    writes the messages that the program gives
+
+"=== COMMAND" begins a kind of document and asks with FILE in place of the document, "< " is a correct one: JSON, or
+"show NAME" of the catalogue.  Each line below changes it, "PATH = JSON" or "-PATH" with "; " between, and after
+" | " is the message, or nothing where the document is accepted.
+"""
+
+import concurrent.futures
+import copy
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def change(document, edits):
+    """The document with the edits of a line."""
+    document = {"": copy.deepcopy(document)}
+    for edit in edits.split("; ") if edits != "as it is" else []:
+        path, _, value = edit.lstrip("-").partition(" = ")
+        steps = ["", *re.findall(r"[^.\[\]]+", path)]
+        place = document
+        for step in steps[:-1]:
+            place = place[int(step) if isinstance(place, list) else step]
+        last = int(steps[-1]) if isinstance(place, list) else steps[-1]
+        if edit.startswith("-"):
+            del place[last]
+        else:
+            place[last] = json.loads(value)
+    return document[""]
+
+
+def ask(program, words, document):
+    """The message, without the name of the file, or nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "x.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        with open(os.path.join(folder, "rows.csv"), "w", encoding="utf-8") as file:
+            file.write("size,rate,model\n1,2.5,a\n8,3.5,b\n8,4.5,b\n")
+        done = subprocess.run([program, *["x.json" if word == "FILE" else word for word in words.split()]], cwd=folder,
+                              capture_output=True, text=True, timeout=60, check=False,
+                              env=dict(os.environ, NO_COLOR="1"))
+    said = done.stderr.strip() if done.returncode == 2 else "" if done.returncode in (0, 1) else f"exit {done.returncode}"
+    return re.sub(r"^reckon \w+: (x\.json: )?", "", said)
+
+
+def answer(program, lines):
+    """The lines as they should be."""
+    jobs, words, document = [], "", None
+    for line in lines:
+        edits = line.partition(" | ")[0].rstrip(" |")
+        if line.startswith("=== "):
+            words = line[4:]
+        elif line.startswith("< show "):
+            done = subprocess.run([program, "show", line[7:], "--json"], capture_output=True, text=True, check=True)
+            document = json.loads(done.stdout)
+        elif line.startswith("< "):
+            document = json.loads(line[2:])
+        elif edits and not line.startswith("#"):
+            jobs.append((edits, words, change(document, edits)))
+            continue
+        jobs.append((line, None, None))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda job: job[0] if job[1] is None else
+                             f"{job[0]} | {ask(program, *job[1:])}".rstrip(), jobs))
+
+
+def main():
+    program, table = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2])
+    lines = table.read_text(encoding="utf-8").splitlines()
+    found = answer(program, lines)
+    if sys.argv[3:] == ["--renew"]:
+        table.write_text("\n".join(found) + "\n", encoding="utf-8")
+        return
+    differ = [(number, line, now) for number, (line, now) in enumerate(zip(lines, found), 1) if line != now]
+    for number, line, now in differ:
+        print(f"{table}:{number}: expected: {line}\n    found: {now}")
+    print(f"{len(lines)} lines, {len(differ)} differ")
+    sys.exit(bool(differ))
+
+
+if __name__ == "__main__":
+    main()
