@@ -2,6 +2,7 @@
 /* The typed functions: documents, setups, strategies, outcomes, and what they refuse. */
 #include "documents.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,6 +279,69 @@ static void test_collectives(void **state)
                      RK_ERR_INVALID);
 }
 
+/* A refusal names what is wrong: another branch with the same status is none. */
+static void expect_refusal(rk_status status, const rk_error *err, const char *says)
+{
+    assert_int_equal(status, RK_ERR_INVALID);
+    if (!strstr(err->message, says)) {
+        fail_msg("\"%s\" lacks \"%s\"", err->message, says);
+    }
+}
+
+static void test_refusals(void **state)
+{
+    static const struct {
+        const char *options, *says;
+    } options[] = {
+        {"{\"model\": \"x\"}", "the options name a model or a system"},
+        {"{\"system\": \"x\"}", "the options name a model or a system"},
+        {"{\"stack\": \"x\"}", "belong to the setup"},
+        {"{\"framework\": \"any\"}", "belong to the setup"},
+        {"{\"mfu_convention\": \"megatron\"}", "belong to the setup"},
+        {"{\"max_memory\": \"70GiB\"}", "belong to the setup"},
+        {"{\"risk\": 0.1}", "belong to the setup"},
+        {"{\"tp\": 8, \"pp\": 2, \"dp\": 4, \"global_batch\": 128, \"layout\": \"40,40\"}",
+         "set rk_strategy.layout in place of \"layout\""},
+    };
+    static const struct {
+        int64_t ranks, stride;
+        double bytes;
+        bool good;
+    } groups[] = {{8, 1, 1, true},           {8, 1, 0x1p63, true}, {2, 1, 1e6, true},
+                  {8, 8, 1e6, true},         {-1, 1, 1, false},    {8, 0, 1, false},
+                  {8, 1, 0, false},          {8, 1, -1, false},    {8, 1, 1e19, false},
+                  {8, 1, (double)NAN, false}};
+    const struct documents *d = *state;
+    rk_collective_timing t;
+    rk_strategy s;
+    rk_error err;
+    double flops, usual;
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        expect_refusal(rk_strategy_read(d->setup, options[i].options, &s, sizeof(s), &err), &err,
+                       options[i].says);
+    }
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        const rk_status status =
+            rk_predict_collective(d->system, "all_reduce", groups[i].ranks, groups[i].stride,
+                                  groups[i].bytes, &t, sizeof(t), &err);
+        if (groups[i].good) {
+            assert_int_equal(status, RK_OK);
+            assert_int_equal(t.ranks, groups[i].ranks);
+        } else {
+            expect_refusal(status, &err, "a collective has at least 2 ranks");
+        }
+    }
+    expect_refusal(rk_model_count_flops(d->model, -1, "megatron", &flops, &err), &err,
+                   "a sequence has 1 to 2147483647 tokens");
+    expect_refusal(rk_model_count_flops(d->model, 1LL << 31, "megatron", &flops, &err), &err,
+                   "a sequence has 1 to 2147483647 tokens");
+    assert_int_equal(rk_model_count_flops(d->model, 0, "megatron", &usual, &err), RK_OK);
+    assert_int_equal(rk_model_count_flops(d->model, 8192, "megatron", &flops, &err), RK_OK);
+    assert_true(flops >= usual && flops <= usual); /* the sequence of the model */
+    assert_int_equal(rk_model_count_flops(d->model, INT32_MAX, "megatron", &flops, &err), RK_OK);
+    assert_true(flops > usual);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +350,7 @@ int main(void)
         cmocka_unit_test(test_short_structs), cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_nothing_fits),  cmocka_unit_test(test_collectives),
         cmocka_unit_test(test_stack),         cmocka_unit_test(test_degrees),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, open_documents, close_documents);
 }
