@@ -60,9 +60,10 @@ static void test_whole_reduction(void **state)
 {
     (void)state;
     const rk_model model = gpt_of(24, 4096, 32);
-    const rk_stack stack = stack_of("deepspeed-ampere");
+    rk_stack stack = stack_of("deepspeed-ampere");
     rk_strategy s = tensor_strategy(&model, 1);
     double seconds[RK_SHARD_ALL + 1];
+    stack.division_bytes = 0;
     s.grad_overlap = false;
     s.states.reduce = s.states.gather = 2;
     for (int sharding = RK_SHARD_NONE; sharding <= RK_SHARD_ALL; sharding++) {
@@ -72,6 +73,29 @@ static void test_whole_reduction(void **state)
     assert_near(seconds[RK_SHARD_OPTIMIZER], 1.5 * seconds[RK_SHARD_NONE], 0.06);
     assert_near(seconds[RK_SHARD_GRADIENTS], seconds[RK_SHARD_OPTIMIZER], 1e-9);
     assert_true(seconds[RK_SHARD_ALL] < 1.25 * seconds[RK_SHARD_OPTIMIZER]);
+}
+
+/* Gradients that a sharded optimizer reduces are copied and divided before, all others are not. */
+static void test_division(void **state)
+{
+    (void)state;
+    const rk_model model = gpt_of(24, 4096, 32);
+    const rk_system system = system_of("h100-p5-efa");
+    rk_stack stack = stack_of("deepspeed-ampere");
+    rk_strategy s = tensor_strategy(&model, 1);
+    s.grad_overlap = false;
+    for (int sharding = RK_SHARD_NONE; sharding <= RK_SHARD_ALL; sharding++) {
+        double step[2];
+        s.sharding = (rk_sharding)sharding;
+        for (int i = 0; i < 2; i++) {
+            stack.division_bytes = 8 * i;
+            step[i] = estimate_of(&model, &stack, &s).step;
+        }
+        const bool divides = sharding == RK_SHARD_OPTIMIZER || sharding == RK_SHARD_GRADIENTS;
+        const double bytes = divides ? 8 * (double)rk_model_params_of(&model).total : 0;
+        assert_near(step[1] - step[0],
+                    rk_stream_seconds(&system.accelerator, bytes) / stack.stream_share, 0.01);
+    }
 }
 
 /* A ring of 32 ranks is 31 steps each way; of 2 L + 1 norms, as many as the stack says. */
@@ -318,17 +342,12 @@ static void test_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_reduction),
-        cmocka_unit_test(test_whole_reduction),
-        cmocka_unit_test(test_norm_rings),
-        cmocka_unit_test(test_tensors),
-        cmocka_unit_test(test_window),
-        cmocka_unit_test(test_send_seconds),
-        cmocka_unit_test(test_gradient_runs),
-        cmocka_unit_test(test_chunks_overlap),
-        cmocka_unit_test(test_copies_of_shards),
-        cmocka_unit_test(test_lengthened),
-        cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_late_reduction), cmocka_unit_test(test_whole_reduction),
+        cmocka_unit_test(test_division),       cmocka_unit_test(test_norm_rings),
+        cmocka_unit_test(test_tensors),        cmocka_unit_test(test_window),
+        cmocka_unit_test(test_send_seconds),   cmocka_unit_test(test_gradient_runs),
+        cmocka_unit_test(test_chunks_overlap), cmocka_unit_test(test_copies_of_shards),
+        cmocka_unit_test(test_lengthened),     cmocka_unit_test(test_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
