@@ -245,13 +245,28 @@ static int set_truth(const rk_command *command, const rk_option_info *info, cons
                                                                      : RK_PARSED;
 }
 
+/* Whether the value of an option is another option, as in "--plot --json": the value is missing. */
+static bool is_option(const tables *t, const char *value)
+{
+    for (const struct option *o = t->names; strncmp(value, "--", 2) == 0 && o->name; o++) {
+        if (strcmp(value + 2, o->name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* `spelled`: the name that is given, which may be an alias; a truth may follow a flag. */
 static int set_option(const rk_command *command, const rk_option_info *info, const char *spelled,
-                      int argc, char **argv, rk_job *job)
+                      const tables *t, int argc, char **argv, rk_job *job)
 {
     rk_error err;
     rk_flag_use use = RK_FLAG_ALONE;
     char joined[512];
+    if (optarg && optarg == argv[optind - 1] && is_option(t, optarg)) {
+        return rk_fail_command(command, "--%s needs a value, and %s is another option", info->name,
+                               optarg);
+    }
     const char *value = info->value     ? join_choices(info, argc, argv, joined, sizeof(joined))
                         : optind < argc ? argv[optind]
                                         : NULL;
@@ -333,7 +348,7 @@ static int read_all(const rk_command *command, int argc, char **argv, const tabl
             result = set_word(command, argc, argv, &next, job);
         } else if (find_option(command, answer, &info)) {
             const char *spelled = answer >= LONG_OPTION ? t->names[place].name : info.name;
-            result = set_option(command, &info, spelled, argc, argv, job);
+            result = set_option(command, &info, spelled, t, argc, argv, job);
         }
     }
     for (; result == RK_PARSED && optind < argc; optind++) { /* behind "--" */
@@ -373,7 +388,9 @@ const char *rk_arguments_word(int argc, char **argv, int index)
 bool rk_arguments_have(int argc, char **argv, const char *flag)
 {
     for (int i = 1; i < argc; i++) {
-        if (strncmp(argv[i], "--", 2) == 0 && strcmp(argv[i] + 2, flag) == 0) {
+        const char *name = argv[i] + 2;
+        if (strncmp(argv[i], "--", 2) == 0 && *name &&
+            strncmp(name, flag, strcspn(name, "=")) == 0) {
             return true;
         }
     }

@@ -20,7 +20,7 @@
  */
 int rk_arguments_read(const rk_command *command, int argc, char **argv, rk_job *job);
 
-/* Whether "--flag" is among the arguments. */
+/* Whether "--flag", or how it begins, is among the arguments. */
 bool rk_arguments_have(int argc, char **argv, const char *flag);
 
 /* The value of an option that is given as "--name value" or "--name=value"; NULL: it is not. */
