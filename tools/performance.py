@@ -8,6 +8,7 @@ Processor time is user and system time of the process on one thread.  Instructio
 tests/record/instructions.txt.
 """
 
+import ctypes
 import json
 import os
 import pathlib
@@ -97,6 +98,32 @@ def write_others(reckon, folder, out):
     out.append("\n`plans.json` is\n\n```json\n" + json.dumps(PLANS) + "\n```")
 
 
+def milliseconds(call):
+    """Processor time of a call, of the best of five rounds."""
+    rounds = []
+    for _ in range(5):
+        start = time.process_time()
+        for _ in range(40):
+            call()
+        rounds.append((time.process_time() - start) / 40)
+    return 1e3 * min(rounds)
+
+
+def answer_request(request):
+    """A function that asks the library to answer a request of `estimate`, as a program in C does."""
+    import reckon._library as lib  # pylint: disable=import-outside-toplevel
+    control = lib._Control(size=ctypes.sizeof(lib._Control), documents=lib._documents)  # pylint: disable=protected-access
+    response, error = ctypes.c_void_p(), lib.Error()
+
+    def ask():
+        status = lib.library.rk_answer_request(b"estimate", request, ctypes.byref(control), ctypes.byref(response),
+                                               ctypes.byref(error))
+        lib.check(status, error)
+        lib.library.rk_free(response)
+
+    return ask
+
+
 def write_calls(build, out):
     """Per call, in C and Python, and what a strategy costs."""
     table = subprocess.run([build / "bench" / "bench"], capture_output=True, text=True, check=True).stdout
@@ -104,17 +131,15 @@ def write_calls(build, out):
     predictor = subprocess.run([ROOT / "bench" / "predictor.py"], capture_output=True, text=True, check=True).stdout
     import reckon  # pylint: disable=import-outside-toplevel
     question = {"global_batch": 128, "tp": 8, "pp": 4, "micro_batch": 1, "vp": 1}
-    rounds = []
-    for _ in range(5):
-        start = time.process_time()
-        for _ in range(20):
-            reckon.estimate("llama3-70b", "64xh100", **question)
-        rounds.append((time.process_time() - start) / 20)
+    request = json.dumps({"model": "llama3-70b", "system": "64xh100", **question})
+    answer = milliseconds(lambda: reckon.estimate("llama3-70b", "64xh100", **question))
+    response = milliseconds(answer_request(request.encode()))
     out.append("\n## Calls\n\n`build/bench/bench`: searches that evaluate every strategy, with the Calculon methodology "
                "and with the reckon\nmodel; `us/best` is one estimate in C (aim: 3 dense, 8 DeepSeek-V3).\n")
     out.append("```text\n" + table.rstrip() + "\n```\n")
     out.append(f"Python: `bench/predictor.py` (aim: 20 µs a strategy from arrays) says {predictor.strip()}; "
-               f"`reckon.estimate`, a\nrequest and an answer in JSON: {1e3 * min(rounds):.2f} ms (aim: 0.3).")
+               f"`reckon.estimate`\nof one strategy, with its objects, {answer:.2f} ms. `rk_answer_request` with the same question, from "
+               f"JSON to JSON:\n{response:.2f} ms (aim: 0.3).")
 
 
 def write_ranks(reckon, folder, out):

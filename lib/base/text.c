@@ -16,7 +16,8 @@ const char *rk_double_text(double value, char out[RK_NUMBER_TEXT_SIZE])
     } else if (isinf(value)) {
         (void)snprintf(out, RK_NUMBER_TEXT_SIZE, value > 0 ? "Infinity" : "-Infinity");
     } else if (value == floor(value) && fabs(value) < 1e16) {
-        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.0f", value);
+        const char *sign = value == 0 && signbit(value) ? "-" : "";
+        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%s%" PRId64, sign, (int64_t)value);
     } else {
         char fewer[RK_NUMBER_TEXT_SIZE];
         (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.16g", value);
