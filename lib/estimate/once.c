@@ -68,8 +68,8 @@ static void add_copies(const rk_cost_table *table, const rk_strategy *s, double 
 }
 
 /*
- * DeepSpeed copies a gradient into a bucket and divides that by the ranks before it is reduced
- * (stage_1_and_2.py, average_tensor): each reads and writes it.
+ * Seconds in which DeepSpeed copies `learns` gradients into a bucket and divides the bucket by the
+ * ranks before it is reduced (stage_1_and_2.py, average_tensor).
  */
 static double division_seconds(const rk_block_context *c, double learns)
 {

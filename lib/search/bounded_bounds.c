@@ -265,10 +265,12 @@ static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struc
     double least = (double)INFINITY;
     any.ep = any.etp = 1; /* which leaves most data-parallel degrees */
     for (size_t i = 0; i < l->pipe_count; i++) {
-        struct node node = {.pipe = &l->pipes[i], .dp = rk_batch_data_parallel(s, b, &l->pipes[i])};
+        struct node node = {.pipe = &l->pipes[i]};
         if (group) {
             const struct degree wide = rk_degree_of(s, &any, node.pipe->pp);
             node.dp = wide.samples % b->micro_batch == 0 ? wide.dp : 0;
+        } else {
+            node.dp = rk_batch_data_parallel(s, b, node.pipe);
         }
         bounds[i] = (double)INFINITY;
         if (node.dp && floors && floors[i] > limit) {
