@@ -106,9 +106,13 @@ static rk_plan_counts compare(const rk_model *model, const rk_system *system, co
     rk_error err;
     size_t found;
     const rk_search_control control = {.threads = threads};
-    rk_planned *planned = calloc(top_n + 1, sizeof(*planned));
-    assert_non_null(planned);
+    rk_planned *planned;
     twin_run(model, system, stack, space, &twin);
+    if (top_n > twin.fitting_count + 1) { /* one place more than there are plans */
+        top_n = twin.fitting_count + 1;
+    }
+    planned = calloc(top_n, sizeof(*planned));
+    assert_non_null(planned);
     assert_int_equal(rk_plan_search(model, system, stack, space, &control, top_n, planned, &found,
                                     &nearest, &counts, &err),
                      RK_OK);
