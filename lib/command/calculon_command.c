@@ -33,12 +33,8 @@ static const int levels[] = {RK_LOG_INFO, RK_LOG_CRITICAL, RK_LOG_CRITICAL, 40, 
 #define PLACE(member) offsetof(rk_calculon_globals, member)
 
 const rk_option rk_calculon_global_options[RK_CALCULON_GLOBALS] = {
-    {.name = "log", .writes = true, .offset = PLACE(log), .value = "FILE"},
-    {.name = "verbosity",
-     .type = RK_OPTION_CHOICE,
-     .offset = PLACE(verbosity),
-     .choices = level_names,
-     .value = "LEVEL"},
+    RK_OPTION("log", TEXT, PLACE(log), .writes = true, .value = "FILE"),
+    RK_OPTION("verbosity", CHOICE, PLACE(verbosity), .choices = level_names, .value = "LEVEL"),
 };
 
 /* ---- the log --------------------------------------------------------------------------------- */
@@ -96,26 +92,13 @@ struct globals {
     "llm-validation,lv,version,v}"
 
 static const rk_option options[] = {
-    {.name = "log",
-     .letter = 'l',
-     .type = RK_OPTION_TEXT,
-     .writes = true,
-     .offset = PLACE(log),
-     .value = "FILE",
-     .help = "where messages go; - is standard output, the default"},
-    {.name = "verbosity",
-     .letter = 'v',
-     .type = RK_OPTION_CHOICE,
-     .offset = PLACE(verbosity),
-     .choices = level_names,
-     .value = "LEVEL",
-     .help = "messages of a lower level are dropped, INFO by default"},
-    {.name = "command",
-     .positional = true,
-     .required = true,
-     .offset = offsetof(struct globals, command),
-     .value = COMMAND_NAMES " ...",
-     .help = "one of those below, and its arguments"},
+    RK_OPTION("log", TEXT, PLACE(log), .letter = 'l', .writes = true, .value = "FILE",
+              .help = "where messages go; - is standard output, the default"),
+    RK_OPTION("verbosity", CHOICE, PLACE(verbosity), .letter = 'v', .choices = level_names,
+              .value = "LEVEL", .help = "messages of a lower level are dropped, INFO by default"),
+    RK_OPTION("command", TEXT, offsetof(struct globals, command), .positional = true,
+              .required = true, .value = COMMAND_NAMES " ...",
+              .help = "one of those below, and its arguments"),
 };
 
 static rk_status refuse(rk_job *job, void *arguments, rk_error *err)

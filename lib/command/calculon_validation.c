@@ -70,16 +70,10 @@ struct validation {
 };
 
 static const rk_option options[] = {
-    {.name = "base_dir",
-     .letter = 'b',
-     .offset = offsetof(struct validation, base),
-     .value = "DIR",
-     .help = "folder of documents to use instead of the built-in ones"},
-    {.name = "verbose",
-     .letter = 'v',
-     .type = RK_OPTION_FLAG,
-     .offset = offsetof(struct validation, verbose),
-     .help = "print all statistics of each execution as well"},
+    RK_OPTION("base_dir", TEXT, offsetof(struct validation, base), .letter = 'b', .value = "DIR",
+              .help = "folder of documents to use instead of the built-in ones"),
+    RK_OPTION("verbose", FLAG, offsetof(struct validation, verbose), .letter = 'v',
+              .help = "print all statistics of each execution as well"),
 };
 
 static rk_status check_folder(void *arguments, rk_error *err)

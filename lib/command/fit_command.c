@@ -6,13 +6,8 @@
 #include "command/with_inputs.h"
 
 static const rk_option fit_options[] = {
-    {.name = "threads",
-     .letter = 't',
-     .type = RK_OPTION_COUNT,
-     .offset = offsetof(rk_request, threads),
-     .max = RK_THREADS_MAX,
-     .value = "N",
-     .help = "threads for a search; default: one per core"},
+    RK_OPTION("threads", COUNT, offsetof(rk_request, threads), .letter = 't', .max = RK_THREADS_MAX,
+              .value = "N", .help = "threads for a search; default: one per core"),
     RK_OPTION_COMPLETE,
 };
 

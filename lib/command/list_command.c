@@ -52,18 +52,11 @@ static const rk_synonym list_synonyms[] = {
 };
 
 static const rk_option list_options[] = {
-    {.name = "what",
-     .positional = true,
-     .type = RK_OPTION_CHOICE,
-     .offset = offsetof(list_arguments, what),
-     .choices = list_choices,
-     .synonyms = list_synonyms,
-     .value = "WHAT",
-     .help = "list only these"},
-    {.name = "json",
-     .type = RK_OPTION_FLAG,
-     .offset = offsetof(list_arguments, json),
-     .help = "write the names and their aliases as JSON"},
+    RK_OPTION("what", CHOICE, offsetof(list_arguments, what), .positional = true,
+              .choices = list_choices, .synonyms = list_synonyms, .value = "WHAT",
+              .help = "list only these"),
+    RK_OPTION("json", FLAG, offsetof(list_arguments, json),
+              .help = "write the names and their aliases as JSON"),
 };
 
 /* ---- the Calculon methodology -------------------------------------------------------------- */

@@ -12,16 +12,11 @@
 #define MOST_RANKED 1000
 
 #define TOP_OPTION(struct_, words)                                                                 \
-    {                                                                                              \
-        .name = "top", .letter = 'n', .type = RK_OPTION_COUNT, .offset = offsetof(struct_, top),   \
-        .min = 1, .max = MOST_RANKED, .value = "N", .common = true, .help = words                  \
-    }
+    RK_OPTION("top", COUNT, offsetof(struct_, top), .letter = 'n', .min = 1,              \
+             .max = MOST_RANKED, .value = "N", .common = true, .help = words)
 
 #define BOUNDED_OPTION(struct_, words)                                                             \
-    {                                                                                              \
-        .name = "bounded", .type = RK_OPTION_FLAG, .offset = offsetof(struct_, bounded),           \
-        .help = words                                                                              \
-    }
+    RK_OPTION("bounded", FLAG, offsetof(struct_, bounded), .help = words)
 
 /* clang-format off: a row each */
 #define OPTIONS(BOTH, RECKON, CALCULON)                                                            \

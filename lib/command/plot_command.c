@@ -15,28 +15,17 @@ struct plot_arguments {
 };
 
 static const rk_option plot_options[] = {
-    {.name = "document",
-     .positional = true,
-     .required = true,
-     .offset = offsetof(struct plot_arguments, document),
-     .value = "FIGURE.json",
-     .help = "the figure, or a page of figures"},
-    {.name = "results",
-     .positional = true,
-     .offset = offsetof(struct plot_arguments, results),
-     .value = "RESULTS",
-     .help = "results (.csv, .csv.gz or .db), in place of the document's"},
-    {.name = "output",
-     .letter = 'o',
-     .writes = true,
-     .offset = offsetof(struct plot_arguments, output),
-     .value = "FILE",
-     .help =
-         "write a figure (.svg) or the page (.html, .md); default: the figure, to standard output"},
-    {.name = "figure",
-     .offset = offsetof(struct plot_arguments, figure),
-     .value = "NAME",
-     .help = "figure of a page to draw"},
+    RK_OPTION("document", TEXT, offsetof(struct plot_arguments, document), .positional = true,
+              .required = true, .value = "FIGURE.json", .help = "the figure, or a page of figures"),
+    RK_OPTION("results", TEXT, offsetof(struct plot_arguments, results), .positional = true,
+              .value = "RESULTS",
+              .help = "results (.csv, .csv.gz or .db), in place of the document's"),
+    RK_OPTION("output", TEXT, offsetof(struct plot_arguments, output), .letter = 'o',
+              .writes = true, .value = "FILE",
+              .help = "write a figure (.svg) or the page (.html, .md); default: the figure, to "
+                      "standard output"),
+    RK_OPTION("figure", TEXT, offsetof(struct plot_arguments, figure), .value = "NAME",
+              .help = "figure of a page to draw"),
 };
 
 static rk_status check_plot(void *arguments, rk_error *err);

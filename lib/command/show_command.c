@@ -24,17 +24,11 @@ typedef struct show_arguments {
 } show_arguments;
 
 static const rk_option show_options[] = {
-    {.name = "name",
-     .positional = true,
-     .required = true,
-     .offset = offsetof(show_arguments, name),
-     .value = "NAME|FILE",
-     .catalogue = "",
-     .help = "a model, a system, an accelerator, a stack or an execution"},
-    {.name = "json",
-     .type = RK_OPTION_FLAG,
-     .offset = offsetof(show_arguments, json),
-     .help = "print only the document, to start your own from"},
+    RK_OPTION("name", TEXT, offsetof(show_arguments, name), .positional = true, .required = true,
+              .value = "NAME|FILE", .catalogue = "",
+              .help = "a model, a system, an accelerator, a stack or an execution"),
+    RK_OPTION("json", FLAG, offsetof(show_arguments, json),
+              .help = "print only the document, to start your own from"),
 };
 
 static void write_line(FILE *to, const char *label, const char *words)

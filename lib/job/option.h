@@ -66,6 +66,12 @@ struct rk_option {
     const char *help; /* one line */
 };
 
+/* A row of a table: the name, TEXT to FLAG, the offset of the variable, and what else it says. */
+#define RK_OPTION(key, kind, place, ...)                                                           \
+    {                                                                                              \
+        .name = key, .type = RK_OPTION_##kind, .offset = place, __VA_ARGS__                        \
+    }
+
 #define RK_OPTION_MAX 160 /* options of one command */
 
 /* Size of the name of an option, or of one item of a list. */

@@ -9,90 +9,45 @@
 
 /* Entries of the table; what follows the help are further members, such as .common. */
 #define DEGREES(name_, alias_, member, ...)                                                        \
-    {                                                                                              \
-        .name = name_, .aliases = {alias_}, .type = RK_OPTION_COUNTS, .offset = PLACE(member),     \
-        .min = 1, .max = DEGREE_MAX, .value = "N", .help = __VA_ARGS__                             \
-    }
+    RK_OPTION(name_, COUNTS, PLACE(member), .aliases = {alias_}, .min = 1, .max = DEGREE_MAX,      \
+              .value = "N", .help = __VA_ARGS__)
 #define NUMBER(name_, alias_, member, ...)                                                         \
-    {                                                                                              \
-        .name = name_, .aliases = {alias_}, .type = RK_OPTION_COUNT, .offset = PLACE(member),      \
-        .min = 1, .max = DEGREE_MAX, .value = "N", .help = __VA_ARGS__                             \
-    }
+    RK_OPTION(name_, COUNT, PLACE(member), .aliases = {alias_}, .min = 1, .max = DEGREE_MAX,       \
+              .value = "N", .help = __VA_ARGS__)
 #define CHOICE(name_, member, names, ...)                                                          \
-    {                                                                                              \
-        .name = name_, .type = RK_OPTION_CHOICE, .offset = PLACE(member), .choices = names,        \
-        .value = "NAME", .help = __VA_ARGS__                                                       \
-    }
+    RK_OPTION(name_, CHOICE, PLACE(member), .choices = names, .value = "NAME", .help = __VA_ARGS__)
 #define SET(name_, alias_, member, names, ...)                                                     \
-    {                                                                                              \
-        .name = name_, .aliases = {alias_}, .type = RK_OPTION_SET, .offset = PLACE(member),        \
-        .choices = names, .value = "NAME,...", .help = __VA_ARGS__                                 \
-    }
+    RK_OPTION(name_, SET, PLACE(member), .aliases = {alias_}, .choices = names,                    \
+              .value = "NAME,...", .help = __VA_ARGS__)
 #define FLAG(name_, alias_, member, ...)                                                           \
-    {                                                                                              \
-        .name = name_, .aliases = {alias_}, .type = RK_OPTION_FLAG, .offset = PLACE(member),       \
-        .help = __VA_ARGS__                                                                        \
-    }
+    RK_OPTION(name_, FLAG, PLACE(member), .aliases = {alias_}, .help = __VA_ARGS__)
 #define ABOVE(name_, alias_, member, max_, ...)                                                    \
-    {                                                                                              \
-        .name = name_, .aliases = {alias_}, .type = RK_OPTION_REAL, .offset = PLACE(member),       \
-        .above = true, .max = max_, .value = "X", .help = __VA_ARGS__                              \
-    }
+    RK_OPTION(name_, REAL, PLACE(member), .aliases = {alias_}, .above = true, .max = max_,         \
+              .value = "X", .help = __VA_ARGS__)
 #define REAL(name_, alias_, member, min_, max_, ...)                                               \
-    {                                                                                              \
-        .name = name_, .aliases = {alias_}, .type = RK_OPTION_REAL, .offset = PLACE(member),       \
-        .min = min_, .max = max_, .value = "X", .help = __VA_ARGS__                                \
-    }
+    RK_OPTION(name_, REAL, PLACE(member), .aliases = {alias_}, .min = min_, .max = max_,           \
+              .value = "X", .help = __VA_ARGS__)
 
 const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
-    {.name = "model",
-     .required = true,
-     .offset = PLACE(model),
-     .value = "NAME|FILE",
-     .catalogue = "models",
-     .word = RK_WORD_MODEL,
-     .group = "Model and machine",
-     .common = true,
-     .help = "model: a name ('reckon list models'), a document, or a Hugging Face config.json"},
-    {.name = "system",
-     .required = true,
-     .offset = PLACE(system),
-     .value = "NAME|FILE",
-     .catalogue = "systems",
-     .word = RK_WORD_SYSTEM,
-     .common = true,
-     .help = "machine: a name ('reckon list systems'), an accelerator, or a document"},
-    {.name = "from",
-     .aliases = {"launch"},
-     .offset = PLACE(from),
-     .value = "FILE",
-     .word = RK_WORD_LAUNCH,
-     .common = true,
-     .help = "launch to take the job from: script, YAML, TOML or JSON; - reads standard input"},
-    {.name = "reader",
-     .offset = PLACE(reader),
-     .value = "NAME",
-     .help = "framework that the launch of --from is written for; default: recognised"},
-    {.name = "accelerators",
-     .aliases = {"gpus", "processors"},
-     .letter = 'p',
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE(accelerators),
-     .min = 1,
-     .max = DEGREE_MAX,
-     .value = "N",
-     .word = RK_WORD_COUNT,
-     .common = true,
-     .help = "number of accelerators"},
-    {.name = "nodes",
-     .aliases = {"nnodes", "num-nodes"},
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE(nodes),
-     .min = 1,
-     .max = DEGREE_MAX,
-     .value = "N",
-     .word = RK_WORD_NODES,
-     .help = "number of nodes, in place of --accelerators"},
+    RK_OPTION(
+        "model", TEXT, PLACE(model), .required = true, .value = "NAME|FILE", .catalogue = "models",
+        .word = RK_WORD_MODEL, .group = "Model and machine", .common = true,
+        .help = "model: a name ('reckon list models'), a document, or a Hugging Face config.json"),
+    RK_OPTION("system", TEXT, PLACE(system), .required = true, .value = "NAME|FILE",
+              .catalogue = "systems", .word = RK_WORD_SYSTEM, .common = true,
+              .help = "machine: a name ('reckon list systems'), an accelerator, or a document"),
+    RK_OPTION(
+        "from", TEXT, PLACE(from), .aliases = {"launch"}, .value = "FILE", .word = RK_WORD_LAUNCH,
+        .common = true,
+        .help = "launch to take the job from: script, YAML, TOML or JSON; - reads standard input"),
+    RK_OPTION("reader", TEXT, PLACE(reader), .value = "NAME",
+              .help = "framework that the launch of --from is written for; default: recognised"),
+    RK_OPTION("accelerators", COUNT, PLACE(accelerators), .aliases = {"gpus", "processors"},
+              .letter = 'p', .min = 1, .max = DEGREE_MAX, .value = "N", .word = RK_WORD_COUNT,
+              .common = true, .help = "number of accelerators"),
+    RK_OPTION("nodes", COUNT, PLACE(nodes), .aliases = {"nnodes", "num-nodes"}, .min = 1,
+              .max = DEGREE_MAX, .value = "N", .word = RK_WORD_NODES,
+              .help = "number of nodes, in place of --accelerators"),
     NUMBER("gpus-per-node", "nproc-per-node", gpus_per_node,
            "accelerators per node, where it is not the usual node of the system"),
     ABOVE("max-memory", NULL, max_memory, MEMORY_MAX,
@@ -106,55 +61,27 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     CHOICE("framework", framework, rk_framework_names,
            "framework whose constraints and defaults apply; default: the accelerator's usual one",
            .synonyms = rk_framework_synonyms),
-    {.name = "stack",
-     .offset = PLACE(stack),
-     .value = "NAME|FILE",
-     .catalogue = "stacks",
-     .help = "training software ('reckon list stacks'); default: the framework's usual one"},
-    {.name = "set",
-     .joins = true,
-     .offset = PLACE(settings),
-     .value = "NAME=VALUE,...",
-     .help = "numbers of the system (nvlink.size=72, memory=192GiB, hbm=8TB/s) or of the stack "
-             "(traffic.activation_passes=2), or facts of a run (compile=false, power_W=400)"},
-    {.name = "global-batch",
-     .aliases = {"global-batch-size", "batch", "gbs"},
-     .letter = 'b',
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE(global_batch),
-     .min = 1,
-     .max = DEGREE_MAX,
-     .value = "N",
-     .group = "Batch and sequences",
-     .common = true,
-     .help = "sequences per step; default: about 4 M tokens, with adapters a micro-batch per "
-             "accelerator"},
-    {.name = "micro-batch",
-     .aliases = {"micro-batch-size", "mbs"},
-     .type = RK_OPTION_COUNTS,
-     .offset = PLACE(micro_batch),
-     .min = 1,
-     .max = DEGREE_MAX,
-     .value = "N",
-     .help = "sequences per micro-batch"},
-    {.name = "accumulation",
-     .aliases = {"gradient-accumulation-steps", "grad-accum"},
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE(accumulation),
-     .min = 1,
-     .max = DEGREE_MAX,
-     .value = "N",
-     .help = "micro-batches per step and data-parallel rank, in place of --global-batch"},
-    {.name = "seq",
-     .aliases = {"seq-length", "seq-len", "sequence"},
-     .type = RK_OPTION_COUNT,
-     .offset = PLACE(seq),
-     .min = 1,
-     .max = DEGREE_MAX,
-     .binary = true,
-     .value = "N",
-     .common = true,
-     .help = "sequence length in tokens, such as 8192 or 8k; default: the model's"},
+    RK_OPTION("stack", TEXT, PLACE(stack), .value = "NAME|FILE", .catalogue = "stacks",
+              .help =
+                  "training software ('reckon list stacks'); default: the framework's usual one"),
+    RK_OPTION(
+        "set", TEXT, PLACE(settings), .joins = true, .value = "NAME=VALUE,...",
+        .help = "numbers of the system (nvlink.size=72, memory=192GiB, hbm=8TB/s) or of the stack "
+                "(traffic.activation_passes=2), or facts of a run (compile=false, power_W=400)"),
+    RK_OPTION("global-batch", COUNT, PLACE(global_batch),
+              .aliases = {"global-batch-size", "batch", "gbs"}, .letter = 'b', .min = 1,
+              .max = DEGREE_MAX, .value = "N", .group = "Batch and sequences", .common = true,
+              .help = "sequences per step; default: about 4 M tokens, with adapters a micro-batch "
+                      "per accelerator"),
+    RK_OPTION("micro-batch", COUNTS, PLACE(micro_batch), .aliases = {"micro-batch-size", "mbs"},
+              .min = 1, .max = DEGREE_MAX, .value = "N", .help = "sequences per micro-batch"),
+    RK_OPTION("accumulation", COUNT, PLACE(accumulation),
+              .aliases = {"gradient-accumulation-steps", "grad-accum"}, .min = 1, .max = DEGREE_MAX,
+              .value = "N",
+              .help = "micro-batches per step and data-parallel rank, in place of --global-batch"),
+    RK_OPTION("seq", COUNT, PLACE(seq), .aliases = {"seq-length", "seq-len", "sequence"}, .min = 1,
+              .max = DEGREE_MAX, .binary = true, .value = "N", .common = true,
+              .help = "sequence length in tokens, such as 8192 or 8k; default: the model's"),
     NUMBER("document-tokens", NULL, document,
            "document length in tokens; attention stops at its end; default: the sequence length"),
     DEGREES("tp", "tensor-model-parallel-size", tp, "tensor parallelism", .group = "Parallelism",
@@ -164,14 +91,10 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     DEGREES("ep", "expert-model-parallel-size", ep, "expert parallelism", .common = true),
     DEGREES("etp", "expert-tensor-parallel-size", etp, "tensor parallelism of experts"),
     NUMBER("dp", "data-parallel-size", dp, "data parallelism; default: the remaining accelerators"),
-    {.name = "zero",
-     .aliases = {"zero-stage"},
-     .type = RK_OPTION_COUNTS,
-     .offset = PLACE(zero),
-     .max = RK_SHARD_ALL,
-     .value = "0..3",
-     .common = true,
-     .help = "ZeRO stage: 1 shards optimizer states, 2 gradients too, 3 weights too (FSDP)"},
+    RK_OPTION("zero", COUNTS, PLACE(zero), .aliases = {"zero-stage"}, .max = RK_SHARD_ALL,
+              .value = "0..3", .common = true,
+              .help =
+                  "ZeRO stage: 1 shards optimizer states, 2 gradients too, 3 weights too (FSDP)"),
     FLAG("fsdp", NULL, fsdp, "same as --zero 3"),
     FLAG("use-distributed-optimizer", NULL, distributed_optimizer, "same as --zero 1"),
     NUMBER("hsdp", "num-distributed-optimizer-instances", replicas,
@@ -190,10 +113,8 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
            "layers of the first pipeline rank"),
     NUMBER("last-stage-layers", "decoder-last-pipeline-num-layers", last_stage_layers,
            "layers of the last pipeline rank"),
-    {.name = "layout",
-     .offset = PLACE(layout_text),
-     .value = "N,N*TIMES,...",
-     .help = "layers of every stage, in the order of the model"},
+    RK_OPTION("layout", TEXT, PLACE(layout_text), .value = "N,N*TIMES,...",
+              .help = "layers of every stage, in the order of the model"),
     FLAG("count-embedding", "account-for-embedding-in-pipeline-split", count_embedding,
          "count the embedding as a layer when splitting stages"),
     FLAG("count-head", "account-for-loss-in-pipeline-split", count_head,
@@ -267,13 +188,8 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
          .common = true),
     FLAG("json", NULL, json, "write JSON", .common = true),
     FLAG("csv", NULL, csv, "write CSV"),
-    {.name = "output",
-     .letter = 'o',
-     .writes = true,
-     .offset = PLACE(output),
-     .value = "FILE",
-     .common = true,
-     .help = "write to a file instead of standard output"},
+    RK_OPTION("output", TEXT, PLACE(output), .letter = 'o', .writes = true, .value = "FILE",
+              .common = true, .help = "write to a file instead of standard output"),
 };
 
 rk_request rk_request_defaults(void)
