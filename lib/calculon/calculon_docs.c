@@ -24,10 +24,8 @@ const char *const rk_tp_overlap_names[] = {"none", "ring", "pipe", NULL};
 /* ---- application ------------------------------------------------------------------------ */
 
 #define APP_SIZE(key, text)                                                                        \
-    {                                                                                              \
-        .name = #key, .type = RK_FIELD_INT, .offset = offsetof(rk_calculon_app, key), .min = 1,    \
-        .max = RK_DOCUMENT_COUNT_MAX, .help = text                                                 \
-    }
+    RK_FIELD(#key, INT, offsetof(rk_calculon_app, key), .min = 1, .max = RK_DOCUMENT_COUNT_MAX,    \
+             .help = text)
 
 static const rk_field app_fields[] = {
     APP_SIZE(hidden, "width of the residual stream, elements"),
@@ -49,20 +47,10 @@ rk_status rk_calculon_app_from_json(const json_t *object, bool lenient, rk_calcu
 /* ---- execution -------------------------------------------------------------------------- */
 
 #define EXE_INT(key, least, most, text)                                                            \
-    {                                                                                              \
-        .name = #key, .type = RK_FIELD_INT, .offset = offsetof(rk_calculon_exe, key),              \
-        .min = least, .max = most, .help = text                                                    \
-    }
+    RK_FIELD(#key, INT, offsetof(rk_calculon_exe, key), .min = least, .max = most, .help = text)
 #define EXE_ENUM(key, values, text)                                                                \
-    {                                                                                              \
-        .name = #key, .type = RK_FIELD_ENUM, .offset = offsetof(rk_calculon_exe, key),             \
-        .names = values, .help = text                                                              \
-    }
-#define EXE_BOOL(key, text)                                                                        \
-    {                                                                                              \
-        .name = #key, .type = RK_FIELD_BOOL, .offset = offsetof(rk_calculon_exe, key),             \
-        .help = text                                                                               \
-    }
+    RK_FIELD(#key, ENUM, offsetof(rk_calculon_exe, key), .names = values, .help = text)
+#define EXE_BOOL(key, text) RK_FIELD(#key, BOOL, offsetof(rk_calculon_exe, key), .help = text)
 
 const rk_field rk_calculon_exe_fields[RK_CALCULON_EXE_FIELD_COUNT] = {
     EXE_INT(num_procs, 1, DEGREE_MOST, "processors in all"),

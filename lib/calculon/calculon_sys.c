@@ -46,16 +46,8 @@ static rk_status read_pair(const json_t *value, const char *path, const rk_field
 }
 
 static const rk_field step_fields[2] = {
-    {.name = "threshold",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(pair, first),
-     .min = -OTHER_MOST,
-     .max = OTHER_MOST},
-    {.name = "efficiency",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(pair, second),
-     .max = 1,
-     .above_min = true},
+    RK_FIELD("threshold", NUMBER, offsetof(pair, first), .min = -OTHER_MOST, .max = OTHER_MOST),
+    RK_FIELD("efficiency", NUMBER, offsetof(pair, second), .max = 1, .above_min = true),
 };
 
 /* Reads the steps unchanged: thresholds in the document's unit, efficiencies as rates. */
@@ -147,17 +139,11 @@ typedef struct memory_place {
 } memory_place;
 
 static const rk_field engine_fields[] = {
-    {.name = "tflops",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(rk_calculon_engine, peak),
-     .max = RATE_MOST,
-     .unit = "TFLOP/s",
-     .help = "peak rate"},
-    {.name = "gflops_efficiency",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_calculon_engine, curve),
-     .read = read_falling_curve,
-     .help = "a list of [GFLOP of an operation, efficiency], largest first"},
+    RK_FIELD("tflops", NUMBER, offsetof(rk_calculon_engine, peak), .max = RATE_MOST,
+             .unit = "TFLOP/s", .help = "peak rate"),
+    RK_FIELD("gflops_efficiency", CUSTOM, offsetof(rk_calculon_engine, curve),
+             .read = read_falling_curve,
+             .help = "a list of [GFLOP of an operation, efficiency], largest first"),
 };
 
 static rk_status read_engine(const json_t *value, const char *path, void *out, rk_error *err)
@@ -177,10 +163,8 @@ static rk_status read_engine(const json_t *value, const char *path, void *out, r
 }
 
 #define DATATYPE(key, index)                                                                       \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_CUSTOM, .offset = (index) * sizeof(engine_place),            \
-        .optional = true, .read = read_engine, .help = "rates of this datatype"                    \
-    }
+    RK_FIELD(key, CUSTOM, (index) * sizeof(engine_place), .optional = true, .read = read_engine,   \
+             .help = "rates of this datatype")
 
 static const rk_field datatype_fields[RK_DATATYPE_COUNT] = {
     DATATYPE("float8", RK_FLOAT8),
@@ -206,23 +190,14 @@ typedef struct memory_document {
 } memory_document;
 
 static const rk_field memory_fields[] = {
-    {.name = "GiB",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(memory_document, GiB),
-     .max = OTHER_MOST,
-     .unit = "GiB",
-     .help = "capacity; 0 in mem2: no offload memory"},
-    {.name = "GBps",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(memory_document, GBps),
-     .max = RATE_MOST,
-     .unit = "GB/s",
-     .help = "bandwidth; zero fails as soon as a mapping is evaluated"},
-    {.name = "MB_efficiency",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(memory_document, curve),
-     .read = read_curve,
-     .help = "a list of [MB of an access, efficiency], of which the first that is reached counts"},
+    RK_FIELD("GiB", NUMBER, offsetof(memory_document, GiB), .max = OTHER_MOST, .unit = "GiB",
+             .help = "capacity; 0 in mem2: no offload memory"),
+    RK_FIELD("GBps", NUMBER, offsetof(memory_document, GBps), .max = RATE_MOST, .unit = "GB/s",
+             .help = "bandwidth; zero fails as soon as a mapping is evaluated"),
+    RK_FIELD(
+        "MB_efficiency", CUSTOM, offsetof(memory_document, curve), .read = read_curve,
+        .help =
+            "a list of [MB of an access, efficiency], of which the first that is reached counts"),
 };
 
 static rk_status read_memory(const json_t *value, const char *path, void *out, rk_error *err)
@@ -255,14 +230,11 @@ static rk_status read_null(const json_t *value, const char *path, void *out, rk_
 }
 
 #define SCALAR_FIELD                                                                               \
-    {                                                                                              \
-        .name = "scalar", .type = RK_FIELD_NUMBER, .offset = offsetof(pair, first),                \
-        .max = OTHER_MOST, .above_min = true                                                       \
-    }
+    RK_FIELD("scalar", NUMBER, offsetof(pair, first), .max = OTHER_MOST, .above_min = true)
 
 static const rk_field p2p_fields[2] = {
     SCALAR_FIELD,
-    {.name = "null", .type = RK_FIELD_CUSTOM, .offset = offsetof(pair, second), .read = read_null},
+    RK_FIELD("null", CUSTOM, offsetof(pair, second), .read = read_null),
 };
 
 static const rk_field collective_fields[2] = {
@@ -285,10 +257,7 @@ static rk_status read_collective(const json_t *value, const char *path, void *ou
 }
 
 #define OP(key, index, reader, text)                                                               \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_CUSTOM, .offset = (index) * sizeof(pair), .read = reader,    \
-        .help = text                                                                               \
-    }
+    RK_FIELD(key, CUSTOM, (index) * sizeof(pair), .read = reader, .help = text)
 
 static const rk_field op_fields[RK_NET_OP_COUNT] = {
     OP("p2p", RK_P2P, read_p2p, "a list [scalar, null]"),
@@ -311,44 +280,19 @@ static rk_status read_ops(const json_t *value, const char *path, void *out, rk_e
 }
 
 static const rk_field network_fields[] = {
-    {.name = "bandwidth",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(rk_calculon_network, bandwidth),
-     .max = RATE_MOST,
-     .above_min = true,
-     .unit = "GB/s",
-     .help = "per processor"},
-    {.name = "efficiency",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(rk_calculon_network, efficiency),
-     .max = 1,
-     .above_min = true,
-     .help = "share of the bandwidth that messages get"},
-    {.name = "size",
-     .type = RK_FIELD_INT,
-     .offset = offsetof(rk_calculon_network, size),
-     .max = RK_DOCUMENT_COUNT_MAX,
-     .help = "processors that one instance of the tier spans"},
-    {.name = "latency",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(rk_calculon_network, latency),
-     .max = OTHER_MOST,
-     .unit = "s",
-     .help = "added once per operation"},
-    {.name = "ops",
-     .type = RK_FIELD_CUSTOM,
-     .read = read_ops,
-     .help = "an object of the four operations"},
-    {.name = "must_be_filled",
-     .type = RK_FIELD_BOOL,
-     .offset = offsetof(rk_calculon_network, must_be_filled),
-     .help = "groups on the tier must divide its size"},
-    {.name = "processor_usage",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(rk_calculon_network, processor_usage),
-     .max = 1,
-     .below_max = true,
-     .help = "share of compute lost while the tier communicates"},
+    RK_FIELD("bandwidth", NUMBER, offsetof(rk_calculon_network, bandwidth), .max = RATE_MOST,
+             .above_min = true, .unit = "GB/s", .help = "per processor"),
+    RK_FIELD("efficiency", NUMBER, offsetof(rk_calculon_network, efficiency), .max = 1,
+             .above_min = true, .help = "share of the bandwidth that messages get"),
+    RK_FIELD("size", INT, offsetof(rk_calculon_network, size), .max = RK_DOCUMENT_COUNT_MAX,
+             .help = "processors that one instance of the tier spans"),
+    RK_FIELD("latency", NUMBER, offsetof(rk_calculon_network, latency), .max = OTHER_MOST,
+             .unit = "s", .help = "added once per operation"),
+    RK_FIELD("ops", CUSTOM, 0, .read = read_ops, .help = "an object of the four operations"),
+    RK_FIELD("must_be_filled", BOOL, offsetof(rk_calculon_network, must_be_filled),
+             .help = "groups on the tier must divide its size"),
+    RK_FIELD("processor_usage", NUMBER, offsetof(rk_calculon_network, processor_usage), .max = 1,
+             .below_max = true, .help = "share of compute lost while the tier communicates"),
 };
 
 static rk_status read_networks(const json_t *value, const char *path, void *out, rk_error *err)
@@ -396,21 +340,15 @@ typedef struct sys_document {
 } sys_document;
 
 #define SYS_PART(key, place, reader, text)                                                         \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_CUSTOM, .offset = offsetof(sys_document, place),             \
-        .read = reader, .help = text                                                               \
-    }
+    RK_FIELD(key, CUSTOM, offsetof(sys_document, place), .read = reader, .help = text)
 
 static const rk_field sys_fields[] = {
     SYS_PART("matrix", matrix, read_engines, "an object of datatypes"),
     SYS_PART("vector", vector, read_engines, "an object of datatypes"),
     SYS_PART("mem1", mem1, read_memory, "an object (the device memory)"),
     SYS_PART("mem2", mem2, read_memory, "an object (the offload memory)"),
-    {.name = "processing_mode",
-     .type = RK_FIELD_ENUM,
-     .offset = offsetof(sys_document, mode),
-     .names = mode_names,
-     .help = "whether compute and memory time overlap"},
+    RK_FIELD("processing_mode", ENUM, offsetof(sys_document, mode), .names = mode_names,
+             .help = "whether compute and memory time overlap"),
     SYS_PART("networks", sys, read_networks, "a list of network tiers"),
 };
 

@@ -106,30 +106,18 @@ static const char *const frozen_names[] = {"as_weights", RK_FROZEN_NAMES, NULL};
 static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
 
 #define TEXT(key, place, reader, text)                                                             \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_CUSTOM, .offset = offsetof(rk_run_facts, place),             \
-        .optional = true, .read = reader, .help = text                                             \
-    }
+    RK_FIELD(key, CUSTOM, offsetof(rk_run_facts, place), .optional = true, .read = reader,         \
+             .help = text)
 #define NUMBER(key, place, most, unit_, text)                                                      \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_run_facts, place),             \
-        .optional = true, .max = most, .unit = unit_, .help = text                                 \
-    }
+    RK_FIELD(key, NUMBER, offsetof(rk_run_facts, place), .optional = true, .max = most,            \
+             .unit = unit_, .help = text)
 #define INT(key, place, text)                                                                      \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_INT, .offset = offsetof(rk_run_facts, place),                \
-        .optional = true, .max = 1e6, .help = text                                                 \
-    }
+    RK_FIELD(key, INT, offsetof(rk_run_facts, place), .optional = true, .max = 1e6, .help = text)
 #define FLAG(key, place, text)                                                                     \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_BOOL, .offset = offsetof(rk_run_facts, place),               \
-        .optional = true, .help = text                                                             \
-    }
+    RK_FIELD(key, BOOL, offsetof(rk_run_facts, place), .optional = true, .help = text)
 #define NAMES(key, place, list, text)                                                              \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_ENUM, .offset = offsetof(rk_run_facts, place),               \
-        .optional = true, .names = list, .help = text                                              \
-    }
+    RK_FIELD(key, ENUM, offsetof(rk_run_facts, place), .optional = true, .names = list,            \
+             .help = text)
 
 const rk_field rk_run_fact_fields[] = {
     TEXT("unsupported", unsupported, read_why, "why such rows cannot be predicted"),

@@ -67,46 +67,21 @@ static rk_status read_where(const json_t *value, const char *path, void *out, rk
 }
 
 #define NUMBER(key, place, is_optional)                                                            \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_figure, place),                \
-        .optional = is_optional, .max = 1e6                                                        \
-    }
+    RK_FIELD(key, NUMBER, offsetof(rk_figure, place), .optional = is_optional, .max = 1e6)
 
 static const rk_field figure_fields[] = {
-    {.name = "name",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_figure, name),
-     .read = read_name,
-     .help = "a text"},
-    {.name = "split",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_figure, split),
-     .optional = true,
-     .read = read_split,
-     .help = "a text"},
-    {.name = "where",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_figure, where),
-     .optional = true,
-     .read = read_where,
-     .help = "an object of dimensions"},
-    {.name = "measure",
-     .type = RK_FIELD_ENUM,
-     .offset = offsetof(rk_figure, measure),
-     .names = rk_figure_measures},
-    {.name = "statistic",
-     .type = RK_FIELD_ENUM,
-     .offset = offsetof(rk_figure, statistic),
-     .names = rk_figure_statistics},
+    RK_FIELD("name", CUSTOM, offsetof(rk_figure, name), .read = read_name, .help = "a text"),
+    RK_FIELD("split", CUSTOM, offsetof(rk_figure, split), .optional = true, .read = read_split,
+             .help = "a text"),
+    RK_FIELD("where", CUSTOM, offsetof(rk_figure, where), .optional = true, .read = read_where,
+             .help = "an object of dimensions"),
+    RK_FIELD("measure", ENUM, offsetof(rk_figure, measure), .names = rk_figure_measures),
+    RK_FIELD("statistic", ENUM, offsetof(rk_figure, statistic), .names = rk_figure_statistics),
     NUMBER("target", target, false),
     NUMBER("target_most", target_most, true),
     NUMBER("value", value, true),
     NUMBER("margin", margin, false),
-    {.name = "runs",
-     .type = RK_FIELD_INT,
-     .offset = offsetof(rk_figure, runs),
-     .optional = true,
-     .max = 1e9},
+    RK_FIELD("runs", INT, offsetof(rk_figure, runs), .optional = true, .max = 1e9),
 };
 
 rk_status rk_figures_load(const char *path, rk_figures *figures, rk_error *err)

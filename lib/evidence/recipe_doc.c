@@ -73,36 +73,20 @@ static rk_status skip_documents(const json_t *value, const char *path, void *out
 #define MOST 1e15
 
 #define NUMBER(key, type_, place, optional_, low, high)                                            \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place),                    \
-        .optional = optional_, .min = low, .max = high                                             \
-    }
+    RK_FIELD(key, NUMBER, offsetof(type_, place), .optional = optional_, .min = low, .max = high)
 
 static const rk_field constant_fields[] = {
-    {.name = "key", .type = RK_FIELD_CUSTOM, .read = read_keys, .help = "a path or a list of them"},
-    {.name = "documents",
-     .type = RK_FIELD_CUSTOM,
-     .optional = true,
-     .read = skip_documents,
-     .help = "names of documents"},
+    RK_FIELD("key", CUSTOM, 0, .read = read_keys, .help = "a path or a list of them"),
+    RK_FIELD("documents", CUSTOM, 0, .optional = true, .read = skip_documents,
+             .help = "names of documents"),
     NUMBER("start", rk_constant, start, false, -MOST, MOST),
     NUMBER("min", rk_constant, min, false, -MOST, MOST),
     NUMBER("max", rk_constant, max, false, -MOST, MOST),
-    {.name = "logarithmic",
-     .type = RK_FIELD_BOOL,
-     .offset = offsetof(rk_constant, logarithmic),
-     .optional = true},
-    {.name = "unit",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_constant, unit),
-     .optional = true,
-     .read = read_unit,
-     .help = "a text"},
-    {.name = "meaning",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_constant, meaning),
-     .read = read_meaning,
-     .help = "a text"},
+    RK_FIELD("logarithmic", BOOL, offsetof(rk_constant, logarithmic), .optional = true),
+    RK_FIELD("unit", CUSTOM, offsetof(rk_constant, unit), .optional = true, .read = read_unit,
+             .help = "a text"),
+    RK_FIELD("meaning", CUSTOM, offsetof(rk_constant, meaning), .read = read_meaning,
+             .help = "a text"),
 };
 
 static rk_status check_constant(const rk_constant *constant, const char *path, rk_error *err)
@@ -275,45 +259,17 @@ static rk_status read_path(const json_t *value, const char *path, void *out, rk_
 }
 
 static const rk_field table_fields[] = {
-    {.name = "kind",
-     .type = RK_FIELD_ENUM,
-     .offset = offsetof(rk_recipe_table, kind),
-     .names = rk_table_kind_names},
-    {.name = "file",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_recipe_table, file),
-     .read = read_path,
-     .help = "a path"},
-    {.name = "where",
-     .type = RK_FIELD_CUSTOM,
-     .optional = true,
-     .read = read_where,
-     .help = "conditions on columns"},
-    {.name = "group_by",
-     .type = RK_FIELD_CUSTOM,
-     .optional = true,
-     .read = read_groups,
-     .help = "columns"},
-    {.name = "leave_out",
-     .type = RK_FIELD_CUSTOM,
-     .optional = true,
-     .read = read_leave_out,
-     .help = "columns"},
-    {.name = "measure",
-     .type = RK_FIELD_ENUM,
-     .offset = offsetof(rk_recipe_table, measure),
-     .optional = true,
-     .names = rk_measure_names},
-    {.name = "rated",
-     .type = RK_FIELD_BOOL,
-     .offset = offsetof(rk_recipe_table, rated),
-     .optional = true},
-    {.name = "weight",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(rk_recipe_table, weight),
-     .optional = true,
-     .max = 1e6,
-     .above_min = true},
+    RK_FIELD("kind", ENUM, offsetof(rk_recipe_table, kind), .names = rk_table_kind_names),
+    RK_FIELD("file", CUSTOM, offsetof(rk_recipe_table, file), .read = read_path, .help = "a path"),
+    RK_FIELD("where", CUSTOM, 0, .optional = true, .read = read_where,
+             .help = "conditions on columns"),
+    RK_FIELD("group_by", CUSTOM, 0, .optional = true, .read = read_groups, .help = "columns"),
+    RK_FIELD("leave_out", CUSTOM, 0, .optional = true, .read = read_leave_out, .help = "columns"),
+    RK_FIELD("measure", ENUM, offsetof(rk_recipe_table, measure), .optional = true,
+             .names = rk_measure_names),
+    RK_FIELD("rated", BOOL, offsetof(rk_recipe_table, rated), .optional = true),
+    RK_FIELD("weight", NUMBER, offsetof(rk_recipe_table, weight), .optional = true, .max = 1e6,
+             .above_min = true),
 };
 
 static rk_status read_tables(const json_t *value, const char *path, void *out, rk_error *err)
@@ -351,11 +307,8 @@ static rk_status read_documents(const json_t *value, const char *path, void *out
 }
 
 static const rk_field loss_fields[] = {
-    {.name = "kind",
-     .type = RK_FIELD_ENUM,
-     .offset = offsetof(rk_recipe, loss),
-     .optional = true,
-     .names = rk_loss_kind_names},
+    RK_FIELD("kind", ENUM, offsetof(rk_recipe, loss), .optional = true,
+             .names = rk_loss_kind_names),
     NUMBER("scale", rk_recipe, scale, true, 1e-4, 10),
     NUMBER("ridge", rk_recipe, ridge, true, 0, 10),
     NUMBER("balance", rk_recipe, balance, true, 0, 1),
@@ -368,31 +321,16 @@ static rk_status read_loss(const json_t *value, const char *path, void *out, rk_
 }
 
 static const rk_field recipe_fields[] = {
-    {.name = "name", .type = RK_FIELD_CUSTOM, .read = read_name, .help = "a text"},
-    {.name = "documents",
-     .type = RK_FIELD_CUSTOM,
-     .read = read_documents,
-     .help = "a path or a list of paths"},
+    RK_FIELD("name", CUSTOM, 0, .read = read_name, .help = "a text"),
+    RK_FIELD("documents", CUSTOM, 0, .read = read_documents, .help = "a path or a list of paths"),
     {.name = "constants", /* after the documents, which they name */
      .type = RK_FIELD_CUSTOM,
      .read = read_constants,
      .help = "a list of constants"},
-    {.name = "data", .type = RK_FIELD_CUSTOM, .read = read_tables, .help = "a list of tables"},
-    {.name = "loss",
-     .type = RK_FIELD_CUSTOM,
-     .optional = true,
-     .read = read_loss,
-     .help = "an object"},
-    {.name = "starts",
-     .type = RK_FIELD_INT,
-     .offset = offsetof(rk_recipe, starts),
-     .optional = true,
-     .max = 1000},
-    {.name = "seed",
-     .type = RK_FIELD_INT,
-     .offset = offsetof(rk_recipe, seed),
-     .optional = true,
-     .max = 0x1p31},
+    RK_FIELD("data", CUSTOM, 0, .read = read_tables, .help = "a list of tables"),
+    RK_FIELD("loss", CUSTOM, 0, .optional = true, .read = read_loss, .help = "an object"),
+    RK_FIELD("starts", INT, offsetof(rk_recipe, starts), .optional = true, .max = 1000),
+    RK_FIELD("seed", INT, offsetof(rk_recipe, seed), .optional = true, .max = 0x1p31),
 };
 
 /* Prefixes a relative path with the folder of the recipe. */

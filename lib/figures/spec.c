@@ -97,35 +97,18 @@ static rk_status read_width(const json_t *value, const char *path, void *out, rk
 /* ---- fields ---------------------------------------------------------------------------- */
 
 #define TEXT(struct_, member, name_)                                                               \
-    {                                                                                              \
-        .name = (name_), .type = RK_FIELD_CUSTOM, .offset = offsetof(struct_, member),             \
-        .optional = true, .read = read_text                                                        \
-    }
+    RK_FIELD((name_), CUSTOM, offsetof(struct_, member), .optional = true, .read = read_text)
 #define NESTED(struct_, member, name_, reader)                                                     \
-    {                                                                                              \
-        .name = (name_), .type = RK_FIELD_CUSTOM, .offset = offsetof(struct_, member),             \
-        .optional = true, .read = (reader)                                                         \
-    }
+    RK_FIELD((name_), CUSTOM, offsetof(struct_, member), .optional = true, .read = (reader))
 #define FLAG(struct_, member, name_)                                                               \
-    {                                                                                              \
-        .name = (name_), .type = RK_FIELD_BOOL, .offset = offsetof(struct_, member),               \
-        .optional = true                                                                           \
-    }
+    RK_FIELD((name_), BOOL, offsetof(struct_, member), .optional = true)
 #define NUMBER(struct_, member, name_)                                                             \
-    {                                                                                              \
-        .name = (name_), .type = RK_FIELD_NUMBER, .offset = offsetof(struct_, member),             \
-        .optional = true                                                                           \
-    }
+    RK_FIELD((name_), NUMBER, offsetof(struct_, member), .optional = true)
 #define INTEGER(struct_, member, name_, least, most)                                               \
-    {                                                                                              \
-        .name = (name_), .type = RK_FIELD_INT, .offset = offsetof(struct_, member),                \
-        .optional = true, .min = (least), .max = (most)                                            \
-    }
+    RK_FIELD((name_), INT, offsetof(struct_, member), .optional = true, .min = (least),            \
+             .max = (most))
 #define CHOICE(struct_, member, name_, names_)                                                     \
-    {                                                                                              \
-        .name = (name_), .type = RK_FIELD_ENUM, .offset = offsetof(struct_, member),               \
-        .optional = true, .names = (names_)                                                        \
-    }
+    RK_FIELD((name_), ENUM, offsetof(struct_, member), .optional = true, .names = (names_))
 
 static const char *const series_kinds[] = {"line", "scatter", "bar", NULL};
 static const char *const panel_kinds[] = {"line", "scatter", "bar", "heat", NULL};
@@ -200,13 +183,8 @@ static const rk_field figure_fields[] = {
     TEXT(rk_spec_figure, name, "name"),
     TEXT(rk_spec_figure, caption, "caption"),
     NESTED(rk_spec_figure, width, "width", read_width),
-    {.name = "height",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(rk_spec_figure, height),
-     .optional = true,
-     .min = 20,
-     .max = 5000,
-     .unit = "points"},
+    RK_FIELD("height", NUMBER, offsetof(rk_spec_figure, height), .optional = true, .min = 20,
+             .max = 5000, .unit = "points"),
     INTEGER(rk_spec_figure, columns, "columns", 1, RK_PLOT_PANELS_MAX),
     FLAG(rk_spec_figure, one_legend, "one_legend"),
     NESTED(rk_spec_figure, panels, "panels", read_list),
@@ -224,26 +202,14 @@ static const rk_field table_fields[] = {
 static const rk_field value_fields[] = {
     TEXT(rk_spec_value, table, "table"),
     TEXT(rk_spec_value, where, "where"),
-    {.name = "value",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_spec_value, value),
-     .read = read_text},
+    RK_FIELD("value", CUSTOM, offsetof(rk_spec_value, value), .read = read_text),
     CHOICE(rk_spec_value, of, "of", of_names),
 };
 
 static const rk_field claim_fields[] = {
-    {.name = "paper",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_spec_claim, paper),
-     .read = read_text},
-    {.name = "here",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_spec_claim, here),
-     .read = read_text},
-    {.name = "holds",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_spec_claim, holds),
-     .read = read_text},
+    RK_FIELD("paper", CUSTOM, offsetof(rk_spec_claim, paper), .read = read_text),
+    RK_FIELD("here", CUSTOM, offsetof(rk_spec_claim, here), .read = read_text),
+    RK_FIELD("holds", CUSTOM, offsetof(rk_spec_claim, holds), .read = read_text),
     TEXT(rk_spec_claim, partly, "partly"),
 };
 
@@ -257,10 +223,7 @@ static const rk_field rule_fields[] = {
 static const rk_field note_fields[] = {
     NESTED(rk_spec_note, x, "x", read_amount),
     NESTED(rk_spec_note, y, "y", read_amount),
-    {.name = "text",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_spec_note, text),
-     .read = read_text},
+    RK_FIELD("text", CUSTOM, offsetof(rk_spec_note, text), .read = read_text),
     CHOICE(rk_spec_note, side, "side", sides),
 };
 
@@ -274,10 +237,7 @@ static const rk_field item_fields[] = {
 };
 
 static const rk_field source_fields[] = {
-    {.name = "file",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_spec_source, file),
-     .read = read_text},
+    RK_FIELD("file", CUSTOM, offsetof(rk_spec_source, file), .read = read_text),
     NESTED(rk_spec_source, columns, "columns", read_names),
     NESTED(rk_spec_source, beside, "beside", read_object),
     FLAG(rk_spec_source, all_ranks, "all_ranks"),
@@ -285,18 +245,9 @@ static const rk_field source_fields[] = {
 
 /* All three are needed. */
 static const rk_field beside_fields[] = {
-    {.name = "value",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_beside, value),
-     .read = read_text},
-    {.name = "where",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_beside, where),
-     .read = read_text},
-    {.name = "same",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_beside, same),
-     .read = read_list},
+    RK_FIELD("value", CUSTOM, offsetof(rk_beside, value), .read = read_text),
+    RK_FIELD("where", CUSTOM, offsetof(rk_beside, where), .read = read_text),
+    RK_FIELD("same", CUSTOM, offsetof(rk_beside, same), .read = read_list),
 };
 
 static const rk_field document_fields[] = {

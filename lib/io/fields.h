@@ -30,6 +30,12 @@ typedef struct rk_field {
     const char *help; /* one line */
 } rk_field;
 
+/* A row of a table: the key, INT to CUSTOM, the offset of the value, and what else the row says. */
+#define RK_FIELD(key, kind, place, ...)                                                            \
+    {                                                                                              \
+        .name = key, .type = RK_FIELD_##kind, .offset = place, __VA_ARGS__                         \
+    }
+
 typedef enum rk_unknown_keys {
     RK_UNKNOWN_REFUSE, /* error with the nearest name; "name", "source", "description", "provenance"
                           pass */

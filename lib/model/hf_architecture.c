@@ -38,10 +38,7 @@ static rk_status read_flag(const json_t *value, const char *path, void *out, rk_
 static rk_status read_defaults(const json_t *value, const char *path, void *out, rk_error *err)
 {
 #define SIZE(key, place)                                                                           \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_INT, .offset = (place) * sizeof(int64_t), .optional = true,  \
-        .max = (double)HF_SIZE_MOST                                                                \
-    }
+    RK_FIELD(key, INT, (place) * sizeof(int64_t), .optional = true, .max = (double)HF_SIZE_MOST)
     static const rk_field sizes[] = {
         SIZE("vocab", HF_VOCAB),
         SIZE("hidden", HF_HIDDEN),
@@ -134,25 +131,15 @@ static const char *const qk_norm_names[] = {"none", "head", "full", "head_with_b
 static const char *const window_names[] = {"never", "always", "late", "periodic", "chunks", NULL};
 
 #define FIELD(field_type, member, ...)                                                             \
-    {                                                                                              \
-        .name = #member, .type = field_type, .offset = offsetof(hf_architecture, member),          \
-        .optional = true, __VA_ARGS__                                                              \
-    }
-#define SWITCH(member, text) FIELD(RK_FIELD_BOOL, member, .help = text)
-#define FLAG(member, text)   FIELD(RK_FIELD_CUSTOM, member, .read = read_flag, .help = text)
+    RK_FIELD(#member, field_type, offsetof(hf_architecture, member), .optional = true, __VA_ARGS__)
+#define SWITCH(member, text) FIELD(BOOL, member, .help = text)
+#define FLAG(member, text)   FIELD(CUSTOM, member, .read = read_flag, .help = text)
 
 static const rk_field fields[] = {
-    {.name = "type",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(hf_architecture, type),
-     .read = read_type,
-     .help = "model_type of the file"},
-    FIELD(RK_FIELD_ENUM, norm, .names = norm_names, .help = "of the residual stream; default: rms"),
-    {.name = "norms",
-     .type = RK_FIELD_INT,
-     .offset = offsetof(hf_architecture, norms),
-     .max = 8,
-     .help = "norms of a layer"},
+    RK_FIELD("type", CUSTOM, offsetof(hf_architecture, type), .read = read_type,
+             .help = "model_type of the file"),
+    FIELD(ENUM, norm, .names = norm_names, .help = "of the residual stream; default: rms"),
+    RK_FIELD("norms", INT, offsetof(hf_architecture, norms), .max = 8, .help = "norms of a layer"),
     SWITCH(tied, "where tie_word_embeddings is silent"),
     SWITCH(plain, "feed-forward parts of two matrices, without a gate"),
     FLAG(parallel, "attention and feed-forward part side by side"),
@@ -161,34 +148,30 @@ static const rk_field fields[] = {
     SWITCH(wide_gain, "norms multiply by their gains in fp32"),
     SWITCH(capped, "a tanh limits scores of attention and logits, where the file is silent"),
     SWITCH(positions, "a table of positions is learned"),
-    FIELD(RK_FIELD_INT, spare_positions, .max = 1 << 20, .help = "its rows beyond the context"),
-    FIELD(RK_FIELD_INT, ffn_multiple, .max = 64,
+    FIELD(INT, spare_positions, .max = 1 << 20, .help = "its rows beyond the context"),
+    FIELD(INT, ffn_multiple, .max = 64,
           .help = "width of the feed-forward part over hidden, where the file is silent"),
     SWITCH(first_is_text, "sizes may be lists, of which the first is that of text"),
     FLAG(bias_qkv, "biases of queries, keys and values"),
     FLAG(bias_out, "bias of the output projection of attention"),
     FLAG(bias_ffn, "biases of the feed-forward part"),
     FLAG(normalises_qk, "queries and keys have norms"),
-    FIELD(RK_FIELD_ENUM, qk_norm, .names = qk_norm_names, .help = "of which kind"),
+    FIELD(ENUM, qk_norm, .names = qk_norm_names, .help = "of which kind"),
     FLAG(output_gate, "the output of attention is gated elementwise"),
     FLAG(head_gate, "the output of attention is gated by one number a head"),
     FLAG(sinks, "attention sinks of full layers"),
     FLAG(window_sinks, "of windowed layers"),
-    FIELD(RK_FIELD_ENUM, window, .names = window_names, .help = "which layers see a window"),
+    FIELD(ENUM, window, .names = window_names, .help = "which layers see a window"),
     SWITCH(has_experts, "it may have experts"),
     SWITCH(ffn_is_expert, "intermediate_size is the width of an expert"),
     SWITCH(shared_gate, "shared experts have a gate"),
     SWITCH(expert_bias, "experts have biases"),
     FLAG(router_bias, "bias of the router"),
     SWITCH(clamped, "the activation limits its inputs"),
-    {.name = "code",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(hf_architecture, special),
-     .optional = true,
-     .read = read_code,
-     .help = "the code of a family, for what the rest cannot say"},
-    FIELD(RK_FIELD_CUSTOM, reads, .read = read_keys, .help = "keys that it reads besides"),
-    FIELD(RK_FIELD_CUSTOM, defaults, .read = read_defaults,
+    RK_FIELD("code", CUSTOM, offsetof(hf_architecture, special), .optional = true,
+             .read = read_code, .help = "the code of a family, for what the rest cannot say"),
+    FIELD(CUSTOM, reads, .read = read_keys, .help = "keys that it reads besides"),
+    FIELD(CUSTOM, defaults, .read = read_defaults,
           .help = "sizes of the class, where the file is silent"),
 };
 

@@ -34,20 +34,12 @@ enum {
 
 /* A key of a model document that fills `place` of an rk_layer_type. */
 #define RK_LAYER_SIZE(key, place, text)                                                            \
-    {                                                                                              \
-        .name = #key, .type = RK_FIELD_INT, .offset = offsetof(rk_layer_type, place),              \
-        .optional = true, .help = text                                                             \
-    }
+    RK_FIELD(#key, INT, offsetof(rk_layer_type, place), .optional = true, .help = text)
 #define RK_LAYER_FLAG(key, place, text)                                                            \
-    {                                                                                              \
-        .name = #key, .type = RK_FIELD_BOOL, .offset = offsetof(rk_layer_type, place),             \
-        .optional = true, .help = text                                                             \
-    }
+    RK_FIELD(#key, BOOL, offsetof(rk_layer_type, place), .optional = true, .help = text)
 #define RK_LAYER_CHOICE(key, place, values, text)                                                  \
-    {                                                                                              \
-        .name = #key, .type = RK_FIELD_ENUM, .offset = offsetof(rk_layer_type, place),             \
-        .optional = true, .names = values, .help = text                                            \
-    }
+    RK_FIELD(#key, ENUM, offsetof(rk_layer_type, place), .optional = true, .names = values,        \
+             .help = text)
 
 /* `count` matrices of one shape that an optimizer may treat one by one. */
 typedef struct rk_matrix {

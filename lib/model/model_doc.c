@@ -62,38 +62,22 @@ static rk_status take_array(const json_t *value, const char *path, void *out, rk
 static const char *const norm_names[] = {"rms", "layer", "layer_no_bias", "layer_no_weight", NULL};
 
 /* Ranges are left to rk_model_check, which knows them for models from anywhere. */
-#define REQUIRED(key, kind, place, text)                                                           \
-    {                                                                                              \
-        .name = #key, .type = kind, .offset = offsetof(draft, place), .help = text                 \
-    }
+#define REQUIRED(key, kind, place, text) RK_FIELD(#key, kind, offsetof(draft, place), .help = text)
 #define OPTIONAL(key, kind, place, text)                                                           \
-    {                                                                                              \
-        .name = #key, .type = kind, .offset = offsetof(draft, place), .optional = true,            \
-        .help = text                                                                               \
-    }
-#define SIZE(key, place, text) OPTIONAL(key, RK_FIELD_INT, place, text)
-#define FLAG(key, place, text) OPTIONAL(key, RK_FIELD_BOOL, place, text)
+    RK_FIELD(#key, kind, offsetof(draft, place), .optional = true, .help = text)
+#define SIZE(key, place, text) OPTIONAL(key, INT, place, text)
+#define FLAG(key, place, text) OPTIONAL(key, BOOL, place, text)
 #define CHOICE(key, place, values, text)                                                           \
-    {                                                                                              \
-        .name = #key, .type = RK_FIELD_ENUM, .offset = offsetof(draft, place), .optional = true,   \
-        .names = values, .help = text                                                              \
-    }
+    RK_FIELD(#key, ENUM, offsetof(draft, place), .optional = true, .names = values, .help = text)
 #define TAKE(key, place, reader)                                                                   \
-    {                                                                                              \
-        .name = #key, .type = RK_FIELD_CUSTOM, .offset = offsetof(draft, place), .optional = true, \
-        .read = reader                                                                             \
-    }
+    RK_FIELD(#key, CUSTOM, offsetof(draft, place), .optional = true, .read = reader)
 /* A number of the model's details; 0: the key is absent. */
 #define DETAIL(key, most, text)                                                                    \
-    {                                                                                              \
-        .name = #key, .type = RK_FIELD_NUMBER, .offset = offsetof(draft, model.details.key),       \
-        .optional = true, .min = 0, .max = (most), .above_min = true, .help = text                 \
-    }
+    RK_FIELD(#key, NUMBER, offsetof(draft, model.details.key), .optional = true, .min = 0,         \
+             .max = (most), .above_min = true, .help = text)
 #define PUBLISHED(key, place, text)                                                                \
-    {                                                                                              \
-        .name = #key, .type = RK_FIELD_NUMBER, .offset = offsetof(draft, place), .optional = true, \
-        .min = 1, .max = 0x1p62, .help = text                                                      \
-    }
+    RK_FIELD(#key, NUMBER, offsetof(draft, place), .optional = true, .min = 1, .max = 0x1p62,      \
+             .help = text)
 
 /* The parts of a layer, if its sizes do not determine them. */
 static const rk_field kind_fields[] = {
@@ -103,11 +87,11 @@ static const rk_field kind_fields[] = {
 
 /* Of the model as a whole; the keys of layers come with the kinds. */
 static const rk_field model_fields[] = {
-    REQUIRED(hidden, RK_FIELD_INT, model.hidden, "width of the residual stream"),
-    REQUIRED(layers, RK_FIELD_INT, layers, "layers, without those of MTP"),
-    REQUIRED(vocab, RK_FIELD_INT, model.vocab, "rows of the embedding"),
-    REQUIRED(seq, RK_FIELD_INT, model.seq, "usual training sequence length, tokens"),
-    REQUIRED(tied, RK_FIELD_BOOL, model.tied, "the output layer shares the embedding"),
+    REQUIRED(hidden, INT, model.hidden, "width of the residual stream"),
+    REQUIRED(layers, INT, layers, "layers, without those of MTP"),
+    REQUIRED(vocab, INT, model.vocab, "rows of the embedding"),
+    REQUIRED(seq, INT, model.seq, "usual training sequence length, tokens"),
+    REQUIRED(tied, BOOL, model.tied, "the output layer shares the embedding"),
     SIZE(embedding_width, model.embedding_width, "of embedding and output layer; default hidden"),
     SIZE(layer_embedding, model.layer_embedding, "width of a second embedding for every layer"),
     FLAG(layer_scalar, model.layer_scalar, "a learned factor on the output of every layer"),

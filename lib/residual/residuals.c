@@ -41,10 +41,7 @@ static rk_status read_ratios(const json_t *value, const char *path, void *out, r
 static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
 
 #define TEXT(member, place, reader)                                                                \
-    {                                                                                              \
-        .name = member, .type = RK_FIELD_CUSTOM, .offset = offsetof(cell_document, place),         \
-        .read = reader, .help = "a text"                                                           \
-    }
+    RK_FIELD(member, CUSTOM, offsetof(cell_document, place), .read = reader, .help = "a text")
 #define FLAG(member, place)                                                                        \
     {                                                                                              \
         .name = member, .type = RK_FIELD_BOOL, .offset = offsetof(cell_document, place)            \
@@ -58,29 +55,17 @@ static const rk_field cell_fields[] = {
     TEXT("product", key.product, read_name),
     TEXT("line", key.line, read_name),
     FLAG("moe", key.moe),
-    {.name = "tensor",
-     .type = RK_FIELD_ENUM,
-     .offset = offsetof(cell_document, key.tensor),
-     .names = rk_tensor_place_names},
-    {.name = "sharding",
-     .type = RK_FIELD_ENUM,
-     .offset = offsetof(cell_document, key.sharding),
-     .optional = true,
-     .names = sharding_names},
+    RK_FIELD("tensor", ENUM, offsetof(cell_document, key.tensor), .names = rk_tensor_place_names),
+    RK_FIELD("sharding", ENUM, offsetof(cell_document, key.sharding), .optional = true,
+             .names = sharding_names),
     FLAG("several_nodes", key.several),
     FLAG("low_precision", key.low),
     FLAG("adapters", key.frozen),
-    {.name = "untuned",
-     .type = RK_FIELD_BOOL,
-     .offset = offsetof(cell_document, key.untuned),
-     .optional = true},
+    RK_FIELD("untuned", BOOL, offsetof(cell_document, key.untuned), .optional = true),
     FLAG("assumed", key.assumed),
     FLAG("uncertain", key.uncertain),
-    {.name = "ratios",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(cell_document, ratios),
-     .read = read_ratios,
-     .help = "a list of positive numbers"},
+    RK_FIELD("ratios", CUSTOM, offsetof(cell_document, ratios), .read = read_ratios,
+             .help = "a list of positive numbers"),
 };
 
 static rk_status read_cell(const json_t *object, const char *path, rk_residuals *residuals,

@@ -18,19 +18,16 @@ static rk_status read_cluster_name(const json_t *value, const char *path, void *
 }
 
 #define CLUSTER(name_, type_, member, ...)                                                         \
-    {                                                                                              \
-        .name = name_, .type = type_, .offset = offsetof(rk_cluster_record, member), __VA_ARGS__   \
-    }
+    RK_FIELD(name_, type_, offsetof(rk_cluster_record, member), __VA_ARGS__)
 
 static const rk_field cluster_fields[] = {
-    CLUSTER("name", RK_FIELD_CUSTOM, name, .read = read_cluster_name, .help = "of the cluster"),
-    CLUSTER("accelerators", RK_FIELD_NUMBER, accelerators, .above_min = true, .max = MOST,
-            .help = "in use"),
-    CLUSTER("days", RK_FIELD_NUMBER, days, .above_min = true, .max = MOST, .unit = "days",
+    CLUSTER("name", CUSTOM, name, .read = read_cluster_name, .help = "of the cluster"),
+    CLUSTER("accelerators", NUMBER, accelerators, .above_min = true, .max = MOST, .help = "in use"),
+    CLUSTER("days", NUMBER, days, .above_min = true, .max = MOST, .unit = "days",
             .help = "observed"),
-    CLUSTER("interruptions", RK_FIELD_NUMBER, interruptions, .above_min = true, .max = MOST,
+    CLUSTER("interruptions", NUMBER, interruptions, .above_min = true, .max = MOST,
             .help = "that were not planned"),
-    CLUSTER("counted", RK_FIELD_BOOL, counted, .optional = true,
+    CLUSTER("counted", BOOL, counted, .optional = true,
             .help = "part of the usual rate; default: true"),
 };
 
@@ -67,21 +64,19 @@ static rk_status read_component_name(const json_t *value, const char *path, void
 }
 
 #define COMPONENT(name_, type_, member, ...)                                                       \
-    {                                                                                              \
-        .name = name_, .type = type_, .offset = offsetof(rk_component, member), __VA_ARGS__        \
-    }
+    RK_FIELD(name_, type_, offsetof(rk_component, member), __VA_ARGS__)
 
 static const rk_field component_fields[] = {
-    COMPONENT("name", RK_FIELD_CUSTOM, name, .read = read_component_name, .help = "of the cause"),
-    COMPONENT("events", RK_FIELD_NUMBER, events, .max = MOST,
+    COMPONENT("name", CUSTOM, name, .read = read_component_name, .help = "of the cause"),
+    COMPONENT("events", NUMBER, events, .max = MOST,
               .help = "counted; all causes share the rate by these"),
-    COMPONENT("hang", RK_FIELD_BOOL, hang, .optional = true,
+    COMPONENT("hang", BOOL, hang, .optional = true,
               .help = "found by a time-out of the collectives; default: false"),
-    COMPONENT("hardware", RK_FIELD_BOOL, hardware, .optional = true,
+    COMPONENT("hardware", BOOL, hardware, .optional = true,
               .help = "a part has to be replaced; default: true"),
-    COMPONENT("one_node", RK_FIELD_BOOL, one_node, .optional = true,
+    COMPONENT("one_node", BOOL, one_node, .optional = true,
               .help = "other nodes keep memory and disks; default: true"),
-    COMPONENT("silent", RK_FIELD_BOOL, silent, .optional = true,
+    COMPONENT("silent", BOOL, silent, .optional = true,
               .help = "wrong results that are noticed late; default: false"),
 };
 
@@ -114,34 +109,17 @@ static rk_status read_components(const json_t *value, const char *path, void *ou
 /* ---- the document -------------------------------------------------------------------------- */
 
 #define SECONDS(name_, ...)                                                                        \
-    {                                                                                              \
-        .name = #name_, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_reliability, name_),        \
-        .max = MOST, .unit = "s", .help = __VA_ARGS__                                              \
-    }
+    RK_FIELD(#name_, NUMBER, offsetof(rk_reliability, name_), .max = MOST, .unit = "s",            \
+             .help = __VA_ARGS__)
 
 static const rk_field reliability_fields[] = {
-    {.name = "accelerators_per_node",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(rk_reliability, node),
-     .min = 1,
-     .max = MOST,
-     .help = "that leave together when one is replaced"},
-    {.name = "clusters",
-     .type = RK_FIELD_CUSTOM,
-     .offset = 0,
-     .read = read_clusters,
-     .help = "published clusters; those that count give the usual rate and its spread"},
-    {.name = "components",
-     .type = RK_FIELD_CUSTOM,
-     .offset = 0,
-     .read = read_components,
-     .help = "causes of interruptions"},
-    {.name = "planned_share",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(rk_reliability, planned_share),
-     .optional = true,
-     .max = MOST,
-     .help = "planned interruptions for each that is not; default: 0"},
+    RK_FIELD("accelerators_per_node", NUMBER, offsetof(rk_reliability, node), .min = 1, .max = MOST,
+             .help = "that leave together when one is replaced"),
+    RK_FIELD("clusters", CUSTOM, 0, .read = read_clusters,
+             .help = "published clusters; those that count give the usual rate and its spread"),
+    RK_FIELD("components", CUSTOM, 0, .read = read_components, .help = "causes of interruptions"),
+    RK_FIELD("planned_share", NUMBER, offsetof(rk_reliability, planned_share), .optional = true,
+             .max = MOST, .help = "planned interruptions for each that is not; default: 0"),
     SECONDS(detect_s, "from a crash until it is noticed"),
     SECONDS(hang_s, "from a hang until it is noticed"),
     SECONDS(restart_s, "from there to the first step, without reading a checkpoint"),

@@ -135,18 +135,10 @@ static const char *const law_counts[] = {"all", "without_embedding", NULL};
 static const char *const batch_forms[] = {"tokens", "loss", NULL};
 
 static const rk_field term_fields[] = {
-    {.name = "coefficient",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(rk_law_term, coefficient),
-     .above_min = true,
-     .max = MOST,
-     .help = "of the term"},
-    {.name = "exponent",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(rk_law_term, exponent),
-     .above_min = true,
-     .max = 100,
-     .help = "of the term"},
+    RK_FIELD("coefficient", NUMBER, offsetof(rk_law_term, coefficient), .above_min = true,
+             .max = MOST, .help = "of the term"),
+    RK_FIELD("exponent", NUMBER, offsetof(rk_law_term, exponent), .above_min = true, .max = 100,
+             .help = "of the term"),
 };
 
 static rk_status read_term(const json_t *value, const char *path, void *out, rk_error *err)
@@ -161,10 +153,8 @@ static rk_status read_text(const json_t *value, const char *path, void *out, rk_
 }
 
 #define MOST_OF(name_, member, help_)                                                              \
-    {                                                                                              \
-        .name = name_, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_loss_law, member),           \
-        .above_min = true, .max = MOST, .help = help_                                              \
-    }
+    RK_FIELD(name_, NUMBER, offsetof(rk_loss_law, member), .above_min = true, .max = MOST,         \
+             .help = help_)
 
 static const rk_field range_fields[] = {
     MOST_OF("parameters", most_parameters, "most of a run that the law rests on"),
@@ -179,45 +169,19 @@ static rk_status read_range(const json_t *value, const char *path, void *out, rk
 }
 
 static const rk_field loss_fields[] = {
-    {.name = "text",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_loss_law, text),
-     .optional = true,
-     .read = read_text,
-     .help = "that the losses are of: laws of the same text are compared"},
-    {.name = "range",
-     .type = RK_FIELD_CUSTOM,
-     .offset = 0,
-     .optional = true,
-     .read = read_range,
-     .help = "parameters and tokens of the largest runs that the law rests on"},
-    {.name = "form",
-     .type = RK_FIELD_ENUM,
-     .offset = offsetof(rk_loss_law, form),
-     .names = loss_forms,
-     .help = "sum: floor + A/N^a + B/D^b; joint: ((A/N)^(a/b) + B/D)^b"},
-    {.name = "counts",
-     .type = RK_FIELD_ENUM,
-     .offset = offsetof(rk_loss_law, counts),
-     .optional = true,
-     .names = law_counts,
-     .help = "which parameters N counts"},
-    {.name = "floor",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(rk_loss_law, floor),
-     .max = MOST,
-     .unit = "nats per token",
-     .help = "loss of an endless model after endless tokens"},
-    {.name = "parameters",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_loss_law, parameters),
-     .read = read_term,
-     .help = "A and a"},
-    {.name = "tokens",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_loss_law, tokens),
-     .read = read_term,
-     .help = "B and b"},
+    RK_FIELD("text", CUSTOM, offsetof(rk_loss_law, text), .optional = true, .read = read_text,
+             .help = "that the losses are of: laws of the same text are compared"),
+    RK_FIELD("range", CUSTOM, 0, .optional = true, .read = read_range,
+             .help = "parameters and tokens of the largest runs that the law rests on"),
+    RK_FIELD("form", ENUM, offsetof(rk_loss_law, form), .names = loss_forms,
+             .help = "sum: floor + A/N^a + B/D^b; joint: ((A/N)^(a/b) + B/D)^b"),
+    RK_FIELD("counts", ENUM, offsetof(rk_loss_law, counts), .optional = true, .names = law_counts,
+             .help = "which parameters N counts"),
+    RK_FIELD("floor", NUMBER, offsetof(rk_loss_law, floor), .max = MOST, .unit = "nats per token",
+             .help = "loss of an endless model after endless tokens"),
+    RK_FIELD("parameters", CUSTOM, offsetof(rk_loss_law, parameters), .read = read_term,
+             .help = "A and a"),
+    RK_FIELD("tokens", CUSTOM, offsetof(rk_loss_law, tokens), .read = read_term, .help = "B and b"),
 };
 
 /* A law of batches as it is written. */
@@ -227,17 +191,12 @@ struct batch_fields {
 };
 
 #define BATCH(name_)                                                                               \
-    {                                                                                              \
-        .name = #name_, .type = RK_FIELD_NUMBER, .offset = offsetof(struct batch_fields, name_),   \
-        .above_min = true, .max = MOST, .help = "of the law"                                       \
-    }
+    RK_FIELD(#name_, NUMBER, offsetof(struct batch_fields, name_), .above_min = true, .max = MOST, \
+             .help = "of the law")
 
 static const rk_field batch_fields[] = {
-    {.name = "form",
-     .type = RK_FIELD_ENUM,
-     .offset = offsetof(struct batch_fields, form),
-     .names = batch_forms,
-     .help = "tokens: coefficient D^exponent; loss: coefficient / L^exponent"},
+    RK_FIELD("form", ENUM, offsetof(struct batch_fields, form), .names = batch_forms,
+             .help = "tokens: coefficient D^exponent; loss: coefficient / L^exponent"),
     BATCH(coefficient),
     BATCH(exponent),
     BATCH(unit_tokens),

@@ -63,20 +63,18 @@ static rk_status read_tier_name(const json_t *value, const char *path, void *out
 }
 
 #define TIER(name_, type_, member, ...)                                                            \
-    {                                                                                              \
-        .name = name_, .type = type_, .offset = offsetof(rk_storage_tier, member), __VA_ARGS__     \
-    }
+    RK_FIELD(name_, type_, offsetof(rk_storage_tier, member), __VA_ARGS__)
 
 static const rk_field tier_fields[] = {
-    TIER("name", RK_FIELD_CUSTOM, name, .read = read_tier_name, .help = "of the tier"),
-    TIER("GBps", RK_FIELD_NUMBER, bandwidth, .above_min = true, .max = MOST, .unit = "GB/s",
+    TIER("name", CUSTOM, name, .read = read_tier_name, .help = "of the tier"),
+    TIER("GBps", NUMBER, bandwidth, .above_min = true, .max = MOST, .unit = "GB/s",
          .help = "written and read, for each of per"),
-    TIER("per", RK_FIELD_ENUM, per, .names = per_names, .help = "what has that bandwidth"),
-    TIER("latency_s", RK_FIELD_NUMBER, latency_s, .optional = true, .max = MOST, .unit = "s",
+    TIER("per", ENUM, per, .names = per_names, .help = "what has that bandwidth"),
+    TIER("latency_s", NUMBER, latency_s, .optional = true, .max = MOST, .unit = "s",
          .help = "of a checkpoint; default: 0"),
-    TIER("capacity_GB", RK_FIELD_NUMBER, capacity, .optional = true, .max = MOST, .unit = "GB",
+    TIER("capacity_GB", NUMBER, capacity, .optional = true, .max = MOST, .unit = "GB",
          .help = "for each of per; default: enough"),
-    TIER("survives", RK_FIELD_ENUM, survives, .names = survives_names,
+    TIER("survives", ENUM, survives, .names = survives_names,
          .help = "the loss of a process, of a node, or of the system"),
 };
 
@@ -105,11 +103,7 @@ static rk_status read_tiers(const json_t *value, const char *path, void *out, rk
 }
 
 static const rk_field storage_fields[] = {
-    {.name = "tiers",
-     .type = RK_FIELD_CUSTOM,
-     .offset = 0,
-     .read = read_tiers,
-     .help = "the fastest first"},
+    RK_FIELD("tiers", CUSTOM, 0, .read = read_tiers, .help = "the fastest first"),
 };
 
 rk_status rk_storage_load(const char *name, rk_storage *storage, rk_error *err)

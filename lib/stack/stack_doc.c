@@ -11,31 +11,22 @@
 /* ---- fields ----------------------------------------------------------------------------- */
 
 #define NUMBER(key, most, unit_, text)                                                             \
-    {                                                                                              \
-        .name = #key, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_stack, key),                  \
-        .optional = true, .max = most, .unit = unit_, .help = text                                 \
-    }
+    RK_FIELD(#key, NUMBER, offsetof(rk_stack, key), .optional = true, .max = most, .unit = unit_,  \
+             .help = text)
 /* A rate over another; far from 1 it would be a mistake. */
 #define SHARE(key, text)                                                                           \
-    {                                                                                              \
-        .name = #key, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_stack, key),                  \
-        .optional = true, .min = 0.05, .max = 2, .unit = "share", .help = text                     \
-    }
+    RK_FIELD(#key, NUMBER, offsetof(rk_stack, key), .optional = true, .min = 0.05, .max = 2,       \
+             .unit = "share", .help = text)
 #define PASSES(key, text)  NUMBER(key, 100, "passes", text)
 #define BYTES(key, text)   NUMBER(key, 1e4, "bytes", text)
 #define KERNELS(key, text) NUMBER(key, 1e5, "launches", text)
 #define EXPOSED(key, text) NUMBER(key, 2, "share", text)
 #define SECONDS(key, text) NUMBER(key, 100, "s", text)
 #define SIZE(key, name_, unit_, text)                                                              \
-    {                                                                                              \
-        .name = name_, .type = RK_FIELD_NUMBER, .offset = offsetof(rk_stack, key),                 \
-        .optional = true, .max = 1e6, .unit = unit_, .help = text                                  \
-    }
+    RK_FIELD(name_, NUMBER, offsetof(rk_stack, key), .optional = true, .max = 1e6, .unit = unit_,  \
+             .help = text)
 #define FLAG(key, text)                                                                            \
-    {                                                                                              \
-        .name = #key, .type = RK_FIELD_BOOL, .offset = offsetof(rk_stack, key), .optional = true,  \
-        .help = text                                                                               \
-    }
+    RK_FIELD(#key, BOOL, offsetof(rk_stack, key), .optional = true, .help = text)
 
 static const rk_field rate_fields[] = {
     SHARE(gemm_share, "GEMM rate of 16-bit and wider formats over the accelerator's"),
@@ -217,10 +208,7 @@ READER(read_communication, communication_fields)
 READER(read_step, step_fields)
 READER(read_memory, memory_fields)
 
-#define GROUP(key, reader)                                                                         \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_CUSTOM, .read = reader, .help = "a group of numbers"         \
-    }
+#define GROUP(key, reader) RK_FIELD(key, CUSTOM, 0, .read = reader, .help = "a group of numbers")
 
 /* The name of a family into its place, large enough for any. */
 static rk_status read_family(const json_t *value, const char *path, void *out, rk_error *err)
@@ -263,41 +251,18 @@ static rk_status read_kernel(const json_t *value, const char *path, void *out, r
 }
 
 static const rk_field groups[] = {
-    {.name = "family",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_stack, family),
-     .optional = true,
-     .read = read_family,
-     .help = "what the software is called over the years"},
-    {.name = "base",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_stack, base),
-     .optional = true,
-     .read = read_family,
-     .help = "family that it builds on"},
-    {.name = "year",
-     .type = RK_FIELD_INT,
-     .offset = offsetof(rk_stack, year),
-     .optional = true,
-     .min = 2015,
-     .max = 2100,
-     .help = "of its releases"},
-    {.name = "generations",
-     .type = RK_FIELD_CUSTOM,
-     .optional = true,
-     .read = read_generations,
-     .help = "of accelerators that it was fitted on"},
-    {.name = "general",
-     .type = RK_FIELD_BOOL,
-     .offset = offsetof(rk_stack, general),
-     .optional = true,
-     .help = "runs models and loops that users bring, without tuned recipes"},
-    {.name = "attention_kernel",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_stack, attention_kernel),
-     .optional = true,
-     .read = read_kernel,
-     .help = "library that flash attention is of"},
+    RK_FIELD("family", CUSTOM, offsetof(rk_stack, family), .optional = true, .read = read_family,
+             .help = "what the software is called over the years"),
+    RK_FIELD("base", CUSTOM, offsetof(rk_stack, base), .optional = true, .read = read_family,
+             .help = "family that it builds on"),
+    RK_FIELD("year", INT, offsetof(rk_stack, year), .optional = true, .min = 2015, .max = 2100,
+             .help = "of its releases"),
+    RK_FIELD("generations", CUSTOM, 0, .optional = true, .read = read_generations,
+             .help = "of accelerators that it was fitted on"),
+    RK_FIELD("general", BOOL, offsetof(rk_stack, general), .optional = true,
+             .help = "runs models and loops that users bring, without tuned recipes"),
+    RK_FIELD("attention_kernel", CUSTOM, offsetof(rk_stack, attention_kernel), .optional = true,
+             .read = read_kernel, .help = "library that flash attention is of"),
     GROUP("rates", read_rates),
     GROUP("traffic", read_traffic),
     GROUP("host", read_host),

@@ -77,23 +77,14 @@ static rk_status read_values(const json_t *value, const char *path, void *out, r
 }
 
 #define RANGE_FIELD(field, explanation)                                                            \
-    {                                                                                              \
-        .name = #field, .type = RK_FIELD_NUMBER, .offset = offsetof(struct spec, field),           \
-        .optional = true, .min = -EXACT_MAX, .max = EXACT_MAX, .help = explanation                 \
-    }
+    RK_FIELD(#field, NUMBER, offsetof(struct spec, field), .optional = true, .min = -EXACT_MAX,    \
+             .max = EXACT_MAX, .help = explanation)
 
 static const rk_field spec_fields[] = {
-    {.name = "key",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(struct spec, key),
-     .read = read_key,
-     .help = "what the axis varies"},
-    {.name = "values",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(struct spec, values),
-     .optional = true,
-     .read = read_values,
-     .help = "the values, one by one"},
+    RK_FIELD("key", CUSTOM, offsetof(struct spec, key), .read = read_key,
+             .help = "what the axis varies"),
+    RK_FIELD("values", CUSTOM, offsetof(struct spec, values), .optional = true, .read = read_values,
+             .help = "the values, one by one"),
     RANGE_FIELD(from, "first value of a range"),
     RANGE_FIELD(to, "end of a range, included when it is met"),
     RANGE_FIELD(step, "difference of neighbours"),

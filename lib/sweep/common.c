@@ -66,10 +66,8 @@ struct choices {
 };
 
 #define CHOICE(member, help_)                                                                      \
-    {                                                                                              \
-        .name = #member, .type = RK_FIELD_ENUM, .offset = offsetof(struct choices, member),        \
-        .names = member##_names, .optional = true, .help = help_                                   \
-    }
+    RK_FIELD(#member, ENUM, offsetof(struct choices, member), .names = member##_names,             \
+             .optional = true, .help = help_)
 
 static const rk_field choice_fields[] = {
     CHOICE(method, "which model of cost"),

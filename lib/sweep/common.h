@@ -22,10 +22,7 @@ rk_status rk_sweep_read_system(const json_t *value, const char *path, void *out,
 rk_status rk_sweep_prefix_path(rk_status status, const char *path, rk_error *err);
 
 #define RK_SWEEP_ABOUT_ALL(name_, help_)                                                           \
-    {                                                                                              \
-        .name = name_, .type = RK_FIELD_CUSTOM, .optional = true, .read = rk_sweep_refuse,         \
-        .help = help_                                                                              \
-    }
+    RK_FIELD(name_, CUSTOM, 0, .optional = true, .read = rk_sweep_refuse, .help = help_)
 
 /* Fields of a struct that has an rk_sweep_common as its member `common`. */
 #define RK_SWEEP_COMMON_FIELDS(struct_)                                                            \

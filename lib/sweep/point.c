@@ -78,37 +78,18 @@ static rk_status read_strategy(const json_t *value, const char *path, void *out,
     }
 
 #define FLAG(member, explanation)                                                                  \
-    {                                                                                              \
-        .name = #member, .type = RK_FIELD_BOOL, .offset = PLACE(member), .optional = true,         \
-        .help = explanation                                                                        \
-    }
+    RK_FIELD(#member, BOOL, PLACE(member), .optional = true, .help = explanation)
 
 static const rk_field search_fields[] = {
     INPUT_FIELDS,
-    {.name = "processors",
-     .type = RK_FIELD_INT,
-     .offset = PLACE(processors),
-     .min = 1,
-     .max = 0x1p40,
-     .help = "processors to use"},
-    {.name = "batch",
-     .type = RK_FIELD_INT,
-     .offset = PLACE(batch),
-     .min = 1,
-     .max = 0x1p40,
-     .unit = "sequences",
-     .help = "largest global batch"},
-    {.name = "datatype",
-     .type = RK_FIELD_ENUM,
-     .offset = PLACE(datatype),
-     .names = rk_datatype_names,
-     .help = "datatype of weights and activations"},
-    {.name = "fused",
-     .type = RK_FIELD_CUSTOM,
-     .offset = PLACE(fused),
-     .optional = true,
-     .read = read_fused,
-     .help = "fused activations: true (default), false or \"both\""},
+    RK_FIELD("processors", INT, PLACE(processors), .min = 1, .max = 0x1p40,
+             .help = "processors to use"),
+    RK_FIELD("batch", INT, PLACE(batch), .min = 1, .max = 0x1p40, .unit = "sequences",
+             .help = "largest global batch"),
+    RK_FIELD("datatype", ENUM, PLACE(datatype), .names = rk_datatype_names,
+             .help = "datatype of weights and activations"),
+    RK_FIELD("fused", CUSTOM, PLACE(fused), .optional = true, .read = read_fused,
+             .help = "fused activations: true (default), false or \"both\""),
     FLAG(no_tp_overlap, "leave out overlap of tensor-parallel communication"),
     FLAG(no_dp_overlap, "leave out overlap of data-parallel communication"),
     FLAG(mbs_break, "skip larger microbatches once one does not run"),
@@ -117,20 +98,15 @@ static const rk_field search_fields[] = {
 
 /* These members override an execution document's. */
 #define SHARED(name_, help_)                                                                       \
-    {                                                                                              \
-        .name = name_, .type = RK_FIELD_CUSTOM, .optional = true, .read = rk_sweep_pass,           \
-        .help = help_                                                                              \
-    }
+    RK_FIELD(name_, CUSTOM, 0, .optional = true, .read = rk_sweep_pass, .help = help_)
 
 static const rk_field estimate_fields[] = {
     INPUT_FIELDS,
     SHARED("processors", "num_procs of the strategy"),
     SHARED("batch", "batch_size of the strategy"),
     SHARED("datatype", "datatype of the strategy"),
-    {.name = "strategy",
-     .type = RK_FIELD_CUSTOM,
-     .read = read_strategy,
-     .help = "the mapping to estimate, as an execution document"},
+    RK_FIELD("strategy", CUSTOM, 0, .read = read_strategy,
+             .help = "the mapping to estimate, as an execution document"),
     RK_SWEEP_COMMON_FIELDS(rk_sweep_point),
 };
 

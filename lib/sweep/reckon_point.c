@@ -23,17 +23,11 @@ static rk_status read_stack(const json_t *value, const char *path, void *out, rk
 }
 
 #define DOCUMENT(name_, read_, optional_, help_)                                                   \
-    {                                                                                              \
-        .name = #name_, .type = RK_FIELD_CUSTOM, .optional = optional_, .read = read_,             \
-        .help = help_                                                                              \
-    }
+    RK_FIELD(#name_, CUSTOM, 0, .optional = optional_, .read = read_, .help = help_)
 
 /* Members that the request reads. */
 #define REQUEST(name_, help_)                                                                      \
-    {                                                                                              \
-        .name = name_, .type = RK_FIELD_CUSTOM, .optional = true, .read = rk_sweep_pass,           \
-        .help = help_                                                                              \
-    }
+    RK_FIELD(name_, CUSTOM, 0, .optional = true, .read = rk_sweep_pass, .help = help_)
 
 static const rk_field point_fields[] = {
     DOCUMENT(model, read_model, false, "catalogue name, file or object"),

@@ -25,33 +25,22 @@ rk_status rk_system_read_uncertain(const json_t *value, const char *path, void *
 
 /* A rate or a capacity; the key is written with its unit. */
 #define RATE(key, type_, place, unit_, text)                                                       \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place), .min = RATE_LEAST, \
-        .max = RATE_MOST, .unit = unit_, .help = text                                              \
-    }
+    RK_FIELD(key, NUMBER, offsetof(type_, place), .min = RATE_LEAST, .max = RATE_MOST,             \
+             .unit = unit_, .help = text)
 /* A number of at least 0 and at most `most` that may be absent. */
 #define OPTIONAL(key, type_, place, most, unit_, text)                                             \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place), .optional = true,  \
-        .max = most, .unit = unit_, .help = text                                                   \
-    }
+    RK_FIELD(key, NUMBER, offsetof(type_, place), .optional = true, .max = most, .unit = unit_,    \
+             .help = text)
 /* A share of a rate. */
 #define SHARE(key, type_, place, text)                                                             \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place),                    \
-        .min = SHARE_LEAST, .max = 1, .help = text                                                 \
-    }
+    RK_FIELD(key, NUMBER, offsetof(type_, place), .min = SHARE_LEAST, .max = 1, .help = text)
 /* One rate over another, which may be absent. */
 #define RATIO(key, type_, place, most, text)                                                       \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_NUMBER, .offset = offsetof(type_, place), .optional = true,  \
-        .min = SHARE_LEAST, .max = most, .help = text                                              \
-    }
+    RK_FIELD(key, NUMBER, offsetof(type_, place), .optional = true, .min = SHARE_LEAST,            \
+             .max = most, .help = text)
 #define UNCERTAIN                                                                                  \
-    {                                                                                              \
-        .name = "uncertain", .type = RK_FIELD_CUSTOM, .optional = true,                            \
-        .read = rk_system_read_uncertain, .help = "a list of keys"                                 \
-    }
+    RK_FIELD("uncertain", CUSTOM, 0, .optional = true, .read = rk_system_read_uncertain,           \
+             .help = "a list of keys")
 
 /* Reads a list of tiers; `out` is an rk_system, which has the tiers of its accelerator. */
 rk_status rk_system_read_tiers(const json_t *value, const char *path, void *out, rk_error *err);

@@ -19,10 +19,8 @@ static rk_status read_flash_rates(const json_t *value, const char *path, void *o
 }
 
 #define FLASH(key, index)                                                                          \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_CUSTOM, .offset = (index) * sizeof(rk_flash_rates),          \
-        .optional = true, .read = read_flash_rates, .help = "rates of a library"                   \
-    }
+    RK_FIELD(key, CUSTOM, (index) * sizeof(rk_flash_rates), .optional = true,                      \
+             .read = read_flash_rates, .help = "rates of a library")
 
 /* Keys are rk_flash_library_names. */
 static const rk_field flash_fields[] = {
@@ -64,10 +62,8 @@ static rk_status read_delta_rates(const json_t *value, const char *path, void *o
 }
 
 #define DELTA(key, index)                                                                          \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_CUSTOM, .offset = (index) * sizeof(rk_delta_rates),          \
-        .optional = true, .read = read_delta_rates, .help = "rates of a rule"                      \
-    }
+    RK_FIELD(key, CUSTOM, (index) * sizeof(rk_delta_rates), .optional = true,                      \
+             .read = read_delta_rates, .help = "rates of a rule")
 
 static const rk_field delta_fields[] = {
     DELTA("gated", RK_DELTA_GATED),

@@ -59,12 +59,9 @@ static rk_status check_where(const json_t *value, const char *path, void *out, r
 }
 
 static const rk_field table_fields[] = {
-    {.name = "file", .type = RK_FIELD_CUSTOM, .read = check_name, .help = "a table"},
-    {.name = "where",
-     .type = RK_FIELD_CUSTOM,
-     .optional = true,
-     .read = check_where,
-     .help = "texts of cells of the rows that count, by column"},
+    RK_FIELD("file", CUSTOM, 0, .read = check_name, .help = "a table"),
+    RK_FIELD("where", CUSTOM, 0, .optional = true, .read = check_where,
+             .help = "texts of cells of the rows that count, by column"),
 };
 
 /* One table: a name, or an object of a name and the rows that count. */
@@ -76,10 +73,7 @@ static rk_status check_table(const json_t *value, const char *path, void *out, r
 }
 
 #define TABLE(key)                                                                                 \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_CUSTOM, .optional = true, .read = check_table,               \
-        .help = "a table"                                                                          \
-    }
+    RK_FIELD(key, CUSTOM, 0, .optional = true, .read = check_table, .help = "a table")
 
 static const rk_field kind_fields[RK_KERNEL_KINDS] = {
     [RK_KERNEL_GEMM] = TABLE("gemm"),

@@ -66,19 +66,11 @@ rk_status rk_system_read_uncertain(const json_t *value, const char *path, void *
 /* ---- the accelerator ---------------------------------------------------------------------- */
 
 static const rk_field compute_fields[] = {
-    {.name = "cores",
-     .type = RK_FIELD_INT,
-     .offset = offsetof(rk_accelerator, cores),
-     .min = 1,
-     .max = 1e6,
-     .help = "units that run a tile each: SMs, compute units, matrix units"},
-    {.name = "tensor_cores",
-     .type = RK_FIELD_INT,
-     .offset = offsetof(rk_accelerator, tensor_cores),
-     .optional = true,
-     .min = 1,
-     .max = 64,
-     .help = "TensorCores of a TPU chip; names of slices, such as v5p-128, count them"},
+    RK_FIELD("cores", INT, offsetof(rk_accelerator, cores), .min = 1, .max = 1e6,
+             .help = "units that run a tile each: SMs, compute units, matrix units"),
+    RK_FIELD("tensor_cores", INT, offsetof(rk_accelerator, tensor_cores), .optional = true,
+             .min = 1, .max = 64,
+             .help = "TensorCores of a TPU chip; names of slices, such as v5p-128, count them"),
     RATE("vector_tflops", rk_accelerator, vector_peak, "TFLOP/s", "vector rate in fp32"),
     OPTIONAL("vector_overlap", rk_accelerator, vector_overlap, 1, NULL,
              "share of memory-bound operators that vector cores run beside the matrix engine"),
@@ -88,33 +80,14 @@ static const rk_field compute_fields[] = {
              "to add the partial results of a GEMM that splits K"),
     OPTIONAL("droop_us", rk_accelerator, gemm_droop_seconds, 1e6, "us",
              "GEMM in which the clock of short benchmarks falls by half as much as in long ones"),
-    {.name = "power_W",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(rk_accelerator, power),
-     .optional = true,
-     .min = POWER_LEAST,
-     .max = RATE_MOST,
-     .unit = "W",
-     .help = "limit of the board"},
-    {.name = "burst",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(rk_accelerator, burst),
-     .optional = true,
-     .min = 1,
-     .max = 10,
-     .help = "GEMM rate of short benchmarks over that of training"},
-    {.name = "sustained",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(rk_accelerator, sustained),
-     .optional = true,
-     .min = 0.1,
-     .max = 10,
-     .help = "the same of benchmarks repeated for a second"},
-    {.name = "fp8_one_layout",
-     .type = RK_FIELD_BOOL,
-     .offset = offsetof(rk_accelerator, fp8_one_layout),
-     .optional = true,
-     .help = "8-bit GEMMs read both operands along K only, so transposed copies are kept"},
+    RK_FIELD("power_W", NUMBER, offsetof(rk_accelerator, power), .optional = true,
+             .min = POWER_LEAST, .max = RATE_MOST, .unit = "W", .help = "limit of the board"),
+    RK_FIELD("burst", NUMBER, offsetof(rk_accelerator, burst), .optional = true, .min = 1,
+             .max = 10, .help = "GEMM rate of short benchmarks over that of training"),
+    RK_FIELD("sustained", NUMBER, offsetof(rk_accelerator, sustained), .optional = true, .min = 0.1,
+             .max = 10, .help = "the same of benchmarks repeated for a second"),
+    RK_FIELD("fp8_one_layout", BOOL, offsetof(rk_accelerator, fp8_one_layout), .optional = true,
+             .help = "8-bit GEMMs read both operands along K only, so transposed copies are kept"),
     UNCERTAIN,
 };
 
@@ -136,10 +109,8 @@ static rk_status read_engine(const json_t *value, const char *path, void *out, r
 }
 
 #define ENGINE(key, index)                                                                         \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_CUSTOM, .offset = (index) * sizeof(rk_gemm_engine),          \
-        .optional = true, .read = read_engine, .help = "an engine"                                 \
-    }
+    RK_FIELD(key, CUSTOM, (index) * sizeof(rk_gemm_engine), .optional = true, .read = read_engine, \
+             .help = "an engine")
 
 static const rk_field gemm_fields[] = {
     ENGINE("fp32", RK_FP32), ENGINE("tf32", RK_TF32), ENGINE("bf16", RK_BF16),
@@ -261,69 +232,39 @@ static rk_status read_measured(const json_t *value, const char *path, void *out,
 }
 
 #define MEASURED                                                                                   \
-    {                                                                                              \
-        .name = "measured", .type = RK_FIELD_CUSTOM, .optional = true, .read = read_measured,      \
-        .help = "tables of kernels that were timed"                                                \
-    }
+    RK_FIELD("measured", CUSTOM, 0, .optional = true, .read = read_measured,                       \
+             .help = "tables of kernels that were timed")
 
 #define GROUP(key, reader)                                                                         \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_CUSTOM, .offset = offsetof(rk_system, accelerator),          \
-        .read = reader, .help = "a group of numbers"                                               \
-    }
+    RK_FIELD(key, CUSTOM, offsetof(rk_system, accelerator), .read = reader,                        \
+             .help = "a group of numbers")
 
 /* Places are in an rk_system. */
 static const rk_field accelerator_fields[] = {
-    {.name = "name",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_system, accelerator.name),
-     .read = read_accelerator_name,
-     .help = "a text"},
-    {.name = "generation",
-     .type = RK_FIELD_ENUM,
-     .offset = offsetof(rk_system, accelerator.generation),
-     .optional = true,
-     .names = rk_generation_names,
-     .help = "architecture that software is built for"},
-    {.name = "product",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_system, accelerator.product),
-     .optional = true,
-     .read = read_product,
-     .help = "as it is sold: errors of measured runs on it make the intervals of estimates"},
-    {.name = "line",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_system, accelerator.line),
-     .optional = true,
-     .read = read_line,
-     .help = "products of one design: their runs are used too where those of the product are few"},
+    RK_FIELD("name", CUSTOM, offsetof(rk_system, accelerator.name), .read = read_accelerator_name,
+             .help = "a text"),
+    RK_FIELD("generation", ENUM, offsetof(rk_system, accelerator.generation), .optional = true,
+             .names = rk_generation_names, .help = "architecture that software is built for"),
+    RK_FIELD("product", CUSTOM, offsetof(rk_system, accelerator.product), .optional = true,
+             .read = read_product,
+             .help =
+                 "as it is sold: errors of measured runs on it make the intervals of estimates"),
+    RK_FIELD(
+        "line", CUSTOM, offsetof(rk_system, accelerator.line), .optional = true, .read = read_line,
+        .help =
+            "products of one design: their runs are used too where those of the product are few"),
     GROUP("compute", read_compute),
     GROUP("gemm", read_gemm),
     GROUP("attention", read_attention),
-    {.name = "flash",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_system, accelerator),
-     .optional = true,
-     .read = rk_system_read_flash,
-     .help = "attention kernels of libraries"},
-    {.name = "sparse",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_system, accelerator),
-     .optional = true,
-     .read = rk_system_read_sparse,
-     .help = "kernels of attention to picked keys"},
-    {.name = "delta",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_system, accelerator),
-     .optional = true,
-     .read = rk_system_read_delta,
-     .help = "kernels of delta rules"},
+    RK_FIELD("flash", CUSTOM, offsetof(rk_system, accelerator), .optional = true,
+             .read = rk_system_read_flash, .help = "attention kernels of libraries"),
+    RK_FIELD("sparse", CUSTOM, offsetof(rk_system, accelerator), .optional = true,
+             .read = rk_system_read_sparse, .help = "kernels of attention to picked keys"),
+    RK_FIELD("delta", CUSTOM, offsetof(rk_system, accelerator), .optional = true,
+             .read = rk_system_read_delta, .help = "kernels of delta rules"),
     GROUP("memory", read_memory),
     GROUP("host", read_host),
-    {.name = "tiers",
-     .type = RK_FIELD_CUSTOM,
-     .read = rk_system_read_tiers,
-     .help = "a list of tiers"},
+    RK_FIELD("tiers", CUSTOM, 0, .read = rk_system_read_tiers, .help = "a list of tiers"),
     MEASURED,
 };
 
@@ -400,39 +341,20 @@ static const rk_field cluster_fields[] = {
      .type = RK_FIELD_CUSTOM,
      .read = read_accelerator,
      .help = "a name or an object"},
-    {.name = "name",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_system, name),
-     .read = read_system_name,
-     .help = "a text"},
-    {.name = "tiers",
-     .type = RK_FIELD_CUSTOM,
-     .optional = true,
-     .read = rk_system_read_tiers,
-     .help = "a list of tiers"},
-    {.name = "power_W",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_system, accelerator),
-     .optional = true,
-     .read = read_power,
-     .help = "limit of a board"},
+    RK_FIELD("name", CUSTOM, offsetof(rk_system, name), .read = read_system_name, .help = "a text"),
+    RK_FIELD("tiers", CUSTOM, 0, .optional = true, .read = rk_system_read_tiers,
+             .help = "a list of tiers"),
+    RK_FIELD("power_W", CUSTOM, offsetof(rk_system, accelerator), .optional = true,
+             .read = read_power, .help = "limit of a board"),
     OPTIONAL("host_capacity_GiB", rk_system, accelerator.host_capacity, RATE_MOST, "GiB",
              "host memory per accelerator"),
     OPTIONAL("launch_us", rk_system, accelerator.launch_seconds, 1e6, "us",
              "host time of a launch; default: as the accelerator"),
-    {.name = "unit",
-     .type = RK_FIELD_ENUM,
-     .offset = offsetof(rk_system, unit),
-     .optional = true,
-     .names = rk_system_unit_names,
-     .help = "what the name stands for, which a number before it counts; default accelerator"},
-    {.name = "accelerators",
-     .type = RK_FIELD_INT,
-     .offset = offsetof(rk_system, unit_size),
-     .optional = true,
-     .min = 1,
-     .max = 0x1p31,
-     .help = "of one of these; default those of its node"},
+    RK_FIELD(
+        "unit", ENUM, offsetof(rk_system, unit), .optional = true, .names = rk_system_unit_names,
+        .help = "what the name stands for, which a number before it counts; default accelerator"),
+    RK_FIELD("accelerators", INT, offsetof(rk_system, unit_size), .optional = true, .min = 1,
+             .max = 0x1p31, .help = "of one of these; default those of its node"),
     OPTIONAL("price_usd_per_hour", rk_system, price, RATE_MOST, "USD", "of an accelerator"),
     MEASURED,
     UNCERTAIN,

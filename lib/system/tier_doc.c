@@ -19,19 +19,13 @@ static rk_status read_side_name(const json_t *value, const char *path, void *out
 }
 
 static const rk_field side_fields[] = {
-    {.name = "name",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_side_link, name),
-     .read = read_side_name,
-     .help = "a text"},
+    RK_FIELD("name", CUSTOM, offsetof(rk_side_link, name), .read = read_side_name,
+             .help = "a text"),
     RATE("bandwidth_GBps", rk_side_link, bandwidth, "GB/s", "per accelerator and direction"),
     SHARE("efficiency", rk_side_link, efficiency, "of large messages"),
     OPTIONAL("latency_us", rk_side_link, latency, 1e6, "us", "of a collective"),
-    {.name = "used",
-     .type = RK_FIELD_BOOL,
-     .offset = offsetof(rk_side_link, used),
-     .optional = true,
-     .help = "whether collectives use it unless told to"},
+    RK_FIELD("used", BOOL, offsetof(rk_side_link, used), .optional = true,
+             .help = "whether collectives use it unless told to"),
     UNCERTAIN,
 };
 
@@ -79,30 +73,13 @@ struct named_fit {
 };
 
 static const rk_field fit_fields[] = {
-    {.name = "op",
-     .type = RK_FIELD_ENUM,
-     .offset = offsetof(struct named_fit, op),
-     .names = rk_collective_names},
-    {.name = "step_us",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(struct named_fit, fit.step),
-     .min = 1e-6,
-     .max = 1e6,
-     .unit = "us",
-     .help = "of a small message"},
-    {.name = "chunk_step_us",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(struct named_fit, fit.chunk_step),
-     .min = 1e-6,
-     .max = 1e6,
-     .unit = "us",
-     .help = "of a large message"},
-    {.name = "share",
-     .type = RK_FIELD_NUMBER,
-     .offset = offsetof(struct named_fit, fit.share),
-     .min = SHARE_LEAST,
-     .max = 10,
-     .help = "of the tier's bandwidth"},
+    RK_FIELD("op", ENUM, offsetof(struct named_fit, op), .names = rk_collective_names),
+    RK_FIELD("step_us", NUMBER, offsetof(struct named_fit, fit.step), .min = 1e-6, .max = 1e6,
+             .unit = "us", .help = "of a small message"),
+    RK_FIELD("chunk_step_us", NUMBER, offsetof(struct named_fit, fit.chunk_step), .min = 1e-6,
+             .max = 1e6, .unit = "us", .help = "of a large message"),
+    RK_FIELD("share", NUMBER, offsetof(struct named_fit, fit.share), .min = SHARE_LEAST, .max = 10,
+             .help = "of the tier's bandwidth"),
     OPTIONAL("inject_bytes", struct named_fit, fit.inject_bytes, 1e9, NULL,
              "of a message that the host copies into a command"),
     UNCERTAIN,
@@ -132,10 +109,8 @@ static rk_status read_fits(const json_t *value, const char *path, void *out, rk_
 }
 
 #define TIER_INT(key, place, text)                                                                 \
-    {                                                                                              \
-        .name = key, .type = RK_FIELD_INT, .offset = offsetof(rk_tier, place), .optional = true,   \
-        .min = 1, .max = 0x1p31, .help = text                                                      \
-    }
+    RK_FIELD(key, INT, offsetof(rk_tier, place), .optional = true, .min = 1, .max = 0x1p31,        \
+             .help = text)
 
 /* read_tier() looks the name up; here it is checked to be one. */
 static rk_status read_as(const json_t *value, const char *path, void *out, rk_error *err)
@@ -149,21 +124,11 @@ static rk_status read_as(const json_t *value, const char *path, void *out, rk_er
 }
 
 static const rk_field tier_fields[] = {
-    {.name = "as",
-     .type = RK_FIELD_CUSTOM,
-     .optional = true,
-     .read = read_as,
-     .help = "a tier of the accelerator, or SYSTEM/TIER, whose values hold where none is given "
-             "here"},
-    {.name = "name",
-     .type = RK_FIELD_CUSTOM,
-     .offset = offsetof(rk_tier, name),
-     .read = read_tier_name,
-     .help = "a text"},
-    {.name = "kind",
-     .type = RK_FIELD_ENUM,
-     .offset = offsetof(rk_tier, kind),
-     .names = rk_tier_kind_names},
+    RK_FIELD("as", CUSTOM, 0, .optional = true, .read = read_as,
+             .help = "a tier of the accelerator, or SYSTEM/TIER, whose values hold where none is "
+                     "given here"),
+    RK_FIELD("name", CUSTOM, offsetof(rk_tier, name), .read = read_tier_name, .help = "a text"),
+    RK_FIELD("kind", ENUM, offsetof(rk_tier, kind), .names = rk_tier_kind_names),
     TIER_INT("size", size, "accelerators of a domain; the last tier may leave it open"),
     RATE("bandwidth_GBps", rk_tier, bandwidth, "GB/s", "per accelerator and direction"),
     SHARE("efficiency", rk_tier, efficiency, "of large messages"),
@@ -175,25 +140,16 @@ static const rk_field tier_fields[] = {
     OPTIONAL("half_MB", rk_tier, half_bytes, 1e6, "MB", "scale of the ramp by size"),
     RATIO("exchange_share", rk_tier, exchange_share, 10, "all-to-all over rings"),
     OPTIONAL("serial", rk_tier, serial, 1, NULL, "how far inner tiers wait, 0 to 1"),
-    {.name = "in_network_reduce",
-     .type = RK_FIELD_BOOL,
-     .offset = offsetof(rk_tier, in_network_reduce),
-     .optional = true},
+    RK_FIELD("in_network_reduce", BOOL, offsetof(rk_tier, in_network_reduce), .optional = true),
     RATIO("reduce_share", rk_tier, reduce_share, 1, "in-network all-reduce over rings"),
     TIER_INT("planes", planes, "that a NIC is split over"),
     RATIO("flow_share", rk_tier, flow_share, 1, "bandwidth that colliding flows leave each other"),
     TIER_INT("axes", axes, "of a torus"),
     TIER_INT("ring", ring, "units along a closed axis of a torus"),
-    {.name = "side_links",
-     .type = RK_FIELD_CUSTOM,
-     .optional = true,
-     .read = read_sides,
-     .help = "a list of links that work beside the tier's in collectives inside a domain"},
-    {.name = "fits",
-     .type = RK_FIELD_CUSTOM,
-     .optional = true,
-     .read = read_fits,
-     .help = "a list of constants of collectives that comm --fit found"},
+    RK_FIELD("side_links", CUSTOM, 0, .optional = true, .read = read_sides,
+             .help = "a list of links that work beside the tier's in collectives inside a domain"),
+    RK_FIELD("fits", CUSTOM, 0, .optional = true, .read = read_fits,
+             .help = "a list of constants of collectives that comm --fit found"),
     UNCERTAIN,
 };
 
