@@ -3,6 +3,7 @@
 #include "base/divisors.h"
 
 #include "base/error.h"
+#include "base/list.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -10,16 +11,12 @@
 rk_status rk_int_list_add(rk_int_list *list, int64_t item, rk_error *err)
 {
     assert(list->count <= list->room);
-    if (list->count == list->room) {
-        const size_t room = list->room ? 2 * list->room : 16;
-        int64_t *items = realloc(list->items, room * sizeof(*items));
-        if (!items) {
-            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a list of %zu integers",
-                           room);
-        }
-        list->items = items;
-        list->room = room;
+    int64_t *items = rk_list_grow(list->items, list->count, &list->room, sizeof(*items));
+    if (!items) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a list of %zu integers",
+                       list->count + 1);
     }
+    list->items = items;
     list->items[list->count++] = item;
     return RK_OK;
 }

@@ -69,6 +69,12 @@ size_t rk_count_characters(const char *text, size_t size);
 #define RK_MARK_END   "\x03"
 #define RK_MARKS      RK_MARK_BEST RK_MARK_TIGHT RK_MARK_END
 
+/* A letter of ASCII in lower case, whatever the locale; any other character as it is. */
+char rk_lower(char c);
+
+/* Returns whether `text` is one of words[0..count). */
+bool rk_is_among(const char *text, const char *const *words, size_t count);
+
 /* Returns whether `text` ends in `suffix`. */
 bool rk_ends_with(const char *text, const char *suffix);
 

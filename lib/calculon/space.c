@@ -4,6 +4,7 @@
 
 #include "base/divisors.h"
 #include "base/error.h"
+#include "base/list.h"
 #include "calculon/calculon_inputs.h"
 
 #include <assert.h>
@@ -118,15 +119,13 @@ struct planner {
 static rk_status add_cell(struct planner *pl, const rk_space_cell *cell, rk_error *err)
 {
     rk_space_plan *plan = pl->plan;
-    if (plan->cell_count == pl->cell_room) {
-        const size_t room = pl->cell_room ? 2 * pl->cell_room : 64;
-        rk_space_cell *cells = realloc(plan->cells, room * sizeof(*cells));
-        if (!cells) {
-            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %zu pairs of degrees", room);
-        }
-        plan->cells = cells;
-        pl->cell_room = room;
+    rk_space_cell *cells =
+        rk_list_grow(plan->cells, plan->cell_count, &pl->cell_room, sizeof(*cells));
+    if (!cells) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %zu pairs of degrees",
+                       plan->cell_count + 1);
     }
+    plan->cells = cells;
     plan->cells[plan->cell_count++] = *cell;
     return RK_OK;
 }

@@ -3,6 +3,7 @@
 #include "codesign/shape.h"
 
 #include "base/error.h"
+#include "base/list.h"
 #include "codesign/each.h"
 
 #include <assert.h>
@@ -27,15 +28,11 @@ static rk_status add_shape(struct survey *s, const rk_model_sizes *sizes, rk_err
                        "more than %d shapes: give blocks or heads, or a smaller tolerance",
                        SHAPES_MAX);
     }
-    if (s->count == s->room) {
-        const size_t room = s->room ? 2 * s->room : 64;
-        rk_shape *shapes = realloc(s->shapes, room * sizeof(*shapes));
-        if (!shapes) {
-            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %zu shapes", room);
-        }
-        s->shapes = shapes;
-        s->room = room;
+    rk_shape *shapes = rk_list_grow(s->shapes, s->count, &s->room, sizeof(*shapes));
+    if (!shapes) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %zu shapes", s->count + 1);
     }
+    s->shapes = shapes;
     s->shapes[s->count++] = (rk_shape){.sizes = *sizes};
     return RK_OK;
 }

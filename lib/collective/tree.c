@@ -14,6 +14,7 @@
  * and scan", Parallel Computing 35 (2009); NCCL 2.4 all-reduces by such trees.
  */
 #include "collective/algorithm.h"
+#include "collective/doubling.h"
 
 #include <assert.h>
 
@@ -51,16 +52,6 @@ static int32_t level_of(int32_t node, int32_t n)
     return level;
 }
 
-/* Levels below the root: the highest power of two is one down, and each halving one more. */
-static int32_t depth_of(int32_t n)
-{
-    int32_t depth = 0;
-    while ((INT32_C(1) << depth) < n) {
-        depth++;
-    }
-    return depth;
-}
-
 /*
  * Bytes through the busiest port over bytes of the tensor.  Of each half, a rank with two children
  * receives theirs and its parent's; of the other half, as a leaf, its parent's: 4 times S/2. Groups
@@ -74,7 +65,7 @@ static double port_share(int32_t n)
 static rk_collective_cost tree_cost(const rk_collective_job *job)
 {
     return (rk_collective_cost){
-        .rounds = 2 * (double)depth_of(job->ranks),
+        .rounds = 2 * (double)rk_doubling_rounds(job->ranks),
         .bytes = port_share(job->ranks) * job->bytes,
         .reduced = (job->ranks == 2 ? 0.5 : 1) * job->bytes,
         .messages = 4,
@@ -112,7 +103,7 @@ static void send_level(const rk_collective_job *job, int32_t half, int32_t level
 
 static void tree_send(const rk_collective_job *job, rk_message_visitor *visit, void *user)
 {
-    const int32_t depth = depth_of(job->ranks);
+    const int32_t depth = rk_doubling_rounds(job->ranks);
     for (int32_t round = 0; round < 2 * depth; round++) {
         const bool up = round < depth;
         const int32_t level = up ? depth - round : round - depth + 1;

@@ -3,6 +3,7 @@
 #include "comm/comm_errors.h"
 
 #include "base/error.h"
+#include "base/list.h"
 #include "system/system.h"
 
 #include <assert.h>
@@ -29,15 +30,9 @@ struct work {
     double *shares[3]; /* owned; of the other machines */
 };
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double quantile(double *values, size_t count, double part)
 {
-    qsort(values, count, sizeof(*values), by_value);
+    qsort(values, count, sizeof(*values), rk_compare_doubles);
     return values[(size_t)(part * (double)(count - 1) + 0.5)];
 }
 

@@ -3,6 +3,7 @@
 #include "comm/comm_question.h"
 
 #include "base/error.h"
+#include "base/list.h"
 #include "comm/comm_place.h"
 #include "system/nccl.h"
 
@@ -61,15 +62,12 @@ static rk_status add_timing(rk_comm_answer *answer, rk_collective op, double byt
                             const rk_collective_plan *plan, rk_error *err)
 {
     assert(answer->count <= answer->room && bytes >= 0);
-    if (answer->count == answer->room) {
-        const size_t room = 2 * answer->room + 16;
-        rk_comm_timing *timings = realloc(answer->timings, room * sizeof(*timings));
-        if (!timings) {
-            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the times of collectives");
-        }
-        answer->timings = timings;
-        answer->room = room;
+    rk_comm_timing *timings =
+        rk_list_grow(answer->timings, answer->count, &answer->room, sizeof(*timings));
+    if (!timings) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the times of collectives");
     }
+    answer->timings = timings;
     rk_comm_timing *t = &answer->timings[answer->count++];
     *t = (rk_comm_timing){.op = op, .bytes = bytes, .seconds = plan->seconds, .plan = *plan};
     t->algorithm = bytes / plan->seconds;

@@ -64,17 +64,12 @@ static const struct {
     {"attention_kernel", "flashattention3", "flash_attention_3"},
 };
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static json_t *name_of(const char *column, const char *cell)
 {
     char text[CELL_MAX], word[CELL_MAX];
     size_t i = 0, letters = 0;
     for (; cell[i] && i + 1 < sizeof(text); i++) {
-        text[i] = lower(cell[i]);
+        text[i] = rk_lower(cell[i]);
         if (!strchr("-_ ", text[i])) {
             word[letters++] = text[i];
         }

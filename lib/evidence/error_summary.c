@@ -3,15 +3,10 @@
 #include "evidence/fitted.h"
 
 #include "base/error.h"
+#include "base/list.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static void summarise(double *errors, size_t count, rk_error_summary *out)
 {
@@ -25,7 +20,7 @@ static void summarise(double *errors, size_t count, rk_error_summary *out)
     }
     out->rms = sqrt(out->rms);
     if (count > 0) {
-        qsort(errors, count, sizeof(*errors), by_size);
+        qsort(errors, count, sizeof(*errors), rk_compare_doubles);
         out->median = errors[count / 2];
         out->p90 = errors[(9 * count + 9) / 10 - 1];
     }

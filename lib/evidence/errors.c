@@ -3,20 +3,15 @@
 #include "evidence/errors.h"
 
 #include "base/error.h"
+#include "base/list.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 void rk_sort_numbers(double *values, size_t count)
 {
-    qsort(values, count, sizeof(*values), compare_numbers);
+    qsort(values, count, sizeof(*values), rk_compare_doubles);
 }
 
 double rk_median(const double *sorted, size_t count)
@@ -41,7 +36,7 @@ typedef struct ranked {
 
 static int compare_ranked(const void *a, const void *b)
 {
-    return compare_numbers(&((const ranked *)a)->value, &((const ranked *)b)->value);
+    return rk_compare_doubles(&((const ranked *)a)->value, &((const ranked *)b)->value);
 }
 
 /* Ranks of values, in the order of the values; ties share their mean rank. */

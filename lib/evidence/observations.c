@@ -3,6 +3,7 @@
 #include "evidence/observations.h"
 
 #include "base/error.h"
+#include "base/list.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -115,22 +116,6 @@ static rk_status fail_memory(rk_error *err)
     return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the measurements");
 }
 
-/* Makes room for one more element; `size` bytes each. */
-static bool grow(void **list, size_t count, size_t *room, size_t size)
-{
-    assert(count <= *room && size > 0);
-    if (count < *room) {
-        return true;
-    }
-    const size_t more = *room ? 2 * *room : 256;
-    void *larger = realloc(*list, more * size);
-    if (larger) {
-        *list = larger;
-        *room = more;
-    }
-    return larger != NULL;
-}
-
 /* Index of a name in a list; a new name is added. */
 static rk_status place_of(rk_observation_group **list, size_t *count, size_t *room,
                           const char *name, int *place, rk_error *err)
@@ -141,9 +126,11 @@ static rk_status place_of(rk_observation_group **list, size_t *count, size_t *ro
             return RK_OK;
         }
     }
-    if (!grow((void **)list, *count, room, sizeof(**list))) {
+    rk_observation_group *groups = rk_list_grow(*list, *count, room, sizeof(*groups));
+    if (!groups) {
         return fail_memory(err);
     }
+    *list = groups;
     *place = (int)(*count)++;
     (*list)[*place] = (rk_observation_group){.rows = 0};
     (void)snprintf((*list)[*place].name, sizeof((*list)->name), "%s", name);
@@ -195,9 +182,11 @@ static rk_status add(rk_observations *all, const rk_recipe_table *recipe, rk_obs
     if (status) {
         return status;
     }
-    if (!grow((void **)&all->rows, all->count, &all->room, sizeof(*all->rows))) {
+    rk_observation *rows = rk_list_grow(all->rows, all->count, &all->room, sizeof(*rows));
+    if (!rows) {
         return fail_memory(err);
     }
+    all->rows = rows;
     all->groups[row->group].rows += !row->held;
     all->clusters[row->cluster].rows += !row->held;
     all->rows[all->count++] = *row;
@@ -261,9 +250,11 @@ static rk_status add_run(const rk_recipe *recipe, int index, size_t row, const r
         all->skipped++;
         return RK_OK;
     }
-    if (!grow((void **)&all->cases, all->case_count, &all->case_room, sizeof(*all->cases))) {
+    rk_run_case *cases = rk_list_grow(all->cases, all->case_count, &all->case_room, sizeof(*cases));
+    if (!cases) {
         return fail_memory(err);
     }
+    all->cases = cases;
     o.measured = measured;
     o.run = all->case_count;
     all->cases[all->case_count++] = *run;

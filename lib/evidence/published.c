@@ -20,28 +20,17 @@ const char *const rk_published_target_names[] = {"step", "hours", "days", NULL};
 
 /* ---- cells --------------------------------------------------------------------------------- */
 
-static const char *cell(const rk_csv_in *table, size_t row, const char *column)
-{
-    assert(row < table->rows);
-    for (size_t i = 0; i < table->columns; i++) {
-        if (strcmp(table->cells[i], column) == 0) {
-            return table->cells[(row + 1) * table->columns + i];
-        }
-    }
-    return "";
-}
-
 /* A number of at least 0, or 0 for an empty cell. */
 static rk_status number(const rk_csv_in *table, size_t row, const char *column, double *value,
                         rk_error *err)
 {
-    const char *text = cell(table, row, column);
+    const char *text = rk_csv_cell_of(table, row, column);
     char *end;
     *value = strtod(text, &end);
     if (*end || !(*value >= 0) || !(*value < HUGE_VAL)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "%s, run %s: column %s: expected a number, found \"%s\"", table->name,
-                       cell(table, row, "id"), column, text);
+                       rk_csv_cell_of(table, row, "id"), column, text);
     }
     return RK_OK;
 }
@@ -49,7 +38,7 @@ static rk_status number(const rk_csv_in *table, size_t row, const char *column, 
 static rk_status read_target(const rk_csv_in *table, size_t row, rk_published_target *target,
                              rk_error *err)
 {
-    const char *text = cell(table, row, "target");
+    const char *text = rk_csv_cell_of(table, row, "target");
     for (unsigned i = 0; rk_published_target_names[i]; i++) {
         if (strcmp(text, rk_published_target_names[i]) == 0) {
             *target = (rk_published_target)i;
@@ -58,7 +47,7 @@ static rk_status read_target(const rk_csv_in *table, size_t row, rk_published_ta
     }
     return rk_fail(err, RK_ERR_INVALID,
                    "%s, run %s: column target: expected step, hours or days, found \"%s\"",
-                   table->name, cell(table, row, "id"), text);
+                   table->name, rk_csv_cell_of(table, row, "id"), text);
 }
 
 /* ---- the run ------------------------------------------------------------------------------- */
@@ -127,14 +116,14 @@ static rk_status fill_run(const rk_published *p, size_t row, rk_published_run *r
     const rk_compared *c = &p->compared.rows[row];
     double tokens;
     *run = (rk_published_run){
-        .id = cell(t, row, "id"),
-        .model = cell(t, row, "model"),
-        .accelerator = cell(t, row, "accelerator"),
-        .assumed = cell(t, row, "assumed"),
-        .recalled = cell(t, row, "recalled"),
-        .note = cell(t, row, "note"),
-        .source = cell(t, row, "source"),
-        .confirmed = strcmp(cell(t, row, "confirmed"), "false") != 0,
+        .id = rk_csv_cell_of(t, row, "id"),
+        .model = rk_csv_cell_of(t, row, "model"),
+        .accelerator = rk_csv_cell_of(t, row, "accelerator"),
+        .assumed = rk_csv_cell_of(t, row, "assumed"),
+        .recalled = rk_csv_cell_of(t, row, "recalled"),
+        .note = rk_csv_cell_of(t, row, "note"),
+        .source = rk_csv_cell_of(t, row, "source"),
+        .confirmed = strcmp(rk_csv_cell_of(t, row, "confirmed"), "false") != 0,
         .predicted = c->predicted,
         .reason = c->reason,
         .strategy = c->strategy,

@@ -60,16 +60,6 @@ static rk_status read_keys(const json_t *value, const char *path, void *out, rk_
                       &constant->key_count, err);
 }
 
-/* Which documents of the recipe have the constant, by name; resolved by read_constants. */
-static rk_status skip_documents(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    (void)value;
-    (void)path;
-    (void)out;
-    (void)err;
-    return RK_OK;
-}
-
 #define MOST 1e15
 
 #define NUMBER(key, type_, place, optional_, low, high)                                            \
@@ -77,7 +67,7 @@ static rk_status skip_documents(const json_t *value, const char *path, void *out
 
 static const rk_field constant_fields[] = {
     RK_FIELD("key", CUSTOM, 0, .read = read_keys, .help = "a path or a list of them"),
-    RK_FIELD("documents", CUSTOM, 0, .optional = true, .read = skip_documents,
+    RK_FIELD("documents", CUSTOM, 0, .optional = true, .read = rk_field_pass,
              .help = "names of documents"),
     NUMBER("start", rk_constant, start, false, -MOST, MOST),
     NUMBER("min", rk_constant, min, false, -MOST, MOST),

@@ -191,17 +191,12 @@ rk_status rk_run_number(const rk_run_table *table, size_t row, rk_run_column col
     return RK_OK;
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 bool rk_run_contains(const char *text, const char *part)
 {
     const size_t length = strlen(part);
     for (; *text; text++) {
         size_t i = 0;
-        while (i < length && lower(text[i]) == lower(part[i])) {
+        while (i < length && rk_lower(text[i]) == rk_lower(part[i])) {
             i++;
         }
         if (i == length) {

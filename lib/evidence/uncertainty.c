@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/extremes.h"
+#include "base/list.h"
 #include "evidence/calibrate_search.h"
 #include "work/parallel.h"
 
@@ -84,12 +85,6 @@ static void set_deviations(rk_calibration *c)
     }
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Errors of all groups by constants from the others. */
 static rk_status set_without(rk_calibration *c, rk_error *err)
 {
@@ -109,7 +104,7 @@ static rk_status set_without(rk_calibration *c, rk_error *err)
         }
     }
     const double n = (double)count;
-    qsort(each, count, sizeof(*each), by_size);
+    qsort(each, count, sizeof(*each), rk_compare_doubles);
     out->rows = count;
     out->bias /= n;
     out->mean /= n;

@@ -3,6 +3,7 @@
 #include "io/csv_in.h"
 
 #include "base/error.h"
+#include "base/list.h"
 #include "io/catalogue.h"
 #include "io/json.h"
 
@@ -88,15 +89,11 @@ static separator cut_cell(reader *r, const char **fault)
 
 static rk_status add_cell(rk_csv_in *table, size_t *count, size_t *room, char *cell, rk_error *err)
 {
-    if (*count == *room) {
-        const size_t more = *room ? 2 * *room : 4096;
-        char **cells = realloc(table->cells, more * sizeof(*cells));
-        if (!cells) {
-            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the table");
-        }
-        table->cells = cells;
-        *room = more;
+    char **cells = rk_list_grow(table->cells, *count, room, sizeof(*cells));
+    if (!cells) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the table");
     }
+    table->cells = cells;
     table->cells[(*count)++] = cell;
     return RK_OK;
 }
@@ -279,6 +276,17 @@ rk_status rk_csv_load_named(const char *name, const char *kind, rk_csv_in *table
     }
     memset(table, 0, sizeof(*table));
     return fail_unknown(name, kind, err);
+}
+
+const char *rk_csv_cell_of(const rk_csv_in *table, size_t row, const char *column)
+{
+    assert(row < table->rows);
+    for (size_t i = 0; i < table->columns; i++) {
+        if (strcmp(table->cells[i], column) == 0) {
+            return table->cells[(row + 1) * table->columns + i];
+        }
+    }
+    return "";
 }
 
 void rk_csv_in_clear(rk_csv_in *table)

@@ -61,6 +61,9 @@ rk_status rk_field_text(const json_t *value, const char *path, char *out, size_t
 rk_status rk_field_text_or_empty(const json_t *value, const char *path, char *out, size_t size,
                                  rk_error *err);
 
+/* Passes over the value of a custom field. */
+rk_status rk_field_pass(const json_t *value, const char *path, void *out, rk_error *err);
+
 /* Returns a new JSON object with the fields of the struct in table order (custom fields are left
  * out), or NULL when there is no memory.  The caller owns it. */
 json_t *rk_fields_write(const rk_field *fields, size_t count, const void *in);

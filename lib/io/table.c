@@ -3,6 +3,7 @@
 #include "io/table.h"
 
 #include "base/error.h"
+#include "base/list.h"
 #include "base/text.h"
 #include "base/text_stream.h"
 #include "io/wrap.h"
@@ -35,18 +36,10 @@ void rk_table_clear(rk_table *table)
 /* Makes room for one more cell. */
 static bool reserve(rk_table *table)
 {
-    if (table->cell_count < table->room) {
-        return true;
-    }
-    const size_t room = table->room ? 2 * table->room : 64;
-    char **cells = realloc(table->cells, room * sizeof(*cells));
-    if (!cells) {
-        table->failed = true;
-        return false;
-    }
-    table->cells = cells;
-    table->room = room;
-    return true;
+    char **cells = rk_list_grow(table->cells, table->cell_count, &table->room, sizeof(*cells));
+    table->failed |= !cells;
+    table->cells = cells ? cells : table->cells;
+    return cells;
 }
 
 void rk_table_cell(rk_table *table, const char *format, ...)

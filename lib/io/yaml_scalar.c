@@ -3,6 +3,7 @@
  * Plain scalars of YAML 1.1.  Source of the patterns: yaml/resolver.py of PyYAML 6.0.
  */
 #include "io/yaml_scalar.h"
+#include "base/text.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -13,17 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_one_of(const char *text, const char *const *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(text, words[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-#define IS_ONE_OF(text, words) is_one_of(text, words, sizeof(words) / sizeof((words)[0]))
+#define IS_ONE_OF(text, words) rk_is_among(text, words, sizeof(words) / sizeof((words)[0]))
 
 static const char *skip_sign(const char *text)
 {

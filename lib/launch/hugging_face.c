@@ -37,7 +37,7 @@ void rk_hf_assume_layout(rk_launch *launch)
 void rk_hf_state_switch(rk_launch *launch, const char *key, const char *field, const char *value)
 {
     if (rk_launch_is_on(launch, key, false)) {
-        rk_launch_state(launch, field, value, RK_FACT_STATED, rk_launch_find(launch, key));
+        rk_launch_state_by(launch, field, value, key);
     }
 }
 
@@ -46,8 +46,7 @@ bool rk_hf_state_count(rk_launch *launch, const char *key, const char *field)
     const double count = rk_launch_number(launch, key, 0);
     const bool given = count >= 1 && count <= INT32_MAX;
     if (given) {
-        rk_launch_state_count(launch, field, (int64_t)count, RK_FACT_STATED,
-                              rk_launch_find(launch, key));
+        rk_launch_state_count_by(launch, field, (int64_t)count, key);
     }
     return given;
 }
@@ -143,8 +142,7 @@ void rk_hf_take_overrides(rk_launch *launch, const char *key)
         int64_t value = 0;
         const char *field = size_of(at, length, &value);
         if (field) {
-            rk_launch_state_count(launch, field, value, RK_FACT_STATED,
-                                  rk_launch_find(launch, key));
+            rk_launch_state_count_by(launch, field, value, key);
             changed = true;
         }
         at += length;

@@ -293,7 +293,7 @@ static rk_status state_deepspeed_plugin(rk_launch *launch, rk_error *err)
     const double number = rk_launch_number(launch, stage_key, 2);
     const int64_t stage = number >= 0 && number <= 3 ? (int64_t)number : 2;
     rk_launch_state(launch, "framework", "deepspeed", RK_FACT_DERIVED, NULL);
-    rk_launch_state_count(launch, "zero", stage, RK_FACT_STATED, rk_launch_find(launch, stage_key));
+    rk_launch_state_count_by(launch, "zero", stage, stage_key);
     rk_launch_state(launch, "overlap", rk_hf_overlap_of(stage, stage == 3), RK_FACT_DERIVED, NULL);
     rk_hf_take_device(launch, "deepspeed_config.offload_optimizer_device", "optimizer");
     rk_hf_take_device(launch, "deepspeed_config.offload_param_device", "weights");
@@ -336,8 +336,7 @@ rk_status rk_hf_state_accelerate(rk_launch *launch, rk_error *err)
     (void)rk_launch_value(launch, "multi_gpu");
     const char *compiler = rk_launch_value(launch, "dynamo_config.dynamo_backend");
     if (compiler && strcasecmp(compiler, "no") != 0) {
-        rk_launch_state(launch, "compile", "true", RK_FACT_STATED,
-                        rk_launch_find(launch, "dynamo_config.dynamo_backend"));
+        rk_launch_state_by(launch, "compile", "true", "dynamo_config.dynamo_backend");
     }
     state_processes(launch);
     state_parallelism(launch);

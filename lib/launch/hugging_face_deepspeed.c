@@ -55,16 +55,15 @@ static void state_zero(rk_launch *launch)
         rk_hf_add_offload(launch, "weights",
                           rk_launch_find(launch, "zero_optimization.cpu_offload_param"));
     }
-    rk_launch_state(launch, "overlap", rk_hf_overlap_of(stage, overlap), RK_FACT_STATED,
-                    rk_launch_find(launch, "zero_optimization.overlap_comm"));
+    rk_launch_state_by(launch, "overlap", rk_hf_overlap_of(stage, overlap),
+                       "zero_optimization.overlap_comm");
 }
 
 void rk_hf_take_degree(rk_launch *launch, const char *key, const char *field)
 {
     const double degree = rk_launch_number(launch, key, 0);
     if (degree > 1 && degree <= INT32_MAX) {
-        rk_launch_state_count(launch, field, (int64_t)degree, RK_FACT_STATED,
-                              rk_launch_find(launch, key));
+        rk_launch_state_count_by(launch, field, (int64_t)degree, key);
     }
 }
 
@@ -112,8 +111,8 @@ static void state_states(rk_launch *launch)
         rk_launch_state(launch, "states.exp_avg_sq", "bf16", RK_FACT_STATED, by);
     }
     if (rk_launch_number(launch, "pipeline.activation_checkpoint_interval", 0) > 0) {
-        rk_launch_state(launch, "recompute.granularity", "full", RK_FACT_STATED,
-                        rk_launch_find(launch, "pipeline.activation_checkpoint_interval"));
+        rk_launch_state_by(launch, "recompute.granularity", "full",
+                           "pipeline.activation_checkpoint_interval");
     }
 }
 
@@ -156,8 +155,7 @@ void rk_hf_state_deepspeed(rk_launch *launch)
     const char *gradients =
         rk_launch_precision_name(rk_launch_value(launch, "data_types.grad_accum_dtype"));
     if (gradients) {
-        rk_launch_state(launch, "gradients", gradients, RK_FACT_STATED,
-                        rk_launch_find(launch, "data_types.grad_accum_dtype"));
+        rk_launch_state_by(launch, "gradients", gradients, "data_types.grad_accum_dtype");
     }
 }
 

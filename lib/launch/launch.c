@@ -230,6 +230,16 @@ void rk_launch_state_count(rk_launch *launch, const char *field, int64_t value,
     rk_launch_state(launch, field, text, origin, by);
 }
 
+void rk_launch_state_by(rk_launch *launch, const char *field, const char *value, const char *key)
+{
+    rk_launch_state(launch, field, value, RK_FACT_STATED, rk_launch_find(launch, key));
+}
+
+void rk_launch_state_count_by(rk_launch *launch, const char *field, int64_t value, const char *key)
+{
+    rk_launch_state_count(launch, field, value, RK_FACT_STATED, rk_launch_find(launch, key));
+}
+
 void rk_launch_assume(rk_launch *launch, const char *field, const char *value)
 {
     rk_launch_state(launch, field, value, RK_FACT_DEFAULT, NULL);

@@ -213,6 +213,10 @@ void rk_launch_state(rk_launch *launch, const char *field, const char *value, rk
 void rk_launch_state_count(rk_launch *launch, const char *field, int64_t value,
                            rk_fact_origin origin, const rk_launch_key *by);
 
+/* The same of a fact that a key of the launch states. */
+void rk_launch_state_by(rk_launch *launch, const char *field, const char *value, const char *key);
+void rk_launch_state_count_by(rk_launch *launch, const char *field, int64_t value, const char *key);
+
 /* The framework's default. */
 void rk_launch_assume(rk_launch *launch, const char *field, const char *value);
 void rk_launch_assume_count(rk_launch *launch, const char *field, int64_t value);

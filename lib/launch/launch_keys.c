@@ -65,17 +65,6 @@ static const char *plain_name(char *name, bool dash_is_underscore)
     return start;
 }
 
-static const char *cell_of(const rk_csv_in *table, size_t row, const char *column)
-{
-    assert(row < table->rows);
-    for (size_t i = 0; i < table->columns; i++) {
-        if (strcmp(table->cells[i], column) == 0) {
-            return table->cells[(row + 1) * table->columns + i];
-        }
-    }
-    return "";
-}
-
 static size_t count_words(const char *text)
 {
     size_t count = 0;
@@ -90,14 +79,14 @@ static size_t count_words(const char *text)
 static void add_names(rk_flag_table *table, const rk_csv_in *rows, size_t row)
 {
     const rk_launch_flag flag = {
-        .type = cell_of(rows, row, "type"),
-        .usual = cell_of(rows, row, "default"),
-        .class = cell_of(rows, row, "class"),
-        .field = cell_of(rows, row, "field"),
-        .note = cell_of(rows, row, "note"),
+        .type = rk_csv_cell_of(rows, row, "type"),
+        .usual = rk_csv_cell_of(rows, row, "default"),
+        .class = rk_csv_cell_of(rows, row, "class"),
+        .field = rk_csv_cell_of(rows, row, "field"),
+        .note = rk_csv_cell_of(rows, row, "note"),
     };
-    char *lists[] = {(char *)(uintptr_t)cell_of(rows, row, "flag"),
-                     (char *)(uintptr_t)cell_of(rows, row, "aliases")};
+    char *lists[] = {(char *)(uintptr_t)rk_csv_cell_of(rows, row, "flag"),
+                     (char *)(uintptr_t)rk_csv_cell_of(rows, row, "aliases")};
     const char *first = NULL;
     for (size_t i = 0; i < 2; i++) {
         char *rest = NULL;
@@ -136,8 +125,8 @@ rk_status rk_flag_table_load(const rk_launch_reader *reader, rk_flag_table *tabl
             return status;
         }
         for (size_t row = 0; row < rows->rows; row++) {
-            names += count_words(cell_of(rows, row, "flag")) +
-                     count_words(cell_of(rows, row, "aliases"));
+            names += count_words(rk_csv_cell_of(rows, row, "flag")) +
+                     count_words(rk_csv_cell_of(rows, row, "aliases"));
         }
     }
     table->names = calloc(names + 1, sizeof(*table->names));

@@ -2,6 +2,7 @@
 /* From keys to facts: the reader, its table, what follows, and what became of every key. */
 #include "base/error.h"
 #include "launch/launch_parts.h"
+#include "launch/reader_kit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -193,16 +194,9 @@ static int64_t times(int64_t a, int64_t b)
     return a > 0 && b > 0 && a <= INT32_MAX && b <= INT32_MAX ? a * b : 0;
 }
 
-static void derive_count(rk_launch *launch, const char *field, int64_t value)
-{
-    if (value > 0) {
-        rk_launch_state_count(launch, field, value, RK_FACT_DERIVED, NULL);
-    }
-}
-
 void rk_launch_derive(rk_launch *launch)
 {
-    derive_count(
+    rk_launch_derive_count(
         launch, "processes",
         times(rk_launch_count_of(launch, "nodes"), rk_launch_count_of(launch, "gpus_per_node")));
     const int64_t processes = rk_launch_count_of(launch, "processes");
@@ -210,18 +204,18 @@ void rk_launch_derive(rk_launch *launch)
         times(times(rk_launch_count_of(launch, "tp"), rk_launch_count_of(launch, "pp")),
               rk_launch_count_of(launch, "cp"));
     if (layout > 0 && processes > 0 && processes % layout == 0) {
-        derive_count(launch, "dp", processes / layout);
+        rk_launch_derive_count(launch, "dp", processes / layout);
     }
     const int64_t dp = rk_launch_count_of(launch, "dp");
     const int64_t micro = rk_launch_count_of(launch, "micro_batch");
     const int64_t global = rk_launch_count_of(launch, "global_batch");
     const int64_t accumulation = rk_launch_count_of(launch, "accumulation");
     if (global == 0) {
-        derive_count(launch, "global_batch", times(times(micro, accumulation), dp));
+        rk_launch_derive_count(launch, "global_batch", times(times(micro, accumulation), dp));
     } else if (accumulation == 0 && times(micro, dp) > 0 && global % (micro * dp) == 0) {
-        derive_count(launch, "accumulation", global / (micro * dp));
+        rk_launch_derive_count(launch, "accumulation", global / (micro * dp));
     } else if (micro == 0 && times(accumulation, dp) > 0 && global % (accumulation * dp) == 0) {
-        derive_count(launch, "micro_batch", global / (accumulation * dp));
+        rk_launch_derive_count(launch, "micro_batch", global / (accumulation * dp));
     }
 }
 

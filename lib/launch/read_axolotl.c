@@ -69,11 +69,10 @@ static void state_precision(rk_launch *launch)
     rk_launch_state(launch, "weights_loaded_as", asked ? asked : type, origin, by);
     rk_hf_take_tf32(launch);
     if (is_on(launch, "fp8", false)) {
-        rk_launch_state(launch, "fp8.recipe", "torchao", RK_FACT_STATED,
-                        rk_launch_find(launch, "fp8"));
+        rk_launch_state_by(launch, "fp8.recipe", "torchao", "fp8");
         if (is_on(launch, "fp8_enable_fsdp_float8_all_gather", false)) {
-            rk_launch_state(launch, "fp8.param_gather", "true", RK_FACT_STATED,
-                            rk_launch_find(launch, "fp8_enable_fsdp_float8_all_gather"));
+            rk_launch_state_by(launch, "fp8.param_gather", "true",
+                               "fp8_enable_fsdp_float8_all_gather");
         }
     }
 }
@@ -81,7 +80,7 @@ static void state_precision(rk_launch *launch)
 static void state_true(rk_launch *launch, const char *key, const char *field)
 {
     if (is_on(launch, key, false)) {
-        rk_launch_state(launch, field, "true", RK_FACT_STATED, rk_launch_find(launch, key));
+        rk_launch_state_by(launch, field, "true", key);
     }
 }
 
@@ -101,10 +100,9 @@ static void state_adapters(rk_launch *launch)
     rk_hf_state_nested(launch, "bnb_config_kwargs.bnb_4bit_use_double_quant", true);
     state_true(launch, "load_in_8bit", "base_8bit");
     if (is_on(launch, "gptq", false)) {
-        rk_launch_state(launch, "base_quantised", "gptq, 4 bits", RK_FACT_STATED,
-                        rk_launch_find(launch, "gptq"));
-        rk_launch_state(launch, "weights_loaded_as", "gptq base of 4 bits, 16- or 32-bit adapters",
-                        RK_FACT_STATED, rk_launch_find(launch, "gptq"));
+        rk_launch_state_by(launch, "base_quantised", "gptq, 4 bits", "gptq");
+        rk_launch_state_by(launch, "weights_loaded_as",
+                           "gptq base of 4 bits, 16- or 32-bit adapters", "gptq");
     }
     if (!adapter || (strcmp(adapter, "lora") != 0 && strcmp(adapter, "qlora") != 0)) {
         rk_launch_assume(launch, "lora", "none");
@@ -122,8 +120,7 @@ static void state_adapters(rk_launch *launch)
     rk_hf_state_adapters(launch, "lora_r", 8, "lora_target_modules");
     rk_hf_state_adapter_dropout(launch, 0);
     if (is_on(launch, "lora_target_linear", false)) {
-        rk_launch_state(launch, "lora_modules", "attention,mlp", RK_FACT_STATED,
-                        rk_launch_find(launch, "lora_target_linear"));
+        rk_launch_state_by(launch, "lora_modules", "attention,mlp", "lora_target_linear");
     }
     rk_launch_assume(launch, "lora_modules", "attention");
 }
@@ -136,8 +133,7 @@ static void state_attention(rk_launch *launch)
         {"sage_attention", "sage_attention"},     {"eager_attention", "eager"}};
     for (size_t i = 0; i < COUNT(switches); i++) {
         if (is_on(launch, switches[i][0], false) && !rk_launch_fact_of(launch, "attention")) {
-            rk_launch_state(launch, "attention", switches[i][1], RK_FACT_STATED,
-                            rk_launch_find(launch, switches[i][0]));
+            rk_launch_state_by(launch, "attention", switches[i][1], switches[i][0]);
         }
     }
 }
@@ -169,14 +165,11 @@ static void state_loss(rk_launch *launch)
     const char *plugins = list ? list : "";
     const bool cut = strstr(plugins, "cut_cross_entropy") || strstr(plugins, "CutCrossEntropy");
     if (cut && is_on(launch, "cut_cross_entropy", true)) {
-        rk_launch_state(launch, "loss", "fused (cut cross entropy)", RK_FACT_STATED,
-                        rk_launch_find(launch, "plugins"));
+        rk_launch_state_by(launch, "loss", "fused (cut cross entropy)", "plugins");
     } else if (is_on(launch, "liger_fused_linear_cross_entropy", false)) {
-        rk_launch_state(launch, "loss", "fused (liger)", RK_FACT_STATED,
-                        rk_launch_find(launch, "liger_fused_linear_cross_entropy"));
+        rk_launch_state_by(launch, "loss", "fused (liger)", "liger_fused_linear_cross_entropy");
     } else if (is_on(launch, "chunked_cross_entropy", false)) {
-        rk_launch_state(launch, "loss", "chunked", RK_FACT_STATED,
-                        rk_launch_find(launch, "chunked_cross_entropy"));
+        rk_launch_state_by(launch, "loss", "chunked", "chunked_cross_entropy");
     }
     mark_plugins(launch, plugins);
     if (strstr(plugins, "DiffusionPlugin")) {
@@ -195,8 +188,7 @@ static void state_memory(rk_launch *launch)
                           "gradient_checkpointing");
     if (is_on(launch, "selective_checkpointing", false) ||
         rk_launch_has(launch, "selective_checkpointing.save")) {
-        rk_launch_state(launch, "recompute.granularity", "selective", RK_FACT_STATED,
-                        rk_launch_find(launch, "selective_checkpointing"));
+        rk_launch_state_by(launch, "recompute.granularity", "selective", "selective_checkpointing");
     }
     if (checkpointing && strncmp(checkpointing, "offload", strlen("offload")) == 0) {
         rk_hf_add_offload(launch, "activations", rk_launch_find(launch, "gradient_checkpointing"));
@@ -235,12 +227,10 @@ static void state_degrees(rk_launch *launch)
                               rk_launch_find(launch, "dp_shard_size"));
     }
     if (replicas > 1 && replicas <= INT32_MAX) {
-        rk_launch_state_count(launch, "hsdp", (int64_t)replicas, RK_FACT_STATED,
-                              rk_launch_find(launch, "dp_replicate_size"));
+        rk_launch_state_count_by(launch, "hsdp", (int64_t)replicas, "dp_replicate_size");
     }
     if (ranks > 1 && ranks <= INT32_MAX) {
-        rk_launch_state_count(launch, "cp", (int64_t)ranks, RK_FACT_STATED,
-                              rk_launch_find(launch, cp));
+        rk_launch_state_count_by(launch, "cp", (int64_t)ranks, cp);
         rk_launch_assume(launch, "cp_kind", "ring");
     }
 }

@@ -25,7 +25,7 @@ static void state_batch(rk_launch *launch, const char *key, const char *field)
 {
     const char *value = rk_launch_value(launch, key);
     if (!rk_hf_state_count(launch, key, field) && value) {
-        rk_launch_state(launch, field, value, RK_FACT_STATED, rk_launch_find(launch, key));
+        rk_launch_state_by(launch, field, value, key);
     }
 }
 

@@ -87,8 +87,7 @@ static void state_count(rk_launch *launch, const char *field, const char *name, 
     assert(usual >= 0);
     const double value = rk_launch_number(launch, name, 0);
     if (value >= 1 && value < 1e9) {
-        rk_launch_state_count(launch, field, (int64_t)value, RK_FACT_STATED,
-                              rk_launch_find(launch, name));
+        rk_launch_state_count_by(launch, field, (int64_t)value, name);
     } else if (usual > 0 && !rk_launch_fact_of(launch, field)) {
         rk_launch_assume_count(launch, field, usual);
     }

@@ -159,8 +159,7 @@ static void state_attention(rk_launch *launch)
     const char *value = rk_launch_value(launch, "flash_attn");
     for (size_t i = 0; value && i < COUNT(names); i++) {
         if (strcmp(value, names[i][0]) == 0) {
-            rk_launch_state(launch, "attention", names[i][1], RK_FACT_STATED,
-                            rk_launch_find(launch, "flash_attn"));
+            rk_launch_state_by(launch, "attention", names[i][1], "flash_attn");
         }
     }
 }
@@ -189,11 +188,9 @@ static void state_options(rk_launch *launch)
     rk_hf_state_switch(launch, "enable_liger_kernel", "loss", "fused (liger)");
     if (rk_launch_is_on(launch, "fp8", false)) {
         const char *gather = "fp8_enable_fsdp_float8_all_gather";
-        rk_launch_state(launch, "fp8.recipe", "torchao", RK_FACT_STATED,
-                        rk_launch_find(launch, "fp8"));
-        rk_launch_state(launch, "fp8.param_gather",
-                        rk_launch_is_on(launch, gather, false) ? "true" : "false", RK_FACT_STATED,
-                        rk_launch_find(launch, gather));
+        rk_launch_state_by(launch, "fp8.recipe", "torchao", "fp8");
+        rk_launch_state_by(launch, "fp8.param_gather",
+                           rk_launch_is_on(launch, gather, false) ? "true" : "false", gather);
         (void)rk_launch_value(launch, "fp8_backend");
     }
     if (stage && strcmp(stage, "pt") == 0) {

@@ -10,12 +10,6 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *value_or(rk_launch *launch, const char *key, const char *usual)
-{
-    const char *value = rk_launch_value(launch, key);
-    return value ? value : usual;
-}
-
 static bool has_start(const rk_launch *launch, const char *start)
 {
     for (size_t i = 0; i < launch->key_count; i++) {
@@ -162,10 +156,11 @@ static void state_mpt(rk_launch *launch)
 {
     const double ratio = rk_launch_number(launch, "model.expansion_ratio", 4);
     const int64_t hidden = rk_launch_count_of(launch, "model.hidden");
-    const char *type = value_or(launch, "model.ffn_config.ffn_type", "mptmlp");
-    const char *kernel = value_or(launch, "model.attn_config.attn_impl", "flash");
-    const char *loss = value_or(launch, "model.loss_fn", "fused_crossentropy");
-    const char *heads = value_or(launch, "model.attn_config.attn_type", "multihead_attention");
+    const char *type = rk_launch_value_or(launch, "model.ffn_config.ffn_type", "mptmlp");
+    const char *kernel = rk_launch_value_or(launch, "model.attn_config.attn_impl", "flash");
+    const char *loss = rk_launch_value_or(launch, "model.loss_fn", "fused_crossentropy");
+    const char *heads =
+        rk_launch_value_or(launch, "model.attn_config.attn_type", "multihead_attention");
     const bool experts = strstr(type, "moe");
     if (hidden > 0 && ratio > 0 && ratio < 1000 && !rk_launch_fact_of(launch, "model.ffn")) {
         rk_launch_state_count(launch, "model.ffn", (int64_t)(ratio * (double)hidden),
@@ -192,8 +187,9 @@ static void state_mpt(rk_launch *launch)
 static void state_hugging_face(rk_launch *launch)
 {
     const rk_launch_key *name = rk_launch_find(launch, "model.pretrained_model_name_or_path");
-    const char *own = value_or(launch, "model.config_overrides.attn_config.attn_impl", NULL);
-    const char *kernel = value_or(launch, "model.attn_implementation", "sdpa");
+    const char *own =
+        rk_launch_value_or(launch, "model.config_overrides.attn_config.attn_impl", NULL);
+    const char *kernel = rk_launch_value_or(launch, "model.attn_implementation", "sdpa");
     kernel = !own ? kernel : strcmp(own, "torch") == 0 ? "unfused" : "flash";
     const bool flash = rk_launch_is_on(launch, "model.use_flash_attention_2", false);
     if (name && name->value) {
@@ -240,7 +236,7 @@ static rk_status prepare(rk_launch *launch, rk_error *err)
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
     (void)err;
-    const char *name = value_or(launch, "model.name", "mpt_causal_lm");
+    const char *name = rk_launch_value_or(launch, "model.name", "mpt_causal_lm");
     state_layout(launch);
     state_batch(launch);
     state_precision(launch);

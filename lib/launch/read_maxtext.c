@@ -79,13 +79,6 @@ static int64_t axis(rk_launch *launch, const char *name, double inside_usual, do
                : 0;
 }
 
-static void state_degree(rk_launch *launch, const char *field, int64_t degree)
-{
-    if (degree > 0) {
-        rk_launch_state_count(launch, field, degree, RK_FACT_DERIVED, NULL);
-    }
-}
-
 /* States replicas and shards; `known`: tp, cp and pp are numbers. */
 static void state_sharding(rk_launch *launch, bool known)
 {
@@ -107,7 +100,7 @@ static void state_sharding(rk_launch *launch, bool known)
         rk_launch_state_processes(launch);
     }
     if (fsdp != 1 && replicas > 1 && known) {
-        state_degree(launch, "hsdp", replicas);
+        rk_launch_derive_count(launch, "hsdp", replicas);
     }
 }
 
@@ -119,10 +112,10 @@ static void state_layout(rk_launch *launch)
     const int64_t ulysses = axis(launch, "context_usp_ulysses", 1, 1);
     const int64_t cp = context * ulysses * axis(launch, "sequence", 1, 1);
     const int64_t pp = axis(launch, "pipeline", 1, 1);
-    state_degree(launch, "tp", tp);
-    state_degree(launch, "cp", cp);
-    state_degree(launch, "pp", pp);
-    state_degree(launch, "ep", axis(launch, "expert", 1, 1));
+    rk_launch_derive_count(launch, "tp", tp);
+    rk_launch_derive_count(launch, "cp", cp);
+    rk_launch_derive_count(launch, "pp", pp);
+    rk_launch_derive_count(launch, "ep", axis(launch, "expert", 1, 1));
     rk_launch_state(launch, "sp", sequence > 1 ? "true" : "false", RK_FACT_DERIVED, NULL);
     const char *kind = rk_launch_value(launch, "context_parallel_strategy");
     if (cp > 1) {
@@ -173,8 +166,8 @@ static void state_batch(rk_launch *launch)
     rk_launch_assume_count(launch, "accumulation", 1);
     const int64_t steps = rk_launch_count_of(launch, "accumulation");
     if (parts > 1 && parts < 1e6 && steps <= INT32_MAX) {
-        rk_launch_state_count(launch, "accumulation", steps * (int64_t)parts, RK_FACT_STATED,
-                              rk_launch_find(launch, "num_pipeline_microbatches"));
+        rk_launch_state_count_by(launch, "accumulation", steps * (int64_t)parts,
+                                 "num_pipeline_microbatches");
     }
 }
 

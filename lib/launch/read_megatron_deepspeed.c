@@ -36,8 +36,7 @@ static void state_precision(rk_launch *launch)
         {"bf16.enabled", "bf16"}, {"bfloat16.enabled", "bf16"}, {"fp16.enabled", "fp16"}};
     for (size_t i = 0; i < COUNT(sections); i++) {
         if (rk_launch_is_on(launch, sections[i][0], false)) {
-            rk_launch_state(launch, "precision", sections[i][1], RK_FACT_STATED,
-                            rk_launch_find(launch, sections[i][0]));
+            rk_launch_state_by(launch, "precision", sections[i][1], sections[i][0]);
         }
     }
 }
@@ -123,8 +122,7 @@ static void state_experts(rk_launch *launch)
         rk_launch_drop(launch, "model.experts");
         rk_launch_drop(launch, "model.topk");
     } else {
-        rk_launch_state_count(launch, "model.experts", experts, RK_FACT_STATED,
-                              rk_launch_find(launch, "num-experts"));
+        rk_launch_state_count_by(launch, "model.experts", experts, "num-experts");
         rk_megatron_assume_count(launch, "model.topk", 1);
         rk_launch_assume_open(launch, "model.moe_layer_freq", "2");
     }
@@ -190,8 +188,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
                                .own_recompute = true};
     const rk_launch_key *rows = rk_launch_find(launch, "pad-vocab-size-to");
     if (rk_launch_is_on(launch, "no-pipeline-parallel", false)) {
-        rk_launch_state_count(launch, "pp", 1, RK_FACT_STATED,
-                              rk_launch_find(launch, "no-pipeline-parallel"));
+        rk_launch_state_count_by(launch, "pp", 1, "no-pipeline-parallel");
     }
     rk_megatron_assume_count(launch, "tp", 1);
     const rk_status opened = open_config(launch, err);
@@ -207,12 +204,10 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     }
     const rk_status status = rk_megatron_resolve(launch, &usual, err);
     if (rk_launch_count_of(launch, "cp") > 1) {
-        rk_launch_state(launch, "cp_kind", "ulysses", RK_FACT_STATED,
-                        rk_launch_find(launch, "ds-sequence-parallel-size"));
+        rk_launch_state_by(launch, "cp_kind", "ulysses", "ds-sequence-parallel-size");
     }
     if (rk_launch_has(launch, "enable-zbh1-pipeline")) {
-        rk_launch_state(launch, "schedule", "zb-h1", RK_FACT_STATED,
-                        rk_launch_find(launch, "enable-zbh1-pipeline"));
+        rk_launch_state_by(launch, "schedule", "zb-h1", "enable-zbh1-pipeline");
     }
     state_zero(launch);
     state_gradients(launch);

@@ -175,8 +175,7 @@ static rk_status resolve_nemo1(rk_launch *launch, rk_error *err)
     state_nemo_vocabulary(launch);
     state_nemo_adapters(launch);
     if (!rk_launch_is_on(launch, "model.use_flash_attention", true)) {
-        rk_launch_state(launch, "attention", "unfused", RK_FACT_STATED,
-                        rk_launch_find(launch, "model.use_flash_attention"));
+        rk_launch_state_by(launch, "attention", "unfused", "model.use_flash_attention");
     }
     if (rk_launch_fact_of(launch, "model.layers")) { /* GPT of NeMo */
         rk_kit_state(launch, "model.tied", NULL, NULL, "true");
@@ -361,8 +360,7 @@ static rk_status resolve_nemo2(rk_launch *launch, rk_error *err)
     state_mixed_precision(launch, rk_launch_find(launch, "trainer.plugins"));
     const char *strategy = rk_launch_value(launch, "trainer.strategy");
     if (strategy && strcmp(strategy, "ddp") == 0) { /* PyTorch's, of models of Hugging Face */
-        rk_launch_state(launch, "zero", "0", RK_FACT_STATED,
-                        rk_launch_find(launch, "trainer.strategy"));
+        rk_launch_state_by(launch, "zero", "0", "trainer.strategy");
     }
     rk_kit_resolve(launch, &nemo2);
     const char *callbacks = rk_launch_value(launch, "trainer.callbacks");
@@ -453,8 +451,8 @@ static rk_status resolve_bridge(rk_launch *launch, rk_error *err)
     (void)err;
     state_machine(launch, &bridge, "num_nodes", "gpus_per_node");
     if (!rk_launch_fact_of(launch, "processes") && rk_kit_count(launch, &bridge, "num_gpus") > 0) {
-        rk_launch_state_count(launch, "processes", rk_kit_count(launch, &bridge, "num_gpus"),
-                              RK_FACT_STATED, rk_launch_find(launch, "num_gpus"));
+        rk_launch_state_count_by(launch, "processes", rk_kit_count(launch, &bridge, "num_gpus"),
+                                 "num_gpus");
     }
     if (recipe && recipe->value) {
         rk_kit_state_model(launch, plain_recipe(launch, recipe->value), recipe);
@@ -466,8 +464,8 @@ static rk_status resolve_bridge(rk_launch *launch, rk_error *err)
     const char *task = rk_launch_value(launch, "task");
     const double rank = rk_launch_number(launch, "peft.dim", 32);
     if ((task && strcmp(task, "lora") == 0) || rk_launch_has(launch, "peft.dim")) {
-        rk_launch_state_count(launch, "lora", rank >= 1 && rank <= INT32_MAX ? (int64_t)rank : 32,
-                              RK_FACT_STATED, rk_launch_find(launch, "peft.dim"));
+        rk_launch_state_count_by(launch, "lora",
+                                 rank >= 1 && rank <= INT32_MAX ? (int64_t)rank : 32, "peft.dim");
     }
     state_full_training(launch);
     return RK_OK;

@@ -104,11 +104,11 @@ static void state_adapters(rk_launch *launch)
     if (modules_of) {
         const bool mixer = strstr(modules_of, "linear_qkv") || strstr(modules_of, "linear_proj");
         const bool ffn = strstr(modules_of, "linear_fc") != NULL;
-        rk_launch_state(launch, "lora_modules",
-                        mixer && ffn ? "attention+mlp"
-                        : ffn        ? "mlp"
-                                     : "attention",
-                        RK_FACT_STATED, rk_launch_find(launch, "lora.target_modules"));
+        rk_launch_state_by(launch, "lora_modules",
+                           mixer && ffn ? "attention+mlp"
+                           : ffn        ? "mlp"
+                                        : "attention",
+                           "lora.target_modules");
     }
 }
 
@@ -120,8 +120,7 @@ static void state_schedule(rk_launch *launch)
     }
     if (rk_launch_is_on(launch, "patch_zero_bubble", false)) {
         const bool v = rk_launch_is_on(launch, "zero_bubble_v_schedule", false);
-        rk_launch_state(launch, "schedule", v ? "zb-v" : "zb-h1", RK_FACT_STATED,
-                        rk_launch_find(launch, "patch_zero_bubble"));
+        rk_launch_state_by(launch, "schedule", v ? "zb-v" : "zb-h1", "patch_zero_bubble");
     }
 }
 

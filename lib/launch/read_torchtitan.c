@@ -22,12 +22,6 @@ static bool value_has(rk_launch *launch, const char *key, const char *part)
     return value && strstr(value, part);
 }
 
-static const char *value_or(rk_launch *launch, const char *key, const char *usual)
-{
-    const char *value = rk_launch_value(launch, key);
-    return value ? value : usual;
-}
-
 /* ---- layout ---------------------------------------------------------------------------------- */
 
 /* FSDP2 over the ranks that are left (-1) or over a number; replicas alone are DDP. */
@@ -35,7 +29,8 @@ static void state_sharding(rk_launch *launch, int64_t pp)
 {
     const double shards = rk_launch_number(launch, "parallelism.data_parallel_shard_degree", -1);
     const int64_t replicas = rk_launch_count_of(launch, "hsdp");
-    const char *reshard = value_or(launch, "parallelism.fsdp_reshard_after_forward", "default");
+    const char *reshard =
+        rk_launch_value_or(launch, "parallelism.fsdp_reshard_after_forward", "default");
     const rk_launch_key *by = rk_launch_find(launch, "parallelism.fsdp_reshard_after_forward");
     const bool never = strcmp(reshard, "never") == 0 || (strcmp(reshard, "default") == 0 && pp > 1);
     if (shards == 1) {
@@ -82,7 +77,7 @@ static void state_layout(rk_launch *launch, const rk_torchtitan_base *base)
     }
     if (rk_launch_count_of(launch, "cp") > 1) {
         const char *rotation =
-            value_or(launch, "parallelism.context_parallel_rotate_method", "allgather");
+            rk_launch_value_or(launch, "parallelism.context_parallel_rotate_method", "allgather");
         rk_launch_state(launch, "cp_kind",
                         strcmp(rotation, "alltoall") == 0 ? "ring" : "all-gather", RK_FACT_DERIVED,
                         NULL);
@@ -91,8 +86,9 @@ static void state_layout(rk_launch *launch, const rk_torchtitan_base *base)
                        "has no effect without context parallelism");
     }
     if (rk_launch_count_of(launch, "ep") > 1) {
-        const char *backend = value_or(launch, "parallelism.expert_parallel_comm_backend",
-                                       value_or(launch, "model_spec.moe_comm_backend", "standard"));
+        const char *backend = rk_launch_value_or(
+            launch, "parallelism.expert_parallel_comm_backend",
+            rk_launch_value_or(launch, "model_spec.moe_comm_backend", "standard"));
         rk_launch_state(launch, "dispatcher",
                         strcmp(backend, "standard") == 0 ? "alltoall" : backend, RK_FACT_DERIVED,
                         NULL);
@@ -125,8 +121,8 @@ static void state_batch_of_sequences(rk_launch *launch)
                           key ? RK_FACT_STATED : RK_FACT_DEFAULT, key);
     const int64_t parts = pipelined ? (int64_t)(local / micro) : 1;
     if (global >= 1 && global < 9e15) {
-        rk_launch_state_count(launch, "global_batch", (int64_t)global, RK_FACT_STATED,
-                              rk_launch_find(launch, "training.global_batch_size"));
+        rk_launch_state_count_by(launch, "global_batch", (int64_t)global,
+                                 "training.global_batch_size");
         if (dp > 0 && local * (double)dp <= global) {
             rk_launch_state_count(launch, "accumulation",
                                   (int64_t)(global / (local * (double)dp)) * parts, RK_FACT_DERIVED,
@@ -258,7 +254,7 @@ static void state_recompute(rk_launch *launch, const rk_torchtitan_base *base)
     const rk_launch_key *key = rk_launch_find(launch, name);
     const char *mode = key && key->value ? key->value : base->recompute;
     const char *option =
-        value_or(launch, "activation_checkpoint.selective_ac_option", base->selective);
+        rk_launch_value_or(launch, "activation_checkpoint.selective_ac_option", base->selective);
     const rk_fact_origin origin = key ? RK_FACT_STATED : RK_FACT_DEFAULT;
     if (strncmp(mode, "Full", 4) == 0 || strcmp(mode, "full") == 0) {
         rk_launch_state(launch, "recompute.granularity", "full", origin, key);

@@ -144,8 +144,7 @@ static void state_optimizer(rk_launch *launch)
                                    : plain,
                     key ? RK_FACT_STATED : RK_FACT_DEFAULT, key);
     if (rk_launch_is_on(launch, "optimizer_in_bwd", false)) {
-        rk_launch_state(launch, "optimizer_in_backward", "true", RK_FACT_STATED,
-                        rk_launch_find(launch, "optimizer_in_bwd"));
+        rk_launch_state_by(launch, "optimizer_in_backward", "true", "optimizer_in_bwd");
     }
 }
 

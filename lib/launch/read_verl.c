@@ -47,7 +47,7 @@ static void state_first(rk_launch *launch, const char *field, const char *const 
     for (size_t i = 0; names[i]; i++) {
         const char *value = value_of(launch, names[i]);
         if (value && !rk_launch_fact_of(launch, field)) {
-            rk_launch_state(launch, field, value, RK_FACT_STATED, rk_launch_find(launch, names[i]));
+            rk_launch_state_by(launch, field, value, names[i]);
         }
     }
 }
@@ -108,10 +108,9 @@ static void state_samples(rk_launch *launch)
     if (rk_launch_is_on(launch, ACTOR "use_dynamic_bsz", false)) {
         rk_launch_drop(launch, "micro_batch"); /* limited by tokens of a rank */
         rk_launch_mark(launch, ACTOR "ppo_micro_batch_size", RK_KEY_WITHOUT_COST, NULL);
-        rk_launch_state_count(launch, "max_tokens_per_gpu",
-                              count_of(launch, ACTOR "ppo_max_token_len_per_gpu", 16384),
-                              RK_FACT_STATED,
-                              rk_launch_find(launch, ACTOR "ppo_max_token_len_per_gpu"));
+        rk_launch_state_count_by(launch, "max_tokens_per_gpu",
+                                 count_of(launch, ACTOR "ppo_max_token_len_per_gpu", 16384),
+                                 ACTOR "ppo_max_token_len_per_gpu");
     } else {
         rk_launch_mark(launch, ACTOR "ppo_max_token_len_per_gpu", RK_KEY_WITHOUT_COST, NULL);
     }
@@ -121,8 +120,8 @@ static void state_samples(rk_launch *launch)
 static void state_sequences(rk_launch *launch)
 {
     static const char *const paths[] = {"model.path", "model.partial_pretrain", NULL};
-    rk_launch_state_count(launch, "global_batch", count_of(launch, "data.train_batch_size", 256),
-                          RK_FACT_STATED, rk_launch_find(launch, "data.train_batch_size"));
+    rk_launch_state_count_by(launch, "global_batch", count_of(launch, "data.train_batch_size", 256),
+                             "data.train_batch_size");
     rk_megatron_assume_count(launch, "seq", 1024);
     state_first(launch, "model.name", paths);
 }
@@ -190,10 +189,10 @@ static void state_host_optimizer(rk_launch *launch)
     static const char on[] = ACTOR "optim.override_optimizer_config.optimizer_cpu_offload";
     static const char share[] = ACTOR "optim.override_optimizer_config.optimizer_offload_fraction";
     if (rk_launch_is_on(launch, on, false)) {
-        rk_launch_state(
+        rk_launch_state_by(
             launch, "offload",
             rk_launch_format(launch, "optimizer fraction %.6g", rk_launch_number(launch, share, 1)),
-            RK_FACT_STATED, rk_launch_find(launch, on));
+            on);
     }
 }
 
@@ -242,8 +241,7 @@ static void state_host_shards(rk_launch *launch)
 {
     static const char policy[] = ACTOR "fsdp_config.offload_policy";
     if (rk_launch_is_on(launch, policy, false)) {
-        rk_launch_state(launch, "offload", "optimizer+weights", RK_FACT_STATED,
-                        rk_launch_find(launch, policy));
+        rk_launch_state_by(launch, "offload", "optimizer+weights", policy);
     }
 }
 

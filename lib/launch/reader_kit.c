@@ -242,3 +242,16 @@ bool rk_launch_state_built_model(rk_launch *launch, const char *table, const cha
     }
     return found;
 }
+
+void rk_launch_derive_count(rk_launch *launch, const char *field, int64_t value)
+{
+    if (value > 0) {
+        rk_launch_state_count(launch, field, value, RK_FACT_DERIVED, NULL);
+    }
+}
+
+const char *rk_launch_value_or(rk_launch *launch, const char *key, const char *usual)
+{
+    const char *value = rk_launch_value(launch, key);
+    return value ? value : usual;
+}

@@ -18,6 +18,12 @@ void rk_launch_assume_all(rk_launch *launch, const rk_launch_default *defaults, 
 /* Assumes a size that follows from another; nothing if that is unknown, 0. */
 void rk_launch_assume_size(rk_launch *launch, const char *field, int64_t value);
 
+/* States a count that follows from others; nothing if that is unknown, 0. */
+void rk_launch_derive_count(rk_launch *launch, const char *field, int64_t value);
+
+/* The value of a key, or `usual` where it has none. */
+const char *rk_launch_value_or(rk_launch *launch, const char *key, const char *usual);
+
 /* A copy in lower case, "" of NULL. */
 const char *rk_launch_lower(rk_launch *launch, const char *text);
 

@@ -8,14 +8,6 @@
 
 /* ---- changes beyond those that make a strategy fit ------------------------------------------- */
 
-static void offer(const rk_setting *s, const rk_strategy *changed, rk_change_visitor *visit,
-                  void *user)
-{
-    if (rk_strategy_legal(s->model, s->system, changed, s->framework, NULL)) {
-        visit(user, changed);
-    }
-}
-
 static void offer_switches(const rk_setting *s, const rk_strategy *from, rk_change_visitor *visit,
                            void *user)
 {
@@ -30,18 +22,18 @@ static void offer_switches(const rk_setting *s, const rk_strategy *from, rk_chan
         bool *place = (bool *)((char *)&changed + switches[i]);
         if (!*place) {
             *place = true;
-            offer(s, &changed, visit, user);
+            rk_offer_change(s, &changed, visit, user);
         }
     }
     rk_strategy changed = *from; /* parameters are gathered behind compute only with gradients */
     changed.grad_overlap = changed.param_overlap = true;
     if (!from->grad_overlap && !from->param_overlap) {
-        offer(s, &changed, visit, user);
+        rk_offer_change(s, &changed, visit, user);
     }
     changed = *from;
     changed.sp = changed.tp_overlap = true;
     if (from->tp > 1 && !from->sp) {
-        offer(s, &changed, visit, user);
+        rk_offer_change(s, &changed, visit, user);
     }
 }
 
@@ -52,7 +44,7 @@ static void offer_schedules(const rk_setting *s, const rk_strategy *from, rk_cha
         rk_strategy changed = *from;
         changed.schedule = (rk_schedule_kind)kind;
         if (changed.schedule != from->schedule) {
-            offer(s, &changed, visit, user);
+            rk_offer_change(s, &changed, visit, user);
         }
     }
 }

@@ -161,8 +161,8 @@ const char *rk_fit_change_text(const rk_strategy *from, const rk_fit_change *cha
 
 /* ---- neighbours ------------------------------------------------------------------------------ */
 
-static void offer(const rk_setting *s, const rk_strategy *changed, rk_change_visitor *visit,
-                  void *user)
+void rk_offer_change(const rk_setting *s, const rk_strategy *changed, rk_change_visitor *visit,
+                     void *user)
 {
     if (rk_strategy_legal(s->model, s->system, changed, s->framework, NULL)) {
         visit(user, changed);
@@ -184,7 +184,7 @@ static void offer_states(const rk_setting *s, const rk_strategy *from, rk_change
     rk_strategy changed = *from;
     if (from->states.gradient > 2) {
         changed.states.gradient = changed.states.reduce = 2;
-        offer(s, &changed, visit, user);
+        rk_offer_change(s, &changed, visit, user);
     }
     const double moments[] = {4, 2};
     const double master = usual.states.optimizer - 8;
@@ -193,7 +193,7 @@ static void offer_states(const rk_setting *s, const rk_strategy *from, rk_change
         changed.states.optimizer = master + moments[i];
         if (from->optimizer == RK_OPTIMIZER_ADAMW && from->sharding != RK_SHARD_NONE &&
             changed.states.optimizer < from->states.optimizer) {
-            offer(s, &changed, visit, user);
+            rk_offer_change(s, &changed, visit, user);
         }
     }
 }
@@ -207,11 +207,11 @@ static void offer_precision(const rk_setting *s, const rk_strategy *from, rk_cha
         changed.fp8_recipe = RK_FP8_TENSORWISE;
         for (int low = 0; low < 2; low++) {
             changed.low_weights = low;
-            offer(s, &changed, visit, user);
+            rk_offer_change(s, &changed, visit, user);
         }
     } else if (from->precision == RK_FP8 && !from->low_weights) {
         changed.low_weights = true;
-        offer(s, &changed, visit, user);
+        rk_offer_change(s, &changed, visit, user);
     }
 }
 
@@ -221,7 +221,7 @@ static void offer_allocator(const rk_setting *s, const rk_strategy *from, rk_cha
     rk_strategy changed = *from;
     changed.expandable_segments = true;
     if (!from->expandable_segments && s->stack->fragmentation + s->stack->stage_fragmentation > 0) {
-        offer(s, &changed, visit, user);
+        rk_offer_change(s, &changed, visit, user);
     }
 }
 

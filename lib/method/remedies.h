@@ -55,6 +55,10 @@ typedef void rk_change_visitor(void *user, const rk_strategy *changed);
 void rk_visit_changes(const rk_setting *setting, const rk_strategy *from, rk_change_visitor *visit,
                       void *user);
 
+/* Calls `visit` for a changed strategy that is legal. */
+void rk_offer_change(const rk_setting *setting, const rk_strategy *changed,
+                     rk_change_visitor *visit, void *user);
+
 /*
  * Finds what makes a legal strategy fit: of each kind of change that does, the fastest, all sorted
  * by step time, among the changes of rk_visit_changes.  Where no single change is enough, two are

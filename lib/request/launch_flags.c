@@ -7,6 +7,7 @@
 #include "request/launch_flags.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "io/catalogue.h"
 #include "launch/pipeline_layout.h"
@@ -215,16 +216,6 @@ static const char *const own_names[] = {
     "recompute-layers",
 };
 
-static bool is_among(const char *word, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(word, names[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool rk_request_note_launch_word(void *request, const char *word)
 {
     rk_launch_line *line = &((rk_request *)request)->line;
@@ -233,8 +224,8 @@ bool rk_request_note_launch_word(void *request, const char *word)
     line->script |= strncmp(script, "pretrain_", strlen("pretrain_")) == 0;
     line->deepspeed |= strcmp(word, "deepspeed") == 0;
     line->other |= strcmp(word, "deepspeed") == 0 || strcmp(word, "accelerate") == 0;
-    line->megatron |= is_among(word, megatron_names, COUNT(megatron_names));
-    line->own |= is_among(word, own_names, COUNT(own_names));
+    line->megatron |= rk_is_among(word, megatron_names, COUNT(megatron_names));
+    line->own |= rk_is_among(word, own_names, COUNT(own_names));
     return line->script || line->deepspeed || line->other || line->megatron;
 }
 

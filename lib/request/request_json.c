@@ -21,16 +21,6 @@ static const char *const command_names[] = {
     "model", "system", "stack",  "nodes", "gpus-per-node", "vp-layers", "accumulation",
     "json",  "csv",    "output", "set",   "from",          "reader",    "verbose"};
 
-static bool is_among(const char *name, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The name of an option as a member: "global_batch". */
 static const char *member_name(const rk_option *option, char out[NAME_SIZE])
 {
@@ -193,8 +183,8 @@ static rk_status fail_unknown(const char *key, rk_error *err)
     size_t count = 0;
     for (size_t i = 0; i < RK_STRATEGY_OPTION_COUNT; i++) {
         const char *name = rk_strategy_options[i].name;
-        if (!is_among(name, outer_names, COUNT(outer_names)) &&
-            !is_among(name, command_names, COUNT(command_names))) {
+        if (!rk_is_among(name, outer_names, COUNT(outer_names)) &&
+            !rk_is_among(name, command_names, COUNT(command_names))) {
             names[count] = member_name(&rk_strategy_options[i], members[count]);
             count++;
         }
@@ -220,8 +210,8 @@ static rk_status check_members(const json_t *strategy, size_t read, rk_error *er
         bool known = false;
         for (size_t i = 0; i < RK_STRATEGY_OPTION_COUNT && !known; i++) {
             const char *name = rk_strategy_options[i].name;
-            known = !is_among(name, outer_names, COUNT(outer_names)) &&
-                    !is_among(name, command_names, COUNT(command_names)) &&
+            known = !rk_is_among(name, outer_names, COUNT(outer_names)) &&
+                    !rk_is_among(name, command_names, COUNT(command_names)) &&
                     strcmp(member_name(&rk_strategy_options[i], member), key) == 0;
         }
         if (!known) {
@@ -242,10 +232,10 @@ rk_status rk_request_read_json(const json_t *root, rk_request *request, rk_error
     for (size_t i = 0; i < RK_STRATEGY_OPTION_COUNT; i++) {
         const rk_option *option = &rk_strategy_options[i];
         char name[NAME_SIZE], path[RK_JSON_PATH_SIZE];
-        if (is_among(option->name, command_names, COUNT(command_names))) {
+        if (rk_is_among(option->name, command_names, COUNT(command_names))) {
             continue;
         }
-        const bool outer = is_among(option->name, outer_names, COUNT(outer_names));
+        const bool outer = rk_is_among(option->name, outer_names, COUNT(outer_names));
         const json_t *value = json_object_get(outer ? root : strategy, member_name(option, name));
         if (!value) {
             continue;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/extremes.h"
+#include "base/list.h"
 #include "base/units.h"
 #include "model/kinds.h"
 #include "system/flash_lent.h"
@@ -502,17 +503,6 @@ static bool same_kin(const rk_residuals *r, const rk_similarity_key *a, const rk
            (r->of_memory || a->untuned == b->untuned);
 }
 
-/* The list, reallocated if it needs room for one more element; NULL if memory ran out. */
-static void *grown(void *list, size_t count, size_t *room, size_t size)
-{
-    if (count < *room) {
-        return list;
-    }
-    void *more = realloc(list, (2 * *room + 64) * size);
-    *room = more ? 2 * *room + 64 : *room;
-    return more;
-}
-
 static rk_status fail_memory(rk_error *err)
 {
     return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the residuals");
@@ -537,9 +527,10 @@ rk_status rk_residuals_add(rk_residuals *residuals, const rk_similarity_key *key
             break;
         }
     }
-    rk_residual_cell *cells = grown(residuals->own_cells, i, &residuals->cell_room, sizeof(*cells));
-    double *ratios = grown(residuals->own_ratios, residuals->ratio_count, &residuals->ratio_room,
-                           sizeof(*ratios));
+    rk_residual_cell *cells =
+        rk_list_grow(residuals->own_cells, i, &residuals->cell_room, sizeof(*cells));
+    double *ratios = rk_list_grow(residuals->own_ratios, residuals->ratio_count,
+                                  &residuals->ratio_room, sizeof(*ratios));
     residuals->cells = residuals->own_cells = cells ? cells : residuals->own_cells;
     residuals->ratios = residuals->own_ratios = ratios ? ratios : residuals->own_ratios;
     if (!cells || !ratios) {

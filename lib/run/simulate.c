@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/extremes.h"
+#include "base/list.h"
 #include "run/checkpoint.h"
 #include "work/parallel.h"
 
@@ -416,12 +417,6 @@ static rk_status check(const rk_simulation *sim, rk_error *err)
 
 /* ---- percentiles --------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double quantile(const double *sorted, int64_t count, double share)
 {
     assert(count >= 1 && share >= 0 && share <= 1);
@@ -452,7 +447,7 @@ static rk_spread spread_of(const struct outcome *outcomes, int64_t count, size_t
         }
     }
     spread.error = ended > 1 ? sqrt(squares / (ended - 1) / ended) : 0;
-    qsort(values, (size_t)count, sizeof(*values), by_value);
+    qsort(values, (size_t)count, sizeof(*values), rk_compare_doubles);
     spread.p10 = quantile(values, count, 0.1);
     spread.p50 = quantile(values, count, 0.5);
     spread.p90 = quantile(values, count, 0.9);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The batches of a bounded search, in groups that share costs of blocks. */
 #include "base/error.h"
+#include "base/list.h"
 #include "search/bounded_state.h"
 
 #include <assert.h>
@@ -74,16 +75,13 @@ static uint64_t batch_size(const rk_plan_bounds *s, const struct batch *b)
 
 static rk_status add_batch(rk_plan_bounds *s, const struct batch *batch, rk_error *err)
 {
-    if (s->batch_count == s->batch_room) {
-        const size_t room = s->batch_room ? 2 * s->batch_room : 256;
-        struct batch *batches = realloc(s->batches, room * sizeof(*batches));
-        if (!batches) {
-            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %zu micro-batches of a plan",
-                           room);
-        }
-        s->batches = batches;
-        s->batch_room = room;
+    struct batch *batches =
+        rk_list_grow(s->batches, s->batch_count, &s->batch_room, sizeof(*batches));
+    if (!batches) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %zu micro-batches of a plan",
+                       s->batch_count + 1);
     }
+    s->batches = batches;
     s->batches[s->batch_count++] = *batch;
     return RK_OK;
 }
@@ -96,15 +94,12 @@ static bool share_costs(const rk_plan_unit *a, const rk_plan_unit *b)
 
 static rk_status add_group(rk_plan_bounds *s, size_t first, rk_error *err)
 {
-    if (s->group_count == s->group_room) {
-        const size_t room = s->group_room ? 2 * s->group_room : 64;
-        struct group *groups = realloc(s->groups, room * sizeof(*groups));
-        if (!groups) {
-            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %zu groups of a plan", room);
-        }
-        s->groups = groups;
-        s->group_room = room;
+    struct group *groups = rk_list_grow(s->groups, s->group_count, &s->group_room, sizeof(*groups));
+    if (!groups) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %zu groups of a plan",
+                       s->group_count + 1);
     }
+    s->groups = groups;
     s->groups[s->group_count] = (struct group){
         .first = first, .end = s->batch_count, .legal = first, .number = s->group_count};
     s->group_count++;

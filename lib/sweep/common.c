@@ -8,15 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-rk_status rk_sweep_pass(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    (void)value;
-    (void)path;
-    (void)out;
-    (void)err;
-    return RK_OK;
-}
-
 rk_status rk_sweep_refuse(const json_t *value, const char *path, void *out, rk_error *err)
 {
     (void)value;

@@ -6,8 +6,6 @@
 #include "io/fields.h"
 #include "sweep/settle.h"
 
-/* Variables are skipped; members that concern all points are removed before a point is read. */
-rk_status rk_sweep_pass(const json_t *value, const char *path, void *out, rk_error *err);
 rk_status rk_sweep_refuse(const json_t *value, const char *path, void *out, rk_error *err);
 
 /*
@@ -24,20 +22,14 @@ rk_status rk_sweep_prefix_path(rk_status status, const char *path, rk_error *err
 #define RK_SWEEP_ABOUT_ALL(name_, help_)                                                           \
     RK_FIELD(name_, CUSTOM, 0, .optional = true, .read = rk_sweep_refuse, .help = help_)
 
-/* Fields of a struct that has an rk_sweep_common as its member `common`. */
+/*
+ * Fields of a struct that has an rk_sweep_common as its member `common`.  Variables are skipped;
+ * members that concern all points are removed before a point is read.
+ */
 #define RK_SWEEP_COMMON_FIELDS(struct_)                                                            \
-    {.name = "top",                                                                                \
-     .type = RK_FIELD_INT,                                                                         \
-     .offset = offsetof(struct_, common.top),                                                      \
-     .optional = true,                                                                             \
-     .min = 1,                                                                                     \
-     .max = RK_SWEEP_TOP_MAX,                                                                      \
-     .help = "results at each point (1)"},                                                         \
-        {.name = "let",                                                                            \
-         .type = RK_FIELD_CUSTOM,                                                                  \
-         .optional = true,                                                                         \
-         .read = rk_sweep_pass,                                                                    \
-         .help = "variables"},                                                                     \
+    RK_FIELD("top", INT, offsetof(struct_, common.top), .optional = true, .min = 1,                \
+             .max = RK_SWEEP_TOP_MAX, .help = "results at each point (1)"),                        \
+        RK_FIELD("let", CUSTOM, 0, .optional = true, .read = rk_field_pass, .help = "variables"),  \
         RK_SWEEP_ABOUT_ALL("axes", "what varies"),                                                 \
         RK_SWEEP_ABOUT_ALL("set", "what follows from it"),                                         \
         RK_SWEEP_ABOUT_ALL("point_constraints", "which points are dropped"),                       \

@@ -3,6 +3,7 @@
 #include "sweep/pareto.h"
 
 #include "base/error.h"
+#include "base/list.h"
 #include "base/text.h"
 #include "sweep/doc_parts.h"
 
@@ -164,15 +165,11 @@ rk_status rk_sweep_pareto_add(rk_sweep_pareto *pareto, const rk_value *row, rk_e
         }
     }
     pareto->count = kept;
-    if (kept == pareto->room) {
-        const size_t room = 2 * kept + 16;
-        rk_sweep_best *front = realloc(pareto->front, room * sizeof(*front));
-        if (!front) {
-            return rk_sweep_fail_memory(err);
-        }
-        pareto->front = front;
-        pareto->room = room;
+    rk_sweep_best *front = rk_list_grow(pareto->front, kept, &pareto->room, sizeof(*front));
+    if (!front) {
+        return rk_sweep_fail_memory(err);
     }
+    pareto->front = front;
     rk_sweep_rows_add(&found.row, row, pareto->column_count);
     pareto->front[pareto->count++] = found;
     return found.row.failed ? rk_sweep_fail_memory(err) : RK_OK;

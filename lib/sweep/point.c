@@ -98,7 +98,7 @@ static const rk_field search_fields[] = {
 
 /* These members override an execution document's. */
 #define SHARED(name_, help_)                                                                       \
-    RK_FIELD(name_, CUSTOM, 0, .optional = true, .read = rk_sweep_pass, .help = help_)
+    RK_FIELD(name_, CUSTOM, 0, .optional = true, .read = rk_field_pass, .help = help_)
 
 static const rk_field estimate_fields[] = {
     INPUT_FIELDS,

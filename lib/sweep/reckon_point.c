@@ -27,7 +27,7 @@ static rk_status read_stack(const json_t *value, const char *path, void *out, rk
 
 /* Members that the request reads. */
 #define REQUEST(name_, help_)                                                                      \
-    RK_FIELD(name_, CUSTOM, 0, .optional = true, .read = rk_sweep_pass, .help = help_)
+    RK_FIELD(name_, CUSTOM, 0, .optional = true, .read = rk_field_pass, .help = help_)
 
 static const rk_field point_fields[] = {
     DOCUMENT(model, read_model, false, "catalogue name, file or object"),

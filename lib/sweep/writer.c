@@ -2,7 +2,9 @@
 /* Orders rows by point and writes them to CSV, SQLite, the Pareto front and the caller. */
 #include "sweep/writer.h"
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/list.h"
 #include "base/units.h"
 #include "io/inputs.h"
 #include "sweep/doc_parts.h"
@@ -12,18 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define FLUSH_SECONDS 0.5
 #define PLACES_MAX    4096
 #define WAITING_MAX   ((size_t)64 << 20) /* bytes of rows that wait */
-
-static double now_seconds(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -78,7 +72,7 @@ rk_status rk_sweep_writer_open(rk_sweep_writer *writer, const rk_sweep_table *ta
                    .point_column_count = table->point_count},
         .take_row = options->row,
         .user = options->user,
-        .flushed = now_seconds(),
+        .flushed = rk_wall_seconds(),
         .flush_seconds = options->flush_seconds > 0 ? options->flush_seconds : FLUSH_SECONDS,
     };
     writer->row = calloc(table->count, sizeof(*writer->row));
@@ -241,15 +235,12 @@ rk_status rk_sweep_writer_reserve(rk_sweep_writer *writer, uint64_t first, uint6
         before->last = last;
         return RK_OK;
     }
-    if (writer->count == writer->room) {
-        const size_t room = 2 * writer->room + 64;
-        rk_sweep_place *places = realloc(writer->places, room * sizeof(*places));
-        if (!places) {
-            return rk_sweep_fail_memory(err);
-        }
-        writer->places = places;
-        writer->room = room;
+    rk_sweep_place *places =
+        rk_list_grow(writer->places, writer->count, &writer->room, sizeof(*places));
+    if (!places) {
+        return rk_sweep_fail_memory(err);
     }
+    writer->places = places;
     *place = writer->dropped + writer->count;
     writer->places[writer->count++] =
         (rk_sweep_place){.first = first, .last = last, .ready = finished, .finished = finished};
@@ -297,7 +288,7 @@ const char *rk_sweep_writer_missing(const rk_sweep_writer *writer, char *out, si
 
 rk_status rk_sweep_writer_flush(rk_sweep_writer *writer, bool now, rk_error *err)
 {
-    const double time = now_seconds();
+    const double time = rk_wall_seconds();
     if (!now && time - writer->flushed < writer->flush_seconds) {
         return RK_OK;
     }

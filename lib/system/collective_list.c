@@ -5,6 +5,7 @@
  */
 #include "base/error.h"
 #include "base/extremes.h"
+#include "base/list.h"
 #include "base/units.h"
 #include "system/collective_whole.h"
 
@@ -329,15 +330,11 @@ static rk_status append(void *user, const rk_collective_plan *plan)
 {
     struct list *list = user;
     rk_collective_plans *out = list->out;
-    if (out->count == list->room) {
-        const size_t room = 2 * list->room + 8;
-        rk_collective_plan *plans = realloc(out->plans, room * sizeof(*plans));
-        if (!plans) {
-            return rk_fail(list->err, RK_ERR_MEMORY, "not enough memory for plans of collectives");
-        }
-        out->plans = plans;
-        list->room = room;
+    rk_collective_plan *plans = rk_list_grow(out->plans, out->count, &list->room, sizeof(*plans));
+    if (!plans) {
+        return rk_fail(list->err, RK_ERR_MEMORY, "not enough memory for plans of collectives");
     }
+    out->plans = plans;
     out->plans[out->count++] = *plan;
     return RK_OK;
 }

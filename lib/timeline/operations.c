@@ -3,6 +3,7 @@
 #include "timeline/operations.h"
 
 #include "base/error.h"
+#include "base/list.h"
 #include "base/text.h"
 
 #include <assert.h>
@@ -24,13 +25,9 @@ static void take(void *user, const rk_op *op)
 {
     struct taker *taker = user;
     rk_timeline *t = taker->timeline;
-    if (t->op_count == t->op_room && !taker->failed) {
-        const size_t room = t->op_room ? 2 * t->op_room : 1024;
-        rk_op *ops = realloc(t->ops, room * sizeof(*ops));
-        taker->failed = !ops;
-        t->ops = ops ? ops : t->ops;
-        t->op_room = ops ? room : t->op_room;
-    }
+    rk_op *ops = rk_list_grow(t->ops, t->op_count, &t->op_room, sizeof(*ops));
+    taker->failed |= !ops;
+    t->ops = ops ? ops : t->ops;
     if (!taker->failed) {
         t->ops[t->op_count++] = *op;
     }

@@ -2,6 +2,7 @@
 /* Worker threads that draw units from an atomic counter, while the caller reports progress. */
 #include "work/parallel.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 
 #include <assert.h>
@@ -89,13 +90,6 @@ static bool wait_for_workers(struct pool *pool, bool (*tick)(void *user, uint64_
     return stopped;
 }
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Runs all units on the calling thread, because starting another is slower than a small search. */
 static rk_status
 run_alone(uint64_t unit_count,
@@ -105,16 +99,16 @@ run_alone(uint64_t unit_count,
     rk_parallel shared;
     atomic_init(&shared.done, 0);
     atomic_init(&shared.stop, false);
-    double ticked = tick ? seconds_now() : 0;
+    double ticked = tick ? rk_wall_seconds() : 0;
     for (uint64_t i = 0; i < unit_count && !atomic_load(&shared.stop); i++) {
         work(context, 0, i, &shared);
-        if (!tick || seconds_now() - ticked < TICK_SECONDS) {
+        if (!tick || rk_wall_seconds() - ticked < TICK_SECONDS) {
             continue;
         }
         if (!tick(user, atomic_load(&shared.done))) {
             return rk_fail(err, RK_ERR_STOPPED, "stopped before the end");
         }
-        ticked = seconds_now();
+        ticked = rk_wall_seconds();
     }
     return RK_OK;
 }

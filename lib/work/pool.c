@@ -150,7 +150,7 @@ rk_status rk_pool_start(int threads, rk_task_work *work, void *context, rk_pool 
     return RK_OK;
 }
 
-static void free_list(rk_task_list *list)
+void rk_task_list_free(rk_task_list *list)
 {
     for (rk_task *task; (task = rk_task_take_first(list)) != NULL;) {
         rk_task_free(task);
@@ -169,8 +169,8 @@ void rk_pool_free(rk_pool *pool)
     for (int i = 0; i < pool->started; i++) {
         (void)pthread_join(pool->workers[i].thread, NULL);
     }
-    free_list(&pool->todo);
-    free_list(&pool->done);
+    rk_task_list_free(&pool->todo);
+    rk_task_list_free(&pool->done);
     (void)pthread_cond_destroy(&pool->pushed);
     (void)pthread_cond_destroy(&pool->finished);
     (void)pthread_mutex_destroy(&pool->lock);

@@ -31,6 +31,7 @@ typedef struct rk_task_list {
 
 void rk_task_append(rk_task_list *list, rk_task *task);
 rk_task *rk_task_take_first(rk_task_list *list);
+void rk_task_list_free(rk_task_list *list); /* and its tasks */
 
 /*
  * Does a task on thread `worker` (from 0).  `stop` turns true when the result is not wanted any

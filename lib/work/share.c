@@ -2,13 +2,13 @@
 /* The leader and follower protocol of a team: hello, tasks, results, heartbeats, lost ranks. */
 #include "work/share.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define TICK_SECONDS   0.1
 #define POLL_SECONDS   0.001 /* between checks for messages */
@@ -50,18 +50,6 @@ struct share {
     double ticked, spoken;
     double cpu_started; /* of this process */
 };
-
-static double seconds_of(clockid_t clock)
-{
-    struct timespec t;
-    (void)clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double now(void)
-{
-    return seconds_of(CLOCK_MONOTONIC);
-}
 
 uint64_t rk_share_fingerprint_of(const void *data, size_t size)
 {
@@ -274,7 +262,7 @@ static rk_status take_messages(struct share *s, rk_error *err)
     int from;
     rk_status status = RK_OK;
     while (status == RK_OK && s->team && receive(s, &from, &kind, &reader)) {
-        s->peers[from].heard = now();
+        s->peers[from].heard = rk_wall_seconds();
         if (kind == HELLO) {
             status = take_hello(s, from, &reader, err);
         } else if (kind == RESULT) {
@@ -315,7 +303,7 @@ static void lose(struct share *s, int rank)
 /* Sends this rank's heartbeat and declares ranks lost that have been silent for too long. */
 static void keep_in_touch(struct share *s)
 {
-    const double time = now();
+    const double time = rk_wall_seconds();
     const double most = s->job->silent_seconds > 0 ? s->job->silent_seconds : SILENT_SECONDS;
     if (time - s->spoken >= ALIVE_SECONDS) {
         s->spoken = time;
@@ -336,7 +324,7 @@ static void keep_in_touch(struct share *s)
 
 static rk_status tick(struct share *s, rk_error *err)
 {
-    const double time = now();
+    const double time = rk_wall_seconds();
     if (time - s->ticked < TICK_SECONDS) {
         return RK_OK;
     }
@@ -392,13 +380,6 @@ static rk_status end(struct share *s, rk_status status, rk_error *err)
     return status;
 }
 
-static void free_tasks(rk_task_list *list)
-{
-    for (rk_task *task; (task = rk_task_take_first(list)) != NULL;) {
-        rk_task_free(task);
-    }
-}
-
 static rk_status run_first(struct share *s, int threads, rk_error *err)
 {
     assert(s->size >= 1 && threads >= 1);
@@ -407,17 +388,17 @@ static rk_status run_first(struct share *s, int threads, rk_error *err)
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %d ranks", s->size);
     }
     for (int rank = 0; rank < s->size; rank++) {
-        s->peers[rank].heard = now();
+        s->peers[rank].heard = rk_wall_seconds();
     }
     s->peers[0].joined = true;
     s->peers[0].room = room_for((uint64_t)threads);
     const rk_status status = end(s, lead(s, err), err);
-    s->peers[0].cpu_s = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - s->cpu_started;
+    s->peers[0].cpu_s = rk_cpu_seconds() - s->cpu_started;
     for (int rank = 0; rank < s->size && s->team && s->team->cpu_s; rank++) {
         s->team->cpu_s[rank] += s->peers[rank].cpu_s;
     }
-    free_tasks(&s->away);
-    free_tasks(&s->again);
+    rk_task_list_free(&s->away);
+    rk_task_list_free(&s->again);
     free(s->peers);
     return status;
 }
@@ -427,13 +408,13 @@ static rk_status run_first(struct share *s, int threads, rk_error *err)
 static rk_status send_result(struct share *s, const rk_task *task, rk_error *err)
 {
     begin(&s->message, s->team, RESULT);
-    const double cpu_s = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - s->cpu_started;
+    const double cpu_s = rk_cpu_seconds() - s->cpu_started;
     rk_bytes_add_number(&s->message, task->number);
     rk_bytes_add(&s->message, &cpu_s, sizeof(cpu_s));
     rk_bytes_add_number(&s->message, (uint64_t)task->status);
     rk_bytes_add(&s->message, &task->error, sizeof(task->error));
     rk_bytes_add(&s->message, task->result.data, task->result.size);
-    s->spoken = now();
+    s->spoken = rk_wall_seconds();
     return send(&s->message, s->team, 0, err);
 }
 
@@ -445,7 +426,7 @@ static rk_status follow(struct share *s, bool *ended, rk_error *err)
     int from;
     rk_status status = RK_OK;
     while (status == RK_OK && !*ended && receive(s, &from, &kind, &reader)) {
-        s->ticked = now();
+        s->ticked = rk_wall_seconds();
         if (kind == TASK) {
             rk_task *task = rk_task_new(rk_bytes_take_number(&reader));
             if (!task) {
@@ -472,7 +453,7 @@ static rk_status say_hello(struct share *s, int threads, rk_error *err)
     rk_bytes_add_text(&s->message, rk_version());
     rk_bytes_add_number(&s->message, s->job->fingerprint);
     rk_bytes_add_number(&s->message, (uint64_t)threads);
-    s->spoken = s->ticked = now();
+    s->spoken = s->ticked = rk_wall_seconds();
     return send(&s->message, s->team, 0, err);
 }
 
@@ -485,15 +466,15 @@ static rk_status run_other(struct share *s, int threads, rk_error *err)
         if (task) {
             status = send_result(s, task, err);
             rk_task_free(task);
-        } else if (now() - s->spoken >= ALIVE_SECONDS) {
+        } else if (rk_wall_seconds() - s->spoken >= ALIVE_SECONDS) {
             begin(&s->message, s->team, ALIVE);
             status = send(&s->message, s->team, 0, err);
-            s->spoken = now();
+            s->spoken = rk_wall_seconds();
         }
         if (status == RK_OK) {
             status = follow(s, &ended, err);
         }
-        if (status == RK_OK && now() - s->ticked > PATIENT_SECONDS) {
+        if (status == RK_OK && rk_wall_seconds() - s->ticked > PATIENT_SECONDS) {
             status = rk_fail(err, RK_ERR_IO, "rank 0 has been silent for too long");
         }
     }
@@ -521,10 +502,8 @@ static void leave(const rk_team *team, const rk_error *err)
 
 rk_status rk_share_run(const rk_share_job *job, rk_team *team, int threads, rk_error *err)
 {
-    struct share s = {.job = job,
-                      .team = team,
-                      .size = team ? team->size : 1,
-                      .cpu_started = seconds_of(CLOCK_PROCESS_CPUTIME_ID)};
+    struct share s = {
+        .job = job, .team = team, .size = team ? team->size : 1, .cpu_started = rk_cpu_seconds()};
     threads = threads > 1 ? threads : 1;
     if (team) {
         team->runs++;
