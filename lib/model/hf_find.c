@@ -90,3 +90,14 @@ rk_status rk_hf_read_key(const hf_draft *draft, const char *key, int64_t *out, r
     return value ? rk_hf_read_size(draft, key, value, out, err)
                  : rk_hf_fail(draft, key, err, "this key is missing");
 }
+
+rk_status rk_hf_read_slots(const hf_draft *draft, const hf_slot *slots, size_t count, rk_error *err)
+{
+    rk_status status = RK_OK;
+    for (size_t i = 0; !status && i < count; i++) {
+        status = slots[i].usual == HF_NEEDED
+                     ? rk_hf_read_key(draft, slots[i].key, slots[i].out, err)
+                     : rk_hf_read_or(draft, slots[i].key, slots[i].usual, slots[i].out, err);
+    }
+    return status;
+}

@@ -84,10 +84,7 @@ static rk_status read_mamba(hf_draft *draft, const mamba_keys *keys, rk_error *e
     const json_t *size = rk_hf_find(draft, keys->head_size);
     const bool follows = json_is_string(size) || (!size && keys->usual_head_size == 0); /* "auto" */
     int64_t expand = 2;
-    const struct {
-        const char *key;
-        int64_t usual, *out;
-    } sizes[] = {
+    const hf_slot sizes[] = {
         {keys->heads, keys->usual_heads, &r->heads},
         {keys->state_size, keys->usual_state, &r->key_size},
         {keys->groups, keys->usual_groups, &r->key_heads},
@@ -95,9 +92,7 @@ static rk_status read_mamba(hf_draft *draft, const mamba_keys *keys, rk_error *e
         {keys->chunk, keys->default_chunk, &r->chunk},
     };
     rk_status status = read_expand(draft, "mamba_expand", &expand, err);
-    for (size_t i = 0; !status && i < COUNT(sizes); i++) {
-        status = rk_hf_read_or(draft, sizes[i].key, sizes[i].usual, sizes[i].out, err);
-    }
+    status = status ? status : rk_hf_read_slots(draft, sizes, COUNT(sizes), err);
     if (!status && follows) {
         r->value_size = r->heads > 0 ? expand * draft->size[HF_HIDDEN] / r->heads : 0;
     } else if (!status) {
@@ -428,18 +423,13 @@ static rk_status read_authors_mamba2(hf_draft *draft, rk_error *err)
 {
     rk_recurrence_shape *r = &draft->layer.recurrence;
     int64_t expand = 2;
-    const struct {
-        const char *key;
-        int64_t usual, *out;
-    } sizes[] = {
+    const hf_slot sizes[] = {
         {"ssm_cfg.d_state", 128, &r->key_size}, {"ssm_cfg.d_conv", 4, &r->conv_width},
         {"ssm_cfg.ngroups", 1, &r->key_heads},  {"ssm_cfg.headdim", 64, &r->value_size},
         {"ssm_cfg.chunk_size", 256, &r->chunk},
     };
     rk_status status = read_expand(draft, "ssm_cfg.expand", &expand, err);
-    for (size_t i = 0; !status && i < COUNT(sizes); i++) {
-        status = rk_hf_read_or(draft, sizes[i].key, sizes[i].usual, sizes[i].out, err);
-    }
+    status = status ? status : rk_hf_read_slots(draft, sizes, COUNT(sizes), err);
     r->heads = r->value_size > 0 ? expand * draft->size[HF_HIDDEN] / r->value_size : 0;
     return status
                ? status

@@ -83,20 +83,14 @@ static bool is_softmax(const json_t *words, int i, bool usual)
 static rk_status read_delta(hf_draft *draft, const rk_recurrence_shape *usual, rk_error *err)
 {
     rk_recurrence_shape *r = &draft->layer.recurrence;
-    const struct {
-        const char *key;
-        int64_t usual, *out;
-    } sizes[] = {
+    const hf_slot sizes[] = {
         {"linear_num_value_heads", usual->heads, &r->heads},
         {"linear_num_key_heads", usual->key_heads, &r->key_heads},
         {"linear_key_head_dim", usual->key_size, &r->key_size},
         {"linear_value_head_dim", usual->value_size, &r->value_size},
         {"linear_conv_kernel_dim", usual->conv_width, &r->conv_width},
     };
-    rk_status status = RK_OK;
-    for (size_t i = 0; !status && i < COUNT(sizes); i++) {
-        status = rk_hf_read_or(draft, sizes[i].key, sizes[i].usual, sizes[i].out, err);
-    }
+    rk_status status = rk_hf_read_slots(draft, sizes, COUNT(sizes), err);
     r->chunk = DELTA_CHUNK;
     return status;
 }

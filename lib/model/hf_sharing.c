@@ -36,19 +36,13 @@ typedef struct gemma_sizes {
 static rk_status read_gemma4(const hf_draft *draft, gemma_sizes *g, rk_error *err)
 {
     const json_t *rows = rk_hf_find(draft, "vocab_size_per_layer_input");
-    const struct {
-        const char *key;
-        int64_t *out;
-    } sizes[] = {
-        {"num_kv_shared_layers", &g->shared},
-        {"global_head_dim", &g->full_head_size},
-        {"num_global_key_value_heads", &g->full_kv_heads},
-        {"hidden_size_per_layer_input", &g->layer_embedding},
+    const hf_slot sizes[] = {
+        {"num_kv_shared_layers", g->shared, &g->shared},
+        {"global_head_dim", g->full_head_size, &g->full_head_size},
+        {"num_global_key_value_heads", g->full_kv_heads, &g->full_kv_heads},
+        {"hidden_size_per_layer_input", g->layer_embedding, &g->layer_embedding},
     };
-    rk_status status = RK_OK;
-    for (size_t i = 0; !status && i < COUNT(sizes); i++) {
-        status = rk_hf_read_or(draft, sizes[i].key, *sizes[i].out, sizes[i].out, err);
-    }
+    rk_status status = rk_hf_read_slots(draft, sizes, COUNT(sizes), err);
     status = status ? status
                     : rk_hf_read_flag(draft, (hf_flag){"attention_k_eq_v", false},
                                       &g->values_are_keys, err);

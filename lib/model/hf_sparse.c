@@ -92,25 +92,15 @@ static rk_status lay_out_minimax_m3(hf_draft *draft, rk_error *err)
     int64_t blocks = 0, local = 0, first = 0;
     rk_index_shape *index = &draft->layer.attention.index;
     const json_t *marks = rk_hf_find(draft, "sparse_attention_config.sparse_attention_freq");
-    const struct {
-        const char *key;
-        int64_t *out;
-    } sizes[] = {
-        {"sparse_attention_config.sparse_num_index_heads", &index->heads},
-        {"sparse_attention_config.sparse_index_dim", &index->size},
-        {"sparse_attention_config.sparse_block_size", &index->block},
-        {"sparse_attention_config.sparse_topk_blocks", &blocks},
+    const hf_slot sizes[] = {
+        {"sparse_attention_config.sparse_num_index_heads", HF_NEEDED, &index->heads},
+        {"sparse_attention_config.sparse_index_dim", HF_NEEDED, &index->size},
+        {"sparse_attention_config.sparse_block_size", HF_NEEDED, &index->block},
+        {"sparse_attention_config.sparse_topk_blocks", HF_NEEDED, &blocks},
+        {"sparse_attention_config.sparse_local_block", 0, &local},
+        {"sparse_attention_config.sparse_init_block", 0, &first},
     };
-    rk_status status = RK_OK;
-    for (size_t i = 0; !status && i < COUNT(sizes); i++) {
-        status = rk_hf_read_key(draft, sizes[i].key, sizes[i].out, err);
-    }
-    status =
-        status ? status
-               : rk_hf_read_or(draft, "sparse_attention_config.sparse_local_block", 0, &local, err);
-    status =
-        status ? status
-               : rk_hf_read_or(draft, "sparse_attention_config.sparse_init_block", 0, &first, err);
+    rk_status status = rk_hf_read_slots(draft, sizes, COUNT(sizes), err);
     if (!status && json_array_size(marks) < (size_t)draft->size[HF_LAYERS]) {
         return rk_hf_fail(draft, "sparse_attention_config.sparse_attention_freq", err,
                           "expected an element for each layer");
@@ -151,22 +141,20 @@ static rk_status v4_layer(const hf_draft *draft, int64_t ratio, bool hashed, rk_
 static rk_status read_v4(hf_draft *draft, int64_t *hashed, rk_error *err)
 {
     rk_attention_shape *a = &draft->layer.attention;
-    const struct {
-        const char *key;
-        int64_t *out;
-    } sizes[] = {
-        {"q_lora_rank", &a->q_rank},        {"o_lora_rank", &a->out_rank},
-        {"o_groups", &a->out_groups},       {"index_n_heads", &a->index.heads},
-        {"index_head_dim", &a->index.size}, {"sliding_window", &a->window},
-        {"hc_mult", &draft->model.streams},
+    const hf_slot sizes[] = {
+        {"q_lora_rank", HF_NEEDED, &a->q_rank},
+        {"o_lora_rank", HF_NEEDED, &a->out_rank},
+        {"o_groups", HF_NEEDED, &a->out_groups},
+        {"index_n_heads", HF_NEEDED, &a->index.heads},
+        {"index_head_dim", HF_NEEDED, &a->index.size},
+        {"sliding_window", HF_NEEDED, &a->window},
+        {"hc_mult", HF_NEEDED, &draft->model.streams},
+        {"num_hash_layers", 0, hashed},
     };
-    rk_status status = RK_OK;
-    for (size_t i = 0; !status && i < COUNT(sizes); i++) {
-        status = rk_hf_read_key(draft, sizes[i].key, sizes[i].out, err);
-    }
+    rk_status status = rk_hf_read_slots(draft, sizes, COUNT(sizes), err);
     a->kv_heads = 1;
     a->sinks = true;
-    return status ? status : rk_hf_read_or(draft, "num_hash_layers", 0, hashed, err);
+    return status;
 }
 
 static rk_status lay_out_v4(hf_draft *draft, rk_error *err)

@@ -219,6 +219,19 @@ rk_status rk_hf_read_or(const hf_draft *draft, const char *key, int64_t usual, i
 /* Reads the size of a key that must be there. */
 rk_status rk_hf_read_key(const hf_draft *draft, const char *key, int64_t *out, rk_error *err);
 
+/* A size of a file: its key, its value where the file is silent, and its place. */
+typedef struct hf_slot {
+    const char *key;
+    int64_t usual; /* HF_NEEDED: the key must be there */
+    int64_t *out;
+} hf_slot;
+
+#define HF_NEEDED (-1)
+
+/* Reads sizes, up to the first that fails. */
+rk_status rk_hf_read_slots(const hf_draft *draft, const hf_slot *slots, size_t count,
+                           rk_error *err);
+
 /* Marks the layers that have experts; marks[] is all false. */
 rk_status rk_hf_mark_experts(const hf_draft *draft, int layers, bool marks[RK_LAYER_MAX],
                              rk_error *err);
