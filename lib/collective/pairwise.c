@@ -5,16 +5,9 @@
  *
  *     (n-1) alpha + (n-1)/n S/B [+ (n-1)/n S gamma]
  *
- * With counts that differ, a round lasts as long as its largest message:
- * (n-1) alpha + sum over k of max over i of S(i, i+k) / B; rk_pairwise_seconds.
- *
  * Source: Thakur, Rabenseifner and Gropp, IJHPCA 19 (2005).
  */
-#include "collective/pairwise.h"
-
-#include "base/extremes.h"
-
-#include <math.h>
+#include "collective/algorithm.h"
 
 static rk_collective_cost pairwise_cost(const rk_collective_job *job)
 {
@@ -52,19 +45,6 @@ static void pairwise_send(const rk_collective_job *job, rk_message_visitor *visi
                         });
         }
     }
-}
-
-double rk_pairwise_seconds(int32_t ranks, const double *bytes, const rk_link *link)
-{
-    double seconds = 0;
-    for (int32_t k = 1; k < ranks; k++) {
-        double most = 0;
-        for (int32_t i = 0; i < ranks; i++) {
-            most = rk_max(most, bytes[(size_t)i * (size_t)ranks + (size_t)((i + k) % ranks)]);
-        }
-        seconds += link->latency + most / link->bandwidth;
-    }
-    return seconds;
 }
 
 const rk_algorithm rk_algorithm_pairwise = {

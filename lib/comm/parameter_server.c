@@ -30,19 +30,6 @@ double rk_parameter_server_async_rate(const rk_parameter_servers *s, double comp
     return rk_min(s->workers / (compute_s + alone), capacity);
 }
 
-double rk_parameter_server_bounded_rate(const rk_parameter_servers *s, const double *compute_s,
-                                        size_t count, double bound)
-{
-    const double own = s->latency + 2 * s->bytes / s->worker_bandwidth;
-    const double capacity = s->servers * s->server_bandwidth / (ways(s) * s->bytes);
-    double slowest = 0, sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        slowest = rk_max(slowest, compute_s[i] + own);
-        sum += 1 / (compute_s[i] + own);
-    }
-    return rk_min(bound < 0 ? sum : (double)count / slowest, capacity);
-}
-
 double rk_parameter_server_staleness(double workers, double bound)
 {
     const double others = workers - 1;

@@ -46,15 +46,6 @@ double rk_parameter_server_mixed_seconds(double machines, double extra, double b
 double rk_parameter_server_async_rate(const rk_parameter_servers *servers, double compute_s);
 
 /*
- * Bounded staleness: updates per second of `count` workers that compute for compute_s[i], of which
- * none may be ahead of the slowest by more than `bound` steps; below 0: no bound.  Persistent
- * differences use any bound up, so from then on all keep pace with the slowest; without a bound
- * each keeps its own.  At most what the servers' links carry; servers->workers is not looked at.
- */
-double rk_parameter_server_bounded_rate(const rk_parameter_servers *servers,
-                                        const double *compute_s, size_t count, double bound);
-
-/*
  * Updates by others between a worker's pull and its push, in the mean over equal workers; bounded
  * staleness lets none be ahead of another by more than `bound` steps (below 0: no bound).
  */

@@ -83,14 +83,6 @@ double rk_checkpoint_levels_slowdown(const rk_checkpoint_levels *l)
     return slowdown < HUGE_VAL ? slowdown : HUGE_VAL; /* also of what is not a number */
 }
 
-double rk_checkpoint_levels_waste(const rk_checkpoint_levels *l)
-{
-    const double near = l->near_share * (l->interval_s / 2 + l->near_restart_s);
-    const double far = (1 - l->near_share) * (l->far_every * l->interval_s / 2 + l->far_restart_s);
-    return l->near_cost_s / l->interval_s + l->far_cost_s / (l->far_every * l->interval_s) +
-           (near + far) / l->mtbf_s;
-}
-
 /* The best interval of a given number of near copies by golden section over its logarithm. */
 static double best_interval(rk_checkpoint_levels *l, double least)
 {

@@ -51,12 +51,6 @@ typedef struct rk_checkpoint_levels {
 double rk_checkpoint_levels_slowdown(const rk_checkpoint_levels *levels);
 
 /*
- * The first order of the same as lost share of the time (Moody et al. 2010):
- * near_cost/interval + far_cost/(far_every interval) + sum_j rate_j (interval_j/2 + restart_j).
- */
-double rk_checkpoint_levels_waste(const rk_checkpoint_levels *levels);
-
-/*
  * Fills `interval_s`, at least `least_s` (above 0), and `far_every`, at most `most`, that have the
  * least slowdown.
  */

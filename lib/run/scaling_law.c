@@ -72,28 +72,6 @@ rk_status rk_loss_tokens_in_range(const rk_loss_law *law, double parameters, dou
                    ceil(1000 * lowest) / 1000);
 }
 
-void rk_loss_optimum(const rk_loss_law *law, double flops, double *parameters, double *tokens)
-{
-    assert(flops > 0);
-    const double a = law->parameters.exponent, b = law->tokens.exponent, product = flops / 6;
-    if (law->form == RK_LOSS_SUM) {
-        const double g =
-            pow(a * law->parameters.coefficient / (b * law->tokens.coefficient), 1 / (a + b));
-        *parameters = g * pow(product, b / (a + b));
-    } else {
-        const double golden = (sqrt(5) - 1) / 2;
-        double low = 0, high = log(product);
-        for (int i = 0; i < 200; i++) {
-            const double left = high - golden * (high - low), right = low + golden * (high - low);
-            const bool down = rk_loss_of(law, exp(left), product / exp(left)) >
-                              rk_loss_of(law, exp(right), product / exp(right));
-            *(down ? &low : &high) = down ? left : right;
-        }
-        *parameters = exp((low + high) / 2);
-    }
-    *tokens = product / *parameters;
-}
-
 /* ---- batches ------------------------------------------------------------------------------- */
 
 double rk_batch_critical(const rk_batch_law *law, double tokens, double loss)
@@ -105,25 +83,6 @@ double rk_batch_critical(const rk_batch_law *law, double tokens, double loss)
 double rk_batch_tokens_factor(double batch, double reference, double critical)
 {
     return (1 + batch / critical) / (1 + reference / critical);
-}
-
-double rk_batch_steps_factor(double batch, double critical)
-{
-    return 1 + critical / batch;
-}
-
-/* ---- how well a run scales ----------------------------------------------------------------- */
-
-double rk_strong_scaling(double base_s, double base_accelerators, double time_s,
-                         double accelerators)
-{
-    return base_s * base_accelerators / (time_s * accelerators);
-}
-
-double rk_weak_scaling(double base_tokens_s, double base_accelerators, double tokens_s,
-                       double accelerators)
-{
-    return tokens_s / accelerators / (base_tokens_s / base_accelerators);
 }
 
 /* ---- documents ----------------------------------------------------------------------------- */

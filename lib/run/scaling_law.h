@@ -79,12 +79,6 @@ typedef struct rk_law_tokens {
 rk_status rk_loss_others(const rk_loss_law *law, const double parameters[RK_LAW_COUNTS_COUNT],
                          double loss, rk_law_tokens others[RK_LAWS_MAX], int *count, rk_error *err);
 
-/*
- * Fills the parameters and tokens of least loss for `flops` = 6 N D.  Exact for the sum: N = G
- * (C/6)^(b/(a+b)), G = (a A / (b B))^(1/(a+b)); searched for the joint form.
- */
-void rk_loss_optimum(const rk_loss_law *law, double flops, double *parameters, double *tokens);
-
 /* ---- batches --------------------------------------------------------------------------------- */
 
 typedef struct rk_batch_law {
@@ -105,18 +99,5 @@ double rk_batch_critical(const rk_batch_law *law, double tokens, double loss);
  * 2018): (1 + batch/critical) / (1 + reference/critical).
  */
 double rk_batch_tokens_factor(double batch, double reference, double critical);
-
-/* Steps relative to an endless batch: 1 + critical/batch. */
-double rk_batch_steps_factor(double batch, double critical);
-
-/* ---- how well a run scales ------------------------------------------------------------------- */
-
-/* Strong: the same batch, on n times the accelerators: base time / (n time). */
-double rk_strong_scaling(double base_s, double base_accelerators, double time_s,
-                         double accelerators);
-
-/* Weak: a batch that grows with the accelerators: tokens/s per accelerator relative to the base. */
-double rk_weak_scaling(double base_tokens_s, double base_accelerators, double tokens_s,
-                       double accelerators);
 
 #endif

@@ -27,11 +27,6 @@ double rk_straggler_kappa(double workers)
     return sum * h / 3;
 }
 
-double rk_straggler_noise(double workers, double noise)
-{
-    return 1 + noise * rk_straggler_kappa(workers);
-}
-
 double rk_straggler_barriers(double workers, double noise, double barriers)
 {
     return 1 + sqrt(barriers) * noise * rk_straggler_kappa(workers);

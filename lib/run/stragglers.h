@@ -10,15 +10,11 @@
 double rk_straggler_kappa(double workers);
 
 /*
- * Time of a synchronous step of `workers` over the mean time of one, where times of workers deviate
- * by `noise` (standard deviation over mean, independent between steps): 1 + noise kappa.
- */
-double rk_straggler_noise(double workers, double noise);
-
-/*
- * The same with `barriers` synchronizations a step over groups of `workers`, none of which waits
- * for another: each has 1/barriers of the work and deviates by noise / sqrt(barriers) of the whole
- * step, so that noise adds up to sqrt(barriers) noise kappa.
+ * Time of a synchronous step over the mean time of a worker, whose steps deviate by `noise`
+ * (standard deviation over mean, independent between steps): 1 + noise kappa.  With `barriers` a
+ * step over groups of `workers`, none of which waits for another, each has 1/barriers of the work
+ * and deviates by noise / sqrt(barriers) of the whole step, so that noise adds up to
+ * sqrt(barriers) noise kappa.
  */
 double rk_straggler_barriers(double workers, double noise, double barriers);
 

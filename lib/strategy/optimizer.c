@@ -6,7 +6,6 @@
  */
 #include "strategy/optimizer.h"
 
-#include "base/extremes.h"
 
 #include <assert.h>
 
@@ -59,10 +58,4 @@ void rk_optimizer_set(rk_optimizer optimizer, bool narrow, rk_strategy *strategy
     strategy->optimizer = optimizer;
     strategy->states.optimizer += own * traits->matrix_bytes - share * usual;
     strategy->outer_states = own * (traits->outer_bytes - traits->matrix_bytes);
-}
-
-double rk_newton_schulz_flops(double rows, double columns)
-{
-    const double a = rk_min(rows, columns), b = rk_max(rows, columns);
-    return RK_NEWTON_SCHULZ_STEPS * (4 * a * a * b + 2 * a * a * a);
 }

@@ -39,7 +39,4 @@ void rk_optimizer_set(rk_optimizer optimizer, bool narrow, rk_strategy *strategy
 /* Matrix products of one orthogonalization: five Newton-Schulz steps of three each. */
 enum { RK_NEWTON_SCHULZ_STEPS = 5 };
 
-/* FLOPs of orthogonalizing an a x b matrix: 5 (4 a^2 b + 2 a^3), a the smaller side. */
-double rk_newton_schulz_flops(double rows, double columns);
-
 #endif

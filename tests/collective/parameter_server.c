@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parameter servers: published cases, limits, and a simulation of asynchronous workers. */
 #include "comm/parameter_server.h"
-#include "collective/pairwise.h"
 
 #include "check.h"
 
@@ -82,58 +81,6 @@ static void test_asynchronous(void **state)
     assert_close(simulate(&s, 1e-6, 20000), 40, 0.01);
 }
 
-/*
- * Workers of their own speed, of which none begins a step while it is ahead of the slowest by more
- * than `bound` steps (below 0: no bound); updates per second after a long time.  Links of servers
- * are free.
- */
-static double simulate_bounded(const rk_parameter_servers *s, const double *compute_s, int workers,
-                               int bound, double seconds)
-{
-    double done_at[16];
-    int steps[16] = {0}, updates = 0;
-    const double own = s->latency + 2 * s->bytes / s->worker_bandwidth;
-    for (int i = 0; i < workers; i++) {
-        done_at[i] = compute_s[i] + own;
-    }
-    for (;;) {
-        int next = -1, fewest = steps[0];
-        for (int i = 0; i < workers; i++) { /* the step that ends first; HUGE_VAL: waits */
-            next = next < 0 || done_at[i] < done_at[next] ? i : next;
-        }
-        const double now = done_at[next];
-        if (now > seconds) {
-            return updates / seconds;
-        }
-        steps[next]++;
-        updates++;
-        done_at[next] = HUGE_VAL;
-        for (int i = 0; i < workers; i++) {
-            fewest = steps[i] < fewest ? steps[i] : fewest;
-        }
-        for (int i = 0; i < workers; i++) {
-            if (isinf(done_at[i]) && (bound < 0 || steps[i] - fewest <= bound)) {
-                done_at[i] = now + compute_s[i] + own;
-            }
-        }
-    }
-}
-
-static void test_bounded(void **state)
-{
-    const rk_parameter_servers s = {.servers = 4,
-                                    .bytes = 1e8,
-                                    .worker_bandwidth = 10e9,
-                                    .server_bandwidth = 1e12,
-                                    .latency = 1e-3};
-    const double compute_s[] = {0.10, 0.11, 0.12, 0.13, 0.14, 0.20};
-    (void)state;
-    for (int bound = -1; bound <= 8; bound++) {
-        assert_close(rk_parameter_server_bounded_rate(&s, compute_s, 6, bound),
-                     simulate_bounded(&s, compute_s, 6, bound, 3000), 0.01);
-    }
-}
-
 /* Sites that average every H steps, step by step. */
 static void test_outer_steps(void **state)
 {
@@ -164,31 +111,12 @@ static void test_staleness(void **state)
     assert_close(rk_staleness_steps(15, 0.02), 1.3, 1e-12);
 }
 
-/* Counts that differ: the largest message of a round decides; equal ones are the plain exchange. */
-static void test_counts(void **state)
-{
-    const rk_link link = {1e9, 1e-6};
-    const double uneven[] = {0, 4e6, 1e6, 2e6, 0, 1e6, 1e6, 3e6, 0};
-    double even[25];
-    (void)state;
-    /* rounds: 0->1 4, 1->2 1, 2->0 1; then 0->2 1, 1->0 2, 2->1 3 */
-    assert_close(rk_pairwise_seconds(3, uneven, &link), 2e-6 + 7e-3, 1e-12);
-    for (int i = 0; i < 25; i++) {
-        even[i] = 2e6;
-    }
-    const rk_collective_job job = {
-        .op = RK_COLL_ALL_TO_ALL, .ranks = 5, .bytes = 10e6, .chunks = 1};
-    assert_close(rk_pairwise_seconds(5, even, &link),
-                 closed_seconds(&rk_algorithm_pairwise, &job, &link, 0), 1e-12);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mixed),        cmocka_unit_test(test_synchronous),
         cmocka_unit_test(test_asynchronous), cmocka_unit_test(test_staleness),
-        cmocka_unit_test(test_bounded),      cmocka_unit_test(test_outer_steps),
-        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_outer_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,8 +51,7 @@ static int levels(const double *in, double *out)
 {
     const rk_checkpoint_levels l = levels_of(in);
     out[0] = rk_checkpoint_levels_slowdown(&l);
-    out[1] = rk_checkpoint_levels_waste(&l);
-    return 2;
+    return 1;
 }
 
 /* The same, and the least interval and the most copies. */
@@ -107,15 +106,14 @@ static int spares(const double *in, double *out)
 static int stragglers(const double *in, double *out)
 {
     out[0] = rk_straggler_kappa(in[0]);
-    out[1] = rk_straggler_noise(in[0], in[1]);
-    out[2] = rk_straggler_barriers(in[0], in[1], in[2]);
-    out[3] = rk_straggler_persistent(in[0], in[3], in[4]);
-    return 4;
+    out[1] = rk_straggler_barriers(in[0], in[1], in[2]);
+    out[2] = rk_straggler_persistent(in[0], in[3], in[4]);
+    return 3;
 }
 
 /* ---- laws, prices -------------------------------------------------------------------------- */
 
-/* form, floor, A, a, B, b, parameters, tokens, loss, flops */
+/* form, floor, A, a, B, b, parameters, tokens, loss */
 static int loss(const double *in, double *out)
 {
     const rk_loss_law law = {
@@ -126,10 +124,9 @@ static int loss(const double *in, double *out)
     };
     rk_error err;
     out[0] = rk_loss_of(&law, in[6], in[7]);
-    rk_loss_optimum(&law, in[9], &out[1], &out[2]);
-    out[3] = -1;
-    (void)rk_loss_tokens(&law, in[6], in[8], &out[3], &err);
-    return 4;
+    out[1] = -1;
+    (void)rk_loss_tokens(&law, in[6], in[8], &out[1], &err);
+    return 2;
 }
 
 /* by loss, coefficient, exponent, unit, tokens, loss, batch, reference */
@@ -138,8 +135,7 @@ static int batch(const double *in, double *out)
     const rk_batch_law law = {.by_loss = in[0] > 0, .term = {in[1], in[2]}, .unit_tokens = in[3]};
     out[0] = rk_batch_critical(&law, in[4], in[5]);
     out[1] = rk_batch_tokens_factor(in[6], in[7], out[0]);
-    out[2] = rk_batch_steps_factor(in[6], out[0]);
-    return 3;
+    return 2;
 }
 
 /* price, life; tokens, parameters, accelerators, rate, recompute */

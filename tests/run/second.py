@@ -74,12 +74,6 @@ class Levels:
             left *= s / divisor  # the coefficients of a row sum to one
         return u / left / (self.every * self.interval) if left > 0 else INFINITE
 
-    def waste(self):
-        far_interval = self.interval * self.every
-        lost = (self.share * (self.interval / 2 + self.near_restart) +
-                (1 - self.share) * (far_interval / 2 + self.far_restart))
-        return self.near_cost / self.interval + self.far_cost / far_interval + lost / self.mtbf
-
 
 # ---- a run -----------------------------------------------------------------------------------
 
@@ -283,7 +277,7 @@ class Cases:
     def levels(self):
         values = self.some_levels()
         l = Levels(*values)
-        return values, [l.slowdown(), l.waste()]
+        return values, [l.slowdown()]
 
     def best_levels(self):
         """No trial on a grid is better than what is called the best, by one part in 1,000."""
@@ -362,7 +356,7 @@ class Cases:
         share, slower = self.between(1e-6, 0.1), self.between(0.01, 1)
         k = kappa(workers)
         return [workers, noise, barriers, share, slower], [
-            k, 1 + noise * k, 1 + barriers * (noise / math.sqrt(barriers)) * k,
+            k, 1 + barriers * (noise / math.sqrt(barriers)) * k,
             (1 - share) ** workers + (1 - (1 - share) ** workers) * (1 + slower)]
 
     def loss(self):
@@ -372,11 +366,11 @@ class Cases:
         if joint:
             law[2], law[4] = self.between(1e12, 1e14), self.between(1e12, 1e14)
             law[3], law[5] = self.random.uniform(0.05, 0.1), self.random.uniform(0.05, 0.1)
-        n, d, flops = self.between(1e7, 1e12), self.between(1e9, 1e14), self.between(1e18, 1e26)
+        n, d = self.between(1e7, 1e12), self.between(1e9, 1e14)
         loss = loss_of(law, n, self.between(1e9, 1e14)) * self.random.choice([1, 1, 0.8])
 
         def check(found):
-            value, parameters, tokens, needed = found
+            value, needed = found
             if abs(value / loss_of(law, n, d) - 1) > 1e-9:
                 return "the loss is %.12g" % loss_of(law, n, d)
             over = loss / loss_of(law, n, 1e300) - 1
@@ -384,16 +378,9 @@ class Cases:
                 return "no tokens reach it"
             if over > 1e-6 and not abs(loss_of(law, n, needed) / loss - 1) < 1e-9:
                 return "%.9g tokens reach it" % tokens_for(law, n, loss)
-            if abs(6 * parameters * tokens / flops - 1) > 1e-9:
-                return "the optimum takes %.6g FLOP" % (6 * parameters * tokens)
-            best = loss_of(law, parameters, tokens)
-            for step in range(-40, 41):
-                other = parameters * 1.1**step
-                if loss_of(law, other, flops / 6 / other) < best * (1 - 1e-9):
-                    return "%.6g parameters are better" % other
             return None
 
-        return [int(joint)] + law[1:] + [n, d, loss, flops], check
+        return [int(joint)] + law[1:] + [n, d, loss], check
 
     def batch(self):
         by_loss = self.random.random() < 0.3
@@ -404,7 +391,7 @@ class Cases:
         # steps S = S_min (1 + c/B), tokens = S B: over those of the reference
         factor = (1 + critical / batch) * batch / ((1 + critical / reference) * reference)
         return [int(by_loss), coefficient, exponent, unit, tokens, loss, batch, reference], [
-            critical, factor, 1 + critical / batch]
+            critical, factor]
 
     def money(self):
         price, years = self.between(1e3, 1e5), self.random.uniform(1, 8)
