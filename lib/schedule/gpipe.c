@@ -55,8 +55,9 @@ static double closed(const rk_pipeline *p)
  * GPipe: each pass goes through all ranks, and the other microbatches follow at the pace of the
  * slowest one.
  */
-static int64_t ticks(const rk_pipeline *p, const int64_t *durations)
+static int64_t ticks(const rk_pipeline *p, const int64_t *durations, int64_t *room)
 {
+    (void)room;
     int64_t sum = 0, forward = 0, backward = 0;
     for (int64_t r = 0; r < p->ranks; r++, durations += RK_STEP_KINDS) {
         sum += durations[RK_STEP_FORWARD] + durations[RK_STEP_BACKWARD];

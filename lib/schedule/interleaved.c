@@ -5,6 +5,7 @@
  */
 #include "base/extremes.h"
 #include "schedule/parts.h"
+#include "schedule/ticks.h"
 
 #include <assert.h>
 
@@ -155,4 +156,5 @@ const rk_schedule rk_schedule_interleaved = {
     .overlapped_sends = overlapped_sends,
     .round = round_of,
     .first_round = first_round,
+    .ticks = rk_interleaved_ticks,
 };

@@ -264,8 +264,9 @@ static int64_t evaluate(const rk_program *program, const rk_pipeline *p, const i
 }
 
 /* One rank runs its microbatches one after the other. */
-static int64_t alone_ticks(const rk_pipeline *p, const int64_t *durations)
+static int64_t alone_ticks(const rk_pipeline *p, const int64_t *durations, int64_t *room)
 {
+    (void)room;
     int64_t sum = 0;
     for (int64_t i = 0; i < p->chunks_per_rank; i++, durations += RK_STEP_KINDS) {
         sum += durations[RK_STEP_FORWARD] + durations[RK_STEP_BACKWARD];
@@ -290,6 +291,9 @@ rk_status rk_pipeline_makespan(rk_makespans *m, const rk_pipeline *p, double *se
         return RK_OK;
     }
     rk_status status = make_room(&m->durations, &m->duration_room, durations, err);
+    if (!status) {
+        status = make_room(&m->ends, &m->end_room, (size_t)p->ranks * RK_TICKS_ROOM, err);
+    }
     if (status) {
         return status;
     }
@@ -298,8 +302,11 @@ rk_status rk_pipeline_makespan(rk_makespans *m, const rk_pipeline *p, double *se
     if (schedule->pairs) {
         fill_pairs(p, clock, m->durations);
     }
+    int64_t ticks = -1;
     if (p->ranks == 1 || schedule->ticks) {
-        const int64_t ticks = (p->ranks == 1 ? alone_ticks : schedule->ticks)(p, m->durations);
+        ticks = (p->ranks == 1 ? alone_ticks : schedule->ticks)(p, m->durations, m->ends);
+    }
+    if (ticks >= 0) {
         *seconds = rk_to_seconds(clock, ticks);
         return RK_OK;
     }

@@ -123,8 +123,11 @@ typedef struct rk_schedule {
     /* Rounds, and where round 0 of a rank begins; NULL: no rounds. */
     rk_schedule_round (*round)(const rk_pipeline *pipeline);
     int64_t (*first_round)(const rk_pipeline *pipeline, int64_t rank);
-    /* The makespan in ticks from the durations of a program; NULL: its order is evaluated. */
-    int64_t (*ticks)(const rk_pipeline *pipeline, const int64_t *durations);
+    /*
+     * The makespan in ticks from the durations of a program, with room for RK_TICKS_ROOM values a
+     * rank; negative, or NULL: its order is evaluated.
+     */
+    int64_t (*ticks)(const rk_pipeline *pipeline, const int64_t *durations, int64_t *room);
     /* The building block that it repeats; NULL: it repeats none. */
     rk_v_block (*block)(int64_t ranks);
 } rk_schedule;

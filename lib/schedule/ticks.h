@@ -15,6 +15,12 @@
 /* Steps in a row after which ranks keep pace: the slowest waits for none by then. */
 enum { RK_ROLLED_STEPS = 8 };
 
+/* Values by rank that schedules with a function for their makespan have room for. */
+enum { RK_TICKS_ROOM = 8 };
+
+/* rk_schedule.ticks of interleaved 1F1B: of groups of as many microbatches as ranks. */
+int64_t rk_interleaved_ticks(const rk_pipeline *pipeline, const int64_t *durations, int64_t *room);
+
 typedef struct rk_clock {
     double seconds;    /* of a tick */
     double per_second; /* ticks */
