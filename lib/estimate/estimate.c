@@ -188,7 +188,7 @@ static rk_rank_traffic add_traffic(const rk_cost_table *table, const rk_strategy
     const rk_model *model = table->context.model;
     rk_rank_traffic sum = {.chunks = 0};
     rk_pass_traffic t = {.bytes = 0};
-    for (int64_t i = 0; i < rk_stage_chunks(s); i++) {
+    for (int64_t i = 0, v = rk_stage_chunks(s); i < v; i++) {
         if (i == 0 || !rk_chunks_alike(model, &chunks[i], &chunks[i - 1], 1)) {
             const rk_stage_blocks blocks = rk_chunk_blocks_of(model, s, &chunks[i]);
             rk_stage stage;
@@ -235,6 +235,7 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s,
     rk_stage stage;
     rk_stage_need need;
     rk_rank_traffic traffic = {.chunks = 0};
+    double busy = 0;
     const bool waits = rk_has_pass_traffic(s);
     *out = (struct fullest){.fits = true};
     ranks->ends = 0;
@@ -251,9 +252,9 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s,
                 traffic = add_traffic(table, s, &chunks[r * v], &times[r * v]);
                 ranks->ends = r == 0 ? traffic.ends : ranks->ends;
             }
+            busy = rk_rank_seconds(s, &times[r * v]);
         }
         const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, v, m, r);
-        const double busy = rk_rank_seconds(s, &times[r * v]);
         const double params = stage.dense_params + stage.expert_params;
         if (r == 0 || rk_busier(busy, ranks->busy)) {
             ranks->slowest = stage;

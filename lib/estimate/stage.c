@@ -10,11 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-int64_t rk_stage_passes(const rk_strategy *strategy)
-{
-    return rk_schedule_copies(strategy->schedule) == 2 ? 1 : rk_stage_chunks(strategy);
-}
-
 bool rk_stage_splits(const rk_strategy *strategy)
 {
     return rk_schedules[strategy->schedule]->splits;

@@ -91,7 +91,10 @@ void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, con
                     rk_chunk_times *times);
 
 /* Chunks of one rank that a microbatch passes: rk_stage_chunks, but 1 of the two of DualPipe. */
-int64_t rk_stage_passes(const rk_strategy *strategy);
+static inline int64_t rk_stage_passes(const rk_strategy *strategy)
+{
+    return rk_schedule_copies(strategy->schedule) == 2 ? 1 : rk_stage_chunks(strategy);
+}
 
 /* Seconds of the backward of a microbatch, with both its passes where weight gradients are one. */
 double rk_stage_backward(const rk_strategy *strategy, const rk_stage *stage);

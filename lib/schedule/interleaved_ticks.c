@@ -30,9 +30,10 @@ struct line {
     int64_t *before;                            /* room for the 3 p before a repetition */
 };
 
-static inline int64_t duration(const struct line *l, int64_t rank, int64_t chunk, rk_step_kind kind)
+static inline const int64_t *duration_at(const struct line *l, int64_t rank, int64_t chunk,
+                                         rk_step_kind kind)
 {
-    return l->durations[(rank * l->chunks + chunk) * RK_STEP_KINDS + (int64_t)kind];
+    return &l->durations[(rank * l->chunks + chunk) * RK_STEP_KINDS + (int64_t)kind];
 }
 
 /* Whether all `count` values are later by the same than before. */
@@ -56,26 +57,31 @@ static void delay(int64_t *values, int64_t count, int64_t ticks)
 
 /* ---- one direction ------------------------------------------------------------------------- */
 
-/* Fills the durations of a chunk on every rank; returns whether they are those of before. */
-static bool take_chunk(const struct line *l, int64_t chunk, rk_step_kind kind, int64_t *durations)
+/* How many of the next `most` chunks in a direction last on every rank as long as `chunk`. */
+static int64_t count_alike(const struct line *l, int64_t chunk, rk_step_kind kind, int64_t most)
 {
-    bool same = true;
+    const int64_t next = kind == RK_STEP_FORWARD ? RK_STEP_KINDS : -RK_STEP_KINDS;
     for (int64_t r = 0; r < l->ranks; r++) {
-        const int64_t ticks = duration(l, r, chunk, kind);
-        same = same && durations[r] == ticks;
-        durations[r] = ticks;
+        const int64_t *at = duration_at(l, r, chunk, kind), ticks = *at;
+        int64_t alike = 0;
+        while (alike < most && *(at += next) == ticks) {
+            alike++;
+        }
+        most = alike;
     }
-    return same;
+    return most;
 }
 
 /* A group of microbatches through one chunk of every rank. */
-static void run_chunk(const struct line *l, bool back, const int64_t *durations, int64_t *out)
+static void run_chunk(const struct line *l, int64_t chunk, rk_step_kind kind, int64_t *out)
 {
-    for (int64_t k = 0; k < l->ranks; k++) {
-        const int64_t r = back ? l->ranks - 1 - k : k;
+    const int64_t p = l->ranks;
+    for (int64_t k = 0; k < p; k++) {
+        const int64_t r = kind == RK_STEP_FORWARD ? k : p - 1 - k;
+        const int64_t ticks = *duration_at(l, r, chunk, kind);
         int64_t end = l->free[r];
-        for (int64_t i = 0; i < l->ranks; i++) {
-            end = rk_later(end, out[i]) + durations[r];
+        for (int64_t i = 0; i < p; i++) {
+            end = rk_later(end, out[i]) + ticks;
             out[i] = end;
         }
         l->free[r] = end;
@@ -83,22 +89,22 @@ static void run_chunk(const struct line *l, bool back, const int64_t *durations,
 }
 
 /* All chunks but the last: forwards from the first, backwards to it. */
-static void run_chunks(const struct line *l, bool back)
+static void run_chunks(const struct line *l, rk_step_kind kind)
 {
-    int64_t *out = back ? l->backward_out : l->forward_out, *durations = l->forward, shift = 0;
-    int64_t *state = back ? l->free : l->forward_out;
+    const bool back = kind == RK_STEP_BACKWARD;
+    int64_t *out = back ? l->backward_out : l->forward_out, *state = back ? l->free : out;
     const int64_t count = 2 * l->ranks;
-    bool repeated = false;
-    for (int64_t k = 0; k < l->chunks - 1; k++) {
-        const bool same = take_chunk(l, back ? l->chunks - 2 - k : k,
-                                     back ? RK_STEP_BACKWARD : RK_STEP_FORWARD, durations);
-        if (repeated && same) {
-            delay(state, count, shift);
-            continue;
-        }
+    int64_t shift;
+    for (int64_t left = l->chunks - 1; left > 0;) {
+        const int64_t chunk = back ? left - 1 : l->chunks - 1 - left;
         memcpy(l->before, state, (size_t)count * sizeof(*state));
-        run_chunk(l, back, durations, out);
-        repeated = repeats(state, l->before, count, &shift);
+        run_chunk(l, chunk, kind, out);
+        left--;
+        if (left > 0 && repeats(state, l->before, count, &shift)) {
+            const int64_t alike = count_alike(l, chunk, kind, left);
+            delay(state, count, alike * shift);
+            left -= alike;
+        }
     }
 }
 
@@ -135,11 +141,13 @@ static void run_forwards(const struct line *l, const struct wave *w, int64_t cou
     const bool enters = w->forward_chunk == 0; /* rank 0 waits for none */
     int64_t i = turns - first + (turns < first ? p : 0);
     if (turns < past) {
-        l->forward[turns] = duration(l, turns, w->forward_chunk, RK_STEP_FORWARD);
+        l->forward[turns] = *duration_at(l, turns, w->forward_chunk, RK_STEP_FORWARD);
     }
+    int64_t *const out = l->forward_out, *const end = l->free;
+    const int64_t *const ticks = l->forward;
     for (int64_t r = first; r < past; r++, i = (i > 0 ? i : p) - 1) {
-        const int64_t input = r == 0 && enters ? 0 : l->forward_out[i];
-        l->forward_out[i] = l->free[r] = rk_later(l->free[r], input) + l->forward[r];
+        const int64_t input = r == 0 && enters ? 0 : out[i];
+        out[i] = end[r] = rk_later(end[r], input) + ticks[r];
     }
 }
 
@@ -151,11 +159,13 @@ static void run_backwards(const struct line *l, const struct wave *w, int64_t co
     const bool enters = w->backward_chunk == l->chunks - 1; /* the last rank waits for none */
     int64_t i = first - turns + (first < turns ? p : 0);
     if (turns >= first && turns < past) {
-        l->backward[turns] = duration(l, turns, w->backward_chunk, RK_STEP_BACKWARD);
+        l->backward[turns] = *duration_at(l, turns, w->backward_chunk, RK_STEP_BACKWARD);
     }
+    int64_t *const out = l->backward_out, *const end = l->free;
+    const int64_t *const ticks = l->backward;
     for (int64_t r = first; r < past; r++, i = i + 1 < p ? i + 1 : 0) {
-        const int64_t input = r == p - 1 && enters ? 0 : l->backward_out[i];
-        l->backward_out[i] = l->free[r] = rk_later(l->free[r], input) + l->backward[r];
+        const int64_t input = r == p - 1 && enters ? 0 : out[i];
+        out[i] = end[r] = rk_later(end[r], input) + ticks[r];
     }
 }
 
@@ -204,9 +214,9 @@ int64_t rk_interleaved_ticks(const rk_pipeline *pipeline, const int64_t *duratio
                            .before = room + 5 * p};
     int64_t last = 0;
     memset(room, 0, (size_t)(5 * p) * sizeof(*room));
-    run_chunks(&l, false);
+    run_chunks(&l, RK_STEP_FORWARD);
     run_waves(&l, pipeline->microbatches * v - (v - 1) * p);
-    run_chunks(&l, true);
+    run_chunks(&l, RK_STEP_BACKWARD);
     for (int64_t r = 0; r < p; r++) {
         last = rk_later(last, l.free[r]);
     }

@@ -4,6 +4,7 @@
  * millions of times: orders are compiled once, and rounds that only repeat the previous one are
  * skipped.
  */
+#include "schedule/parts.h"
 #include "schedule/program.h"
 #include "schedule/ticks.h"
 
@@ -117,8 +118,8 @@ static void fill_durations(const rk_pipeline *p, rk_clock clock, int64_t *durati
             const int64_t forward = rk_to_ticks(clock, t->forward);
             const int64_t backward = rk_to_ticks(clock, t->backward);
             const int64_t weight = rk_to_ticks(clock, t->weight);
-            const int64_t up = send && rk_place_sends(p, (rk_place){r, i}, 1) ? send : 0;
-            const int64_t down = send && rk_place_sends(p, (rk_place){r, i}, -1) ? send : 0;
+            const int64_t up = send && rk_chunk_sends(p, r, i, 1) ? send : 0;
+            const int64_t down = send && rk_chunk_sends(p, r, i, -1) ? send : 0;
             durations[RK_STEP_FORWARD] = forward + up;
             durations[RK_STEP_BACKWARD] = backward + weight + down;
             durations[RK_STEP_INPUT] = backward + down;

@@ -53,11 +53,18 @@ static inline rk_chunk_times rk_rank_times(const rk_pipeline *p, int64_t rank)
         }
         return sum;
     }
-    for (int64_t i = 0; i < p->chunks_per_rank; i++) {
-        const rk_chunk_times t = rk_chunk_times_at(p, rank, i);
-        sum.forward += t.forward;
-        sum.backward += t.backward;
-        sum.weight += t.weight;
+    const rk_chunk_times *t = &p->chunks[rank * p->chunks_per_rank];
+    const double send = p->send_overlapped ? 0 : p->send_seconds;
+    const int64_t last = p->chunks_per_rank - 1;
+    /* the others send as the chunk at the other end does */
+    const double up = rk_chunk_sends(p, rank, 0, 1) ? send : 0;
+    const double down = rk_chunk_sends(p, rank, last, -1) ? send : 0;
+    const double last_up = rk_chunk_sends(p, rank, last, 1) ? send : 0;
+    const double first_down = rk_chunk_sends(p, rank, 0, -1) ? send : 0;
+    for (int64_t i = 0; i <= last; i++) {
+        sum.forward += t[i].forward + (i < last ? up : last_up);
+        sum.backward += t[i].backward + (i > 0 ? down : first_down);
+        sum.weight += t[i].weight;
     }
     return sum;
 }

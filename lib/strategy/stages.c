@@ -15,12 +15,6 @@ const char *rk_strategy_schedule(const rk_strategy *strategy)
     return rk_schedule_names[strategy->schedule];
 }
 
-int64_t rk_stage_chunks(const rk_strategy *strategy)
-{
-    const bool loop = rk_schedules[strategy->schedule]->placement == RK_PLACEMENT_LOOP;
-    return loop ? strategy->vp : 2;
-}
-
 int64_t rk_strategy_layout_before(const rk_strategy *strategy, int64_t stage)
 {
     assert(stage >= 0 && stage <= strategy->layout_count);

@@ -62,7 +62,11 @@ enum { RK_CHUNK_MAX = 2 * (RK_LAYER_MAX + 2) };
 const char *rk_strategy_schedule(const rk_strategy *strategy);
 
 /* Chunks of one rank: vp, or 2 for schedules that give both ends of the model to a rank. */
-int64_t rk_stage_chunks(const rk_strategy *strategy);
+static inline int64_t rk_stage_chunks(const rk_strategy *strategy)
+{
+    const bool loop = rk_schedules[strategy->schedule]->placement == RK_PLACEMENT_LOOP;
+    return loop ? strategy->vp : 2;
+}
 
 /*
  * The chunks of all ranks of a legal strategy, rank r's from chunks[r * rk_stage_chunks] on; at
