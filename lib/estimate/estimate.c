@@ -298,7 +298,8 @@ rk_status rk_step_makespan(const rk_cost_table *table, const rk_strategy *s,
     }
     rk_status status = rk_pipeline_makespan(makespans, &without, &out->work, err);
     out->sends = send > 0 ? overlapped : 0;
-    if (!status && send > 0 && rk_pipeline_bound(&with) < out->work + overlapped) {
+    if (!status && send > 0 && rk_pipeline_least_sends(&without, out->work) * send < overlapped &&
+        rk_pipeline_bound(&with) < out->work + overlapped) {
         double all = 0;
         status = rk_pipeline_makespan(makespans, &with, &all, err);
         out->sends = rk_min(overlapped, all - out->work);

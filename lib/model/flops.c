@@ -93,7 +93,10 @@ static void count_layers(const rk_model *model, int modules, int *count)
     for (int i = 0; i < model->type_count; i++) {
         count[i] = 0;
     }
-    for (int i = 0; i < model->layers; i++) {
+    if (model->type_count == 1) {
+        count[0] = model->layers;
+    }
+    for (int i = 0; i < model->layers && model->type_count > 1; i++) {
         count[model->type_of[i]]++;
     }
     for (int i = 0; i < each; i++) {

@@ -90,3 +90,16 @@ double rk_pipeline_bound(const rk_pipeline *pipeline)
     }
     return seconds;
 }
+
+double rk_pipeline_least_sends(const rk_pipeline *p, double makespan)
+{
+    double longest = 0;
+    if (rk_schedules[p->kind]->splits || rk_schedules[p->kind]->pairs) {
+        return 0;
+    }
+    for (int64_t i = 0; i < p->ranks * p->chunks_per_rank; i++) {
+        const double backward = p->chunks[i].backward + p->chunks[i].weight;
+        longest = rk_max(longest, rk_max(p->chunks[i].forward, backward));
+    }
+    return makespan / longest - 2 * (double)p->microbatches - 1;
+}

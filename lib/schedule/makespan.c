@@ -112,12 +112,15 @@ static rk_status make_room(int64_t **room, size_t *size, size_t wanted, rk_error
 static void fill_durations(const rk_pipeline *p, rk_clock clock, int64_t *durations)
 {
     const int64_t send = rk_to_ticks(clock, p->send_seconds);
+    const rk_chunk_times *t = p->chunks;
+    int64_t forward = 0, backward = 0, weight = 0;
     for (int64_t r = 0; r < p->ranks; r++) {
-        for (int64_t i = 0; i < p->chunks_per_rank; i++, durations += RK_STEP_KINDS) {
-            const rk_chunk_times *t = &p->chunks[r * p->chunks_per_rank + i];
-            const int64_t forward = rk_to_ticks(clock, t->forward);
-            const int64_t backward = rk_to_ticks(clock, t->backward);
-            const int64_t weight = rk_to_ticks(clock, t->weight);
+        for (int64_t i = 0; i < p->chunks_per_rank; i++, t++, durations += RK_STEP_KINDS) {
+            if (t == p->chunks || memcmp(t, t - 1, sizeof(*t)) != 0) {
+                forward = rk_to_ticks(clock, t->forward);
+                backward = rk_to_ticks(clock, t->backward);
+                weight = rk_to_ticks(clock, t->weight);
+            }
             const int64_t up = send && rk_chunk_sends(p, r, i, 1) ? send : 0;
             const int64_t down = send && rk_chunk_sends(p, r, i, -1) ? send : 0;
             durations[RK_STEP_FORWARD] = forward + up;

@@ -237,4 +237,12 @@ rk_status rk_pipeline_makespan(rk_makespans *makespans, const rk_pipeline *pipel
  */
 double rk_pipeline_bound(const rk_pipeline *pipeline);
 
+/*
+ * At least so many messages add to the makespan of a pipeline without messages if they hold their
+ * senders: on its longest path are so many steps that none is longer, and only forwards of the last
+ * stage and backwards of the first send nothing.  Less by one, for rounding; O(p v), and nothing
+ * (0 or less) where steps are split or paired.
+ */
+double rk_pipeline_least_sends(const rk_pipeline *pipeline, double makespan);
+
 #endif

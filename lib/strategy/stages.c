@@ -90,8 +90,8 @@ void rk_strategy_chunks(const rk_model *model, const rk_strategy *strategy, rk_c
         fill_bounds(s, layers + s->count_embedding + s->count_head, stages, bounds);
     }
     for (int64_t rank = 0; rank < s->pp; rank++) {
-        for (int64_t i = 0; i < v; i++) {
-            const int64_t stage = rk_schedule_stage(s->schedule, s->pp, rank, i);
+        const int64_t next = rk_schedule_stage(s->schedule, s->pp, rank, 1) - rank;
+        for (int64_t i = 0, stage = rank; i < v; i++, stage += next) {
             const int32_t begin = bounds[stage] - before, end = bounds[stage + 1] - before;
             const int32_t from = begin > 0 ? begin : 0, to = end < layers ? end : layers;
             chunks[rank * v + i] = (rk_chunk){
