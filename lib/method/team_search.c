@@ -10,8 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLICES 128 /* of a search: enough for the ranks to end together */
-#define COUNTS 3
+/*
+ * Slices of a search for each thread: enough for all to end together, and no more, because every
+ * slice makes its lists and compiles its schedules anew.
+ */
+#define THREAD_SLICES 16
+#define COUNTS        3
 
 /* A search in slices, whichever it is. */
 struct shared {
@@ -29,7 +33,7 @@ struct shared {
     size_t candidate_size;
 
     /* of rank 0 */
-    uint64_t next, taken;
+    uint64_t slices, next, taken;
     uint64_t counts[COUNTS];
     rk_top top;
 };
@@ -38,9 +42,10 @@ static rk_status next_slice(void *context, rk_bytes *task, rk_error *err)
 {
     struct shared *s = context;
     (void)err;
-    if (s->next < SLICES) {
+    if (s->next < s->slices) {
         const double floor = rk_top_floor(&s->top);
         rk_bytes_add_number(task, s->next++);
+        rk_bytes_add_number(task, s->slices);
         rk_bytes_add(task, &floor, sizeof(floor));
     }
     return RK_OK;
@@ -60,13 +65,14 @@ static rk_status work(void *context, int worker, const rk_bytes *task, rk_bytes 
     const struct shared *s = context;
     rk_bytes_reader reader = rk_bytes_read(task);
     const uint64_t slice = rk_bytes_take_number(&reader);
+    const uint64_t slices = rk_bytes_take_number(&reader);
     double floor;
     rk_bytes_take(&reader, &floor, sizeof(floor));
     const rk_search_control control = {.threads = 1,
                                        .progress = go_on,
                                        .user = (void *)(uintptr_t)stop, /* is only read */
                                        .slice = slice,
-                                       .slices = SLICES,
+                                       .slices = slices,
                                        .floor = &floor};
     uint64_t counts[COUNTS] = {0};
     rk_bytes rest = {0};
@@ -123,7 +129,7 @@ static bool tick(void *context)
 {
     const struct shared *s = context;
     return !s->control || !s->control->progress ||
-           s->control->progress(s->control->user, s->total / SLICES * s->taken, s->total);
+           s->control->progress(s->control->user, s->total / s->slices * s->taken, s->total);
 }
 
 /* Runs it; on rank 0 the counts are there then, and the top list is sorted. */
@@ -136,8 +142,10 @@ static rk_status run(struct shared *s, rk_team *team, rk_error *err)
                               .tick = tick,
                               .fingerprint = s->fingerprint};
     const int asked = s->control ? s->control->threads : 0;
+    const int threads = asked > 0 ? asked : rk_core_count();
+    s->slices = THREAD_SLICES * (uint64_t)threads * (uint64_t)team->size;
     rk_top_init(&s->top, s->top_n, s->candidate_size);
-    const rk_status status = rk_share_run(&job, team, asked > 0 ? asked : rk_core_count(), err);
+    const rk_status status = rk_share_run(&job, team, threads, err);
     rk_top_sort(&s->top);
     return status;
 }
