@@ -3,12 +3,15 @@
 # Wrong inputs: each is answered by one line on standard error that says what is wrong, nothing on
 # standard output, exit status 2, and no file.
 #
-# wrong.txt has those that need no documents.
+# wrong.txt has those that need no documents; wrong.golden has the whole messages, which --renew
+# writes: read the difference.
 #
-#     wrong.sh RECKON
+#     wrong.sh RECKON [--renew]
 set -eu
 
 table=$(cd "$(dirname "$0")" && pwd)/wrong.txt
+golden=${table%.txt}.golden
+renew=${2:-}
 
 reckon=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 scratch=$(mktemp -d)
@@ -29,6 +32,7 @@ wrong()
         head -5 out err >&2
         exit 1
     fi
+    cat err >>messages
     count=$((count + 1))
 }
 
@@ -209,6 +213,10 @@ while IFS='|' read -r text line; do
     wrong "$text" $line
 done <"$table"
 
+if [ "$renew" ]; then
+    cp messages "$golden"
+fi
+diff "$golden" messages >&2
 [ "$count" -ge 150 ] || { echo "only $count wrong inputs" >&2; exit 1; }
 
 # ---- what is right -------------------------------------------------------------------------------
