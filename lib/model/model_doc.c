@@ -392,6 +392,26 @@ static rk_status narrow(int64_t value, const char *key, int min, int max, int *o
     return RK_OK;
 }
 
+/* Refuses sizes of a state where no layer has one. */
+static rk_status check_states(const json_t *object, const rk_field *fields, size_t count,
+                              const draft *d, rk_error *err)
+{
+    const size_t from = offsetof(draft, layer.recurrence);
+    for (int i = 0; i < d->model.type_count; i++) {
+        if (d->model.types[i].mixer->part.shapes & RK_SHAPE_RECURRENCE) {
+            return RK_OK;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        const bool state =
+            fields[i].offset >= from && fields[i].offset < from + sizeof(d->layer.recurrence);
+        if (state && json_object_get(object, fields[i].name)) {
+            return fail_unused(fields[i].name, "no \"mixer\" of the document has a state", err);
+        }
+    }
+    return RK_OK;
+}
+
 /* Reads and lays out a model; `fields` has room for FIELDS_MAX. */
 static rk_status fill_draft(const json_t *object, rk_field *fields, draft *d, rk_error *err)
 {
@@ -412,6 +432,7 @@ static rk_status fill_draft(const json_t *object, rk_field *fields, draft *d, rk
         status =
             d->types || d->pattern || d->mtp_pattern ? lay_by_types(d, err) : lay_by_rules(d, err);
     }
+    status = status ? status : check_states(object, fields, count, d, err);
     return status ? status : rk_model_check(&d->model, err);
 }
 

@@ -65,11 +65,24 @@ static const rk_field list_fields[] = {
              .help = "power of the building over that of its machines"),
     RK_FIELD("node_power", NUMBER, offsetof(rk_price_list, node_power), .min = 1, .max = 10,
              .help = "power of a busy node over that of its boards"),
-    RK_FIELD("idle_power", NUMBER, offsetof(rk_price_list, idle_power), .optional = true, .max = 10,
+    RK_FIELD("idle_power", NUMBER, offsetof(rk_price_list, idle_power), .optional = true,
+             .above_min = true, .max = 10,
              .help = "power of an idle node over that of its busy boards; default: as a busy node"),
     RK_FIELD("carbon_g_per_kWh", NUMBER, offsetof(rk_price_list, carbon), .max = MOST,
              .unit = "g/kWh", .help = "of the grid"),
 };
+
+/* What surrounds the boards of a node draws the same power idle, and no idle board draws more than
+ * a busy one. */
+static rk_status check_idle(const rk_price_list *list, rk_error *err)
+{
+    const double least = list->node_power - 1, most = list->node_power, idle = list->idle_power;
+    return idle == 0 || (idle >= least && idle <= most)
+               ? RK_OK
+               : rk_fail_at(err, RK_ERR_INVALID, "idle_power",
+                            "expected a number from %g to %g, as \"node_power\" is %g, found %g",
+                            least, most, most, idle);
+}
 
 rk_status rk_price_list_load(const char *name, rk_price_list *list, rk_error *err)
 {
@@ -82,6 +95,7 @@ rk_status rk_price_list_load(const char *name, rk_price_list *list, rk_error *er
     (void)snprintf(list->name, sizeof(list->name), "%s", name);
     status =
         rk_fields_read(doc.root, "", list_fields, COUNT(list_fields), RK_UNKNOWN_REFUSE, list, err);
+    status = status ? status : check_idle(list, err);
     rk_error_set_file(status ? err : NULL, doc.name);
     rk_json_clear(&doc);
     return status;

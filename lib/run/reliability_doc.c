@@ -119,7 +119,7 @@ static const rk_field reliability_fields[] = {
              .help = "published clusters; those that count give the usual rate and its spread"),
     RK_FIELD("components", CUSTOM, 0, .read = read_components, .help = "causes of interruptions"),
     RK_FIELD("planned_share", NUMBER, offsetof(rk_reliability, planned_share), .optional = true,
-             .max = MOST, .help = "planned interruptions for each that is not; default: 0"),
+             .max = 1000, .help = "planned interruptions for each that is not; default: 0"),
     SECONDS(detect_s, "from a crash until it is noticed"),
     SECONDS(hang_s, "from a hang until it is noticed"),
     SECONDS(restart_s, "from there to the first step, without reading a checkpoint"),
