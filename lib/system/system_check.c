@@ -112,9 +112,10 @@ static rk_status check_accelerator(const rk_accelerator *a, rk_error *err)
     }
     /* Vendors' decimal sizes are binary inside: 80 GB can be 80 GiB. */
     if (!status && a->memory_usable > a->memory_capacity * (GIB / 1e9)) {
-        return rk_fail_at(err, RK_ERR_INVALID, "accelerator.memory_usable",
-                          "%.6g bytes can be used of a memory of %.6g: expected at most its size",
-                          a->memory_usable, a->memory_capacity);
+        return rk_fail_at(err, RK_ERR_INVALID, "accelerator.memory.usable_GiB",
+                          "expected at most %.6g, all of a memory of %.6g GB, found %.6g",
+                          a->memory_capacity / 1e9, a->memory_capacity / 1e9,
+                          a->memory_usable / GIB);
     }
     if (!status && !(a->gemm[RK_BF16].peak > 0)) {
         return rk_fail_at(err, RK_ERR_INVALID, "gemm.bf16",
