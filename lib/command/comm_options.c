@@ -178,6 +178,10 @@ rk_status rk_comm_check(rk_comm_args *args, rk_error *err)
     if (args->fit) {
         return RK_OK;
     }
+    if (args->domains > 0) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--domains is of --fit; --placement places ranks on nodes");
+    }
     if (args->servers >= 0 && (args->json || args->csv)) {
         return rk_fail(err, RK_ERR_INVALID, "--servers prints text only, no JSON or CSV");
     }

@@ -87,6 +87,8 @@ static bool append_ability(struct text *t, const struct question *q, int64_t num
         append_names(t, f->cp_kinds, rk_cp_kind_names, " or ");
     } else if (is_key(key, length, "shardings")) {
         append_names(t, f->shardings, stages, " or ");
+    } else if (is_key(key, length, "shards")) { /* those that shard something */
+        append_names(t, f->shardings & ~1U, stages, " or ");
     } else if (is_key(key, length, "deep_shards")) {
         append_names(t, f->deep_shards, stages, " or ");
     } else if (is_key(key, length, "modules")) {

@@ -100,7 +100,7 @@ const struct rk_rule rk_rules_ability[] = {
     {"sharding of the framework", sharding_unknown, VARY_NONE,
      "{framework} does not run ZeRO-{zero}; use ZeRO-{shardings}"},
     {"ZeRO-0 needs data parallelism alone", plain_with_degrees, VARY_NONE,
-     "{framework} shards parameters as soon as tp, cp, pp or ep is above 1; use ZeRO-{shardings}"},
+     "{framework} shards parameters as soon as tp, cp, pp or ep is above 1; use ZeRO-{shards}"},
     {"modules of the framework", modules_unknown, VARY_NONE,
      "{framework} does not recompute the modules {lacking}; it recomputes {modules}"},
     {"policy of the framework", policy_unknown, VARY_NONE,

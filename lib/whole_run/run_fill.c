@@ -21,12 +21,9 @@ static rk_status fill_batch_factor(rk_whole_run *run, double batch, rk_error *er
     const rk_run_question *question = run->question;
     rk_batch_law law;
     run->tokens_factor = 1;
-    if (!(question->reference_batch > 0)) {
-        return RK_OK;
-    }
     const rk_status status =
         rk_batch_law_load(question->batch_law ? question->batch_law : "power-lines", &law, err);
-    if (status) {
+    if (status || !(question->reference_batch > 0)) {
         return status;
     }
     run->critical = rk_batch_critical(&law, run->training.tokens, question->loss);

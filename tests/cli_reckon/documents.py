@@ -16,13 +16,16 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
 
 
 def change(document, edits):
-    """The document with the edits of a line."""
+    """The document with the edits of a line, or the text that the line has in its place."""
+    if edits.startswith("text "):
+        return json.loads(edits[5:])
     document = {"": copy.deepcopy(document)}
     for edit in edits.split("; ") if edits != "as it is" else []:
         path, _, value = edit.lstrip("-").partition(" = ")
@@ -41,16 +44,20 @@ def change(document, edits):
 def ask(program, words, document):
     """The message, without the name of the file, or nothing."""
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "x.json")
+        words = [word.replace("FILE", "x" if "FILE." in word else "x.json") for word in shlex.split(words)]
+        path = os.path.join(folder, next((word for word in words if word.startswith("x.")), "x.json"))
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(document, file)
+            file.write(document if isinstance(document, str) else json.dumps(document))
         with open(os.path.join(folder, "rows.csv"), "w", encoding="utf-8") as file:
             file.write("size,rate,model\n1,2.5,a\n8,3.5,b\n8,4.5,b\n")
-        done = subprocess.run([program, *["x.json" if word == "FILE" else word for word in words.split()]], cwd=folder,
-                              capture_output=True, text=True, timeout=60, check=False,
+        done = subprocess.run([program, *words], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL,
+                              text=True, timeout=60, check=False,
                               env=dict(os.environ, NO_COLOR="1"))
+        written = set(os.listdir(folder)) - {os.path.basename(path), "rows.csv"}
     said = done.stderr.strip() if done.returncode == 2 else "" if done.returncode in (0, 1) else f"exit {done.returncode}"
-    return re.sub(r"^reckon \w+: (x\.json: )?", "", said)
+    if said and (done.stdout or written or "\n" in said):
+        said += f" ({len(done.stdout)} characters and {len(written)} files written)"
+    return re.sub(r"^reckon [a-z]*:? ?(x\.\w+: )?", "", said)
 
 
 def answer(program, lines):
@@ -65,6 +72,9 @@ def answer(program, lines):
             document = json.loads(done.stdout)
         elif line.startswith("< "):
             document = json.loads(line[2:])
+        elif line.startswith("$ "):
+            jobs.append((edits, edits[2:], {}))
+            continue
         elif edits and not line.startswith("#"):
             jobs.append((edits, words, change(document, edits)))
             continue
