@@ -190,6 +190,10 @@ static rk_status read_test(const json_t *value, const char *path, rk_condition *
     const json_t *contains = json_object_get(value, "contains");
     const json_t *without = json_object_get(value, "without");
     const json_t *texts = contains ? contains : without;
+    if (!texts && !json_object_get(value, "min") && !json_object_get(value, "max")) {
+        return rk_fail_at(err, RK_ERR_INVALID, path,
+                          "expected one of \"contains\" and \"without\", or \"min\" and \"max\"");
+    }
     if (!texts || json_object_size(value) != 1) {
         test->kind = RK_CONDITION_RANGE;
         return rk_fields_read(value, path, range_fields, COUNT(range_fields), RK_UNKNOWN_NEVER,
