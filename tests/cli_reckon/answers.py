@@ -5,7 +5,7 @@
     answers.py [--renew]
 
 RECKON_LIBRARY names the shared library, which answers in this process.  A line ">>> COMMAND OPTION=VALUE ... : FORMAT ..."
-of answers.txt asks; what follows it is the answer.  Text stands as it is but for the time that it took; numbers of JSON
+of answers.txt asks, whose values are texts or JSON objects; what follows it is the answer.  Text stands as it is but for the time that it took; numbers of JSON
 and CSV count to eight digits.
 """
 
@@ -73,10 +73,11 @@ def answer(question):
     words, _, forms = question.partition(" : ")
     command, *options = words.split()
     given = dict(option.split("=", 1) if "=" in option else (option, True) for option in options)
+    given = {name: json.loads(value) if str(value)[:1] == "{" else value for name, value in given.items()}
     for form in forms.split():
         yield f"-- {form}"
         try:
-            yield from shown(run_command(command, {**given, **({form: True} if form != "text" else {})}).text, form)
+            yield from shown(run_command(command, {**given, **({form: True} if form != "text" and command != "sweep" else {})}).text, form)
         except ReckonError as error:
             yield f"refused: {error}"
 
@@ -85,12 +86,10 @@ def main():
     os.chdir(HERE)
     os.environ.update(NO_COLOR="1", COLUMNS="100")
     lines = ANSWERS.read_text(encoding="utf-8").splitlines()
-    found = []
+    found = lines[:1]
     for line in lines:
         if line.startswith(">>> "):
             found += [line, *answer(line[4:]), ""]
-        elif line.startswith("# "):
-            found.append(line)
     if sys.argv[1:] == ["--renew"]:
         ANSWERS.write_text("\n".join(found) + "\n", encoding="utf-8")
         return 0
