@@ -88,7 +88,8 @@ def main():
     rooms = collections.defaultdict(dict)
     for file, source in sources.items():
         rooms[file.split("/")[1]][file] = source
-    rows, idle, faults = [], [], []
+    rows, idle = [], []
+    faults = [f"{room} in WATCHED is no module" for room in WATCHED if room not in rooms]
     for room, files in sorted(rooms.items()):
         lines, branches, functions = (merged(files, kind) for kind in ("lines", "branches", "functions"))
         name = f"**{room}**" if room in WATCHED else room
