@@ -339,8 +339,12 @@ static double permuted_rows(const rk_block_context *c, const rk_moe_shape *moe)
 /* Time of routing in each pass that does not depend on sizes. */
 static void add_router_seconds(rk_cost_builder *x)
 {
-    rk_operator o = {
-        .kind = RK_OPERATOR_FIXED, .part = RK_PART_EXPERT, .seconds = x->c->stack->router_seconds};
+    const rk_stack *stack = x->c->stack;
+    const rk_strategy *s = x->c->strategy;
+    const double casts = rk_wide_precision(s) != s->precision ? stack->expert_cast_seconds : 0;
+    rk_operator o = {.kind = RK_OPERATOR_FIXED,
+                     .part = RK_PART_EXPERT,
+                     .seconds = stack->router_seconds + casts};
     rk_emit(x, &o);
     o.pass = RK_PASS_BACKWARD;
     rk_emit(x, &o);

@@ -56,6 +56,7 @@ typedef struct rk_stack {
     double launch_ratio;                              /* time of a launch over the accelerator's */
     double overlap_launches;                          /* launches with moe_overlap over without */
     double router_seconds;                            /* of routing a microbatch, each way */
+    double expert_cast_seconds;                       /* and more in low precision */
     bool waits_for_counts;                            /* of tokens of experts, in every layer */
     bool blocks_launches;                             /* every kernel ends before the next launch */
     /* Shares of communication that stay visible. */

@@ -82,6 +82,7 @@ static const rk_field host_fields[] = {
     NUMBER(launch_ratio, 10, "ratio", "time of a launch over that of the accelerator"),
     NUMBER(overlap_launches, 10, "ratio", "launches with all-to-all overlapped, over without"),
     SECONDS(router_seconds, "fixed time of routing a microbatch, each way"),
+    SECONDS(expert_cast_seconds, "and in 8 and 4 bits besides"),
     FLAG(waits_for_counts, "in every layer the host waits for the tokens that experts receive"),
     FLAG(blocks_launches, "the host waits for a kernel before it launches the next"),
 };

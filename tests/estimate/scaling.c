@@ -55,6 +55,7 @@ static void scale_tier(rk_tier *tier, double k)
 static void scale_stack(rk_stack *stack, double k)
 {
     stack->router_seconds /= k;
+    stack->expert_cast_seconds /= k;
     stack->send_seconds /= k;
     stack->step_seconds /= k;
     stack->adapter_seconds /= k;

@@ -474,7 +474,7 @@ STACK_MOST = {
     "moe_kernels_backward": 300, "exchange_kernels": 50, "expert_kernels": 20, "expert_cast_kernels": 40,
     "expert_backward_launches": 3,
     "exchange_slowdown": 2, "dispatch_GBps": 500, "launch_ratio": 3, "overlap_launches": 2,
-    "router_seconds": 1e-3, "send_seconds": 1e-3,
+    "router_seconds": 1e-3, "expert_cast_seconds": 1e-3, "send_seconds": 1e-3,
     "norm_rings": 4, "norm_rings_whole": 4, "bucket_MiB": 500,
     "gather_MiB": 500, "bucket_Mparams": 100, "bucket_rank_Mparams": 5, "step_seconds": 0.1, "adapter_seconds": 0.1, "host_GBps": 300,
     "scale_growth": 0.05, "gathered_share": 1.5, "activation_share": 1.5, "wgrad_bytes": 6,

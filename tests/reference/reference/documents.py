@@ -318,7 +318,7 @@ STACK_DEFAULTS = {
         "expert_cast_kernels": 0,
         "expert_backward_launches": 1,
         "capacity_launches": 1, "graph_share": 1, "launch_ratio": 1, "adapter_kernels": 4, "overlap_launches": 1,
-        "router_seconds": 0, "waits_for_counts": False, "blocks_launches": False,
+        "router_seconds": 0, "expert_cast_seconds": 0, "waits_for_counts": False, "blocks_launches": False,
     },
     "communication": {
         "tp_forward_exposed": 1, "tp_backward_exposed": 1,

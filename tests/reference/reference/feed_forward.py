@@ -180,7 +180,8 @@ def add_experts(x, layer):
         add_masks(x, layer, seen)
     else:
         x.stream("experts", permuted, permuted)
-    x.comm("experts", stack.router_seconds, stack.router_seconds)
+    fixed = stack.router_seconds + (stack.expert_cast_seconds if c.low else 0)
+    x.comm("experts", fixed, fixed)
     add_dispatch(x, layer)
     if s.etp > 1:
         size = c.element * rows * seen
