@@ -97,12 +97,23 @@ void rk_fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy 
     know_table(w);
 }
 
-/* Whether the states of some lane fit, at any risk; DualPipe holds every stage twice. */
-static bool fill_states(const rk_plan_bounds *s, struct worker *w, const rk_strategy *strategy,
-                        uint64_t lanes, double bytes[RK_PLAN_LANES])
+double rk_part_bytes(const rk_plan_bounds *s, const rk_strategy *strategy, int part)
+{
+    const rk_plan_part *p = &s->parts[part];
+    const double limit = p->riskier ? s->limits.usable : rk_risk_limit(&s->limits, strategy);
+    return p->max_memory > 0 ? rk_min(limit, p->max_memory) : limit;
+}
+
+/*
+ * The longest step of those of `parts` into which the states of some lane fit, and w->fitting;
+ * without parts `limit` if they fit at any risk.  Negative: they fit nowhere.  DualPipe holds every
+ * stage twice.
+ */
+static double fit_states(const rk_plan_bounds *s, struct worker *w, const rk_strategy *strategy,
+                         uint64_t lanes, double limit, unsigned parts)
 {
     rk_strategy with = *strategy;
-    const double usable = s->limits.usable * (1 + RK_LEAST_SLACK);
+    uint64_t *fitting = w->fitting[rk_schedule_copies(strategy->schedule) == 2];
     bool fits = false;
     w->counts.bounds++;
     if (!w->has_whole) {
@@ -112,38 +123,19 @@ static bool fill_states(const rk_plan_bounds *s, struct worker *w, const rk_stra
     for (int lane = 0; lanes >> lane; lane++) {
         if (lanes >> lane & 1) {
             rk_plan_set_lane(&s->lists, lane, &with);
-            bytes[lane] = rk_least_memory(&w->table, &with, &w->whole);
-            fits |= bytes[lane] <= usable;
-        }
-    }
-    return fits;
-}
-
-double rk_part_bytes(const rk_plan_bounds *s, const rk_strategy *strategy, int part)
-{
-    const rk_plan_part *p = &s->parts[part];
-    const double limit = p->riskier ? s->limits.usable : rk_risk_limit(&s->limits, strategy);
-    return p->max_memory > 0 ? rk_min(limit, p->max_memory) : limit;
-}
-
-void rk_fit_states(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                   const struct node *node)
-{
-    rk_strategy strategy = rk_node_strategy(s, b, node);
-    memset(w->fitting, 0, sizeof(w->fitting));
-    for (int lane = 0; lane < node->lanes; lane++) {
-        rk_plan_set_lane(&s->lists, lane, &strategy);
-        for (int i = 0; i < s->part_count; i++) {
-            const double bytes = rk_part_bytes(s, &strategy, i) * (1 + RK_LEAST_SLACK);
-            for (int twice = 0; twice < 2; twice++) {
-                w->fitting[twice][i] |= (uint64_t)(w->states[twice][lane] <= bytes) << lane;
+            const double bytes = rk_least_memory(&w->table, &with, &w->whole);
+            fits |= bytes <= s->limits.usable * (1 + RK_LEAST_SLACK);
+            for (int i = 0; parts >> i; i++) {
+                const double most = rk_part_bytes(s, &with, i) * (1 + RK_LEAST_SLACK);
+                fitting[i] |= (uint64_t)(bytes <= most) << lane & s->part_lanes[i];
             }
         }
     }
-    for (int i = 0; i < s->part_count; i++) {
-        w->fitting[0][i] &= s->part_lanes[i];
-        w->fitting[1][i] &= s->part_lanes[i];
+    for (int i = 0; parts >> i; i++) {
+        parts &= ~((unsigned)(fitting[i] == 0) << i);
+        limit = rk_longest_of(w, parts);
     }
+    return fits ? limit : -(double)INFINITY;
 }
 
 const uint64_t *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
@@ -170,10 +162,12 @@ const uint64_t *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w, const 
     return known->fitting;
 }
 
-double rk_base_work(struct worker *w, const struct node *node, size_t choice)
+double rk_base_work(const rk_plan_bounds *s, struct worker *w, const struct node *node,
+                    size_t choice)
 {
+    const double seconds = rk_plan_fit_seconds(&w->fit, node->shape, choice);
     w->counts.bounds++;
-    return (double)node->microbatches * rk_plan_fit_seconds(&w->fit, node->shape, choice);
+    return s->fixed + (1 + s->growth) * (double)node->microbatches * seconds;
 }
 
 bool rk_schedule_runs(const rk_strategy *strategy)
@@ -184,17 +178,16 @@ bool rk_schedule_runs(const rk_strategy *strategy)
 }
 
 double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                       struct node node, double limit, bool only_least)
+                       struct node node, double limit, unsigned parts)
 {
-    bool fits[2] = {false, false}, known[2] = {false, false}; /* by the copies of a stage */
+    bool known[2] = {false, false};     /* by the copies of a stage */
+    double longest[2] = {limit, limit}; /* of those that fit */
     uint64_t legal = 0;
     double least = (double)INFINITY;
     for (; node.recompute < s->lists.recompute_count; node.recompute++) {
         legal |= rk_node_lanes(s, &node);
     }
-    for (int lane = 0; lane < RK_PLAN_LANES; lane++) {
-        w->states[0][lane] = w->states[1][lane] = (double)INFINITY;
-    }
+    memset(w->fitting, 0, sizeof(w->fitting));
     node.recompute = 0;
     node.shape = &s->lists.shapes[node.pipe->shape_first];
     node.microbatches = s->space->global_batch / node.dp / b->micro_batch;
@@ -209,19 +202,21 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
         if (!rk_schedule_runs(&base.strategy)) {
             continue;
         }
-        const double most = only_least ? rk_min(limit, least) : limit;
-        node.shape = base.shape;
-        const double work = rk_base_work(w, &node, 0);
         const bool twice = rk_schedule_copies(base.strategy.schedule) == 2;
+        const double most = parts ? longest[twice] : rk_min(longest[twice], least);
+        node.shape = base.shape;
+        const double work = rk_base_work(s, w, &node, 0);
         if (work <= most && !known[twice]) {
             known[twice] = true;
-            fits[twice] = fill_states(s, w, &base.strategy, legal, w->states[twice]);
+            longest[twice] = fit_states(s, w, &base.strategy, legal, limit, parts);
         }
         if (work > most) { /* loose, but enough */
             w->least[i] = work;
-        } else if (fits[twice]) {
+        } else if (work <= longest[twice]) {
             w->counts.bounds++;
             w->least[i] = rk_plan_clock_least(&w->clock, &base, most);
+        } else if (longest[twice] >= 0) {
+            w->least[i] = work;
         }
         least = rk_min(least, w->least[i]);
     }
@@ -278,7 +273,7 @@ static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struc
         } else if (node.dp) {
             node.lanes =
                 group ? l->sharding_count * l->offload_count : rk_batch_lane_count(s, b, node.pipe);
-            bounds[i] = rk_bound_shapes(s, w, b, node, limit, true);
+            bounds[i] = rk_bound_shapes(s, w, b, node, limit, 0);
         }
         least = rk_min(least, bounds[i]);
     }

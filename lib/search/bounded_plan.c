@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "estimate/least.h"
+#include "estimate/once.h"
 #include "search/bounded_state.h"
 #include "work/parallel.h"
 
@@ -36,16 +37,6 @@ static double limit_of(const rk_top *top)
 static void renew_limit(struct worker *w, int part)
 {
     w->limit[part] = rk_min(limit_of(&w->top[part]), w->most_seconds[part]);
-}
-
-/* The longest of any of the parts. */
-static double longest_of(const struct worker *w, unsigned parts)
-{
-    double longest = -(double)INFINITY;
-    for (int i = 0; parts >> i; i++) {
-        longest = parts >> i & 1 ? rk_max(longest, w->limit[i]) : longest;
-    }
-    return longest;
 }
 
 /* Those of the parts that steps of so many seconds can still enter. */
@@ -90,7 +81,7 @@ static void offer_base(const rk_plan_bounds *s, struct worker *w, const rk_plan_
         }
     }
     w->counts.bounds++;
-    const double least = rk_plan_clock_least(&w->clock, base, longest_of(w, open));
+    const double least = rk_plan_clock_least(&w->clock, base, rk_longest_of(w, open));
     for (int i = 0; open >> i && !w->status; i++) {
         if (open >> i & 1 && least <= w->limit[i]) {
             w->status = rk_plan_clock_offer(&w->clock, base, lanes[i], w->limit[i], &w->top[i],
@@ -152,7 +143,7 @@ static void settle_base(const rk_plan_bounds *s, struct worker *w, struct visit 
     unsigned parts = v->node->parts;
     double work = 0;
     if (!s->counts) {
-        work = rk_base_work(w, v->node, v->base.choice);
+        work = rk_base_work(s, w, v->node, v->base.choice);
         parts = parts_in_time(w, parts, work);
         if (parts == 0) {
             return;
@@ -164,7 +155,7 @@ static void settle_base(const rk_plan_bounds *s, struct worker *w, struct visit 
         return;
     }
     if (s->counts) {
-        work = rk_base_work(w, v->node, v->base.choice);
+        work = rk_base_work(s, w, v->node, v->base.choice);
         parts = parts_in_time(w, parts, work);
     }
     if (parts == 0) {
@@ -256,14 +247,14 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
     for (size_t i = 0; i < l->pipe_count; i++) {
         struct node node = {.pipe = &l->pipes[i], .dp = rk_batch_data_parallel(s, b, &l->pipes[i])};
         const unsigned parts = rk_parts_of_batch(s, b) & rk_parts_of_pipe(s, node.pipe);
-        if (!node.dp || (!s->counts && !(rk_pipe_bound(s, b, node.pipe) <= longest_of(w, parts)))) {
+        if (!node.dp ||
+            (!s->counts && !(rk_pipe_bound(s, b, node.pipe) <= rk_longest_of(w, parts)))) {
             continue;
         }
         node.lanes = rk_batch_lane_count(s, b, node.pipe);
         node.microbatches = s->space->global_batch / node.dp / b->micro_batch;
         node.shape = &l->shapes[node.pipe->shape_first];
-        (void)rk_bound_shapes(s, w, b, node, longest_of(w, parts), false);
-        rk_fit_states(s, w, b, &node);
+        (void)rk_bound_shapes(s, w, b, node, rk_longest_of(w, parts), parts);
         for (size_t j = 0; j < node.pipe->shape_count; j++, node.shape++) {
             node.bound = w->least[node.shape - l->shapes];
             node.parts = parts_in_time(w, parts & rk_parts_of_shape(s, node.shape), node.bound);
@@ -633,6 +624,11 @@ rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, co
         .control = control,
     };
     status = rk_plan_lists_init(model, &s->system, space, &s->lists, err);
+    rk_strategy all = space->base;
+    all.tp = all.cp = all.pp = 1;
+    all.dp = space->accelerators;
+    s->fixed = rk_fixed_seconds(stack, &all, 0);
+    s->growth = rk_fixed_seconds(stack, &all, 1) - s->fixed;
     rk_bound_parts(s, &everything, 1);
     (void)(status || (status = rk_plan_bounds_turn(s, system, err)) ||
            (status = rk_list_batches(s, err)) || (status = init_workers(s, err)) ||

@@ -3,11 +3,14 @@
 #ifndef RK_SEARCH_BOUNDED_STATE_H
 #define RK_SEARCH_BOUNDED_STATE_H
 
+#include "base/extremes.h"
 #include "base/top.h"
 #include "search/bounded_plan.h"
 #include "search/plan_clock.h"
 #include "search/plan_fit.h"
 #include "search/plan_lists.h"
+
+#include <math.h>
 
 /* Strategies that share costs of blocks but for recompute. */
 struct batch {
@@ -81,9 +84,8 @@ struct worker {
     struct known_experts *experts; /* owned: RK_KNOWN_EXPERTS, the last of each place */
     double *least;                 /* owned; by shape: s of a step in the batch at hand */
     uint64_t *first;               /* owned; by shape: index of its first strategy */
-    /* At the pipeline degree at hand, by the copies of a stage: bytes of the states of each lane,
-     * infinite if it is not legal, and for each part the lanes of which they fit. */
-    double states[2][RK_PLAN_LANES];
+    /* At the pipeline degree at hand, by the copies of a stage and by part: the lanes of which the
+     * states fit. */
     uint64_t fitting[2][RK_PLAN_PARTS];
     struct known_floor *floors; /* owned; by floor and choice of layers */
     struct node *nodes;         /* owned; of a batch */
@@ -111,6 +113,7 @@ struct rk_plan_bounds {
     size_t queue_count;
     size_t done;               /* batches of the queue that are settled */
     double reach, limit;       /* see rk_open_group, s */
+    double fixed, growth;      /* of a step: s, and the share of the rest that is added to it */
     rk_top top[RK_PLAN_PARTS]; /* of all rounds */
     struct worker *workers;
     int threads;
@@ -173,24 +176,35 @@ static inline const uint64_t *rk_known_floor(const struct worker *w, const rk_pl
 const uint64_t *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
                                uint64_t lanes);
 
-/* Seconds of all microbatches of the slowest rank of a node, of the pipe that `fit` turned to. */
-double rk_base_work(struct worker *w, const struct node *node, size_t choice);
+/* The longest step that can still enter the top list of any of the parts, s. */
+static inline double rk_longest_of(const struct worker *w, unsigned parts)
+{
+    double longest = -(double)INFINITY;
+    for (int i = 0; parts >> i; i++) {
+        longest = parts >> i & 1 ? rk_max(longest, w->limit[i]) : longest;
+    }
+    return longest;
+}
+
+/*
+ * Seconds of a step with no more than all microbatches of the slowest rank of a node, of the pipe
+ * that `fit` turned to.
+ */
+double rk_base_work(const rk_plan_bounds *s, struct worker *w, const struct node *node,
+                    size_t choice);
 
 /* Whether a schedule runs with this number of microbatches. */
 bool rk_schedule_runs(const rk_strategy *strategy);
 
 /*
  * Bounds all shapes of a node's pipeline degree: w->least, infinite where the states of no lane
- * fit and for schedules that do not run, and the states of these lanes.  The table is without
- * recompute.  Returns the smallest bound.  Bounds above `limit`, or with `only_least` above another
- * one, may be looser than necessary.
+ * fit and for schedules that do not run.  The table is without recompute.  Returns the smallest
+ * bound.  For some parts, states have to fit into one of them, w->fitting is filled, and bounds
+ * above the longest step of those where they do may be looser than necessary.  Without parts these
+ * are whatever memory they allow, and bounds above `limit` or another one may be looser.
  */
 double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                       struct node node, double limit, bool only_least);
-
-/* Fills w->fitting for a node's pipeline degree, of which the shapes were bounded. */
-void rk_fit_states(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                   const struct node *node);
+                       struct node node, double limit, unsigned parts);
 
 /* Bounds all batches of a group together, a batch alone by its work. */
 void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *group);
