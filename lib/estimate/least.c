@@ -19,19 +19,35 @@ rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
     return rk_stage_of(table, &s, &chunk);
 }
 
-rk_makespan rk_least_makespan(const rk_cost_table *table, const rk_strategy *s,
+/*
+ * Whether overlapped messages certainly add less than messages that hold their sender would.  With
+ * interleaving a rank sends 2 v - 1 or 2 v times per microbatch, and of its wait the messages that
+ * it sends meanwhile hide p before the run of its steps and p after it, see bound() of interleaved;
+ * from m = p on its bound is that of a rank:
+ *
+ *     2 m v e + 2 (p - 1)  <=  m (2 v - 1) - 2 p        e = pp_exposed
+ */
+static bool adds_less_overlapped(const rk_stack *stack, const rk_strategy *s)
+{
+    const double m = (double)rk_strategy_microbatches(s), v = (double)s->vp, p = (double)s->pp;
+    return s->pp_overlap && s->schedule == RK_SCHEDULE_INTERLEAVED && m >= p &&
+           2 * m * v * stack->pp_exposed + 2 * (p - 1) < m * (2 * v - 1) - 2 * p;
+}
+
+rk_makespan rk_least_makespan(const rk_stack *stack, const rk_strategy *s, double send,
                               const rk_chunk_times *chunks, const rk_chunk_times *sums,
                               double limit)
 {
     rk_makespan least = {0};
-    const double send = rk_send_seconds(table, s, &least.sent_bytes);
     rk_pipeline without = rk_pipeline_of(s, chunks, 0);
     without.sums = sums;
     least.work = rk_pipeline_bound(&without);
-    if (send > 0 && least.work <= limit) {
+    if (send > 0 && least.work <= limit && adds_less_overlapped(stack, s)) {
+        least.sends = rk_overlapped_sends(stack, s, send);
+    } else if (send > 0 && least.work <= limit) {
         rk_pipeline with = without;
         with.send_seconds = send;
-        least.sends = rk_min(rk_overlapped_sends(table->context.stack, s, send),
+        least.sends = rk_min(rk_overlapped_sends(stack, s, send),
                              rk_max(rk_pipeline_bound(&with) - least.work, 0));
     }
     return least;

@@ -15,11 +15,11 @@
 rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy);
 
 /*
- * The makespan of a strategy with these chunks, at least; messages that hold their sender count as
- * work.  Of one above `limit` seconds without overlapped messages, these are left out.  `sums` as
- * in rk_pipeline.
+ * The makespan of a strategy with these chunks and messages of `send` seconds, at least, but for
+ * the bytes sent; messages that hold their sender count as work.  Of one above `limit` seconds
+ * without overlapped messages, these are left out.  `sums` as in rk_pipeline.
  */
-rk_makespan rk_least_makespan(const rk_cost_table *table, const rk_strategy *strategy,
+rk_makespan rk_least_makespan(const rk_stack *stack, const rk_strategy *strategy, double send,
                               const rk_chunk_times *chunks, const rk_chunk_times *sums,
                               double limit);
 

@@ -93,10 +93,12 @@ void rk_plan_clock_renew(rk_plan_clock *clock, const rk_cost_table *table)
 {
     clock->table = table;
     clock->visit++;
+    clock->send = -1;
 }
 
 void rk_plan_clock_turn(rk_plan_clock *clock, const rk_plan_pipe *pipe)
 {
+    clock->send = clock->pipe == pipe ? clock->send : -1;
     clock->pipe = pipe;
 }
 
@@ -226,11 +228,21 @@ const rk_stage *rk_plan_clock_stage(rk_plan_clock *clock, const rk_plan_base *ba
 
 /* ---- bases --------------------------------------------------------------------------------- */
 
+/* Seconds of one message between stages, which is the same in all shapes of a pipeline degree. */
+static double send_seconds(rk_plan_clock *clock, const rk_plan_base *base)
+{
+    if (clock->send < 0) {
+        double bytes;
+        clock->send = rk_send_seconds(clock->table, &base->strategy, &bytes);
+    }
+    return clock->send;
+}
+
 double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base, double limit)
 {
     fill_ends(clock, base);
-    clock->least =
-        rk_least_makespan(clock->table, &base->strategy, clock->chunks, clock->sums, limit);
+    clock->least = rk_least_makespan(clock->table->context.stack, &base->strategy,
+                                     send_seconds(clock, base), clock->chunks, clock->sums, limit);
     return rk_least_step(clock->table, &base->strategy, &clock->least);
 }
 
@@ -464,7 +476,8 @@ static rk_status time_waiting(rk_plan_clock *clock, const rk_plan_base *base, in
     double steps[RK_PLAN_LANES];
     rk_plan_set_lane(clock->lists, number, &lane);
     struct pace pace = pace_of(clock, base, &lane, number);
-    pace.makespan = rk_least_makespan(clock->table, &lane, pace.chunks, NULL, limit);
+    pace.makespan = rk_least_makespan(clock->table->context.stack, &lane, send_seconds(clock, base),
+                                      pace.chunks, NULL, limit);
     const uint64_t kept = within(clock, base, &pace, UINT64_C(1) << number, limit, steps);
     return kept ? time_lanes(clock, base, &pace, kept, limit, out, err) : RK_OK;
 }

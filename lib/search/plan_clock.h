@@ -30,6 +30,7 @@ typedef struct rk_plan_clock {
     rk_chunk_times *longer;        /* owned; the same with the traffic of a lane */
     rk_chunk_times *sums;          /* owned; of all chunks of each rank */
     rk_makespan least;             /* of that base, at least */
+    double send;                   /* s of one message between stages; negative: not known */
     uint64_t visit;                /* of a table */
 } rk_plan_clock;
 

@@ -4,6 +4,7 @@
 #include "search/bounded_plan.h"
 
 #include "estimate/least.h"
+#include "estimate/once.h"
 #include "models.h"
 #include "search/plan_lists.h"
 #include "system/measured.h"
@@ -315,14 +316,17 @@ static void audit(const struct problem *p, const rk_planned *planned)
     const rk_stage whole = rk_whole_model(&own, s), least = rk_whole_model(&none, s);
     const rk_stage dense = rk_whole_model(&without, s);
     const double step = planned->estimate.step * (1 + RK_LEAST_SLACK);
+    double sent;
+    const double send = rk_send_seconds(&own, s, &sent);
     /* recompute only adds */
-    const rk_makespan makespan = rk_least_makespan(&own, s, times, NULL, (double)INFINITY);
-    const rk_makespan shorter = rk_least_makespan(&none, s, less, NULL, (double)INFINITY);
+    const rk_makespan makespan =
+        rk_least_makespan(&p->stack, s, send, times, NULL, (double)INFINITY);
+    const rk_makespan shorter = rk_least_makespan(&p->stack, s, send, less, NULL, (double)INFINITY);
     const double bound = rk_least_step(&own, s, &makespan);
     assert_true(bound <= step);
     assert_true(rk_least_step(&none, s, &shorter) <= bound * (1 + RK_LEAST_SLACK));
     /* and so do experts */
-    const rk_makespan bare = rk_least_makespan(&without, s, mixers, NULL, (double)INFINITY);
+    const rk_makespan bare = rk_least_makespan(&p->stack, s, send, mixers, NULL, (double)INFINITY);
     assert_true(bare.work <= shorter.work * (1 + RK_LEAST_SLACK));
     assert_true(rk_least_step(&without, s, &bare) <= bound * (1 + RK_LEAST_SLACK));
     const double memory = planned->estimate.memory.total * (1 + RK_LEAST_SLACK);
