@@ -67,8 +67,7 @@ static double least_bytes(rk_stage_need *need, double in_flight)
     return rk_needed_bytes(&memory);
 }
 
-double rk_least_of_rank(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
-                        double in_flight)
+double rk_least_of_rank(const rk_cost_table *table, rk_stage_need need, double in_flight)
 {
     const rk_model *model = table->context.model;
     for (int type = 0; type < model->type_count; type++) {
@@ -77,7 +76,6 @@ double rk_least_of_rank(const rk_cost_table *table, const rk_strategy *s, const 
             return 0; /* a layer that is larger may have smaller copies */
         }
     }
-    rk_stage_need need = rk_stage_need_of(table, s, stage);
     need.most = 0;
     need.stage_fragmentation = 0;
     need.later = rk_min(need.later, need.shards);

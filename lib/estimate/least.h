@@ -28,11 +28,10 @@ double rk_least_step(const rk_cost_table *table, const rk_strategy *strategy,
                      const rk_makespan *least);
 
 /*
- * Bytes that a rank needs at least that holds `stage` or more, with so many microbatches in flight
- * or more.
+ * Bytes that a rank needs at least that holds the stage of `need` or more, with so many
+ * microbatches in flight or more.
  */
-double rk_least_of_rank(const rk_cost_table *table, const rk_strategy *strategy,
-                        const rk_stage *stage, double in_flight);
+double rk_least_of_rank(const rk_cost_table *table, rk_stage_need need, double in_flight);
 
 /* Bytes that the fullest rank needs at least: the states of the mean one. */
 double rk_least_memory(const rk_cost_table *table, const rk_strategy *strategy,

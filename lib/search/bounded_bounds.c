@@ -152,7 +152,7 @@ const uint64_t *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w, const 
             continue;
         }
         rk_plan_set_lane(&s->lists, lane, &strategy);
-        const double bytes = rk_plan_fit_floor(&w->fit, base, &strategy);
+        const double bytes = rk_plan_fit_floor(&w->fit, base, &strategy, lane);
         w->counts.bounds++;
         for (int i = 0; i < s->part_count; i++) {
             const bool fits = bytes <= rk_part_bytes(s, &strategy, i) * (1 + RK_LEAST_SLACK);

@@ -67,11 +67,35 @@ static uint64_t fitting_lanes(const rk_plan_bounds *s, struct worker *w, const r
     return fitting;
 }
 
+/* What is known of a node, whatever the number of recomputed layers. */
+struct visit {
+    const struct batch *batch;
+    const struct node *node;
+    uint64_t lanes; /* of the node */
+    bool turned;    /* the base is of the node */
+    rk_plan_base base;
+    uint64_t asked, legal; /* lanes that are known to be legal or not, and those that are */
+};
+
+/* Of lanes of the node, those that are legal; each kind of lane is asked about once. */
+static uint64_t legal_lanes(const rk_plan_bounds *s, struct visit *v, uint64_t lanes)
+{
+    const uint64_t hybrid = s->lists.hybrid_lanes, asks = lanes & ~v->asked;
+    if (asks) {
+        rk_strategy strategy = v->base.strategy;
+        const uint64_t alike = (asks & hybrid ? hybrid : 0) | (asks & ~hybrid ? ~hybrid : 0);
+        v->legal |= rk_legal_lanes(s, &strategy, v->lanes & alike & ~v->asked);
+        v->asked |= alike;
+    }
+    return lanes & v->legal;
+}
+
 /* Offers a base that fits to the top lists of the parts that it can still enter. */
-static void offer_base(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
-                       uint64_t fitting, unsigned parts)
+static void offer_base(const rk_plan_bounds *s, struct worker *w, struct visit *v, uint64_t fitting,
+                       unsigned parts)
 {
     assert(parts != 0);
+    const rk_plan_base *base = &v->base;
     uint64_t lanes[RK_PLAN_PARTS], timed = 0;
     unsigned open = 0;
     for (int i = 0; parts >> i; i++) {
@@ -81,28 +105,22 @@ static void offer_base(const rk_plan_bounds *s, struct worker *w, const rk_plan_
         }
     }
     w->counts.bounds++;
-    const double least = rk_plan_clock_least(&w->clock, base, rk_longest_of(w, open));
+    open = parts_in_time(w, open, rk_plan_clock_least(&w->clock, base, rk_longest_of(w, open)));
+    if (open) {
+        const uint64_t legal = legal_lanes(s, v, fitting);
+        w->counts.by_rule += rk_count_lanes(fitting & ~legal);
+        fitting = legal;
+    }
     for (int i = 0; open >> i && !w->status; i++) {
-        if (open >> i & 1 && least <= w->limit[i]) {
-            w->status = rk_plan_clock_offer(&w->clock, base, lanes[i], w->limit[i], &w->top[i],
-                                            &timed, &w->error);
+        if (open >> i & 1 && (lanes[i] & fitting)) {
+            w->status = rk_plan_clock_offer(&w->clock, base, lanes[i] & fitting, w->limit[i],
+                                            &w->top[i], &timed, &w->error);
             renew_limit(w, i);
         }
     }
     w->counts.evaluated += timed;
     w->counts.by_time += rk_count_lanes(fitting) - timed;
 }
-
-/* What is known of a node, whatever the number of recomputed layers. */
-struct visit {
-    const struct batch *batch;
-    const struct node *node;
-    uint64_t lanes; /* of the node */
-    bool turned;    /* the base is of the node */
-    rk_plan_base base;
-    bool has_legal;
-    uint64_t legal; /* lanes */
-};
 
 /* Turns to a choice of layers of the node, which most bases are settled without. */
 static void turn_to(const rk_plan_bounds *s, struct worker *w, struct visit *v, int64_t layers)
@@ -134,46 +152,20 @@ static uint64_t floor_lanes(const rk_plan_bounds *s, struct worker *w, struct vi
     return lanes & v->lanes;
 }
 
-/*
- * The cheapest check first: floors, the work of a rank, memory, rules, the schedule's bound.  Where
- * nothing is counted, work comes first, as fewer floors have to be known.
- */
-static void settle_base(const rk_plan_bounds *s, struct worker *w, struct visit *v, int64_t layers)
+/* Settles a base that these parts have the time for, the cheapest check first. */
+static void settle_base(const rk_plan_bounds *s, struct worker *w, struct visit *v, int64_t layers,
+                        unsigned parts)
 {
-    unsigned parts = v->node->parts;
-    double work = 0;
-    if (!s->counts) {
-        work = rk_base_work(s, w, v->node, v->base.choice);
-        parts = parts_in_time(w, parts, work);
-        if (parts == 0) {
-            return;
-        }
-    }
     const uint64_t lanes = floor_lanes(s, w, v, layers, &parts);
     w->counts.by_memory += rk_count_lanes(v->lanes & ~lanes);
     if (lanes == 0) {
         return;
     }
-    if (s->counts) {
-        work = rk_base_work(s, w, v->node, v->base.choice);
-        parts = parts_in_time(w, parts, work);
-    }
-    if (parts == 0) {
-        w->counts.by_time += rk_count_lanes(lanes);
-        return;
-    }
     turn_to(s, w, v, layers);
-    uint64_t fitting = fitting_lanes(s, w, &v->base, lanes);
+    const uint64_t fitting = fitting_lanes(s, w, &v->base, lanes);
     w->counts.by_memory += rk_count_lanes(lanes & ~fitting);
-    if (fitting && !v->has_legal) {
-        rk_strategy strategy = v->base.strategy;
-        v->has_legal = true;
-        v->legal = rk_legal_lanes(s, &strategy, v->lanes);
-    }
-    w->counts.by_rule += rk_count_lanes(fitting & ~v->legal);
-    fitting &= v->legal;
     if (fitting) {
-        offer_base(s, w, &v->base, fitting, parts);
+        offer_base(s, w, v, fitting, parts);
     }
 }
 
@@ -202,16 +194,26 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
 {
     const bool full = s->lists.recomputes[node->recompute].kind == RK_REC_FULL;
     const int choices = node_choices(s, node->recompute, node->shape);
-    struct visit v = {
-        .batch = b,
-        .node = node,
-        .lanes = rk_node_lanes(s, node),
-        .base = {.shape = node->shape, .index = w->first[node->shape - s->lists.shapes]}};
-    w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - rk_count_lanes(v.lanes));
+    struct visit v; /* the strategy is filled where it is needed */
+    v.batch = b;
+    v.node = node;
+    v.lanes = rk_node_lanes(s, node);
+    v.turned = false;
+    v.asked = v.legal = 0;
+    v.base.shape = node->shape;
+    v.base.index = w->first[node->shape - s->lists.shapes];
+    const uint64_t lanes = rk_count_lanes(v.lanes);
+    w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - lanes);
     rk_plan_fit_turn(&w->fit, node->pipe);
     for (int i = 0; v.lanes && i < choices && !w->status; i++) {
         v.base.choice = full ? (size_t)i + 1 : 0;
-        settle_base(s, w, &v, full ? node->shape->layer_choices[i] : 0);
+        const unsigned parts =
+            parts_in_time(w, node->parts, rk_base_work(s, w, node, v.base.choice));
+        if (parts) {
+            settle_base(s, w, &v, full ? node->shape->layer_choices[i] : 0, parts);
+        } else {
+            w->counts.by_time += lanes;
+        }
         v.base.index += (uint64_t)node->lanes;
     }
 }

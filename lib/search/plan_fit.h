@@ -63,9 +63,10 @@ bool rk_plan_fit_holds(rk_plan_fit *fit, const rk_strategy *strategy, int lane);
 
 /*
  * Bytes that the first rank of a strategy needs at least, whatever the shape of the base, with its
- * schedule and choice of layers.
+ * schedule and choice of layers.  The base is the one at hand.
  */
-double rk_plan_fit_floor(rk_plan_fit *fit, const rk_plan_base *base, const rk_strategy *strategy);
+double rk_plan_fit_floor(rk_plan_fit *fit, const rk_plan_base *base, const rk_strategy *strategy,
+                         int lane);
 
 /* Bytes that the fullest rank of such a strategy needs, without host memory. */
 double rk_plan_fit_bytes(rk_plan_fit *fit, const rk_strategy *strategy, int lane);

@@ -364,7 +364,8 @@ static void audit_floor(const struct problem *p, const rk_planned *planned, uint
             }
         }
         rk_stage_keep(&table, &blocks, &less);
-        assert_true(rk_least_of_rank(&table, s, &less, in_flight / (double)(1 + i)) <=
+        const rk_stage_need need = rk_stage_need_of(&table, s, &less);
+        assert_true(rk_least_of_rank(&table, need, in_flight / (double)(1 + i)) <=
                     rk_needed_bytes(&memory) * (1 + RK_LEAST_SLACK));
     }
 }
