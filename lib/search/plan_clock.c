@@ -251,6 +251,7 @@ struct pace {
     const rk_chunk_times *chunks; /* of all ranks */
     rk_step_ranks ranks;
     rk_makespan makespan; /* or what it is at least */
+    bool late; /* some rank alone is busy beyond the limit; the rest is not filled then */
 };
 
 /* Traffic of a chunk in a lane, which is `number`. */
@@ -291,12 +292,19 @@ static rk_rank_traffic add_traffic(rk_plan_clock *clock, const rk_plan_base *bas
     return sum;
 }
 
+/* Whether a rank that is `busy` seconds with a microbatch makes a step longer than the limit. */
+static bool is_late(const rk_plan_clock *clock, const rk_strategy *lane, double busy, double limit)
+{
+    const double work = (double)rk_strategy_microbatches(lane) * busy;
+    return work + rk_fixed_seconds(clock->table->context.stack, lane, work) > limit;
+}
+
 /*
  * The slowest and the heaviest rank of a lane of the base at hand; of equal ones the first.  The
  * number of a lane whose passes wait for nothing is of no account.
  */
 static struct pace pace_of(rk_plan_clock *clock, const rk_plan_base *base, const rk_strategy *lane,
-                           int number)
+                           int number, double limit)
 {
     const rk_plan_shape *shape = base->shape;
     const bool waits = rk_has_pass_traffic(lane);
@@ -305,13 +313,17 @@ static struct pace pace_of(rk_plan_clock *clock, const rk_plan_base *base, const
     rk_step_ranks *ranks = &pace.ranks;
     for (size_t i = 0; i < shape->kind_count; i++) {
         const int64_t rank = clock->lists->kinds.items[shape->kind_first + i];
-        const rk_stage *stage = rk_plan_clock_stage(clock, base, i);
         rk_rank_traffic traffic = {.chunks = 0};
         if (waits) {
             traffic = add_traffic(clock, base, lane, number, i);
             ranks->ends = i == 0 ? traffic.ends : ranks->ends; /* rank 0 is of the first kind */
         }
         const double busy = rk_rank_seconds(lane, &pace.chunks[rank * shape->chunks]);
+        if (waits && is_late(clock, lane, busy, limit)) {
+            pace.late = true;
+            return pace;
+        }
+        const rk_stage *stage = rk_plan_clock_stage(clock, base, i);
         const double params = stage->dense_params + stage->expert_params;
         if (!slowest || rk_busier(busy, ranks->busy)) {
             slowest = stage;
@@ -475,7 +487,10 @@ static rk_status time_waiting(rk_plan_clock *clock, const rk_plan_base *base, in
     rk_strategy lane = base->strategy;
     double steps[RK_PLAN_LANES];
     rk_plan_set_lane(clock->lists, number, &lane);
-    struct pace pace = pace_of(clock, base, &lane, number);
+    struct pace pace = pace_of(clock, base, &lane, number, limit);
+    if (pace.late) {
+        return RK_OK;
+    }
     pace.makespan = rk_least_makespan(clock->table->context.stack, &lane, send_seconds(clock, base),
                                       pace.chunks, NULL, limit);
     const uint64_t kept = within(clock, base, &pace, UINT64_C(1) << number, limit, steps);
@@ -514,7 +529,7 @@ rk_status rk_plan_clock_offer(rk_plan_clock *clock, const rk_plan_base *base, ui
     const uint64_t waiting = waiting_lanes(clock, base, lanes);
     lanes &= ~waiting;
     if (lanes) {
-        struct pace pace = pace_of(clock, base, &plain, 0);
+        struct pace pace = pace_of(clock, base, &plain, 0, limit);
         pace.makespan = clock->least;
         lanes = within(clock, base, &pace, lanes, limit, steps);
         status = lanes ? time_lanes(clock, base, &pace, lanes, limit, &all, err) : RK_OK;
