@@ -235,13 +235,17 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s,
     rk_stage stage;
     rk_stage_need need;
     rk_rank_traffic traffic = {.chunks = 0};
-    double busy = 0;
+    double busy = 0, in_flight = 0;
     const bool waits = rk_has_pass_traffic(s);
     *out = (struct fullest){.fits = true};
     ranks->ends = 0;
     rk_strategy_chunks(model, s, chunks);
     for (int64_t r = 0; r < s->pp; r++) {
-        if (r > 0 && rk_chunks_alike(model, &chunks[r * v], &chunks[(r - 1) * v], v)) {
+        const double kept = rk_pipeline_in_flight(s->schedule, s->pp, v, m, r);
+        const bool alike = r > 0 && rk_chunks_alike(model, &chunks[r * v], &chunks[(r - 1) * v], v);
+        const bool same = alike && kept >= in_flight && kept <= in_flight;
+        in_flight = kept;
+        if (alike) {
             memcpy(&times[r * v], &times[(r - 1) * v], (size_t)v * sizeof(*times));
         } else {
             blocks = rk_stage_blocks_of(model, s, &chunks[r * v]);
@@ -254,7 +258,6 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s,
             }
             busy = rk_rank_seconds(s, &times[r * v]);
         }
-        const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, v, m, r);
         const double params = stage.dense_params + stage.expert_params;
         if (r == 0 || rk_busier(busy, ranks->busy)) {
             ranks->slowest = stage;
@@ -267,7 +270,9 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s,
             ranks->params = params;
             of_heaviest = blocks;
         }
-        add_memory(a, &need, in_flight, r, out);
+        if (!same) {
+            add_memory(a, &need, in_flight, r, out);
+        }
         if (stages) {
             stages[r] = rk_stage_memory_at(&need, in_flight);
             rk_stage_fill_peaks(&need, in_flight, &stages[r]);

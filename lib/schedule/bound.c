@@ -15,6 +15,7 @@
 #include "schedule/parts.h"
 
 #include <assert.h>
+#include <string.h>
 
 double rk_longest_wait(const rk_waits *w)
 {
@@ -98,8 +99,10 @@ double rk_pipeline_least_sends(const rk_pipeline *p, double makespan)
         return 0;
     }
     for (int64_t i = 0; i < p->ranks * p->chunks_per_rank; i++) {
-        const double backward = p->chunks[i].backward + p->chunks[i].weight;
-        longest = rk_max(longest, rk_max(p->chunks[i].forward, backward));
+        const rk_chunk_times *t = &p->chunks[i];
+        if (i == 0 || memcmp(t, t - 1, sizeof(*t)) != 0) {
+            longest = rk_max(longest, rk_max(t->forward, t->backward + t->weight));
+        }
     }
     return makespan / longest - 2 * (double)p->microbatches - 1;
 }

@@ -52,6 +52,13 @@ static void fill_bounds(const rk_strategy *s, int64_t units, int64_t stages, int
         [FIRST] = shares_of(first, chunks),
         [LAST] = shares_of(last, chunks),
     };
+    if (first == 0 && last == 0) {
+        for (int64_t i = 0; i <= stages; i++) {
+            const int64_t more = shares[OTHERS].over;
+            bounds[i] = (int32_t)(i * shares[OTHERS].each + (i < more ? i : more));
+        }
+        return;
+    }
     uint8_t owners[RK_CHUNK_MAX];
     memset(owners, OTHERS, (size_t)stages);
     for (int64_t i = 0; i < chunks && first > 0; i++) {
