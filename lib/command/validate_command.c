@@ -189,6 +189,10 @@ static rk_status check_request(void *arguments, rk_error *err)
     if (request->json && request->csv) {
         return rk_fail(err, RK_ERR_INVALID, "--json and --csv exclude each other");
     }
+    if (request->whole && (request->json || request->csv)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--whole compares in a Markdown table: leave out --json and --csv");
+    }
     const rk_status status = settle_files(request, err);
     if (status) {
         return status;
