@@ -67,7 +67,7 @@ static rk_status check_rules(const struct rule *rules, size_t count, rk_error *e
     return RK_OK;
 }
 
-/* Where states are, and what the loss holds. */
+/* Where states are, what the loss holds, and how far apart copies of the weights are. */
 static rk_status check_states(const rk_request *r, rk_error *err)
 {
     const struct rule rules[] = {
@@ -82,6 +82,9 @@ static rk_status check_states(const rk_request *r, rk_error *err)
          "--offload-share is of --offload optimizer; add it, or leave out --offload-share"},
         {r->step_in_backward && r->accumulation > 1,
          "--optimizer-in-backward keeps no gradients to add up; leave out --accumulation"},
+        {!r->dp_sync && (r->sites > 0 || r->site_bandwidth > 0),
+         "--sites and --site-GBps are of --dp-sync; add it, or leave them out"},
+        {r->site_bandwidth > 0 && r->sites == 0, "--site-GBps needs --sites"},
     };
     return check_rules(rules, COUNT(rules), err);
 }
@@ -98,9 +101,6 @@ rk_status rk_request_check(const rk_request *r, rk_error *err)
          "--lora-modules needs --lora-rank: without adapters all weights learn"},
         {rk_request_optimizer(r) != RK_OPTIMIZER_ADAMW && r->moments >= 0,
          "--moments is of the optimizer adamw; leave it or --optimizer out"},
-        {!r->dp_sync && (r->sites > 0 || r->site_bandwidth > 0),
-         "--sites and --site-GBps are of --dp-sync; add it, or leave them out"},
-        {r->site_bandwidth > 0 && r->sites == 0, "--site-GBps needs --sites"},
         {r->no_mtp && r->mtp_layers > 0, "--no-mtp and --mtp-layers exclude each other"},
         {r->sp && r->no_sp, "--sequence-parallel and --no-sp exclude each other"},
         {r->bounded && r->exhaustive, "--bounded and --exhaustive exclude each other"},
