@@ -95,7 +95,7 @@ double rk_pipeline_bound(const rk_pipeline *pipeline)
 double rk_pipeline_least_sends(const rk_pipeline *p, double makespan)
 {
     double longest = 0;
-    if (rk_schedules[p->kind]->splits || rk_schedules[p->kind]->pairs) {
+    if (p->ranks == 1 || rk_schedules[p->kind]->splits || rk_schedules[p->kind]->pairs) {
         return 0;
     }
     for (int64_t i = 0; i < p->ranks * p->chunks_per_rank; i++) {

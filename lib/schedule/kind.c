@@ -27,6 +27,19 @@ int64_t rk_schedule_stages(rk_schedule_kind kind, int64_t ranks, int64_t chunks_
     }
 }
 
+int64_t rk_schedule_stage(rk_schedule_kind kind, int64_t ranks, int64_t rank, int64_t chunk)
+{
+    assert(rank >= 0 && rank < ranks && chunk >= 0);
+    switch (rk_schedules[kind]->placement) {
+    case RK_PLACEMENT_V:
+        return chunk == 0 ? rank : 2 * ranks - 1 - rank;
+    case RK_PLACEMENT_TWICE:
+        return chunk == 0 ? rank : ranks - 1 - rank;
+    default:
+        return chunk * ranks + rank;
+    }
+}
+
 /* The inverse of rk_schedule_stage; where two ranks hold a stage, on the chunks of one direction.
  */
 static rk_place place_of(const rk_pipeline *p, int64_t stage, int64_t direction_chunk)

@@ -23,6 +23,9 @@ typedef enum rk_stage_placement {
 /* Virtual stages that the layers are split over. */
 int64_t rk_schedule_stages(rk_schedule_kind kind, int64_t ranks, int64_t chunks_per_rank);
 
+/* The virtual stage that is chunk `chunk` of rank `rank`, counted along the model. */
+int64_t rk_schedule_stage(rk_schedule_kind kind, int64_t ranks, int64_t rank, int64_t chunk);
+
 /*
  * The constraints of a schedule. A schedule can be played with any number of microbatches for which
  * an order exists (DualPipe: even and at least 2 p); closed forms and frameworks require these.
@@ -131,20 +134,6 @@ typedef struct rk_schedule {
 
 extern const rk_schedule *const rk_schedules[]; /* in enum order */
 
-/* The virtual stage that is chunk `chunk` of rank `rank`, counted along the model. */
-static inline int64_t rk_schedule_stage(rk_schedule_kind kind, int64_t ranks, int64_t rank,
-                                        int64_t chunk)
-{
-    switch (rk_schedules[kind]->placement) {
-    case RK_PLACEMENT_V:
-        return chunk == 0 ? rank : 2 * ranks - 1 - rank;
-    case RK_PLACEMENT_TWICE:
-        return chunk == 0 ? rank : ranks - 1 - rank;
-    default:
-        return chunk * ranks + rank;
-    }
-}
-
 /* Sets of schedules: bits 1 << rk_schedule_kind. */
 enum { RK_SCHEDULES_ALL = (1 << RK_SCHEDULE_KIND_COUNT) - 1 };
 
@@ -241,7 +230,7 @@ double rk_pipeline_bound(const rk_pipeline *pipeline);
  * At least so many messages add to the makespan of a pipeline without messages if they hold their
  * senders: on its longest path are so many steps that none is longer, and only forwards of the last
  * stage and backwards of the first send nothing.  Less by one, for rounding; O(p v), and nothing
- * (0 or less) where steps are split or paired.
+ * (0 or less) on one rank and where steps are split or paired.
  */
 double rk_pipeline_least_sends(const rk_pipeline *pipeline, double makespan);
 

@@ -514,6 +514,30 @@ static void test_bounds(void **state)
     }
 }
 
+/* Messages that hold their senders add at least the sends of the longest path without them. */
+static void test_least_sends(void **state)
+{
+    uint64_t seed = 12;
+    char text[160];
+    double most = 0;
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        struct sample s;
+        fill_any(&s, (rk_schedule_kind)(i % RK_SCHEDULE_KIND_COUNT), &seed);
+        const double send = s.pipeline.send_seconds = random_real(&seed, 0, 0.5);
+        s.pipeline.send_overlapped = false;
+        const double with = play(&s, NULL, NULL);
+        s.pipeline.send_seconds = 0;
+        const double without = play(&s, NULL, NULL);
+        const double least = rk_pipeline_least_sends(&s.pipeline, without) * send;
+        if (least > 0 && least > with - without) {
+            fail_msg("%s: %.17g more, at least %.17g", describe(&s, text), with - without, least);
+        }
+        most = fmax(most, least > 0 ? least / (with - without) : 0);
+    }
+    assert_true(most > 0.5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -529,6 +553,7 @@ int main(void)
         cmocka_unit_test(test_rolling),
         cmocka_unit_test(test_odd_microbatches),
         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_least_sends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
