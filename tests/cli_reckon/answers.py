@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whole answers of every command: the text, and digests of the members of JSON and of the columns of CSV.
+"""Whole answers of every command: the text, and digests of the members of JSON, the columns of CSV and pictures.
 
     answers.py [--renew]
 
@@ -18,6 +18,7 @@ import os
 import pathlib
 import re
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "python"))
@@ -69,6 +70,15 @@ def shown(text, form):
     return [TIMES.sub("#", line).rstrip() for line in text.splitlines()]
 
 
+def drawn(command, given):
+    """The texts of the picture that a command draws, and a digest of all of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "x.svg")
+        run_command(command, {**given, "plot" if command in ("comm", "validate") else "output": path})
+        text = pathlib.Path(path).read_text(encoding="utf-8")
+    return [" | ".join(re.findall(r"<text[^>]*>([^<]*)<", text)), f"{len(text.splitlines())} lines {digest(text)}"]
+
+
 def answer(question):
     words, _, forms = question.partition(" : ")
     command, *options = words.split()
@@ -77,6 +87,9 @@ def answer(question):
     for form in forms.split():
         yield f"-- {form}"
         try:
+            if form == "svg":
+                yield from drawn(command, given)
+                continue
             yield from shown(run_command(command, {**given, **({form: True} if form != "text" and command != "sweep" else {})}).text, form)
         except ReckonError as error:
             yield f"refused: {error}"
