@@ -12,16 +12,6 @@
 
 /* ---- values -------------------------------------------------------------------------------- */
 
-static rk_status read_currency(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, sizeof(((rk_prices *)0)->currency), err);
-}
-
-static rk_status read_key(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, sizeof(((rk_price_axis *)0)->key), err);
-}
-
 /* Numbers that are not negative.  Sets *count. */
 static rk_status read_numbers(const json_t *value, const char *path, double *out, int *count,
                               rk_error *err)
@@ -66,9 +56,9 @@ struct axis_fields {
 };
 
 static const rk_field axis_fields[] = {
-    RK_FIELD("key", CUSTOM, offsetof(struct axis_fields, key), .read = read_key,
-             .help =
-                 "\"processors\", or the number that varies: memory_GiB, offload_GBps, domain..."),
+    RK_FIELD(
+        "key", TEXT, offsetof(struct axis_fields, key), .size = sizeof(((rk_price_axis *)0)->key),
+        .help = "\"processors\", or the number that varies: memory_GiB, offload_GBps, domain..."),
     RK_FIELD("values", CUSTOM, offsetof(struct axis_fields, values), .read = read_list,
              .help = "what is on offer"),
     RK_FIELD("price_per_unit", NUMBER, offsetof(struct axis_fields, price_per_unit),
@@ -133,8 +123,8 @@ static rk_status read_axes(const json_t *value, const char *path, void *out, rk_
 /* ---- the document -------------------------------------------------------------------------- */
 
 static const rk_field price_fields[] = {
-    RK_FIELD("currency", CUSTOM, offsetof(rk_prices, currency), .optional = true,
-             .read = read_currency, .help = "default: \"$\""),
+    RK_FIELD("currency", TEXT, offsetof(rk_prices, currency), .optional = true,
+             .size = sizeof(((rk_prices *)0)->currency), .help = "default: \"$\""),
     RK_FIELD("processor", NUMBER, offsetof(rk_prices, processor), .max = MOST,
              .help = "price of a processor with everything that no axis prices"),
     RK_FIELD("life_days", NUMBER, offsetof(rk_prices, life_days), .optional = true, .min = 1,

@@ -21,17 +21,6 @@ const rk_run_facts rk_run_facts_default = {
               .states = {2, 4, 12, 2, 4}},
 };
 
-static rk_status read_name(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text_or_empty(value, path, out, sizeof(((rk_run_facts *)NULL)->stack), err);
-}
-
-static rk_status read_why(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text_or_empty(value, path, out, sizeof(((rk_run_facts *)NULL)->unsupported),
-                                  err);
-}
-
 static const char *const routing_names[] = {"uniform", "in_turn", "natural", NULL};
 
 /* Modules of selective recompute in the order of their bits. */
@@ -105,7 +94,10 @@ static const char *const cross_entropy_names[] = {"usual", RK_CROSS_ENTROPY_NAME
 static const char *const frozen_names[] = {"as_weights", RK_FROZEN_NAMES, NULL};
 static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
 
-#define TEXT(key, place, reader, text)                                                             \
+#define TEXT(key, place, text)                                                                     \
+    RK_FIELD(key, TEXT, offsetof(rk_run_facts, place), .optional = true,                           \
+             .size = sizeof(((rk_run_facts *)0)->place), .blank = true, .help = text)
+#define LIST(key, place, reader, text)                                                             \
     RK_FIELD(key, CUSTOM, offsetof(rk_run_facts, place), .optional = true, .read = reader,         \
              .help = text)
 #define NUMBER(key, place, most, unit_, text)                                                      \
@@ -120,12 +112,11 @@ static const char *const sharding_names[] = {"none", "optimizer", "gradients", "
              .help = text)
 
 const rk_field rk_run_fact_fields[] = {
-    TEXT("unsupported", unsupported, read_why, "why such rows cannot be predicted"),
-    TEXT("stack", stack, read_name, "a name of data/stacks"),
-    TEXT("system", system, read_name, "a name of data/systems or data/accelerators"),
-    TEXT("architecture", model, read_name,
-         "a name of data/models, for what the row does not print"),
-    TEXT("group", group, read_name, "name under which errors are reported"),
+    TEXT("unsupported", unsupported, "why such rows cannot be predicted"),
+    TEXT("stack", stack, "a name of data/stacks"),
+    TEXT("system", system, "a name of data/systems or data/accelerators"),
+    TEXT("architecture", model, "a name of data/models, for what the row does not print"),
+    TEXT("group", group, "name under which errors are reported"),
     NUMBER("network_GBps", network_bandwidth, 1e5, "GB/s",
            "bandwidth of the outermost tier, per accelerator and direction"),
     NUMBER("power_W", power, 1e5, "W", "limit of the board"),
@@ -173,7 +164,7 @@ const rk_field rk_run_fact_fields[] = {
          "a pipeline has as many microbatches as ranks where mbs is empty"),
     INT("shard_ranks", known.shard_ranks, "ranks of a group that shards; 0: all"),
     NAMES("recompute", known.recompute, rk_recompute_kind_names, "kind of recompute"),
-    TEXT("recompute_modules", known.modules, read_modules,
+    LIST("recompute_modules", known.modules, read_modules,
          "recomputed modules, joined by +: core_attention, norm, activation, mla_up, mlp, moe, "
          "operators, mhc, attn_proj"),
     INT("recompute_every", known.recompute_every,
@@ -194,7 +185,7 @@ const rk_field rk_run_fact_fields[] = {
          "activations that are kept go to the host"),
     INT("offload_layers", known.offload_layers, "layers whose activations are offloaded; 0: all"),
     FLAG("graph_capture", known.graph_capture, "CUDA graphs of layers"),
-    TEXT("graph_modules", known.graph_modules, read_graph_modules,
+    LIST("graph_modules", known.graph_modules, read_graph_modules,
          "of graph_capture, modules that graphs hold, joined by +: attn, mamba, mlp, moe, "
          "moe_router, moe_preprocess"),
     FLAG("graph_step", known.graph_step, "a CUDA graph of the step"),
@@ -202,7 +193,7 @@ const rk_field rk_run_fact_fields[] = {
          "stages take layers until their share of the weights, head included"),
     FLAG("short_last_stage", known.short_last_stage, "the last stage has fewer layers"),
     INT("lora_rank", known.lora_rank, "rank of adapters; 0: all weights learn"),
-    TEXT("lora_modules", known.lora_modules, read_adapted,
+    LIST("lora_modules", known.lora_modules, read_adapted,
          "modules with adapters, joined by +: attention, mlp"),
     NAMES("routing", routing, routing_names,
           "in_turn: a benchmark's gate gives tokens consecutive experts, most of them on one rank; "
@@ -226,7 +217,7 @@ const rk_field rk_run_fact_fields[] = {
          "the optimizer steps as soon as a gradient is there, and frees it"),
     FLAG("expandable_segments", known.expandable_segments,
          "PyTorch's allocator extends segments, and leaves fewer fragments"),
-    TEXT("offload", known.offloads, read_offloads,
+    LIST("offload", known.offloads, read_offloads,
          "what is on the host, joined by +: optimizer, activations, weights, gradients; of these "
          "on disks: nvme-optimizer, nvme-weights"),
     NUMBER("offload_share", known.offload_share, 1, "share",

@@ -21,16 +21,6 @@ const char *const rk_figure_statistics[] = {"mean",     "median",     "p90",    
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static rk_status read_name(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text_or_empty(value, path, out, sizeof(((rk_figure *)NULL)->name), err);
-}
-
-static rk_status read_split(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text_or_empty(value, path, out, sizeof(((rk_figure *)NULL)->split), err);
-}
-
 static int dimension_of(const char *name)
 {
     int i = 0;
@@ -70,9 +60,10 @@ static rk_status read_where(const json_t *value, const char *path, void *out, rk
     RK_FIELD(key, NUMBER, offsetof(rk_figure, place), .optional = is_optional, .max = 1e6)
 
 static const rk_field figure_fields[] = {
-    RK_FIELD("name", CUSTOM, offsetof(rk_figure, name), .read = read_name, .help = "a text"),
-    RK_FIELD("split", CUSTOM, offsetof(rk_figure, split), .optional = true, .read = read_split,
-             .help = "a text"),
+    RK_FIELD("name", TEXT, offsetof(rk_figure, name), .size = sizeof(((rk_figure *)0)->name),
+             .blank = true, .help = "a text"),
+    RK_FIELD("split", TEXT, offsetof(rk_figure, split), .optional = true,
+             .size = sizeof(((rk_figure *)0)->split), .blank = true, .help = "a text"),
     RK_FIELD("where", CUSTOM, offsetof(rk_figure, where), .optional = true, .read = read_where,
              .help = "an object of dimensions"),
     RK_FIELD("measure", ENUM, offsetof(rk_figure, measure), .names = rk_figure_measures),

@@ -43,16 +43,6 @@ static rk_status read_texts(const json_t *value, const char *path, int most, cha
 
 /* ---- constants ------------------------------------------------------------------------------ */
 
-static rk_status read_unit(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, sizeof(((rk_constant *)NULL)->unit), err);
-}
-
-static rk_status read_meaning(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, sizeof(((rk_constant *)NULL)->meaning), err);
-}
-
 static rk_status read_keys(const json_t *value, const char *path, void *out, rk_error *err)
 {
     rk_constant *constant = out;
@@ -73,10 +63,10 @@ static const rk_field constant_fields[] = {
     NUMBER("min", rk_constant, min, false, -MOST, MOST),
     NUMBER("max", rk_constant, max, false, -MOST, MOST),
     RK_FIELD("logarithmic", BOOL, offsetof(rk_constant, logarithmic), .optional = true),
-    RK_FIELD("unit", CUSTOM, offsetof(rk_constant, unit), .optional = true, .read = read_unit,
-             .help = "a text"),
-    RK_FIELD("meaning", CUSTOM, offsetof(rk_constant, meaning), .read = read_meaning,
-             .help = "a text"),
+    RK_FIELD("unit", TEXT, offsetof(rk_constant, unit), .optional = true,
+             .size = sizeof(((rk_constant *)0)->unit), .help = "a text"),
+    RK_FIELD("meaning", TEXT, offsetof(rk_constant, meaning),
+             .size = sizeof(((rk_constant *)0)->meaning), .help = "a text"),
 };
 
 static rk_status check_constant(const rk_constant *constant, const char *path, rk_error *err)
@@ -247,14 +237,10 @@ static rk_status read_leave_out(const json_t *value, const char *path, void *out
                       &table->leave_out_count, err);
 }
 
-static rk_status read_path(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, RK_RECIPE_PATH, err);
-}
-
 static const rk_field table_fields[] = {
     RK_FIELD("kind", ENUM, offsetof(rk_recipe_table, kind), .names = rk_table_kind_names),
-    RK_FIELD("file", CUSTOM, offsetof(rk_recipe_table, file), .read = read_path, .help = "a path"),
+    RK_FIELD("file", TEXT, offsetof(rk_recipe_table, file), .size = RK_RECIPE_PATH,
+             .help = "a path"),
     RK_FIELD("where", CUSTOM, 0, .optional = true, .read = read_where,
              .help = "conditions on columns"),
     RK_FIELD("group_by", CUSTOM, 0, .optional = true, .read = read_groups, .help = "columns"),
@@ -288,11 +274,6 @@ static rk_status read_tables(const json_t *value, const char *path, void *out, r
 
 /* ---- the recipe ------------------------------------------------------------------------------ */
 
-static rk_status read_name(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, RK_RECIPE_NAME, err);
-}
-
 static rk_status read_documents(const json_t *value, const char *path, void *out, rk_error *err)
 {
     rk_recipe *recipe = out;
@@ -308,21 +289,16 @@ static const rk_field loss_fields[] = {
     NUMBER("balance", rk_recipe, balance, true, 0, 1),
 };
 
-static rk_status read_loss(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_fields_read(value, path, loss_fields, COUNT(loss_fields), RK_UNKNOWN_REFUSE, out,
-                          err);
-}
-
 static const rk_field recipe_fields[] = {
-    RK_FIELD("name", CUSTOM, 0, .read = read_name, .help = "a text"),
+    RK_FIELD("name", TEXT, 0, .size = RK_RECIPE_NAME, .help = "a text"),
     RK_FIELD("documents", CUSTOM, 0, .read = read_documents, .help = "a path or a list of paths"),
     {.name = "constants", /* after the documents, which they name */
      .type = RK_FIELD_CUSTOM,
      .read = read_constants,
      .help = "a list of constants"},
     RK_FIELD("data", CUSTOM, 0, .read = read_tables, .help = "a list of tables"),
-    RK_FIELD("loss", CUSTOM, 0, .optional = true, .read = read_loss, .help = "an object"),
+    RK_FIELD("loss", GROUP, 0, .optional = true, .group = loss_fields,
+             .group_count = COUNT(loss_fields), .help = "an object"),
     RK_FIELD("starts", INT, offsetof(rk_recipe, starts), .optional = true, .max = 1000),
     RK_FIELD("seed", INT, offsetof(rk_recipe, seed), .optional = true, .max = 0x1p31),
 };

@@ -77,7 +77,7 @@ static const char *expectation(const rk_field *field, char out[EXPECTATION_SIZE]
                    field->names[i]);
         }
         break;
-    case RK_FIELD_CUSTOM:
+    default:
         append(out, EXPECTATION_SIZE, "%s", field->help ? field->help : "a value");
         break;
     }
@@ -114,6 +114,21 @@ static rk_status read_enum(const json_t *value, const char *path, const rk_field
                       expectation(field, wanted), rk_json_describe(value, found), nearest);
 }
 
+static rk_status read_text(const json_t *value, const char *path, size_t least, char *out,
+                           size_t size, rk_error *err)
+{
+    assert(size > 1 && least < size);
+    char found[RK_JSON_TEXT_SIZE];
+    if (!json_is_string(value) || json_string_length(value) < least ||
+        json_string_length(value) >= size) {
+        return rk_fail_at(err, RK_ERR_INVALID, path,
+                          "expected a text of %zu to %zu characters, found %s", least, size - 1,
+                          rk_json_describe(value, found));
+    }
+    memcpy(out, json_string_value(value), json_string_length(value) + 1);
+    return RK_OK;
+}
+
 rk_status rk_field_read(const json_t *value, const char *path, const rk_field *field, void *out,
                         rk_error *err)
 {
@@ -145,6 +160,11 @@ rk_status rk_field_read(const json_t *value, const char *path, const rk_field *f
     }
     case RK_FIELD_ENUM:
         return read_enum(value, path, field, place, err);
+    case RK_FIELD_TEXT:
+        return read_text(value, path, field->blank ? 0 : 1, place, field->size, err);
+    case RK_FIELD_GROUP:
+        return rk_fields_read(value, path, field->group, field->group_count, RK_UNKNOWN_REFUSE,
+                              place, err);
     default:
         return field->read(value, path, place, err);
     }
@@ -253,21 +273,6 @@ rk_status rk_fields_read(const json_t *object, const char *path, const rk_field 
     return key ? fail_unknown(path, key, fields, count, err) : RK_OK;
 }
 
-static rk_status read_text(const json_t *value, const char *path, size_t least, char *out,
-                           size_t size, rk_error *err)
-{
-    assert(size > 1 && least < size);
-    char found[RK_JSON_TEXT_SIZE];
-    if (!json_is_string(value) || json_string_length(value) < least ||
-        json_string_length(value) >= size) {
-        return rk_fail_at(err, RK_ERR_INVALID, path,
-                          "expected a text of %zu to %zu characters, found %s", least, size - 1,
-                          rk_json_describe(value, found));
-    }
-    memcpy(out, json_string_value(value), json_string_length(value) + 1);
-    return RK_OK;
-}
-
 rk_status rk_field_text(const json_t *value, const char *path, char *out, size_t size,
                         rk_error *err)
 {
@@ -301,7 +306,7 @@ json_t *rk_fields_write(const rk_field *fields, size_t count, const void *in)
     json_t *object = json_object();
     for (size_t i = 0; object && i < count; i++) {
         const void *place = (const char *)in + fields[i].offset;
-        if (fields[i].type != RK_FIELD_CUSTOM &&
+        if (fields[i].type < RK_FIELD_TEXT &&
             json_object_set_new(object, fields[i].name, write_field(&fields[i], place))) {
             json_decref(object);
             object = NULL;

@@ -13,17 +13,23 @@ typedef enum rk_field_type {
     RK_FIELD_NUMBER, /* double; a JSON integer or real */
     RK_FIELD_BOOL,   /* bool */
     RK_FIELD_ENUM,   /* an enum (read and written as unsigned); a JSON string among `names` */
+    RK_FIELD_TEXT, /* char[size]; a JSON string of 1 to size - 1 characters, or of none (`blank`) */
+    RK_FIELD_GROUP,  /* a struct; a JSON object that the table `group` reads into it */
     RK_FIELD_CUSTOM, /* anything else: `read` does the work */
 } rk_field_type;
 
 typedef struct rk_field {
     const char *name;
     rk_field_type type;
-    size_t offset;             /* of the value in the struct */
-    bool optional;             /* when absent, the struct keeps its value */
-    double min, max;           /* inclusive bounds of numbers; min == max == 0: none */
-    bool above_min, below_max; /* the bound itself is excluded */
-    const char *const *names;  /* of an enum, NULL-terminated; the index is the value */
+    size_t offset;                /* of the value in the struct */
+    bool optional;                /* when absent, the struct keeps its value */
+    double min, max;              /* inclusive bounds of numbers; min == max == 0: none */
+    bool above_min, below_max;    /* the bound itself is excluded */
+    const char *const *names;     /* of an enum, NULL-terminated; the index is the value */
+    size_t size;                  /* of a text */
+    bool blank;                   /* a text may be empty */
+    const struct rk_field *group; /* of a group */
+    size_t group_count;
     /* Of a custom field: reads `value`, found at JSON path `path`, into its place `out`. */
     rk_status (*read)(const json_t *value, const char *path, void *out, rk_error *err);
     const char *unit; /* for documentation, e.g. "GB/s"; NULL: none */
@@ -64,8 +70,8 @@ rk_status rk_field_text_or_empty(const json_t *value, const char *path, char *ou
 /* Passes over the value of a custom field. */
 rk_status rk_field_pass(const json_t *value, const char *path, void *out, rk_error *err);
 
-/* Returns a new JSON object with the fields of the struct in table order (custom fields are left
- * out), or NULL when there is no memory.  The caller owns it. */
+/* Returns a new JSON object with the fields of the struct in table order (texts, groups and custom
+ * fields are left out), or NULL when there is no memory.  The caller owns it. */
 json_t *rk_fields_write(const rk_field *fields, size_t count, const void *in);
 
 #endif

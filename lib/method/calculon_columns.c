@@ -43,10 +43,9 @@ static rk_value exe_value(const rk_calculon_exe *exe, const rk_field *field)
         return rk_value_bool(*(const bool *)place);
     case RK_FIELD_ENUM:
         return rk_value_text(field->names[*(const unsigned *)place]);
-    case RK_FIELD_CUSTOM:
-        break;
+    default:
+        return (rk_value){0};
     }
-    return (rk_value){0};
 }
 
 static rk_value stat_value(const rk_calculon_stats *stats, const rk_stat_field *field)

@@ -19,11 +19,6 @@ typedef struct cell_document {
     const json_t *ratios;
 } cell_document;
 
-static rk_status read_name(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text_or_empty(value, path, out, RK_KEY_TEXT, err);
-}
-
 static rk_status read_ratios(const json_t *value, const char *path, void *out, rk_error *err)
 {
     char found[RK_JSON_TEXT_SIZE];
@@ -40,20 +35,21 @@ static rk_status read_ratios(const json_t *value, const char *path, void *out, r
 
 static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
 
-#define TEXT(member, place, reader)                                                                \
-    RK_FIELD(member, CUSTOM, offsetof(cell_document, place), .read = reader, .help = "a text")
+#define TEXT(member, place)                                                                        \
+    RK_FIELD(member, TEXT, offsetof(cell_document, place), .size = RK_KEY_TEXT, .blank = true,     \
+             .help = "a text")
 #define FLAG(member, place)                                                                        \
     {                                                                                              \
         .name = member, .type = RK_FIELD_BOOL, .offset = offsetof(cell_document, place)            \
     }
 
 static const rk_field cell_fields[] = {
-    TEXT("source", source, read_name),
-    TEXT("model", model, read_name),
-    TEXT("stack", key.stack, read_name),
-    TEXT("family", key.family, read_name),
-    TEXT("product", key.product, read_name),
-    TEXT("line", key.line, read_name),
+    TEXT("source", source),
+    TEXT("model", model),
+    TEXT("stack", key.stack),
+    TEXT("family", key.family),
+    TEXT("product", key.product),
+    TEXT("line", key.line),
     FLAG("moe", key.moe),
     RK_FIELD("tensor", ENUM, offsetof(cell_document, key.tensor), .names = rk_tensor_place_names),
     RK_FIELD("sharding", ENUM, offsetof(cell_document, key.sharding), .optional = true,

@@ -11,26 +11,13 @@
 
 #define MOST 1e15
 
-static rk_status read_accelerator(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, sizeof(((rk_hour_price *)0)->accelerator), err);
-}
-
-static rk_status read_currency(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, sizeof(((rk_price_list *)0)->currency), err);
-}
-
-static rk_status read_date(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, sizeof(((rk_price_list *)0)->date), err);
-}
-
 static const rk_field hour_fields[] = {
-    RK_FIELD("accelerator", CUSTOM, offsetof(rk_hour_price, accelerator), .read = read_accelerator,
+    RK_FIELD("accelerator", TEXT, offsetof(rk_hour_price, accelerator),
+             .size = sizeof(((rk_hour_price *)0)->accelerator),
              .help = "a name of data/accelerators"),
     RK_FIELD("price", NUMBER, offsetof(rk_hour_price, price), .max = MOST, .help = "of an hour"),
-    RK_FIELD("date", CUSTOM, offsetof(rk_hour_price, date), .read = read_date, .optional = true,
+    RK_FIELD("date", TEXT, offsetof(rk_hour_price, date),
+             .size = sizeof(((rk_price_list *)0)->date), .optional = true,
              .help = "of the price; default: that of the list"),
 };
 
@@ -56,10 +43,10 @@ static rk_status read_hours(const json_t *value, const char *path, void *out, rk
 }
 
 static const rk_field list_fields[] = {
-    RK_FIELD("currency", CUSTOM, offsetof(rk_price_list, currency), .read = read_currency,
-             .help = "of all prices"),
-    RK_FIELD("date", CUSTOM, offsetof(rk_price_list, date), .read = read_date,
-             .help = "of the prices"),
+    RK_FIELD("currency", TEXT, offsetof(rk_price_list, currency),
+             .size = sizeof(((rk_price_list *)0)->currency), .help = "of all prices"),
+    RK_FIELD("date", TEXT, offsetof(rk_price_list, date),
+             .size = sizeof(((rk_price_list *)0)->date), .help = "of the prices"),
     RK_FIELD("hours", CUSTOM, 0, .read = read_hours, .help = "prices of accelerator-hours"),
     RK_FIELD("pue", NUMBER, offsetof(rk_price_list, pue), .min = 1, .max = 10,
              .help = "power of the building over that of its machines"),

@@ -12,16 +12,12 @@
 
 /* ---- clusters ------------------------------------------------------------------------------ */
 
-static rk_status read_cluster_name(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, sizeof(((rk_cluster_record *)0)->name), err);
-}
-
 #define CLUSTER(name_, type_, member, ...)                                                         \
     RK_FIELD(name_, type_, offsetof(rk_cluster_record, member), __VA_ARGS__)
 
 static const rk_field cluster_fields[] = {
-    CLUSTER("name", CUSTOM, name, .read = read_cluster_name, .help = "of the cluster"),
+    CLUSTER("name", TEXT, name, .size = sizeof(((rk_cluster_record *)0)->name),
+            .help = "of the cluster"),
     CLUSTER("accelerators", NUMBER, accelerators, .above_min = true, .max = MOST, .help = "in use"),
     CLUSTER("days", NUMBER, days, .above_min = true, .max = MOST, .unit = "days",
             .help = "observed"),
@@ -57,17 +53,12 @@ static rk_status read_clusters(const json_t *value, const char *path, void *out,
 
 /* ---- causes -------------------------------------------------------------------------------- */
 
-static rk_status read_component_name(const json_t *value, const char *path, void *out,
-                                     rk_error *err)
-{
-    return rk_field_text(value, path, out, sizeof(((rk_component *)0)->name), err);
-}
-
 #define COMPONENT(name_, type_, member, ...)                                                       \
     RK_FIELD(name_, type_, offsetof(rk_component, member), __VA_ARGS__)
 
 static const rk_field component_fields[] = {
-    COMPONENT("name", CUSTOM, name, .read = read_component_name, .help = "of the cause"),
+    COMPONENT("name", TEXT, name, .size = sizeof(((rk_component *)0)->name),
+              .help = "of the cause"),
     COMPONENT("events", NUMBER, events, .max = MOST,
               .help = "counted; all causes share the rate by these"),
     COMPONENT("hang", BOOL, hang, .optional = true,

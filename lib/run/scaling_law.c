@@ -100,17 +100,6 @@ static const rk_field term_fields[] = {
              .help = "of the term"),
 };
 
-static rk_status read_term(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_fields_read(value, path, term_fields, COUNT(term_fields), RK_UNKNOWN_REFUSE, out,
-                          err);
-}
-
-static rk_status read_text(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, RK_LAW_NAME_SIZE, err);
-}
-
 #define MOST_OF(name_, member, help_)                                                              \
     RK_FIELD(name_, NUMBER, offsetof(rk_loss_law, member), .above_min = true, .max = MOST,         \
              .help = help_)
@@ -120,17 +109,11 @@ static const rk_field range_fields[] = {
     MOST_OF("tokens", most_tokens, "likewise"),
 };
 
-/* Two members of the law: `out` is the law itself. */
-static rk_status read_range(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_fields_read(value, path, range_fields, COUNT(range_fields), RK_UNKNOWN_REFUSE, out,
-                          err);
-}
-
 static const rk_field loss_fields[] = {
-    RK_FIELD("text", CUSTOM, offsetof(rk_loss_law, text), .optional = true, .read = read_text,
+    RK_FIELD("text", TEXT, offsetof(rk_loss_law, text), .optional = true, .size = RK_LAW_NAME_SIZE,
              .help = "that the losses are of: laws of the same text are compared"),
-    RK_FIELD("range", CUSTOM, 0, .optional = true, .read = read_range,
+    RK_FIELD("range", GROUP, 0, .optional = true, .group = range_fields,
+             .group_count = COUNT(range_fields),
              .help = "parameters and tokens of the largest runs that the law rests on"),
     RK_FIELD("form", ENUM, offsetof(rk_loss_law, form), .names = loss_forms,
              .help = "sum: floor + A/N^a + B/D^b; joint: ((A/N)^(a/b) + B/D)^b"),
@@ -138,9 +121,10 @@ static const rk_field loss_fields[] = {
              .help = "which parameters N counts"),
     RK_FIELD("floor", NUMBER, offsetof(rk_loss_law, floor), .max = MOST, .unit = "nats per token",
              .help = "loss of an endless model after endless tokens"),
-    RK_FIELD("parameters", CUSTOM, offsetof(rk_loss_law, parameters), .read = read_term,
-             .help = "A and a"),
-    RK_FIELD("tokens", CUSTOM, offsetof(rk_loss_law, tokens), .read = read_term, .help = "B and b"),
+    RK_FIELD("parameters", GROUP, offsetof(rk_loss_law, parameters), .group = term_fields,
+             .group_count = COUNT(term_fields), .help = "A and a"),
+    RK_FIELD("tokens", GROUP, offsetof(rk_loss_law, tokens), .group = term_fields,
+             .group_count = COUNT(term_fields), .help = "B and b"),
 };
 
 /* A law of batches as it is written. */

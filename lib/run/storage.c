@@ -57,16 +57,11 @@ const rk_storage_tier *rk_storage_find(const rk_storage *storage, const char *na
 static const char *const per_names[] = {"accelerator", "node", "system", NULL};
 static const char *const survives_names[] = {"process", "node", "system", NULL};
 
-static rk_status read_tier_name(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, sizeof(((rk_storage_tier *)0)->name), err);
-}
-
 #define TIER(name_, type_, member, ...)                                                            \
     RK_FIELD(name_, type_, offsetof(rk_storage_tier, member), __VA_ARGS__)
 
 static const rk_field tier_fields[] = {
-    TIER("name", CUSTOM, name, .read = read_tier_name, .help = "of the tier"),
+    TIER("name", TEXT, name, .size = sizeof(((rk_storage_tier *)0)->name), .help = "of the tier"),
     TIER("GBps", NUMBER, bandwidth, .above_min = true, .max = MOST, .unit = "GB/s",
          .help = "written and read, for each of per"),
     TIER("per", ENUM, per, .names = per_names, .help = "what has that bandwidth"),

@@ -197,25 +197,9 @@ static const rk_field memory_fields[] = {
 
 /* ---- groups ------------------------------------------------------------------------------- */
 
-#define READER(name_, table)                                                                       \
-    static rk_status name_(const json_t *value, const char *path, void *out, rk_error *err)        \
-    {                                                                                              \
-        return rk_fields_read(value, path, table, COUNT(table), RK_UNKNOWN_REFUSE, out, err);      \
-    }
-READER(read_rates, rate_fields)
-READER(read_traffic, traffic_fields)
-READER(read_host, host_fields)
-READER(read_communication, communication_fields)
-READER(read_step, step_fields)
-READER(read_memory, memory_fields)
-
-#define GROUP(key, reader) RK_FIELD(key, CUSTOM, 0, .read = reader, .help = "a group of numbers")
-
-/* The name of a family into its place, large enough for any. */
-static rk_status read_family(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text_or_empty(value, path, out, sizeof(((rk_stack *)NULL)->family), err);
-}
+#define GROUP(key, table)                                                                          \
+    RK_FIELD(key, GROUP, 0, .group = table, .group_count = COUNT(table),                           \
+             .help = "a group of numbers")
 
 static rk_status read_generations(const json_t *value, const char *path, void *out, rk_error *err)
 {
@@ -252,9 +236,11 @@ static rk_status read_kernel(const json_t *value, const char *path, void *out, r
 }
 
 static const rk_field groups[] = {
-    RK_FIELD("family", CUSTOM, offsetof(rk_stack, family), .optional = true, .read = read_family,
+    RK_FIELD("family", TEXT, offsetof(rk_stack, family), .optional = true,
+             .size = sizeof(((rk_stack *)0)->family), .blank = true,
              .help = "what the software is called over the years"),
-    RK_FIELD("base", CUSTOM, offsetof(rk_stack, base), .optional = true, .read = read_family,
+    RK_FIELD("base", TEXT, offsetof(rk_stack, base), .optional = true,
+             .size = sizeof(((rk_stack *)0)->family), .blank = true,
              .help = "family that it builds on"),
     RK_FIELD("year", INT, offsetof(rk_stack, year), .optional = true, .min = 2015, .max = 2100,
              .help = "of its releases"),
@@ -264,12 +250,12 @@ static const rk_field groups[] = {
              .help = "runs models and loops that users bring, without tuned recipes"),
     RK_FIELD("attention_kernel", CUSTOM, offsetof(rk_stack, attention_kernel), .optional = true,
              .read = read_kernel, .help = "library that flash attention is of"),
-    GROUP("rates", read_rates),
-    GROUP("traffic", read_traffic),
-    GROUP("host", read_host),
-    GROUP("communication", read_communication),
-    GROUP("step", read_step),
-    GROUP("memory", read_memory),
+    GROUP("rates", rate_fields),
+    GROUP("traffic", traffic_fields),
+    GROUP("host", host_fields),
+    GROUP("communication", communication_fields),
+    GROUP("step", step_fields),
+    GROUP("memory", memory_fields),
 };
 
 static const struct {

@@ -203,27 +203,6 @@ static rk_status read_host(const json_t *value, const char *path, void *out, rk_
 
 /* ---- documents ----------------------------------------------------------------------------- */
 
-static rk_status read_accelerator_name(const json_t *value, const char *path, void *out,
-                                       rk_error *err)
-{
-    return rk_field_text(value, path, out, sizeof(((rk_accelerator *)NULL)->name), err);
-}
-
-static rk_status read_product(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, sizeof(((rk_accelerator *)NULL)->product), err);
-}
-
-static rk_status read_line(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, sizeof(((rk_accelerator *)NULL)->line), err);
-}
-
-static rk_status read_system_name(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, sizeof(((rk_system *)NULL)->name), err);
-}
-
 /* The tables are read when all else is: their rows are compared with the model. */
 static rk_status read_measured(const json_t *value, const char *path, void *out, rk_error *err)
 {
@@ -241,16 +220,17 @@ static rk_status read_measured(const json_t *value, const char *path, void *out,
 
 /* Places are in an rk_system. */
 static const rk_field accelerator_fields[] = {
-    RK_FIELD("name", CUSTOM, offsetof(rk_system, accelerator.name), .read = read_accelerator_name,
-             .help = "a text"),
+    RK_FIELD("name", TEXT, offsetof(rk_system, accelerator.name),
+             .size = sizeof(((rk_accelerator *)0)->name), .help = "a text"),
     RK_FIELD("generation", ENUM, offsetof(rk_system, accelerator.generation), .optional = true,
              .names = rk_generation_names, .help = "architecture that software is built for"),
-    RK_FIELD("product", CUSTOM, offsetof(rk_system, accelerator.product), .optional = true,
-             .read = read_product,
+    RK_FIELD("product", TEXT, offsetof(rk_system, accelerator.product), .optional = true,
+             .size = sizeof(((rk_accelerator *)0)->product),
              .help =
                  "as it is sold: errors of measured runs on it make the intervals of estimates"),
     RK_FIELD(
-        "line", CUSTOM, offsetof(rk_system, accelerator.line), .optional = true, .read = read_line,
+        "line", TEXT, offsetof(rk_system, accelerator.line), .optional = true,
+        .size = sizeof(((rk_accelerator *)0)->line),
         .help =
             "products of one design: their runs are used too where those of the product are few"),
     GROUP("compute", read_compute),
@@ -341,7 +321,8 @@ static const rk_field cluster_fields[] = {
      .type = RK_FIELD_CUSTOM,
      .read = read_accelerator,
      .help = "a name or an object"},
-    RK_FIELD("name", CUSTOM, offsetof(rk_system, name), .read = read_system_name, .help = "a text"),
+    RK_FIELD("name", TEXT, offsetof(rk_system, name), .size = sizeof(((rk_system *)0)->name),
+             .help = "a text"),
     RK_FIELD("tiers", CUSTOM, 0, .optional = true, .read = rk_system_read_tiers,
              .help = "a list of tiers"),
     RK_FIELD("power_W", CUSTOM, offsetof(rk_system, accelerator), .optional = true,

@@ -8,18 +8,8 @@
 
 #include <string.h>
 
-static rk_status read_tier_name(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, sizeof(((rk_tier *)NULL)->name), err);
-}
-
-static rk_status read_side_name(const json_t *value, const char *path, void *out, rk_error *err)
-{
-    return rk_field_text(value, path, out, sizeof(((rk_side_link *)NULL)->name), err);
-}
-
 static const rk_field side_fields[] = {
-    RK_FIELD("name", CUSTOM, offsetof(rk_side_link, name), .read = read_side_name,
+    RK_FIELD("name", TEXT, offsetof(rk_side_link, name), .size = sizeof(((rk_side_link *)0)->name),
              .help = "a text"),
     RATE("bandwidth_GBps", rk_side_link, bandwidth, "GB/s", "per accelerator and direction"),
     SHARE("efficiency", rk_side_link, efficiency, "of large messages"),
@@ -127,7 +117,8 @@ static const rk_field tier_fields[] = {
     RK_FIELD("as", CUSTOM, 0, .optional = true, .read = read_as,
              .help = "a tier of the accelerator, or SYSTEM/TIER, whose values hold where none is "
                      "given here"),
-    RK_FIELD("name", CUSTOM, offsetof(rk_tier, name), .read = read_tier_name, .help = "a text"),
+    RK_FIELD("name", TEXT, offsetof(rk_tier, name), .size = sizeof(((rk_tier *)0)->name),
+             .help = "a text"),
     RK_FIELD("kind", ENUM, offsetof(rk_tier, kind), .names = rk_tier_kind_names),
     TIER_INT("size", size, "accelerators of a domain; the last tier may leave it open"),
     RATE("bandwidth_GBps", rk_tier, bandwidth, "GB/s", "per accelerator and direction"),
