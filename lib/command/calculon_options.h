@@ -26,42 +26,41 @@
     }
 
 #define RK_OPTION_PROCESSORS(required_)                                                            \
-    RK_OPTION("processors", COUNT, RK_PLAN_PLACE(processors), .letter = 'p',              \
-             .required = required_, .min = 1, .max = INT64_MAX, .value = "N",                      \
-             .word = RK_WORD_COUNT, .help = "processors to train on")
+    RK_OPTION("processors", COUNT, RK_PLAN_PLACE(processors), .letter = 'p',                       \
+              .required = required_, .min = 1, .max = INT64_MAX, .value = "N",                     \
+              .word = RK_WORD_COUNT, .help = "processors to train on")
 
 #define RK_OPTION_BATCH                                                                            \
-    RK_OPTION("batch", COUNT, RK_PLAN_PLACE(batch), .letter = 'b', .required = true,      \
-             .min = 1, .max = INT64_MAX, .value = "N", .help = "largest global batch, sequences")
+    RK_OPTION("batch", COUNT, RK_PLAN_PLACE(batch), .letter = 'b', .required = true, .min = 1,     \
+              .max = INT64_MAX, .value = "N", .help = "largest global batch, sequences")
 
 #define RK_OPTION_METHOD                                                                           \
-    RK_OPTION("method", CHOICE, RK_PLAN_PLACE(method), .choices = rk_calculon_methods,    \
-             .value = "NAME", .help = "how to estimate")
+    RK_OPTION("method", CHOICE, RK_PLAN_PLACE(method), .choices = rk_calculon_methods,             \
+              .value = "NAME", .help = "how to estimate")
 
 #define RK_OPTION_DATATYPE                                                                         \
-    RK_OPTION("datatype", CHOICE, RK_PLAN_PLACE(datatype), .choices = rk_datatype_names,  \
-             .value = "NAME", .help = "precision; default: the smallest that the system has")
+    RK_OPTION("datatype", CHOICE, RK_PLAN_PLACE(datatype), .choices = rk_datatype_names,           \
+              .value = "NAME", .help = "precision; default: the smallest that the system has")
 
 #define RK_OPTION_FUSED                                                                            \
-    RK_OPTION("fused", CHOICE, RK_PLAN_PLACE(fused), .choices = rk_fused_names,           \
-             .value = "WHICH", .help = "fused activation functions; default: true")
+    RK_OPTION("fused", CHOICE, RK_PLAN_PLACE(fused), .choices = rk_fused_names, .value = "WHICH",  \
+              .help = "fused activation functions; default: true")
 
 #define RK_OPTION_NO_TP_OVERLAP                                                                    \
-    RK_OPTION("no-tp-overlap", FLAG, RK_PLAN_PLACE(no_tp_overlap),                        \
-             .help = "leave out overlap of tensor-parallel communication")
+    RK_OPTION("no-tp-overlap", FLAG, RK_PLAN_PLACE(no_tp_overlap),                                 \
+              .help = "leave out overlap of tensor-parallel communication")
 
 #define RK_OPTION_NO_DP_OVERLAP                                                                    \
-    RK_OPTION("no-dp-overlap", FLAG, RK_PLAN_PLACE(no_dp_overlap),                        \
-             .help = "leave out overlap of data-parallel communication")
+    RK_OPTION("no-dp-overlap", FLAG, RK_PLAN_PLACE(no_dp_overlap),                                 \
+              .help = "leave out overlap of data-parallel communication")
 
 #define RK_OPTION_THREADS                                                                          \
-    RK_OPTION("threads", COUNT, RK_PLAN_PLACE(threads), .letter = 't', .max = 4096,       \
-             .value = "N", .help = "threads to use; default: one per core")
+    RK_OPTION("threads", COUNT, RK_PLAN_PLACE(threads), .letter = 't', .max = 4096, .value = "N",  \
+              .help = "threads to use; default: one per core")
 
 #define RK_OPTION_JSON RK_OPTION("json", FLAG, RK_PLAN_PLACE(json), .help = "write JSON")
 
-#define RK_OPTION_CSV                                                                              \
-    RK_OPTION("csv", FLAG, RK_PLAN_PLACE(csv), .help = "write the table as CSV")
+#define RK_OPTION_CSV RK_OPTION("csv", FLAG, RK_PLAN_PLACE(csv), .help = "write the table as CSV")
 
 #define RK_OPTION_OUTPUT                                                                           \
     {                                                                                              \

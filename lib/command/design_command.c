@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #define TARGET(member, text, unit, words)                                                          \
-    RK_OPTION(text, REAL, offsetof(rk_design_args, target.member), .min = 0,              \
-             .max = INT64_MAX, .value = unit, .common = true, .help = words)
+    RK_OPTION(text, REAL, offsetof(rk_design_args, target.member), .min = 0, .max = INT64_MAX,     \
+              .value = unit, .common = true, .help = words)
 
 /* clang-format off: a row each */
 #define OPTIONS(BOTH, RECKON, CALCULON)                                                            \

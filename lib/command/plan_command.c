@@ -12,8 +12,8 @@
 #define MOST_RANKED 1000
 
 #define TOP_OPTION(struct_, words)                                                                 \
-    RK_OPTION("top", COUNT, offsetof(struct_, top), .letter = 'n', .min = 1,              \
-             .max = MOST_RANKED, .value = "N", .common = true, .help = words)
+    RK_OPTION("top", COUNT, offsetof(struct_, top), .letter = 'n', .min = 1, .max = MOST_RANKED,   \
+              .value = "N", .common = true, .help = words)
 
 #define BOUNDED_OPTION(struct_, words)                                                             \
     RK_OPTION("bounded", FLAG, offsetof(struct_, bounded), .help = words)

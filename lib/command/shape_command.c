@@ -37,8 +37,8 @@ static const rk_shape_wish wish_defaults = {
 #define COUNTS(member, text, words)    COUNT(RK_OPTION_COUNTS, member, text, "N,...", words)
 
 #define TOP_OPTION(request)                                                                        \
-    RK_OPTION("top", COUNT, offsetof(rk_shape_args, question.request.top), .letter = 'n', \
-             .min = 1, .max = MOST_SHOWN, .value = "N", .help = "shapes to show; default: 10")
+    RK_OPTION("top", COUNT, offsetof(rk_shape_args, question.request.top), .letter = 'n',          \
+              .min = 1, .max = MOST_SHOWN, .value = "N", .help = "shapes to show; default: 10")
 
 /* clang-format off: a row each */
 #define OPTIONS(BOTH, RECKON, CALCULON)                                                            \

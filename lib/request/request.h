@@ -80,15 +80,15 @@ typedef struct rk_request {
 } rk_request;
 
 #define RK_OPTION_EMIT                                                                             \
-    RK_OPTION("emit", CHOICE, offsetof(rk_request, emit), .choices = rk_launch_names,     \
-             .value = "NAME", .common = true, .help = "write a launch file for the strategy")
+    RK_OPTION("emit", CHOICE, offsetof(rk_request, emit), .choices = rk_launch_names,              \
+              .value = "NAME", .common = true, .help = "write a launch file for the strategy")
 
 #define RK_OPTION_COMPLETE                                                                         \
-    RK_OPTION("complete", CHOICE, offsetof(rk_request, policy),                           \
-             .choices = rk_policy_names, .value = "NAME",                                          \
-             .help =                                                                               \
-                 "what is left open: search it, as the framework's launch has it, or as an "       \
-                 "observed run must have had it; default: launch for a launch line, else search")
+    RK_OPTION("complete", CHOICE, offsetof(rk_request, policy), .choices = rk_policy_names,        \
+              .value = "NAME",                                                                     \
+              .help =                                                                              \
+                  "what is left open: search it, as the framework's launch has it, or as an "      \
+                  "observed run must have had it; default: launch for a launch line, else search")
 
 /* Gives a model the modules of multi-token prediction of the request. */
 rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_error *err);

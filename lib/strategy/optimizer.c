@@ -6,7 +6,6 @@
  */
 #include "strategy/optimizer.h"
 
-
 #include <assert.h>
 
 #define ADAMW_TRAFFIC      30.0
