@@ -3,7 +3,7 @@
 #include "arguments.h"
 
 #include "help.h"
-#include "joined.h"
+#include "process_team.h"
 
 #include <getopt.h>
 #include <stdarg.h>

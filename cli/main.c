@@ -5,7 +5,7 @@
 #include "complete.h"
 #include "explore.h"
 #include "help.h"
-#include "joined.h"
+#include "process_team.h"
 #include "run_job.h"
 
 #include <errno.h>

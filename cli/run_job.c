@@ -3,8 +3,8 @@
 #include "run_job.h"
 
 #include "arguments.h"
-#include "join.h"
-#include "joined.h"
+#include "join_team.h"
+#include "process_team.h"
 #include "progress.h"
 #include "terminal.h"
 

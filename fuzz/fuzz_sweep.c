@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a sweep document: what is read of its points lies in bounds. */
-#include "sweep/settle.h"
+#include "sweep/solve_point.h"
 #include "sweep/sweep_table.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef RK_ANSWER_CALIBRATE_REPORT_H
 #define RK_ANSWER_CALIBRATE_REPORT_H
 
-#include "evidence/fitted.h"
+#include "evidence/calibrate.h"
 #include "job/job.h"
 
 /* Writes it as text or JSON. */

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "base/units.h"
-#include "request/sizes.h"
+#include "request/derived_sizes.h"
 
 #include <assert.h>
 #include <inttypes.h>

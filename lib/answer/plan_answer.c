@@ -3,7 +3,7 @@
 #include "answer/answers.h"
 #include "answer/timeline_answer.h"
 #include "job/answer_writers.h"
-#include "method/launched.h"
+#include "method/launch_comparison.h"
 #include "method/ranking_text.h"
 
 void rk_question_write(FILE *to, const rk_question *question)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Constants fitted to measurements. */
-#include "evidence/fitted.h"
+#include "evidence/calibrate.h"
 
-#include "api/hand_out.h"
+#include "api/abi_copy.h"
 #include "api/struct_tables.h"
 #include "base/error.h"
 

@@ -6,7 +6,7 @@
 #include "base/extremes.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "codesign/each.h"
+#include "codesign/parallel_searches.h"
 
 #include <assert.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef RK_CODESIGN_EXPLAIN_ANSWER_H
 #define RK_CODESIGN_EXPLAIN_ANSWER_H
 
-#include "codesign/replan.h"
+#include "codesign/machine_sensitivity.h"
 #include "method/question.h"
 
 /* The question and the answer. */

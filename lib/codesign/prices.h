@@ -16,7 +16,7 @@
 
 /* A number of the machine with the values that are on offer. */
 typedef struct rk_price_axis {
-    char key[32]; /* RK_PROCESSORS_KEY, or the key of a number (numbers.h) */
+    char key[32]; /* RK_PROCESSORS_KEY, or the key of a number (machine_numbers.h) */
     int count;
     double values[RK_PRICE_VALUES_MAX];
     double prices[RK_PRICE_VALUES_MAX]; /* of one processor with that value; of processors 0 */

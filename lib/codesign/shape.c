@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/list.h"
-#include "codesign/each.h"
+#include "codesign/parallel_searches.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "calculon/calculon_write.h"
 #include "command/commands.h"
 #include "method/team_search.h"
-#include "work/share.h"
+#include "work/shared_work.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "command/commands.h"
 #include "command/question_args.h"
-#include "method/launched.h"
-#include "work/share.h"
+#include "method/launch_comparison.h"
+#include "work/shared_work.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/extremes.h"
-#include "request/sizes.h"
+#include "request/derived_sizes.h"
 
 #include <math.h>
 #include <stdlib.h>

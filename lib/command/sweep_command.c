@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "command/commands.h"
 #include "job/output_form.h"
-#include "work/share.h"
+#include "work/shared_work.h"
 
 #include <assert.h>
 #include <inttypes.h>

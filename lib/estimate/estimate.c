@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "base/units.h"
-#include "estimate/once.h"
 #include "estimate/step.h"
+#include "estimate/step_overheads.h"
 #include "estimate/store.h"
 #include "layer/price.h"
 

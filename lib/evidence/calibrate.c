@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fits the constants of a recipe from the start, assesses them, and writes the documents. */
-#include "evidence/fitted.h"
+#include "evidence/calibrate.h"
 
 #include "base/error.h"
 #include "evidence/calibrate_search.h"

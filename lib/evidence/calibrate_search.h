@@ -3,7 +3,7 @@
 #ifndef RK_EVIDENCE_CALIBRATE_SEARCH_H
 #define RK_EVIDENCE_CALIBRATE_SEARCH_H
 
-#include "evidence/problem.h"
+#include "evidence/fit_residuals.h"
 
 /* Constants between 0 (min) and 1 (max), even in their logarithm where the recipe says so. */
 double rk_constant_share(const rk_constant *constant, double value);

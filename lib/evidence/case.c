@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "base/units.h"
-#include "evidence/facts.h"
 #include "evidence/infer.h"
+#include "evidence/run_facts.h"
 #include "layer/precision.h"
 #include "system/flash_lent.h"
 

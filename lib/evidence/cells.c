@@ -2,7 +2,7 @@
 /* The cells of a row as facts. */
 #include "base/error.h"
 #include "base/text.h"
-#include "evidence/facts.h"
+#include "evidence/run_facts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

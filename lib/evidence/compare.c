@@ -3,7 +3,7 @@
 #include "evidence/compare.h"
 
 #include "base/error.h"
-#include "evidence/null.h"
+#include "evidence/null_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The group of a compared run. */
 #include "evidence/compare.h"
-#include "evidence/facts.h"
+#include "evidence/run_facts.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The documents that rules and rows name, each loaded once. */
 #include "base/error.h"
-#include "evidence/facts.h"
+#include "evidence/run_facts.h"
 #include "io/catalogue.h"
 #include "layer/model_load.h"
 #include "stack/stack_doc.h"

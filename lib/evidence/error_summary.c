@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors of predictions over many rows. */
-#include "evidence/fitted.h"
+#include "evidence/calibrate.h"
 
 #include "base/error.h"
 #include "base/list.h"

@@ -8,7 +8,7 @@
 #define RK_EVIDENCE_INFER_H
 
 #include "estimate/estimate.h"
-#include "evidence/known.h"
+#include "evidence/partial_strategy.h"
 #include "framework/framework.h"
 #include "strategy/origin.h"
 

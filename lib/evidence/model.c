@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The architecture of a measured run: what the row states overrides what is known of the model. */
 #include "base/error.h"
-#include "evidence/facts.h"
+#include "evidence/run_facts.h"
 #include "layer/all_kinds.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "evidence/facts.h"
+#include "evidence/run_facts.h"
 
 #include <stdio.h>
 #include <string.h>

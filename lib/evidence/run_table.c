@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "evidence/facts.h"
 #include "evidence/pairs.h"
+#include "evidence/run_facts.h"
 #include "io/csv_in.h"
 #include "io/json.h"
 

@@ -12,7 +12,7 @@
 #define RK_EVIDENCE_RUNS_H
 
 #include "estimate/estimate.h"
-#include "evidence/known.h"
+#include "evidence/partial_strategy.h"
 #include "evidence/run_table.h"
 
 /* ---- defaults of rows ----------------------------------------------------------------------- */

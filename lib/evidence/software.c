@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of training software, as tables of runs print them. */
-#include "evidence/facts.h"
+#include "evidence/run_facts.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* The rules of data/runs/defaults.json: which rows they apply to, and what they set. */
 #include "base/error.h"
 #include "base/text.h"
-#include "evidence/facts.h"
+#include "evidence/run_facts.h"
 #include "stack/stack_doc.h"
 
 #include <math.h>

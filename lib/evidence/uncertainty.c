@@ -15,7 +15,7 @@
  *
  * the others adapting, and how much a single row moves it: H^-1 weight error J.
  */
-#include "evidence/fitted.h"
+#include "evidence/calibrate.h"
 
 #include "base/error.h"
 #include "base/extremes.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Everything that any framework can run: refuses only what is arithmetically impossible. */
-#include "framework/shorthand.h"
+#include "framework/trait_sets.h"
 
 const rk_framework_traits rk_framework_any = {
     .title = "any framework",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DeepSpeed 0.19 (edaa7221).  Gaudi's port of Megatron-LM is DeepSpeed's. */
-#include "framework/shorthand.h"
+#include "framework/trait_sets.h"
 
 static int64_t weight_offload_without_shards(const struct question *q)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of frameworks, and lookups in it. */
-#include "framework/shorthand.h"
+#include "framework/trait_sets.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* transformers with its Trainer or TRL, and accelerate (16cb6eb8) under them. */
-#include "framework/shorthand.h"
+#include "framework/trait_sets.h"
 
 static int64_t pipelined(const struct question *q)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MaxText (e591f30c). */
-#include "framework/shorthand.h"
+#include "framework/trait_sets.h"
 
 /* XLA's pipeline runs its microbatches in rounds of as many as it has stages. */
 static int64_t rounds_not_full(const struct question *q)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Megatron-LM as of August 2026.  ROCm runs it too. */
 #include "framework/launch_file.h"
-#include "framework/shorthand.h"
+#include "framework/trait_sets.h"
 
 const rk_framework_traits rk_framework_megatron = {
     .title = "Megatron-LM",

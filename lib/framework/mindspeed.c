@@ -3,7 +3,7 @@
  * MindSpeed (028de58c) and MindSpeed-LLM (c77308a1): arguments and rules of Megatron Core 0.12,
  * with their own ways to recompute and to shard.
  */
-#include "framework/shorthand.h"
+#include "framework/trait_sets.h"
 
 const rk_framework_traits rk_framework_mindspeed = {
     .title = "MindSpeed-LLM",

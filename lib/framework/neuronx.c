@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* neuronx-distributed (fbac349b) and its training library (9169aa03). */
-#include "framework/shorthand.h"
+#include "framework/trait_sets.h"
 
 const rk_framework_traits rk_framework_neuronx = {
     .title = "NeuronX Distributed",

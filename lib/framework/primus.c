@@ -3,7 +3,7 @@
  * Primus of AMD (fd1eeabb) over Megatron Core: its pipeline launcher brings schedules with weight
  * gradients apart (primus/backends/megatron/core/pipeline_parallel).
  */
-#include "framework/shorthand.h"
+#include "framework/trait_sets.h"
 
 /* Its projection refuses the pair (primus/core/projection/config_validation.py). */
 static int64_t recompute_with_split_backward(const struct question *q)

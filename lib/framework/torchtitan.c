@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* torchtitan 0.2.2 (73a0e697) and main of 2026-08-21 (b5bcd76c). */
 #include "framework/launch_file.h"
-#include "framework/shorthand.h"
+#include "framework/trait_sets.h"
 
 /* Key/value heads that do not split over tp. */
 static int64_t kv_heads_whole(const struct question *q)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* No feed-forward network: a layer that is a mixer only (Nemotron-H, models of block-wise NAS). */
 #include "layer/all_kinds.h"
-#include "layer/none.h"
+#include "layer/empty_part.h"
 
 static double regions(const rk_block_context *c, const rk_layer_type *type)
 {

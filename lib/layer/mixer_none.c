@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* No mixer: a layer that is a feed-forward network only (Nemotron-H, models of block-wise NAS). */
 #include "layer/all_kinds.h"
-#include "layer/none.h"
+#include "layer/empty_part.h"
 
 static double flops(const rk_layer_type *type, int64_t hidden, int64_t seq, rk_flop_reach reach)
 {

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "method/reckon_candidate.h"
 #include "search/bounded_plan.h"
-#include "work/share.h"
+#include "work/shared_work.h"
 
 #include <assert.h>
 #include <stdio.h>

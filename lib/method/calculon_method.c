@@ -8,7 +8,7 @@
 #include "method/calculon_shortage.h"
 #include "method/rows.h"
 #include "method/team_search.h"
-#include "work/share.h"
+#include "work/shared_work.h"
 
 #include <assert.h>
 #include <math.h>

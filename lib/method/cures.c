@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "method/answer.h"
-#include "request/choices.h"
 #include "request/option_values.h"
+#include "request/strategy_choices.h"
 #include "search/fewest.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* Answers `reckon fit`: memory verdict, fewest accelerators, and changes that make it fit. */
 #include "method/fit.h"
 
-#include "request/choices.h"
-#include "request/sizes.h"
+#include "request/derived_sizes.h"
+#include "request/strategy_choices.h"
 #include "search/fewest.h"
 
 bool rk_fit_fits(const rk_fit *fit)

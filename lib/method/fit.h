@@ -4,8 +4,8 @@
 #define RK_METHOD_FIT_H
 
 #include "method/cures.h"
+#include "method/fit_changes.h"
 #include "method/plan_result.h"
-#include "method/remedies.h"
 
 /* The question and the answer. */
 typedef struct rk_fit {

@@ -3,7 +3,7 @@
 #ifndef RK_METHOD_GAINS_H
 #define RK_METHOD_GAINS_H
 
-#include "method/remedies.h"
+#include "method/fit_changes.h"
 
 /* Changes of less than so much are not worth a line: of the step, of its memory. */
 #define RK_GAIN_LEAST_TIME   0.005

@@ -4,9 +4,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "request/choices.h"
+#include "request/strategy_choices.h"
 #include "search/bounded_plan.h"
-#include "work/share.h"
+#include "work/shared_work.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /* Searched strategies and choices, as text and as JSON. */
 #include "method/plan_result.h"
 #include "method/ranking_text.h"
-#include "request/choices.h"
+#include "request/strategy_choices.h"
 
 #include <string.h>
 

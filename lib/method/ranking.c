@@ -3,7 +3,7 @@
 #include "method/ranking.h"
 
 #include "base/error.h"
-#include "work/share.h"
+#include "work/shared_work.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "method/brief.h"
 #include "method/describe.h"
 #include "method/estimate_fields.h"
-#include "method/launched.h"
+#include "method/launch_comparison.h"
 
 #include <assert.h>
 #include <inttypes.h>

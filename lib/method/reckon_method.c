@@ -15,7 +15,7 @@
 #include "search/bounded_plan.h"
 #include "stack/stack_doc.h"
 #include "system/system_doc.h"
-#include "work/share.h"
+#include "work/shared_work.h"
 
 #include <assert.h>
 #include <inttypes.h>

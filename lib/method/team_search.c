@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/top.h"
 #include "work/parallel.h"
-#include "work/share.h"
+#include "work/shared_work.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "evidence/facts.h"
+#include "evidence/run_facts.h"
 #include "layer/all_kinds.h"
 #include "model/model_doc.h"
 #include "request/field_options.h"

@@ -7,7 +7,7 @@
 #ifndef RK_REQUEST_FIELD_OPTIONS_H
 #define RK_REQUEST_FIELD_OPTIONS_H
 
-#include "request/choices.h"
+#include "request/strategy_choices.h"
 
 enum { RK_FIELD_NO_CHOICE = -1 };
 

@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "launch/launch.h"
-#include "request/choices.h"
 #include "request/launch_words.h"
 #include "request/option_values.h"
+#include "request/strategy_choices.h"
 
 #include <ctype.h>
 #include <inttypes.h>

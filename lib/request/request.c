@@ -2,12 +2,12 @@
 /* Completes a request from its options, and reads the documents that it names. */
 #include "base/error.h"
 #include "base/units.h"
+#include "request/derived_sizes.h"
 #include "request/launch_flags.h"
 #include "request/option_values.h"
 #include "request/request_check.h"
 #include "request/run_row.h"
 #include "request/shared_documents.h"
-#include "request/sizes.h"
 
 #include <ctype.h>
 #include <inttypes.h>

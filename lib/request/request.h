@@ -6,9 +6,9 @@
 #ifndef RK_REQUEST_REQUEST_H
 #define RK_REQUEST_REQUEST_H
 
-#include "evidence/facts.h"
-#include "framework/choice.h"
+#include "evidence/run_facts.h"
 #include "framework/launch_file.h"
+#include "framework/software_choice.h"
 #include "job/option.h"
 #include "request/launch_line.h"
 #include "search/plan.h"

@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "evidence/infer.h"
+#include "request/derived_sizes.h"
 #include "request/field_options.h"
 #include "request/option_values.h"
-#include "request/sizes.h"
 #include "request/what_if.h"
 #include "stack/stack_doc.h"
 

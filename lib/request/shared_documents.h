@@ -6,7 +6,7 @@
 #ifndef RK_REQUEST_SHARED_DOCUMENTS_H
 #define RK_REQUEST_SHARED_DOCUMENTS_H
 
-#include "framework/choice.h"
+#include "framework/software_choice.h"
 #include "layer/model_load.h"
 #include "reckon/command.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "evidence/known.h"
+#include "evidence/partial_strategy.h"
 
 #include <assert.h>
 #include <ctype.h>

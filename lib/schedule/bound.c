@@ -12,7 +12,7 @@
  * Each schedule has its bound in its own file.
  */
 #include "base/extremes.h"
-#include "schedule/parts.h"
+#include "schedule/rank_times.h"
 
 #include <assert.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * the pipeline.
  */
 #include "base/extremes.h"
-#include "schedule/parts.h"
+#include "schedule/rank_times.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPipe: all forwards, then all backwards. */
 #include "base/extremes.h"
-#include "schedule/parts.h"
 #include "schedule/program.h"
+#include "schedule/rank_times.h"
 #include "schedule/ticks.h"
 
 static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *order)

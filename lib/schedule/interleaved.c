@@ -4,7 +4,7 @@
  * through chunk 1, ..., then the next p; backwards the same with the last chunk first.
  */
 #include "base/extremes.h"
-#include "schedule/parts.h"
+#include "schedule/rank_times.h"
 #include "schedule/ticks.h"
 
 #include <assert.h>

@@ -15,8 +15,8 @@
  * Runs of like chunks repeat themselves, and so do the p v waves of a group: once both free ranks
  * and outputs are later by the same than one repetition ago, they are after every other.
  */
-#include "schedule/parts.h"
 #include "schedule/program.h"
+#include "schedule/rank_times.h"
 #include "schedule/ticks.h"
 
 #include <string.h>

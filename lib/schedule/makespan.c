@@ -4,8 +4,8 @@
  * millions of times: orders are compiled once, and rounds that only repeat the previous one are
  * skipped.
  */
-#include "schedule/parts.h"
 #include "schedule/program.h"
+#include "schedule/rank_times.h"
 #include "schedule/ticks.h"
 
 #include "base/error.h"

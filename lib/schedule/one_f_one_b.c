@@ -3,7 +3,7 @@
  * 1F1B: a rank runs ahead by as many forwards as there are ranks behind it, then alternates, so
  * that it never keeps more than p - r activations.
  */
-#include "schedule/parts.h"
+#include "schedule/rank_times.h"
 
 static void write_order(const rk_pipeline *pipeline, int64_t rank, rk_order *order)
 {

@@ -3,7 +3,7 @@
  * V-Half (Qi et al. 2024, "Pipeline Parallelism with Controllable Memory"): a V whose ranks keep
  * about half of what the first rank of 1F1B keeps, at most (p + 2) / 2 microbatches.
  */
-#include "schedule/parts.h"
+#include "schedule/rank_times.h"
 #include "schedule/v_block.h"
 
 /* With these gaps at the ends of the V, the steps of a rank never collide, and the peak is least.

@@ -5,7 +5,7 @@
  * follow each other so closely that passes of different lengths make ranks wait in every
  * microbatch.
  */
-#include "schedule/parts.h"
+#include "schedule/rank_times.h"
 #include "schedule/v_block.h"
 
 /* The loss waits where the steps of a rank would collide. */

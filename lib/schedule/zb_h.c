@@ -7,7 +7,7 @@
  * activations, and no barrier ends a step (optimizer validated afterwards, section 4 there).
  */
 #include "base/extremes.h"
-#include "schedule/parts.h"
+#include "schedule/rank_times.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
  * The order is for 2p - 1 microbatches or more; with fewer, the missing operations are left out.
  */
 #include "base/extremes.h"
-#include "schedule/parts.h"
+#include "schedule/rank_times.h"
 
 #include <assert.h>
 #include <math.h>

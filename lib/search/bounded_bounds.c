@@ -4,7 +4,7 @@
  * and the least time of its shapes, of a batch, and of a group of batches whatever its experts.
  */
 #include "base/extremes.h"
-#include "estimate/least.h"
+#include "estimate/lower_bounds.h"
 #include "search/bounded_state.h"
 
 #include <math.h>

@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "base/extremes.h"
-#include "estimate/least.h"
-#include "estimate/once.h"
+#include "estimate/lower_bounds.h"
+#include "estimate/step_overheads.h"
 #include "search/bounded_state.h"
 #include "work/parallel.h"
 

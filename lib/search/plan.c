@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "base/top.h"
-#include "estimate/least.h"
+#include "estimate/lower_bounds.h"
 #include "search/plan_clock.h"
 #include "search/plan_fit.h"
 #include "search/plan_lists.h"

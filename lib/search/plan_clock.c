@@ -3,8 +3,8 @@
 #include "search/plan_clock.h"
 
 #include "base/error.h"
-#include "estimate/least.h"
-#include "estimate/once.h"
+#include "estimate/lower_bounds.h"
+#include "estimate/step_overheads.h"
 
 #include <assert.h>
 #include <stdlib.h>

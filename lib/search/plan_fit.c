@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/extremes.h"
-#include "estimate/least.h"
+#include "estimate/lower_bounds.h"
 
 #include <assert.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 /* Reads a point of a sweep by the reckon model: documents, and a request as of `reckon plan`. */
 #include "base/error.h"
 #include "request/request_json.h"
-#include "sweep/common.h"
+#include "sweep/doc_common.h"
 
 /* The contents of a point. */
 struct point {

@@ -4,7 +4,7 @@
 #define RK_SWEEP_RUN_H
 
 #include "sweep/writer.h"
-#include "work/share.h"
+#include "work/shared_work.h"
 
 #define RK_SWEEP_BLOCK_POINTS 128 /* of one task, at most */
 #define RK_SWEEP_LIST_SIZE    512 /* size of a text that lists points: "3-7, 12" */
@@ -65,11 +65,11 @@ rk_status rk_sweep_look_back(const rk_sweep_table *table, const unsigned char *k
 
 /* ---- tasks: of an rk_share_job whose context is the run -------------------------------------- */
 
-rk_status rk_sweep_next_task(void *context, rk_bytes *task, rk_error *err); /* hand_out.c */
+rk_status rk_sweep_next_task(void *context, rk_bytes *task, rk_error *err); /* sweep_tasks.c */
 rk_status rk_sweep_work(void *context, int thread, const rk_bytes *task, rk_bytes *result,
                         const atomic_bool *stop, rk_error *err); /* work.c */
 rk_status rk_sweep_take_result(void *context, const rk_bytes *task, const rk_bytes *result,
-                               rk_error *err); /* take_in.c */
+                               rk_error *err); /* sweep_results.c */
 bool rk_sweep_tick(void *context);
 void rk_sweep_lost(void *context, int rank, const rk_task_list *tasks);
 

@@ -9,7 +9,7 @@
 
 #include "io/out.h"
 #include "reckon/team.h"
-#include "sweep/settle.h"
+#include "sweep/solve_point.h"
 
 /* How a sweep is run; all zero is legal. */
 typedef struct rk_sweep_options {

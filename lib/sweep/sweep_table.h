@@ -7,7 +7,7 @@
 #ifndef RK_SWEEP_SWEEP_TABLE_H
 #define RK_SWEEP_SWEEP_TABLE_H
 
-#include "sweep/settle.h"
+#include "sweep/solve_point.h"
 
 /* An output column: a copy of an inner one, or an expression. */
 typedef struct rk_sweep_output {

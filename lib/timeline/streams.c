@@ -3,7 +3,7 @@
 #include "timeline/streams.h"
 
 #include "base/error.h"
-#include "estimate/once.h"
+#include "estimate/step_overheads.h"
 
 #include <stdlib.h>
 

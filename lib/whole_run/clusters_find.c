@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "base/units.h"
-#include "request/choices.h"
-#include "request/sizes.h"
+#include "request/derived_sizes.h"
+#include "request/strategy_choices.h"
 
 #include <assert.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "request/sizes.h"
+#include "request/derived_sizes.h"
 
 #include <assert.h>
 #include <stdio.h>

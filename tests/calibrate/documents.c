@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Documents that are changed number by number, and recipes. */
+#include "evidence/editable_document.h"
 #include "evidence/recipe.h"
-#include "evidence/tuned.h"
 #include "io/json_edit.h"
 
 #include "../io/scratch.h"

@@ -3,8 +3,8 @@
  * Calibrations whose answer is known: tables made by the model itself from other constants than a
  * document has, with noise.
  */
+#include "evidence/calibrate.h"
 #include "evidence/calibrate_search.h"
-#include "evidence/fitted.h"
 
 #include "../io/scratch.h"
 

@@ -4,7 +4,7 @@
  * stand, the rows held out, and of the constants of the recipes only those that belong to the
  * tables.  The bounds are what the project promises.
  */
-#include "evidence/fitted.h"
+#include "evidence/calibrate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The shipped documents are what `make calibrate` makes of operators and runs. */
 #include "base/units.h"
-#include "evidence/fitted.h"
+#include "evidence/calibrate.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -6,7 +6,7 @@
  */
 #include "../draws.h"
 
-#include "estimate/once.h"
+#include "estimate/step_overheads.h"
 #include "framework/framework.h"
 #include "layer/precision.h"
 

@@ -2,8 +2,8 @@
 /* Memory of pipeline ranks against published tables and measured allocations. */
 #include "../layer/blocks.h"
 
-#include "estimate/once.h"
 #include "estimate/stage.h"
+#include "estimate/step_overheads.h"
 
 /* ---- activations of GPT --------------------------------------------------------------------- */
 

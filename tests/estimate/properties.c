@@ -8,7 +8,7 @@
 #include "../draws.h"
 #include "estimate/stage.h"
 
-#include "method/numbers.h"
+#include "method/calculon_numbers.h"
 #include "strategy/strategy.h"
 
 enum { BETTER = 12000, KEPT = 1500 };

@@ -3,7 +3,7 @@
  * prints the rows. */
 #include "runs_test.h"
 
-#include "evidence/facts.h"
+#include "evidence/run_facts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "../evidence/runs_test.h"
 
 #include "evidence/figures.h"
-#include "evidence/null.h"
+#include "evidence/null_model.h"
 #include "evidence/score.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* Tables of runs: RFC 4180 as written by anybody, and faults told where they are. */
 #include "runs_test.h"
 
-#include "evidence/facts.h"
+#include "evidence/run_facts.h"
 
 static rk_status parse(const char *text, rk_run_table *table, rk_error *err)
 {

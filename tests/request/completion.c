@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "command/commands.h"
-#include "request/choices.h"
 #include "request/request.h"
+#include "request/strategy_choices.h"
 
 /* A question of options, and its completed strategy. */
 typedef struct question {

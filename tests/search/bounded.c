@@ -3,8 +3,8 @@
 #include "base/units.h"
 #include "search/bounded_plan.h"
 
-#include "estimate/least.h"
-#include "estimate/once.h"
+#include "estimate/lower_bounds.h"
+#include "estimate/step_overheads.h"
 #include "models.h"
 #include "search/plan_lists.h"
 #include "system/measured.h"

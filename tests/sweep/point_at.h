@@ -3,7 +3,7 @@
 #ifndef RK_TESTS_SWEEP_POINT_AT_H
 #define RK_TESTS_SWEEP_POINT_AT_H
 
-#include "sweep/point.h"
+#include "sweep/calculon_point.h"
 
 static inline rk_status read_point_at(const rk_sweep_doc *doc, uint64_t number,
                                       rk_sweep_point *point, bool *kept, rk_error *err)

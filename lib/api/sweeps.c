@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sweeps. */
+#include "api/abi_copy.h"
+#include "api/struct_tables.h"
+
+#include "base/error.h"
+#include "sweep/sweep.h"
+
+rk_status rk_sweep_create(const char *document, rk_sweep **sweep, rk_error *err)
+{
+    *sweep = NULL;
+    const rk_status status = rk_need(document, "document of a sweep", err);
+    return status ? status : rk_sweep_doc_load(document, sweep, err);
+}
+
+void rk_sweep_free(rk_sweep *sweep)
+{
+    rk_sweep_doc_free(sweep);
+}
+
+rk_status rk_sweep_count(const rk_sweep *sweep, rk_sweep_totals *totals, size_t size, rk_error *err)
+{
+    const rk_sweep_options options = {0};
+    rk_sweep_totals all = {0};
+    rk_status status = rk_need(sweep, "sweep", err);
+    status = status ? status : rk_sweep_check(sweep, &options, &all, err);
+    if (!status) {
+        rk_hand_out(totals, size, &all, sizeof(all));
+    }
+    return status;
+}
+
+rk_status rk_sweep_points(const rk_sweep *sweep, const rk_sweep_control *control,
+                          rk_sweep_totals *totals, size_t size, rk_error *err)
+{
+    rk_sweep_control own;
+    rk_sweep_totals all = {0};
+    rk_status status = rk_need(sweep, "sweep", err);
+    status = status ? status : rk_take_sweep_control(control, &own, err);
+    if (status) {
+        return status;
+    }
+    if (own.resume && !own.sqlite) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "to resume a sweep, name the database of the earlier "
+                       "run in `sqlite`");
+    }
+    const rk_sweep_options options = {
+        .csv_path = own.csv,
+        .sqlite_path = own.sqlite,
+        .pareto = own.pareto,
+        .resume = own.resume,
+        .threads = (int)own.threads,
+        .team = own.team,
+        .row = own.row,
+        .progress = own.progress,
+        .user = own.user,
+    };
+    status = rk_sweep_run(sweep, &options, &all, err);
+    if (totals) {
+        rk_hand_out(totals, size, &all, sizeof(all));
+    }
+    return status;
+}

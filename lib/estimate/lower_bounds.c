@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lower bounds of makespan, step time and memory from the whole model as one stage. */
+#include "estimate/lower_bounds.h"
+
+#include "base/extremes.h"
+#include "estimate/step_overheads.h"
+
+rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
+{
+    rk_strategy s = *strategy;
+    s.pp = s.vp = 1;
+    s.schedule = rk_schedule_usual(1);
+    s.recompute = RK_REC_NONE;
+    s.first_stage_layers = s.last_stage_layers = 0;
+    s.count_embedding = s.count_head = false;
+    s.layout_count = 0;
+    rk_chunk chunk;
+    rk_strategy_chunks(table->context.model, &s, &chunk);
+    return rk_stage_of(table, &s, &chunk);
+}
+
+/*
+ * Whether overlapped messages certainly add less than messages that hold their sender would.  With
+ * interleaving a rank sends 2 v - 1 or 2 v times per microbatch, and of its wait the messages that
+ * it sends meanwhile hide p before the run of its steps and p after it, see bound() of interleaved;
+ * from m = p on its bound is that of a rank:
+ *
+ *     2 m v e + 2 (p - 1)  <=  m (2 v - 1) - 2 p        e = pp_exposed
+ */
+static bool adds_less_overlapped(const rk_stack *stack, const rk_strategy *s)
+{
+    const double m = (double)rk_strategy_microbatches(s), v = (double)s->vp, p = (double)s->pp;
+    return s->pp_overlap && s->schedule == RK_SCHEDULE_INTERLEAVED && m >= p &&
+           2 * m * v * stack->pp_exposed + 2 * (p - 1) < m * (2 * v - 1) - 2 * p;
+}
+
+rk_makespan rk_least_makespan(const rk_stack *stack, const rk_strategy *s, double send,
+                              const rk_chunk_times *chunks, const rk_chunk_times *sums,
+                              double limit)
+{
+    rk_makespan least = {0};
+    rk_pipeline without = rk_pipeline_of(s, chunks, 0);
+    without.sums = sums;
+    least.work = rk_pipeline_bound(&without);
+    if (send > 0 && least.work <= limit && adds_less_overlapped(stack, s)) {
+        least.sends = rk_overlapped_sends(stack, s, send);
+    } else if (send > 0 && least.work <= limit) {
+        rk_pipeline with = without;
+        with.send_seconds = send;
+        least.sends = rk_min(rk_overlapped_sends(stack, s, send),
+                             rk_max(rk_pipeline_bound(&with) - least.work, 0));
+    }
+    return least;
+}
+
+double rk_least_step(const rk_cost_table *table, const rk_strategy *s, const rk_makespan *least)
+{
+    const double seconds = least->work + least->sends;
+    return seconds + rk_fixed_seconds(table->context.stack, s, seconds);
+}
+
+/* Bytes that a rank needs at least; how many gradients are whole is up to the schedule. */
+static double least_bytes(rk_stage_need *need, double in_flight)
+{
+    need->gradients = rk_min(need->gradients, need->shards);
+    const rk_stage_memory memory = rk_stage_memory_at(need, in_flight);
+    return rk_needed_bytes(&memory);
+}
+
+double rk_least_of_rank(const rk_cost_table *table, rk_stage_need need, double in_flight)
+{
+    const rk_model *model = table->context.model;
+    for (int type = 0; type < model->type_count; type++) {
+        const rk_cost *cost = &table->layers[type][0];
+        if (cost->low_dense_params + cost->low_expert_params > 0) {
+            return 0; /* a layer that is larger may have smaller copies */
+        }
+    }
+    need.most = 0;
+    need.stage_fragmentation = 0;
+    need.later = rk_min(need.later, need.shards);
+    return least_bytes(&need, in_flight);
+}
+
+double rk_least_memory(const rk_cost_table *table, const rk_strategy *s, const rk_stage *whole)
+{
+    const double share = rk_schedule_copies(s->schedule) / (double)s->pp;
+    const rk_stage mean = {
+        .dense_params = share * whole->dense_params,
+        .expert_params = share * whole->expert_params,
+        .low_dense_params = share * whole->low_dense_params,
+        .low_expert_params = share * whole->low_expert_params,
+    };
+    rk_stage_need need = rk_stage_need_of(table, s, &mean);
+    return least_bytes(&need, 0);
+}

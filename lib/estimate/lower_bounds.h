@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lower bounds on time and memory of strategies, from costs of blocks alone: for the bounded
+ * search.  Estimates may fall below by rounding, which RK_LEAST_SLACK covers.  docs/search.md has
+ * the argument.
+ */
+#ifndef RK_ESTIMATE_LOWER_BOUNDS_H
+#define RK_ESTIMATE_LOWER_BOUNDS_H
+
+#include "estimate/step.h"
+
+#define RK_LEAST_SLACK 1e-9 /* relative */
+
+/* The model on one rank: what the ranks of a pipeline share out.  No layer is checkpointed. */
+rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy);
+
+/*
+ * The makespan of a strategy with these chunks and messages of `send` seconds, at least, but for
+ * the bytes sent; messages that hold their sender count as work.  Of one above `limit` seconds
+ * without overlapped messages, these are left out.  `sums` as in rk_pipeline.
+ */
+rk_makespan rk_least_makespan(const rk_stack *stack, const rk_strategy *strategy, double send,
+                              const rk_chunk_times *chunks, const rk_chunk_times *sums,
+                              double limit);
+
+/* Seconds of a step with a makespan of so much or more, with any sharding and offload. */
+double rk_least_step(const rk_cost_table *table, const rk_strategy *strategy,
+                     const rk_makespan *least);
+
+/*
+ * Bytes that a rank needs at least that holds the stage of `need` or more, with so many
+ * microbatches in flight or more.
+ */
+double rk_least_of_rank(const rk_cost_table *table, rk_stage_need need, double in_flight);
+
+/* Bytes that the fullest rank needs at least: the states of the mean one. */
+double rk_least_memory(const rk_cost_table *table, const rk_strategy *strategy,
+                       const rk_stage *whole);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which framework and stack a question means, and what is said of it. */
+#include "../layer/blocks.h"
+
+#include "framework/software_choice.h"
+
+static void test_choices(void **state)
+{
+    static const struct {
+        const char *system, *stack; /* of the question */
+        int framework;
+        bool quantised;
+        rk_framework chosen;
+        rk_framework_source source;
+        const char *name; /* of the stack */
+        int64_t year;
+        rk_stack_match match;
+        const char *framework_reason, *stack_reason;
+    } cases[] = {
+        {"h100-sxm", NULL, -1, false, RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_BY_ACCELERATOR,
+         "megatron-2025", 2025, RK_STACK_FAMILY, "usual on hopper", ""},
+        {"h100-sxm", "torchtitan", -1, false, RK_FRAMEWORK_TORCHTITAN, RK_FRAMEWORK_BY_STACK,
+         "torchtitan", 2025, RK_STACK_NAMED, "which the stack runs", ""},
+        {"h100-sxm", NULL, RK_FRAMEWORK_TORCHTITAN, false, RK_FRAMEWORK_TORCHTITAN,
+         RK_FRAMEWORK_GIVEN, "torchtitan", 2025, RK_STACK_NAMED, "as given", ""},
+        /* of a family of other software the year says nothing */
+        {"h100-sxm", "nanotron", RK_FRAMEWORK_MEGATRON, false, RK_FRAMEWORK_MEGATRON,
+         RK_FRAMEWORK_GIVEN, "nanotron", 0, RK_STACK_NAMED, "as given", ""},
+        {"tpu-v5p", NULL, -1, false, RK_FRAMEWORK_MAXTEXT, RK_FRAMEWORK_BY_ACCELERATOR,
+         "maxtext-tpu", 2025, RK_STACK_FAMILY, "usual on tpu", ""},
+        {"h100-sxm", NULL, -1, true, RK_FRAMEWORK_HUGGINGFACE, RK_FRAMEWORK_OF_TUNING,
+         "huggingface-hopper", 2026, RK_STACK_FAMILY, "usual for fine-tuning", ""},
+        {"tpu-v5p", NULL, -1, true, RK_FRAMEWORK_MAXTEXT, RK_FRAMEWORK_BY_ACCELERATOR,
+         "maxtext-tpu", 2025, RK_STACK_FAMILY, "usual on tpu", ""},
+        /* no stack was measured under Primus: Megatron's, whose year is not that of Primus */
+        {"mi300x", NULL, RK_FRAMEWORK_PRIMUS, false, RK_FRAMEWORK_PRIMUS, RK_FRAMEWORK_GIVEN,
+         "megatron-2025", 0, RK_STACK_OTHER, "as given",
+         "warning: measured on hopper, not on cdna3; times are uncertain"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const rk_system system = system_of(cases[i].system);
+        const rk_accelerator *a = &system.accelerator;
+        const rk_software_wish wish = {.stack = cases[i].stack,
+                                       .framework = cases[i].framework,
+                                       .convention = -1,
+                                       .quantised = cases[i].quantised};
+        char reason[RK_REASON_SIZE];
+        rk_software chosen;
+        rk_error err;
+        assert_int_equal(rk_software_choose(&wish, a, &chosen, &err), RK_OK);
+        assert_int_equal(chosen.framework, cases[i].chosen);
+        assert_int_equal(chosen.source, cases[i].source);
+        assert_string_equal(chosen.stack.name, cases[i].name);
+        assert_int_equal(chosen.year, cases[i].year);
+        assert_int_equal(chosen.match, cases[i].match);
+        assert_int_equal(chosen.convention, rk_framework_of(chosen.framework)->convention);
+        assert_string_equal(rk_software_framework_reason(&chosen, a, reason),
+                            cases[i].framework_reason);
+        assert_string_equal(rk_software_stack_reason(cases[i].stack, &chosen, a, reason),
+                            cases[i].stack_reason);
+    }
+}
+
+/* A stack that is known already is taken as it is, and so is a convention. */
+static void test_known(void **state)
+{
+    (void)state;
+    const rk_system system = system_of("h100-sxm");
+    rk_stack mine = stack_of("torchtitan");
+    mine.step_seconds = 7;
+    const rk_software_wish wish = {
+        .known = &mine, .framework = -1, .convention = RK_FLOPS_NANOTRON};
+    rk_software chosen;
+    rk_error err;
+    assert_int_equal(rk_software_choose(&wish, &system.accelerator, &chosen, &err), RK_OK);
+    assert_int_equal(chosen.framework, RK_FRAMEWORK_TORCHTITAN);
+    assert_true(chosen.stack.step_seconds == 7);
+    assert_int_equal(chosen.convention, RK_FLOPS_NANOTRON);
+}
+
+static void test_unknown(void **state)
+{
+    (void)state;
+    const rk_system system = system_of("h100-sxm");
+    const rk_software_wish wish = {.stack = "megatorn", .framework = -1, .convention = -1};
+    rk_software chosen;
+    rk_error err;
+    assert_int_not_equal(rk_software_choose(&wish, &system.accelerator, &chosen, &err), RK_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_known),
+        cmocka_unit_test(test_unknown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

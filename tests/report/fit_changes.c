@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What makes a strategy fit, and the fewest accelerators on which one does. */
+#include "method/fit_changes.h"
+#include "base/units.h"
+#include "layer/model_load.h"
+#include "method/gains.h"
+#include "search/fewest.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct inputs {
+    rk_model model;
+    rk_system system;
+    rk_stack stack;
+};
+
+static rk_setting setting_of(struct inputs *in, const char *model, double gib)
+{
+    rk_error err;
+    assert_int_equal(rk_model_load(model, &in->model, &err), RK_OK);
+    assert_int_equal(rk_system_load("dgx-h100-superpod", &in->system, &err), RK_OK);
+    assert_int_equal(rk_stack_load("megatron-2025", &in->stack, &err), RK_OK);
+    in->system.accelerator.memory_usable = gib * GIB;
+    return (rk_setting){.model = &in->model,
+                        .system = &in->system,
+                        .stack = &in->stack,
+                        .framework = RK_FRAMEWORK_MEGATRON,
+                        .convention = RK_FLOPS_MEGATRON};
+}
+
+static rk_strategy strategy_of(const rk_setting *s, int64_t tp, int64_t dp, int64_t micro_batch)
+{
+    rk_strategy strategy = rk_strategy_defaults(s->model);
+    strategy.tp = tp;
+    strategy.sp = tp > 1;
+    strategy.tp_overlap = tp > 1;
+    strategy.dp = dp;
+    strategy.micro_batch = micro_batch;
+    strategy.global_batch = 8 * dp * micro_batch;
+    strategy.sharding = RK_SHARD_OPTIMIZER;
+    assert_true(rk_strategy_legal(s->model, s->system, &strategy, s->framework, NULL));
+    return strategy;
+}
+
+static rk_fit_changes find(const rk_setting *s, const rk_strategy *from)
+{
+    rk_fit_changes changes;
+    rk_error err;
+    assert_int_equal(rk_find_fit_changes(s, from, &changes, &err), RK_OK);
+    return changes;
+}
+
+/* Moments of Adam in one or two bytes each, next to a master copy of four. */
+static void test_words_of_states(void **state)
+{
+    static const struct {
+        double bytes;
+        const char *words;
+    } cases[] = {{8, "optimizer moments in bf16"}, {6, "optimizer moments in 8 bits"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const rk_strategy from = {.states.optimizer = 12};
+        rk_fit_change change = {.strategy = from, .kinds = RK_CHANGE_STATES};
+        char text[RK_FIT_CHANGE_TEXT];
+        change.strategy.states.optimizer = cases[i].bytes;
+        assert_string_equal(rk_fit_change_text(&from, &change, text), cases[i].words);
+    }
+}
+
+/* A change of one field is of one kind. */
+static void test_kinds(void **state)
+{
+    static const struct {
+        rk_strategy other;
+        unsigned kind;
+    } cases[] = {
+        {{.recompute_layers = 1}, RK_CHANGE_RECOMPUTE},
+        {{.sharding = RK_SHARD_ALL}, RK_CHANGE_ZERO},
+        {{.micro_batch = 2}, RK_CHANGE_MICRO_BATCH},
+        {{.vp = 2}, RK_CHANGE_PP},
+        {{.cp = 2}, RK_CHANGE_CP},
+        {{.etp = 2}, RK_CHANGE_EP},
+        {{.offload_weights = true}, RK_CHANGE_OFFLOAD},
+        {{.states.gradient = 4}, RK_CHANGE_STATES},
+        {{.low_weights = true}, RK_CHANGE_PRECISION},
+        {{.moe_overlap = true}, RK_CHANGE_OVERLAP},
+        {{.sp = true}, RK_CHANGE_SP},
+        {{.schedule = RK_SCHEDULE_ZB_H1}, RK_CHANGE_SCHEDULE},
+        {{.flash_attention = true}, RK_CHANGE_KERNELS},
+        {{.expandable_segments = true}, RK_CHANGE_ALLOCATOR},
+    };
+    const rk_strategy none = {.tp = 0};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(rk_change_kinds(&none, &cases[i].other), cases[i].kind);
+    }
+}
+
+/* Sequence parallelism is offered with the overlap that needs it. */
+static void test_gains(void **state)
+{
+    struct inputs in;
+    const rk_setting s = setting_of(&in, "llama3-8b", 79.1);
+    rk_strategy from = strategy_of(&s, 8, 2, 4);
+    static rk_gains gains;
+    rk_estimate now;
+    rk_error err;
+    bool both = false;
+    (void)state;
+    from.sp = from.tp_overlap = false;
+    assert_int_equal(rk_predict_estimate(&s, &from, &now, NULL, &err), RK_OK);
+    assert_int_equal(rk_find_gains(&s, &from, &now, &gains, &err), RK_OK);
+    for (size_t i = 0; i < gains.changes.count; i++) {
+        both = both || gains.changes.items[i].kinds == (RK_CHANGE_SP | RK_CHANGE_OVERLAP);
+    }
+    assert_true(both);
+}
+
+/* Parameters are gathered behind compute with gradients only: both are offered together. */
+static void test_overlaps(void **state)
+{
+    struct inputs in;
+    const rk_setting s = setting_of(&in, "llama3-8b", 79.1);
+    rk_strategy from = strategy_of(&s, 1, 8, 1);
+    static rk_gains gains;
+    rk_estimate now;
+    rk_error err;
+    bool both = false;
+    (void)state;
+    from.recompute = RK_REC_FULL; /* fits */
+    from.grad_overlap = from.param_overlap = false;
+    assert_int_equal(rk_predict_estimate(&s, &from, &now, NULL, &err), RK_OK);
+    assert_int_equal(rk_find_gains(&s, &from, &now, &gains, &err), RK_OK);
+    for (size_t i = 0; i < gains.changes.count; i++) {
+        const rk_strategy *to = &gains.changes.items[i].strategy;
+        both = both || (to->grad_overlap && to->param_overlap);
+    }
+    assert_true(both);
+}
+
+/* 1 is another value than 16, which begins with it. */
+static void test_flags(void **state)
+{
+    struct inputs in;
+    const rk_setting s = setting_of(&in, "llama3-8b", 79.1);
+    rk_strategy from = strategy_of(&s, 2, 4, 16), to = from;
+    rk_flag_changes changes;
+    rk_error err;
+    (void)state;
+    to.micro_batch = 1;
+    assert_int_equal(rk_find_flag_changes(&s, &from, &to, &changes, &err), RK_OK);
+    assert_string_equal(changes.set, "--micro-batch-size 1");
+    assert_string_equal(changes.unset, "");
+}
+
+/* Everything that is promised of a list of changes. */
+static void check(const rk_setting *s, const rk_strategy *from, const rk_fit_changes *changes)
+{
+    rk_error err;
+    for (size_t i = 0; i < changes->count; i++) {
+        const rk_fit_change *c = &changes->items[i];
+        rk_estimate estimate;
+        char text[RK_FIT_CHANGE_TEXT];
+        assert_true(c->kinds != 0);
+        assert_int_equal(c->kinds, rk_change_kinds(from, &c->strategy));
+        assert_int_equal(rk_strategy_ranks(&c->strategy), rk_strategy_ranks(from));
+        assert_int_equal(c->strategy.global_batch, from->global_batch);
+        assert_true(rk_strategy_legal(s->model, s->system, &c->strategy, s->framework, NULL));
+        assert_int_equal(rk_estimate_exact(s, &c->strategy, &estimate, NULL, &err), RK_OK);
+        assert_true(estimate.fits);
+        assert_true(estimate.step == c->estimate.step);
+        assert_true(i == 0 || c->estimate.step >= changes->items[i - 1].estimate.step);
+        assert_true(strlen(rk_fit_change_text(from, c, text)) > 0);
+        for (size_t j = 0; j < i; j++) {
+            assert_true(changes->items[j].kinds != c->kinds);
+        }
+    }
+}
+
+static const rk_fit_change *of_kinds(const rk_fit_changes *changes, unsigned kinds)
+{
+    for (size_t i = 0; i < changes->count; i++) {
+        if (changes->items[i].kinds == kinds) {
+            return &changes->items[i];
+        }
+    }
+    return NULL;
+}
+
+/* A little too much: each kind of change is enough, and the list holds many. */
+static void test_single_changes(void **state)
+{
+    struct inputs in;
+    rk_estimate estimate;
+    rk_error err;
+    (void)state;
+    rk_setting s = setting_of(&in, "llama3-8b", 79);
+    const rk_strategy from = strategy_of(&s, 2, 4, 1);
+    assert_int_equal(rk_estimate_exact(&s, &from, &estimate, NULL, &err), RK_OK);
+    in.system.accelerator.memory_usable = 0.98 * estimate.memory.total;
+    const rk_fit_changes changes = find(&s, &from);
+    check(&s, &from, &changes);
+    assert_true(changes.count >= 6);
+    const rk_fit_change *recompute = of_kinds(&changes, RK_CHANGE_RECOMPUTE);
+    assert_non_null(recompute);
+    assert_non_null(of_kinds(&changes, RK_CHANGE_ZERO));
+    assert_non_null(of_kinds(&changes, RK_CHANGE_TP));
+    assert_non_null(of_kinds(&changes, RK_CHANGE_STATES));
+    assert_non_null(of_kinds(&changes, RK_CHANGE_OFFLOAD));
+    char text[RK_FIT_CHANGE_TEXT];
+    assert_non_null(strstr(rk_fit_change_text(&from, recompute, text), "recompute "));
+    assert_string_equal(rk_fit_change_text(&from, of_kinds(&changes, RK_CHANGE_TP), text),
+                        "TP 2 to 4");
+    /* the recomputation is the fastest of its kind: any other that fits takes as long at least */
+    rk_strategy full = from;
+    full.recompute = RK_REC_FULL;
+    assert_int_equal(rk_estimate_exact(&s, &full, &estimate, NULL, &err), RK_OK);
+    assert_true(estimate.fits && recompute->estimate.step < estimate.step);
+}
+
+/* Far too much: two changes together. */
+static void test_pairs(void **state)
+{
+    struct inputs in;
+    (void)state;
+    rk_setting s = setting_of(&in, "llama3-8b", 60);
+    const rk_strategy from = strategy_of(&s, 1, 8, 2);
+    const rk_fit_changes changes = find(&s, &from);
+    check(&s, &from, &changes);
+    assert_true(changes.count > 0);
+    for (size_t i = 0; i < changes.count; i++) { /* pairs, or one kind twice */
+        const unsigned kinds = changes.items[i].kinds, rest = kinds & (kinds - 1);
+        assert_int_equal(rest & (rest - 1), 0);
+    }
+}
+
+/* Hopeless: nothing is listed. */
+static void test_none(void **state)
+{
+    struct inputs in;
+    (void)state;
+    rk_setting s = setting_of(&in, "llama3-70b", 4);
+    const rk_strategy from = strategy_of(&s, 8, 1, 1);
+    assert_int_equal(find(&s, &from).count, 0);
+}
+
+/* What a framework or a machine does not have is not listed. */
+static void test_legal(void **state)
+{
+    struct inputs in;
+    (void)state;
+    rk_setting s = setting_of(&in, "llama3-8b", 70);
+    const rk_strategy from = strategy_of(&s, 2, 4, 1);
+    in.system.accelerator.gemm[RK_FP8].peak = 0;
+    rk_fit_changes changes = find(&s, &from);
+    for (size_t i = 0; i < changes.count; i++) {
+        assert_int_equal(changes.items[i].kinds & RK_CHANGE_PRECISION, 0);
+    }
+    s.framework = RK_FRAMEWORK_DEEPSPEED;
+    rk_strategy plain = from;
+    plain.sp = plain.tp_overlap = false;
+    changes = find(&s, &plain);
+    for (size_t i = 0; i < changes.count; i++) {
+        assert_int_equal(changes.items[i].kinds & RK_CHANGE_STATES, 0);
+    }
+}
+
+static void test_fewest(void **state)
+{
+    struct inputs in;
+    rk_planned planned, again;
+    rk_plan_counts counts;
+    rk_error err;
+    int64_t fewest;
+    size_t found;
+    (void)state;
+    const rk_setting s = setting_of(&in, "llama3-70b", 79);
+    rk_plan_space space = rk_plan_space_defaults(s.model, s.system, 64, 48);
+    space.framework = RK_FRAMEWORK_MEGATRON;
+    space.offloads = RK_PLAN_NO_OFFLOAD;
+    assert_int_equal(rk_find_fewest_accelerators(s.model, s.system, s.stack, &space, NULL, &fewest,
+                                                 &planned, &err),
+                     RK_OK);
+    assert_true(fewest > 8 && fewest <= 32);
+    assert_int_equal(rk_strategy_ranks(&planned.strategy), fewest);
+    assert_true(planned.estimate.fits);
+    /* on one node less nothing fits, whatever is chosen */
+    space.accelerators = fewest - 8;
+    assert_int_equal(rk_plan_search(s.model, s.system, s.stack, &space, NULL, 1, &again, &found,
+                                    NULL, &counts, &err),
+                     RK_OK);
+    assert_true(counts.legal > 0);
+    assert_int_equal(counts.fitting, 0);
+
+    /* without a batch, each accelerator has its own microbatch, of the pinned size */
+    space.global_batch = 0;
+    space.micro_batch = (rk_choices){1, {2}};
+    assert_int_equal(rk_find_fewest_accelerators(s.model, s.system, s.stack, &space, NULL, &fewest,
+                                                 &planned, &err),
+                     RK_OK);
+    assert_int_equal(planned.strategy.global_batch, 2 * fewest);
+    assert_int_equal(planned.strategy.micro_batch, 2);
+
+    in.system.accelerator.memory_usable = 1 * GIB; /* less than a layer with its states */
+    space.global_batch = 1;
+    assert_int_equal(rk_find_fewest_accelerators(s.model, s.system, s.stack, &space, NULL, &fewest,
+                                                 &planned, &err),
+                     RK_OK);
+    assert_int_equal(fewest, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words_of_states), cmocka_unit_test(test_gains),
+        cmocka_unit_test(test_overlaps),        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_kinds),           cmocka_unit_test(test_single_changes),
+        cmocka_unit_test(test_pairs),           cmocka_unit_test(test_none),
+        cmocka_unit_test(test_legal),           cmocka_unit_test(test_fewest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
