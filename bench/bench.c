@@ -143,7 +143,7 @@ static void bench_plan(const char *name, const char *machine, int64_t accelerato
     rk_model model;
     rk_system system;
     rk_stack stack;
-    rk_planned best;
+    rk_planned_strategy best;
     rk_plan_counts counts;
     rk_error err;
     size_t found;

@@ -51,7 +51,7 @@ static void constant_name(const rk_constant *constant, char *text, size_t size)
     }
 }
 
-static const char *remark(const rk_fitted *fitted)
+static const char *remark(const rk_constant_fit *fitted)
 {
     return fitted->at_bound ? "at its bound" : fitted->idle ? "hardly matters" : "";
 }
@@ -106,7 +106,7 @@ static rk_status write_constants(FILE *to, const rk_calibration *c, rk_table_sty
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (int i = 0; i < c->recipe->constant_count; i++) {
         const rk_constant *constant = &c->recipe->constants[i];
-        const rk_fitted *f = &c->constants[i];
+        const rk_constant_fit *f = &c->constants[i];
         constant_name(constant, name, sizeof(name));
         rk_table_cell(&table, "%s", name);
         rk_table_cell(&table, "%.4g", f->start);
@@ -144,7 +144,7 @@ static rk_status write_deciding(FILE *to, const rk_calibration *c, rk_table_styl
     char name[96], row_name[160];
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (int i = 0; i < c->recipe->constant_count; i++) {
-        const rk_fitted *f = &c->constants[i];
+        const rk_constant_fit *f = &c->constants[i];
         constant_name(&c->recipe->constants[i], name, sizeof(name));
         for (int k = 0; k < f->deciding_count && !f->idle; k++) {
             const rk_observation *row = &c->rows.rows[f->deciding[k]];
@@ -164,7 +164,7 @@ static int most_moved(const rk_calibration *c, const rk_left_out *left, double *
     int most = 0;
     *by = 0;
     for (int i = 0; i < c->recipe->constant_count; i++) {
-        const rk_fitted *f = &c->constants[i];
+        const rk_constant_fit *f = &c->constants[i];
         const double moved = f->deviation > 0 ? (f->value - left->values[i]) / f->deviation : 0;
         if (fabs(moved) > fabs(*by)) {
             *by = moved;
@@ -213,7 +213,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     const rk_calibration *c = what;
     (void)fprintf(to, "calibration of");
     for (int i = 0; i < c->recipe->document_count; i++) {
-        (void)fprintf(to, "%s %s", i ? "," : "", rk_tuned_name(c->bench.documents[i]));
+        (void)fprintf(to, "%s %s", i ? "," : "", rk_editable_name(c->bench.documents[i]));
     }
     (void)fprintf(to, ": loss %.5f at the start, %.5f found, %.5f fitted\n\n", c->loss_start,
                   c->loss_found, c->loss);
@@ -251,7 +251,7 @@ static void write_constant(rk_json_writer *w, const rk_calibration *c, int index
 {
     assert(index >= 0 && index < c->recipe->constant_count);
     const rk_constant *constant = &c->recipe->constants[index];
-    const rk_fitted *f = &c->constants[index];
+    const rk_constant_fit *f = &c->constants[index];
     char name[160];
     rk_json_item(w);
     rk_json_open(w, "{");
@@ -299,7 +299,7 @@ static void write_members(rk_json_writer *writer, const void *what)
     rk_json_open_member(writer, "documents", "[");
     for (int i = 0; i < c->recipe->document_count; i++) {
         char text[RK_RECIPE_NAME + 4];
-        (void)snprintf(text, sizeof(text), "\"%s\"", rk_tuned_name(c->bench.documents[i]));
+        (void)snprintf(text, sizeof(text), "\"%s\"", rk_editable_name(c->bench.documents[i]));
         rk_json_item(writer);
         rk_json_value(writer, text);
     }

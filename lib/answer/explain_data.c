@@ -4,7 +4,8 @@
 
 #include "method/ranking_text.h"
 
-static void write_replan(rk_json_writer *writer, const rk_explain *explain, const rk_replan *replan)
+static void write_replan(rk_json_writer *writer, const rk_explain *explain,
+                         const rk_number_effect *replan)
 {
     char words[RK_WORDS_SIZE];
     rk_json_item(writer);
@@ -63,7 +64,7 @@ void rk_explain_write_cells(rk_csv_out *csv, const void *what)
     enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
     rk_csv_header(csv, columns, COLUMNS);
     for (size_t i = 0; i < explain->count; i++) {
-        const rk_replan *r = &explain->replans[i];
+        const rk_number_effect *r = &explain->replans[i];
         const rk_value none = {.type = RK_VALUE_NULL};
         char words[RK_WORDS_SIZE];
         const rk_value row[COLUMNS] = {

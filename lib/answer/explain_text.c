@@ -69,7 +69,7 @@ static rk_status write_numbers(FILE *to, const rk_explain *explain, rk_table_sty
                    percent < 0 ? "worse" : "better");
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < explain->count && (style.full || i < BRIEF_NUMBERS); i++) {
-        const rk_replan *replan = &explain->replans[i];
+        const rk_number_effect *replan = &explain->replans[i];
         rk_table_cell(&table, i == 0 ? RK_MARK_BEST "%s, %s" RK_MARK_END : "%s, %s",
                       replan->number.name, replan->number.unit);
         rk_table_cell(&table, "%.5g", replan->number.value);
@@ -88,7 +88,7 @@ static void write_changes(FILE *to, const rk_explain *explain)
     const char *introduction = "\nWhat changes in the strategy:\n";
     char words[RK_WORDS_SIZE];
     for (size_t i = 0; i < explain->count; i++) {
-        const rk_replan *replan = &explain->replans[i];
+        const rk_number_effect *replan = &explain->replans[i];
         if (rk_explain_changes(explain, replan, words)[0]) {
             (void)fputs(introduction, to);
             write_wrapped(to, fprintf(to, "  %s:", replan->number.name), 4, words);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Copies a struct to a program, whose version has `size` bytes. */
-static inline void rk_hand_out(void *to, size_t size, const void *from, size_t known)
+static inline void rk_abi_copy(void *to, size_t size, const void *from, size_t known)
 {
     memcpy(to, from, size < known ? size : known);
 }

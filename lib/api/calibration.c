@@ -52,7 +52,7 @@ void rk_calibration_describe(const rk_calibration *calibration, rk_calibration_f
         .by_the_others = c->refitted ? c->without : (rk_error_summary){0},
         .held_out = c->held,
     };
-    rk_hand_out(facts, size, &all, sizeof(all));
+    rk_abi_copy(facts, size, &all, sizeof(all));
 }
 
 bool rk_calibration_constant(const rk_calibration *calibration, size_t index,
@@ -62,7 +62,7 @@ bool rk_calibration_constant(const rk_calibration *calibration, size_t index,
         return false;
     }
     const rk_constant *c = &calibration->recipe->constants[index];
-    const rk_fitted *f = &calibration->constants[index];
+    const rk_constant_fit *f = &calibration->constants[index];
     const rk_fitted_constant all = {
         .key = c->keys[0],
         .unit = c->unit,
@@ -76,7 +76,7 @@ bool rk_calibration_constant(const rk_calibration *calibration, size_t index,
         .at_bound = f->at_bound,
         .idle = f->idle,
     };
-    rk_hand_out(constant, size, &all, sizeof(all));
+    rk_abi_copy(constant, size, &all, sizeof(all));
     return true;
 }
 
@@ -93,6 +93,6 @@ bool rk_calibration_group(const rk_calibration *calibration, size_t index,
         .fitted = left->after,
         .by_the_others = calibration->refitted ? left->without : (rk_error_summary){0},
     };
-    rk_hand_out(errors, size, &all, sizeof(all));
+    rk_abi_copy(errors, size, &all, sizeof(all));
     return true;
 }

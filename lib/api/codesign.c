@@ -23,7 +23,7 @@ static rk_status open_job(const rk_setup *setup, const rk_space *space, const rk
 static bool hand_out_best(const rk_candidate *best, bool runs, rk_strategy *strategy, size_t size)
 {
     if (runs) {
-        rk_strategy_hand_out(&best->strategy, strategy, size);
+        rk_strategy_abi_copy(&best->strategy, strategy, size);
     }
     return runs;
 }
@@ -89,7 +89,7 @@ void rk_explanation_describe(const rk_explanation *explanation, rk_explanation_f
         .strategies = e->counts.total,
         .evaluated = e->counts.evaluated,
     };
-    rk_hand_out(facts, size, &all, sizeof(all));
+    rk_abi_copy(facts, size, &all, sizeof(all));
 }
 
 bool rk_explanation_at(const rk_explanation *explanation, size_t index, rk_number_worth *worth,
@@ -99,7 +99,7 @@ bool rk_explanation_at(const rk_explanation *explanation, size_t index, rk_numbe
     if (index >= e->count) {
         return false;
     }
-    const rk_replan *r = &e->replans[index];
+    const rk_number_effect *r = &e->replans[index];
     const rk_number_worth all = {
         .key = r->number.key,
         .name = r->number.name,
@@ -112,7 +112,7 @@ bool rk_explanation_at(const rk_explanation *explanation, size_t index, rk_numbe
         .sequences_per_s = r->best.rate,
         .gain = r->runs ? rk_explain_gain(e, r) : 0,
     };
-    rk_hand_out(worth, size, &all, sizeof(all));
+    rk_abi_copy(worth, size, &all, sizeof(all));
     return true;
 }
 
@@ -226,7 +226,7 @@ bool rk_machines_at(const rk_machines *machines, size_t index, rk_machine_facts 
         all.days = rk_design_answer_days(d, design);
         all.run_cost = rk_design_answer_run_cost(d, design);
     }
-    rk_hand_out(facts, size, &all, sizeof(all));
+    rk_abi_copy(facts, size, &all, sizeof(all));
     return true;
 }
 
@@ -353,7 +353,7 @@ bool rk_shapes_at(const rk_shapes *shapes, size_t index, rk_shape_facts *facts, 
         all.sequences_per_s = found->best.rate;
         all.tokens_per_s = found->best.rate * (double)sizes->seq;
     }
-    rk_hand_out(facts, size, &all, sizeof(all));
+    rk_abi_copy(facts, size, &all, sizeof(all));
     return true;
 }
 

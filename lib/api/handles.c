@@ -60,7 +60,7 @@ void rk_model_describe(const rk_model *model, rk_model_facts *facts, size_t size
     for (int i = 0; i < model->type_count; i++) {
         all.has_experts = all.has_experts || rk_layer_is_moe(&model->types[i]);
     }
-    rk_hand_out(facts, size, &all, sizeof(all));
+    rk_abi_copy(facts, size, &all, sizeof(all));
 }
 
 rk_status rk_model_count_flops(const rk_model *model, int64_t sequence, const char *convention,
@@ -132,7 +132,7 @@ void rk_system_describe(const rk_system *system, rk_system_facts *facts, size_t 
         .power_watts = a->power,
         .price_per_hour = system->price,
     };
-    rk_hand_out(facts, size, &all, sizeof(all));
+    rk_abi_copy(facts, size, &all, sizeof(all));
 }
 
 double rk_system_peak(const rk_system *system, rk_precision precision)
@@ -153,7 +153,7 @@ bool rk_system_tier(const rk_system *system, int index, rk_tier_facts *facts, si
         .bytes_per_s = tier->bandwidth,
         .latency_s = tier->latency,
     };
-    rk_hand_out(facts, size, &all, sizeof(all));
+    rk_abi_copy(facts, size, &all, sizeof(all));
     return true;
 }
 
@@ -184,5 +184,5 @@ void rk_stack_describe(const rk_stack *stack, rk_stack_facts *facts, size_t size
 {
     const rk_stack_facts all = {
         .name = stack->name, .family = stack->family, .base = stack->base, .year = stack->year};
-    rk_hand_out(facts, size, &all, sizeof(all));
+    rk_abi_copy(facts, size, &all, sizeof(all));
 }

@@ -63,7 +63,7 @@ rk_status rk_strategy_adopt_legal(const rk_setup *setup, const rk_strategy *give
 rk_status rk_ask(const rk_setup *setup, rk_job *job, const char *options, rk_error *err);
 
 /* Copies a strategy to a struct of the requested size. */
-void rk_strategy_hand_out(const rk_strategy *strategy, rk_strategy *out, size_t size);
+void rk_strategy_abi_copy(const rk_strategy *strategy, rk_strategy *out, size_t size);
 
 /* The figures of an estimate for programs, without comparable runs. */
 rk_prediction rk_prediction_of(const rk_estimate *estimate);

@@ -169,7 +169,7 @@ void rk_outcome_describe(const rk_outcome *outcome, rk_outcome_facts *facts, siz
         all.fitting = ranking->by_bounds ? 0 : ranking->counts[2];
         all.enough_accelerators = ranking->shortage.accelerators;
     }
-    rk_hand_out(facts, size, &all, sizeof(all));
+    rk_abi_copy(facts, size, &all, sizeof(all));
 }
 
 size_t rk_outcome_count(const rk_outcome *outcome)
@@ -210,7 +210,7 @@ static void hand_out_prediction(const rk_answer *answer, rk_prediction *predicti
     all.comparable_models = interval->groups;
     (void)snprintf(all.comparable_text, sizeof(all.comparable_text), "%s", interval->basis);
     all.bf16_step_s = answer->bf16_step;
-    rk_hand_out(prediction, size, &all, sizeof(all));
+    rk_abi_copy(prediction, size, &all, sizeof(all));
 }
 
 bool rk_outcome_strategy(const rk_outcome *outcome, size_t index, rk_strategy *strategy,
@@ -218,7 +218,7 @@ bool rk_outcome_strategy(const rk_outcome *outcome, size_t index, rk_strategy *s
 {
     const rk_answer *answer = rk_outcome_answer(outcome, index);
     if (answer) {
-        rk_strategy_hand_out(&answer->strategy, strategy, size);
+        rk_strategy_abi_copy(&answer->strategy, strategy, size);
     }
     return answer;
 }
@@ -245,7 +245,7 @@ bool rk_outcome_stage(const rk_outcome *outcome, size_t index, int64_t stage, rk
                         .allocated_bytes = memory->allocated,
                         .reserved_bytes = memory->reserved};
     rk_memory_parts_of(memory, all.memory_part_bytes);
-    rk_hand_out(use, size, &all, sizeof(all));
+    rk_abi_copy(use, size, &all, sizeof(all));
     return true;
 }
 
@@ -257,7 +257,7 @@ bool rk_outcome_nearest(const rk_outcome *outcome, rk_strategy *strategy, size_t
         return false;
     }
     if (strategy) {
-        rk_strategy_hand_out(&plan->nearest.strategy, strategy, strategy_size);
+        rk_strategy_abi_copy(&plan->nearest.strategy, strategy, strategy_size);
     }
     if (prediction) {
         hand_out_prediction(&plan->nearest, prediction, prediction_size);
@@ -275,7 +275,7 @@ bool rk_outcome_change(const rk_outcome *outcome, size_t index, char *text, size
     }
     const rk_fit_change *change = &outcome->fit.changes.items[index];
     (void)snprintf(text, text_size, "%s", rk_fit_change_text(&answer->strategy, change, words));
-    rk_strategy_hand_out(&change->strategy, strategy, strategy_size);
+    rk_strategy_abi_copy(&change->strategy, strategy, strategy_size);
     return true;
 }
 

@@ -78,7 +78,7 @@ rk_status rk_predict_step(const rk_setup *setup, const rk_strategy *strategy,
     }
     if (!status) {
         const rk_prediction all = rk_prediction_of(&estimate);
-        rk_hand_out(prediction, size, &all, sizeof(all));
+        rk_abi_copy(prediction, size, &all, sizeof(all));
     }
     return status;
 }
@@ -107,6 +107,6 @@ rk_status rk_predict_collective(const rk_system *system, const char *name, int64
         t.algorithm_bytes_per_s * rk_comm_bus_factor((rk_collective)op, (double)group.size);
     t.ranks = group.size;
     t.ranks_of_innermost_domain = group.within[0];
-    rk_hand_out(timing, size, &t, sizeof(t));
+    rk_abi_copy(timing, size, &t, sizeof(t));
     return RK_OK;
 }

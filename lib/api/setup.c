@@ -15,7 +15,7 @@
 
 static rk_status choose_software(const rk_setup_choice *choice, rk_setup *setup, rk_error *err)
 {
-    rk_software_wish wish = {.known = choice->stack, .framework = -1, .convention = -1};
+    rk_software_request wish = {.known = choice->stack, .framework = -1, .convention = -1};
     rk_inputs *inputs = &setup->inputs;
     rk_software chosen;
     rk_status status = choice->framework ? rk_find_name("framework", choice->framework,
@@ -84,7 +84,7 @@ void rk_setup_describe(const rk_setup *setup, rk_setup_facts *facts, size_t size
         .stack_reason = setup->stack_reason,
         .mfu_convention = rk_flop_convention_names[setup->inputs.software.convention],
     };
-    rk_hand_out(facts, size, &all, sizeof(all));
+    rk_abi_copy(facts, size, &all, sizeof(all));
 }
 
 /* ---- strategies ------------------------------------------------------------------------------ */
@@ -102,12 +102,12 @@ rk_status rk_strategy_adopt_legal(const rk_setup *setup, const rk_strategy *give
     return rk_fail(err, RK_ERR_INVALID, "the rule %s: %s", violation.rule, violation.message);
 }
 
-void rk_strategy_hand_out(const rk_strategy *strategy, rk_strategy *out, size_t size)
+void rk_strategy_abi_copy(const rk_strategy *strategy, rk_strategy *out, size_t size)
 {
     rk_strategy all = *strategy;
     all.size = size;
     all.layout = all.layout_count > 0 ? all.layout : NULL; /* not a dangling pointer */
-    rk_hand_out(out, size, &all, sizeof(all));
+    rk_abi_copy(out, size, &all, sizeof(all));
 }
 
 rk_status rk_strategy_check(const rk_setup *setup, const rk_strategy *strategy,
@@ -128,7 +128,7 @@ rk_status rk_strategy_check(const rk_setup *setup, const rk_strategy *strategy,
         all.rule = violation.rule;
         memcpy(all.message, violation.message, sizeof(all.message));
     }
-    rk_hand_out(legality, size, &all, sizeof(all));
+    rk_abi_copy(legality, size, &all, sizeof(all));
     return RK_OK;
 }
 
@@ -218,7 +218,7 @@ rk_status rk_strategy_read(const rk_setup *setup, const char *options, rk_strate
     status = status ? status : rk_job_use(job, NULL, NULL, NULL, take_strategy, &reading, err);
     rk_job_free(job);
     if (!status) {
-        rk_strategy_hand_out(&reading.strategy, strategy, size);
+        rk_strategy_abi_copy(&reading.strategy, strategy, size);
     }
     return status;
 }

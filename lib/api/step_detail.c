@@ -69,7 +69,7 @@ bool rk_operators_at(const rk_operators *operators, size_t index, rk_operator_fa
         .sent_bytes = message->sent,
         .seconds = o->seconds,
     };
-    rk_hand_out(facts, size, &all, sizeof(all));
+    rk_abi_copy(facts, size, &all, sizeof(all));
     return true;
 }
 
@@ -110,7 +110,7 @@ void rk_timeline_describe(const rk_timeline *timeline, rk_timeline_facts *facts,
         .events = (int64_t)timeline->op_count + timeline->after_count,
         .microbatches = rk_strategy_microbatches(timeline->strategy),
     };
-    rk_hand_out(facts, size, &all, sizeof(all));
+    rk_abi_copy(facts, size, &all, sizeof(all));
 }
 
 static rk_timeline_event event_of_op(const rk_timeline *timeline, const rk_op *op)
@@ -167,7 +167,7 @@ bool rk_timeline_at(const rk_timeline *timeline, size_t index, rk_timeline_event
     const rk_timeline_event all = index < timeline->op_count
                                       ? event_of_op(timeline, &timeline->ops[index])
                                       : event_after(timeline, (int)(index - timeline->op_count));
-    rk_hand_out(event, size, &all, sizeof(all));
+    rk_abi_copy(event, size, &all, sizeof(all));
     return true;
 }
 
@@ -179,6 +179,6 @@ bool rk_timeline_rank_at(const rk_timeline *timeline, int64_t rank, rk_timeline_
     }
     const rk_timeline_rank all = {.idle_s = timeline->idle[rank],
                                   .most_in_flight = timeline->in_flight[rank]};
-    rk_hand_out(use, size, &all, sizeof(all));
+    rk_abi_copy(use, size, &all, sizeof(all));
     return true;
 }

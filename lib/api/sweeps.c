@@ -25,7 +25,7 @@ rk_status rk_sweep_count(const rk_sweep *sweep, rk_sweep_totals *totals, size_t 
     rk_status status = rk_need(sweep, "sweep", err);
     status = status ? status : rk_sweep_check(sweep, &options, &all, err);
     if (!status) {
-        rk_hand_out(totals, size, &all, sizeof(all));
+        rk_abi_copy(totals, size, &all, sizeof(all));
     }
     return status;
 }
@@ -58,7 +58,7 @@ rk_status rk_sweep_points(const rk_sweep *sweep, const rk_sweep_control *control
     };
     status = rk_sweep_run(sweep, &options, &all, err);
     if (totals) {
-        rk_hand_out(totals, size, &all, sizeof(all));
+        rk_abi_copy(totals, size, &all, sizeof(all));
     }
     return status;
 }

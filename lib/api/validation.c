@@ -203,7 +203,7 @@ bool rk_validation_at(const rk_validation *validation, size_t index, rk_validati
     if (c->predicted) {
         add_predicted(c, &all);
     }
-    rk_hand_out(row, size, &all, sizeof(all));
+    rk_abi_copy(row, size, &all, sizeof(all));
     return true;
 }
 
@@ -214,7 +214,7 @@ bool rk_validation_strategy(const rk_validation *validation, size_t index, rk_st
     if (index >= checking->row_count || !checking->rows[index]->predicted) {
         return false;
     }
-    rk_strategy_hand_out(&checking->rows[index]->strategy, strategy, size);
+    rk_strategy_abi_copy(&checking->rows[index]->strategy, strategy, size);
     return true;
 }
 
@@ -232,7 +232,7 @@ static void hand_out_score(const rk_score_group *group, rk_score *score, size_t 
         .first_choice = s->regret,
         .out_of_memory = s->verdicts,
     };
-    rk_hand_out(score, size, &all, sizeof(all));
+    rk_abi_copy(score, size, &all, sizeof(all));
 }
 
 bool rk_validation_score(const rk_validation *validation, rk_score *score, size_t size)

@@ -77,7 +77,7 @@ void rk_run_request_init(rk_run_request *request, size_t size)
         .simulated_runs = RK_RUN_SIMULATED,
         .seed = 1,
     };
-    rk_hand_out(request, size, &usual, sizeof(usual));
+    rk_abi_copy(request, size, &usual, sizeof(usual));
 }
 
 static rk_status set_numbers(const rk_run_request *request, rk_job *job, rk_error *err)
@@ -254,7 +254,7 @@ void rk_run_outcome_describe(const rk_run_outcome *outcome, rk_run_outcome_facts
             add_simulated(run, &all);
         }
     }
-    rk_hand_out(facts, size, &all, sizeof(all));
+    rk_abi_copy(facts, size, &all, sizeof(all));
 }
 
 const rk_outcome *rk_run_outcome_strategies(const rk_run_outcome *run)
@@ -276,6 +276,6 @@ bool rk_run_outcome_assumption(const rk_run_outcome *run, size_t index,
         .low_total_s = range->low_s,
         .high_total_s = range->high_s,
     };
-    rk_hand_out(assumption, size, &all, sizeof(all));
+    rk_abi_copy(assumption, size, &all, sizeof(all));
     return true;
 }

@@ -4,12 +4,12 @@
 
 /* ---- results ------------------------------------------------------------------------------- */
 
-double rk_explain_gain(const rk_explain *explain, const rk_replan *replan)
+double rk_explain_gain(const rk_explain *explain, const rk_number_effect *replan)
 {
     return replan->best.rate / explain->best.rate - 1;
 }
 
-const char *rk_explain_changes(const rk_explain *explain, const rk_replan *replan,
+const char *rk_explain_changes(const rk_explain *explain, const rk_number_effect *replan,
                                char out[RK_WORDS_SIZE])
 {
     out[0] = '\0';

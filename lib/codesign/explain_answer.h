@@ -11,7 +11,7 @@ typedef struct rk_explain {
     rk_question question;
     double change;     /* 0.1: every number 10 % better */
     rk_candidate best; /* on the system as it is */
-    rk_replan replans[RK_NUMBER_MAX];
+    rk_number_effect replans[RK_NUMBER_MAX];
     size_t count;
     rk_bounded_counts counts; /* of all searches */
     double cpu_s;
@@ -24,10 +24,10 @@ typedef struct rk_explain {
 rk_status rk_explain_find(rk_control *control, rk_explain *explain, rk_error *err);
 
 /* Relative gain of the rate: 0.05 for 5 %. */
-double rk_explain_gain(const rk_explain *explain, const rk_replan *replan);
+double rk_explain_gain(const rk_explain *explain, const rk_number_effect *replan);
 
 /* How the new best strategy differs; "" if it is the same. */
-const char *rk_explain_changes(const rk_explain *explain, const rk_replan *replan,
+const char *rk_explain_changes(const rk_explain *explain, const rk_number_effect *replan,
                                char out[RK_WORDS_SIZE]);
 
 #endif

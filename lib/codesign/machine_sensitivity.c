@@ -10,7 +10,7 @@
 /* The largest rate first; ties keep the order of numbers. */
 static int compare(const void *a, const void *b)
 {
-    const rk_replan *x = a, *y = b;
+    const rk_number_effect *x = a, *y = b;
     if (x->best.rate != y->best.rate) {
         return x->best.rate < y->best.rate ? 1 : -1;
     }
@@ -55,8 +55,8 @@ static rk_search_control control_of(const rk_search_control *control, struct tic
  * one part in ten thousand.
  */
 static rk_status replan(const rk_problem *changed, rk_search_control *control,
-                        const rk_candidate *before, rk_replan *replan, rk_bounded_counts *counts,
-                        rk_error *err)
+                        const rk_candidate *before, rk_number_effect *replan,
+                        rk_bounded_counts *counts, rk_error *err)
 {
     const rk_method *method = changed->method;
     rk_bounded_counts own = {0};
@@ -92,8 +92,8 @@ double rk_number_changed(const rk_number *number, double change)
 }
 
 rk_status rk_replan_all(const rk_problem *problem, const rk_search_control *control, double change,
-                        const rk_candidate *best, rk_replan replans[RK_NUMBER_MAX], size_t *count,
-                        rk_bounded_counts *counts, rk_error *err)
+                        const rk_candidate *best, rk_number_effect replans[RK_NUMBER_MAX],
+                        size_t *count, rk_bounded_counts *counts, rk_error *err)
 {
     assert(change > -1);
     const rk_method *method = problem->method;
@@ -116,8 +116,8 @@ rk_status rk_replan_all(const rk_problem *problem, const rk_search_control *cont
         if (method->check(&changed, NULL)) { /* larger domains may not fill the tier above */
             continue;
         }
-        rk_replan *next = &replans[(*count)++];
-        *next = (rk_replan){.number = numbers[i], .value = value};
+        rk_number_effect *next = &replans[(*count)++];
+        *next = (rk_number_effect){.number = numbers[i], .value = value};
         status = replan(&changed, &one, best, next, counts, err);
     }
     qsort(replans, *count, sizeof(*replans), compare);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Given values are used as they are, at any aspect ratio. */
-static rk_shape_space space_of(const rk_shape_wish *wish)
+static rk_shape_space space_of(const rk_shape_request *wish)
 {
     const bool all = wish->blocks.count == 0;
     rk_shape_space space = {
@@ -42,7 +42,7 @@ static rk_status search(rk_control *control, rk_shape_answer *s, rk_error *err)
 }
 
 /* The model supplies what the request leaves open. */
-static rk_status complete_wish(const rk_problem *problem, rk_shape_wish *wish, rk_error *err)
+static rk_status complete_wish(const rk_problem *problem, rk_shape_request *wish, rk_error *err)
 {
     rk_model_sizes sizes;
     problem->method->sizes(problem, &sizes);

@@ -7,16 +7,16 @@
 #include "method/question.h"
 
 /* The requested shapes. */
-typedef struct rk_shape_wish {
+typedef struct rk_shape_request {
     double parameters, tolerance; /* the second in % */
     int64_t seq, head_multiple;
     rk_counts blocks, heads, head_sizes; /* count 0: not given */
     double feedforward, aspect_min, aspect_max;
-} rk_shape_wish;
+} rk_shape_request;
 
 /* The question and the answer. */
 typedef struct rk_shape_answer {
-    rk_shape_wish wish;
+    rk_shape_request wish;
     rk_question question;
     rk_shape_space space;
     rk_shape *shapes; /* owned; the most efficient first */

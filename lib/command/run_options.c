@@ -156,12 +156,12 @@ rk_status rk_run_read_systems(const char *system, rk_clusters *c, rk_error *err)
 {
     for (const char *at = system; *at;) {
         const size_t length = strcspn(at, ",");
-        if (c->offered_count == RK_OFFERED_MAX || length >= sizeof(c->offered[0].name)) {
+        if (c->offered_count == RK_SYSTEM_CHOICE_MAX || length >= sizeof(c->offered[0].name)) {
             return rk_fail(err, RK_ERR_INVALID, "--system takes at most %d systems here",
-                           RK_OFFERED_MAX);
+                           RK_SYSTEM_CHOICE_MAX);
         }
-        rk_offered *o = &c->offered[c->offered_count++];
-        *o = (rk_offered){.most = 0};
+        rk_system_choice *o = &c->offered[c->offered_count++];
+        *o = (rk_system_choice){.most = 0};
         memcpy(o->name, at, length);
         char *limit = strrchr(o->name, ':');
         if (limit) {

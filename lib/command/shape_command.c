@@ -12,7 +12,7 @@
 #define MOST_VALUE (1 << 24) /* blocks, heads, sizes */
 #define TOP        10        /* to show by default */
 
-static const rk_shape_wish wish_defaults = {
+static const rk_shape_request wish_defaults = {
     .tolerance = 2, /* % */
     .head_multiple = 8,
     .aspect_min = 64,

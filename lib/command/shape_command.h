@@ -8,7 +8,7 @@
 
 typedef struct rk_shape_args {
     rk_question_args question;
-    rk_shape_wish wish;
+    rk_shape_request wish;
 } rk_shape_args;
 
 #endif

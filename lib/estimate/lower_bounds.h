@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lower bounds on time and memory of strategies, from costs of blocks alone: for the bounded
- * search.  Estimates may fall below by rounding, which RK_LEAST_SLACK covers.  docs/search.md has
- * the argument.
+ * search.  Estimates may fall below by rounding, which RK_LOWER_BOUND_SLACK covers.  docs/search.md
+ * has the argument.
  */
 #ifndef RK_ESTIMATE_LOWER_BOUNDS_H
 #define RK_ESTIMATE_LOWER_BOUNDS_H
 
 #include "estimate/step.h"
 
-#define RK_LEAST_SLACK 1e-9 /* relative */
+#define RK_LOWER_BOUND_SLACK 1e-9 /* relative */
 
 /* The model on one rank: what the ranks of a pipeline share out.  No layer is checkpointed. */
 rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy);

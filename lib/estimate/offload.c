@@ -33,7 +33,7 @@ double rk_host_gradient_bytes(const rk_stack *stack, const rk_strategy *s)
 static const double optimizer_buffers = 4, weight_buffers = 5, weight_buffer = 1e8,
                     kept_params = 1e9;
 
-void rk_place_away(const rk_stack *stack, const rk_strategy *s, const rk_away *away,
+void rk_place_away(const rk_stack *stack, const rk_strategy *s, const rk_offloaded_states *away,
                    rk_stage_need *need)
 {
     const double wanted = s->step_params > 0 ? s->step_params : stack->step_params;

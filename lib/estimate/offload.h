@@ -16,13 +16,13 @@ bool rk_steps_on_host(const rk_stack *stack, const rk_strategy *strategy);
 double rk_host_gradient_bytes(const rk_stack *stack, const rk_strategy *strategy);
 
 /* Bytes of a rank that leave the device, and the parameters that its optimizer steps. */
-typedef struct rk_away {
+typedef struct rk_offloaded_states {
     double optimizer, gradients, weights, stepped;
-} rk_away;
+} rk_offloaded_states;
 
 /* Places them in host memory and on disks. */
-void rk_place_away(const rk_stack *stack, const rk_strategy *strategy, const rk_away *away,
-                   rk_stage_need *need);
+void rk_place_away(const rk_stack *stack, const rk_strategy *strategy,
+                   const rk_offloaded_states *away, rk_stage_need *need);
 
 /* Seconds of a step for an optimizer that is off the device, of which `backward` hides copies. */
 double rk_away_step_seconds(const rk_cost_table *table, const rk_strategy *strategy,

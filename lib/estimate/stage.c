@@ -175,10 +175,10 @@ void rk_stage_run(const rk_cost_table *table, const rk_stage_blocks *blocks, rk_
 {
     memset(&stage->forward, 0, sizeof(stage->forward));
     memset(&stage->backward, 0, sizeof(stage->backward));
-    stage->apart = (rk_apart){0, 0};
+    stage->apart = (rk_split_backward){0, 0};
     stage->hidden_forward = stage->hidden_backward = 0;
     stage->flops_forward = stage->flops_backward = stage->flops_recompute = 0;
-    stage->sent = (rk_sent){0, 0, 0};
+    stage->sent = (rk_sent_bytes){0, 0, 0};
     run_blocks(table, blocks, run_whole, stage);
 }
 
@@ -660,7 +660,7 @@ static void fill_host(const rk_stack *stack, const rk_strategy *s, const rk_stag
 {
     const double share = rk_away_share(s);
     const double gradient = s->offload_gradients ? share * rk_host_gradient_bytes(stack, s) : 0;
-    const rk_away away = {
+    const rk_offloaded_states away = {
         .optimizer = share * optimizer_bytes(s, kept),
         .gradients = gradient * kept_from(s, kept, RK_SHARD_GRADIENTS),
         .weights = s->offload_weights ? stored_weights(s, kept) : 0,

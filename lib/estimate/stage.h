@@ -11,10 +11,10 @@
  */
 typedef struct rk_stage {
     rk_times forward, backward; /* s of one microbatch */
-    rk_apart apart;
+    rk_split_backward apart;
     double hidden_forward, hidden_backward; /* s of one microbatch, see rk_cost */
     double flops_forward, flops_backward, flops_recompute;
-    rk_sent sent;              /* bytes of one microbatch */
+    rk_sent_bytes sent;        /* bytes of one microbatch */
     double saved;              /* bytes of one microbatch, without the head */
     double late;               /* part of `saved`, see rk_cost */
     double unsaved, transient; /* bytes, of the layer with most */

@@ -30,12 +30,12 @@ static rk_status find_values(rk_calibration *c, double *found, rk_error *err)
         for (int k = 0; !status && k < constant->key_count; k++) {
             double value = constant->start;
             if (!rk_is_table_key(constant->keys[k])) {
-                status = rk_tuned_get(c->bench.documents[document], constant->keys[k], (double)NAN,
-                                      &value, err);
+                status = rk_editable_get(c->bench.documents[document], constant->keys[k],
+                                         (double)NAN, &value, err);
             }
             found[i] = k == 0 ? value : found[i];
         }
-        c->constants[i] = (rk_fitted){.start = constant->start, .found = found[i]};
+        c->constants[i] = (rk_constant_fit){.start = constant->start, .found = found[i]};
     }
     return status;
 }
@@ -85,7 +85,7 @@ static rk_status read_rows(rk_calibration *c, rk_error *err)
 {
     const char *names[RK_RECIPE_DOCUMENTS];
     for (int i = 0; i < c->recipe->document_count; i++) {
-        names[i] = rk_tuned_name(c->bench.documents[i]);
+        names[i] = rk_editable_name(c->bench.documents[i]);
     }
     rk_status status = rk_observations_read(c->recipe, names, &c->rows, err);
     size_t fitted = 0;
@@ -220,13 +220,13 @@ rk_status rk_calibration_write(rk_calibration *calibration, rk_error *err)
             for (int j = 0; !status && j < recipe->document_count; j++) {
                 if ((constant->documents >> j & 1) && !rk_is_table_key(constant->keys[k])) {
                     describe(calibration, j, group, note, sizeof(note));
-                    status = rk_tuned_note(calibration->bench.documents[j], group, note, err);
+                    status = rk_editable_note(calibration->bench.documents[j], group, note, err);
                 }
             }
         }
     }
     for (int j = 0; !status && j < recipe->document_count; j++) {
-        status = rk_tuned_write(calibration->bench.documents[j], recipe->documents[j], err);
+        status = rk_editable_write(calibration->bench.documents[j], recipe->documents[j], err);
     }
     return status;
 }

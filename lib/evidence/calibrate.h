@@ -12,7 +12,7 @@
 enum { RK_DECIDING_ROWS = 3 };
 
 /* A constant that was fitted. */
-typedef struct rk_fitted {
+typedef struct rk_constant_fit {
     double start, found; /* of the recipe; in the first document, NAN: absent */
     double value;
     double deviation;    /* standard deviation, by leaving out one group at a time */
@@ -23,7 +23,7 @@ typedef struct rk_fitted {
     int deciding_count;
     size_t deciding[RK_DECIDING_ROWS];
     double moves[RK_DECIDING_ROWS];
-} rk_fitted;
+} rk_constant_fit;
 
 /* The result of leaving out a group. */
 typedef struct rk_left_out {
@@ -40,7 +40,7 @@ struct rk_calibration {
     rk_error_summary start, found, after; /* of rows to fit */
     rk_error_summary without;             /* each group by constants from the others */
     rk_error_summary held_start, held;    /* of rows held out; rows: 0 without any */
-    rk_fitted constants[RK_RECIPE_CONSTANTS];
+    rk_constant_fit constants[RK_RECIPE_CONSTANTS];
     rk_left_out *groups; /* owned; the groups that have rows to fit */
     size_t group_count;
     double *by_others; /* owned; error of each row by constants that its group had no part in */

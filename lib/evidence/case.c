@@ -25,7 +25,8 @@ typedef struct filling {
 } filling;
 
 /* Degrees and batch, where the row states them. */
-static rk_status read_degrees(const rk_run_table *table, size_t row, rk_known *out, rk_error *err)
+static rk_status read_degrees(const rk_run_table *table, size_t row, rk_partial_strategy *out,
+                              rk_error *err)
 {
     const struct {
         rk_run_column column;
@@ -62,7 +63,8 @@ static rk_status read_degrees(const rk_run_table *table, size_t row, rk_known *o
 }
 
 /* Layers of each stage, where the row states them: "6+9+9+8". */
-static rk_status read_stages(const rk_run_table *table, size_t row, rk_known *f, rk_error *err)
+static rk_status read_stages(const rk_run_table *table, size_t row, rk_partial_strategy *f,
+                             rk_error *err)
 {
     const char *cell = rk_run_cell(table, row, RK_RUN_STAGE_LAYERS);
     f->stage_count = 0;
@@ -250,8 +252,8 @@ static bool rests_on_framework(filling *f)
     return fits;
 }
 
-rk_status rk_run_known_of(const rk_run_table *table, size_t row, uint64_t assumed, rk_known *known,
-                          rk_error *err)
+rk_status rk_run_known_of(const rk_run_table *table, size_t row, uint64_t assumed,
+                          rk_partial_strategy *known, rk_error *err)
 {
     known->guesses_recompute = assumed & rk_run_column_bit(RK_RUN_RECOMPUTE);
     known->guesses_sharding = assumed & rk_run_column_bit(RK_RUN_SHARDING);

@@ -24,9 +24,9 @@ typedef struct change {
     char note[NOTE_SIZE];
 } change;
 
-struct rk_tuned {
+struct rk_editable {
     char name[64], file[256];
-    rk_tuned_kind kind;
+    rk_editable_kind kind;
     char *text; /* owned; as read */
     rk_json_doc doc;
     size_t change_count;
@@ -35,7 +35,7 @@ struct rk_tuned {
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static void set_name(rk_tuned *tuned, const char *path)
+static void set_name(rk_editable *tuned, const char *path)
 {
     const char *slash = strrchr(path, '/');
     (void)snprintf(tuned->file, sizeof(tuned->file), "%s", path);
@@ -73,21 +73,22 @@ static rk_status read_whole(const char *path, char **text, size_t *size, rk_erro
 }
 
 /* Reads a document as the kind that its keys indicate. */
-static rk_status check(rk_tuned *tuned, rk_error *err)
+static rk_status check(rk_editable *tuned, rk_error *err)
 {
     rk_system system;
     rk_stack stack;
     const bool machine = json_object_get(tuned->doc.root, "gemm") != NULL ||
                          json_object_get(tuned->doc.root, "accelerator") != NULL;
-    tuned->kind = machine ? RK_TUNED_SYSTEM : RK_TUNED_STACK;
-    return machine ? rk_tuned_system(tuned, &system, err) : rk_tuned_stack(tuned, &stack, err);
+    tuned->kind = machine ? RK_EDITABLE_SYSTEM : RK_EDITABLE_STACK;
+    return machine ? rk_editable_system(tuned, &system, err)
+                   : rk_editable_stack(tuned, &stack, err);
 }
 
-rk_status rk_tuned_open(const char *path, rk_tuned **tuned, rk_error *err)
+rk_status rk_editable_open(const char *path, rk_editable **tuned, rk_error *err)
 {
     size_t size = 0;
     *tuned = NULL;
-    rk_tuned *opened = calloc(1, sizeof(*opened));
+    rk_editable *opened = calloc(1, sizeof(*opened));
     if (!opened) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory to read a document");
     }
@@ -104,14 +105,14 @@ rk_status rk_tuned_open(const char *path, rk_tuned **tuned, rk_error *err)
     }
     if (status) {
         rk_error_set_file(err, path);
-        rk_tuned_free(opened);
+        rk_editable_free(opened);
         return status;
     }
     *tuned = opened;
     return RK_OK;
 }
 
-void rk_tuned_free(rk_tuned *tuned)
+void rk_editable_free(rk_editable *tuned)
 {
     if (tuned) {
         rk_json_clear(&tuned->doc);
@@ -120,12 +121,12 @@ void rk_tuned_free(rk_tuned *tuned)
     }
 }
 
-rk_tuned_kind rk_tuned_kind_of(const rk_tuned *tuned)
+rk_editable_kind rk_editable_kind_of(const rk_editable *tuned)
 {
     return tuned->kind;
 }
 
-const char *rk_tuned_name(const rk_tuned *tuned)
+const char *rk_editable_name(const rk_editable *tuned)
 {
     return tuned->name;
 }
@@ -133,7 +134,8 @@ const char *rk_tuned_name(const rk_tuned *tuned)
 /* ---- numbers ------------------------------------------------------------------------------- */
 
 /* The value at a path; `parent` is its container, `key` the last step. */
-static json_t *find(const rk_tuned *tuned, const char *path, json_t **parent, char key[PATH_SIZE])
+static json_t *find(const rk_editable *tuned, const char *path, json_t **parent,
+                    char key[PATH_SIZE])
 {
     json_t *at = tuned->doc.root;
     *parent = NULL;
@@ -153,8 +155,8 @@ static json_t *find(const rk_tuned *tuned, const char *path, json_t **parent, ch
     return at;
 }
 
-rk_status rk_tuned_get(const rk_tuned *tuned, const char *path, double missing, double *value,
-                       rk_error *err)
+rk_status rk_editable_get(const rk_editable *tuned, const char *path, double missing, double *value,
+                          rk_error *err)
 {
     char key[PATH_SIZE] = "", found[RK_JSON_TEXT_SIZE];
     json_t *parent;
@@ -179,7 +181,7 @@ static rk_status fail_memory(rk_error *err)
 }
 
 /* The change at a path; creates the first one. */
-static change *change_of(rk_tuned *tuned, const char *path, bool note)
+static change *change_of(rk_editable *tuned, const char *path, bool note)
 {
     for (size_t i = 0; i < tuned->change_count; i++) {
         if (strcmp(tuned->changes[i].path, path) == 0 && !tuned->changes[i].number == note) {
@@ -195,7 +197,7 @@ static change *change_of(rk_tuned *tuned, const char *path, bool note)
 }
 
 /* Puts its own real at a path, so that later changes are a single assignment. */
-static rk_status add_number(rk_tuned *tuned, const char *path, double value, rk_error *err)
+static rk_status add_number(rk_editable *tuned, const char *path, double value, rk_error *err)
 {
     char key[PATH_SIZE] = "";
     json_t *parent, *number = json_real(value);
@@ -211,7 +213,7 @@ static rk_status add_number(rk_tuned *tuned, const char *path, double value, rk_
     return RK_OK;
 }
 
-rk_status rk_tuned_set(rk_tuned *tuned, const char *path, double value, rk_error *err)
+rk_status rk_editable_set(rk_editable *tuned, const char *path, double value, rk_error *err)
 {
     for (size_t i = 0; i < tuned->change_count; i++) {
         change *known = &tuned->changes[i];
@@ -230,7 +232,7 @@ static void drop_tables(rk_status status, rk_system *system)
     }
 }
 
-rk_status rk_tuned_system(const rk_tuned *tuned, rk_system *system, rk_error *err)
+rk_status rk_editable_system(const rk_editable *tuned, rk_system *system, rk_error *err)
 {
     const rk_status status = rk_system_from_json(tuned->doc.root, system, err);
     rk_error_set_file(status ? err : NULL, tuned->file);
@@ -238,8 +240,8 @@ rk_status rk_tuned_system(const rk_tuned *tuned, rk_system *system, rk_error *er
     return status;
 }
 
-rk_status rk_tuned_cluster(const rk_tuned *tuned, const char *name, rk_system *system,
-                           rk_error *err)
+rk_status rk_editable_cluster(const rk_editable *tuned, const char *name, rk_system *system,
+                              rk_error *err)
 {
     rk_json_doc doc;
     rk_status status = rk_json_load(name, "systems", &doc, err);
@@ -253,16 +255,16 @@ rk_status rk_tuned_cluster(const rk_tuned *tuned, const char *name, rk_system *s
     return status;
 }
 
-rk_status rk_tuned_stack(const rk_tuned *tuned, rk_stack *stack, rk_error *err)
+rk_status rk_editable_stack(const rk_editable *tuned, rk_stack *stack, rk_error *err)
 {
     const rk_status status = rk_stack_from_json(tuned->doc.root, stack, err);
     rk_error_set_file(status ? err : NULL, tuned->file);
     return status;
 }
 
-rk_status rk_tuned_copy(const rk_tuned *tuned, rk_tuned **copy, rk_error *err)
+rk_status rk_editable_copy(const rk_editable *tuned, rk_editable **copy, rk_error *err)
 {
-    rk_tuned *made = calloc(1, sizeof(*made));
+    rk_editable *made = calloc(1, sizeof(*made));
     *copy = NULL;
     if (!made) {
         return fail_memory(err);
@@ -276,11 +278,11 @@ rk_status rk_tuned_copy(const rk_tuned *tuned, rk_tuned **copy, rk_error *err)
     for (size_t i = 0; !status && i < tuned->change_count; i++) {
         const change *known = &tuned->changes[i];
         if (known->number) {
-            status = rk_tuned_set(made, known->path, json_real_value(known->number), err);
+            status = rk_editable_set(made, known->path, json_real_value(known->number), err);
         }
     }
     if (status) {
-        rk_tuned_free(made);
+        rk_editable_free(made);
         return status;
     }
     *copy = made;
@@ -289,7 +291,7 @@ rk_status rk_tuned_copy(const rk_tuned *tuned, rk_tuned **copy, rk_error *err)
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-rk_status rk_tuned_note(rk_tuned *tuned, const char *group, const char *note, rk_error *err)
+rk_status rk_editable_note(rk_editable *tuned, const char *group, const char *note, rk_error *err)
 {
     change *added = change_of(tuned, group, true);
     if (!added) {
@@ -321,7 +323,7 @@ static rk_status edit_number(char **text, const change *number, rk_error *err)
                         err);
 }
 
-rk_status rk_tuned_write(const rk_tuned *tuned, const char *path, rk_error *err)
+rk_status rk_editable_write(const rk_editable *tuned, const char *path, rk_error *err)
 {
     rk_out *out;
     char *text = strdup(tuned->text);

@@ -25,7 +25,7 @@ rk_status rk_fit_setup_open(const rk_recipe *recipe, rk_fit_setup *bench, rk_err
     bench->recipe = recipe;
     for (int i = 0; !status && i < recipe->document_count; i++) {
         bench->extra[i].rate = 1;
-        status = rk_tuned_open(recipe->documents[i], &bench->documents[i], err);
+        status = rk_editable_open(recipe->documents[i], &bench->documents[i], err);
     }
     if (status) {
         rk_fit_setup_clear(bench);
@@ -54,7 +54,7 @@ rk_status rk_fit_setup_copy(const rk_fit_setup *bench, rk_fit_setup *copy, rk_er
     memset(copy->documents, 0, sizeof(copy->documents));
     copy->systems = NULL;
     for (int i = 0; !status && i < bench->recipe->document_count; i++) {
-        status = rk_tuned_copy(bench->documents[i], &copy->documents[i], err);
+        status = rk_editable_copy(bench->documents[i], &copy->documents[i], err);
     }
     if (!status) {
         status = rk_fit_setup_take(copy, bench->rows, err);
@@ -68,7 +68,7 @@ rk_status rk_fit_setup_copy(const rk_fit_setup *bench, rk_fit_setup *copy, rk_er
 void rk_fit_setup_clear(rk_fit_setup *bench)
 {
     for (int i = 0; i < RK_RECIPE_DOCUMENTS; i++) {
-        rk_tuned_free(bench->documents[i]);
+        rk_editable_free(bench->documents[i]);
         bench->documents[i] = NULL;
     }
     free(bench->systems);
@@ -79,7 +79,7 @@ void rk_fit_setup_clear(rk_fit_setup *bench)
 static int find_document(const rk_fit_setup *bench, const char *name)
 {
     for (int i = 0; i < bench->recipe->document_count; i++) {
-        if (strcmp(rk_tuned_name(bench->documents[i]), name) == 0) {
+        if (strcmp(rk_editable_name(bench->documents[i]), name) == 0) {
             return i;
         }
     }
@@ -90,7 +90,7 @@ static int find_document(const rk_fit_setup *bench, const char *name)
  * The machines of the sources of runs with a document in place of their own: the one that is
  * the document, and clusters of that accelerator that are no documents themselves.
  */
-static rk_status place_machine(rk_fit_setup *bench, const rk_tuned *document,
+static rk_status place_machine(rk_fit_setup *bench, const rk_editable *document,
                                const rk_system *machine, rk_error *err)
 {
     const rk_run_sources *sources = &bench->rows->sources;
@@ -98,11 +98,11 @@ static rk_status place_machine(rk_fit_setup *bench, const rk_tuned *document,
     for (size_t i = 0; i < sources->system_count && !status; i++) {
         const char *name = sources->system_names[i];
         const char *accelerator = sources->systems[i].accelerator.name;
-        if (strcmp(name, rk_tuned_name(document)) == 0) {
+        if (strcmp(name, rk_editable_name(document)) == 0) {
             bench->systems[i] = *machine;
-        } else if (strcmp(accelerator, rk_tuned_name(document)) == 0 &&
+        } else if (strcmp(accelerator, rk_editable_name(document)) == 0 &&
                    find_document(bench, name) < 0) {
-            status = rk_tuned_cluster(document, name, &bench->systems[i], err);
+            status = rk_editable_cluster(document, name, &bench->systems[i], err);
         }
     }
     return status;
@@ -125,12 +125,12 @@ static void set_engines(rk_fit_setup *bench, int index)
 
 static rk_status read_document(rk_fit_setup *bench, int index, rk_error *err)
 {
-    const rk_tuned *document = bench->documents[index];
-    if (rk_tuned_kind_of(document) == RK_TUNED_STACK) {
-        return rk_tuned_stack(document, &bench->stacks[index], err);
+    const rk_editable *document = bench->documents[index];
+    if (rk_editable_kind_of(document) == RK_EDITABLE_STACK) {
+        return rk_editable_stack(document, &bench->stacks[index], err);
     }
     rk_system *machine = &bench->machines[index];
-    const rk_status status = rk_tuned_system(document, machine, err);
+    const rk_status status = rk_editable_system(document, machine, err);
     if (!status) {
         set_engines(bench, index);
     }
@@ -161,7 +161,7 @@ static rk_status set_number(rk_fit_setup *bench, int document, const char *key, 
                ? rk_fail_at(err, RK_ERR_INVALID, key,
                             "of tables there are data.module_us, data.module_passes, data.rate and "
                             "data.droop")
-               : rk_tuned_set(bench->documents[document], key, value, err);
+               : rk_editable_set(bench->documents[document], key, value, err);
 }
 
 rk_status rk_fit_setup_set(rk_fit_setup *bench, const double *values, rk_error *err)
@@ -263,7 +263,7 @@ static rk_status fail_kernel(const rk_fit_setup *bench, const rk_observation *ro
     (void)rk_fail(err, RK_ERR_INVALID,
                   "row %zu: %s has no %srate of the kernel %s%s%s%s; add it to the document, or "
                   "leave such rows out by \"where\"",
-                  row->row + 1, rk_tuned_name(bench->documents[row->document]),
+                  row->row + 1, rk_editable_name(bench->documents[row->document]),
                   !flash           ? ""
                   : work->backward ? "backward "
                                    : "forward ",

@@ -20,9 +20,9 @@ typedef struct rk_table_constants {
 typedef struct rk_fit_setup {
     const rk_recipe *recipe;
     const rk_observations *rows;
-    rk_tuned *documents[RK_RECIPE_DOCUMENTS]; /* owned */
-    rk_system machines[RK_RECIPE_DOCUMENTS];  /* of documents that are machines */
-    rk_stack stacks[RK_RECIPE_DOCUMENTS];     /* of documents that are stacks */
+    rk_editable *documents[RK_RECIPE_DOCUMENTS]; /* owned */
+    rk_system machines[RK_RECIPE_DOCUMENTS];     /* of documents that are machines */
+    rk_stack stacks[RK_RECIPE_DOCUMENTS];        /* of documents that are stacks */
     rk_table_constants extra[RK_RECIPE_DOCUMENTS];
     /* The accelerators as GEMM rows see them: [clock][rated]. */
     rk_accelerator engines[RK_RECIPE_DOCUMENTS][3][2];

@@ -141,7 +141,7 @@ static void set_inferred(rk_inference *f, const char *field, bool inferred)
 }
 
 /* Context parallelism that follows: of stated data-parallel ranks, what else is not used. */
-static int64_t context_left(const rk_known *asked, int64_t tp, int64_t pp)
+static int64_t context_left(const rk_partial_strategy *asked, int64_t tp, int64_t pp)
 {
     const int64_t rest = asked->ranks / tp / pp;
     return asked->cp || asked->dp < 1 || rest % asked->dp ? asked->cp : rest / asked->dp;
@@ -149,7 +149,7 @@ static int64_t context_left(const rk_known *asked, int64_t tp, int64_t pp)
 
 /* The fastest of the degrees that were tried and fit, or else those that need the least memory. */
 typedef struct plan {
-    rk_known best;
+    rk_partial_strategy best;
     double step, need;
     bool fits;
 } plan;
@@ -175,7 +175,7 @@ static void try_degrees(rk_inference *f, plan *best)
 static void try_experts(rk_inference *f, bool stated, plan *best)
 {
     const rk_model *model = f->model;
-    const rk_known asked = f->known;
+    const rk_partial_strategy asked = f->known;
     int64_t experts = 1;
     for (int i = 0; i < model->type_count && !stated; i++) {
         const rk_layer_type *type = &model->types[i];
@@ -202,7 +202,7 @@ enum { TRIED_MOST = 64 };
 /* Tries tensor parallelism inside a node and every number of stages, where they are not stated. */
 static void try_dense_degrees(rk_inference *f, bool dense, bool experts, plan *best)
 {
-    const rk_known asked = f->known;
+    const rk_partial_strategy asked = f->known;
     const int64_t node = f->system->tiers[0].size;
     for (int64_t tp = 1; tp <= node && tp <= TRIED_MOST && !dense; tp *= 2) {
         for (int64_t pp = 1; pp <= f->model->layers && pp <= TRIED_MOST; pp++) {
@@ -230,7 +230,7 @@ static void try_dense_degrees(rk_inference *f, bool dense, bool experts, plan *b
  */
 static void plan_degrees(rk_inference *f, bool dense, bool experts)
 {
-    const rk_known asked = f->known;
+    const rk_partial_strategy asked = f->known;
     plan best = {.best = asked, .step = (double)INFINITY, .need = (double)INFINITY};
     try_dense_degrees(f, dense, experts, &best);
     if (!best.fits && f->known.guesses_recompute) {

@@ -18,7 +18,7 @@ typedef struct rk_inference {
     const rk_system *system;
     const rk_stack *stack;
     rk_framework framework; /* its constraints apply */
-    rk_known known;
+    rk_partial_strategy known;
     bool *no_memory; /* the caller's: set when an estimate had no memory, never cleared */
 
     /* The completed strategy; its layout lies in `layout`. */

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-bool rk_known_degrees(const rk_known *k)
+bool rk_known_degrees(const rk_partial_strategy *k)
 {
     const bool inner = k->tp > 0 || k->cp > 0 || k->dp * rk_at_least_1(k->pp) == k->ranks;
     const bool stated = (k->dp > 0 && inner) || (k->tp > 0 && k->pp > 0);
@@ -20,7 +20,7 @@ bool rk_known_degrees(const rk_known *k)
  * Chunks of a pipeline rank; where a row states none, one, or of software that interleaves as many
  * as a rank has layers, the embedding and the head among them where the layers alone do not divide.
  */
-static int64_t chunks(const rk_model *model, const rk_known *k, const rk_strategy *s)
+static int64_t chunks(const rk_model *model, const rk_partial_strategy *k, const rk_strategy *s)
 {
     const int64_t stated = k->vp, counted = model->layers + 2;
     const bool interleaves = k->layer_chunks && rk_strategy_microbatches(s) % s->pp == 0;
@@ -35,13 +35,13 @@ static int64_t chunks(const rk_model *model, const rk_known *k, const rk_strateg
                                                     : 1);
 }
 
-int64_t rk_known_micro_batch(const rk_known *k, const rk_strategy *s)
+int64_t rk_known_micro_batch(const rk_partial_strategy *k, const rk_strategy *s)
 {
     const int64_t batch = s->global_batch / s->dp;
     return s->pp == 1 ? batch : k->stage_microbatches ? rk_at_least_1(batch / s->pp) : 1;
 }
 
-static void set_degrees(const rk_model *model, const rk_known *k, rk_strategy *s)
+static void set_degrees(const rk_model *model, const rk_partial_strategy *k, rk_strategy *s)
 {
     s->tp = rk_at_least_1(k->tp);
     s->pp = rk_at_least_1(k->pp);
@@ -89,7 +89,8 @@ static void spare_head(const rk_model *model, int64_t stages, rk_strategy *s, in
 }
 
 /* Split of layers that the degrees ask for. */
-static void set_stages(const rk_model *model, const rk_known *k, rk_strategy *s, int16_t *layout)
+static void set_stages(const rk_model *model, const rk_partial_strategy *k, rk_strategy *s,
+                       int16_t *layout)
 {
     const int64_t stages = rk_schedule_stages(s->schedule, s->pp, s->vp);
     if (k->split_by_weight && s->pp > 1 && stages <= RK_KNOWN_STAGES_MAX) {
@@ -104,7 +105,8 @@ static void set_stages(const rk_model *model, const rk_known *k, rk_strategy *s,
 }
 
 /* Whether the stated stages match the strategy; they set the layout then. */
-static bool take_stages(const rk_known *k, const rk_model *model, rk_strategy *s, int16_t *layout)
+static bool take_stages(const rk_partial_strategy *k, const rk_model *model, rk_strategy *s,
+                        int16_t *layout)
 {
     int64_t layers = 0;
     for (int i = 0; i < k->stage_count; i++) {
@@ -122,7 +124,7 @@ static bool take_stages(const rk_known *k, const rk_model *model, rk_strategy *s
 }
 
 /* Where states are, the temporaries of an update, and how the loss is computed. */
-static void set_states(const rk_known *k, rk_strategy *s)
+static void set_states(const rk_partial_strategy *k, rk_strategy *s)
 {
     const rk_optimizer_traits *traits = &rk_optimizers[k->optimizer];
     s->optimizer = k->optimizer;
@@ -145,7 +147,7 @@ static void set_states(const rk_known *k, rk_strategy *s)
     s->offload_share = k->offload_share;
 }
 
-bool rk_known_strategy(const rk_known *k, const rk_model *model, rk_strategy *s,
+bool rk_known_strategy(const rk_partial_strategy *k, const rk_model *model, rk_strategy *s,
                        int16_t layout[RK_KNOWN_STAGES_MAX])
 {
     *s = rk_strategy_defaults(model);

@@ -13,7 +13,7 @@ enum {
     RK_DEGREE_MOST = 1 << 24,  /* of any degree, so that two multiply in 64 bits */
 };
 
-typedef struct rk_known {
+typedef struct rk_partial_strategy {
     /* Degrees and batch; 0: not stated. */
     int64_t ranks, tp, pp, vp, cp, ep, etp, dp, micro_batch, global_batch;
     int64_t seq;                         /* tokens; 0: the model's */
@@ -67,7 +67,7 @@ typedef struct rk_known {
     int64_t loss_chunk; /* tokens; 0: an eighth */
     bool adapts_ends;
     double sub_group_params; /* that step at a time; 0: as the stack */
-} rk_known;
+} rk_partial_strategy;
 
 static inline int64_t rk_at_least_1(int64_t value)
 {
@@ -75,19 +75,19 @@ static inline int64_t rk_at_least_1(int64_t value)
 }
 
 /* Whether the degrees follow from what is stated; with all states sharded, none is needed. */
-bool rk_known_degrees(const rk_known *known);
+bool rk_known_degrees(const rk_partial_strategy *known);
 
 /*
  * The micro-batch where none is stated: 1 in a pipeline, as in most recipes, otherwise the whole
  * batch of a rank.
  */
-int64_t rk_known_micro_batch(const rk_known *known, const rk_strategy *strategy);
+int64_t rk_known_micro_batch(const rk_partial_strategy *known, const rk_strategy *strategy);
 
 /*
  * The strategy, with the usual choices where none is stated; `layout` holds its layout, if it has
  * one.  Returns false if the stated stages contradict the degrees.
  */
-bool rk_known_strategy(const rk_known *known, const rk_model *model, rk_strategy *strategy,
-                       int16_t layout[RK_KNOWN_STAGES_MAX]);
+bool rk_known_strategy(const rk_partial_strategy *known, const rk_model *model,
+                       rk_strategy *strategy, int16_t layout[RK_KNOWN_STAGES_MAX]);
 
 #endif

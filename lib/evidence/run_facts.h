@@ -28,8 +28,8 @@ typedef struct rk_run_facts {
     int64_t vocab;        /* where the row prints none */
     int64_t dense_layers; /* leading dense layers; -1: as in the catalogue, or none */
     bool mtp, hybrid;
-    int64_t mtp_layers;   /* modules of multi-token prediction; 0: as mtp says */
-    rk_known known;       /* the strategy */
+    int64_t mtp_layers;        /* modules of multi-token prediction; 0: as mtp says */
+    rk_partial_strategy known; /* the strategy */
     int routing;          /* of tokens to experts: uniform, in turn or natural; rules read it */
     int64_t fsdp_version; /* of PyTorch: 1 or 2; 0: not stated; rules read it */
     bool padded_batches;  /* of samples as they come, of other lengths every time */
@@ -84,8 +84,8 @@ void rk_run_machine_of(const rk_run_facts *facts, rk_run_machine *machine);
  * Reads what a row states of the strategy in addition to facts: degrees, batch, stages; fields that
  * rules assumed are marked as guesses.
  */
-rk_status rk_run_known_of(const rk_run_table *table, size_t row, uint64_t assumed, rk_known *known,
-                          rk_error *err);
+rk_status rk_run_known_of(const rk_run_table *table, size_t row, uint64_t assumed,
+                          rk_partial_strategy *known, rk_error *err);
 
 /* Fills the architecture of a row; *assumed gets a bit for each column that was filled in. */
 rk_status rk_run_model_of(const rk_run_sources *sources, const rk_run_table *table, size_t row,

@@ -289,7 +289,7 @@ static double in_unit(const rk_constant *constant, double value, double share)
 }
 
 /* Keeps the rows that move a constant most, sorted by influence. */
-static void keep_deciding(rk_fitted *constant, size_t row, double move)
+static void keep_deciding(rk_constant_fit *constant, size_t row, double move)
 {
     assert(constant->deciding_count >= 0 && constant->deciding_count <= RK_DECIDING_ROWS);
     int at = constant->deciding_count;
@@ -315,7 +315,7 @@ static void set_widths(rk_calibration *c, const curvature *v)
     const int count = c->recipe->constant_count;
     for (int i = 0; i < count; i++) {
         const rk_constant *constant = &c->recipe->constants[i];
-        rk_fitted *fitted = &c->constants[i];
+        rk_constant_fit *fitted = &c->constants[i];
         const double width = sqrt(2 * 0.01 * c->loss * v->weights * v->inverse[i][i]);
         fitted->width = in_unit(constant, fitted->value, rk_min(width, 1));
         for (size_t j = 0; j < c->rows.count; j++) {
@@ -344,7 +344,7 @@ static rk_status set_importance(rk_calibration *c, rk_error *err)
     }
     for (int i = 0; !status && i < c->recipe->constant_count; i++) {
         const rk_constant *constant = &c->recipe->constants[i];
-        rk_fitted *fitted = &c->constants[i];
+        rk_constant_fit *fitted = &c->constants[i];
         const double slack = 1e-3;
         const double share = rk_constant_share(constant, fitted->value);
         for (int side = 0; !status && side < 2; side++) {

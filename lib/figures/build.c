@@ -10,7 +10,7 @@
 
 /* ---- values as text -------------------------------------------------------------------- */
 
-size_t rk_distinct_place(rk_distinct *distinct, const rk_value *value)
+size_t rk_distinct_place(rk_distinct_values *distinct, const rk_value *value)
 {
     size_t i = 0;
     while (i < distinct->count && !rk_value_same(&distinct->values[i], value)) {

@@ -26,13 +26,13 @@ rk_status rk_quantity_text(rk_builder *builder, const rk_spec_quantity *quantity
                            const rk_value *value, const char **text, rk_error *err);
 
 /* The distinct values of a list in order of appearance. */
-typedef struct rk_distinct {
+typedef struct rk_distinct_values {
     rk_value *values;
     size_t count, room;
-} rk_distinct;
+} rk_distinct_values;
 
 /* The index of a value, which is added if it is new; there must be room. */
-size_t rk_distinct_place(rk_distinct *distinct, const rk_value *value);
+size_t rk_distinct_place(rk_distinct_values *distinct, const rk_value *value);
 
 rk_status rk_build_figure(rk_builder *builder, const json_t *value, const char *path,
                           rk_study_item *item, rk_error *err);

@@ -303,7 +303,7 @@ static bool rows_agree(const rk_data *data, const size_t *columns, size_t count,
     return i == count;
 }
 
-rk_status rk_data_add_beside(rk_data *data, const char *name, const rk_beside *beside,
+rk_status rk_data_add_beside(rk_data *data, const char *name, const rk_reference_value *beside,
                              const char *path, rk_arena *arena, rk_error *err)
 {
     rk_rows rows;

@@ -45,12 +45,12 @@ rk_status rk_data_add_column(rk_data *data, const char *name, const char *expres
  * Adds a column that holds, at each row, what `value` is at the first row where `where` holds and
  * the columns `same` (a list of names) are the same: a row of the same table for comparison.
  */
-typedef struct rk_beside {
+typedef struct rk_reference_value {
     const char *value, *where;
     const json_t *same;
-} rk_beside;
+} rk_reference_value;
 
-rk_status rk_data_add_beside(rk_data *data, const char *name, const rk_beside *beside,
+rk_status rk_data_add_beside(rk_data *data, const char *name, const rk_reference_value *beside,
                              const char *path, rk_arena *arena, rk_error *err);
 
 /* Named values, and an expression over them. */

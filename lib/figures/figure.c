@@ -14,8 +14,8 @@ typedef struct panel_builder {
     const rk_spec_panel *spec;
     const char *path;
     rk_plot_panel *panel;
-    rk_distinct xs, ys; /* categories */
-    bool x_named;       /* the x axis has categories */
+    rk_distinct_values xs, ys; /* categories */
+    bool x_named;              /* the x axis has categories */
 } panel_builder;
 
 static rk_status get(rk_builder *builder, size_t count, size_t size, void *out, rk_error *err)
@@ -51,7 +51,8 @@ static rk_status set_axis(rk_builder *builder, const rk_spec_quantity *spec, rk_
 
 /* The names of the categories found. */
 static rk_status name_categories(rk_builder *builder, const rk_spec_quantity *spec,
-                                 const rk_distinct *distinct, rk_plot_axis *axis, rk_error *err)
+                                 const rk_distinct_values *distinct, rk_plot_axis *axis,
+                                 rk_error *err)
 {
     const char **names;
     rk_status status = get(builder, distinct->count + 1, sizeof(*names), &names, err);
@@ -73,7 +74,7 @@ static rk_value json_as_value(const json_t *value)
 
 /* Limit on further categories, after those that the document lists. */
 static rk_status start_categories(rk_builder *builder, const rk_spec_quantity *spec, size_t more,
-                                  rk_distinct *distinct, rk_error *err)
+                                  rk_distinct_values *distinct, rk_error *err)
 {
     const size_t given = json_array_size(spec->categories);
     distinct->room = given + more;
@@ -213,7 +214,7 @@ static rk_status add_grouped_series(panel_builder *p, const rk_rows *all, rk_plo
                                     rk_error *err)
 {
     rk_value *values;
-    rk_distinct groups = {.room = all->count};
+    rk_distinct_values groups = {.room = all->count};
     rk_status status = rk_data_evaluate(all, p->spec->by.value, RK_PATH(p->path, "by"),
                                         p->builder->arena, &values, err);
     if (!status) {

@@ -245,9 +245,9 @@ static const rk_field source_fields[] = {
 
 /* All three are needed. */
 static const rk_field beside_fields[] = {
-    RK_FIELD("value", CUSTOM, offsetof(rk_beside, value), .read = read_text),
-    RK_FIELD("where", CUSTOM, offsetof(rk_beside, where), .read = read_text),
-    RK_FIELD("same", CUSTOM, offsetof(rk_beside, same), .read = read_list),
+    RK_FIELD("value", CUSTOM, offsetof(rk_reference_value, value), .read = read_text),
+    RK_FIELD("where", CUSTOM, offsetof(rk_reference_value, where), .read = read_text),
+    RK_FIELD("same", CUSTOM, offsetof(rk_reference_value, same), .read = read_list),
 };
 
 static const rk_field document_fields[] = {
@@ -338,7 +338,8 @@ rk_status rk_spec_read_source(const json_t *value, const char *path, rk_spec_sou
                : read_fields(value, path, source_fields, COUNT(source_fields), out, err);
 }
 
-rk_status rk_spec_read_beside(const json_t *value, const char *path, rk_beside *out, rk_error *err)
+rk_status rk_spec_read_beside(const json_t *value, const char *path, rk_reference_value *out,
+                              rk_error *err)
 {
     return read_fields(value, path, beside_fields, COUNT(beside_fields), out, err);
 }

@@ -96,7 +96,7 @@ typedef struct rk_spec_item {
 typedef struct rk_spec_source {
     const char *file;
     const json_t *columns; /* object of expressions */
-    const json_t *beside;  /* object of objects: rk_beside */
+    const json_t *beside;  /* object of objects: rk_reference_value */
     bool all_ranks;
 } rk_spec_source;
 
@@ -126,7 +126,8 @@ rk_status rk_spec_read_item(const json_t *value, const char *path, rk_spec_item 
                             rk_error *err);
 rk_status rk_spec_read_source(const json_t *value, const char *path, rk_spec_source *out,
                               rk_error *err);
-rk_status rk_spec_read_beside(const json_t *value, const char *path, rk_beside *out, rk_error *err);
+rk_status rk_spec_read_beside(const json_t *value, const char *path, rk_reference_value *out,
+                              rk_error *err);
 rk_status rk_spec_read_document(const json_t *value, const char *path, rk_spec_document *out,
                                 rk_error *err);
 

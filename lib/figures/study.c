@@ -27,7 +27,7 @@ static rk_status add_columns(rk_builder *builder, rk_data *data, const rk_spec_s
     json_t *others = (json_t *)(uintptr_t)source->beside;
     json_object_foreach(others, key, value)
     {
-        rk_beside beside = {.value = NULL};
+        rk_reference_value beside = {.value = NULL};
         const char *place = RK_PATH(RK_PATH(path, "beside"), key);
         if (!status) {
             status = rk_spec_read_beside(value, place, &beside, err);

@@ -56,7 +56,7 @@ static rk_status list_rows(rk_builder *builder, const rk_spec_table *spec, const
 
 typedef struct pivot {
     rk_value *rows, *columns, *values; /* of each row of the table */
-    rk_distinct different_rows, different_columns;
+    rk_distinct_values different_rows, different_columns;
 } pivot;
 
 static rk_status evaluate_pivot(rk_builder *builder, const rk_spec_table *spec, const rk_rows *rows,
@@ -65,7 +65,7 @@ static rk_status evaluate_pivot(rk_builder *builder, const rk_spec_table *spec, 
     const struct {
         const char *expression, *key;
         rk_value **values;
-        rk_distinct *distinct;
+        rk_distinct_values *distinct;
     } parts[] = {
         {spec->rows.value, "rows", &p->rows, &p->different_rows},
         {spec->by.value, "by", &p->columns, &p->different_columns},

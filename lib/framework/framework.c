@@ -51,7 +51,7 @@ static const rk_state_recipe narrow_states = {
     .weight = 2, .gradient = 2, .optimizer = 4, .gather = 2, .reduce = 2};
 
 rk_state_recipe rk_framework_states(rk_framework framework, rk_precision precision,
-                                    const rk_state_wish *wish)
+                                    const rk_state_request *wish)
 {
     assert(framework < RK_FRAMEWORK_COUNT);
     const double gradient = wish->gradient, moments = wish->moments;

@@ -103,15 +103,15 @@ rk_framework rk_framework_usual(rk_generation generation);
 rk_framework rk_framework_of_stack(const char *family, const char *base);
 
 /* Requested bytes of model states per parameter; 0: as the framework. */
-typedef struct rk_state_wish {
+typedef struct rk_state_request {
     double weight;   /* that the optimizer writes: 4, or 2 without a copy in fp32 */
     double gradient; /* also as it is reduced */
     double moments;  /* both of AdamW */
-} rk_state_wish;
+} rk_state_request;
 
 /* Bytes of the states of AdamW in a precision. */
 rk_state_recipe rk_framework_states(rk_framework framework, rk_precision precision,
-                                    const rk_state_wish *wish);
+                                    const rk_state_request *wish);
 
 /* Modules worth recomputing selectively: those that are cheap to recompute. */
 unsigned rk_framework_cheap_modules(rk_framework framework, const rk_model *model,

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void choose_framework(const rk_software_wish *wish, bool stack_known,
+static void choose_framework(const rk_software_request *wish, bool stack_known,
                              const rk_accelerator *accelerator, rk_software *software)
 {
     const rk_stack *stack = &software->stack;
@@ -30,7 +30,7 @@ static void choose_framework(const rk_software_wish *wish, bool stack_known,
     }
 }
 
-rk_status rk_software_choose(const rk_software_wish *wish, const rk_accelerator *accelerator,
+rk_status rk_software_choose(const rk_software_request *wish, const rk_accelerator *accelerator,
                              rk_software *software, rk_error *err)
 {
     rk_status status = RK_OK;

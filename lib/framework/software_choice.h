@@ -9,13 +9,13 @@
 #define RK_REASON_SIZE 256
 
 /* The software that a user requests. */
-typedef struct rk_software_wish {
+typedef struct rk_software_request {
     const char *stack;     /* a name or a file; NULL: any */
     const rk_stack *known; /* the stack itself if it is already loaded, otherwise NULL */
     int framework;         /* rk_framework; below 0: any */
     int convention;        /* rk_flop_convention; below 0: the framework's */
     bool quantised;        /* frozen weights are: QLoRA */
-} rk_software_wish;
+} rk_software_request;
 
 typedef enum rk_framework_source {
     RK_FRAMEWORK_GIVEN,
@@ -38,7 +38,7 @@ typedef struct rk_software {
  * quantised models where it runs, otherwise the usual one of the accelerator; the requested stack,
  * otherwise the usual one of the framework.  Fails as rk_stack_choose does.
  */
-rk_status rk_software_choose(const rk_software_wish *wish, const rk_accelerator *accelerator,
+rk_status rk_software_choose(const rk_software_request *wish, const rk_accelerator *accelerator,
                              rk_software *software, rk_error *err);
 
 /* Why this framework, and why this stack; the second is empty for the usual stack. */

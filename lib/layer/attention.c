@@ -406,7 +406,7 @@ double rk_attention_flops_of(const rk_layer_type *type, int64_t hidden, int64_t 
 
 rk_status rk_attention_check(const rk_attention_shape *a, rk_error *err)
 {
-    const rk_sized sizes[] = {
+    const rk_size_range sizes[] = {
         {"heads", a->query_heads, 1, RK_HEADS_MAX},
         {"kv_heads", a->kv_heads, 1, RK_HEADS_MAX},
         {"window", a->window, a->chunked ? 1 : 0, RK_TOKENS_MAX},

@@ -60,10 +60,10 @@ static rk_status complete(rk_layer_type *type, int64_t hidden, const char *path,
 static rk_status check_groups(const rk_moe_shape *moe, rk_error *err)
 {
     const bool limited = moe->route_groups != 0;
-    const rk_foreign alone[] = {
+    const rk_foreign_size alone[] = {
         {"expert_groups", limited ? 0 : moe->expert_groups},
     };
-    const rk_sized sizes[] = {
+    const rk_size_range sizes[] = {
         {"expert_groups", moe->expert_groups, limited, moe->experts},
         {"route_groups", moe->route_groups, 0, moe->expert_groups},
     };
@@ -78,8 +78,8 @@ static rk_status check_groups(const rk_moe_shape *moe, rk_error *err)
                           "%" PRId64 ", found %" PRId64,
                           moe->experts, moe->expert_groups);
     }
-    const rk_sized top_k = {"top_k", moe->top_k, 1,
-                            moe->experts / moe->expert_groups * moe->route_groups};
+    const rk_size_range top_k = {"top_k", moe->top_k, 1,
+                                 moe->experts / moe->expert_groups * moe->route_groups};
     return rk_check_sizes(&top_k, 1, err);
 }
 
@@ -92,11 +92,11 @@ static rk_status check(const rk_layer_type *type, rk_error *err)
                           "experts is a shared expert (shared_experts, shared_ffn)");
     }
     const bool has_shared = moe->shared_experts != 0;
-    const rk_foreign shared[] = {
+    const rk_foreign_size shared[] = {
         {"shared_ffn", has_shared ? 0 : moe->shared_width},
         {"shared_gate", has_shared ? 0 : moe->shared_gate},
     };
-    const rk_sized sizes[] = {
+    const rk_size_range sizes[] = {
         {"experts", moe->experts, 1, RK_EXPERTS_MAX},
         {"top_k", moe->top_k, 1, moe->experts},
         {"zero_experts", moe->zero_experts, 0, RK_EXPERTS_MAX},

@@ -379,11 +379,11 @@ static double tensor_regions(const rk_block_context *c, const rk_layer_type *typ
 }
 
 /* The modules of graphs that hold the two halves of a layer. */
-static rk_graphed graphed(const rk_layer_type *type)
+static rk_graph_modules graphed(const rk_layer_type *type)
 {
     const rk_recurrence_kind *recurrence = type->mixer->recurrence;
     const bool experts = type->feed_forward->module == RK_MODULE_MOE;
-    return (rk_graphed){
+    return (rk_graph_modules){
         .mixer = recurrence && recurrence->state_space ? RK_GRAPH_MAMBA : RK_GRAPH_ATTENTION,
         .network = experts ? RK_GRAPH_ROUTER | RK_GRAPH_MOE : RK_GRAPH_MLP,
     };
@@ -737,7 +737,7 @@ static rk_cost head_cost(const rk_block_context *context, rk_operator_list *list
     x.cost.dense_params =
         rk_block_table_params(context) + x.cost.replicated_params + (model->head_bias ? width : 0);
     add_accumulation(&x);
-    rk_add_host_floor(&x, (rk_graphed){~0U, ~0U}, (rk_kernels){.all = stack->kernels_forward},
+    rk_add_host_floor(&x, (rk_graph_modules){~0U, ~0U}, (rk_kernels){.all = stack->kernels_forward},
                       (rk_kernels){.all = stack->kernels_backward});
     /* input of the final norm, and its output, which a learning head needs, as it was gathered
      * where linears keep that; logits; then the gradients of input and weight */

@@ -46,12 +46,12 @@ double rk_times_sum(const rk_times *times);
 void rk_times_add(rk_times *times, double factor, const rk_times *other);
 
 /* Bytes that one rank sends, by group. */
-typedef struct rk_sent {
+typedef struct rk_sent_bytes {
     double tensor, context, expert;
-} rk_sent;
+} rk_sent_bytes;
 
 /* sent += factor * other. */
-void rk_sent_add(rk_sent *sent, double factor, const rk_sent *other);
+void rk_sent_add(rk_sent_bytes *sent, double factor, const rk_sent_bytes *other);
 
 /* Whole matrices that Muon orthogonalizes, and the time on one rank. */
 typedef struct rk_orthogonal {
@@ -62,19 +62,19 @@ typedef struct rk_orthogonal {
  * Extra time of backward, s, if weight gradients are a separate pass: sums over the tensor group
  * that they no longer hide, and launches, since each of two passes waits for its own.
  */
-typedef struct rk_apart {
+typedef struct rk_split_backward {
     double sums, launches;
-} rk_apart;
+} rk_split_backward;
 
 typedef struct rk_cost {
     rk_times forward, backward;               /* s; backward contains what is recomputed */
     double forward_seconds, backward_seconds; /* sums of the above; of a finished block */
     double weight_seconds; /* of weight gradients, where these are a pass of their own */
     double weight_kernels; /* launches of that pass */
-    rk_apart apart;
+    rk_split_backward apart;
     double hidden_forward, hidden_backward; /* s, of all-to-all, under another microbatch */
     double flops_forward, flops_backward, flops_recompute; /* executed */
-    rk_sent sent_forward, sent_backward;                   /* recompute is in backward */
+    rk_sent_bytes sent_forward, sent_backward;             /* recompute is in backward */
     double saved;             /* bytes kept from forward to backward, after recompute */
     double late;              /* included: bytes no longer needed but not free yet */
     double unsaved;           /* bytes recomputed for backward, while it runs */

@@ -43,7 +43,7 @@ static rk_status check(const rk_layer_type *type, rk_error *err)
 {
     const rk_attention_shape *a = &type->attention;
     const bool picks = a->index.keys > 0;
-    const rk_sized sizes[] = {
+    const rk_size_range sizes[] = {
         {"q_rank", a->q_rank, 1, RK_RANK_MAX},
         {"head_size", a->head_size, 1, RK_HEAD_SIZE_MAX},
         {"window", a->window, 1, RK_TOKENS_MAX},
@@ -52,7 +52,7 @@ static rk_status check(const rk_layer_type *type, rk_error *err)
         {"out_groups", a->out_groups, 1, a->query_heads},
         {"kv_heads", a->kv_heads, 1, 1},
     };
-    const rk_foreign latent[] = {
+    const rk_foreign_size latent[] = {
         {"kv_rank", a->kv_rank},
         {"nope_size", a->nope_size},
         {"rope_size", a->rope_size},

@@ -17,7 +17,7 @@ static void complete(rk_recurrence_shape *r, int64_t hidden)
 
 static rk_status check(const rk_recurrence_shape *r, rk_error *err)
 {
-    const rk_sized sizes[] = {
+    const rk_size_range sizes[] = {
         {"state_heads", r->heads, 1, RK_WIDTH_MAX},
         {"conv_width", r->conv_width, 1, 1 << 10},
     };

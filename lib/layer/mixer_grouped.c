@@ -66,11 +66,11 @@ static rk_status complete(rk_layer_type *type, int64_t hidden, const char *path,
 static rk_status check(const rk_layer_type *type, rk_error *err)
 {
     const rk_attention_shape *a = &type->attention;
-    const rk_sized sizes[] = {
+    const rk_size_range sizes[] = {
         {"head_size", a->head_size, 1, RK_HEAD_SIZE_MAX},
         {"value_size", a->value_size, 0, RK_HEAD_SIZE_MAX},
     };
-    const rk_foreign latent[] = {
+    const rk_foreign_size latent[] = {
         {"q_rank", a->q_rank},
         {"nope_size", a->nope_size},
         {"rope_size", a->rope_size},

@@ -44,7 +44,7 @@ static rk_status complete(rk_layer_type *type, int64_t hidden, const char *path,
 static rk_status check(const rk_layer_type *type, rk_error *err)
 {
     const rk_attention_shape *a = &type->attention;
-    const rk_sized sizes[] = {
+    const rk_size_range sizes[] = {
         {"kv_rank", a->kv_rank, 1, RK_RANK_MAX},
         {"q_rank", a->q_rank, 0, RK_RANK_MAX},
         {"nope_size", a->nope_size, 1, RK_HEAD_SIZE_MAX},

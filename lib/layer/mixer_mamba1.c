@@ -24,7 +24,7 @@ static void complete(rk_recurrence_shape *r, int64_t hidden)
 
 static rk_status check(const rk_recurrence_shape *r, rk_error *err)
 {
-    const rk_sized sizes[] = {
+    const rk_size_range sizes[] = {
         {"state_heads", r->heads, 1, RK_WIDTH_MAX},
         {"state_key_size", r->key_size, 1, RK_HEAD_SIZE_MAX},
         {"step_rank", r->step_rank, 1, RK_RANK_MAX},

@@ -37,7 +37,7 @@ static rk_status complete(rk_layer_type *type, int64_t hidden, const char *path,
 
 static rk_status check(const rk_layer_type *type, rk_error *err)
 {
-    const rk_sized sizes[] = {
+    const rk_size_range sizes[] = {
         {"ffn", type->ffn.width, 1, RK_WIDTH_MAX},
         {"block_adapter_rank", type->shared.adapter_rank, 0, RK_RANK_MAX},
     };

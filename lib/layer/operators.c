@@ -30,7 +30,7 @@ void rk_times_add(rk_times *times, double factor, const rk_times *other)
     }
 }
 
-void rk_sent_add(rk_sent *sent, double factor, const rk_sent *other)
+void rk_sent_add(rk_sent_bytes *sent, double factor, const rk_sent_bytes *other)
 {
     sent->tensor += factor * other->tensor;
     sent->context += factor * other->context;
@@ -39,7 +39,7 @@ void rk_sent_add(rk_sent *sent, double factor, const rk_sent *other)
 
 /* ---- emitting ------------------------------------------------------------------------------ */
 
-static void add_sent(rk_sent *sent, const rk_message *message)
+static void add_sent(rk_sent_bytes *sent, const rk_message *message)
 {
     if (message->group == RK_GROUP_TENSOR) {
         sent->tensor += message->sent;
@@ -592,7 +592,8 @@ static double tensor_launches(const rk_block_context *c)
 }
 
 /* The share of launches that graphs leave, of all kernels that they can hold. */
-static double captured_share(const rk_block_context *c, rk_graphed graphed, rk_kernels kernels)
+static double captured_share(const rk_block_context *c, rk_graph_modules graphed,
+                             rk_kernels kernels)
 {
     const double mixer = share_left(c, graphed.mixer), network = share_left(c, graphed.network);
     const double more = tensor_launches(c), all = kernels.all - kernels.loose + more;
@@ -613,7 +614,7 @@ static bool waits_for_counts(const rk_block_context *c, rk_kernels kernels)
            kernels.loose > 0;
 }
 
-void rk_add_host_floor(rk_cost_builder *x, rk_graphed graphed, rk_kernels forward,
+void rk_add_host_floor(rk_cost_builder *x, rk_graph_modules graphed, rk_kernels forward,
                        rk_kernels backward)
 {
     const rk_block_context *c = x->c;

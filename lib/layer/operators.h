@@ -131,9 +131,9 @@ typedef struct rk_kernels {
 } rk_kernels;
 
 /* The modules of graphs, RK_GRAPH_ bits, any of which holds mixer and network of a layer. */
-typedef struct rk_graphed {
+typedef struct rk_graph_modules {
     unsigned mixer, network;
-} rk_graphed;
+} rk_graph_modules;
 
 /*
  * Whether experts are padded to a capacity, so that the host knows their rows before routing.
@@ -146,7 +146,7 @@ bool rk_pads_experts(const rk_block_context *context);
 bool rk_graphs_hold(const rk_strategy *strategy, unsigned modules);
 
 /* Host-bound floor: the passes take at least the launch of their kernels. */
-void rk_add_host_floor(rk_cost_builder *x, rk_graphed graphed, rk_kernels forward,
+void rk_add_host_floor(rk_cost_builder *x, rk_graph_modules graphed, rk_kernels forward,
                        rk_kernels backward);
 
 /* Adds the matrices of a part of a layer that Muon, if it is the optimizer, orthogonalizes. */

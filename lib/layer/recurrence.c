@@ -69,7 +69,7 @@ rk_status rk_recurrence_check(const rk_layer_type *type, rk_error *err)
     if (kind->check) {
         return kind->check(r, err);
     }
-    const rk_sized sizes[] = {
+    const rk_size_range sizes[] = {
         {"state_heads", r->heads, 1, RK_HEADS_MAX},
         {"state_key_heads", r->key_heads, kind->square ? r->heads : 1, r->heads},
         {"state_key_size", r->key_size, 1, RK_HEAD_SIZE_MAX},
@@ -77,7 +77,7 @@ rk_status rk_recurrence_check(const rk_layer_type *type, rk_error *err)
         {"conv_width", r->conv_width, 0, kind->convolution ? TAPS_MAX : 0},
         {"chunk", r->chunk, 1, CHUNK_MAX},
     };
-    const rk_sized square = {"state_key_size", r->key_size, r->value_size, r->value_size};
+    const rk_size_range square = {"state_key_size", r->key_size, r->value_size, r->value_size};
     const rk_status status = rk_check_sizes(sizes, COUNT(sizes), err);
     if (!status && r->heads % r->key_heads != 0) {
         return rk_fail_at(err, RK_ERR_INVALID, "state_key_heads",

@@ -42,7 +42,7 @@ static int64_t weights_per_token(const rk_attention_shape *a)
 
 rk_status rk_index_check(const rk_attention_shape *a, rk_error *err)
 {
-    const rk_sized sizes[] = {
+    const rk_size_range sizes[] = {
         {"index_heads", a->index.heads, 1, RK_HEADS_MAX},
         {"index_size", a->index.size, 1, RK_HEAD_SIZE_MAX},
         {"index_keys", a->index.keys, 1, RK_TOKENS_MAX},

@@ -113,7 +113,7 @@ static rk_status add_alternatives(const rk_problem *problem, rk_plan_bounds *bou
 {
     const rk_candidate fastest = ranking->candidates[0];
     rk_plan_part parts[RK_ALTERNATIVE_KINDS];
-    rk_planned planned[RK_ALTERNATIVE_KINDS];
+    rk_planned_strategy planned[RK_ALTERNATIVE_KINDS];
     bool found[RK_ALTERNATIVE_KINDS];
     int of[RK_ALTERNATIVE_KINDS], count = 0;
     for (int i = 1; i < RK_ALTERNATIVE_KINDS; i++) {
@@ -138,7 +138,7 @@ static rk_status add_alternatives(const rk_problem *problem, rk_plan_bounds *bou
 static rk_status find_fastest(const rk_problem *problem, rk_plan_bounds *bounds,
                               rk_ranking *ranking, rk_error *err)
 {
-    rk_planned planned;
+    rk_planned_strategy planned;
     const rk_status status =
         rk_plan_bounds_search(bounds, 1, &planned, &ranking->count, &ranking->bounded, err);
     if (!status && ranking->count > 0) {

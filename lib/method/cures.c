@@ -19,7 +19,7 @@ static int64_t only(const rk_option_counts *counts)
 
 rk_status rk_request_find_fewest(const rk_request *request, const rk_inputs *inputs,
                                  const rk_search_control *control, int64_t *fewest,
-                                 rk_planned *leanest, rk_error *err)
+                                 rk_planned_strategy *leanest, rk_error *err)
 {
     rk_request r = *request;
     rk_plan_space space;

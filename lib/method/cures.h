@@ -8,10 +8,10 @@
 /* A cure on top of the cures before it; of full fine-tuning, on top of the fused loss. */
 typedef struct rk_cure {
     const char *name, *options;
-    rk_strategy alone;    /* on one accelerator, microbatches of one sequence */
-    rk_estimate estimate; /* of `alone`, even if it does not fit */
-    int64_t fewest;       /* accelerators on which it fits; 0: no number suffices */
-    rk_planned leanest;   /* a strategy that fits on them */
+    rk_strategy alone;           /* on one accelerator, microbatches of one sequence */
+    rk_estimate estimate;        /* of `alone`, even if it does not fit */
+    int64_t fewest;              /* accelerators on which it fits; 0: no number suffices */
+    rk_planned_strategy leanest; /* a strategy that fits on them */
 } rk_cure;
 
 #define RK_CURE_MAX 8
@@ -27,7 +27,7 @@ typedef struct rk_cures {
  */
 rk_status rk_request_find_fewest(const rk_request *request, const rk_inputs *inputs,
                                  const rk_search_control *control, int64_t *fewest,
-                                 rk_planned *leanest, rk_error *err);
+                                 rk_planned_strategy *leanest, rk_error *err);
 
 /* Judges the cures that the request does not name already, and that its framework has. */
 rk_status rk_cures_find(const rk_request *request, const rk_inputs *inputs,

@@ -27,10 +27,12 @@ struct sync_case {
     rk_sync *sync;
 };
 
-static rk_sync_way *add_way(struct sync_case *c, const char *name, double sync_s, double step_s)
+static rk_sync_alternative *add_way(struct sync_case *c, const char *name, double sync_s,
+                                    double step_s)
 {
-    rk_sync_way *way = &c->sync->ways[c->sync->count++];
-    *way = (rk_sync_way){.name = name, .sync_s = sync_s, .step_s = step_s, .worth_s = step_s};
+    rk_sync_alternative *way = &c->sync->ways[c->sync->count++];
+    *way =
+        (rk_sync_alternative){.name = name, .sync_s = sync_s, .step_s = step_s, .worth_s = step_s};
     return way;
 }
 
@@ -64,7 +66,7 @@ static void add_asynchronous(struct sync_case *c)
         .latency = c->latency,
     };
     const double rate = rk_parameter_server_async_rate(&servers, c->alone_s);
-    rk_sync_way *way = add_way(c, "asynchronous servers", 0, c->machines / rate);
+    rk_sync_alternative *way = add_way(c, "asynchronous servers", 0, c->machines / rate);
     way->staleness = rk_parameter_server_staleness(c->machines, -1);
     way->worth_s = way->step_s * rk_staleness_steps(way->staleness, c->request->staleness_price);
 }
@@ -143,7 +145,7 @@ rk_status rk_sync_write(FILE *to, const rk_sync *sync, rk_table_style style, rk_
     rk_table table;
     rk_table_init(&table, columns, COUNT(columns));
     for (int i = 0; i < sync->count; i++) {
-        const rk_sync_way *way = &sync->ways[i];
+        const rk_sync_alternative *way = &sync->ways[i];
         rk_table_cell(&table, "%s", way->name);
         if (way->sync_s > 0) {
             rk_table_cell(&table, "%.3f", way->sync_s / unit.seconds);
@@ -165,7 +167,7 @@ void rk_sync_write_json(rk_json_writer *writer, const rk_sync *sync)
 {
     rk_json_open_member(writer, "dp_sync", "[");
     for (int i = 0; i < sync->count; i++) {
-        const rk_sync_way *way = &sync->ways[i];
+        const rk_sync_alternative *way = &sync->ways[i];
         rk_json_item(writer);
         rk_json_open(writer, "{");
         rk_json_string(writer, "name", way->name);

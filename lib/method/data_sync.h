@@ -6,22 +6,22 @@
 #include "method/answer.h"
 
 /* An alternative: parameter servers, periodic averages. */
-typedef struct rk_sync_way {
+typedef struct rk_sync_alternative {
     const char *name;
     double sync_s;        /* of gradients and parameters, or of an average; 0: not separate */
     double step_s;        /* in which all ranks have done their part of a batch */
     double staleness;     /* updates by others that a gradient has not seen */
     double worth_s;       /* step_s with the price of staleness */
     double tokens_second; /* of the whole system, by worth_s */
-} rk_sync_way;
+} rk_sync_alternative;
 
-#define RK_SYNC_WAY_MAX 7
+#define RK_SYNC_ALTERNATIVE_MAX 7
 
 typedef struct rk_sync {
     double bytes;     /* of gradients, and of parameters, of a rank */
     double bandwidth; /* bytes/s from its group in a node to the others */
     int count;
-    rk_sync_way ways[RK_SYNC_WAY_MAX];
+    rk_sync_alternative ways[RK_SYNC_ALTERNATIVE_MAX];
 } rk_sync;
 
 /* Fills the requested alternatives; the strategy has a dp of 2 or more. */

@@ -14,8 +14,8 @@ typedef struct rk_fit {
     rk_plan plan;
     rk_fit_changes changes; /* of the strategy in question, if it does not fit */
     int64_t fewest;         /* accelerators on which some strategy fits; 0: no number suffices */
-    rk_planned leanest;     /* a strategy that fits on them */
-    bool counts;            /* the question is the number of accelerators: fills the following */
+    rk_planned_strategy leanest; /* a strategy that fits on them */
+    bool counts; /* the question is the number of accelerators: fills the following */
     rk_cures cures;
     rk_request asked; /* with the fewest accelerators, and the sizes of fine-tuning */
     rk_inputs own;    /* with the framework of fine-tuning */

@@ -122,7 +122,7 @@ typedef enum rk_search_kind {
 typedef struct rk_known_best {
     double usable, host_capacity, host_bandwidth;
     bool found;
-    rk_planned best;
+    rk_planned_strategy best;
 } rk_known_best;
 
 #define RK_KNOWN_BESTS 16

@@ -110,7 +110,7 @@ rk_status rk_plan_find_faster(rk_control *control, const rk_request *request,
                               rk_strategy *fastest, rk_error *err)
 {
     rk_plan_space space;
-    rk_planned planned;
+    rk_planned_strategy planned;
     rk_bounded_counts counts;
     rk_error refusal;
     size_t count = 0;

@@ -5,6 +5,6 @@
 #include "method/method.h"
 
 /* A result of a search by the reckon model. */
-rk_candidate rk_reckon_candidate(const rk_problem *problem, const rk_planned *planned);
+rk_candidate rk_reckon_candidate(const rk_problem *problem, const rk_planned_strategy *planned);
 
 #endif

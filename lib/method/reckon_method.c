@@ -154,7 +154,7 @@ static rk_status count_strategies(const rk_problem *problem, uint64_t *strategie
                          &problem->reckon.space, strategies, err);
 }
 
-rk_candidate rk_reckon_candidate(const rk_problem *problem, const rk_planned *planned)
+rk_candidate rk_reckon_candidate(const rk_problem *problem, const rk_planned_strategy *planned)
 {
     const rk_estimate *e = &planned->estimate;
     return (rk_candidate){
@@ -177,8 +177,8 @@ rk_candidate rk_reckon_candidate(const rk_problem *problem, const rk_planned *pl
  * risks that the strategy that needs least memory is within.
  */
 static rk_status search_riskier(const rk_problem *problem, const rk_search_control *control,
-                                size_t top, const rk_planned *least, rk_planned *planned,
-                                size_t *found, rk_error *err)
+                                size_t top, const rk_planned_strategy *least,
+                                rk_planned_strategy *planned, size_t *found, rk_error *err)
 {
     rk_plan_counts counts;
     static const double risks[] = {0.2, 0.3, 0.4, RK_RISK_FITS};
@@ -196,7 +196,7 @@ static rk_status search(const rk_problem *problem, rk_team *team, const rk_searc
                         uint64_t counts[RK_METHOD_COUNTS], rk_error *err)
 {
     assert(top >= 1);
-    rk_planned least = {.index = UINT64_MAX}, *planned = calloc(top, sizeof(*planned));
+    rk_planned_strategy least = {.index = UINT64_MAX}, *planned = calloc(top, sizeof(*planned));
     rk_plan_counts searched = {0};
     *found = 0;
     if (!planned) {
@@ -227,7 +227,7 @@ static rk_status search(const rk_problem *problem, rk_team *team, const rk_searc
 }
 
 /* Remembers what a search found. */
-static void remember(const rk_accelerator *a, const rk_planned *planned, size_t found,
+static void remember(const rk_accelerator *a, const rk_planned_strategy *planned, size_t found,
                      rk_known_bounds *bounds)
 {
     bounds->bests[bounds->searches++ % RK_KNOWN_BESTS] =
@@ -245,7 +245,7 @@ static void remember(const rk_accelerator *a, const rk_planned *planned, size_t 
 static rk_status search_largest(const rk_system *largest, double longest, rk_known_bounds *known,
                                 rk_error *err)
 {
-    rk_planned best;
+    rk_planned_strategy best;
     rk_bounded_counts counts;
     size_t found;
     rk_status status = rk_plan_bounds_turn(known->bounds, largest, err);
@@ -260,8 +260,9 @@ static rk_status search_largest(const rk_system *largest, double longest, rk_kno
 
 /* Searches from scratch, and keeps the bounds for the searches after it. */
 static rk_status open_bounds(const rk_problem *problem, rk_known_bounds *known,
-                             const rk_search_control *control, size_t top, rk_planned *planned,
-                             size_t *found, rk_bounded_counts *counts, rk_error *err)
+                             const rk_search_control *control, size_t top,
+                             rk_planned_strategy *planned, size_t *found, rk_bounded_counts *counts,
+                             rk_error *err)
 {
     const rk_inputs *inputs = &problem->reckon.inputs;
     rk_system largest = inputs->system;
@@ -287,7 +288,7 @@ static rk_status open_bounds(const rk_problem *problem, rk_known_bounds *known,
 struct foreknowledge {
     bool settled; /* `best` is the answer, or nothing fits */
     bool holds;   /* `best`, the fastest that other searches found, is within the risk here */
-    rk_planned best;
+    rk_planned_strategy best;
 };
 
 /* Whether nothing fits or is faster here that did not or was not in another search. */
@@ -304,7 +305,7 @@ static rk_status look_at(const rk_problem *problem, const rk_known_best *other,
     const double risk = problem->reckon.space.risk;
     const rk_setting setting = rk_setting_of(&problem->reckon.inputs);
     const rk_estimate *estimate = &known->best.estimate;
-    rk_planned best = other->best;
+    rk_planned_strategy best = other->best;
     const bool less = offers_no_more(&setting.system->accelerator, other);
     if (!other->found) {
         known->settled = less;
@@ -336,8 +337,8 @@ static rk_status recall(const rk_problem *problem, const rk_known_bounds *bounds
 }
 
 static rk_status search_again(const rk_problem *problem, rk_known_bounds *bounds, size_t top,
-                              rk_planned *planned, size_t *found, rk_bounded_counts *counts,
-                              rk_error *err)
+                              rk_planned_strategy *planned, size_t *found,
+                              rk_bounded_counts *counts, rk_error *err)
 {
     struct foreknowledge known = {.settled = false};
     rk_status status = top == 1 ? recall(problem, bounds, &known, err) : RK_OK;
@@ -369,7 +370,7 @@ static rk_status bound_again(const rk_problem *problem, rk_known_bounds *known,
 {
     assert(top >= 1);
     assert(!known || !control || !(control->least_rate > 0)); /* or "nothing fits" means less */
-    rk_planned *planned = calloc(top, sizeof(*planned));
+    rk_planned_strategy *planned = calloc(top, sizeof(*planned));
     *found = 0;
     *counts = (rk_bounded_counts){0};
     if (!planned) {
@@ -409,7 +410,7 @@ static rk_status bound(const rk_problem *problem, const rk_search_control *contr
 
 static rk_status evaluate(const rk_problem *problem, rk_candidate *candidate, rk_error *err)
 {
-    rk_planned planned = {.strategy = candidate->strategy, .index = candidate->index};
+    rk_planned_strategy planned = {.strategy = candidate->strategy, .index = candidate->index};
     const rk_setting setting = rk_setting_of(&problem->reckon.inputs);
     const rk_status status =
         rk_predict_estimate(&setting, &planned.strategy, &planned.estimate, NULL, err);

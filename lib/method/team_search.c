@@ -164,7 +164,7 @@ static rk_status search_plan(const struct shared *s, const rk_search_control *co
                              uint64_t counts[COUNTS], rk_top *top, rk_bytes *rest, rk_error *err)
 {
     const struct plan_inputs *in = s->inputs;
-    rk_planned nearest, *planned = calloc(s->top_n + 1, sizeof(*planned));
+    rk_planned_strategy nearest, *planned = calloc(s->top_n + 1, sizeof(*planned));
     rk_plan_counts found_counts = {0};
     size_t count = 0;
     if (!planned) {
@@ -186,7 +186,7 @@ static rk_status search_plan(const struct shared *s, const rk_search_control *co
 /* As the search orders them: less memory first, then lower place in the enumeration. */
 static void add_nearest(struct shared *s, rk_bytes_reader *rest)
 {
-    rk_planned found, *least = s->outputs;
+    rk_planned_strategy found, *least = s->outputs;
     rk_bytes_take(rest, &found, sizeof(found));
     if (found.index != UINT64_MAX &&
         (least->index == UINT64_MAX || found.needed < least->needed ||
@@ -214,19 +214,19 @@ static uint64_t plan_fingerprint(const struct plan_inputs *in, uint64_t total)
 
 rk_status rk_plan_search_shared(rk_team *team, const rk_model *model, const rk_system *system,
                                 const rk_stack *stack, const rk_plan_space *space,
-                                const rk_search_control *control, size_t top_n, rk_planned *planned,
-                                size_t *found, rk_planned *nearest, rk_plan_counts *counts,
-                                rk_error *err)
+                                const rk_search_control *control, size_t top_n,
+                                rk_planned_strategy *planned, size_t *found,
+                                rk_planned_strategy *nearest, rk_plan_counts *counts, rk_error *err)
 {
     const struct plan_inputs inputs = {model, system, stack, space};
-    rk_planned least = {.index = UINT64_MAX};
+    rk_planned_strategy least = {.index = UINT64_MAX};
     struct shared s = {.control = control,
                        .top_n = top_n,
                        .search = search_plan,
                        .add = add_nearest,
                        .inputs = &inputs,
                        .outputs = &least,
-                       .candidate_size = sizeof(rk_planned)};
+                       .candidate_size = sizeof(rk_planned_strategy)};
     if (!team) {
         return rk_plan_search(model, system, stack, space, control, top_n, planned, found, nearest,
                               counts, err);

@@ -12,8 +12,9 @@
 /* As rk_plan_search; threads of the control are per rank.  `team` may be NULL. */
 rk_status rk_plan_search_shared(rk_team *team, const rk_model *model, const rk_system *system,
                                 const rk_stack *stack, const rk_plan_space *space,
-                                const rk_search_control *control, size_t top_n, rk_planned *planned,
-                                size_t *found, rk_planned *nearest, rk_plan_counts *counts,
+                                const rk_search_control *control, size_t top_n,
+                                rk_planned_strategy *planned, size_t *found,
+                                rk_planned_strategy *nearest, rk_plan_counts *counts,
                                 rk_error *err);
 
 /* As rk_calculon_search. */

@@ -180,20 +180,21 @@ enum {
 };
 
 /* A size by the name of its key in a model document. */
-typedef struct rk_sized {
+typedef struct rk_size_range {
     const char *key;
     int64_t value, min, max;
-} rk_sized;
+} rk_size_range;
 
 /* A size that a layer of another kind would have. */
-typedef struct rk_foreign {
+typedef struct rk_foreign_size {
     const char *key;
     int64_t value;
-} rk_foreign;
+} rk_foreign_size;
 
-rk_status rk_check_sizes(const rk_sized *sizes, size_t count, rk_error *err);
+rk_status rk_check_sizes(const rk_size_range *sizes, size_t count, rk_error *err);
 
 /* Refuses sizes that mean nothing in a layer that lacks `key`. */
-rk_status rk_check_foreign(const rk_foreign *sizes, size_t count, const char *key, rk_error *err);
+rk_status rk_check_foreign(const rk_foreign_size *sizes, size_t count, const char *key,
+                           rk_error *err);
 
 #endif

@@ -19,7 +19,7 @@ enum {
 
 #define PARAMS_MAX 0x1p62
 
-rk_status rk_check_sizes(const rk_sized *sizes, size_t count, rk_error *err)
+rk_status rk_check_sizes(const rk_size_range *sizes, size_t count, rk_error *err)
 {
     for (size_t i = 0; i < count; i++) {
         if (sizes[i].value < sizes[i].min || sizes[i].value > sizes[i].max) {
@@ -31,7 +31,8 @@ rk_status rk_check_sizes(const rk_sized *sizes, size_t count, rk_error *err)
     return RK_OK;
 }
 
-rk_status rk_check_foreign(const rk_foreign *sizes, size_t count, const char *key, rk_error *err)
+rk_status rk_check_foreign(const rk_foreign_size *sizes, size_t count, const char *key,
+                           rk_error *err)
 {
     for (size_t i = 0; i < count; i++) {
         if (sizes[i].value != 0) {
@@ -55,7 +56,7 @@ rk_status rk_layer_type_check(const rk_layer_type *type, rk_error *err)
 
 static rk_status check_stack(const rk_model *model, rk_error *err)
 {
-    const rk_sized sizes[] = {
+    const rk_size_range sizes[] = {
         {"hidden", model->hidden, 1, RK_WIDTH_MAX},
         {"layers", model->layers, 1, RK_LAYER_MAX},
         {"vocab", model->vocab, 1, ROWS_MAX},

@@ -11,11 +11,11 @@ rk_status rk_request_settle(const rk_request *request, bool stack_given, rk_inpu
     static const rk_stack later = {.name = ""};
     const bool open = request->policy == RK_POLICY_OBSERVED && request->framework >= 0;
     const rk_stack *known = stack_given ? &inputs->software.stack : open ? &later : NULL;
-    const rk_software_wish wish = {.stack = request->stack,
-                                   .known = request->stack ? NULL : known,
-                                   .framework = request->framework,
-                                   .convention = request->convention,
-                                   .quantised = rk_request_quantises(request)};
+    const rk_software_request wish = {.stack = request->stack,
+                                      .known = request->stack ? NULL : known,
+                                      .framework = request->framework,
+                                      .convention = request->convention,
+                                      .quantised = rk_request_quantises(request)};
     rk_software chosen;
     const rk_status status =
         rk_documents_software(request->documents, &wish, &inputs->system.accelerator, &chosen, err);

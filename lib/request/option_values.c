@@ -132,9 +132,9 @@ const rk_synonym rk_framework_synonyms[] = {
     {NULL, NULL},
 };
 
-rk_state_wish rk_request_states(const rk_request *r)
+rk_state_request rk_request_states(const rk_request *r)
 {
-    return (rk_state_wish){
+    return (rk_state_request){
         .weight = r->weights < 0 ? 0 : weight_bytes[r->weights],
         .gradient = r->gradients < 0 ? 0 : gradient_bytes[r->gradients],
         .moments = r->moments < 0 ? 0 : moment_bytes[r->moments],

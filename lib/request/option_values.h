@@ -38,7 +38,7 @@ rk_optimizer rk_request_optimizer(const rk_request *request);
 rk_attention_kernel rk_request_kernel(const rk_request *request);
 
 /* The request's choice of model states. */
-rk_state_wish rk_request_states(const rk_request *request);
+rk_state_request rk_request_states(const rk_request *request);
 
 /* Whether the update makes temporaries of all weights; `usual` by default. */
 bool rk_request_foreach(const rk_request *request, bool usual);

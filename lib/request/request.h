@@ -127,12 +127,12 @@ typedef struct rk_settings {
 } rk_settings;
 
 /* A strategy that is complete before any search, of the policy "observed". */
-typedef struct rk_completed {
+typedef struct rk_completed_strategy {
     bool done;
     rk_strategy strategy; /* its layout lies below */
     int16_t layout[RK_LAYOUT_MAX];
     rk_origins origins;
-} rk_completed;
+} rk_completed_strategy;
 
 /* The documents that a request names, and the values derived from them. */
 typedef struct rk_inputs {
@@ -141,7 +141,7 @@ typedef struct rk_inputs {
     double risk;      /* of running out of memory, at most, of a recommended strategy */
     rk_software software;
     rk_settings settings;
-    rk_completed completed;
+    rk_completed_strategy completed;
 } rk_inputs;
 
 /*

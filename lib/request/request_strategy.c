@@ -19,7 +19,7 @@
 static void apply_states(const rk_request *r, rk_framework framework, rk_strategy *s)
 {
     assert(framework < RK_FRAMEWORK_COUNT);
-    const rk_state_wish wish = rk_request_states(r);
+    const rk_state_request wish = rk_request_states(r);
     s->states = rk_framework_states(framework, rk_request_precision(r), &wish);
     rk_optimizer_set(rk_request_optimizer(r), wish.weight == 2, s);
     s->foreach_update = rk_request_foreach(r, rk_framework_of(framework)->foreach_update);
@@ -80,11 +80,11 @@ static void note(const rk_request *r, rk_origins *origins, const char *key, rk_o
     }
 }
 
-/* The states of rk_known, in the same order. */
+/* The states of rk_partial_strategy, in the same order. */
 static const size_t known_states[] = {
-    offsetof(rk_known, states.weight), offsetof(rk_known, states.gradient),
-    offsetof(rk_known, states.optimizer), offsetof(rk_known, states.gather),
-    offsetof(rk_known, states.reduce)};
+    offsetof(rk_partial_strategy, states.weight), offsetof(rk_partial_strategy, states.gradient),
+    offsetof(rk_partial_strategy, states.optimizer), offsetof(rk_partial_strategy, states.gather),
+    offsetof(rk_partial_strategy, states.reduce)};
 
 /* Whether --set gives bytes of states, which no recipe changes then. */
 static bool says_states(const rk_request *r, const rk_settings *settings)
@@ -402,7 +402,8 @@ rk_status rk_request_complete_strategy(const rk_request *request, const rk_input
         note_strategy(r, strategy, origins);
     }
     strategy->sp = rk_strategy_splits_sequence(strategy->tp, f->sp && !r->no_sp);
-    if (!r->overlaps && !rk_settings_say(&inputs->settings, offsetof(rk_known, tp_overlap))) {
+    if (!r->overlaps &&
+        !rk_settings_say(&inputs->settings, offsetof(rk_partial_strategy, tp_overlap))) {
         strategy->tp_overlap = strategy->sp;
     }
     strategy->pp_overlap = strategy->pp_overlap && (strategy->vp > 1 || r->overlaps);
@@ -610,7 +611,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
         space->shardings = (i ? space->shardings : 0) | 1U << r->zero.values[i];
     }
     if (rk_framework_of(space->framework)->all && !says_states(r, &inputs->settings)) {
-        const rk_state_wish wish = rk_request_states(r);
+        const rk_state_request wish = rk_request_states(r);
         rk_plan_recipes_of_all(&inputs->model, &wish, space);
     }
     /* on request only: its cost on the host is not modelled */

@@ -454,13 +454,14 @@ static void set_origins(const rk_run_table *table, const rk_request *r, uint64_t
     }
 }
 
-_Static_assert(RK_LAYOUT_MAX == RK_KNOWN_STAGES_MAX, "layouts of requests and of rk_known");
+_Static_assert(RK_LAYOUT_MAX == RK_KNOWN_STAGES_MAX,
+               "layouts of requests and of rk_partial_strategy");
 
 static rk_status infer(const rk_request *r, const rk_run_table *table, uint64_t assumed,
                        rk_inputs *inputs, rk_error *err)
 {
     bool no_memory = false;
-    rk_completed *completed = &inputs->completed;
+    rk_completed_strategy *completed = &inputs->completed;
     rk_inference *run = malloc(sizeof(*run));
     if (!run) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory to complete a strategy");
@@ -619,20 +620,22 @@ bool rk_settings_say(const rk_settings *settings, size_t offset)
 
 void rk_request_set_strategy(const rk_request *request, const rk_settings *settings, rk_strategy *s)
 {
-    const rk_known *known = &settings->facts.known;
+    const rk_partial_strategy *known = &settings->facts.known;
     const struct {
         size_t offset;
         double *place;
         double value;
     } states[] = {
-        {offsetof(rk_known, states.weight), &s->states.weight, known->states.weight},
-        {offsetof(rk_known, states.gradient), &s->states.gradient, known->states.gradient},
-        {offsetof(rk_known, states.optimizer), &s->states.optimizer, known->states.optimizer},
-        {offsetof(rk_known, states.gather), &s->states.gather, known->states.gather},
-        {offsetof(rk_known, states.reduce), &s->states.reduce, known->states.reduce},
-        {offsetof(rk_known, adapter_bytes), &s->adapter_bytes, known->adapter_bytes},
-        {offsetof(rk_known, logit_bytes), &s->logit_bytes, known->logit_bytes},
-        {offsetof(rk_known, sub_group_params), &s->step_params, known->sub_group_params},
+        {offsetof(rk_partial_strategy, states.weight), &s->states.weight, known->states.weight},
+        {offsetof(rk_partial_strategy, states.gradient), &s->states.gradient,
+         known->states.gradient},
+        {offsetof(rk_partial_strategy, states.optimizer), &s->states.optimizer,
+         known->states.optimizer},
+        {offsetof(rk_partial_strategy, states.gather), &s->states.gather, known->states.gather},
+        {offsetof(rk_partial_strategy, states.reduce), &s->states.reduce, known->states.reduce},
+        {offsetof(rk_partial_strategy, adapter_bytes), &s->adapter_bytes, known->adapter_bytes},
+        {offsetof(rk_partial_strategy, logit_bytes), &s->logit_bytes, known->logit_bytes},
+        {offsetof(rk_partial_strategy, sub_group_params), &s->step_params, known->sub_group_params},
     };
     if (!request->settings) {
         return;

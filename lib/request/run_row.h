@@ -22,7 +22,7 @@ void rk_request_set_strategy(const rk_request *request, const rk_settings *setti
 void rk_request_stop_overlaps(const rk_request *request, const rk_stack *stack,
                               rk_strategy *strategy);
 
-/* Whether --set says something of the field of rk_known at an offset. */
+/* Whether --set says something of the field of rk_partial_strategy at an offset. */
 bool rk_settings_say(const rk_settings *settings, size_t offset);
 
 #endif

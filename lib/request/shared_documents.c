@@ -109,7 +109,7 @@ static const struct kept *add(rk_documents *documents, struct kept *own)
 /* What a document is read from. */
 struct source {
     const char *name; /* of a model or a system */
-    const rk_software_wish *wish;
+    const rk_software_request *wish;
     const rk_accelerator *accelerator;
 };
 
@@ -188,7 +188,7 @@ rk_status rk_documents_system(rk_documents *documents, const char *name, rk_syst
     return RK_OK;
 }
 
-rk_status rk_documents_software(rk_documents *documents, const rk_software_wish *wish,
+rk_status rk_documents_software(rk_documents *documents, const rk_software_request *wish,
                                 const rk_accelerator *accelerator, rk_software *software,
                                 rk_error *err)
 {

@@ -16,7 +16,7 @@ rk_status rk_documents_model(rk_documents *documents, const char *name, rk_model
                              rk_error *err);
 rk_status rk_documents_system(rk_documents *documents, const char *name, rk_system *system,
                               rk_error *err);
-rk_status rk_documents_software(rk_documents *documents, const rk_software_wish *wish,
+rk_status rk_documents_software(rk_documents *documents, const rk_software_request *wish,
                                 const rk_accelerator *accelerator, rk_software *software,
                                 rk_error *err);
 

@@ -124,9 +124,9 @@ static double fit_states(const rk_plan_bounds *s, struct worker *w, const rk_str
         if (lanes >> lane & 1) {
             rk_plan_set_lane(&s->lists, lane, &with);
             const double bytes = rk_least_memory(&w->table, &with, &w->whole);
-            fits |= bytes <= s->limits.usable * (1 + RK_LEAST_SLACK);
+            fits |= bytes <= s->limits.usable * (1 + RK_LOWER_BOUND_SLACK);
             for (int i = 0; parts >> i; i++) {
-                const double most = rk_part_bytes(s, &with, i) * (1 + RK_LEAST_SLACK);
+                const double most = rk_part_bytes(s, &with, i) * (1 + RK_LOWER_BOUND_SLACK);
                 fitting[i] |= (uint64_t)(bytes <= most) << lane & s->part_lanes[i];
             }
         }
@@ -155,7 +155,7 @@ const uint64_t *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w, const 
         const double bytes = rk_plan_fit_floor(&w->fit, base, &strategy, lane);
         w->counts.bounds++;
         for (int i = 0; i < s->part_count; i++) {
-            const bool fits = bytes <= rk_part_bytes(s, &strategy, i) * (1 + RK_LEAST_SLACK);
+            const bool fits = bytes <= rk_part_bytes(s, &strategy, i) * (1 + RK_LOWER_BOUND_SLACK);
             known->fitting[i] &= ~((uint64_t)!fits << lane);
         }
     }

@@ -30,7 +30,7 @@ static const rk_plan_part everything = {0};
 static double limit_of(const rk_top *top)
 {
     const double floor_score = rk_top_floor(top);
-    return -floor_score * (1 + RK_LEAST_SLACK);
+    return -floor_score * (1 + RK_LOWER_BOUND_SLACK);
 }
 
 /* Renews the longest step that can still enter the top list of a part. */
@@ -328,7 +328,7 @@ static void clear_tops(const rk_plan_bounds *s, rk_top *tops)
 {
     for (int i = 0; i < RK_PLAN_PARTS; i++) {
         rk_top_clear(&tops[i]);
-        rk_top_init(&tops[i], s->top_n, sizeof(rk_plan_found));
+        rk_top_init(&tops[i], s->top_n, sizeof(rk_plan_entry));
     }
 }
 
@@ -410,7 +410,7 @@ static double most_seconds(const rk_plan_bounds *s, int part)
     const double least_rate = s->control ? s->control->least_rate : 0;
     const double longest = least_rate > 0 && s->counts ? (double)s->space->global_batch / least_rate
                                                        : s->parts[part].longest_step_s;
-    const double cutoff = longest > 0 ? longest * (1 + RK_LEAST_SLACK) : (double)INFINITY;
+    const double cutoff = longest > 0 ? longest * (1 + RK_LOWER_BOUND_SLACK) : (double)INFINITY;
     return rk_min(limit_of(&s->top[part]), cutoff);
 }
 
@@ -552,12 +552,12 @@ static void clear_search(rk_plan_bounds *s)
 }
 
 /* Lists the strategies of a top list, best first.  Returns how many. */
-static size_t take_found(const rk_plan_bounds *s, rk_top *top, rk_planned *planned)
+static size_t take_found(const rk_plan_bounds *s, rk_top *top, rk_planned_strategy *planned)
 {
     rk_top_sort(top);
     for (size_t i = 0; i < top->count; i++) {
-        const rk_plan_found *kept = rk_top_payload(top, i);
-        planned[i] = (rk_planned){
+        const rk_plan_entry *kept = rk_top_payload(top, i);
+        planned[i] = (rk_planned_strategy){
             .strategy = kept->strategy, .estimate = kept->estimate, .index = top->heap[i].index};
         rk_set_class_risk(&s->limits, &planned[i].strategy, &planned[i].estimate);
     }
@@ -581,7 +581,8 @@ static rk_bounded_counts count_work(const rk_plan_bounds *s)
 }
 
 /* Returns the ranking and adds up the counts; what no round reached was settled by time. */
-static void report(rk_plan_bounds *s, rk_planned *planned, size_t *found, rk_bounded_counts *counts)
+static void report(rk_plan_bounds *s, rk_planned_strategy *planned, size_t *found,
+                   rk_bounded_counts *counts)
 {
     *counts = count_work(s);
     for (size_t i = s->done; i < s->queue_count; i++) {
@@ -662,7 +663,7 @@ static rk_status run_search(rk_plan_bounds *s, size_t top_n, rk_error *err)
     return s->batch_count > 0 ? run_rounds(s, err) : RK_OK;
 }
 
-rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned *planned,
+rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned_strategy *planned,
                                 size_t *found, rk_bounded_counts *counts, rk_error *err)
 {
     bounds->counts = true;
@@ -674,8 +675,8 @@ rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned
 }
 
 rk_status rk_plan_bounds_search_again(rk_plan_bounds *bounds, double longest_s, size_t top_n,
-                                      rk_planned *planned, size_t *found, rk_bounded_counts *counts,
-                                      rk_error *err)
+                                      rk_planned_strategy *planned, size_t *found,
+                                      rk_bounded_counts *counts, rk_error *err)
 {
     const rk_plan_part part = {.longest_step_s = longest_s};
     const rk_bounded_counts before = count_work(bounds);
@@ -694,7 +695,7 @@ rk_status rk_plan_bounds_search_again(rk_plan_bounds *bounds, double longest_s, 
 }
 
 rk_status rk_plan_bounds_search_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count,
-                                      rk_planned *planned, bool *found, rk_error *err)
+                                      rk_planned_strategy *planned, bool *found, rk_error *err)
 {
     assert(count <= RK_PLAN_PARTS);
     if (count == 0) {
@@ -715,8 +716,8 @@ rk_status rk_plan_bounds_search_parts(rk_plan_bounds *s, const rk_plan_part *par
 rk_status rk_plan_search_bounded(const rk_model *model, const rk_system *system,
                                  const rk_stack *stack, const rk_plan_space *space,
                                  const rk_search_control *control, size_t top_n,
-                                 rk_planned *planned, size_t *found, rk_bounded_counts *counts,
-                                 rk_error *err)
+                                 rk_planned_strategy *planned, size_t *found,
+                                 rk_bounded_counts *counts, rk_error *err)
 {
     rk_plan_bounds *bounds;
     rk_error ignored;

@@ -12,8 +12,8 @@
 rk_status rk_plan_search_bounded(const rk_model *model, const rk_system *system,
                                  const rk_stack *stack, const rk_plan_space *space,
                                  const rk_search_control *control, size_t top_n,
-                                 rk_planned *planned, size_t *found, rk_bounded_counts *counts,
-                                 rk_error *err);
+                                 rk_planned_strategy *planned, size_t *found,
+                                 rk_bounded_counts *counts, rk_error *err);
 
 /* A part of a space. */
 typedef struct rk_plan_part {
@@ -37,7 +37,7 @@ rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, co
 void rk_plan_bounds_close(rk_plan_bounds *bounds);
 
 /* As rk_plan_search_bounded; it comes before any search of a part, and once. */
-rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned *planned,
+rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned_strategy *planned,
                                 size_t *found, rk_bounded_counts *counts, rk_error *err);
 
 /*
@@ -51,8 +51,8 @@ rk_status rk_plan_bounds_turn(rk_plan_bounds *bounds, const rk_system *system, r
  * (0: of any).  Strategies that no other count has are counted as settled by time.
  */
 rk_status rk_plan_bounds_search_again(rk_plan_bounds *bounds, double longest_s, size_t top_n,
-                                      rk_planned *planned, size_t *found, rk_bounded_counts *counts,
-                                      rk_error *err);
+                                      rk_planned_strategy *planned, size_t *found,
+                                      rk_bounded_counts *counts, rk_error *err);
 
 #define RK_PLAN_PARTS 10 /* at most, in one search */
 
@@ -61,6 +61,6 @@ rk_status rk_plan_bounds_search_again(rk_plan_bounds *bounds, double longest_s, 
  * share one search, because most parts need the same bounds of a strategy.
  */
 rk_status rk_plan_bounds_search_parts(rk_plan_bounds *bounds, const rk_plan_part *parts, int count,
-                                      rk_planned *planned, bool *found, rk_error *err);
+                                      rk_planned_strategy *planned, bool *found, rk_error *err);
 
 #endif

@@ -41,7 +41,7 @@ static int64_t next_count(int64_t n, int64_t domain)
 rk_status rk_find_fewest_accelerators(const rk_model *model, const rk_system *system,
                                       const rk_stack *stack, const rk_plan_space *space,
                                       const rk_search_control *control, int64_t *fewest,
-                                      rk_planned *planned, rk_error *err)
+                                      rk_planned_strategy *planned, rk_error *err)
 {
     const int64_t most = system->tiers[system->tier_count - 1].size;
     const double least = least_accelerators(model, system, space);

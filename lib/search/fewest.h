@@ -16,6 +16,6 @@
 rk_status rk_find_fewest_accelerators(const rk_model *model, const rk_system *system,
                                       const rk_stack *stack, const rk_plan_space *space,
                                       const rk_search_control *control, int64_t *fewest,
-                                      rk_planned *planned, rk_error *err);
+                                      rk_planned_strategy *planned, rk_error *err);
 
 #endif

@@ -104,7 +104,7 @@ static uint64_t fitting_lanes(const struct search *s, struct worker *w, const rk
  */
 static double time_limit(const struct search *s, const struct worker *w)
 {
-    return -rk_max(rk_top_floor(&w->top), s->floor) * (1 + RK_LEAST_SLACK);
+    return -rk_max(rk_top_floor(&w->top), s->floor) * (1 + RK_LOWER_BOUND_SLACK);
 }
 
 /*
@@ -317,7 +317,7 @@ static rk_status init_workers(struct search *s, int threads, rk_error *err)
     }
     for (int i = 0; i < threads; i++) {
         struct worker *w = &s->workers[i];
-        rk_top_init(&w->top, s->top_n, sizeof(rk_plan_found));
+        rk_top_init(&w->top, s->top_n, sizeof(rk_plan_entry));
         w->least = (struct least){.bytes = (double)INFINITY, .index = UINT64_MAX};
         w->misfits = malloc((size_t)s->lists.recompute_count * s->lists.base_count + 1);
         if (!w->misfits) {
@@ -371,15 +371,15 @@ static rk_status merge_workers(struct search *s, int threads, rk_error *err)
 }
 
 /* Returns the results of the first worker. */
-static rk_status report(const struct search *s, rk_planned *planned, size_t *found,
-                        rk_planned *nearest, rk_plan_counts *counts, rk_error *err)
+static rk_status report(const struct search *s, rk_planned_strategy *planned, size_t *found,
+                        rk_planned_strategy *nearest, rk_plan_counts *counts, rk_error *err)
 {
     const struct worker *w = &s->workers[0];
     *counts = w->counts;
     *found = w->top.count;
     for (size_t i = 0; i < w->top.count; i++) {
-        const rk_plan_found *kept = rk_top_payload(&w->top, i);
-        planned[i] = (rk_planned){
+        const rk_plan_entry *kept = rk_top_payload(&w->top, i);
+        planned[i] = (rk_planned_strategy){
             .strategy = kept->strategy, .estimate = kept->estimate, .index = w->top.heap[i].index};
         rk_set_class_risk(&s->limits, &planned[i].strategy, &planned[i].estimate);
     }
@@ -409,7 +409,7 @@ static bool tick(void *user, uint64_t done)
 
 rk_status rk_plan_search(const rk_model *model, const rk_system *system, const rk_stack *stack,
                          const rk_plan_space *space, const rk_search_control *control, size_t top_n,
-                         rk_planned *planned, size_t *found, rk_planned *nearest,
+                         rk_planned_strategy *planned, size_t *found, rk_planned_strategy *nearest,
                          rk_plan_counts *counts, rk_error *err)
 {
     int threads = control && control->threads > 0 ? control->threads : rk_core_count();
@@ -426,7 +426,7 @@ rk_status rk_plan_search(const rk_model *model, const rk_system *system, const r
     *found = 0;
     *counts = (rk_plan_counts){0};
     if (nearest) {
-        *nearest = (rk_planned){.index = UINT64_MAX};
+        *nearest = (rk_planned_strategy){.index = UINT64_MAX};
     }
     if (space->max_memory > 0) {
         s.system.accelerator.memory_usable = space->max_memory;

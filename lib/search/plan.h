@@ -81,14 +81,15 @@ rk_plan_space rk_plan_space_defaults(const rk_model *model, const rk_system *sys
  * Fills the recipes with all frameworks' recipes, each once, with gradients and both moments of so
  * many bytes (0: each framework's own) and the adapters of the base.
  */
-void rk_plan_recipes_of_all(const rk_model *model, const rk_state_wish *wish, rk_plan_space *space);
+void rk_plan_recipes_of_all(const rk_model *model, const rk_state_request *wish,
+                            rk_plan_space *space);
 
-typedef struct rk_planned {
+typedef struct rk_planned_strategy {
     rk_strategy strategy;
     rk_estimate estimate;
     uint64_t index; /* place in the enumeration; orders equal times */
     double needed;  /* bytes, of the one that needs least: what no other undercuts */
-} rk_planned;
+} rk_planned_strategy;
 
 /* Strategies of a space: what a search calls enumerated. */
 rk_status rk_plan_count(const rk_model *model, const rk_system *system, const rk_plan_space *space,
@@ -108,7 +109,7 @@ typedef struct rk_plan_counts {
  */
 rk_status rk_plan_search(const rk_model *model, const rk_system *system, const rk_stack *stack,
                          const rk_plan_space *space, const rk_search_control *control, size_t top_n,
-                         rk_planned *planned, size_t *found, rk_planned *nearest,
+                         rk_planned_strategy *planned, size_t *found, rk_planned_strategy *nearest,
                          rk_plan_counts *counts, rk_error *err);
 
 #endif

@@ -501,7 +501,7 @@ static rk_status offer_lanes(const rk_plan_clock *clock, const rk_plan_base *bas
                              const struct timed *timed, int count, rk_top *top, rk_error *err)
 {
     assert(count <= RK_PLAN_LANES);
-    rk_plan_found found = {.strategy = base->strategy};
+    rk_plan_entry found = {.strategy = base->strategy};
     rk_status status = RK_OK;
     for (int i = 0; i < count && !status; i++) {
         const struct lane *lane = &timed->sorted[i];

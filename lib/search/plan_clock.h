@@ -12,10 +12,10 @@
 #include "search/plan_lists.h"
 
 /* An entry of a top list. */
-typedef struct rk_plan_found {
+typedef struct rk_plan_entry {
     rk_strategy strategy;
     rk_estimate estimate;
-} rk_plan_found;
+} rk_plan_entry;
 
 /* Scratch of one thread; released with rk_plan_clock_clear. */
 typedef struct rk_plan_clock {

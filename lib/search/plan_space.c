@@ -222,7 +222,8 @@ static void list_recomputes(rk_plan_lists *l, const struct sizes *sizes)
     }
 }
 
-void rk_plan_recipes_of_all(const rk_model *model, const rk_state_wish *wish, rk_plan_space *space)
+void rk_plan_recipes_of_all(const rk_model *model, const rk_state_request *wish,
+                            rk_plan_space *space)
 {
     space->recipe_count = 0;
     for (int i = 0; i < RK_FRAMEWORK_COUNT; i++) {

@@ -20,7 +20,7 @@ struct rk_sweep_cut {
     uint64_t place, number, strategies;
     uint64_t slices, given, taken; /* of this round */
     unsigned round;
-    rk_sweep_found found;
+    rk_point_result found;
     struct rk_sweep_cut *next;
 };
 

@@ -108,7 +108,7 @@ static rk_status make_room(rk_sweep_state *state, size_t room, rk_error *err)
  * riskier, as without bounds.
  */
 static rk_status search_bounded(rk_sweep_state *state, const rk_search_control *control,
-                                size_t limit, size_t *count, rk_sweep_found *found, rk_error *err)
+                                size_t limit, size_t *count, rk_point_result *found, rk_error *err)
 {
     const rk_method *method = state->reader->method;
     const rk_problem *problem = &state->point->problem;
@@ -129,7 +129,7 @@ static rk_status search_bounded(rk_sweep_state *state, const rk_search_control *
 }
 
 rk_status rk_sweep_state_search(rk_sweep_state *state, const rk_search_control *control,
-                                rk_sweep_found *found, rk_error *err)
+                                rk_point_result *found, rk_error *err)
 {
     const rk_method *method = state->reader->method;
     const rk_problem *problem = &state->point->problem;
@@ -186,7 +186,8 @@ static rk_status evaluate(const rk_sweep_state *state, rk_candidate *candidate,
     return status;
 }
 
-rk_status rk_sweep_state_estimate(const rk_sweep_state *state, rk_sweep_found *found, rk_error *err)
+rk_status rk_sweep_state_estimate(const rk_sweep_state *state, rk_point_result *found,
+                                  rk_error *err)
 {
     rk_candidate candidate = {.index = 0};
     const rk_status status = evaluate(state, &candidate, found->reason, err);

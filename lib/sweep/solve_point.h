@@ -13,11 +13,11 @@
 #define RK_SWEEP_COUNTS_MAX 4
 
 /* Results of a point. */
-typedef struct rk_sweep_found {
+typedef struct rk_point_result {
     rk_top top; /* candidates: the bytes of rk_candidate that are in use */
     rk_value counts[RK_SWEEP_COUNTS_MAX]; /* in the order of the count columns */
     char reason[RK_MISFIT_SIZE];          /* why there is no estimate; "" when there is one */
-} rk_sweep_found;
+} rk_point_result;
 
 /* The part of a point common to both methods; see rk_sweep_reader.size. */
 typedef struct rk_sweep_common {
@@ -73,12 +73,12 @@ rk_status rk_sweep_state_read(rk_sweep_state *state, const json_t *root, unsigne
 /* Strategies of the search. */
 rk_status rk_sweep_state_count(rk_sweep_state *state, uint64_t *strategies, rk_error *err);
 
-/* Searches the point, or a slice, into an empty rk_sweep_found whose limit is set. */
+/* Searches the point, or a slice, into an empty rk_point_result whose limit is set. */
 rk_status rk_sweep_state_search(rk_sweep_state *state, const rk_search_control *control,
-                                rk_sweep_found *found, rk_error *err);
+                                rk_point_result *found, rk_error *err);
 
-/* Estimates the strategy of the point into an empty rk_sweep_found. */
-rk_status rk_sweep_state_estimate(const rk_sweep_state *state, rk_sweep_found *found,
+/* Estimates the strategy of the point into an empty rk_point_result. */
+rk_status rk_sweep_state_estimate(const rk_sweep_state *state, rk_point_result *found,
                                   rk_error *err);
 
 /* The values of a candidate, which live until the next call. */

@@ -48,7 +48,7 @@ static rk_status finish_cut(rk_sweep_running *run, struct rk_sweep_cut *cut, rk_
     if (status == RK_OK && again) {
         cut->round++;
         cut->given = cut->taken = 0;
-        rk_sweep_found_start(&run->finisher, cut->round, &cut->found);
+        rk_point_result_start(&run->finisher, cut->round, &cut->found);
         return RK_OK;
     }
     if (status == RK_OK) {
@@ -70,7 +70,7 @@ static rk_status take_slice(rk_sweep_running *run, uint64_t place, const rk_byte
         cut = cut->next;
     }
     const rk_status status =
-        rk_sweep_found_add(&run->finisher, &cut->found, cut->taken == 0, result, err);
+        rk_point_result_add(&run->finisher, &cut->found, cut->taken == 0, result, err);
     cut->taken++;
     return status == RK_OK && cut->taken == cut->slices ? finish_cut(run, cut, err) : status;
 }

@@ -52,7 +52,7 @@ static rk_status cut_search(rk_sweep_running *run, const struct next_point *poin
                                  .slices = slices < SLICES_MAX ? slices : SLICES_MAX,
                                  .next = run->cut};
     run->cut = cut;
-    rk_sweep_found_start(&run->reader, 0, &cut->found);
+    rk_point_result_start(&run->reader, 0, &cut->found);
     return rk_sweep_writer_reserve(&run->writer, point->number, point->number, false, &cut->place,
                                    err);
 }

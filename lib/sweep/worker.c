@@ -90,10 +90,10 @@ size_t rk_sweep_worker_wanted(const rk_sweep_worker *worker, unsigned round)
     return round > 0 && wanted > most ? most : wanted;
 }
 
-void rk_sweep_found_start(const rk_sweep_worker *worker, unsigned round, rk_sweep_found *found)
+void rk_point_result_start(const rk_sweep_worker *worker, unsigned round, rk_point_result *found)
 {
     rk_top_clear(&found->top);
-    *found = (rk_sweep_found){.reason = ""};
+    *found = (rk_point_result){.reason = ""};
     rk_top_init(&found->top, rk_sweep_worker_wanted(worker, round),
                 worker->state.reader->method->candidate_size);
 }
@@ -147,7 +147,7 @@ static rk_status add_results(rk_sweep_worker *worker, const rk_top *top, size_t 
 }
 
 /* Appends all rows of the point. */
-static rk_status add_point(rk_sweep_worker *worker, const rk_sweep_found *found, size_t count,
+static rk_status add_point(rk_sweep_worker *worker, const rk_point_result *found, size_t count,
                            rk_bytes *rows, uint64_t *kept, rk_error *err)
 {
     const rk_sweep_table *table = worker->table;
@@ -177,7 +177,7 @@ static rk_status add_point(rk_sweep_worker *worker, const rk_sweep_found *found,
     return status;
 }
 
-rk_status rk_sweep_worker_finish(rk_sweep_worker *worker, unsigned round, rk_sweep_found *found,
+rk_status rk_sweep_worker_finish(rk_sweep_worker *worker, unsigned round, rk_point_result *found,
                                  rk_bytes *rows, bool *again, rk_error *err)
 {
     assert(found->top.count <= found->top.limit);
@@ -201,11 +201,11 @@ rk_status rk_sweep_worker_finish(rk_sweep_worker *worker, unsigned round, rk_swe
 rk_status rk_sweep_worker_settle(rk_sweep_worker *worker, const rk_search_control *control,
                                  rk_bytes *rows, rk_error *err)
 {
-    rk_sweep_found found = {.reason = ""};
+    rk_point_result found = {.reason = ""};
     rk_status status = RK_OK;
     bool again = true;
     for (unsigned round = 0; again && status == RK_OK; round++) {
-        rk_sweep_found_start(worker, round, &found);
+        rk_point_result_start(worker, round, &found);
         status = worker->table->doc->mode.estimate
                      ? rk_sweep_state_estimate(&worker->state, &found, err)
                      : rk_sweep_state_search(&worker->state, control, &found, err);
@@ -224,8 +224,8 @@ rk_status rk_sweep_worker_slice(rk_sweep_worker *worker, unsigned round,
                                 const rk_search_control *control, rk_bytes *result, rk_error *err)
 {
     const rk_method *method = worker->state.reader->method;
-    rk_sweep_found found = {.reason = ""};
-    rk_sweep_found_start(worker, round, &found);
+    rk_point_result found = {.reason = ""};
+    rk_point_result_start(worker, round, &found);
     rk_status status = rk_sweep_state_search(&worker->state, control, &found, err);
     if (status == RK_OK) {
         rk_sweep_rows_add(result, found.counts, RK_SWEEP_COUNTS_MAX);
@@ -240,8 +240,8 @@ rk_status rk_sweep_worker_slice(rk_sweep_worker *worker, unsigned round,
     return fail_here(worker, status, err);
 }
 
-rk_status rk_sweep_found_add(const rk_sweep_worker *worker, rk_sweep_found *found, bool first,
-                             const rk_bytes *result, rk_error *err)
+rk_status rk_point_result_add(const rk_sweep_worker *worker, rk_point_result *found, bool first,
+                              const rk_bytes *result, rk_error *err)
 {
     const rk_method *method = worker->state.reader->method;
     rk_bytes_reader reader = rk_bytes_read(result);

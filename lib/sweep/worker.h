@@ -48,21 +48,21 @@ rk_status rk_sweep_worker_settle(rk_sweep_worker *worker, const rk_search_contro
 size_t rk_sweep_worker_wanted(const rk_sweep_worker *worker, unsigned round);
 
 /* Empties `found` and gives it its limit. */
-void rk_sweep_found_start(const rk_sweep_worker *worker, unsigned round, rk_sweep_found *found);
+void rk_point_result_start(const rk_sweep_worker *worker, unsigned round, rk_point_result *found);
 
 /* Searches a slice of the point that was read, and appends what it has found. */
 rk_status rk_sweep_worker_slice(rk_sweep_worker *worker, unsigned round,
                                 const rk_search_control *control, rk_bytes *result, rk_error *err);
 
 /* Merges what a slice has found. */
-rk_status rk_sweep_found_add(const rk_sweep_worker *worker, rk_sweep_found *found, bool first,
-                             const rk_bytes *result, rk_error *err);
+rk_status rk_point_result_add(const rk_sweep_worker *worker, rk_point_result *found, bool first,
+                              const rk_bytes *result, rk_error *err);
 
 /*
  * Appends the rows of the current point from everything found in a round, unless another round is
  * needed (*again).
  */
-rk_status rk_sweep_worker_finish(rk_sweep_worker *worker, unsigned round, rk_sweep_found *found,
+rk_status rk_sweep_worker_finish(rk_sweep_worker *worker, unsigned round, rk_point_result *found,
                                  rk_bytes *rows, bool *again, rk_error *err);
 
 /* ---- rows ------------------------------------------------------------------------------------ */

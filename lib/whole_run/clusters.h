@@ -5,14 +5,14 @@
 
 #include "whole_run/whole_run.h"
 
-#define RK_OFFERED_MAX  16
-#define RK_CLUSTER_ROWS (RK_OFFERED_MAX * 32)
+#define RK_SYSTEM_CHOICE_MAX 16
+#define RK_CLUSTER_ROWS      (RK_SYSTEM_CHOICE_MAX * 32)
 
 /* A system to choose. */
-typedef struct rk_offered {
+typedef struct rk_system_choice {
     char name[256];
     int64_t most; /* accelerators; 0: as many as it has */
-} rk_offered;
+} rk_system_choice;
 
 /* A cluster and its run. */
 typedef struct rk_cluster {
@@ -27,7 +27,7 @@ typedef struct rk_clusters {
     const rk_run_question *question;
     double deadline, max_power; /* days, W; infinite: no limit */
     int offered_count, count;
-    rk_offered offered[RK_OFFERED_MAX];
+    rk_system_choice offered[RK_SYSTEM_CHOICE_MAX];
     rk_cluster clusters[RK_CLUSTER_ROWS];
     rk_model model;        /* that the run trains */
     rk_loss_target target; /* if a loss is given */

@@ -23,7 +23,7 @@
 
 /* A candidate system, and what the run needs from it. */
 struct site {
-    const rk_offered *offered;
+    const rk_system_choice *offered;
     rk_run_question question; /* with this system */
     rk_inputs inputs;
     double tokens, seq;
@@ -367,8 +367,8 @@ static rk_status survey(rk_clusters *c, struct site *site, rk_error *err)
  * Adds the clusters of a system: some around a first guess and, with a deadline, the smallest that
  * meets it.
  */
-static rk_status add_system(rk_control *control, rk_clusters *clusters, const rk_offered *offered,
-                            rk_error *err)
+static rk_status add_system(rk_control *control, rk_clusters *clusters,
+                            const rk_system_choice *offered, rk_error *err)
 {
     struct site *site = calloc(1, sizeof(*site));
     if (!site) {

@@ -59,62 +59,64 @@ static void test_edit_keeps_bytes(void **state)
 {
     static const char *const paths[] = {"rates.attention_share", "host.kernels_forward",
                                         "step.step_seconds", "memory.context_GiB"};
-    rk_tuned *tuned;
+    rk_editable *tuned;
     rk_error err;
     scratch s;
     size_t size;
     (void)state;
     assert_true(scratch_make(&s));
-    assert_int_equal(rk_tuned_open(DATA_FOLDER "/stacks/megatron-2025.json", &tuned, &err), RK_OK);
+    assert_int_equal(rk_editable_open(DATA_FOLDER "/stacks/megatron-2025.json", &tuned, &err),
+                     RK_OK);
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         double value;
-        assert_int_equal(rk_tuned_get(tuned, paths[i], -1, &value, &err), RK_OK);
+        assert_int_equal(rk_editable_get(tuned, paths[i], -1, &value, &err), RK_OK);
         assert_true(value >= 0);
-        assert_int_equal(rk_tuned_set(tuned, paths[i], value, &err), RK_OK);
+        assert_int_equal(rk_editable_set(tuned, paths[i], value, &err), RK_OK);
     }
-    assert_int_equal(rk_tuned_write(tuned, scratch_path(&s, "same.json"), &err), RK_OK);
+    assert_int_equal(rk_editable_write(tuned, scratch_path(&s, "same.json"), &err), RK_OK);
     char *same = scratch_read(s.path, &size);
     char *before = scratch_read(DATA_FOLDER "/stacks/megatron-2025.json", &size);
     assert_non_null(same);
     assert_string_equal(same, before);
     free(same);
     free(before);
-    rk_tuned_free(tuned);
+    rk_editable_free(tuned);
     scratch_remove(&s);
 }
 
 static void test_tuned(void **state)
 {
-    rk_tuned *tuned, *copy;
+    rk_editable *tuned, *copy;
     rk_stack stack;
     rk_error err;
     double value;
     (void)state;
-    assert_int_equal(rk_tuned_open(DATA_FOLDER "/stacks/megatron-2025.json", &tuned, &err), RK_OK);
-    assert_int_equal(rk_tuned_kind_of(tuned), RK_TUNED_STACK);
-    assert_string_equal(rk_tuned_name(tuned), "megatron-2025");
-    assert_int_equal(rk_tuned_set(tuned, "rates.gemm_share", 0.5, &err), RK_OK);
-    assert_int_equal(rk_tuned_copy(tuned, &copy, &err), RK_OK);
-    assert_int_equal(rk_tuned_set(copy, "rates.gemm_share", 0.75, &err), RK_OK);
-    assert_int_equal(rk_tuned_stack(tuned, &stack, &err), RK_OK);
+    assert_int_equal(rk_editable_open(DATA_FOLDER "/stacks/megatron-2025.json", &tuned, &err),
+                     RK_OK);
+    assert_int_equal(rk_editable_kind_of(tuned), RK_EDITABLE_STACK);
+    assert_string_equal(rk_editable_name(tuned), "megatron-2025");
+    assert_int_equal(rk_editable_set(tuned, "rates.gemm_share", 0.5, &err), RK_OK);
+    assert_int_equal(rk_editable_copy(tuned, &copy, &err), RK_OK);
+    assert_int_equal(rk_editable_set(copy, "rates.gemm_share", 0.75, &err), RK_OK);
+    assert_int_equal(rk_editable_stack(tuned, &stack, &err), RK_OK);
     assert_true(stack.gemm_share == 0.5);
-    assert_int_equal(rk_tuned_stack(copy, &stack, &err), RK_OK);
+    assert_int_equal(rk_editable_stack(copy, &stack, &err), RK_OK);
     assert_true(stack.gemm_share == 0.75);
     /* absent keys, groups and texts */
-    assert_int_equal(rk_tuned_get(tuned, "rates.expert", -1, &value, &err), RK_OK);
+    assert_int_equal(rk_editable_get(tuned, "rates.expert", -1, &value, &err), RK_OK);
     assert_true(value == -1);
-    assert_int_equal(rk_tuned_get(tuned, "rate.gemm_share", -1, &value, &err), RK_ERR_INVALID);
-    assert_int_equal(rk_tuned_get(tuned, "rates.source", -1, &value, &err), RK_ERR_INVALID);
-    assert_int_equal(rk_tuned_set(tuned, "rate.gemm_share", 1, &err), RK_ERR_INVALID);
+    assert_int_equal(rk_editable_get(tuned, "rate.gemm_share", -1, &value, &err), RK_ERR_INVALID);
+    assert_int_equal(rk_editable_get(tuned, "rates.source", -1, &value, &err), RK_ERR_INVALID);
+    assert_int_equal(rk_editable_set(tuned, "rate.gemm_share", 1, &err), RK_ERR_INVALID);
     /* a value that the document may not have */
-    assert_int_equal(rk_tuned_set(tuned, "rates.gemm_share", 50, &err), RK_OK);
-    assert_int_equal(rk_tuned_stack(tuned, &stack, &err), RK_ERR_INVALID);
+    assert_int_equal(rk_editable_set(tuned, "rates.gemm_share", 50, &err), RK_OK);
+    assert_int_equal(rk_editable_stack(tuned, &stack, &err), RK_ERR_INVALID);
     assert_string_equal(err.path, "rates.gemm_share");
-    rk_tuned_free(copy);
-    rk_tuned_free(tuned);
-    assert_int_equal(rk_tuned_open(DATA_FOLDER "/models/llama3-8b.json", &tuned, &err),
+    rk_editable_free(copy);
+    rk_editable_free(tuned);
+    assert_int_equal(rk_editable_open(DATA_FOLDER "/models/llama3-8b.json", &tuned, &err),
                      RK_ERR_INVALID);
-    assert_int_equal(rk_tuned_open("nowhere.json", &tuned, &err), RK_ERR_IO);
+    assert_int_equal(rk_editable_open("nowhere.json", &tuned, &err), RK_ERR_IO);
 }
 
 /* ---- recipes -------------------------------------------------------------------------------- */
@@ -215,20 +217,21 @@ static void test_recipe_refusals(void **state)
 static void test_cluster(void **state)
 {
     static rk_system usual, changed;
-    rk_tuned *tuned;
+    rk_editable *tuned;
     rk_error err;
     (void)state;
     assert_int_equal(rk_system_load("dgx-h100-superpod", &usual, &err), RK_OK);
-    assert_int_equal(rk_tuned_open(DATA_FOLDER "/accelerators/h100-sxm.json", &tuned, &err), RK_OK);
-    assert_int_equal(rk_tuned_set(tuned, "tiers[1].exchange_share", 0.5, &err), RK_OK);
-    assert_int_equal(rk_tuned_set(tuned, "memory.efficiency", 0.6, &err), RK_OK);
-    assert_int_equal(rk_tuned_cluster(tuned, "dgx-h100-superpod", &changed, &err), RK_OK);
+    assert_int_equal(rk_editable_open(DATA_FOLDER "/accelerators/h100-sxm.json", &tuned, &err),
+                     RK_OK);
+    assert_int_equal(rk_editable_set(tuned, "tiers[1].exchange_share", 0.5, &err), RK_OK);
+    assert_int_equal(rk_editable_set(tuned, "memory.efficiency", 0.6, &err), RK_OK);
+    assert_int_equal(rk_editable_cluster(tuned, "dgx-h100-superpod", &changed, &err), RK_OK);
     assert_true(changed.tiers[1].exchange_share == 0.5);
     assert_true(changed.accelerator.memory_efficiency == 0.6);
     assert_int_equal(changed.tiers[1].size, usual.tiers[1].size);
     assert_string_equal(changed.name, "dgx-h100-superpod");
-    assert_int_equal(rk_tuned_cluster(tuned, "no-such-cluster", &changed, &err), RK_ERR_INVALID);
-    rk_tuned_free(tuned);
+    assert_int_equal(rk_editable_cluster(tuned, "no-such-cluster", &changed, &err), RK_ERR_INVALID);
+    rk_editable_free(tuned);
 }
 
 int main(void)

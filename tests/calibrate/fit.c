@@ -340,8 +340,8 @@ static void test_bounds(void **state)
         assert_string_equal(rk_observation_cell(&c.rows, &c.rows.rows[i], "library"), "first");
         assert_true(c.rows.rows[i].op.kernel.gemm.M <= 8192);
     }
-    assert_int_equal(rk_tuned_get(c.bench.documents[0], "gemm.tf32.efficiency", -1, &value, &err),
-                     RK_OK);
+    assert_int_equal(
+        rk_editable_get(c.bench.documents[0], "gemm.tf32.efficiency", -1, &value, &err), RK_OK);
     assert_true(value == 0.7);
     rk_calibration_clear(&c);
     scratch_remove(&s);

@@ -135,7 +135,7 @@ static void test_plan_machines(void **state)
     for (size_t i = 0; i < count; i++) {
         const rk_design *d = &designs[i];
         rk_system built = system;
-        rk_planned best;
+        rk_planned_strategy best;
         rk_plan_counts counts;
         size_t found;
         plans.accelerators = d->choice[0] ? 32 : 8;

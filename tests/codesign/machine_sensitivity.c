@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-static const rk_replan *find(const rk_replan *replans, size_t count, const char *key)
+static const rk_number_effect *find(const rk_number_effect *replans, size_t count, const char *key)
 {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(replans[i].number.key, key) == 0) {
@@ -100,7 +100,7 @@ static void compare_calculon(double change, const char *key)
     rk_calculon_ranked best, again;
     rk_search_counts counts;
     rk_bounded_counts bounded;
-    rk_replan replans[RK_NUMBER_MAX];
+    rk_number_effect replans[RK_NUMBER_MAX];
     rk_calculon_stats stats;
     rk_calculon_verdict verdict;
     rk_error err;
@@ -124,7 +124,7 @@ static void compare_calculon(double change, const char *key)
     assert_int_equal(count, 11);
     for (size_t i = 0; i < count; i++) {
         rk_calculon_sys changed = sys;
-        const rk_replan *r = &replans[i];
+        const rk_number_effect *r = &replans[i];
         rk_calculon_set_number(&changed, &r->number, r->value);
         assert_int_equal(
             rk_calculon_search(&app, &changed, &space, NULL, 1, &again, &found, &counts, &err),
@@ -139,7 +139,7 @@ static void compare_calculon(double change, const char *key)
         assert_true(i == 0 || r->best.rate <= replans[i - 1].best.rate);
     }
     /* a second search beats pricing again somewhere, or this shows nothing */
-    const rk_replan *larger = find(replans, count, key);
+    const rk_number_effect *larger = find(replans, count, key);
     assert_non_null(larger);
     assert_true(larger->best.rate > larger->old_rate * 1.001);
 }
@@ -158,10 +158,10 @@ static void test_plan_replan(void **state)
     rk_model model;
     rk_system system;
     rk_stack stack;
-    rk_planned best, again;
+    rk_planned_strategy best, again;
     rk_plan_counts counts;
     rk_bounded_counts bounded;
-    rk_replan replans[RK_NUMBER_MAX];
+    rk_number_effect replans[RK_NUMBER_MAX];
     rk_error err;
     size_t found, count;
     (void)state;
@@ -185,7 +185,7 @@ static void test_plan_replan(void **state)
     assert_int_equal(count, 11);
     for (size_t i = 0; i < count; i++) {
         rk_system changed = system;
-        const rk_replan *r = &replans[i];
+        const rk_number_effect *r = &replans[i];
         rk_system_set_number(&changed, &r->number, r->value);
         assert_int_equal(rk_plan_search(&model, &changed, &stack, &space, NULL, 1, &again, &found,
                                         NULL, &counts, &err),
@@ -194,7 +194,7 @@ static void test_plan_replan(void **state)
         assert_true(fabs(r->best.step - again.estimate.step) <= 1.01e-4 * again.estimate.step);
         assert_true(r->best.rate >= r->old_rate);
     }
-    const rk_replan *memory = find(replans, count, "memory_GiB");
+    const rk_number_effect *memory = find(replans, count, "memory_GiB");
     assert_non_null(memory);
     assert_true(memory->best.rate > memory->old_rate * 1.001);
     assert_true(memory->best.strategy.tp != best.strategy.tp ||

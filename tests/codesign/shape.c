@@ -266,7 +266,7 @@ static void test_plan_shapes(void **state)
     assert_true(count > 5);
     for (size_t i = 0; i < count; i++) {
         const rk_model_sizes *sizes = &shapes[i].sizes;
-        rk_planned best;
+        rk_planned_strategy best;
         rk_plan_counts counts;
         size_t found;
         assert_true(

@@ -152,7 +152,7 @@ static void test_states(void **state)
     for (int i = 0; i < FULL_COUNT; i++) {
         rk_strategy s = rk_strategy_defaults(&model);
         s.precision = full[i];
-        s.states = rk_framework_states(RK_FRAMEWORK_MEGATRON, full[i], &(rk_state_wish){0});
+        s.states = rk_framework_states(RK_FRAMEWORK_MEGATRON, full[i], &(rk_state_request){0});
         const rk_estimate e = estimate_of(&model, &stack, &s);
         assert_near(e.memory.part[RK_MEM_WEIGHTS], 4 * params, 1e-12);
         assert_near(e.memory.part[RK_MEM_GRADIENTS], 4 * params, 1e-12);

@@ -41,10 +41,10 @@ static void test_choices(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const rk_system system = system_of(cases[i].system);
         const rk_accelerator *a = &system.accelerator;
-        const rk_software_wish wish = {.stack = cases[i].stack,
-                                       .framework = cases[i].framework,
-                                       .convention = -1,
-                                       .quantised = cases[i].quantised};
+        const rk_software_request wish = {.stack = cases[i].stack,
+                                          .framework = cases[i].framework,
+                                          .convention = -1,
+                                          .quantised = cases[i].quantised};
         char reason[RK_REASON_SIZE];
         rk_software chosen;
         rk_error err;
@@ -69,7 +69,7 @@ static void test_known(void **state)
     const rk_system system = system_of("h100-sxm");
     rk_stack mine = stack_of("torchtitan");
     mine.step_seconds = 7;
-    const rk_software_wish wish = {
+    const rk_software_request wish = {
         .known = &mine, .framework = -1, .convention = RK_FLOPS_NANOTRON};
     rk_software chosen;
     rk_error err;
@@ -83,7 +83,7 @@ static void test_unknown(void **state)
 {
     (void)state;
     const rk_system system = system_of("h100-sxm");
-    const rk_software_wish wish = {.stack = "megatorn", .framework = -1, .convention = -1};
+    const rk_software_request wish = {.stack = "megatorn", .framework = -1, .convention = -1};
     rk_software chosen;
     rk_error err;
     assert_int_not_equal(rk_software_choose(&wish, &system.accelerator, &chosen, &err), RK_OK);

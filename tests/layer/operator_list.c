@@ -12,11 +12,11 @@
 /* What the entries add up to. */
 struct sums {
     rk_times forward, backward;
-    rk_sent sent_forward, sent_backward;
+    rk_sent_bytes sent_forward, sent_backward;
     double flops_forward, flops_backward, saved;
 };
 
-static double *sent_over(rk_sent *sent, rk_group_kind group)
+static double *sent_over(rk_sent_bytes *sent, rk_group_kind group)
 {
     return group == RK_GROUP_TENSOR    ? &sent->tensor
            : group == RK_GROUP_CONTEXT ? &sent->context
@@ -58,7 +58,7 @@ static struct sums add_up(const rk_block_context *context, const rk_operator_lis
     return sums;
 }
 
-static void assert_sent(const rk_sent *sums, const rk_sent *cost)
+static void assert_sent(const rk_sent_bytes *sums, const rk_sent_bytes *cost)
 {
     assert_near(sums->tensor, cost->tensor, 1e-12);
     assert_near(sums->context, cost->context, 1e-12);

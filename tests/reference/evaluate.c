@@ -271,7 +271,7 @@ static void print_parts(const char *key, const char *const *names, const double 
     printf("}, ");
 }
 
-static void print_sent(const char *key, const rk_sent *sent)
+static void print_sent(const char *key, const rk_sent_bytes *sent)
 {
     static const char *const names[] = {"tensor", "context", "expert", NULL};
     const double values[] = {sent->tensor, sent->context, sent->expert};

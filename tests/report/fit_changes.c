@@ -274,7 +274,7 @@ static void test_legal(void **state)
 static void test_fewest(void **state)
 {
     struct inputs in;
-    rk_planned planned, again;
+    rk_planned_strategy planned, again;
     rk_plan_counts counts;
     rk_error err;
     int64_t fewest;

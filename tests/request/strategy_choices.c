@@ -141,7 +141,7 @@ static void test_pinned_search(void **state)
     rk_error err;
     rk_plan_space space;
     rk_plan_counts counts;
-    rk_planned *all = calloc(MANY, sizeof(*all)), pinned;
+    rk_planned_strategy *all = calloc(MANY, sizeof(*all)), pinned;
     size_t count, found;
     int64_t tried = 0;
     (void)state;

@@ -60,14 +60,14 @@ static struct problem random_problem(uint64_t seed)
         rk_strategy_freeze(&p.model, PICK(&r, 8, 64), (unsigned)PICK(&r, 1, 3), &p.space.base);
     }
     if (p.space.framework == RK_FRAMEWORK_ANY && PICK(&r, 0, 1)) {
-        rk_plan_recipes_of_all(&p.model, &(rk_state_wish){0}, &p.space);
+        rk_plan_recipes_of_all(&p.model, &(rk_state_request){0}, &p.space);
     }
     p.top_n = (size_t)PICK(&r, 1, 1, 5, 10, 50, TOP_MAX);
     p.space.risk = (double)PICK(&r, 0, 0, 2, 10, 30) / 100;
     return p;
 }
 
-static void assert_same(const rk_planned *a, const rk_planned *b)
+static void assert_same(const rk_planned_strategy *a, const rk_planned_strategy *b)
 {
     assert_int_equal(a->index, b->index);
     assert_memory_equal(&a->estimate.step, &b->estimate.step, sizeof(a->estimate.step));
@@ -85,7 +85,8 @@ static void assert_same(const rk_planned *a, const rk_planned *b)
 }
 
 /* Both searches on one problem. */
-static rk_bounded_counts compare(const struct problem *p, rk_planned *all, rk_planned *best)
+static rk_bounded_counts compare(const struct problem *p, rk_planned_strategy *all,
+                                 rk_planned_strategy *best)
 {
     rk_plan_counts counts;
     rk_bounded_counts bounded, again;
@@ -134,7 +135,8 @@ static double median(double values[PROBLEMS])
 static void test_random_problems(void **state)
 {
     static double evaluated[PROBLEMS], legal[PROBLEMS], work[PROBLEMS];
-    rk_planned *all = calloc(TOP_MAX, sizeof(*all)), *best = calloc(TOP_MAX, sizeof(*best));
+    rk_planned_strategy *all = calloc(TOP_MAX, sizeof(*all)),
+                        *best = calloc(TOP_MAX, sizeof(*best));
     uint64_t seed = 0;
     (void)state;
     assert_true(all && best);
@@ -199,7 +201,7 @@ enum { PART_COUNT = sizeof(parts) / sizeof(parts[0]) };
 /* A part that can be searched as a space of its own, and the fastest there. */
 struct part_answer {
     size_t number;
-    rk_planned best;
+    rk_planned_strategy best;
     size_t found;
 };
 
@@ -235,7 +237,7 @@ static void search_together(rk_plan_bounds *bounds, const struct part_answer *an
                             double share)
 {
     rk_plan_part some[RK_PLAN_PARTS];
-    rk_planned planned[RK_PLAN_PARTS];
+    rk_planned_strategy planned[RK_PLAN_PARTS];
     bool found[RK_PLAN_PARTS];
     rk_error err;
     for (size_t i = 0; i < count; i++) {
@@ -262,7 +264,7 @@ static void test_parts(void **state)
         const struct problem p = random_problem(seed);
         const rk_search_control control = {.threads = 1 + (int)(seed % 2)};
         struct part_answer answers[PART_COUNT];
-        rk_planned best;
+        rk_planned_strategy best;
         rk_plan_bounds *bounds;
         rk_bounded_counts bounded;
         size_t count;
@@ -292,7 +294,7 @@ static void test_parts(void **state)
 /* ---- the bounds ---------------------------------------------------------------------------- */
 
 /* Checks the bounds of a strategy that the exhaustive search has found. */
-static void audit(const struct problem *p, const rk_planned *planned)
+static void audit(const struct problem *p, const rk_planned_strategy *planned)
 {
     const rk_strategy *s = &planned->strategy;
     const int64_t v = rk_stage_chunks(s);
@@ -315,7 +317,7 @@ static void audit(const struct problem *p, const rk_planned *planned)
     }
     const rk_stage whole = rk_whole_model(&own, s), least = rk_whole_model(&none, s);
     const rk_stage dense = rk_whole_model(&without, s);
-    const double step = planned->estimate.step * (1 + RK_LEAST_SLACK);
+    const double step = planned->estimate.step * (1 + RK_LOWER_BOUND_SLACK);
     double sent;
     const double send = rk_send_seconds(&own, s, &sent);
     /* recompute only adds */
@@ -324,19 +326,20 @@ static void audit(const struct problem *p, const rk_planned *planned)
     const rk_makespan shorter = rk_least_makespan(&p->stack, s, send, less, NULL, (double)INFINITY);
     const double bound = rk_least_step(&own, s, &makespan);
     assert_true(bound <= step);
-    assert_true(rk_least_step(&none, s, &shorter) <= bound * (1 + RK_LEAST_SLACK));
+    assert_true(rk_least_step(&none, s, &shorter) <= bound * (1 + RK_LOWER_BOUND_SLACK));
     /* and so do experts */
     const rk_makespan bare = rk_least_makespan(&p->stack, s, send, mixers, NULL, (double)INFINITY);
-    assert_true(bare.work <= shorter.work * (1 + RK_LEAST_SLACK));
-    assert_true(rk_least_step(&without, s, &bare) <= bound * (1 + RK_LEAST_SLACK));
-    const double memory = planned->estimate.memory.total * (1 + RK_LEAST_SLACK);
+    assert_true(bare.work <= shorter.work * (1 + RK_LOWER_BOUND_SLACK));
+    assert_true(rk_least_step(&without, s, &bare) <= bound * (1 + RK_LOWER_BOUND_SLACK));
+    const double memory = planned->estimate.memory.total * (1 + RK_LOWER_BOUND_SLACK);
     assert_true(rk_least_memory(&own, s, &whole) <= memory);
     assert_true(rk_least_memory(&none, s, &least) <= memory);
     assert_true(rk_least_memory(&without, s, &dense) <= memory);
 }
 
 /* A rank that holds no less and runs no fewer microbatches ahead needs no less than its floor. */
-static void audit_floor(const struct problem *p, const rk_planned *planned, uint64_t *random)
+static void audit_floor(const struct problem *p, const rk_planned_strategy *planned,
+                        uint64_t *random)
 {
     const rk_strategy *s = &planned->strategy;
     rk_chunk chunks[RK_CHUNK_MAX];
@@ -354,7 +357,7 @@ static void audit_floor(const struct problem *p, const rk_planned *planned, uint
     const rk_stage whole = rk_whole_model(&table, s);
     const rk_stage_memory freed = rk_stage_memory_of(&table, &stepped, &held, in_flight);
     assert_true(s->pp > 1 || rk_least_memory(&table, &stepped, &whole) <=
-                                 rk_needed_bytes(&freed) * (1 + RK_LEAST_SLACK));
+                                 rk_needed_bytes(&freed) * (1 + RK_LOWER_BOUND_SLACK));
     const rk_stage_memory memory = rk_stage_memory_of(&table, s, &held, in_flight);
     for (int i = 0; i < 4; i++) {
         for (int type = 0; type < p->model.type_count; type++) {
@@ -366,13 +369,13 @@ static void audit_floor(const struct problem *p, const rk_planned *planned, uint
         rk_stage_keep(&table, &blocks, &less);
         const rk_stage_need need = rk_stage_need_of(&table, s, &less);
         assert_true(rk_least_of_rank(&table, need, in_flight / (double)(1 + i)) <=
-                    rk_needed_bytes(&memory) * (1 + RK_LEAST_SLACK));
+                    rk_needed_bytes(&memory) * (1 + RK_LOWER_BOUND_SLACK));
     }
 }
 
 static void test_admissible(void **state)
 {
-    rk_planned *all = calloc(TOP_MAX, sizeof(*all));
+    rk_planned_strategy *all = calloc(TOP_MAX, sizeof(*all));
     size_t audited = 0;
     uint64_t random = 1;
     (void)state;
@@ -432,7 +435,8 @@ static void measure(rk_system *system, uint64_t seed)
 
 static void test_measured_tables(void **state)
 {
-    rk_planned *all = calloc(TOP_MAX, sizeof(*all)), *best = calloc(TOP_MAX, sizeof(*best));
+    rk_planned_strategy *all = calloc(TOP_MAX, sizeof(*all)),
+                        *best = calloc(TOP_MAX, sizeof(*best));
     (void)state;
     assert_true(all && best);
     for (uint64_t seed = 1; seed <= 60; seed++) {

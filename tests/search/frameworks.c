@@ -14,9 +14,9 @@
 enum { TOP = 400 };
 
 struct answer {
-    rk_planned best[TOP];
+    rk_planned_strategy best[TOP];
     size_t found;
-    rk_planned nearest;
+    rk_planned_strategy nearest;
     rk_plan_counts counts;
 };
 
@@ -67,7 +67,7 @@ static void test_any_is_superset(void **state)
         space.offloads = RK_PLAN_NO_OFFLOAD;
         system.tiers[0].size = PICK(&r, 2, 4, 8);
         rk_plan_space all = space_for(space, RK_FRAMEWORK_ANY);
-        rk_plan_recipes_of_all(&model, &(rk_state_wish){0}, &all);
+        rk_plan_recipes_of_all(&model, &(rk_state_request){0}, &all);
         const struct answer any = plan(&model, &system, &stack, &all);
         for (int f = RK_FRAMEWORK_ANY + 1; f < RK_FRAMEWORK_COUNT; f++) {
             const rk_plan_space one = space_for(space, (rk_framework)f);
@@ -202,7 +202,7 @@ static void test_states(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const rk_state_wish wish = {
+        const rk_state_request wish = {
             .weight = cases[i].weight, .gradient = cases[i].gradient, .moments = cases[i].moments};
         const rk_state_recipe states =
             rk_framework_states(cases[i].framework, cases[i].precision, &wish);

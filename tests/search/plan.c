@@ -89,7 +89,7 @@ static void assert_same_estimate(const rk_estimate *a, const rk_estimate *b)
     assert_int_equal(a->worst_stage, b->worst_stage);
 }
 
-static void assert_same_planned(const rk_planned *a, const rk_planned *b)
+static void assert_same_planned(const rk_planned_strategy *a, const rk_planned_strategy *b)
 {
     assert_int_equal(a->index, b->index);
     assert_same_strategy(&a->strategy, &b->strategy);
@@ -102,11 +102,11 @@ static rk_plan_counts compare(const rk_model *model, const rk_system *system, co
 {
     struct twin twin;
     rk_plan_counts counts;
-    rk_planned nearest;
+    rk_planned_strategy nearest;
     rk_error err;
     size_t found;
     const rk_search_control control = {.threads = threads};
-    rk_planned *planned;
+    rk_planned_strategy *planned;
     twin_run(model, system, stack, space, &twin);
     if (top_n > twin.fitting_count + 1) { /* one place more than there are plans */
         top_n = twin.fitting_count + 1;
@@ -210,7 +210,7 @@ static void test_long_head(void **state)
     for (int given = 0; given < 2; given++) {
         rk_plan_space space = rk_plan_space_defaults(&model, &system, 512, 1024);
         const rk_search_control control = {.threads = 1};
-        rk_planned best;
+        rk_planned_strategy best;
         rk_plan_counts counts;
         size_t found = 0;
         space.framework = RK_FRAMEWORK_MEGATRON;
@@ -269,7 +269,7 @@ static void test_random_spaces(void **state)
         space.above_one = (unsigned)PICK(&r, 0, 0, 0, RK_DEGREE_TP, RK_DEGREE_PP, RK_DEGREE_CP);
         space.framework = (rk_framework)PICK(&r, 0, 1, 1, 2, 3, 4, 5, 6, 7);
         if (space.framework == RK_FRAMEWORK_ANY && PICK(&r, 0, 1)) {
-            rk_plan_recipes_of_all(&model, &(rk_state_wish){0}, &space);
+            rk_plan_recipes_of_all(&model, &(rk_state_request){0}, &space);
         }
         space.base.flash_attention = PICK(&r, 0, 1, 1);
         space.base.pp_overlap = PICK(&r, 0, 1, 1);
@@ -292,8 +292,8 @@ static void test_random_spaces(void **state)
 enum { TOP = 20 };
 
 static rk_status search(const rk_model *model, const rk_plan_space *space,
-                        const rk_search_control *control, rk_planned *planned, size_t *found,
-                        rk_planned *nearest, rk_plan_counts *counts)
+                        const rk_search_control *control, rk_planned_strategy *planned,
+                        size_t *found, rk_planned_strategy *nearest, rk_plan_counts *counts)
 {
     rk_system system;
     rk_stack stack;
@@ -321,7 +321,7 @@ static void test_threads(void **state)
 {
     rk_model model;
     const rk_plan_space space = large_space(&model);
-    rk_planned one[TOP], many[TOP], nearest[2];
+    rk_planned_strategy one[TOP], many[TOP], nearest[2];
     rk_plan_counts counts[2];
     size_t found[2];
     (void)state;
@@ -350,7 +350,7 @@ static void test_constraints(void **state)
 {
     rk_model model;
     rk_plan_space space = large_space(&model);
-    rk_planned planned[TOP];
+    rk_planned_strategy planned[TOP];
     rk_plan_counts counts;
     size_t found;
     (void)state;
@@ -386,7 +386,7 @@ static void test_nothing(void **state)
 {
     rk_model model;
     rk_plan_space space = large_space(&model);
-    rk_planned planned[TOP], nearest;
+    rk_planned_strategy planned[TOP], nearest;
     rk_plan_counts counts;
     size_t found;
     (void)state;
@@ -429,7 +429,7 @@ static void test_stop(void **state)
 {
     rk_model model;
     rk_plan_space space = large_space(&model);
-    rk_planned planned[TOP];
+    rk_planned_strategy planned[TOP];
     rk_plan_counts counts;
     size_t found;
     struct calls calls = {0};
@@ -451,7 +451,7 @@ static void test_layout(void **state)
 {
     rk_model model;
     rk_plan_space ends = large_space(&model);
-    rk_planned by_ends[TOP], by_layout[TOP];
+    rk_planned_strategy by_ends[TOP], by_layout[TOP];
     rk_plan_counts end_counts, layout_counts;
     size_t end_found, layout_found;
     int16_t layout[4];
@@ -485,7 +485,7 @@ static void test_bad_spaces(void **state)
     rk_model model;
     const rk_plan_space good = large_space(&model);
     rk_plan_space bad[10];
-    rk_planned planned[TOP];
+    rk_planned_strategy planned[TOP];
     rk_plan_counts counts;
     size_t found;
     (void)state;

@@ -18,7 +18,7 @@
 enum { MOST = 50, PROBLEMS = 12 };
 
 struct ranking {
-    rk_planned planned[MOST];
+    rk_planned_strategy planned[MOST];
     size_t count;
 };
 
@@ -64,7 +64,7 @@ static void assert_first(const struct ranking *all, const struct ranking *first,
 {
     assert_int_equal(first->count, all->count < top ? all->count : top);
     for (size_t i = 0; i < first->count; i++) {
-        const rk_planned *a = &all->planned[i], *b = &first->planned[i];
+        const rk_planned_strategy *a = &all->planned[i], *b = &first->planned[i];
         assert_int_equal(a->index, b->index);
         assert_memory_equal(&a->estimate.step, &b->estimate.step, sizeof(a->estimate.step));
         assert_memory_equal(&a->estimate.times, &b->estimate.times, sizeof(a->estimate.times));
@@ -100,7 +100,7 @@ static void test_estimates(void **state)
         const struct problem p = random_problem(seed);
         rank(&p, true, 5, 1, &all);
         for (size_t i = 0; i < all.count; i++) {
-            const rk_planned *planned = &all.planned[i];
+            const rk_planned_strategy *planned = &all.planned[i];
             rk_estimate e;
             rk_system system = p.system;
             system.accelerator.memory_usable =
@@ -126,7 +126,7 @@ static void test_narrower(void **state)
         if (all.count == 0) {
             continue;
         }
-        const rk_planned *best = &all.planned[0];
+        const rk_planned_strategy *best = &all.planned[0];
         const rk_plan_space whole = p.space;
         p.space.tp = (rk_choices){1, {best->strategy.tp}};
         p.space.pp = (rk_choices){1, {best->strategy.pp}};

@@ -40,7 +40,7 @@ static uint64_t count_legal(const rk_model *model, const rk_system *system,
                             const rk_plan_space *space)
 {
     rk_stack stack;
-    rk_planned planned, nearest;
+    rk_planned_strategy planned, nearest;
     rk_plan_counts counts;
     rk_error err;
     size_t found;

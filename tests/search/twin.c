@@ -80,7 +80,7 @@ static double needed_bytes(const struct walk *w, const rk_strategy *s)
     return most;
 }
 
-static void keep(struct twin *twin, const rk_planned *planned)
+static void keep(struct twin *twin, const rk_planned_strategy *planned)
 {
     if (twin->fitting_count == twin->room) {
         twin->room = twin->room ? 2 * twin->room : 1024;
@@ -96,7 +96,7 @@ static void keep(struct twin *twin, const rk_planned *planned)
 static void meet(struct walk *w, const rk_strategy *s)
 {
     struct twin *twin = w->twin;
-    rk_planned planned = {
+    rk_planned_strategy planned = {
         .strategy = *s, .index = twin->counts.enumerated++, .needed = (double)twin->bases};
     if (!rk_strategy_legal(w->model, &w->system, s, w->space->framework, NULL)) {
         return;
@@ -430,7 +430,7 @@ static void walk_degrees(struct walk *w, rk_strategy s, bool sp, bool repeated)
 /* The fastest first; of equal ones in a base the one that offloads least. */
 static int by_time(const void *a, const void *b)
 {
-    const rk_planned *x = a, *y = b;
+    const rk_planned_strategy *x = a, *y = b;
     const int more = x->needed == y->needed ? offloads(&x->strategy) - offloads(&y->strategy) : 0;
     if (x->estimate.step < y->estimate.step || x->estimate.step > y->estimate.step) {
         return x->estimate.step < y->estimate.step ? -1 : 1;
@@ -439,7 +439,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Whether b is a with other sharding and offload, and takes as long. */
-static bool is_variant(const rk_planned *a, const rk_planned *b)
+static bool is_variant(const rk_planned_strategy *a, const rk_planned_strategy *b)
 {
     return a->needed == b->needed && a->strategy.replicas == b->strategy.replicas &&
            b->estimate.step - a->estimate.step <= 1e-4 * a->estimate.step;
@@ -452,7 +452,7 @@ static void drop_variants(struct twin *twin)
     for (size_t i = 0; i < twin->fitting_count; i++) {
         bool differs = true;
         for (size_t j = kept; j > 0 && differs; j--) {
-            const rk_planned *before = &twin->fitting[j - 1];
+            const rk_planned_strategy *before = &twin->fitting[j - 1];
             differs = !is_variant(before, &twin->fitting[i]);
             if (twin->fitting[i].estimate.step > before->estimate.step * 1.001) {
                 break; /* those before are faster still */

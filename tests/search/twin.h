@@ -10,11 +10,12 @@
 
 struct twin {
     rk_plan_counts counts;
-    rk_planned *fitting; /* owned; all that fit and are no variants of others, best first */
+    rk_planned_strategy
+        *fitting; /* owned; all that fit and are no variants of others, best first */
     size_t fitting_count, room;
-    uint64_t bases;       /* strategies but for sharding and offload */
-    rk_planned nearest;   /* index UINT64_MAX: none */
-    double nearest_bytes; /* that it needs, with what the host lacks */
+    uint64_t bases;              /* strategies but for sharding and offload */
+    rk_planned_strategy nearest; /* index UINT64_MAX: none */
+    double nearest_bytes;        /* that it needs, with what the host lacks */
 };
 
 /* Fills a twin; free(twin->fitting) releases it. */

@@ -247,7 +247,7 @@ static void test_slices_of_plans(void **state)
     assert_int_equal(rk_system_load("dgx-h100-superpod", &system, &err), RK_OK);
     assert_int_equal(rk_stack_load("megatron-2025", &stack, &err), RK_OK);
     const rk_plan_space space = rk_plan_space_defaults(&model, &system, 32, 64);
-    static rk_planned whole[TOP], part[TOP];
+    static rk_planned_strategy whole[TOP], part[TOP];
     rk_plan_counts counts;
     size_t count;
     uint64_t strategies = 0;
