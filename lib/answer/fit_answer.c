@@ -84,7 +84,7 @@ static double shown_need(const rk_estimate *e)
 static rk_status write_cures(FILE *to, const rk_fit *fit, rk_table_style style, rk_error *err)
 {
     char number[RK_COMMAS_SIZE], step[RK_TIME_TITLE_SIZE];
-    const rk_cures *cures = &fit->cures;
+    const rk_usual_savings *cures = &fit->cures;
     const rk_time_unit unit = rk_time_unit_of(cures->count ? cures->items[0].estimate.step : 1);
     const rk_table_column columns[] = {{"on one accelerator", RK_ALIGN_LEFT},
                                        {"memory, GiB", RK_ALIGN_RIGHT},
@@ -95,7 +95,7 @@ static rk_status write_cures(FILE *to, const rk_fit *fit, rk_table_style style, 
     (void)fputc('\n', to);
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < cures->count; i++) {
-        const rk_cure *cure = &cures->items[i];
+        const rk_usual_saving *cure = &cures->items[i];
         rk_table_cell(&table, "%s", cure->options[0] ? cure->options : cure->name);
         rk_table_cell(&table, "%.2f", shown_need(&cure->estimate));
         rk_table_cell(&table, "%.3f", cure->estimate.step / unit.seconds);
@@ -232,11 +232,11 @@ static void write_shortage_json(rk_json_writer *writer, const rk_fit *fit)
     rk_json_close(writer, "}");
 }
 
-static void write_cures_json(rk_json_writer *writer, const rk_cures *cures)
+static void write_cures_json(rk_json_writer *writer, const rk_usual_savings *cures)
 {
     rk_json_open_member(writer, "cures", "[");
     for (size_t i = 0; i < cures->count; i++) {
-        const rk_cure *cure = &cures->items[i];
+        const rk_usual_saving *cure = &cures->items[i];
         rk_json_item(writer);
         rk_json_open(writer, "{");
         rk_json_string(writer, "cure", cure->name);

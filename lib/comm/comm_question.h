@@ -3,7 +3,7 @@
 #ifndef RK_COMM_QUESTION_H
 #define RK_COMM_QUESTION_H
 
-#include "comm/sharing.h"
+#include "comm/concurrent_collectives.h"
 
 typedef struct rk_comm_question {
     unsigned ops;    /* a bit per rk_collective */

@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "base/units.h"
+#include "estimate/cost_store.h"
 #include "estimate/step.h"
 #include "estimate/step_overheads.h"
-#include "estimate/store.h"
 #include "layer/price.h"
 
 #include <assert.h>

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "evidence/pairs.h"
+#include "evidence/fact_pairs.h"
 #include "evidence/run_facts.h"
 #include "io/csv_in.h"
 #include "io/json.h"

@@ -2,7 +2,7 @@
 /*
  * Measured runs: a row of a table becomes the inputs of an estimate, and the estimate is
  * compared with measurements.  A row is its columns of facts (docs/columns.md); empty cells follow
- * from the rules of data/runs/defaults.json, which sources.c applies.  No name of a row, a
+ * from the rules of data/runs/defaults.json, which run_rules.c applies.  No name of a row, a
  * source or a collection, and no free text, changes a prediction.
  *
  *     rk_run_sources_load -> rk_run_case_fill (once per row) -> rk_run_predict (any number of

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "io/inputs.h"
 #include "io/json.h"
-#include "job/stated.h"
+#include "job/stated_options.h"
 #include "job/text_page.h"
 
 #include <stdarg.h>

@@ -96,7 +96,7 @@ bool rk_job_has(const rk_job *job, const char *option);
 /* Keeps a thing as long as the job, and calls `clear` with it then; false: no memory for that. */
 bool rk_job_keep(rk_job *job, void *thing, void (*clear)(void *thing));
 
-/* What the caller of the job stated (stated.h). */
+/* What the caller of the job stated (stated_options.h). */
 struct rk_stated;
 const struct rk_stated *rk_job_stated(const rk_job *job);
 

@@ -2,7 +2,7 @@
 /* Writes an answer through its writer functions: text, JSON, CSV or lines. */
 #include "job/answer_writers.h"
 
-#include "job/stated.h"
+#include "job/stated_options.h"
 
 static rk_status write_cells(const rk_job *job, const rk_answer_writers *writers, const void *what,
                              const char *output, rk_error *err)

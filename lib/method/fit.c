@@ -4,7 +4,7 @@
 
 #include "request/derived_sizes.h"
 #include "request/strategy_choices.h"
-#include "search/fewest.h"
+#include "search/fewest_accelerators.h"
 
 bool rk_fit_fits(const rk_fit *fit)
 {
@@ -85,7 +85,7 @@ static rk_status find_number(rk_control *control, rk_fit *fit, rk_error *err)
     fit->inputs = &fit->own;
     rk_status status = take_framework(fit, err);
     rk_request_take_tuning_sizes(r, fit->own.model.seq);
-    status = status ? status : rk_cures_find(r, fit->inputs, &search, &fit->cures, err);
+    status = status ? status : rk_usual_savings_find(r, fit->inputs, &search, &fit->cures, err);
     status =
         status ? status
                : rk_request_find_fewest(r, fit->inputs, &search, &fit->fewest, &fit->leanest, err);

@@ -3,9 +3,9 @@
 #ifndef RK_METHOD_FIT_H
 #define RK_METHOD_FIT_H
 
-#include "method/cures.h"
 #include "method/fit_changes.h"
 #include "method/plan_result.h"
+#include "method/usual_savings.h"
 
 /* The question and the answer. */
 typedef struct rk_fit {
@@ -16,7 +16,7 @@ typedef struct rk_fit {
     int64_t fewest;         /* accelerators on which some strategy fits; 0: no number suffices */
     rk_planned_strategy leanest; /* a strategy that fits on them */
     bool counts; /* the question is the number of accelerators: fills the following */
-    rk_cures cures;
+    rk_usual_savings cures;
     rk_request asked; /* with the fewest accelerators, and the sizes of fine-tuning */
     rk_inputs own;    /* with the framework of fine-tuning */
 } rk_fit;

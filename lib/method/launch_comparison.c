@@ -15,7 +15,7 @@
 static rk_status keep(const rk_plan *own, rk_plan *plan, rk_error *err)
 {
     const rk_answer *found = rk_plan_best(own), *best = rk_plan_best(plan);
-    struct rk_launched *launched = found ? calloc(1, sizeof(*launched)) : NULL;
+    struct rk_launch_comparison *launched = found ? calloc(1, sizeof(*launched)) : NULL;
     if (!found) {
         return RK_OK; /* of what it leaves open, nothing fits */
     }
@@ -89,9 +89,9 @@ static void write_flags(FILE *to, const char *label, const char *flags)
     }
 }
 
-void rk_launched_write(FILE *to, const rk_plan *plan)
+void rk_launch_comparison_write(FILE *to, const rk_plan *plan)
 {
-    const struct rk_launched *launched = plan->launched;
+    const struct rk_launch_comparison *launched = plan->launched;
     const rk_answer *best = rk_plan_best(plan);
     char step[RK_TIME_TEXT_SIZE];
     if (!launched) {
@@ -117,9 +117,9 @@ void rk_launched_write(FILE *to, const rk_plan *plan)
 
 /* ---- for programs ---------------------------------------------------------------------------- */
 
-void rk_launched_write_json(rk_json_writer *writer, const rk_plan *plan)
+void rk_launch_comparison_write_json(rk_json_writer *writer, const rk_plan *plan)
 {
-    const struct rk_launched *launched = plan->launched;
+    const struct rk_launch_comparison *launched = plan->launched;
     if (!launched) {
         return;
     }

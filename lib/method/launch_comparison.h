@@ -7,7 +7,7 @@
 #include "method/plan_result.h"
 
 /* Predicted as it is; owned by rk_plan.launched. */
-struct rk_launched {
+struct rk_launch_comparison {
     char refusal[RK_WORDS_SIZE]; /* why the layout is not legal on these accelerators; "": it is */
     rk_candidate candidate;      /* its strategy and estimate */
     rk_flag_changes flags;       /* that turn it into the best strategy */
@@ -21,7 +21,7 @@ rk_status rk_plan_find_launched(rk_control *control, const rk_request *request,
                                 const rk_inputs *inputs, rk_plan *plan, rk_error *err);
 
 /* The step and memory of the launch, what the best strategy gains, and its flags. */
-void rk_launched_write(FILE *to, const rk_plan *plan);
-void rk_launched_write_json(rk_json_writer *writer, const rk_plan *plan);
+void rk_launch_comparison_write(FILE *to, const rk_plan *plan);
+void rk_launch_comparison_write_json(rk_json_writer *writer, const rk_plan *plan);
 
 #endif

@@ -29,14 +29,13 @@ typedef struct rk_plan {
     const rk_request *request;
     const rk_inputs *inputs;
     rk_setting setting;
-    rk_plan_space space; /* that was searched */
-    rk_origins origins;  /* of the fields of the best, see rk_plan_find */
-    rk_answer *answers;  /* owned; best first */
-    rk_answer nearest;   /* as in ranking.shortage, where one is legal */
-    rk_rules rules;      /* of the best, see rk_plan_remark */
-    rk_sync sync;        /* of the best, with --dp-sync */
-    struct rk_launched
-        *launched; /* owned; the layout of a launch (launch_comparison.h); NULL: none */
+    rk_plan_space space;                   /* that was searched */
+    rk_origins origins;                    /* of the fields of the best, see rk_plan_find */
+    rk_answer *answers;                    /* owned; best first */
+    rk_answer nearest;                     /* as in ranking.shortage, where one is legal */
+    rk_rules rules;                        /* of the best, see rk_plan_remark */
+    rk_sync sync;                          /* of the best, with --dp-sync */
+    struct rk_launch_comparison *launched; /* owned; the layout of a launch, or NULL */
 } rk_plan;
 
 #define RK_PLAN_TOP 5 /* strategies of a ranking by default */

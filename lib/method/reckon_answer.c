@@ -174,7 +174,7 @@ rk_status rk_reckon_write_best(FILE *to, const rk_question *question, rk_table_s
     const rk_answer *best = &plan->answers[0];
     rk_plan_write_risk(to, plan);
     write_reasons(to, plan);
-    rk_launched_write(to, plan);
+    rk_launch_comparison_write(to, plan);
     (void)fputs("The best of them:\n\n", to);
     rk_write_strategy(to, true, &best->strategy);
     rk_write_summary(to, plan->inputs, best);
@@ -310,7 +310,7 @@ rk_status rk_reckon_write_brief(FILE *to, const rk_question *question, rk_table_
 
 void rk_reckon_write_missing(FILE *to, const rk_question *question)
 {
-    rk_launched_write(to, &question->plan);
+    rk_launch_comparison_write(to, &question->plan);
     rk_plan_write_missing(to, &question->plan);
 }
 
@@ -323,7 +323,7 @@ void rk_reckon_write_request_json(rk_json_writer *writer, const rk_question *que
 
 void rk_reckon_write_best_json(rk_json_writer *writer, const rk_question *question)
 {
-    rk_launched_write_json(writer, &question->plan);
+    rk_launch_comparison_write_json(writer, &question->plan);
     rk_rules_write_json(writer, &question->plan.rules);
     if (question->plan.request->dp_sync) {
         rk_sync_write_json(writer, &question->plan.sync);
@@ -332,7 +332,7 @@ void rk_reckon_write_best_json(rk_json_writer *writer, const rk_question *questi
 
 void rk_reckon_write_missing_json(rk_json_writer *writer, const rk_question *question)
 {
-    rk_launched_write_json(writer, &question->plan);
+    rk_launch_comparison_write_json(writer, &question->plan);
     rk_plan_write_missing_json(writer, &question->plan);
 }
 

@@ -67,7 +67,7 @@ rk_status rk_sweep_look_back(const rk_sweep_table *table, const unsigned char *k
 
 rk_status rk_sweep_next_task(void *context, rk_bytes *task, rk_error *err); /* sweep_tasks.c */
 rk_status rk_sweep_work(void *context, int thread, const rk_bytes *task, rk_bytes *result,
-                        const atomic_bool *stop, rk_error *err); /* work.c */
+                        const atomic_bool *stop, rk_error *err); /* sweep_threads.c */
 rk_status rk_sweep_take_result(void *context, const rk_bytes *task, const rk_bytes *result,
                                rk_error *err); /* sweep_results.c */
 bool rk_sweep_tick(void *context);

@@ -4,7 +4,7 @@
 #include "base/units.h"
 #include "layer/model_load.h"
 #include "method/gains.h"
-#include "search/fewest.h"
+#include "search/fewest_accelerators.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,8 +3,8 @@
  * Two collectives at once on the same accelerators: two parallelisms of a step, such as gradients
  * and all-to-all.  They share the links of a rank in every tier that both cross.
  */
-#ifndef RK_COMM_SHARING_H
-#define RK_COMM_SHARING_H
+#ifndef RK_COMM_CONCURRENT_COLLECTIVES_H
+#define RK_COMM_CONCURRENT_COLLECTIVES_H
 
 #include "system/collective_plan.h"
 

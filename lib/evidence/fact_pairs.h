@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts that a table of runs has as pairs in one column, "loss=liger-fused;
  * optimizer_impl=foreach". */
-#ifndef RK_EVIDENCE_PAIRS_H
-#define RK_EVIDENCE_PAIRS_H
+#ifndef RK_EVIDENCE_FACT_PAIRS_H
+#define RK_EVIDENCE_FACT_PAIRS_H
 
 #include "evidence/run_table.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fewest accelerators on which some strategy fits. */
-#ifndef RK_SEARCH_FEWEST_H
-#define RK_SEARCH_FEWEST_H
+#ifndef RK_SEARCH_FEWEST_ACCELERATORS_H
+#define RK_SEARCH_FEWEST_ACCELERATORS_H
 
 #include "search/plan.h"
 

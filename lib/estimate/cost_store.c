@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Estimates one after the other: what one has made and the next may use again. */
-#include "estimate/store.h"
+#include "estimate/cost_store.h"
 
 #include "base/error.h"
 

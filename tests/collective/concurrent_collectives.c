@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two collectives at once: shares of links against packets that take turns, known cases, limits. */
-#include "comm/sharing.h"
+#include "comm/concurrent_collectives.h"
 
 #include "check.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tries the usual memory savings in order, from micro-batch 1 to LoRA and offloading. */
-#include "method/cures.h"
+#include "method/usual_savings.h"
 
 #include "base/error.h"
 #include "method/answer.h"
 #include "request/option_values.h"
 #include "request/strategy_choices.h"
-#include "search/fewest.h"
+#include "search/fewest_accelerators.h"
 
 #include <stdlib.h>
 
@@ -112,7 +112,7 @@ static const struct {
     {"AdamW on the host", "--offload optimizer,gradients", offload, 3},
 };
 enum { KNOWN = sizeof(cures_known) / sizeof(cures_known[0]) };
-_Static_assert(KNOWN <= RK_CURE_MAX, "a place for every cure");
+_Static_assert(KNOWN <= RK_USUAL_SAVING_MAX, "a place for every cure");
 
 /* The request that one accelerator answers, sequence by sequence. */
 static rk_request alone(const rk_request *request)
@@ -130,7 +130,8 @@ static rk_request alone(const rk_request *request)
 
 /* A cure that the framework refuses is left out. */
 static rk_status judge(const rk_request *request, const rk_inputs *inputs,
-                       const rk_search_control *control, rk_cure *cure, bool *legal, rk_error *err)
+                       const rk_search_control *control, rk_usual_saving *cure, bool *legal,
+                       rk_error *err)
 {
     const rk_setting setting = rk_setting_of(inputs);
     const rk_request one = alone(request);
@@ -146,8 +147,9 @@ static rk_status judge(const rk_request *request, const rk_inputs *inputs,
                                            err);
 }
 
-rk_status rk_cures_find(const rk_request *request, const rk_inputs *inputs,
-                        const rk_search_control *control, rk_cures *cures, rk_error *err)
+rk_status rk_usual_savings_find(const rk_request *request, const rk_inputs *inputs,
+                                const rk_search_control *control, rk_usual_savings *cures,
+                                rk_error *err)
 {
     rk_request *changed = calloc(KNOWN, sizeof(*changed)); /* large, each */
     rk_status status =
@@ -155,8 +157,8 @@ rk_status rk_cures_find(const rk_request *request, const rk_inputs *inputs,
     cures->count = 0;
     for (int i = 0; i < KNOWN && !status; i++) {
         bool legal = false;
-        rk_cure *cure = &cures->items[cures->count];
-        *cure = (rk_cure){.name = cures_known[i].name, .options = cures_known[i].options};
+        rk_usual_saving *cure = &cures->items[cures->count];
+        *cure = (rk_usual_saving){.name = cures_known[i].name, .options = cures_known[i].options};
         changed[i] = i == 0 ? *request : changed[cures_known[i].after];
         if (cures_known[i].change(&changed[i])) {
             status = judge(&changed[i], inputs, control, cure, &legal, err);

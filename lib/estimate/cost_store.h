@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What estimates one after the other share; inside lib/estimate only. */
-#ifndef RK_ESTIMATE_STORE_H
-#define RK_ESTIMATE_STORE_H
+#ifndef RK_ESTIMATE_COST_STORE_H
+#define RK_ESTIMATE_COST_STORE_H
 
 #include "estimate/estimate.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the caller of a job states, so that the question of a report can be asked again. */
-#ifndef RK_JOB_STATED_H
-#define RK_JOB_STATED_H
+#ifndef RK_JOB_STATED_OPTIONS_H
+#define RK_JOB_STATED_OPTIONS_H
 
 #include "base/bytes.h"
 #include "job/job.h"

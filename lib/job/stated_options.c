@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records stated options and writes them as the question that an answer repeats. */
-#include "job/stated.h"
+#include "job/stated_options.h"
 
 #include "io/json.h"
 #include "io/json_write.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tries growing accelerator counts, with micro-batch 1 and full recomputation where allowed. */
-#include "search/fewest.h"
+#include "search/fewest_accelerators.h"
 
 #include "search/bounded_plan.h"
 

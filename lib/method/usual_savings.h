@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The usual cures, in order, when training does not fit: on one accelerator, and on how many. */
-#ifndef RK_METHOD_CURES_H
-#define RK_METHOD_CURES_H
+/* The usual memory savings, in order, and the accelerators on which each makes training fit. */
+#ifndef RK_METHOD_USUAL_SAVINGS_H
+#define RK_METHOD_USUAL_SAVINGS_H
 
 #include "request/request.h"
 
-/* A cure on top of the cures before it; of full fine-tuning, on top of the fused loss. */
-typedef struct rk_cure {
+/* A saving on top of those before it; of full fine-tuning, on top of the fused loss. */
+typedef struct rk_usual_saving {
     const char *name, *options;
     rk_strategy alone;           /* on one accelerator, microbatches of one sequence */
     rk_estimate estimate;        /* of `alone`, even if it does not fit */
     int64_t fewest;              /* accelerators on which it fits; 0: no number suffices */
     rk_planned_strategy leanest; /* a strategy that fits on them */
-} rk_cure;
+} rk_usual_saving;
 
-#define RK_CURE_MAX 8
+#define RK_USUAL_SAVING_MAX 8
 
-typedef struct rk_cures {
-    rk_cure items[RK_CURE_MAX];
+typedef struct rk_usual_savings {
+    rk_usual_saving items[RK_USUAL_SAVING_MAX];
     size_t count;
-} rk_cures;
+} rk_usual_savings;
 
 /*
  * Finds the fewest accelerators on which a strategy of the request fits, ignoring the number that
@@ -30,7 +30,8 @@ rk_status rk_request_find_fewest(const rk_request *request, const rk_inputs *inp
                                  rk_planned_strategy *leanest, rk_error *err);
 
 /* Judges the cures that the request does not name already, and that its framework has. */
-rk_status rk_cures_find(const rk_request *request, const rk_inputs *inputs,
-                        const rk_search_control *control, rk_cures *cures, rk_error *err);
+rk_status rk_usual_savings_find(const rk_request *request, const rk_inputs *inputs,
+                                const rk_search_control *control, rk_usual_savings *cures,
+                                rk_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Splits "key=value" cells of a run table and spreads the pairs over known columns. */
-#include "evidence/pairs.h"
+#include "evidence/fact_pairs.h"
 
 #include "base/error.h"
 

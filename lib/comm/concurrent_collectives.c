@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Divides the bandwidth of tiers between two concurrent collectives, by iterating their paces. */
-#include "comm/sharing.h"
+#include "comm/concurrent_collectives.h"
 
 #include "base/extremes.h"
 
