@@ -163,9 +163,6 @@ void rk_launch_add_word(rk_launch *launch, const char *text, int line);
 /* Takes a document over. */
 void rk_launch_add_document(rk_launch *launch, const char *name, json_t *root);
 
-/* printf into a text that lives as long as the launch. */
-const char *rk_launch_format(rk_launch *launch, const char *format, ...) RK_PRINTF(2, 3);
-
 /* The document of a name; NULL: there is none. */
 json_t *rk_launch_document_of(const rk_launch *launch, const char *name);
 
@@ -206,6 +203,9 @@ bool rk_launch_runs_by(const rk_launch *launch, const char *word);
 const char *rk_launch_program(const rk_launch *launch);
 
 /* ---- for readers: facts ---------------------------------------------------------------------- */
+
+/* printf into a text that lives as long as the launch: the value of a fact. */
+const char *rk_launch_format(rk_launch *launch, const char *format, ...) RK_PRINTF(2, 3);
 
 /* States a fact; of a weaker origin than the one that is there it has no effect. */
 void rk_launch_state(rk_launch *launch, const char *field, const char *value, rk_fact_origin origin,
