@@ -33,8 +33,8 @@ summary()
     sed -nE "s/^$2: +([0-9]+).*/\1/p" "$1" | tail -n 1
 }
 
-# suite BUILD COMPILER "SETUP OPTIONS" [TEST OPTIONS...]: builds what the tests need and tests, in a folder of its
-# own, from the sources in $source.
+# suite BUILD COMPILER "SETUP OPTIONS" [TEST OPTIONS...]: builds and tests in a folder of its own, from the sources
+# in $source; all with gcc, which tests what is installed too, and else what the tests need.
 source=.
 suite()
 {
@@ -46,6 +46,10 @@ suite()
     if [ ! -f "$build/build.ninja" ] &&
         ! CC=$compiler CC_LD=${linker:-} meson setup -Dwerror=true $options "$build" "$source"; then
         fail "$build: setup"
+        return
+    fi
+    if [ "$compiler" = gcc ] && ! ninja -C "$build" --quiet; then
+        fail "$build: build"
         return
     fi
     log=$(mktemp)
@@ -136,7 +140,6 @@ step "packages" tools/setup.sh ci
 step "format" format
 step "sizes" sizes
 suite build gcc "" --no-suite nightly
-step "what no test needs" ninja -C build --quiet
 step "the main job" demo
 step "installed files" installed
 step "static program" static_program

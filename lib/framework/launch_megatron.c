@@ -407,10 +407,8 @@ static rk_status write_script(const rk_launch_file *launch, bool slurm, rk_out *
     write_parallel(out, launch);
     write_precision(out, launch->strategy);
     write_recompute(out, launch->strategy);
-    if (launch->stack->loss_bytes <= 8) { /* the kernels of Transformer Engine */
-        rk_megatron_flag(out, "cross-entropy-loss-fusion");
-        rk_megatron_text(out, "cross-entropy-fusion-impl", "te");
-    }
+    /* Megatron-LM refuses Transformer Engine's, so its own runs. */
+    rk_megatron_flag_if(out, launch->stack->loss_bytes <= 8, "cross-entropy-loss-fusion");
     write_graphs(out, launch);
     rk_out_text(out, " \\\n    \"$@\"\n");
     return RK_OK;

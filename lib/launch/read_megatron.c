@@ -664,21 +664,19 @@ static void settle_softmax(rk_launch *launch)
 void rk_megatron_state_kernels(rk_launch *launch, const rk_megatron_usual *usual)
 {
     const rk_launch_key *fused = rk_megatron_find(launch, "cross-entropy-loss-fusion");
-    const rk_launch_key *impl = rk_megatron_find(launch, "cross-entropy-fusion-impl");
+    const char *kind = rk_megatron_value(launch, "cross-entropy-fusion-impl");
     const bool usually = usual->loss && strncmp(usual->loss, "fused", strlen("fused")) == 0;
-    const bool on = fused ? rk_launch_is_on(launch, fused->name, true) : usually;
-    const rk_launch_key *by = fused || !usually ? fused : impl;
+    const rk_launch_key *by =
+        fused || !usually ? fused : rk_megatron_find(launch, "cross-entropy-fusion-impl");
     if (by) {
-        rk_launch_state(
-            launch, "loss",
-            on ? rk_launch_format(launch, "fused %s", impl && impl->value ? impl->value : "native")
-               : "unfused",
-            RK_FACT_STATED, by);
+        rk_launch_state(launch, "loss",
+                        !fused || rk_launch_is_on(launch, fused->name, true)
+                            ? rk_launch_format(launch, "fused %s", kind ? kind : "native")
+                            : "unfused",
+                        RK_FACT_STATED, by);
     }
     rk_launch_assume_open(launch, "loss", or_usual(usual->loss, "unfused"));
-    if (impl) {
-        class_key(launch, impl, on ? RK_KEY_USED : RK_KEY_WITHOUT_COST, NULL);
-    }
+    rk_megatron_leave(launch, "cross-entropy-fusion-impl"); /* both write over the logits */
     state_attention(launch, usual);
     settle_softmax(launch);
     state_graphs(launch);

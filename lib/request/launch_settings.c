@@ -34,11 +34,12 @@ static const char *dispatcher_of(const rk_launch *launch)
 static const char *loss_of(const rk_launch *launch)
 {
     const char *name = rk_launch_fact_of(launch, "loss");
-    return !name                                                         ? NULL
-           : strcmp(name, "unfused") == 0                                ? "none"
-           : strcmp(name, "fused native") == 0                           ? "native"
-           : strcmp(name, "fused") == 0 || strcmp(name, "fused te") == 0 ? "fused"
-                                                                         : NULL;
+    return !name                          ? NULL
+           : strcmp(name, "unfused") == 0 ? "none"
+           : strcmp(name, "fused") == 0 || strcmp(name, "fused native") == 0 ||
+                   strcmp(name, "fused te") == 0
+               ? "fused"
+               : NULL;
 }
 
 static const char *dropout_of(const rk_launch *launch)

@@ -203,7 +203,8 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
             continue;
         }
         const bool twice = rk_schedule_copies(base.strategy.schedule) == 2;
-        const double most = parts ? longest[twice] : rk_min(longest[twice], least);
+        /* Without parts bounds are kept for searches with more memory: all or none are infinite. */
+        const double most = parts ? longest[twice] : rk_min(limit, least);
         node.shape = base.shape;
         const double work = rk_base_work(s, w, &node, 0);
         if (work <= most && !known[twice]) {

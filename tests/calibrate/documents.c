@@ -194,8 +194,12 @@ static void test_recipe_refusals(void **state)
          "constants[0]"},
         {RECIPE("\"a.json\"", CONSTANT, "{\"kind\": \"gem\", \"file\": \"f\"}"), "data[0].kind"},
         {RECIPE("\"a.json\"", CONSTANT,
-                "{\"kind\": \"gemm\", \"file\": \"f\", \"where\": {\"m\": {\"least\": 1}}}"),
+                "{\"kind\": \"gemm\", \"file\": \"f\", \"where\": {\"m\": {\"min\": 1, \"least\": "
+                "1}}}"),
          "data[0].where.m.least"},
+        {RECIPE("\"a.json\"", CONSTANT,
+                "{\"kind\": \"gemm\", \"file\": \"f\", \"where\": {\"m\": {\"least\": 1}}}"),
+         "data[0].where.m"},
         {RECIPE("\"a.json\"", CONSTANT,
                 "{\"kind\": \"gemm\", \"file\": \"f\", \"where\": {\"m\": 512}}"),
          "data[0].where.m"},

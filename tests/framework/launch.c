@@ -377,8 +377,7 @@ static void test_start(void **state)
     assert_holds(text, "NNODES=${NNODES:-4}\nNODE_RANK=${NODE_RANK:-0}\n"
                        "MASTER_ADDR=${MASTER_ADDR:-localhost}\nMASTER_PORT=${MASTER_PORT:-29500}\n"
                        "GPUS_PER_NODE=${GPUS_PER_NODE:-8}\n");
-    assert_holds(text, "\n    --bf16 \\\n    --cross-entropy-loss-fusion \\\n"
-                       "    --cross-entropy-fusion-impl te \\\n    \"$@\"\n");
+    assert_holds(text, "\n    --bf16 \\\n    --cross-entropy-loss-fusion \\\n    \"$@\"\n");
     assert_null(strstr(text, "SLURM"));
     assert_int_equal(launch_by(rk_launch_megatron_slurm, &model, "gb200-nvl72-pod", &s, text, &err),
                      RK_OK);
