@@ -106,14 +106,15 @@ double rk_part_bytes(const rk_plan_bounds *s, const rk_strategy *strategy, int p
 
 /*
  * The longest step of those of `parts` into which the states of some lane fit, and w->fitting;
- * without parts `limit` if they fit at any risk.  Negative: they fit nowhere.  DualPipe holds every
- * stage twice.
+ * without parts `limit` if they fit at any risk into the most memory that is searched, because
+ * those bounds are kept.  Negative: they fit nowhere.  DualPipe holds every stage twice.
  */
 static double fit_states(const rk_plan_bounds *s, struct worker *w, const rk_strategy *strategy,
                          uint64_t lanes, double limit, unsigned parts)
 {
     rk_strategy with = *strategy;
     uint64_t *fitting = w->fitting[rk_schedule_copies(strategy->schedule) == 2];
+    const double usable = parts ? s->limits.usable : s->most_usable;
     bool fits = false;
     w->counts.bounds++;
     if (!w->has_whole) {
@@ -124,7 +125,7 @@ static double fit_states(const rk_plan_bounds *s, struct worker *w, const rk_str
         if (lanes >> lane & 1) {
             rk_plan_set_lane(&s->lists, lane, &with);
             const double bytes = rk_least_memory(&w->table, &with, &w->whole);
-            fits |= bytes <= s->limits.usable * (1 + RK_LOWER_BOUND_SLACK);
+            fits |= bytes <= usable * (1 + RK_LOWER_BOUND_SLACK);
             for (int i = 0; parts >> i; i++) {
                 const double most = rk_part_bytes(s, &with, i) * (1 + RK_LOWER_BOUND_SLACK);
                 fitting[i] |= (uint64_t)(bytes <= most) << lane & s->part_lanes[i];
@@ -203,7 +204,6 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
             continue;
         }
         const bool twice = rk_schedule_copies(base.strategy.schedule) == 2;
-        /* Without parts bounds are kept for searches with more memory: all or none are infinite. */
         const double most = parts ? longest[twice] : rk_min(limit, least);
         node.shape = base.shape;
         const double work = rk_base_work(s, w, &node, 0);

@@ -633,8 +633,9 @@ rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, co
     s->fixed = rk_fixed_seconds(stack, &all, 0);
     s->growth = rk_fixed_seconds(stack, &all, 1) - s->fixed;
     rk_bound_parts(s, &everything, 1);
-    (void)(status || (status = rk_plan_bounds_turn(s, system, err)) ||
-           (status = rk_list_batches(s, err)) || (status = init_workers(s, err)) ||
+    status = status ? status : rk_plan_bounds_turn(s, system, err);
+    s->most_usable = s->limits.usable;
+    (void)(status || (status = rk_list_batches(s, err)) || (status = init_workers(s, err)) ||
            (status = run_batches(s, bound_group, s->group_count, err)));
     if (!status) {
         rk_bound_parts(s, &everything, 1);

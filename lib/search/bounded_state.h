@@ -97,6 +97,7 @@ struct rk_plan_bounds {
     const rk_model *model;
     rk_system system; /* with the memory that the space allows */
     rk_risk_limits limits;
+    double most_usable; /* bytes of the system that it was opened with, for which bounds hold */
     const rk_stack *stack;
     const rk_plan_space *space;
     rk_plan_lists lists;
