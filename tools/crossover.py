@@ -81,7 +81,9 @@ def twins_of(model, dense, scratch):
             document = json.load(file)
     else:
         model = written(document, scratch)
-    return model, written({**document, **dense, "name": document["name"] + " dense"}, scratch)
+    sizes = {key: value for key, value in document.items()
+             if not key.startswith("state_") and key not in ("conv_width", "chunk")}  # the twin has no states
+    return model, written({**sizes, **dense, "name": document["name"] + " dense"}, scratch)
 
 
 def crossing(rows):
