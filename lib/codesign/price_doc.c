@@ -56,8 +56,8 @@ struct axis_fields {
 };
 
 static const rk_field axis_fields[] = {
-    RK_FIELD(
-        "key", TEXT, offsetof(struct axis_fields, key), .size = sizeof(((rk_price_axis *)0)->key),
+    RK_TEXT_FIELD(
+        "key", struct axis_fields, key,
         .help = "\"processors\", or the number that varies: memory_GiB, offload_GBps, domain..."),
     RK_FIELD("values", CUSTOM, offsetof(struct axis_fields, values), .read = read_list,
              .help = "what is on offer"),
@@ -123,8 +123,7 @@ static rk_status read_axes(const json_t *value, const char *path, void *out, rk_
 /* ---- the document -------------------------------------------------------------------------- */
 
 static const rk_field price_fields[] = {
-    RK_FIELD("currency", TEXT, offsetof(rk_prices, currency), .optional = true,
-             .size = sizeof(((rk_prices *)0)->currency), .help = "default: \"$\""),
+    RK_TEXT_FIELD("currency", rk_prices, currency, .optional = true, .help = "default: \"$\""),
     RK_FIELD("processor", NUMBER, offsetof(rk_prices, processor), .max = MOST,
              .help = "price of a processor with everything that no axis prices"),
     RK_FIELD("life_days", NUMBER, offsetof(rk_prices, life_days), .optional = true, .min = 1,

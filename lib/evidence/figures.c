@@ -60,10 +60,8 @@ static rk_status read_where(const json_t *value, const char *path, void *out, rk
     RK_FIELD(key, NUMBER, offsetof(rk_figure, place), .optional = is_optional, .max = 1e6)
 
 static const rk_field figure_fields[] = {
-    RK_FIELD("name", TEXT, offsetof(rk_figure, name), .size = sizeof(((rk_figure *)0)->name),
-             .blank = true, .help = "a text"),
-    RK_FIELD("split", TEXT, offsetof(rk_figure, split), .optional = true,
-             .size = sizeof(((rk_figure *)0)->split), .blank = true, .help = "a text"),
+    RK_TEXT_FIELD("name", rk_figure, name, .blank = true, .help = "a text"),
+    RK_TEXT_FIELD("split", rk_figure, split, .optional = true, .blank = true, .help = "a text"),
     RK_FIELD("where", CUSTOM, offsetof(rk_figure, where), .optional = true, .read = read_where,
              .help = "an object of dimensions"),
     RK_FIELD("measure", ENUM, offsetof(rk_figure, measure), .names = rk_figure_measures),

@@ -63,10 +63,8 @@ static const rk_field constant_fields[] = {
     NUMBER("min", rk_constant, min, false, -MOST, MOST),
     NUMBER("max", rk_constant, max, false, -MOST, MOST),
     RK_FIELD("logarithmic", BOOL, offsetof(rk_constant, logarithmic), .optional = true),
-    RK_FIELD("unit", TEXT, offsetof(rk_constant, unit), .optional = true,
-             .size = sizeof(((rk_constant *)0)->unit), .help = "a text"),
-    RK_FIELD("meaning", TEXT, offsetof(rk_constant, meaning),
-             .size = sizeof(((rk_constant *)0)->meaning), .help = "a text"),
+    RK_TEXT_FIELD("unit", rk_constant, unit, .optional = true, .help = "a text"),
+    RK_TEXT_FIELD("meaning", rk_constant, meaning, .help = "a text"),
 };
 
 static rk_status check_constant(const rk_constant *constant, const char *path, rk_error *err)

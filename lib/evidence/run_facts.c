@@ -95,8 +95,7 @@ static const char *const frozen_names[] = {"as_weights", RK_FROZEN_NAMES, NULL};
 static const char *const sharding_names[] = {"none", "optimizer", "gradients", "all", NULL};
 
 #define TEXT(key, place, text)                                                                     \
-    RK_FIELD(key, TEXT, offsetof(rk_run_facts, place), .optional = true,                           \
-             .size = sizeof(((rk_run_facts *)0)->place), .blank = true, .help = text)
+    RK_TEXT_FIELD(key, rk_run_facts, place, .optional = true, .blank = true, .help = text)
 #define LIST(key, place, reader, text)                                                             \
     RK_FIELD(key, CUSTOM, offsetof(rk_run_facts, place), .optional = true, .read = reader,         \
              .help = text)

@@ -28,6 +28,7 @@ rk_status rk_csv_load_named(const char *name, const char *kind, rk_csv_in *table
  * null is an empty cell.  Otherwise as rk_csv_parse.
  */
 rk_status rk_csv_of_json(const char *text, const char *member, rk_csv_in *table, rk_error *err);
+
 /* The cell of a row under a column's name; "": there is no such column. */
 const char *rk_csv_cell_of(const rk_csv_in *table, size_t row, const char *column);
 

@@ -42,6 +42,10 @@ typedef struct rk_field {
         .name = key, .type = RK_FIELD_##kind, .offset = place, __VA_ARGS__                         \
     }
 
+/* The same of a text, from a member that is an array of characters. */
+#define RK_TEXT_FIELD(key, type_, member, ...)                                                     \
+    RK_FIELD(key, TEXT, offsetof(type_, member), .size = sizeof(((type_ *)0)->member), __VA_ARGS__)
+
 typedef enum rk_unknown_keys {
     RK_UNKNOWN_REFUSE, /* error with the nearest name; "name", "source", "description", "provenance"
                           pass */

@@ -3,6 +3,7 @@
  * Plain scalars of YAML 1.1.  Source of the patterns: yaml/resolver.py of PyYAML 6.0.
  */
 #include "io/yaml_scalar.h"
+
 #include "base/text.h"
 
 #include <assert.h>

@@ -12,7 +12,7 @@
 
 /*
  * Slices of a search for each thread: enough for all to end together, and no more, because every
- * slice makes its lists and compiles its schedules anew.
+ * slice builds its own lists and schedules.
  */
 #define THREAD_SLICES 16
 #define COUNTS        3

@@ -12,13 +12,10 @@
 #define MOST 1e15
 
 static const rk_field hour_fields[] = {
-    RK_FIELD("accelerator", TEXT, offsetof(rk_hour_price, accelerator),
-             .size = sizeof(((rk_hour_price *)0)->accelerator),
-             .help = "a name of data/accelerators"),
+    RK_TEXT_FIELD("accelerator", rk_hour_price, accelerator, .help = "a name of data/accelerators"),
     RK_FIELD("price", NUMBER, offsetof(rk_hour_price, price), .max = MOST, .help = "of an hour"),
-    RK_FIELD("date", TEXT, offsetof(rk_hour_price, date),
-             .size = sizeof(((rk_price_list *)0)->date), .optional = true,
-             .help = "of the price; default: that of the list"),
+    RK_TEXT_FIELD("date", rk_hour_price, date, .optional = true,
+                  .help = "of the price; default: that of the list"),
 };
 
 static rk_status read_hours(const json_t *value, const char *path, void *out, rk_error *err)
@@ -43,10 +40,8 @@ static rk_status read_hours(const json_t *value, const char *path, void *out, rk
 }
 
 static const rk_field list_fields[] = {
-    RK_FIELD("currency", TEXT, offsetof(rk_price_list, currency),
-             .size = sizeof(((rk_price_list *)0)->currency), .help = "of all prices"),
-    RK_FIELD("date", TEXT, offsetof(rk_price_list, date),
-             .size = sizeof(((rk_price_list *)0)->date), .help = "of the prices"),
+    RK_TEXT_FIELD("currency", rk_price_list, currency, .help = "of all prices"),
+    RK_TEXT_FIELD("date", rk_price_list, date, .help = "of the prices"),
     RK_FIELD("hours", CUSTOM, 0, .read = read_hours, .help = "prices of accelerator-hours"),
     RK_FIELD("pue", NUMBER, offsetof(rk_price_list, pue), .min = 1, .max = 10,
              .help = "power of the building over that of its machines"),
@@ -59,8 +54,10 @@ static const rk_field list_fields[] = {
              .unit = "g/kWh", .help = "of the grid"),
 };
 
-/* What surrounds the boards of a node draws the same power idle, and no idle board draws more than
- * a busy one. */
+/*
+ * The rest of a node draws the same power whether its boards are busy or idle, and no idle board
+ * draws more than a busy one.
+ */
 static rk_status check_idle(const rk_price_list *list, rk_error *err)
 {
     const double least = list->node_power - 1, most = list->node_power, idle = list->idle_power;

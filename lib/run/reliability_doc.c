@@ -16,8 +16,7 @@
     RK_FIELD(name_, type_, offsetof(rk_cluster_record, member), __VA_ARGS__)
 
 static const rk_field cluster_fields[] = {
-    CLUSTER("name", TEXT, name, .size = sizeof(((rk_cluster_record *)0)->name),
-            .help = "of the cluster"),
+    RK_TEXT_FIELD("name", rk_cluster_record, name, .help = "of the cluster"),
     CLUSTER("accelerators", NUMBER, accelerators, .above_min = true, .max = MOST, .help = "in use"),
     CLUSTER("days", NUMBER, days, .above_min = true, .max = MOST, .unit = "days",
             .help = "observed"),
@@ -57,8 +56,7 @@ static rk_status read_clusters(const json_t *value, const char *path, void *out,
     RK_FIELD(name_, type_, offsetof(rk_component, member), __VA_ARGS__)
 
 static const rk_field component_fields[] = {
-    COMPONENT("name", TEXT, name, .size = sizeof(((rk_component *)0)->name),
-              .help = "of the cause"),
+    RK_TEXT_FIELD("name", rk_component, name, .help = "of the cause"),
     COMPONENT("events", NUMBER, events, .max = MOST,
               .help = "counted; all causes share the rate by these"),
     COMPONENT("hang", BOOL, hang, .optional = true,

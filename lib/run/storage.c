@@ -61,7 +61,7 @@ static const char *const survives_names[] = {"process", "node", "system", NULL};
     RK_FIELD(name_, type_, offsetof(rk_storage_tier, member), __VA_ARGS__)
 
 static const rk_field tier_fields[] = {
-    TIER("name", TEXT, name, .size = sizeof(((rk_storage_tier *)0)->name), .help = "of the tier"),
+    RK_TEXT_FIELD("name", rk_storage_tier, name, .help = "of the tier"),
     TIER("GBps", NUMBER, bandwidth, .above_min = true, .max = MOST, .unit = "GB/s",
          .help = "written and read, for each of per"),
     TIER("per", ENUM, per, .names = per_names, .help = "what has that bandwidth"),

@@ -132,11 +132,16 @@ static double fit_states(const rk_plan_bounds *s, struct worker *w, const rk_str
             }
         }
     }
+    if (!fits) {
+        return -(double)INFINITY;
+    }
+    if (parts == 0) {
+        return limit;
+    }
     for (int i = 0; parts >> i; i++) {
         parts &= ~((unsigned)(fitting[i] == 0) << i);
-        limit = rk_longest_of(w, parts);
     }
-    return fits ? limit : -(double)INFINITY;
+    return rk_longest_of(w, parts);
 }
 
 const uint64_t *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,

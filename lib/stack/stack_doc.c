@@ -236,12 +236,10 @@ static rk_status read_kernel(const json_t *value, const char *path, void *out, r
 }
 
 static const rk_field groups[] = {
-    RK_FIELD("family", TEXT, offsetof(rk_stack, family), .optional = true,
-             .size = sizeof(((rk_stack *)0)->family), .blank = true,
-             .help = "what the software is called over the years"),
-    RK_FIELD("base", TEXT, offsetof(rk_stack, base), .optional = true,
-             .size = sizeof(((rk_stack *)0)->family), .blank = true,
-             .help = "family that it builds on"),
+    RK_TEXT_FIELD("family", rk_stack, family, .optional = true, .blank = true,
+                  .help = "what the software is called over the years"),
+    RK_TEXT_FIELD("base", rk_stack, base, .optional = true, .blank = true,
+                  .help = "family that it builds on"),
     RK_FIELD("year", INT, offsetof(rk_stack, year), .optional = true, .min = 2015, .max = 2100,
              .help = "of its releases"),
     RK_FIELD("generations", CUSTOM, 0, .optional = true, .read = read_generations,

@@ -220,17 +220,14 @@ static rk_status read_measured(const json_t *value, const char *path, void *out,
 
 /* Places are in an rk_system. */
 static const rk_field accelerator_fields[] = {
-    RK_FIELD("name", TEXT, offsetof(rk_system, accelerator.name),
-             .size = sizeof(((rk_accelerator *)0)->name), .help = "a text"),
+    RK_TEXT_FIELD("name", rk_system, accelerator.name, .help = "a text"),
     RK_FIELD("generation", ENUM, offsetof(rk_system, accelerator.generation), .optional = true,
              .names = rk_generation_names, .help = "architecture that software is built for"),
-    RK_FIELD("product", TEXT, offsetof(rk_system, accelerator.product), .optional = true,
-             .size = sizeof(((rk_accelerator *)0)->product),
-             .help =
-                 "as it is sold: errors of measured runs on it make the intervals of estimates"),
-    RK_FIELD(
-        "line", TEXT, offsetof(rk_system, accelerator.line), .optional = true,
-        .size = sizeof(((rk_accelerator *)0)->line),
+    RK_TEXT_FIELD(
+        "product", rk_system, accelerator.product, .optional = true,
+        .help = "as it is sold: errors of measured runs on it make the intervals of estimates"),
+    RK_TEXT_FIELD(
+        "line", rk_system, accelerator.line, .optional = true,
         .help =
             "products of one design: their runs are used too where those of the product are few"),
     GROUP("compute", read_compute),
@@ -321,8 +318,7 @@ static const rk_field cluster_fields[] = {
      .type = RK_FIELD_CUSTOM,
      .read = read_accelerator,
      .help = "a name or an object"},
-    RK_FIELD("name", TEXT, offsetof(rk_system, name), .size = sizeof(((rk_system *)0)->name),
-             .help = "a text"),
+    RK_TEXT_FIELD("name", rk_system, name, .help = "a text"),
     RK_FIELD("tiers", CUSTOM, 0, .optional = true, .read = rk_system_read_tiers,
              .help = "a list of tiers"),
     RK_FIELD("power_W", CUSTOM, offsetof(rk_system, accelerator), .optional = true,

@@ -9,8 +9,7 @@
 #include <string.h>
 
 static const rk_field side_fields[] = {
-    RK_FIELD("name", TEXT, offsetof(rk_side_link, name), .size = sizeof(((rk_side_link *)0)->name),
-             .help = "a text"),
+    RK_TEXT_FIELD("name", rk_side_link, name, .help = "a text"),
     RATE("bandwidth_GBps", rk_side_link, bandwidth, "GB/s", "per accelerator and direction"),
     SHARE("efficiency", rk_side_link, efficiency, "of large messages"),
     OPTIONAL("latency_us", rk_side_link, latency, 1e6, "us", "of a collective"),
@@ -117,8 +116,7 @@ static const rk_field tier_fields[] = {
     RK_FIELD("as", CUSTOM, 0, .optional = true, .read = read_as,
              .help = "a tier of the accelerator, or SYSTEM/TIER, whose values hold where none is "
                      "given here"),
-    RK_FIELD("name", TEXT, offsetof(rk_tier, name), .size = sizeof(((rk_tier *)0)->name),
-             .help = "a text"),
+    RK_TEXT_FIELD("name", rk_tier, name, .help = "a text"),
     RK_FIELD("kind", ENUM, offsetof(rk_tier, kind), .names = rk_tier_kind_names),
     TIER_INT("size", size, "accelerators of a domain; the last tier may leave it open"),
     RATE("bandwidth_GBps", rk_tier, bandwidth, "GB/s", "per accelerator and direction"),

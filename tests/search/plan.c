@@ -108,7 +108,7 @@ static rk_plan_counts compare(const rk_model *model, const rk_system *system, co
     const rk_search_control control = {.threads = threads};
     rk_planned_strategy *planned;
     twin_run(model, system, stack, space, &twin);
-    if (top_n > twin.fitting_count + 1) { /* one place more than there are plans */
+    if (top_n > twin.fitting_count + 1) { /* one more than fit */
         top_n = twin.fitting_count + 1;
     }
     planned = calloc(top_n, sizeof(*planned));
