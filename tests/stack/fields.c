@@ -160,7 +160,8 @@ static void test_every_field_moves_a_figure(void **state)
     const rk_field *field;
     const char *group;
     (void)state;
-    draw_each(11, draw_count(400), check_fields);
+    const int draws = draw_count(400);
+    draw_each(11, draws < 400 ? 400 : draws, check_fields); /* fewer leave fields without effect */
     try_recurrence("nemotron-h-56b");
     try_recurrence("qwen3-next-80b-a3b");
     try_nodes_of_experts();
