@@ -2,8 +2,8 @@
 /*
  * Kimi delta attention (KDA): a gated delta rule whose decay is a vector.  Letters: h hidden; n
  * heads of d elements, D = n d, C tokens of a chunk.  Projections make queries, keys, values, the
- * decay (of low rank), an output gate (of low rank, or whole) and beta; three convolutions; the
- * chunked rule; a gated norm; the output projection. Sources: Kimi Linear (arXiv 2510.26692); the
+ * decay and an output gate (each of low rank, or whole) and beta; three convolutions; the chunked
+ * rule; a gated norm; the output projection.  Sources: Kimi Linear (arXiv 2510.26692); the
  * kernels of flash-linear-attention (kda, gla); Megatron-Bridge (flop_utils.py) for what is
  * counted.
  */
@@ -17,21 +17,22 @@ static int64_t inner(const rk_recurrence_shape *r)
 }
 
 /*
- * The linears of the hidden state make queries, keys, values, beta, the way down to the decay, and
- * the output gate or the way down to it; the ways up make the decay, and a gate of low rank.
+ * The linears of the hidden state make queries, keys, values, beta, and the decay and the output
+ * gate or the way down to each; the ways up make what is of low rank.
  * Megatron-Bridge counts a whole output gate at any rank, and 8 n d^2 for the rule.
  */
 static void fill_size(const rk_recurrence_shape *r, int64_t h, rk_recurrence_size *size)
 {
     const int64_t D = inner(r), d = r->value_size, convolved = 3 * D;
     *size = (rk_recurrence_size){
-        .projected = 3 * D + r->heads + d + (r->full_gate ? D : d),
+        .projected = 3 * D + r->heads + (r->full_decay ? D : d) + (r->full_gate ? D : d),
         .inner = D,
-        .raised = r->full_gate ? 1 : 2,
+        .raised = !r->full_decay + !r->full_gate,
         .rank = d,
         .convolved = convolved,
         .vectors = r->heads + D + d, /* A, bias of the decay, norm of the output */
-        .counted = 5 * h * D + h * r->heads + h * d + d * D + convolved * r->conv_width,
+        .counted = 5 * h * D + h * r->heads + (r->full_decay ? h * D : h * d + d * D) +
+                   convolved * r->conv_width,
         .scan_flops = 8 * D * d,
     };
 }

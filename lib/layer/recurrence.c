@@ -22,6 +22,7 @@ const rk_field rk_recurrence_fields[RK_RECURRENCE_FIELD_COUNT] = {
     RK_LAYER_FLAG(conv_bias, recurrence.conv_bias, "the convolution has a bias"),
     RK_LAYER_SIZE(chunk, recurrence.chunk, "tokens of a chunk of a recurrence"),
     RK_LAYER_FLAG(full_gate, recurrence.full_gate, "the output gate is not of low rank"),
+    RK_LAYER_FLAG(full_decay, recurrence.full_decay, "the decay is not of low rank"),
     RK_LAYER_SIZE(step_rank, recurrence.step_rank, "Mamba-1: rank of dt; default hidden / 16"),
     RK_LAYER_FLAG(inner_norms, recurrence.inner_norms, "Mamba-1: norms of dt, B and C"),
     RK_LAYER_FLAG(bare_output, recurrence.bare_output, "Mamba-2: the output is not normed"),

@@ -9,7 +9,7 @@
 #include "layer/operators.h"
 
 /* The keys of every recurrence in a model document. */
-enum { RK_RECURRENCE_FIELD_COUNT = 11 };
+enum { RK_RECURRENCE_FIELD_COUNT = 12 };
 extern const rk_field rk_recurrence_fields[RK_RECURRENCE_FIELD_COUNT];
 
 /* Sizes of a recurrence and its FLOPs by convention; all tensor ranks together. */

@@ -216,6 +216,24 @@ static rk_status lay_out_minimax(hf_draft *draft, rk_error *err)
 }
 
 /*
+ * Ling-3.0: Kimi delta attention between layers of latent attention, whose heads are gated by one
+ * number each.  Its decay and output gate are whole matrices where there is `no_kda_lora`; queries
+ * and keys are normalised without weights.
+ */
+static rk_status read_kimi_delta(hf_draft *draft, rk_error *err)
+{
+    static const char gate[] = "gated_attention_proj_granularity_type";
+    rk_recurrence_shape *r = &draft->layer.recurrence;
+    draft->layer.attention.qk_norm = RK_QK_NORM_NONE;
+    if (rk_hf_find(draft, gate)) {
+        rk_hf_note(draft, "gates of the heads of latent attention", gate);
+    }
+    rk_status status = rk_hf_read_flag(draft, (hf_flag){"no_kda_lora", false}, &r->full_gate, err);
+    r->full_decay = r->full_gate;
+    return status ? status : rk_hf_read_or(draft, "short_conv_kernel_size", 4, &r->conv_width, err);
+}
+
+/*
  * Ling and Ring with linear attention: of every group of layers the last has softmax attention, and
  * so have layers behind the last whole group.
  */
@@ -224,22 +242,19 @@ static rk_status lay_out_ling(hf_draft *draft, rk_error *err)
     bool softmax[RK_LAYER_MAX] = {false};
     rk_recurrence_shape *r = &draft->layer.recurrence;
     const int64_t layers = draft->size[HF_LAYERS];
+    const bool kimi = rk_hf_find(draft, "no_kda_lora") || rk_hf_find(draft, "kda_lower_bound");
     int64_t group = 1;
-    if (rk_hf_find(draft, "no_kda_lora") || rk_hf_find(draft, "kda_lower_bound")) {
-        return rk_hf_fail(draft, "no_kda_lora", err,
-                          "this model has Kimi delta attention (KDA) between layers of latent "
-                          "attention, which reckon does not read for a model of this type yet");
-    }
-    const rk_status status = rk_hf_read_key(draft, "layer_group_size", &group, err);
+    rk_status status = rk_hf_read_key(draft, "layer_group_size", &group, err);
     group = group > 0 ? group : 1;
     r->heads = r->key_heads = draft->size[HF_HEADS];
     r->key_size = r->value_size = draft->size[HF_HEAD_SIZE] != 0 ? draft->size[HF_HEAD_SIZE]
                                                                  : draft->layer.attention.head_size;
     r->chunk = DELTA_CHUNK;
+    status = status || !kimi ? status : read_kimi_delta(draft, err);
     for (int64_t i = 0; i < layers; i++) {
         softmax[i] = (i + 1) % group == 0 || i >= layers / group * group;
     }
-    return status ? status : lay_out(draft, softmax, "lightning", err);
+    return status ? status : lay_out(draft, softmax, kimi ? "kimi_delta" : "lightning", err);
 }
 
 /* Kimi Linear: lists of layers that count from 1. */

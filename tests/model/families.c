@@ -73,6 +73,7 @@ static void test_summed(void **state)
         {"jais-13b", 13020811920, 13020811920},
         {"k-exaone-236b", 236571156352, 23668285312},
         {"ling-2.5", 370784, 370784},
+        {"ling-3.0-tiny", 7893245344, 1381588384},
         {"minicpm-moe-8x2b", 13873291776, 4318142976},
         {"mistral-small-4", 118972826624, 6632588288},
         {"olmo-hybrid-7b", 7430870688, 7430870688},
@@ -107,6 +108,10 @@ static void test_layers(void **state)
     model = load_class("ling-2.5"); /* latent attention behind lightning */
     assert_ptr_equal(model.types[model.type_of[2]].mixer, &rk_mixer_lightning);
     assert_ptr_equal(model.types[model.type_of[3]].mixer, &rk_mixer_latent);
+    model = load_class("ling-3.0-tiny"); /* and behind Kimi delta attention */
+    assert_ptr_equal(model.types[model.type_of[2]].mixer, &rk_mixer_kimi_delta);
+    assert_ptr_equal(model.types[model.type_of[3]].mixer, &rk_mixer_latent);
+    assert_non_null(strstr(model.note, "gates of the heads of latent attention"));
     model = load_class("kimi-linear-48b"); /* UT-L14: as Megatron-Bridge counts it */
     assert_true(fabs(rk_model_flops_per_token(&model, 4096, RK_FLOPS_BRIDGE) / 20.715e9 - 1) <
                 1e-4);

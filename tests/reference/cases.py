@@ -129,7 +129,7 @@ def random_recurrence(rng, heads):
         fields.update(state_key_heads=heads, state_key_size=rng.choice((64, 128)),
                       conv_bias=often(rng, 0.3))
     if kind == "kimi_delta":
-        fields["full_gate"] = often(rng, 0.5)
+        fields.update(full_gate=often(rng, 0.5), full_decay=often(rng, 0.3))
     return fields
 
 

@@ -89,9 +89,10 @@ def gated_delta(layer, h):
 def kimi_delta(layer, h):
     n, P = layer.state_heads, layer.state_value_size
     D, low = n * P, h * P + P * n * P
-    matrices = 4 * h * D + h * n + low + (h * D if layer.full_gate else low)
+    decay = h * D if layer.full_decay else low
+    matrices = 4 * h * D + h * n + decay + (h * D if layer.full_gate else low)
     vectors = 3 * D * (layer.conv_width + layer.conv_bias) + n + D + P
-    return matrices, vectors, 5 * h * D + h * n + low + 3 * D * layer.conv_width, 8 * n * P**2
+    return matrices, vectors, 5 * h * D + h * n + decay + 3 * D * layer.conv_width, 8 * n * P**2
 
 
 def lightning(layer, h):

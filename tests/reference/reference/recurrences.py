@@ -74,7 +74,7 @@ def recurrence_of(layer, e):
     if layer.mixer == "kimi_delta":
         size = e * n * (11 * P + 2 * C + 2 * P * P / C)
         return Record(
-            m=3 * V + n + P + (V if layer.full_gate else P), inner=V, kind="delta",
+            m=3 * V + n + (V if layer.full_decay else P) + (V if layer.full_gate else P), inner=V, kind="delta",
             counts=(10, 14), launches=(20, 34), sizes=(1.4 * size, 1.7 * 2.5 * size),
             flops=(n * (6 * P * P + 10 * C * P + C * C) + 6 * taps * V,
                    n * (16 * P * P + 30 * C * P + 4 * C * C) + 12 * taps * V),
@@ -103,7 +103,7 @@ def add_recurrence(x, layer):
     c, T, h, t = x.c, x.c.T, x.c.model.hidden, x.c.strategy.tp
     r = recurrence_of(layer, c.element)
     if layer.mixer == "kimi_delta":
-        for _ in range(1 if layer.full_gate else 2):
+        for _ in range(2 - layer.full_decay - layer.full_gate):
             x.adapted_linear("attention", T, r.inner / t, layer.state_value_size)
     x.adapted_linear("attention", T, r.m / t, h)
     if layer.mixer == "mamba1":

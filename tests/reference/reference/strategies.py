@@ -73,8 +73,7 @@ def recurrence_features(layer, h):
     if layer.mixer == "mamba1":
         read = layer.step_rank + 2 * layer.state_key_size
         return h + 2 * n + (layer.step_rank + n) + (n + read) + n + h
-    ways_up = 1 if layer.full_gate else 2
-    kimi = 3 * D + n + P + (D if layer.full_gate else P) + ways_up * (P + D)
+    kimi = 3 * D + n + sum(D if full else P + (P + D) for full in (layer.full_decay, layer.full_gate))
     first, inner = {"gated_delta": (2 * K + 2 * D + 2 * n, D), "kimi_delta": (kimi, D),
                     "lightning": (4 * D, D), "convolution": (3 * n, n)}[layer.mixer]
     return h + first + inner + h
