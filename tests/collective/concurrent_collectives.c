@@ -181,6 +181,32 @@ static void test_flows(void **state)
     assert_close(pair.seconds[0], 2 * a.busy_s[1], 1e-9);
 }
 
+/*
+ * A message is on the outermost tier that its group crosses alone; of an all-to-all what goes to
+ * the ranks outside leaves a node, and a gather is a share of what its node has.
+ */
+static void test_whole(void **state)
+{
+    const rk_system s = machine();
+    const rk_group group = rk_group_packed(&s, 16, 1), pair = rk_group_packed(&s, 2, 1);
+    const struct {
+        const rk_group *group;
+        rk_collective op;
+        double busy[2]; /* of the bytes on each tier */
+    } cases[] = {{&group, RK_COLL_SEND, {0, 1}},
+                 {&pair, RK_COLL_SEND, {1, 0}},
+                 {&group, RK_COLL_GATHER, {7 / 8.0, 1 / 16.0}},
+                 {&group, RK_COLL_ALL_TO_ALL, {7 / 16.0, 8 / 16.0}}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const rk_collective_query query = {&s, cases[i].group, cases[i].op, 4e9,
+                                           RK_CHUNKS_AS_MEASURED};
+        const rk_comm_flow found = rk_comm_flow_of(&query, "", 1e3);
+        assert_close(found.busy_s[0], cases[i].busy[0] * 4e9 / 450e9, 1e-12);
+        assert_close(found.busy_s[1], cases[i].busy[1] * 4e9 / 50e9, 1e-12);
+    }
+}
+
 /* No link carries more than it can, and nothing is faster than alone or slower than in turns. */
 static void test_limits(void **state)
 {
@@ -217,10 +243,8 @@ static void test_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_packets),
-        cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_flows),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_packets), cmocka_unit_test(test_halves), cmocka_unit_test(test_flows),
+        cmocka_unit_test(test_whole),   cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

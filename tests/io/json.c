@@ -312,6 +312,9 @@ static void test_table_with_mark(void **state)
     assert_string_equal(table.cells[0], "a");
     assert_string_equal(table.cells[3], "2\"");
     rk_csv_in_clear(&table);
+    assert_int_not_equal(rk_csv_parse("a,b\n1\n", 6, "t.csv", &table, &err), RK_OK);
+    assert_string_equal(err.file, "t.csv");
+    assert_null(table.text); /* nothing is left to clear */
 }
 
 /* Every alias is found, and is the name of nothing else. */

@@ -6,10 +6,12 @@
 """
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
 
-RECKON = sys.argv[1]
+RECKON = os.path.abspath(sys.argv[1])
 LINE = ("torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 8 --hidden-size 1024 --num-attention-heads 16 "
         "--seq-length 2048 --micro-batch-size 2 --global-batch-size 64 --bf16 ")
 VERL = ("python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen3-8B "
@@ -46,5 +48,15 @@ for line, text in REFUSED:
     answer = run(line)
     if answer.returncode != 2 or text not in answer.stderr:
         failures.append(f"{line}: {answer.returncode}, {answer.stderr}")
+
+# Words behind the name of a script are its own; a name may have a blank.
+with tempfile.TemporaryDirectory() as folder:
+    for name in ("run.sh", "my run.sh"):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n" + LINE + "--tensor-model-parallel-size ${1:-2}\n")
+    for path, tp in (("run.sh", 2), ("run.sh 4", 4), ("my run.sh", 2)):
+        done = subprocess.run([RECKON, "convert", path, "--json"], cwd=folder, capture_output=True, text=True, timeout=60)
+        if done.returncode or json.loads(done.stdout)["facts"]["tp"]["value"] != tp:
+            failures.append(f"{path}: TP {tp} expected: {done.stdout[:200]}{done.stderr}")
 print("\n".join(failures))
 sys.exit(1 if failures else 0)

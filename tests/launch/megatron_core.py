@@ -25,6 +25,13 @@ NEOX = {"pipe-parallel-size": 2, "model-parallel-size": 2, "num-layers": 24, "hi
         "zero_optimization": {"stage": 1, "overlap_comm": True}, "no-weight-tying": True,
         "attention-config": [[["flash"], 24]]}
 
+LINE = ("torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 8 --hidden-size 1024 --num-attention-heads 16 "
+        "--seq-length 2048 --micro-batch-size 1 --global-batch-size 64 --bf16 --vocab-size 50000").split()
+NANO = {"model": {"make_vocab_size_divisible_by": 64, "model_config": {
+            "is_llama_config": True, "hidden_size": 2048, "num_attention_heads": 32, "num_hidden_layers": 22,
+            "intermediate_size": 5632, "vocab_size": 50257}},
+        "parallelism": {"dp": 4, "pp": 2, "tp": 2}, "tokens": {"sequence_length": 4096, "micro_batch_size": 2}}
+
 
 def changed(tree, path, value):
     """A copy of a tree with another value at "a.b.c"."""
@@ -109,6 +116,12 @@ CASES = [
     ("gpt-neox", {"config": changed(NEOX, "zero_optimization", {"stage": 3})},
      {"zero": 3, "overlap": "grad+param"}),
     ("gpt-neox", {"config": changed(NEOX, "tokenizer-type", "HFTokenizer")}, {"model.vocab": None}),
+    # defaults of releases
+    ("megatron-lm", {"argv": LINE, "release": "core_v0.5.0"}, {"attention": "unfused"}),
+    ("megatron-lm", {"argv": LINE, "release": "core_v0.6.0"}, {"attention": "auto"}),
+    # padded to multiples; absurd ones say nothing
+    ("nanotron", {"framework": "nanotron", "config": NANO}, {"model.vocab": 50304}),
+    ("nanotron", {"framework": "nanotron", "config": changed(NANO, "model.make_vocab_size_divisible_by", 1000000)}, {"model.vocab": None}),
 ]
 
 

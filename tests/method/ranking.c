@@ -44,6 +44,31 @@ static rk_problem reckon_problem(void)
     return problem;
 }
 
+static void *receive_nothing(void *context, int *from, size_t *size)
+{
+    (void)context;
+    (void)from;
+    (void)size;
+    return NULL;
+}
+
+/* A team of one rank finds in slices what one process finds. */
+static void check_team(const rk_problem *problem, const rk_ranking *all)
+{
+    rk_team team = {.size = 1, .receive = receive_nothing};
+    rk_ranking shared;
+    rk_error err;
+    assert_int_equal(
+        rk_rank_strategies(problem, RK_SEARCH_EXHAUSTIVE, TOP, &team, NULL, &shared, &err), RK_OK);
+    assert_int_equal(shared.count, all->count);
+    assert_int_equal(rk_ranking_total(&shared), rk_ranking_total(all));
+    for (size_t i = 0; i < all->count; i++) {
+        assert_int_equal(shared.candidates[i].index, all->candidates[i].index);
+        assert_true(shared.candidates[i].score == all->candidates[i].score);
+    }
+    rk_ranking_clear(&shared);
+}
+
 /* Both searches, and the evaluation of what they find. */
 static void check_searches(const rk_problem *problem)
 {
@@ -78,6 +103,7 @@ static void check_searches(const rk_problem *problem)
         assert_int_equal(method->evaluate(problem, &alone, &err), RK_OK);
         assert_true(alone.fits && alone.rate > 0.9 * a->rate && alone.rate < 1.1 * a->rate);
     }
+    check_team(problem, &all);
     rk_ranking_clear(&all);
     rk_ranking_clear(&bounded);
 }

@@ -389,12 +389,22 @@ static void test_kill_again_and_again(void **state)
     scratch_remove(&s);
 }
 
+static void expect_missing(void *user, uint64_t missing, const char *points)
+{
+    assert_int_equal(missing, 1);
+    assert_string_equal(points, "3");
+    (*(int *)user)++;
+}
+
 /* A finished point is taken as it stands, not searched again. */
 static void test_nothing_twice(void **state)
 {
     char csv_path[512];
     scratch s;
     grid_csv csv;
+    rk_sweep_totals totals;
+    rk_error err;
+    int told = 0;
     (void)state;
     assert_true(scratch_make(&s));
     (void)snprintf(csv_path, sizeof(csv_path), "%s", scratch_path(&s, "a.csv"));
@@ -405,8 +415,13 @@ static void test_nothing_twice(void **state)
                     "DELETE FROM results WHERE point = 3; DELETE FROM points WHERE point = 3");
     options.resume = true;
     options.csv_path = csv_path;
-    const rk_sweep_totals totals = grid_run(doc, &options);
+    options.resumed = expect_missing;
+    options.user = &told;
+    assert_int_equal(rk_sweep_check(doc, &options, &totals, &err), RK_OK);
     assert_int_equal(totals.resumed, 5);
+    totals = grid_run(doc, &options);
+    assert_int_equal(totals.resumed, 5);
+    assert_int_equal(told, 2); /* by the check and by the run */
     grid_csv_read(csv_path, &csv);
     assert_int_equal(csv.rows, 1 + 6 * GRID_TOP);
     for (size_t row = 1; row < csv.rows; row++) {
