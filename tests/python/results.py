@@ -136,7 +136,7 @@ class Pictures(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "trace.json"
             results.Timeline({"traceEvents": [1]}, picture).save(str(path))
-            self.assertEqual(json.loads(path.read_text()), {"traceEvents": [1]})
+            self.assertEqual(json.loads(path.read_text(encoding="utf-8")), {"traceEvents": [1]})
 
 
 class Words(unittest.TestCase):
