@@ -108,6 +108,7 @@ def main():
     for words in (STRATEGY.format("full", "optimizer"), STRATEGY.format("selective", "none")):
         check(words, document)
     check_memory(document)
+    check_memory({**document, "host": {**document["host"], "capacity_GiB": 0}})  # nothing is offloaded
     check_worse()
     print("\n".join(failures[:20]))
     return len(failures) > 0
