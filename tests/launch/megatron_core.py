@@ -121,7 +121,8 @@ CASES = [
     ("megatron-lm", {"argv": LINE, "release": "core_v0.6.0"}, {"attention": "auto"}),
     # padded to multiples; absurd ones say nothing
     ("nanotron", {"framework": "nanotron", "config": NANO}, {"model.vocab": 50304}),
-    ("nanotron", {"framework": "nanotron", "config": changed(NANO, "model.make_vocab_size_divisible_by", 1000000)}, {"model.vocab": None}),
+    *(("nanotron", {"framework": "nanotron", "config": changed(NANO, "model." + key, 1000000)}, {"model.vocab": None})
+      for key in ("make_vocab_size_divisible_by", "model_config.pad_vocab_size_multiple")),
 ]
 
 

@@ -254,7 +254,7 @@ class Package(unittest.TestCase):
         self.assertTrue(many.step_s[1] != many.step_s[1])  # NaN
         self.assertIn("not a multiple", many.reason[1])
         self.assertEqual([many.fits[1], many.reason[2]], [False, None])
-        for wrong, words in ((dict(tpp=2), "did you mean tp?"), (dict(tp=3), "not a multiple"),
+        for wrong, words in ((dict(tpp=2), "Predictor.. has no keyword tpp; did you mean tp?"), (dict(tp=3), "not a multiple"),
                              (dict(tp=[1, 2]), "")):
             with self.assertRaisesRegex(reckon.ReckonError, words.replace("?", "[?]")):
                 predict(**wrong)
