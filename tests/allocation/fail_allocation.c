@@ -26,13 +26,15 @@ extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *block, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
+extern void __libc_free(void *block);
+extern long __sysconf(int name);
 
 #define EXPORTED __attribute__((visibility("default")))
 
 enum { SECONDS = 60 }; /* a copy that hangs dies of SIGALRM */
 
-static atomic_long calls;
-static long failing; /* 0: none */
+static atomic_long calls, held; /* blocks that are not freed */
+static long failing;            /* 0: none */
 
 static void redirect(const char *variable, int to)
 {
@@ -77,16 +79,17 @@ __attribute__((constructor)) static void start(void)
         failing = atol(number);
     }
     atomic_store(&calls, 0);
+    atomic_store(&held, 0);
 }
 
 __attribute__((destructor)) static void stop(void)
 {
-    char text[32];
-    const long count = atomic_load(&calls);
+    char text[64];
+    const long count = atomic_load(&calls), left = atomic_load(&held);
     const char *path = getenv("FAIL_COUNT");
-    const int file = path && failing == 0 ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
+    const int file = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
     if (file >= 0) {
-        const int length = snprintf(text, sizeof(text), "%ld\n", count);
+        const int length = snprintf(text, sizeof(text), "%ld %ld\n", count, left);
         (void)!write(file, text, (size_t)length);
         (void)close(file);
     }
@@ -101,19 +104,33 @@ static int fails(void)
     return 1;
 }
 
+static void *hold(void *block)
+{
+    atomic_fetch_add(&held, block != NULL);
+    return block;
+}
+
 EXPORTED void *malloc(size_t size)
 {
-    return fails() ? NULL : __libc_malloc(size);
+    return fails() ? NULL : hold(__libc_malloc(size));
+}
+
+EXPORTED void free(void *block)
+{
+    atomic_fetch_sub(&held, block != NULL);
+    __libc_free(block);
 }
 
 EXPORTED void *calloc(size_t count, size_t size)
 {
-    return fails() ? NULL : __libc_calloc(count, size);
+    return fails() ? NULL : hold(__libc_calloc(count, size));
 }
 
 EXPORTED void *realloc(void *block, size_t size)
 {
-    return fails() ? NULL : __libc_realloc(block, size);
+    void *more = fails() ? NULL : __libc_realloc(block, size);
+    atomic_fetch_add(&held, (more && !block) - (!more && block && size == 0));
+    return more;
 }
 
 EXPORTED void *reallocarray(void *block, size_t count, size_t size)
@@ -127,7 +144,7 @@ EXPORTED void *reallocarray(void *block, size_t count, size_t size)
 
 EXPORTED void *aligned_alloc(size_t alignment, size_t size)
 {
-    return fails() ? NULL : __libc_memalign(alignment, size);
+    return fails() ? NULL : hold(__libc_memalign(alignment, size));
 }
 
 EXPORTED int posix_memalign(void **block, size_t alignment, size_t size)
@@ -135,6 +152,12 @@ EXPORTED int posix_memalign(void **block, size_t alignment, size_t size)
     if (fails()) {
         return ENOMEM;
     }
-    *block = __libc_memalign(alignment, size);
+    *block = hold(__libc_memalign(alignment, size));
     return *block ? 0 : ENOMEM;
+}
+
+/* Threads, which keep some blocks, would be as many as there are cores. */
+EXPORTED long sysconf(int name)
+{
+    return name == _SC_NPROCESSORS_ONLN ? 1 : __sysconf(name);
 }

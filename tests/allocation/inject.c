@@ -4,11 +4,11 @@
  *
  *     inject RECKON SHIM COMMANDS SAMPLES [NAME...]
  *
- * COMMANDS has a command a line: its name, ": " and the arguments of reckon.  A word that begins
- * with OUT is a file that the command writes, in a folder for that ("OUT.json"): complete or not at
- * all, unless it grows row by row (GROWS.csv).  Of a command with N allocations,
- * SAMPLES are failed, spread evenly over 1 to N; 0: all of them.  With NAMEs, only these commands
- * run.  A command has to end in one of two ways:
+ * COMMANDS has a command a line: its name, ": " and the arguments of reckon; behind "=" in the name
+ * are the blocks that it may leave (1).  A word that begins with OUT is a file that the command
+ * writes, in a folder for that ("OUT.json"): complete or not at all, unless it grows row by row
+ * (GROWS.csv).  Of a command with N allocations, SAMPLES are failed, spread evenly over 1 to N; 0:
+ * all of them.  With NAMEs, only these commands run.  A command has to end in one of two ways:
  *
  *     refused   status 2, a message that names memory, and no file
  *     harmless  status, output and file as without the failure
@@ -38,6 +38,7 @@ struct text {
 struct outcome {
     int status; /* as of waitpid */
     struct text out, err, file;
+    long allocations, left; /* blocks that are not freed at the end */
 };
 
 struct command {
@@ -45,7 +46,7 @@ struct command {
     char *file;               /* what it writes; NULL: nothing */
     bool grows;               /* and leaves incomplete when it is stopped */
     struct outcome reference; /* without a failure */
-    long allocations;
+    long may_leave; /* blocks: the buffer of a stream, and what libraries and threads keep */
     pid_t server;
     int requests, answers; /* pipes to the server and back */
 };
@@ -140,6 +141,7 @@ static struct outcome run(const struct command *command, long failing)
     if (command->file) {
         (void)unlink(command->file);
     }
+    (void)unlink(count_path);
     if (write(command->requests, &failing, sizeof(failing)) != (ssize_t)sizeof(failing) ||
         read(command->answers, &outcome.status, sizeof(outcome.status)) !=
             (ssize_t)sizeof(outcome.status)) {
@@ -150,6 +152,11 @@ static struct outcome run(const struct command *command, long failing)
     if (command->file) {
         outcome.file = read_text(command->file);
     }
+    struct text count = read_text(count_path); /* nothing of a program that was killed */
+    if (count.bytes) {
+        (void)sscanf(count.bytes, "%ld %ld", &outcome.allocations, &outcome.left);
+    }
+    free(count.bytes);
     return outcome;
 }
 
@@ -236,6 +243,16 @@ static void complain(const struct command *command, long failing, const struct o
     }
 }
 
+/* Whether it keeps blocks that it should have freed. */
+static bool leaks(const struct command *command, long failing, const struct outcome *outcome)
+{
+    if (outcome->left > command->may_leave) {
+        printf("%s: allocation %ld: %ld blocks are never freed, %ld may be\n", command->name,
+               failing, outcome->left, command->may_leave);
+    }
+    return outcome->left > command->may_leave;
+}
+
 /* Splits a line into the words of a command. */
 static bool parse_command(char *line, struct command *command)
 {
@@ -245,7 +262,9 @@ static bool parse_command(char *line, struct command *command)
         return false;
     }
     *rest = '\0';
-    *command = (struct command){.name = line};
+    const char *leaves = strchr(line, '=');
+    *command =
+        (struct command){.name = line, .may_leave = leaves ? strtol(leaves + 1, NULL, 10) : 1};
     command->words[0] = (char *)(size_t)reckon;
     for (char *word = strtok(rest + 2, " \n"); word && count < WORDS; word = strtok(NULL, " \n")) {
         const bool grows = strncmp(word, "GROWS", 5) == 0;
@@ -272,10 +291,7 @@ static bool refer(struct command *command)
                command->reference.err.bytes);
         return false;
     }
-    struct text count = read_text(count_path);
-    command->allocations = count.bytes ? strtol(count.bytes, NULL, 10) : 0;
-    free(count.bytes);
-    return command->allocations > 0;
+    return command->reference.allocations > 0 && !leaks(command, 0, &command->reference);
 }
 
 /* Returns how many failures went wrong. */
@@ -287,12 +303,13 @@ static long inject(struct command *command, long samples, long *injected)
         finish(command);
         return 1;
     }
-    const long all = command->allocations;
+    const long all = command->reference.allocations;
     const long count = samples == 0 || samples > all ? all : samples;
     for (long i = 0; i < count; i++) {
         const long failing = 1 + (count > 1 ? i * (all - 1) / (count - 1) : 0);
         struct outcome outcome = run(command, failing);
         tried++;
+        wrong += leaks(command, failing, &outcome);
         if (is_harmless(command, &outcome)) {
             harmless++;
         } else if (is_refused(command, &outcome)) {
