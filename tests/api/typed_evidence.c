@@ -156,6 +156,10 @@ static void test_choices(void **state)
     v = validate(table, &few);
     assert_true(rk_validation_at(v, 0, &row, sizeof(row)) && strstr(row.id, "0052"));
     assert_false(rk_validation_at(v, 1, &row, sizeof(row)));
+    assert_true(rk_validation_score(v, &score, sizeof(score))); /* of one row, with its interval */
+    assert_int_equal(score.intervals, 1);
+    assert_true(score.interval_width > 0);
+    assert_true(score.interval_coverage == 0 || score.interval_coverage == 1);
     rk_validation_free(v);
     v = validate(table, &none);
     assert_false(rk_validation_at(v, 0, &row, sizeof(row)));

@@ -72,6 +72,12 @@ static void test_rates(void **state)
     /* Stalls of 10 and 3 minutes; a hang takes longer to notice. */
     assert_in_range((uint64_t)rk_reliability_stall_s(&r, false), 600, 720);
     assert_in_range((uint64_t)rk_reliability_stall_s(&r, true), 180, 300);
+    /* Without any event nothing has a share: a failure that is noticed and followed by a restart.
+     */
+    const rk_reliability none = {.detect_s = 60, .hang_s = 1800, .restart_s = 540};
+    assert_true(rk_reliability_stall_s(&none, false) == 600);
+    assert_true(rk_reliability_one_node_share(&none) == 0 &&
+                rk_reliability_silent_share(&none) == 0);
 }
 
 /* Mean time between interruptions, UT-47. */
