@@ -220,11 +220,25 @@ static rk_status read_sequence(reading *r, int depth, node *out)
     }
 }
 
+/* json_object_update_missing() passes over members for which there is no memory. */
+static rk_status add_missing(reading *r, json_t *into, const json_t *from)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)(uintptr_t)from, key, value)
+    {
+        if (!json_object_get(into, key) && json_object_set_nocheck(into, key, value)) {
+            return fail_memory(r);
+        }
+    }
+    return RK_OK;
+}
+
 /* Members of `<<: *a` and `<<: [*a, *b]`; those that are there already stay. */
 static rk_status merge(reading *r, json_t *into, const json_t *from, yaml_mark_t mark)
 {
     if (json_is_object(from)) {
-        return json_object_update_missing(into, (json_t *)(uintptr_t)from) ? fail_memory(r) : RK_OK;
+        return add_missing(r, into, from);
     }
     size_t i = 0;
     json_t *item = NULL;
@@ -236,13 +250,12 @@ static rk_status merge(reading *r, json_t *into, const json_t *from, yaml_mark_t
     if (!sound) {
         return fail_at_mark(r, mark, "the merge key << takes a mapping or a list of mappings");
     }
+    rk_status status = RK_OK;
     json_array_foreach(from, i, item)
     {
-        if (json_object_update_missing(into, item)) {
-            return fail_memory(r);
-        }
+        status = status ? status : add_missing(r, into, item);
     }
-    return RK_OK;
+    return status;
 }
 
 static bool is_merge_key(const yaml_event_t *event)
