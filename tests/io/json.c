@@ -282,6 +282,9 @@ static void test_catalogue(void **state)
     assert_int_equal(rk_json_load("sed-1T", "calculon/applications", &doc, &err), RK_ERR_INVALID);
     assert_non_null(strstr(err.message, "\"seed-1T\""));
     assert_int_equal(rk_json_load("seed-1T", NULL, &doc, &err), RK_ERR_INVALID);
+    doc.root = json_true(); /* of another document */
+    assert_int_not_equal(rk_json_load_python("/no/such.json", &doc, &err), RK_OK);
+    assert_null(doc.root); /* nothing is left to clear */
 }
 
 /* Columns count characters, in a misplaced token too. */
