@@ -67,6 +67,7 @@ static void fill_costs(const rk_setting *setting, const rk_strategy *strategy, r
     } else {
         rk_cost_table_fill_with(setting->model, setting->system, setting->stack, strategy, NULL,
                                 &costs->table);
+        costs->table.executed_flops = rk_executed_flops(&costs->table, strategy);
         memcpy(&costs->part, &part, sizeof(part)); /* padding too */
         costs->is_filled = true;
     }

@@ -20,4 +20,7 @@ rk_status rk_estimate_take(const rk_setting *setting, const rk_strategy *strateg
                            rk_kept_costs **costs, rk_error *err);
 void rk_estimate_put(rk_estimate_store *store, rk_kept_costs *costs);
 
+/* FLOPs of a token as executed, without what is recomputed: of all ranks that share its work. */
+double rk_executed_flops(const rk_cost_table *table, const rk_strategy *strategy);
+
 #endif

@@ -62,6 +62,7 @@ static void fill_table(const rk_model *model, const rk_system *system, const rk_
     finish(&table->embedding);
     finish(&table->head);
     finish(&table->mtp);
+    table->executed_flops = 0;
 }
 
 void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
@@ -158,7 +159,7 @@ double rk_rank_seconds(const rk_strategy *s, const rk_chunk_times *chunks)
     const int64_t v = rk_stage_chunks(s);
     double seconds = 0;
     for (int64_t i = 0; i < v; i++) {
-        seconds += chunks[i].forward + (chunks[i].backward + chunks[i].weight);
+        seconds += rk_passes_sum(&chunks[i]);
     }
     return seconds * (double)rk_stage_passes(s) / (double)v;
 }
@@ -179,26 +180,6 @@ static void add_memory(const rk_accelerator *a, const rk_stage_need *need, doubl
     }
     out->fits = out->fits && rk_needed_bytes(&memory) <= a->memory_usable && host_fits;
     out->thrashes = out->thrashes || memory.total > a->memory_usable;
-}
-
-/* Lengthens the times of the `chunks` of a rank by the traffic that they wait for. */
-static rk_rank_traffic add_traffic(const rk_cost_table *table, const rk_strategy *s,
-                                   const rk_chunk *chunks, rk_chunk_times *times)
-{
-    const rk_model *model = table->context.model;
-    rk_rank_traffic sum = {.chunks = 0};
-    rk_pass_traffic t = {.bytes = 0};
-    for (int64_t i = 0, v = rk_stage_chunks(s); i < v; i++) {
-        if (i == 0 || !rk_chunks_alike(model, &chunks[i], &chunks[i - 1], 1)) {
-            const rk_stage_blocks blocks = rk_chunk_blocks_of(model, s, &chunks[i]);
-            rk_stage stage;
-            rk_stage_keep(table, &blocks, &stage);
-            t = rk_pass_traffic_of(table, s, &stage, &times[i]);
-        }
-        rk_lengthen_passes(&times[i], &t);
-        rk_add_chunk_traffic(s, &t, &sum);
-    }
-    return sum;
 }
 
 /* The chunks of all ranks and their times: as many as there are, since there may be thousands. */
@@ -234,7 +215,7 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s,
     rk_stage_blocks blocks, of_stage, of_heaviest;
     rk_stage stage;
     rk_stage_need need;
-    rk_rank_traffic traffic = {.chunks = 0};
+    rk_rank_traffic traffic;
     double busy = 0, in_flight = 0;
     const bool waits = rk_has_pass_traffic(s);
     *out = (struct fullest){.fits = true};
@@ -250,12 +231,9 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s,
         } else {
             blocks = rk_stage_blocks_of(model, s, &chunks[r * v]);
             rk_stage_keep(table, &blocks, &stage);
-            rk_stage_times(table, s, &chunks[r * v], &times[r * v]);
             need = rk_stage_need_of(table, s, &stage);
-            if (waits) {
-                traffic = add_traffic(table, s, &chunks[r * v], &times[r * v]);
-                ranks->ends = r == 0 ? traffic.ends : ranks->ends;
-            }
+            traffic = rk_stage_times(table, s, &chunks[r * v], waits, &times[r * v]);
+            ranks->ends = r == 0 ? traffic.ends : ranks->ends;
             busy = rk_rank_seconds(s, &times[r * v]);
         }
         const double params = stage.dense_params + stage.expert_params;
@@ -377,8 +355,7 @@ static double pass_flops(const rk_cost *cost)
     return cost->flops_forward + cost->flops_backward;
 }
 
-/* FLOPs of a token as executed, without what is recomputed: of all ranks that share its work. */
-static double executed_flops(const rk_cost_table *table, const rk_strategy *s)
+double rk_executed_flops(const rk_cost_table *table, const rk_strategy *s)
 {
     const rk_model *model = table->context.model;
     const double modules = (double)model->mtp_layers;
@@ -402,7 +379,8 @@ static void fill_rates(const rk_cost_table *table, const rk_strategy *s, const r
                             ? rk_model_frozen_flops_per_token(c->model, s->seq, e->convention)
                             : rk_model_flops_per_token(c->model, s->seq, e->convention);
     e->counted_flops = each;
-    e->executed_flops = executed_flops(table, s);
+    e->executed_flops =
+        table->executed_flops > 0 ? table->executed_flops : rk_executed_flops(table, s);
     e->model_flops = each * tokens / ranks;
     e->hardware_flops = e->model_flops * (1 + (done > 0 ? stage->flops_recompute / done : 0));
     e->mfu = e->model_flops / (e->step * peak);

@@ -86,6 +86,7 @@ typedef struct rk_cost_table {
     rk_cost mixers[RK_LAYER_TYPE_MAX];    /* by type, part of what follows */
     rk_cost layers[RK_LAYER_TYPE_MAX][2]; /* by type; [1]: checkpointed whole */
     rk_cost embedding, head, mtp;         /* mtp: all zero when the model has none */
+    double executed_flops;                /* rk_executed_flops of them; 0: not added up yet */
 } rk_cost_table;
 
 void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,

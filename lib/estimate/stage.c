@@ -244,26 +244,6 @@ void rk_add_alone(rk_chunk_times *times, double share, const rk_chunk_times *hid
     times->backward += share * hidden->backward;
 }
 
-/* The microbatches of a chunk all run there, even if a rank has only half (DualPipe). */
-void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, const rk_chunk *chunks,
-                    rk_chunk_times *times)
-{
-    const rk_model *model = table->context.model;
-    const bool splits = rk_stage_splits(strategy);
-    for (int64_t i = 0; i < rk_stage_chunks(strategy); i++) {
-        if (i > 0 && rk_chunks_alike(model, &chunks[i], &chunks[i - 1], 1)) {
-            times[i] = times[i - 1];
-            continue;
-        }
-        const rk_stage_blocks blocks = rk_chunk_blocks_of(model, strategy, &chunks[i]);
-        times[i] = rk_chunk_times_of(table, &blocks, splits);
-        if (strategy->moe_overlap) {
-            const rk_chunk_times hidden = rk_chunk_hidden_of(table, &blocks);
-            rk_add_alone(&times[i], rk_alone_share(strategy), &hidden);
-        }
-    }
-}
-
 /* ---- states -------------------------------------------------------------------------------- */
 
 double rk_shard_ranks(const rk_strategy *strategy)

@@ -86,10 +86,6 @@ static inline double rk_stage_hidden(const rk_stage *stage)
 /* Makes the times of a chunk the mean over its microbatches, of which `share` are alone. */
 void rk_add_alone(rk_chunk_times *times, double share, const rk_chunk_times *hidden);
 
-/* The times of each of the `chunks` of a rank. */
-void rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy, const rk_chunk *chunks,
-                    rk_chunk_times *times);
-
 /* Chunks of one rank that a microbatch passes: rk_stage_chunks, but 1 of the two of DualPipe. */
 static inline int64_t rk_stage_passes(const rk_strategy *strategy)
 {

@@ -16,16 +16,14 @@ static int checkpointed(const rk_strategy *strategy, int count)
     return all ? count : (int)strategy->recompute_layers;
 }
 
-static void count_chunk(const rk_model *model, const rk_strategy *strategy, const rk_chunk *chunk,
-                        rk_stage_blocks *blocks)
+/* Adds the blocks of a run of chunks that all hold the same. */
+static void count_chunks(const rk_model *model, const rk_strategy *strategy, const rk_chunk *chunk,
+                         int64_t run, rk_stage_blocks *blocks)
 {
     const uint8_t *types = &model->type_of[chunk->first];
     const int whole = checkpointed(strategy, chunk->count);
-    for (int i = 0; i < whole; i++) {
-        blocks->layers[types[i]][1]++;
-    }
-    for (int i = whole; i < chunk->count; i++) {
-        blocks->layers[types[i]][0]++;
+    for (int i = 0; i < chunk->count; i++) {
+        blocks->layers[types[i]][i < whole] += (int16_t)run;
     }
     blocks->embedding = blocks->embedding || chunk->embedding;
     blocks->head = blocks->head || chunk->head;
@@ -34,7 +32,7 @@ static void count_chunk(const rk_model *model, const rk_strategy *strategy, cons
         const int each = rk_model_mtp_types(model, mtp);
         blocks->mtp = true;
         for (int i = 0; i < each; i++) {
-            blocks->layers[mtp[i]][checkpointed(strategy, 1)] += (int16_t)model->mtp_layers;
+            blocks->layers[mtp[i]][checkpointed(strategy, 1)] += (int16_t)(run * model->mtp_layers);
         }
     }
 }
@@ -45,8 +43,9 @@ rk_stage_blocks rk_stage_blocks_of(const rk_model *model, const rk_strategy *str
     rk_stage_blocks blocks;
     memset(&blocks, 0, sizeof(blocks)); /* padding too: blocks are compared as bytes */
     blocks.halved = rk_schedule_copies(strategy->schedule) == 2;
-    for (int64_t i = 0; i < rk_stage_chunks(strategy); i++) {
-        count_chunk(model, strategy, &chunks[i], &blocks);
+    for (int64_t i = 0, run, v = rk_stage_chunks(strategy); i < v; i += run) {
+        run = rk_chunk_run(model, &chunks[i], v - i);
+        count_chunks(model, strategy, &chunks[i], run, &blocks);
     }
     return blocks;
 }
@@ -56,6 +55,6 @@ rk_stage_blocks rk_chunk_blocks_of(const rk_model *model, const rk_strategy *str
 {
     rk_stage_blocks blocks;
     memset(&blocks, 0, sizeof(blocks));
-    count_chunk(model, strategy, chunk, &blocks);
+    count_chunks(model, strategy, chunk, 1, &blocks);
     return blocks;
 }

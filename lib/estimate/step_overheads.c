@@ -180,21 +180,6 @@ bool rk_has_pass_traffic(const rk_strategy *s)
     return s->sharding >= RK_SHARD_GRADIENTS || s->offload_activations || s->offload_weights;
 }
 
-static double sum_of(const rk_chunk_times *passes)
-{
-    return passes->forward + (passes->backward + passes->weight);
-}
-
-void rk_add_chunk_traffic(const rk_strategy *s, const rk_pass_traffic *chunk, rk_rank_traffic *rank)
-{
-    /* of the two chunks of DualPipe a microbatch passes one */
-    const double share = (double)rk_stage_passes(s) / (double)rk_stage_chunks(s);
-    rank->data += share * sum_of(&chunk->data);
-    rank->copies += share * sum_of(&chunk->copies);
-    rank->bytes += share * chunk->bytes;
-    rank->ends = rank->chunks++ == 0 ? chunk->ends : rank->ends;
-}
-
 void rk_lengthen_passes(rk_chunk_times *passes, const rk_pass_traffic *traffic)
 {
     passes->forward += traffic->data.forward + traffic->copies.forward;
@@ -337,6 +322,34 @@ rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy
         out.copies.backward = visible_copies(each_way, passes->backward, hidden.backward);
     }
     return out;
+}
+
+/* The microbatches of a chunk all run there, even if a rank has only half (DualPipe). */
+rk_rank_traffic rk_stage_times(const rk_cost_table *table, const rk_strategy *s,
+                               const rk_chunk *chunks, bool waits, rk_chunk_times *times)
+{
+    const rk_model *model = table->context.model;
+    rk_rank_traffic sum = {.chunks = 0};
+    for (int64_t i = 0, v = rk_stage_chunks(s); i < v;) {
+        const rk_stage_blocks blocks = rk_chunk_blocks_of(model, s, &chunks[i]);
+        rk_chunk_times each = rk_chunk_times_of(table, &blocks, rk_stage_splits(s));
+        rk_pass_traffic traffic = {.bytes = 0};
+        if (s->moe_overlap) {
+            const rk_chunk_times hidden = rk_chunk_hidden_of(table, &blocks);
+            rk_add_alone(&each, rk_alone_share(s), &hidden);
+        }
+        if (waits) {
+            rk_stage stage;
+            rk_stage_keep(table, &blocks, &stage);
+            traffic = rk_pass_traffic_of(table, s, &stage, &each);
+            rk_lengthen_passes(&each, &traffic);
+        }
+        for (int64_t past = i + rk_chunk_run(model, &chunks[i], v - i); i < past; i++) {
+            times[i] = each;
+            rk_add_chunk_traffic(s, &traffic, &sum);
+        }
+    }
+    return sum;
 }
 
 /* ---- once a step --------------------------------------------------------------------------- */

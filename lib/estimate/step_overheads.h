@@ -29,9 +29,30 @@ rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy
 /* passes += data + copies. */
 void rk_lengthen_passes(rk_chunk_times *passes, const rk_pass_traffic *traffic);
 
+/* Seconds of all passes. */
+static inline double rk_passes_sum(const rk_chunk_times *passes)
+{
+    return passes->forward + (passes->backward + passes->weight);
+}
+
 /* Adds the traffic of one of the chunks of a rank, the first chunk first. */
-void rk_add_chunk_traffic(const rk_strategy *strategy, const rk_pass_traffic *chunk,
-                          rk_rank_traffic *rank);
+static inline void rk_add_chunk_traffic(const rk_strategy *s, const rk_pass_traffic *chunk,
+                                        rk_rank_traffic *rank)
+{
+    /* of the two chunks of DualPipe a microbatch passes one */
+    const double share = (double)rk_stage_passes(s) / (double)rk_stage_chunks(s);
+    rank->data += share * rk_passes_sum(&chunk->data);
+    rank->copies += share * rk_passes_sum(&chunk->copies);
+    rank->bytes += share * chunk->bytes;
+    rank->ends = rank->chunks++ == 0 ? chunk->ends : rank->ends;
+}
+
+/*
+ * The times of each of the `chunks` of a rank, and the traffic in them if their passes wait for any
+ * (rk_has_pass_traffic).
+ */
+rk_rank_traffic rk_stage_times(const rk_cost_table *table, const rk_strategy *strategy,
+                               const rk_chunk *chunks, bool waits, rk_chunk_times *times);
 
 /* Traffic of data parallelism once a step, and what it uses of a microbatch's passes. */
 typedef struct rk_exchange {

@@ -13,9 +13,9 @@
  */
 #include "base/extremes.h"
 #include "schedule/rank_times.h"
+#include "schedule/ticks.h"
 
 #include <assert.h>
-#include <string.h>
 
 double rk_longest_wait(const rk_waits *w)
 {
@@ -98,9 +98,10 @@ double rk_pipeline_least_sends(const rk_pipeline *p, double makespan)
     if (p->ranks == 1 || rk_schedules[p->kind]->splits || rk_schedules[p->kind]->pairs) {
         return 0;
     }
-    for (int64_t i = 0; i < p->ranks * p->chunks_per_rank; i++) {
-        const rk_chunk_times *t = &p->chunks[i];
-        if (i == 0 || memcmp(t, t - 1, sizeof(*t)) != 0) {
+    for (int64_t r = 0; r < p->ranks; r++) {
+        const rk_chunk_times *t = &p->chunks[r * p->chunks_per_rank];
+        const int64_t others = rk_same_as_before(p, r) ? 0 : p->chunks_per_rank;
+        for (int64_t i = 0; i < others; i++, t++) {
             longest = rk_max(longest, rk_max(t->forward, t->backward + t->weight));
         }
     }

@@ -114,7 +114,14 @@ static void fill_durations(const rk_pipeline *p, rk_clock clock, int64_t *durati
     const int64_t send = rk_to_ticks(clock, p->send_seconds);
     const rk_chunk_times *t = p->chunks;
     int64_t forward = 0, backward = 0, weight = 0;
+    const int64_t of_rank = p->chunks_per_rank * RK_STEP_KINDS;
     for (int64_t r = 0; r < p->ranks; r++) {
+        if (send == 0 && rk_same_as_before(p, r)) {
+            memcpy(durations, durations - of_rank, (size_t)of_rank * sizeof(*durations));
+            durations += of_rank;
+            t += p->chunks_per_rank;
+            continue;
+        }
         for (int64_t i = 0; i < p->chunks_per_rank; i++, t++, durations += RK_STEP_KINDS) {
             if (t == p->chunks || memcmp(t, t - 1, sizeof(*t)) != 0) {
                 forward = rk_to_ticks(clock, t->forward);

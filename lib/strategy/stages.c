@@ -53,9 +53,9 @@ static void fill_bounds(const rk_strategy *s, int64_t units, int64_t stages, int
         [LAST] = shares_of(last, chunks),
     };
     if (first == 0 && last == 0) {
-        for (int64_t i = 0; i <= stages; i++) {
-            const int64_t more = shares[OTHERS].over;
-            bounds[i] = (int32_t)(i * shares[OTHERS].each + (i < more ? i : more));
+        const int32_t each = (int32_t)shares[OTHERS].each, more = (int32_t)shares[OTHERS].over;
+        for (int32_t i = 0; i <= (int32_t)stages; i++) {
+            bounds[i] = i * each + (i < more ? i : more);
         }
         return;
     }
@@ -96,14 +96,16 @@ void rk_strategy_chunks(const rk_model *model, const rk_strategy *strategy, rk_c
     } else {
         fill_bounds(s, layers + s->count_embedding + s->count_head, stages, bounds);
     }
+    for (int64_t i = 0; i <= stages; i++) { /* from units to layers */
+        const int32_t layer = bounds[i] - before;
+        bounds[i] = layer < 0 ? 0 : layer < layers ? layer : layers;
+    }
     for (int64_t rank = 0; rank < s->pp; rank++) {
         const int64_t next = rk_schedule_stage(s->schedule, s->pp, rank, 1) - rank;
         for (int64_t i = 0, stage = rank; i < v; i++, stage += next) {
-            const int32_t begin = bounds[stage] - before, end = bounds[stage + 1] - before;
-            const int32_t from = begin > 0 ? begin : 0, to = end < layers ? end : layers;
             chunks[rank * v + i] = (rk_chunk){
-                .first = from,
-                .count = to - from,
+                .first = bounds[stage],
+                .count = bounds[stage + 1] - bounds[stage],
                 .embedding = stage == 0,
                 .head = stage == stages - 1,
                 .mtp = stage == mtp,
@@ -128,6 +130,15 @@ bool rk_chunks_alike(const rk_model *model, const rk_chunk *a, const rk_chunk *b
         }
     }
     return true;
+}
+
+int64_t rk_chunk_run(const rk_model *model, const rk_chunk *chunks, int64_t count)
+{
+    int64_t run = 1;
+    while (run < count && is_alike(model, &chunks[0], &chunks[run])) {
+        run++;
+    }
+    return run;
 }
 
 void rk_strategy_layout_by_weight(const rk_model *model, int64_t stages, int16_t *layout)

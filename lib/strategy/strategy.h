@@ -82,6 +82,9 @@ void rk_strategy_chunks(const rk_model *model, const rk_strategy *strategy, rk_c
  */
 bool rk_chunks_alike(const rk_model *model, const rk_chunk *a, const rk_chunk *b, int64_t count);
 
+/* How many of `count` chunks, from the first on, hold the same kinds of blocks as the first. */
+int64_t rk_chunk_run(const rk_model *model, const rk_chunk *chunks, int64_t count);
+
 /*
  * Writes the layout of nanotron: the layers, then the head, each counted by the weights that its
  * products read for a token, go to one stage after the other, which is closed once the sum

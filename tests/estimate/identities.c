@@ -627,7 +627,7 @@ static rk_pipeline pipeline_of(const struct draw *d, double send, rk_chunk_times
     rk_chunk chunks[RK_CHUNK_MAX];
     rk_strategy_chunks(&d->model, s, chunks);
     for (int64_t rank = 0; rank < s->pp; rank++) {
-        rk_stage_times(&d->table, s, &chunks[rank * v], &times[rank * v]);
+        rk_stage_times(&d->table, s, &chunks[rank * v], false, &times[rank * v]);
     }
     return rk_pipeline_of(s, times, send);
 }
@@ -693,7 +693,7 @@ static void check_makespan(const struct draw *d, uint64_t *r)
     rk_strategy_chunks(&d->model, s, chunks);
     for (int64_t rank = 0; rank < s->pp; rank++) {
         const rk_stage stage = rk_stage_of(&d->table, s, &chunks[rank * v]);
-        rk_stage_times(&d->table, s, &chunks[rank * v], &times[rank * v]);
+        rk_stage_times(&d->table, s, &chunks[rank * v], false, &times[rank * v]);
         const double params = stage.dense_params + stage.expert_params;
         casts = params > most ? rk_weight_cast_seconds(&d->table, s, &stage) : casts;
         most = fmax(most, params);

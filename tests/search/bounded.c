@@ -311,9 +311,9 @@ static void audit(const struct problem *p, const rk_planned_strategy *planned)
     rk_cost_table_lower_experts(&experts, &without);
     rk_strategy_chunks(&p->model, s, chunks);
     for (int64_t r = 0; r < s->pp; r++) {
-        rk_stage_times(&own, s, &chunks[r * v], &times[r * v]);
-        rk_stage_times(&none, &plain, &chunks[r * v], &less[r * v]);
-        rk_stage_times(&without, &plain, &chunks[r * v], &mixers[r * v]);
+        rk_stage_times(&own, s, &chunks[r * v], false, &times[r * v]);
+        rk_stage_times(&none, &plain, &chunks[r * v], false, &less[r * v]);
+        rk_stage_times(&without, &plain, &chunks[r * v], false, &mixers[r * v]);
     }
     const rk_stage whole = rk_whole_model(&own, s), least = rk_whole_model(&none, s);
     const rk_stage dense = rk_whole_model(&without, s);
