@@ -76,8 +76,7 @@ bool rk_calibration_constant(const rk_calibration *calibration, size_t index,
         .at_bound = f->at_bound,
         .idle = f->idle,
     };
-    rk_abi_copy(constant, size, &all, sizeof(all));
-    return true;
+    return rk_abi_copy(constant, size, &all, sizeof(all));
 }
 
 bool rk_calibration_group(const rk_calibration *calibration, size_t index,
@@ -93,6 +92,5 @@ bool rk_calibration_group(const rk_calibration *calibration, size_t index,
         .fitted = left->after,
         .by_the_others = calibration->refitted ? left->without : (rk_error_summary){0},
     };
-    rk_abi_copy(errors, size, &all, sizeof(all));
-    return true;
+    return rk_abi_copy(errors, size, &all, sizeof(all));
 }

@@ -4,6 +4,7 @@
 #include "api/struct_tables.h"
 
 #include "base/error.h"
+#include "base/units.h"
 #include "codesign/explain_answer.h"
 #include "command/commands.h"
 #include "command/design_command.h"
@@ -112,8 +113,7 @@ bool rk_explanation_at(const rk_explanation *explanation, size_t index, rk_numbe
         .sequences_per_s = r->best.rate,
         .gain = r->runs ? rk_explain_gain(e, r) : 0,
     };
-    rk_abi_copy(worth, size, &all, sizeof(all));
-    return true;
+    return rk_abi_copy(worth, size, &all, sizeof(all));
 }
 
 bool rk_explanation_strategy(const rk_explanation *explanation, size_t index, rk_strategy *strategy,
@@ -148,28 +148,19 @@ static rk_status design(rk_job *job, void *arguments, void *what, rk_error *err)
     return status ? status : rk_design_answer_find(rk_job_work(job), d, err);
 }
 
+static const rk_asked_member target_members[] = {
+    RK_ASKED("prices", TEXT, rk_machine_target, prices, false),
+    RK_ASKED("step", REAL, rk_machine_target, step_s, false),
+    RK_ASKED("tokens-per-second", REAL, rk_machine_target, tokens_per_s, false),
+    RK_ASKED("days", REAL, rk_machine_target, days, false),
+    RK_ASKED("tokens", REAL, rk_machine_target, tokens, false),
+};
+
 static rk_status set_target(const rk_machine_target *target, rk_job *job, rk_error *err)
 {
-    const struct {
-        const char *option;
-        double value;
-    } numbers[] = {
-        {"step", target->step_s},
-        {"tokens-per-second", target->tokens_per_s},
-        {"days", target->days},
-        {"tokens", target->tokens},
-    };
-    if (!target->prices) {
-        return rk_fail_at(err, RK_ERR_INVALID, "prices",
-                          "a design needs prices: \"example\", or a .json file");
-    }
-    rk_status status = rk_job_set(job, "prices", target->prices, err);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !status; i++) {
-        if (rk_is_given(numbers[i].value)) {
-            status = rk_job_set_real(job, numbers[i].option, numbers[i].value, err);
-        }
-    }
-    return status;
+    return target->prices ? rk_ask_members(target, target_members, COUNT(target_members), job, err)
+                          : rk_fail_at(err, RK_ERR_INVALID, "prices",
+                                       "a design needs prices: \"example\", or a .json file");
 }
 
 rk_status rk_design_machines(const rk_setup *setup, const rk_space *space,
@@ -226,8 +217,7 @@ bool rk_machines_at(const rk_machines *machines, size_t index, rk_machine_facts 
         all.days = rk_design_answer_days(d, design);
         all.run_cost = rk_design_answer_run_cost(d, design);
     }
-    rk_abi_copy(facts, size, &all, sizeof(all));
-    return true;
+    return rk_abi_copy(facts, size, &all, sizeof(all));
 }
 
 bool rk_machines_number(const rk_machines *machines, size_t index, size_t axis, const char **key,
@@ -267,37 +257,17 @@ static rk_status shape(rk_job *job, void *arguments, void *what, rk_error *err)
     return status ? status : rk_shape_answer_find(rk_job_work(job), &s->answer, err);
 }
 
-static rk_status set_choice(const rk_shape_choice *choice, rk_job *job, rk_error *err)
-{
-    const struct {
-        const char *option;
-        double value;
-    } numbers[] = {
-        {"parameters", choice->parameters},   {"tolerance", choice->tolerance_percent},
-        {"feedforward", choice->feedforward}, {"aspect-min", choice->aspect_min},
-        {"aspect-max", choice->aspect_max},
-    };
-    const struct {
-        const char *option;
-        const rk_counts *values;
-    } lists[] = {
-        {"blocks", &choice->blocks}, {"heads", &choice->heads}, {"head-size", &choice->head_sizes}};
-    rk_status status = RK_OK;
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !status; i++) {
-        if (rk_is_given(numbers[i].value)) {
-            status = rk_job_set_real(job, numbers[i].option, numbers[i].value, err);
-        }
-    }
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && !status; i++) {
-        if (lists[i].values->count != 0) {
-            status = rk_job_set_counts(job, lists[i].option, lists[i].values->values,
-                                       lists[i].values->count, err);
-        }
-    }
-    return !status && choice->head_multiple != 0
-               ? rk_job_set_counts(job, "head-multiple", &choice->head_multiple, 1, err)
-               : status;
-}
+static const rk_asked_member shape_members[] = {
+    RK_ASKED("parameters", REAL, rk_shape_choice, parameters, false),
+    RK_ASKED("tolerance", REAL, rk_shape_choice, tolerance_percent, false),
+    RK_ASKED("feedforward", REAL, rk_shape_choice, feedforward, false),
+    RK_ASKED("aspect-min", REAL, rk_shape_choice, aspect_min, false),
+    RK_ASKED("aspect-max", REAL, rk_shape_choice, aspect_max, false),
+    RK_ASKED("blocks", COUNTS, rk_shape_choice, blocks, false),
+    RK_ASKED("heads", COUNTS, rk_shape_choice, heads, false),
+    RK_ASKED("head-size", COUNTS, rk_shape_choice, head_sizes, false),
+    RK_ASKED("head-multiple", COUNT, rk_shape_choice, head_multiple, false),
+};
 
 rk_status rk_shape_models(const rk_setup *setup, const rk_space *space,
                           const rk_shape_choice *choice, const rk_job_control *control,
@@ -312,7 +282,8 @@ rk_status rk_shape_models(const rk_setup *setup, const rk_space *space,
     }
     s->setup = setup;
     status = open_job(setup, space, &rk_command_shape, &s->job, err);
-    status = status ? status : set_choice(&own, s->job, err);
+    status =
+        status ? status : rk_ask_members(&own, shape_members, COUNT(shape_members), s->job, err);
     status = status ? status : rk_job_use(s->job, control, NULL, NULL, shape, s, err);
     if (status) {
         rk_shapes_free(s);
@@ -353,8 +324,7 @@ bool rk_shapes_at(const rk_shapes *shapes, size_t index, rk_shape_facts *facts, 
         all.sequences_per_s = found->best.rate;
         all.tokens_per_s = found->best.rate * (double)sizes->seq;
     }
-    rk_abi_copy(facts, size, &all, sizeof(all));
-    return true;
+    return rk_abi_copy(facts, size, &all, sizeof(all));
 }
 
 bool rk_shapes_strategy(const rk_shapes *shapes, size_t index, rk_strategy *strategy, size_t size)

@@ -245,8 +245,7 @@ bool rk_outcome_stage(const rk_outcome *outcome, size_t index, int64_t stage, rk
                         .allocated_bytes = memory->allocated,
                         .reserved_bytes = memory->reserved};
     rk_memory_parts_of(memory, all.memory_part_bytes);
-    rk_abi_copy(use, size, &all, sizeof(all));
-    return true;
+    return rk_abi_copy(use, size, &all, sizeof(all));
 }
 
 bool rk_outcome_nearest(const rk_outcome *outcome, rk_strategy *strategy, size_t strategy_size,

@@ -69,8 +69,7 @@ bool rk_operators_at(const rk_operators *operators, size_t index, rk_operator_fa
         .sent_bytes = message->sent,
         .seconds = o->seconds,
     };
-    rk_abi_copy(facts, size, &all, sizeof(all));
-    return true;
+    return rk_abi_copy(facts, size, &all, sizeof(all));
 }
 
 /* ---- the timeline ---------------------------------------------------------------------------- */
@@ -167,8 +166,7 @@ bool rk_timeline_at(const rk_timeline *timeline, size_t index, rk_timeline_event
     const rk_timeline_event all = index < timeline->op_count
                                       ? event_of_op(timeline, &timeline->ops[index])
                                       : event_after(timeline, (int)(index - timeline->op_count));
-    rk_abi_copy(event, size, &all, sizeof(all));
-    return true;
+    return rk_abi_copy(event, size, &all, sizeof(all));
 }
 
 bool rk_timeline_rank_at(const rk_timeline *timeline, int64_t rank, rk_timeline_rank *use,
@@ -179,6 +177,5 @@ bool rk_timeline_rank_at(const rk_timeline *timeline, int64_t rank, rk_timeline_
     }
     const rk_timeline_rank all = {.idle_s = timeline->idle[rank],
                                   .most_in_flight = timeline->in_flight[rank]};
-    rk_abi_copy(use, size, &all, sizeof(all));
-    return true;
+    return rk_abi_copy(use, size, &all, sizeof(all));
 }

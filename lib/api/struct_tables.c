@@ -206,48 +206,31 @@ static const rk_member sweep_control[] = {
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-#define TAKE(type, own, given, table, err)                                                         \
-    rk_members_take(own, sizeof(*(own)), given, type, table, COUNT(table), err)
+#define TAKE(name, given, own, err)                                                                \
+    rk_members_take(own, sizeof(*(own)), given, "rk_" #name, name, COUNT(name), err)
 
-rk_status rk_take_setup_choice(const rk_setup_choice *given, rk_setup_choice *own, rk_error *err)
-{
-    *own = (rk_setup_choice){.size = sizeof(*own)};
-    return given ? TAKE("rk_setup_choice", own, given, setup_choice, err) : RK_OK;
-}
+#define DEFINE(name, optional)                                                                     \
+    rk_status rk_take_##name(const rk_##name *given, rk_##name *own, rk_error *err)                \
+    {                                                                                              \
+        *own = (rk_##name){.size = sizeof(*own)};                                                  \
+        return (optional) && !given ? RK_OK : TAKE(name, given, own, err);                         \
+    }
+RK_TAKEN_STRUCTS(DEFINE)
 
 rk_status rk_take_strategy(const rk_strategy *given, rk_strategy *own, rk_error *err)
 {
     *own = (rk_strategy){.size = sizeof(*own)};
-    const rk_status status = TAKE("rk_strategy", own, given, strategy, err);
+    const rk_status status = TAKE(strategy, given, own, err);
     return !status && own->layout_count > 0 && !own->layout
                ? rk_fail_at(err, RK_ERR_INVALID, "layout",
                             "the layout is NULL, but layout_count is %d", own->layout_count)
                : status;
 }
 
-rk_status rk_take_space(const rk_space *given, rk_space *own, rk_error *err)
-{
-    *own = (rk_space){.size = sizeof(*own)};
-    return TAKE("rk_space", own, given, space, err);
-}
-
 rk_status rk_take_run_request(const rk_run_request *given, rk_run_request *own, rk_error *err)
 {
     rk_run_request_init(own, sizeof(*own));
-    return TAKE("rk_run_request", own, given, run_request, err);
-}
-
-rk_status rk_take_machine_target(const rk_machine_target *given, rk_machine_target *own,
-                                 rk_error *err)
-{
-    *own = (rk_machine_target){.size = sizeof(*own)};
-    return TAKE("rk_machine_target", own, given, machine_target, err);
-}
-
-rk_status rk_take_shape_choice(const rk_shape_choice *given, rk_shape_choice *own, rk_error *err)
-{
-    *own = (rk_shape_choice){.size = sizeof(*own)};
-    return given ? TAKE("rk_shape_choice", own, given, shape_choice, err) : RK_OK;
+    return TAKE(run_request, given, own, err);
 }
 
 rk_status rk_take_validation_choice(const rk_validation_choice *given, rk_validation_choice *own,
@@ -256,19 +239,6 @@ rk_status rk_take_validation_choice(const rk_validation_choice *given, rk_valida
     *own = (rk_validation_choice){.size = sizeof(*own)};
     return given ? rk_members_take(own, sizeof(*own), given, "rk_validation_choice", NULL, 0, err)
                  : RK_OK;
-}
-
-rk_status rk_take_calibration_choice(const rk_calibration_choice *given, rk_calibration_choice *own,
-                                     rk_error *err)
-{
-    *own = (rk_calibration_choice){.size = sizeof(*own)};
-    return given ? TAKE("rk_calibration_choice", own, given, calibration_choice, err) : RK_OK;
-}
-
-rk_status rk_take_sweep_control(const rk_sweep_control *given, rk_sweep_control *own, rk_error *err)
-{
-    *own = (rk_sweep_control){.size = sizeof(*own)};
-    return given ? TAKE("rk_sweep_control", own, given, sweep_control, err) : RK_OK;
 }
 
 rk_status rk_need(const void *given, const char *what, rk_error *err)

@@ -9,19 +9,21 @@
 
 #include "reckon/reckon.h"
 
-rk_status rk_take_setup_choice(const rk_setup_choice *given, rk_setup_choice *own, rk_error *err);
-rk_status rk_take_strategy(const rk_strategy *given, rk_strategy *own, rk_error *err);
-rk_status rk_take_space(const rk_space *given, rk_space *own, rk_error *err);
-rk_status rk_take_run_request(const rk_run_request *given, rk_run_request *own, rk_error *err);
-rk_status rk_take_machine_target(const rk_machine_target *given, rk_machine_target *own,
-                                 rk_error *err);
-rk_status rk_take_shape_choice(const rk_shape_choice *given, rk_shape_choice *own, rk_error *err);
-rk_status rk_take_validation_choice(const rk_validation_choice *given, rk_validation_choice *own,
-                                    rk_error *err);
-rk_status rk_take_calibration_choice(const rk_calibration_choice *given, rk_calibration_choice *own,
-                                     rk_error *err);
-rk_status rk_take_sweep_control(const rk_sweep_control *given, rk_sweep_control *own,
-                                rk_error *err);
+/* Structs with bounds of members that begin as zeros, and whether a program may leave them out. */
+#define RK_TAKEN_STRUCTS(TAKEN)                                                                    \
+    TAKEN(setup_choice, true)                                                                      \
+    TAKEN(space, false)                                                                            \
+    TAKEN(machine_target, false)                                                                   \
+    TAKEN(shape_choice, true)                                                                      \
+    TAKEN(calibration_choice, true)                                                                \
+    TAKEN(sweep_control, true)
+
+#define RK_TAKE(name, optional)                                                                    \
+    rk_status rk_take_##name(const rk_##name *given, rk_##name *own, rk_error *err);
+RK_TAKEN_STRUCTS(RK_TAKE)
+RK_TAKE(strategy, false)
+RK_TAKE(run_request, false)
+RK_TAKE(validation_choice, true)
 
 /* Refuses a handle or a text that is NULL; `what` names it in the message: "setup". */
 rk_status rk_need(const void *given, const char *what, rk_error *err);

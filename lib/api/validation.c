@@ -4,6 +4,7 @@
 #include "api/struct_tables.h"
 
 #include "base/error.h"
+#include "base/units.h"
 #include "command/commands.h"
 #include "evidence/run_table.h"
 #include "evidence/validate_runs.h"
@@ -54,21 +55,12 @@ static const struct checking *checking_of(const rk_validation *validation)
     return (const struct checking *)(const void *)validation;
 }
 
-static rk_status set_choice(const rk_validation_choice *choice, rk_job *job, rk_error *err)
-{
-    const struct {
-        const char *option, *value;
-    } options[] = {{"split", choice->split},
-                   {"only", choice->only},
-                   {"by", choice->by},
-                   {"sources", choice->sources}};
-    rk_status status = RK_OK;
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]) && !status; i++) {
-        status =
-            options[i].value ? rk_job_set(job, options[i].option, options[i].value, err) : RK_OK;
-    }
-    return status;
-}
+static const rk_asked_member choice_members[] = {
+    RK_ASKED("split", TEXT, rk_validation_choice, split, false),
+    RK_ASKED("only", TEXT, rk_validation_choice, only, false),
+    RK_ASKED("by", TEXT, rk_validation_choice, by, false),
+    RK_ASKED("sources", TEXT, rk_validation_choice, sources, false),
+};
 
 static rk_status list_rows(struct checking *c, rk_error *err)
 {
@@ -123,7 +115,9 @@ rk_status rk_validate_runs(const rk_run_table *const *tables, size_t count,
         status = rk_need(tables ? tables[i] : NULL, "table", err);
     }
     status = status ? status : rk_job_create(&rk_command_validate, &created->job, err);
-    status = status ? status : set_choice(&own, created->job, err);
+    status = status
+                 ? status
+                 : rk_ask_members(&own, choice_members, COUNT(choice_members), created->job, err);
     status = status ? status : rk_job_use(created->job, NULL, NULL, NULL, compare, &comparing, err);
     if (status) {
         rk_validation_free(&created->validation);
@@ -203,8 +197,7 @@ bool rk_validation_at(const rk_validation *validation, size_t index, rk_validati
     if (c->predicted) {
         add_predicted(c, &all);
     }
-    rk_abi_copy(row, size, &all, sizeof(all));
-    return true;
+    return rk_abi_copy(row, size, &all, sizeof(all));
 }
 
 bool rk_validation_strategy(const rk_validation *validation, size_t index, rk_strategy *strategy,

@@ -20,48 +20,36 @@ struct rk_run_outcome {
 
 #define GIGA 1e9
 
-/* A number of a request as an option; 0 is either a value or means not given. */
-static const struct {
-    const char *option;
-    size_t offset;
-    double unit; /* of the option, over the unit of the request */
-    bool zero;   /* 0 is a value: below 0 is not given */
-} numbers[] = {
-#define NUMBER(option_, member, unit_, zero_)                                                      \
-    {                                                                                              \
-        .option = option_, .offset = offsetof(rk_run_request, member), .unit = unit_,              \
-        .zero = zero_                                                                              \
-    }
-    NUMBER("tokens", tokens, 1, false),
-    NUMBER("steps", steps, 1, false),
-    NUMBER("loss", loss, 1, false),
-    NUMBER("reference-batch", reference_batch, 1, false),
-    NUMBER("step-time", step_s, 1, false),
-    NUMBER("mfu", mfu_percent, 1, false),
-    NUMBER("stragglers", stragglers_percent, 1, false),
-    NUMBER("failures", failures, 1, true),
-    NUMBER("restart", restart_s, MINUTE, true),
-    NUMBER("storage", storage_bytes_per_s, GIGA, false),
-    NUMBER("checkpoint-every", checkpoint_every_s, MINUTE, false),
-    NUMBER("price", price_per_hour, 1, true),
-    NUMBER("purchase", purchase_price, 1, false),
-    NUMBER("life", life_years, 1, false),
-    NUMBER("power", power_watts, 1, false),
-    NUMBER("pue", pue, 1, false),
-    NUMBER("carbon", carbon_g_per_kwh, 1, true),
-#undef NUMBER
-};
+#define ASKED(type, option, member, ...) RK_ASKED(option, type, rk_run_request, member, __VA_ARGS__)
 
-static const struct {
-    const char *option;
-    size_t offset; /* of a text; NULL: not given */
-} texts[] = {
-    {"law", offsetof(rk_run_request, law)},
-    {"batch-law", offsetof(rk_run_request, batch_law)},
-    {"reliability", offsetof(rk_run_request, reliability)},
-    {"near-checkpoint", offsetof(rk_run_request, near_checkpoint)},
-    {"storage-tiers", offsetof(rk_run_request, storage_tiers)},
-    {"prices", offsetof(rk_run_request, prices)},
+static const rk_asked_member members[] = {
+    ASKED(REAL, "tokens", tokens, false),
+    ASKED(REAL, "steps", steps, false),
+    ASKED(REAL, "loss", loss, false),
+    ASKED(REAL, "reference-batch", reference_batch, false),
+    ASKED(REAL, "step-time", step_s, false),
+    ASKED(REAL, "mfu", mfu_percent, false),
+    ASKED(REAL, "stragglers", stragglers_percent, false),
+    ASKED(REAL, "failures", failures, true),
+    ASKED(REAL, "restart", restart_s, true, MINUTE),
+    ASKED(REAL, "storage", storage_bytes_per_s, false, GIGA),
+    ASKED(REAL, "checkpoint-every", checkpoint_every_s, false, MINUTE),
+    ASKED(REAL, "price", price_per_hour, true),
+    ASKED(REAL, "purchase", purchase_price, false),
+    ASKED(REAL, "life", life_years, false),
+    ASKED(REAL, "power", power_watts, false),
+    ASKED(REAL, "pue", pue, false),
+    ASKED(REAL, "carbon", carbon_g_per_kwh, true),
+    ASKED(TEXT, "law", law, false),
+    ASKED(TEXT, "batch-law", batch_law, false),
+    ASKED(TEXT, "reliability", reliability, false),
+    ASKED(TEXT, "near-checkpoint", near_checkpoint, false),
+    ASKED(TEXT, "storage-tiers", storage_tiers, false),
+    ASKED(TEXT, "prices", prices, false),
+    ASKED(COUNT, "spares", spares, true),
+    ASKED(COUNT, "simulate", simulated_runs, true),
+    ASKED(COUNT, "seed", seed, true),
+    ASKED(FLAG, "async-checkpoint", async_checkpoint, false),
 };
 
 void rk_run_request_init(rk_run_request *request, size_t size)
@@ -78,35 +66,6 @@ void rk_run_request_init(rk_run_request *request, size_t size)
         .seed = 1,
     };
     rk_abi_copy(request, size, &usual, sizeof(usual));
-}
-
-static rk_status set_numbers(const rk_run_request *request, rk_job *job, rk_error *err)
-{
-    rk_status status = RK_OK;
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !status; i++) {
-        const double value = *(const double *)((const char *)request + numbers[i].offset);
-        const bool given = numbers[i].zero ? !(value < 0) : rk_is_given(value);
-        if (given) {
-            status = rk_job_set_real(job, numbers[i].option, value / numbers[i].unit, err);
-        }
-    }
-    return status;
-}
-
-static rk_status set_options(const rk_run_request *request, rk_job *job, rk_error *err)
-{
-    rk_status status = set_numbers(request, job, err);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && !status; i++) {
-        const char *text = *(const char *const *)((const char *)request + texts[i].offset);
-        status = text ? rk_job_set(job, texts[i].option, text, err) : RK_OK;
-    }
-    if (!status && request->spares >= 0) {
-        status = rk_job_set_counts(job, "spares", &request->spares, 1, err);
-    }
-    status = status ? status : rk_job_set_counts(job, "simulate", &request->simulated_runs, 1, err);
-    status = status ? status : rk_job_set_counts(job, "seed", &request->seed, 1, err);
-    return !status && request->async_checkpoint ? rk_job_set(job, "async-checkpoint", NULL, err)
-                                                : status;
 }
 
 /* A question about a run. */
@@ -147,7 +106,7 @@ static rk_status ask_run(const rk_setup *setup, const rk_run_request *request,
         return status;
     }
     rk_job *job = outcome->strategies.job;
-    status = set_options(request, job, err);
+    status = rk_ask_members(request, members, COUNT(members), job, err);
     if (!status) {
         status = request->space ? rk_ask_space(setup, request->space, job, err)
                                 : rk_ask(setup, job, NULL, err);
@@ -276,6 +235,5 @@ bool rk_run_outcome_assumption(const rk_run_outcome *run, size_t index,
         .low_total_s = range->low_s,
         .high_total_s = range->high_s,
     };
-    rk_abi_copy(assumption, size, &all, sizeof(all));
-    return true;
+    return rk_abi_copy(assumption, size, &all, sizeof(all));
 }
