@@ -28,7 +28,7 @@ static void end_round(struct state *s)
     double slowest = 0, most = 0;
     for (int64_t i = 0; i < s->touched_count; i++) {
         const int64_t link = s->touched[i];
-        const rk_topology_link wire = rk_topology_link_at(s->topology, link);
+        const rk_link wire = rk_topology_link_at(s->topology, link);
         const double latency = s->algorithm->streams ? 0 : wire.latency;
         slowest = rk_max(slowest, latency + s->loads[link] / wire.bandwidth);
         s->loads[link] = 0;

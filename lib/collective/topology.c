@@ -229,10 +229,10 @@ int rk_topology_route(const rk_topology *w, int32_t source, int32_t target,
     return 0;
 }
 
-rk_topology_link rk_topology_link_at(const rk_topology *w, int64_t link)
+rk_link rk_topology_link_at(const rk_topology *w, int64_t link)
 {
     assert(link >= 0 && link < rk_topology_links(w));
-    const rk_topology_link port = {w->bandwidth, w->latency};
+    const rk_link port = {w->bandwidth, w->latency};
     const bool is_port = link < behind_ports(w);
     switch (w->kind) {
     case RK_TOPOLOGY_SWITCH:
@@ -240,23 +240,20 @@ rk_topology_link rk_topology_link_at(const rk_topology *w, int64_t link)
     case RK_TOPOLOGY_TORUS:
         return port;
     case RK_TOPOLOGY_SERVERS:
-        return is_port ? port : (rk_topology_link){w->local_bandwidth, w->local_latency};
+        return is_port ? port : (rk_link){w->local_bandwidth, w->local_latency};
     case RK_TOPOLOGY_FAT_TREE:
-        return is_port
-                   ? port
-                   : (rk_topology_link){w->bandwidth * (double)w->local / w->oversubscription, 0};
+        return is_port ? port : (rk_link){w->bandwidth * (double)w->local / w->oversubscription, 0};
     case RK_TOPOLOGY_RAILS:
         if (is_port) {
             return port;
         }
         return link < behind_ports(w) + local_links(w)
-                   ? (rk_topology_link){w->local_bandwidth, w->local_latency}
-                   : (rk_topology_link){
-                         w->bandwidth * (double)w->leaf_servers / w->oversubscription, 0};
+                   ? (rk_link){w->local_bandwidth, w->local_latency}
+                   : (rk_link){w->bandwidth * (double)w->leaf_servers / w->oversubscription, 0};
     case RK_TOPOLOGY_CUBE_MESH:
-        return (rk_topology_link){w->bandwidth * cube_links[link / CUBE][link % CUBE], w->latency};
+        return (rk_link){w->bandwidth * cube_links[link / CUBE][link % CUBE], w->latency};
     case RK_TOPOLOGY_DRAGONFLY:
-        return is_port ? port : (rk_topology_link){w->global_bandwidth, w->global_latency};
+        return is_port ? port : (rk_link){w->global_bandwidth, w->global_latency};
     }
     return port;
 }

@@ -6,6 +6,7 @@
 #ifndef RK_COLLECTIVE_TOPOLOGY_H
 #define RK_COLLECTIVE_TOPOLOGY_H
 
+#include "collective/operation.h"
 #include "reckon/reckon.h"
 
 typedef enum rk_topology_kind {
@@ -50,12 +51,8 @@ int64_t rk_topology_links(const rk_topology *topology);
 int rk_topology_route(const rk_topology *topology, int32_t source, int32_t target,
                       int64_t links[RK_ROUTE_MAX]);
 
-typedef struct rk_topology_link {
-    double bandwidth; /* bytes/s */
-    double latency;   /* s before the first byte of a round; 0: counted elsewhere on the route */
-} rk_topology_link;
-
-rk_topology_link rk_topology_link_at(const rk_topology *topology, int64_t link);
+/* A link as a round sees it; its latency is 0 where it counts elsewhere on the route. */
+rk_link rk_topology_link_at(const rk_topology *topology, int64_t link);
 
 #define RK_LINK_NAME_SIZE 64
 

@@ -121,10 +121,7 @@ static const char *missing_of_recurrence(const rk_layer_type *type, const rk_lay
 static const char *missing_of_type(const rk_model *model, const rk_layer_type *type)
 {
     const struct mixer_row *row = row_of(type);
-    const struct {
-        bool found;
-        const char *words;
-    } parts[] = {
+    const rk_missing_part parts[] = {
         {row && row->missing, row ? row->missing : NULL},
         {!row && type->mixer->part.shapes != 0, "a mixer that is not in its list"},
         {type->attention.kv_source != RK_KV_OWN, "the keys and values that layers or heads share"},
@@ -136,10 +133,9 @@ static const char *missing_of_type(const rk_model *model, const rk_layer_type *t
         {type->attention.window > 0 && rk_megatron_is_hybrid(model),
          "the windows of attention in a pattern of blocks"},
     };
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (parts[i].found) {
-            return parts[i].words;
-        }
+    const char *missing = rk_first_missing(parts, sizeof(parts) / sizeof(parts[0]));
+    if (missing) {
+        return missing;
     }
     return row && type->mixer->part.shapes & RK_SHAPE_RECURRENCE
                ? missing_of_recurrence(type, type_of(model, row->name))

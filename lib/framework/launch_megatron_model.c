@@ -158,10 +158,7 @@ static const char *missing_of_ffn(const rk_model *model)
 
 const char *rk_launch_megatron_missing(const rk_model *model)
 {
-    const struct {
-        bool found;
-        const char *words;
-    } parts[] = {
+    const rk_missing_part parts[] = {
         {rk_megatron_missing_layer(model) != NULL, rk_megatron_missing_layer(model)},
         {is_mixed(model), "the layers, which have several shapes,"},
         {model->norms_per_layer != 2, "the norms of a layer, which are not two,"},
@@ -174,12 +171,8 @@ const char *rk_launch_megatron_missing(const rk_model *model)
         {model->learned_positions == 0 && model->details.rope_scaling == RK_ROPE_OTHER,
          "the scaling of rotary positions"},
     };
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (parts[i].found) {
-            return parts[i].words;
-        }
-    }
-    const char *missing = missing_of_attention(model);
+    const char *missing = rk_first_missing(parts, sizeof(parts) / sizeof(parts[0]));
+    missing = missing ? missing : missing_of_attention(model);
     return missing ? missing : missing_of_ffn(model);
 }
 

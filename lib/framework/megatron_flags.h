@@ -43,6 +43,23 @@ static inline void rk_megatron_degree(rk_out *out, const char *name, int64_t val
     }
 }
 
+/* A part of a model that Megatron-LM may lack. */
+typedef struct rk_missing_part {
+    bool found;
+    const char *words;
+} rk_missing_part;
+
+/* The words of the first that is found; NULL: none is. */
+static inline const char *rk_first_missing(const rk_missing_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].found) {
+            return parts[i].words;
+        }
+    }
+    return NULL;
+}
+
 /* Whether a layer has softmax attention of any kind, and a feed-forward network. */
 bool rk_megatron_has_attention(const rk_layer_type *type);
 bool rk_megatron_has_network(const rk_layer_type *type);

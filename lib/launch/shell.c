@@ -22,7 +22,7 @@ static bool is_python(const char *word)
     return strncmp(rk_launch_base_name(word), "python", strlen("python")) == 0;
 }
 
-static bool starts_program(const rk_shell_field *words, size_t count)
+static bool starts_program(const rk_launch_word *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const char *name = rk_launch_base_name(words[i].text);
@@ -74,7 +74,7 @@ static void add_before(rk_shell *sh, rk_shell_command *command)
     }
 }
 
-void rk_shell_record(rk_shell *sh, const rk_shell_field *words, size_t count)
+void rk_shell_record(rk_shell *sh, const rk_launch_word *words, size_t count)
 {
     rk_shell_command command = {.around = sh->around, .around_count = sh->around_count};
     size_t room = 0;
@@ -268,7 +268,7 @@ rk_status rk_shell_read(const char *text, size_t size, const char *name, const c
     const char *kept = rk_shell_keep(sh, text, size);
     sh->source = (rk_shell_source){.text = kept, .size = strlen(kept), .line = 1};
     find_lines(sh);
-    rk_shell_field *given = rk_shell_get(sh, argument_count + 1, sizeof(*given));
+    rk_launch_word *given = rk_shell_get(sh, argument_count + 1, sizeof(*given));
     for (size_t i = 0; given && i < argument_count; i++) {
         given[i].text = rk_shell_keep(sh, arguments[i], strlen(arguments[i]));
     }

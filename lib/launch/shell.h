@@ -19,16 +19,11 @@ typedef struct rk_shell_command {
     size_t word_count;
 } rk_shell_command;
 
-/* A file that the script writes, such as a configuration of DeepSpeed. */
-typedef struct rk_shell_file {
-    const char *path, *text;
-} rk_shell_file;
-
 /* The effects of a script.  All zero is empty; cleared with rk_shell_clear. */
 typedef struct rk_shell_result {
     rk_shell_command *commands;
     size_t count;
-    rk_shell_file *files;
+    rk_launch_text *files; /* that the script writes, such as a configuration of DeepSpeed */
     size_t file_count;
     rk_launch_word *allocation; /* "sbatch" and the options of its #SBATCH lines */
     size_t allocation_count;

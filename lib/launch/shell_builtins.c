@@ -11,7 +11,7 @@
 #include <string.h>
 
 typedef struct call {
-    const rk_shell_field *words; /* words[0] is the name */
+    const rk_launch_word *words; /* words[0] is the name */
     size_t count;
     int line;
 } call;
@@ -306,9 +306,9 @@ static int run_unset(rk_shell *sh, const call *c)
     return 0;
 }
 
-static void set_arguments(rk_shell *sh, const rk_shell_field *words, size_t count)
+static void set_arguments(rk_shell *sh, const rk_launch_word *words, size_t count)
 {
-    rk_shell_field *copy = rk_shell_get(sh, count + 1, sizeof(*copy));
+    rk_launch_word *copy = rk_shell_get(sh, count + 1, sizeof(*copy));
     for (size_t i = 0; copy && i < count; i++) {
         copy[i] = words[i];
     }
@@ -513,7 +513,7 @@ static const struct {
     {"shopt", run_true},
 };
 
-bool rk_shell_run_builtin(rk_shell *sh, const rk_shell_field *words, size_t count, int line)
+bool rk_shell_run_builtin(rk_shell *sh, const rk_launch_word *words, size_t count, int line)
 {
     assert(count >= 1);
     const call c = {words, count, line};

@@ -24,7 +24,7 @@ void rk_shell_end_field(rk_shell *sh, rk_shell_fields *fields)
     }
     const char *text = rk_shell_keep_bytes(sh, &fields->word);
     if (rk_shell_grow(sh, &fields->items, fields->count, &fields->room, sizeof(*fields->items))) {
-        fields->items[fields->count++] = (rk_shell_field){text, fields->line};
+        fields->items[fields->count++] = (rk_launch_word){text, fields->line};
     }
     rk_bytes_reset(&fields->word);
     fields->started = false;
@@ -79,7 +79,7 @@ static void add_value(rk_shell *sh, rk_shell_fields *fields, const char *text, b
 }
 
 /* "$@" and "${A[@]}": each value is a word of its own. */
-static void add_values(rk_shell *sh, rk_shell_fields *fields, const rk_shell_field *values,
+static void add_values(rk_shell *sh, rk_shell_fields *fields, const rk_launch_word *values,
                        size_t count, bool quoted, bool joined)
 {
     fields->none |= count == 0 && !joined;
@@ -105,7 +105,7 @@ typedef struct parameter {
     bool element, all, joined; /* [x]; [@] or [*]; [*] */
     const char *value;         /* NULL: not set */
     int line;
-    const rk_shell_field *values; /* of all */
+    const rk_launch_word *values; /* of all */
     size_t count;
 } parameter;
 
@@ -119,9 +119,9 @@ static const char *number_text(rk_shell *sh, int64_t number)
 static void find_all(rk_shell *sh, parameter *p)
 {
     const size_t count = p->variable && p->variable->set ? p->variable->count : 0;
-    rk_shell_field *values = rk_shell_get(sh, count + 1, sizeof(*values));
+    rk_launch_word *values = rk_shell_get(sh, count + 1, sizeof(*values));
     for (size_t i = 0; values && i < count; i++) {
-        values[i] = (rk_shell_field){p->variable->elements[i].text, p->variable->elements[i].line};
+        values[i] = (rk_launch_word){p->variable->elements[i].text, p->variable->elements[i].line};
     }
     p->values = values;
     p->count = values ? count : 0;
@@ -400,7 +400,7 @@ static bool add_prefixed(rk_shell *sh, const char *text, size_t at, size_t end, 
                                             : 0);
         p.all = false;
     } else if (p.all && p.variable) { /* keys */
-        rk_shell_field *keys = rk_shell_get(sh, p.count + 1, sizeof(*keys));
+        rk_launch_word *keys = rk_shell_get(sh, p.count + 1, sizeof(*keys));
         for (size_t i = 0; keys && i < p.count; i++) {
             const rk_shell_element *e = &p.variable->elements[i];
             keys[i].text = e->key ? e->key : number_text(sh, e->index);
@@ -432,11 +432,11 @@ static void add_braced(rk_shell *sh, const char *text, size_t at, size_t end, bo
         return;
     }
     if (behind < end && p.all && text[behind] != ':') {
-        rk_shell_field *changed = rk_shell_get(sh, p.count + 1, sizeof(*changed));
+        rk_launch_word *changed = rk_shell_get(sh, p.count + 1, sizeof(*changed));
         for (size_t i = 0; changed && i < p.count; i++) {
             parameter each = {.name = "", .value = p.values[i].text};
             change(sh, &each, text, behind, end);
-            changed[i] = (rk_shell_field){each.value, p.values[i].line};
+            changed[i] = (rk_launch_word){each.value, p.values[i].line};
         }
         p.values = changed ? changed : p.values;
     } else if (behind < end) {

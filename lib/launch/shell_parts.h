@@ -33,14 +33,9 @@ typedef struct rk_shell_variable {
     size_t count, room;
 } rk_shell_variable;
 
-/* A word that an expansion makes. */
-typedef struct rk_shell_field {
-    const char *text;
-    int line;
-} rk_shell_field;
-
+/* The words that an expansion makes. */
 typedef struct rk_shell_fields {
-    rk_shell_field *items;
+    rk_launch_word *items;
     size_t count, room;
     rk_bytes word; /* that is being made */
     bool started;
@@ -96,7 +91,7 @@ typedef struct rk_shell {
     rk_shell_function *functions;
     rk_shell_local *locals; /* of the function that runs */
     bool in_function;
-    const rk_shell_field *arguments;
+    const rk_launch_word *arguments;
     size_t argument_count;
 
     int skipping; /* above 0: commands are passed over */
@@ -119,7 +114,7 @@ typedef struct rk_shell {
     size_t around_count;
     rk_shell_command *commands;
     size_t command_count, command_room;
-    rk_shell_file *files;
+    rk_launch_text *files;
     size_t file_count, file_room;
 } rk_shell;
 
@@ -245,24 +240,24 @@ void rk_shell_run_command(rk_shell *sh);
 void rk_shell_run_text(rk_shell *sh, const char *text, size_t size, int line);
 
 /* Reads a file in the folder of the script as commands; false: there is none. */
-bool rk_shell_run_file(rk_shell *sh, const char *path, const rk_shell_field *arguments,
+bool rk_shell_run_file(rk_shell *sh, const char *path, const rk_launch_word *arguments,
                        size_t count);
 
 /* Reads commands up to the end, or up to one of the words. */
 void rk_shell_run_list(rk_shell *sh, const char *const *stops);
 
 /* Runs a builtin command; false: it is none. */
-bool rk_shell_run_builtin(rk_shell *sh, const rk_shell_field *words, size_t count, int line);
+bool rk_shell_run_builtin(rk_shell *sh, const rk_launch_word *words, size_t count, int line);
 
 /* "test" without its name, and "[[ ... ]]" that begins at sh->at. */
-bool rk_shell_test(rk_shell *sh, const rk_shell_field *words, size_t count);
+bool rk_shell_test(rk_shell *sh, const rk_launch_word *words, size_t count);
 bool rk_shell_test_expression(rk_shell *sh);
 
 /* Whether a word, with or without folders, is bash or sh. */
 bool rk_shell_is_shell(const char *word);
 
 /* Records a command that starts a program. */
-void rk_shell_record(rk_shell *sh, const rk_shell_field *words, size_t count);
+void rk_shell_record(rk_shell *sh, const rk_launch_word *words, size_t count);
 
 /* Adds a text to a file that the script writes. */
 void rk_shell_write(rk_shell *sh, const char *path, const char *text, size_t length, bool append);

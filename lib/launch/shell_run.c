@@ -200,7 +200,7 @@ static void run_for(rk_shell *sh)
         while (rk_shell_read_item(sh, &fields, &unused, none, &count)) {
         }
     }
-    const rk_shell_field *values = fields.count > 0 ? fields.items + 1 : sh->arguments;
+    const rk_launch_word *values = fields.count > 0 ? fields.items + 1 : sh->arguments;
     const size_t value_count = fields.count > 0 ? fields.count - 1 : sh->argument_count;
     skip_separators(sh);
     (void)take_word(sh, "do");
@@ -516,7 +516,7 @@ static char *read_small(const char *path, size_t *size)
     return text;
 }
 
-bool rk_shell_run_file(rk_shell *sh, const char *path, const rk_shell_field *arguments,
+bool rk_shell_run_file(rk_shell *sh, const char *path, const rk_launch_word *arguments,
                        size_t count)
 {
     const char *written = rk_shell_file_text(sh, path);
@@ -535,7 +535,7 @@ bool rk_shell_run_file(rk_shell *sh, const char *path, const rk_shell_field *arg
         return false;
     }
     const char *kept = written ? written : rk_shell_keep(sh, text, size);
-    const rk_shell_field *before = sh->arguments;
+    const rk_launch_word *before = sh->arguments;
     const size_t before_count = sh->argument_count;
     sh->arguments = arguments;
     sh->argument_count = count;

@@ -331,10 +331,10 @@ rk_shell_function *rk_shell_find_function(const rk_shell *sh, const char *name)
 }
 
 static void run_function(rk_shell *sh, const rk_shell_function *function,
-                         const rk_shell_field *words, size_t count)
+                         const rk_launch_word *words, size_t count)
 {
     const rk_shell_source source = sh->source;
-    const rk_shell_field *arguments = sh->arguments;
+    const rk_launch_word *arguments = sh->arguments;
     const size_t at = sh->at, argument_count = sh->argument_count;
     const size_t here_line = sh->here_line, here_behind = sh->here_behind;
     rk_shell_local *const locals = sh->locals;
@@ -367,7 +367,7 @@ static void run_function(rk_shell *sh, const rk_shell_function *function,
 }
 
 /* Keeps the words before a shell for the commands that it runs; those around them stay before. */
-static void set_around(rk_shell *sh, const rk_shell_field *words, size_t count)
+static void set_around(rk_shell *sh, const rk_launch_word *words, size_t count)
 {
     rk_launch_word *around = rk_shell_get(sh, sh->around_count + count + 1, sizeof(*around));
     if (!around) {
@@ -390,7 +390,7 @@ bool rk_shell_is_shell(const char *word)
 }
 
 /* "bash -c TEXT" and "bash FILE", which words[0] names. */
-static void run_shell(rk_shell *sh, const rk_shell_field *words, size_t count, int line)
+static void run_shell(rk_shell *sh, const rk_launch_word *words, size_t count, int line)
 {
     size_t next = 1;
     bool text = false;
@@ -407,7 +407,7 @@ static void run_shell(rk_shell *sh, const rk_shell_field *words, size_t count, i
 }
 
 /* A program that is not started: recorded if it trains, else passed over. */
-static void run_program(rk_shell *sh, const rk_shell_field *words, size_t count, int line)
+static void run_program(rk_shell *sh, const rk_launch_word *words, size_t count, int line)
 {
     const rk_launch_word *const around = sh->around;
     const size_t around_count = sh->around_count;
@@ -435,7 +435,7 @@ static void run_program(rk_shell *sh, const rk_shell_field *words, size_t count,
     sh->around_count = around_count;
 }
 
-static void run_words(rk_shell *sh, const rk_shell_field *words, size_t count, int line)
+static void run_words(rk_shell *sh, const rk_launch_word *words, size_t count, int line)
 {
     if (strcmp(words[0].text, "command") == 0 || strcmp(words[0].text, "exec") == 0 ||
         strcmp(words[0].text, "time") == 0 || strcmp(words[0].text, "nohup") == 0) {
@@ -453,7 +453,7 @@ static void run_words(rk_shell *sh, const rk_shell_field *words, size_t count, i
 }
 
 /* Runs words with what they read and where they write. */
-static void run_redirected(rk_shell *sh, const rk_shell_field *words, size_t count,
+static void run_redirected(rk_shell *sh, const rk_launch_word *words, size_t count,
                            const rk_shell_redirection *r, int line)
 {
     rk_bytes made = {0};

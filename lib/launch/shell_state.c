@@ -234,7 +234,7 @@ void rk_shell_write(rk_shell *sh, const char *path, const char *text, size_t len
             !rk_shell_grow(sh, &sh->files, sh->file_count, &sh->file_room, sizeof(*sh->files))) {
             return;
         }
-        sh->files[sh->file_count++] = (rk_shell_file){rk_shell_keep(sh, path, strlen(path)), ""};
+        sh->files[sh->file_count++] = (rk_launch_text){rk_shell_keep(sh, path, strlen(path)), ""};
     }
     const size_t before = append ? strlen(sh->files[i].text) : 0;
     char *all = rk_shell_get(sh, before + length + 1, 1);

@@ -147,7 +147,7 @@ static bool test_two(rk_shell *sh, const char *left, const char *operator, const
 
 typedef struct test_words {
     rk_shell *sh;
-    const rk_shell_field *words;
+    const rk_launch_word *words;
     size_t at, count;
     int depth;
 } test_words;
@@ -211,7 +211,7 @@ static bool test_or(test_words *t)
     return value;
 }
 
-bool rk_shell_test(rk_shell *sh, const rk_shell_field *words, size_t count)
+bool rk_shell_test(rk_shell *sh, const rk_launch_word *words, size_t count)
 {
     test_words t = {.sh = sh, .words = words, .count = count};
     return count > 0 && test_or(&t);
