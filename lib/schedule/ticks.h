@@ -44,13 +44,10 @@ static inline rk_clock rk_clock_of(const rk_pipeline *p)
     double most = p->overlapped_pair + 2 * p->send_seconds;
     int exponent = 0;
     most *= (double)(p->ranks * p->chunks_per_rank);
-    double sum = 0;
     for (int64_t r = 0; r < p->ranks; r++) { /* rank by rank: sums that do not wait for another */
-        if (!rk_same_as_before(p, r)) {
-            sum = 0;
-            for (int64_t i = r * p->chunks_per_rank; i < (r + 1) * p->chunks_per_rank; i++) {
-                sum += p->chunks[i].forward + p->chunks[i].backward + p->chunks[i].weight;
-            }
+        double sum = 0;
+        for (int64_t i = r * p->chunks_per_rank; i < (r + 1) * p->chunks_per_rank; i++) {
+            sum += p->chunks[i].forward + p->chunks[i].backward + p->chunks[i].weight;
         }
         most += sum;
     }

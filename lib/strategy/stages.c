@@ -54,8 +54,11 @@ static void fill_bounds(const rk_strategy *s, int64_t units, int64_t stages, int
     };
     if (first == 0 && last == 0) {
         const int32_t each = (int32_t)shares[OTHERS].each, more = (int32_t)shares[OTHERS].over;
-        for (int32_t i = 0; i <= (int32_t)stages; i++) {
-            bounds[i] = i * each + (i < more ? i : more);
+        for (int32_t i = 0; i < more; i++) {
+            bounds[i] = i * (each + 1);
+        }
+        for (int32_t i = more; i <= (int32_t)stages; i++) {
+            bounds[i] = i * each + more;
         }
         return;
     }
