@@ -121,7 +121,7 @@ static double fit_states(const rk_plan_bounds *s, struct worker *w, const rk_str
         w->has_whole = true;
         w->whole = rk_whole_model(&w->table, &w->costed);
     }
-    for (int lane = 0; lanes >> lane; lane++) {
+    for (int lane = 0; lanes >> lane && (parts || !fits); lane++) {
         if (lanes >> lane & 1) {
             rk_plan_set_lane(&s->lists, lane, &with);
             const double bytes = rk_least_memory(&w->table, &with, &w->whole);
@@ -183,6 +183,21 @@ bool rk_schedule_runs(const rk_strategy *strategy)
     return m >= needs.microbatch_min && m % needs.microbatch_multiple == 0;
 }
 
+/* Fills the least work of the shapes of a node's pipeline degree.  Returns that of the least. */
+static size_t bound_works(const rk_plan_bounds *s, struct worker *w, struct node *node,
+                          rk_strategy *strategy)
+{
+    const size_t first = node->pipe->shape_first, end = first + node->pipe->shape_count;
+    size_t least = first;
+    for (size_t i = first; i < end; i++) {
+        node->shape = &s->lists.shapes[i];
+        rk_plan_set_shape(node->shape, strategy);
+        w->least[i] = rk_schedule_runs(strategy) ? rk_base_work(s, w, node, 0) : (double)INFINITY;
+        least = w->least[i] < w->least[least] ? i : least;
+    }
+    return least;
+}
+
 double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                        struct node node, double limit, unsigned parts)
 {
@@ -200,31 +215,29 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
     rk_plan_base base = {.strategy = rk_node_strategy(s, b, &node)};
     rk_plan_clock_turn(&w->clock, node.pipe);
     rk_plan_fit_turn(&w->fit, node.pipe);
-    for (size_t i = node.pipe->shape_first; i < node.pipe->shape_first + node.pipe->shape_count;
-         i++) {
-        base.shape = &s->lists.shapes[i];
-        rk_plan_set_shape(base.shape, &base.strategy);
-        w->least[i] = (double)INFINITY;
-        if (!rk_schedule_runs(&base.strategy)) {
-            continue;
-        }
-        const bool twice = rk_schedule_copies(base.strategy.schedule) == 2;
+    const size_t first = bound_works(s, w, &node, &base.strategy);
+    for (size_t i = 0; i < node.pipe->shape_count; i++) {
+        /* the first, which may settle others, changes places with the one of least work */
+        const size_t turn = node.pipe->shape_first + i;
+        const size_t at = i == 0 ? first : turn == first ? node.pipe->shape_first : turn;
+        const double work = w->least[at];
+        base.shape = &s->lists.shapes[at];
+        const bool twice = rk_schedule_copies(base.shape->schedule) == 2;
         const double most = parts ? longest[twice] : rk_min(limit, least);
-        node.shape = base.shape;
-        const double work = rk_base_work(s, w, &node, 0);
-        if (work <= most && !known[twice]) {
-            known[twice] = true;
-            longest[twice] = fit_states(s, w, &base.strategy, legal, limit, parts);
+        if (work <= most && work < (double)INFINITY) { /* beyond, work is loose, but enough */
+            rk_plan_set_shape(base.shape, &base.strategy);
+            if (!known[twice]) {
+                known[twice] = true;
+                longest[twice] = fit_states(s, w, &base.strategy, legal, limit, parts);
+            }
+            if (work <= longest[twice]) {
+                w->counts.bounds++;
+                w->least[at] = rk_plan_clock_least(&w->clock, &base, most);
+            } else if (longest[twice] < 0) {
+                w->least[at] = (double)INFINITY;
+            }
         }
-        if (work > most) { /* loose, but enough */
-            w->least[i] = work;
-        } else if (work <= longest[twice]) {
-            w->counts.bounds++;
-            w->least[i] = rk_plan_clock_least(&w->clock, &base, most);
-        } else if (longest[twice] >= 0) {
-            w->least[i] = work;
-        }
-        least = rk_min(least, w->least[i]);
+        least = rk_min(least, w->least[at]);
     }
     return least;
 }
@@ -263,7 +276,7 @@ static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struc
 {
     const rk_plan_lists *l = &s->lists;
     rk_plan_unit any = *b->unit;
-    double least = (double)INFINITY;
+    double least = (double)INFINITY, piped = (double)INFINITY;
     any.ep = any.etp = 1; /* which leaves most data-parallel degrees */
     for (size_t i = 0; i < l->pipe_count; i++) {
         struct node node = {.pipe = &l->pipes[i]};
@@ -279,9 +292,11 @@ static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struc
         } else if (node.dp) {
             node.lanes =
                 group ? l->sharding_count * l->offload_count : rk_batch_lane_count(s, b, node.pipe);
-            bounds[i] = rk_bound_shapes(s, w, b, node, limit, 0);
+            const bool alone = group || node.pipe->pp == 1; /* which parts look at alone */
+            bounds[i] = rk_bound_shapes(s, w, b, node, alone ? limit : rk_min(limit, piped), 0);
         }
         least = rk_min(least, bounds[i]);
+        piped = node.pipe->pp > 1 ? rk_min(piped, bounds[i]) : piped;
     }
     return least;
 }
@@ -375,7 +390,7 @@ static rk_chunk_times least_of_group(const rk_plan_bounds *s, struct worker *w,
  * and need no less memory than they do without experts.  Returns the smallest bound.
  */
 static double bound_experts(const rk_plan_bounds *s, struct worker *w, const struct group *group,
-                            const rk_strategy *legal, const rk_chunk_times *experts)
+                            const rk_strategy *legal, const rk_chunk_times *experts, double limit)
 {
     rk_strategy plain = *legal;
     plain.recompute = RK_REC_NONE;
@@ -383,7 +398,7 @@ static double bound_experts(const rk_plan_bounds *s, struct worker *w, const str
     rk_fill_table(s, w, &plain);
     rk_cost_table_lower_experts(experts, &w->table);
     know_table(w);
-    return bound_pipes(s, w, &s->batches[group->legal], true, (double)INFINITY, NULL,
+    return bound_pipes(s, w, &s->batches[group->legal], true, limit, NULL,
                        &s->group_bounds[group->number * s->lists.pipe_count]);
 }
 
@@ -417,7 +432,7 @@ void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *gro
     } else if (group->tight) {
         bound_work(s, w, group, &legal);
     } else {
-        (void)bound_experts(s, w, group, &legal, &nothing);
+        (void)bound_experts(s, w, group, &legal, &nothing, 0);
     }
 }
 
@@ -428,7 +443,7 @@ void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *grou
     if (!group->tight && rk_find_legal(s, &s->batches[group->legal], &legal)) {
         const rk_chunk_times experts = least_of_group(s, w, group, &legal);
         group->tight = true;
-        if (bound_experts(s, w, group, &legal, &experts) > reach) {
+        if (bound_experts(s, w, group, &legal, &experts, limit) > reach) {
             return;
         }
     }

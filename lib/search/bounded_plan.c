@@ -207,8 +207,13 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
     rk_plan_fit_turn(&w->fit, node->pipe);
     for (int i = 0; v.lanes && i < choices && !w->status; i++) {
         v.base.choice = full ? (size_t)i + 1 : 0;
-        const unsigned parts =
-            parts_in_time(w, node->parts, rk_base_work(s, w, node, v.base.choice));
+        unsigned parts = node->parts;
+        if (rk_known_floor(w, &v.base) && floor_lanes(s, w, &v, 0, &parts) == 0) {
+            w->counts.by_memory += lanes;
+            v.base.index += (uint64_t)node->lanes;
+            continue;
+        }
+        parts = parts_in_time(w, parts, rk_base_work(s, w, node, v.base.choice));
         if (parts) {
             settle_base(s, w, &v, full ? node->shape->layer_choices[i] : 0, parts);
         } else {
