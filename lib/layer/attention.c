@@ -148,14 +148,14 @@ static void add_flash(rk_cost_builder *x, const rk_attention_shape *a)
         .N = ring ? piece : seen,
         .K = qk,
         .flops = flops,
-        .share = x->c->attention * x->c->stack->attention_share,
+        .share = x->c->attention.forward,
         .sharing = (double)a->query_heads / rk_max((double)a->kv_heads, t),
     };
     o.relative = kernel_ratio(x, &o, flash_work(x, &o, a, queries, (double)reach));
     rk_emit(x, &o);
     o.pass = RK_PASS_BACKWARD;
     o.flops = flops * ratio;
-    o.share = x->c->attention * x->c->stack->attention_backward_share;
+    o.share = x->c->attention.backward;
     o.relative = 0;
     o.relative = kernel_ratio(x, &o, flash_work(x, &o, a, queries, (double)reach));
     rk_emit(x, &o);

@@ -79,6 +79,7 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
     const double tokens =
         (double)strategy->micro_batch * (double)strategy->seq / (double)strategy->cp;
     const double step = 128 * (double)strategy->tp;
+    const double format = attention_rate(&system->accelerator, strategy->precision);
     rk_block_context context = {
         .model = model,
         .system = system,
@@ -86,7 +87,8 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
         .strategy = strategy,
         .element = rk_activation_bytes(strategy),
         .width = rk_activation_bytes(strategy) / 2,
-        .attention = attention_rate(&system->accelerator, strategy->precision),
+        .attention = {format * rk_stack_attention_share(stack, &system->accelerator, false),
+                      format * rk_stack_attention_share(stack, &system->accelerator, true)},
         .tokens = tokens,
         .local_tokens = strategy->sp ? tokens / (double)strategy->tp : tokens,
         .vocab = ceil((double)model->vocab / step) * step,

@@ -114,11 +114,13 @@ typedef struct rk_block_context {
     const rk_stack *stack;
     const rk_strategy *strategy;
     rk_group groups[RK_GROUP_LAYER_COUNT];
-    double element;      /* bytes of an element of activations */
-    double residual;     /* of an element of hidden states between layers */
-    bool autocasts;      /* linears keep 16-bit casts of hidden states and weights in fp32 */
-    double width;        /* element / 2: stacks give bytes per element of 16 bits */
-    double attention;    /* rate of attention over that in 16 bits */
+    double element;  /* bytes of an element of activations */
+    double residual; /* of an element of hidden states between layers */
+    bool autocasts;  /* linears keep 16-bit casts of hidden states and weights in fp32 */
+    double width;    /* element / 2: stacks give bytes per element of 16 bits */
+    struct {
+        double forward, backward;
+    } attention;         /* rate of flash attention over the accelerator's, which is in 16 bits */
     double tokens;       /* T = micro_batch * seq / cp */
     double local_tokens; /* T / tp with sequence parallelism, else T */
     double vocab;        /* padded to a multiple of 128 tp, as Megatron does */

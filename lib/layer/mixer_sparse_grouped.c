@@ -43,13 +43,13 @@ static void add_core(rk_cost_builder *x, const rk_attention_shape *a)
         .N = rk_index_visited(a, (double)reach),
         .K = qk,
         .flops = 2 * x->c->tokens * rk_selected_span(a->index.keys, reach) * heads * (qk + v),
-        .share = x->c->attention * x->c->stack->attention_share,
+        .share = x->c->attention.forward,
         .sharing = (double)a->query_heads / rk_max((double)a->kv_heads, t),
     };
     rk_emit(x, &o);
     o.pass = RK_PASS_BACKWARD;
     o.flops *= (3 * qk + 2 * v) / (qk + v);
-    o.share = x->c->attention * x->c->stack->attention_backward_share;
+    o.share = x->c->attention.backward;
     rk_emit(x, &o);
 }
 

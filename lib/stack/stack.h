@@ -21,6 +21,7 @@ typedef struct rk_stack {
     double gemm_share, low_gemm_share; /* of 16-bit and wider, and of 8- and 4-bit formats */
     double expert_gemm_share;          /* of grouped GEMMs, in addition */
     double attention_share, attention_backward_share, stream_share;
+    double other_attention_share; /* on generations that it was not fitted on; 0: the same */
     /* Of scans of recurrences over the peak of the matrix engine and of memory bandwidth. */
     double scan_flop_share, scan_stream_share;
     double delta_flop_share, delta_stream_share; /* of delta rules and gated linear attention */
@@ -146,6 +147,16 @@ typedef struct rk_stack {
 static inline bool rk_stack_lacks_kernel(const rk_stack *stack, rk_attention_kernel kernel)
 {
     return kernel != RK_KERNEL_OF_STACK && kernel != stack->attention_kernel;
+}
+
+/* Share of flash attention on an accelerator, whose kernel may be another vendor's. */
+static inline double rk_stack_attention_share(const rk_stack *stack, const rk_accelerator *a,
+                                              bool backward)
+{
+    const bool listed = stack->generations == 0 || (stack->generations >> a->generation & 1U) != 0;
+    return !listed && stack->other_attention_share > 0 ? stack->other_attention_share
+           : backward                                  ? stack->attention_backward_share
+                                                       : stack->attention_share;
 }
 
 /* Reads a stack: a file, or a name of the catalogue data/stacks.  Implemented in lib/io. */

@@ -34,6 +34,9 @@ static const rk_field rate_fields[] = {
     SHARE(expert_gemm_share, "grouped GEMMs over plain ones"),
     SHARE(attention_share, "flash attention over the accelerator's rate"),
     SHARE(attention_backward_share, "the same in backward; default attention_share"),
+    SHARE(other_attention_share,
+          "the same both ways on generations that the document does not list; "
+          "default attention_share"),
     SHARE(stream_share, "memory-bound operators over the accelerator's rate"),
     SHARE(scan_flop_share, "scans of recurrences, of the peak of the matrix engine"),
     SHARE(scan_stream_share, "scans of recurrences, of the peak of memory bandwidth"),

@@ -98,12 +98,11 @@ def add_flash(x, layer):
         seq = seen / s.cp if D == s.seq else min(seen, s.seq / s.cp)
     heads = sequences * layer.heads / (s.tp * (s.cp if s.cp_kind == "ulysses" else 1))
     group = layer.heads / max(layer.kv_heads, s.tp)
-    for backward, share in ((False, c.stack.attention_share),
-                            (True, c.stack.attention_backward_share)):
+    for backward, share in zip((False, True), c.attention_rates):
         times = x.backward if backward else x.forward
         work = flops * (ratio if backward else 1)
         seconds = kernels.attention(c.accelerator, work, seq, heads, layer.d_qk, group,
-                                    c.attention_rate * share, backward)
+                                    share, backward)
         times["attention"] += seconds * kernel_ratio(c, layer, work, group, D, backward, seconds)
     if in_8_bits(s):
         q, y, z, o = widths_of(layer, s.tp)

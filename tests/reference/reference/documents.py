@@ -304,6 +304,7 @@ STACK_DEFAULTS = {
         "scan_flop_share": 0.1, "scan_stream_share": 0.4,
         "delta_flop_share": 0.05, "delta_stream_share": 0.3,
         "attention_share": 1, "attention_backward_share": "attention_share", "stream_share": 1,
+        "other_attention_share": 0,
     },
     "traffic": {
         "norm_forward": 16, "norm_backward": 20, "activation_passes": 1,
@@ -351,7 +352,8 @@ STACK_DEFAULTS = {
 
 
 def stack_of(document):
-    stack = Record(attention_kernel=document.get("attention_kernel", "usual"))
+    stack = Record(attention_kernel=document.get("attention_kernel", "usual"),
+                   generations=document.get("generations", ()))
     for group, defaults in STACK_DEFAULTS.items():
         given = document.get(group, {})
         for key, usual in defaults.items():

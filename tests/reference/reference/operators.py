@@ -23,7 +23,11 @@ class Setting:
         self.wide = precision.wide(s)
         self.element = self.formats.activation
         self.width = self.element / 2  # stacks give bytes per element of 16 bits
-        self.attention_rate = self.rate_of_attention()
+        listed = not stack.generations or system.accelerator.generation in stack.generations
+        shares = ((stack.attention_share, stack.attention_backward_share)
+                  if listed or not stack.other_attention_share else
+                  (stack.other_attention_share,) * 2)
+        self.attention_rates = [self.rate_of_attention() * share for share in shares]
         self.low = precision.is_low(s.precision)
         self.frozen = s.adapter_rank > 0
         self.alone = s.tp * s.pp * s.cp * s.dp == 1

@@ -126,11 +126,9 @@ def grouped_core(x, layer):
     ratio = (3 * layer.d_qk + 2 * layer.d_v) / (layer.d_qk + layer.d_v)
     heads = s.micro_batch * s.seq / D * layer.heads / s.tp
     group, seq = layer.heads / max(layer.kv_heads, s.tp), min(layer.index_keys, D)
-    for forward, work_done, share in ((True, flops, c.stack.attention_share),
-                                      (False, flops * ratio, c.stack.attention_backward_share)):
+    for forward, work_done, share in zip((True, False), (flops, flops * ratio), c.attention_rates):
         (x.forward if forward else x.backward)["attention"] += kernels.attention(
-            c.accelerator, work_done, seq, heads, layer.d_qk, group, c.attention_rate * share,
-            not forward)
+            c.accelerator, work_done, seq, heads, layer.d_qk, group, share, not forward)
     x.flops_forward += flops
     x.flops_backward += flops * ratio
 
