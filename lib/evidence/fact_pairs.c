@@ -92,6 +92,7 @@ static const struct meaning {
     {"fsdp", "2", "fsdp_version", "2", NULL, NULL},
     {"trainer", "torchtune", "fsdp_version", "2", NULL, NULL},
     {"trainer", "litgpt", "trainer", "litgpt", NULL, NULL},
+    {"trainer", "optimum-habana", "trainer", "optimum-habana", NULL, NULL},
     {"sub_group_size", "", "sub_group_params", NULL, NULL, NULL},
 };
 
