@@ -121,6 +121,12 @@ enum { SUM_BYTES = 4 }; /* of sums in fp32: of a softmax, and of the results of 
 
 /* ---- core attention ------------------------------------------------------------------------ */
 
+/* Rate at a sequence by the ramp of the stack's kernel, over that by the accelerator's. */
+static double ramp_ratio(const rk_block_context *c, double seq)
+{
+    return (1 + c->system->accelerator.attention_ramp / seq) / (1 + c->attention.ramp / seq);
+}
+
 /*
  * Flash attention: 2 products forward; 5 backward, of which one, the scores, is done again: with
  * d of queries and keys and d_v of values, (3 d + 2 d_v) / (d + d_v) times the forward.  Masks that
@@ -148,14 +154,14 @@ static void add_flash(rk_cost_builder *x, const rk_attention_shape *a)
         .N = ring ? piece : seen,
         .K = qk,
         .flops = flops,
-        .share = x->c->attention.forward,
+        .share = x->c->attention.forward * ramp_ratio(x->c, ring ? piece : seen),
         .sharing = (double)a->query_heads / rk_max((double)a->kv_heads, t),
     };
     o.relative = kernel_ratio(x, &o, flash_work(x, &o, a, queries, (double)reach));
     rk_emit(x, &o);
     o.pass = RK_PASS_BACKWARD;
     o.flops = flops * ratio;
-    o.share = x->c->attention.backward;
+    o.share = x->c->attention.backward * ramp_ratio(x->c, o.N);
     o.relative = 0;
     o.relative = kernel_ratio(x, &o, flash_work(x, &o, a, queries, (double)reach));
     rk_emit(x, &o);

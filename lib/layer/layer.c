@@ -73,13 +73,26 @@ static bool autocasts(const rk_stack *stack, const rk_strategy *s)
            !s->low_weights && rk_strategy_ranks(s) == 1;
 }
 
+/* Of the stack's kernel, which accelerators that it does not list have not. */
+static void set_attention(rk_block_context *c)
+{
+    const rk_accelerator *a = &c->system->accelerator;
+    const rk_stack *stack = c->stack;
+    const double format = attention_rate(a, c->strategy->precision);
+    const bool other = !rk_stack_lists(stack, a) && stack->other_attention_share > 0;
+    const double share = stack->other_attention_share;
+    c->attention.forward = format * (other ? share : stack->attention_share);
+    c->attention.backward = format * (other ? share : stack->attention_backward_share);
+    c->attention.ramp = !other && stack->attention_ramp_tokens > 0 ? stack->attention_ramp_tokens
+                                                                   : a->attention_ramp;
+}
+
 rk_block_context rk_block_context_of(const rk_model *model, const rk_system *system,
                                      const rk_stack *stack, const rk_strategy *strategy)
 {
     const double tokens =
         (double)strategy->micro_batch * (double)strategy->seq / (double)strategy->cp;
     const double step = 128 * (double)strategy->tp;
-    const double format = attention_rate(&system->accelerator, strategy->precision);
     rk_block_context context = {
         .model = model,
         .system = system,
@@ -87,12 +100,11 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
         .strategy = strategy,
         .element = rk_activation_bytes(strategy),
         .width = rk_activation_bytes(strategy) / 2,
-        .attention = {format * rk_stack_attention_share(stack, &system->accelerator, false),
-                      format * rk_stack_attention_share(stack, &system->accelerator, true)},
         .tokens = tokens,
         .local_tokens = strategy->sp ? tokens / (double)strategy->tp : tokens,
         .vocab = ceil((double)model->vocab / step) * step,
     };
+    set_attention(&context);
     const bool casts = autocasts(stack, strategy);
     context.autocasts = casts && stack->wide_norms; /* a compiler casts again in backward */
     context.residual = casts || strategy->wide_residual ? RK_FP32_BYTES : context.element;

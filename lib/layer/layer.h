@@ -119,8 +119,9 @@ typedef struct rk_block_context {
     bool autocasts;  /* linears keep 16-bit casts of hidden states and weights in fp32 */
     double width;    /* element / 2: stacks give bytes per element of 16 bits */
     struct {
-        double forward, backward;
-    } attention;         /* rate of flash attention over the accelerator's, which is in 16 bits */
+        double forward, backward; /* rates of flash attention over the accelerator's in 16 bits */
+        double ramp;              /* tokens at which it reaches half of them */
+    } attention;
     double tokens;       /* T = micro_batch * seq / cp */
     double local_tokens; /* T / tp with sequence parallelism, else T */
     double vocab;        /* padded to a multiple of 128 tp, as Megatron does */

@@ -22,6 +22,7 @@ typedef struct rk_stack {
     double expert_gemm_share;          /* of grouped GEMMs, in addition */
     double attention_share, attention_backward_share, stream_share;
     double other_attention_share; /* on generations that it was not fitted on; 0: the same */
+    double attention_ramp_tokens; /* sequence of half the rate; 0: the accelerator's */
     /* Of scans of recurrences over the peak of the matrix engine and of memory bandwidth. */
     double scan_flop_share, scan_stream_share;
     double delta_flop_share, delta_stream_share; /* of delta rules and gated linear attention */
@@ -149,14 +150,10 @@ static inline bool rk_stack_lacks_kernel(const rk_stack *stack, rk_attention_ker
     return kernel != RK_KERNEL_OF_STACK && kernel != stack->attention_kernel;
 }
 
-/* Share of flash attention on an accelerator, whose kernel may be another vendor's. */
-static inline double rk_stack_attention_share(const rk_stack *stack, const rk_accelerator *a,
-                                              bool backward)
+/* Whether the rates of attention are those of a kernel that the accelerator runs. */
+static inline bool rk_stack_lists(const rk_stack *stack, const rk_accelerator *a)
 {
-    const bool listed = stack->generations == 0 || (stack->generations >> a->generation & 1U) != 0;
-    return !listed && stack->other_attention_share > 0 ? stack->other_attention_share
-           : backward                                  ? stack->attention_backward_share
-                                                       : stack->attention_share;
+    return stack->generations == 0 || (stack->generations >> a->generation & 1U) != 0;
 }
 
 /* Reads a stack: a file, or a name of the catalogue data/stacks.  Implemented in lib/io. */

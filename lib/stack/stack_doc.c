@@ -37,6 +37,8 @@ static const rk_field rate_fields[] = {
     SHARE(other_attention_share,
           "the same both ways on generations that the document does not list; "
           "default attention_share"),
+    NUMBER(attention_ramp_tokens, 1e5, "tokens",
+           "sequence at which attention reaches half its rate; default: the accelerator's"),
     SHARE(stream_share, "memory-bound operators over the accelerator's rate"),
     SHARE(scan_flop_share, "scans of recurrences, of the peak of the matrix engine"),
     SHARE(scan_stream_share, "scans of recurrences, of the peak of memory bandwidth"),

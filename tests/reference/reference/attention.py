@@ -98,11 +98,12 @@ def add_flash(x, layer):
         seq = seen / s.cp if D == s.seq else min(seen, s.seq / s.cp)
     heads = sequences * layer.heads / (s.tp * (s.cp if s.cp_kind == "ulysses" else 1))
     group = layer.heads / max(layer.kv_heads, s.tp)
+    ramps = (1 + c.accelerator.ramp / seq) / (1 + c.attention_ramp / seq)
     for backward, share in zip((False, True), c.attention_rates):
         times = x.backward if backward else x.forward
         work = flops * (ratio if backward else 1)
         seconds = kernels.attention(c.accelerator, work, seq, heads, layer.d_qk, group,
-                                    share, backward)
+                                    share * ramps, backward)
         times["attention"] += seconds * kernel_ratio(c, layer, work, group, D, backward, seconds)
     if in_8_bits(s):
         q, y, z, o = widths_of(layer, s.tp)

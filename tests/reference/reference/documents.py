@@ -304,7 +304,7 @@ STACK_DEFAULTS = {
         "scan_flop_share": 0.1, "scan_stream_share": 0.4,
         "delta_flop_share": 0.05, "delta_stream_share": 0.3,
         "attention_share": 1, "attention_backward_share": "attention_share", "stream_share": 1,
-        "other_attention_share": 0,
+        "other_attention_share": 0, "attention_ramp_tokens": 0,
     },
     "traffic": {
         "norm_forward": 16, "norm_backward": 20, "activation_passes": 1,

@@ -23,11 +23,12 @@ class Setting:
         self.wide = precision.wide(s)
         self.element = self.formats.activation
         self.width = self.element / 2  # stacks give bytes per element of 16 bits
-        listed = not stack.generations or system.accelerator.generation in stack.generations
-        shares = ((stack.attention_share, stack.attention_backward_share)
-                  if listed or not stack.other_attention_share else
-                  (stack.other_attention_share,) * 2)
+        other = (stack.generations and system.accelerator.generation not in stack.generations
+                 and stack.other_attention_share)
+        shares = ((other,) * 2 if other else
+                  (stack.attention_share, stack.attention_backward_share))
         self.attention_rates = [self.rate_of_attention() * share for share in shares]
+        self.attention_ramp = (not other and stack.attention_ramp_tokens) or self.accelerator.ramp
         self.low = precision.is_low(s.precision)
         self.frozen = s.adapter_rank > 0
         self.alone = s.tp * s.pp * s.cp * s.dp == 1
