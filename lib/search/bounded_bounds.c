@@ -270,6 +270,7 @@ bool rk_find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *
 /*
  * Bounds a batch by all its pipeline degrees in `bounds`, or a group that it is in, whatever ep and
  * etp.  Where `floors` of a group that the batch is in are beyond `limit`, they are bound enough.
+ * Of a batch, bounds of degrees with a pipeline may be loose above the least of these.
  */
 static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                           bool group, double limit, const double *floors, double *bounds)
@@ -387,7 +388,8 @@ static rk_chunk_times least_of_group(const rk_plan_bounds *s, struct worker *w,
 
 /*
  * Bounds all batches of a group: layers with experts take no less than their mixers and `experts`,
- * and need no less memory than they do without experts.  Returns the smallest bound.
+ * and need no less memory than they do without experts.  Bounds above `limit` may be loose. Returns
+ * the smallest bound.
  */
 static double bound_experts(const rk_plan_bounds *s, struct worker *w, const struct group *group,
                             const rk_strategy *legal, const rk_chunk_times *experts, double limit)
