@@ -537,6 +537,14 @@ struct at_hand {
     double params, low_params;
 };
 
+/* Parameters of the embedding and the head of a stage, a tied table once. */
+static double end_params(const rk_block_context *c, const rk_stage *stage)
+{
+    const double embedding = stage->embedding ? rk_block_table_params(c) : 0;
+    const bool shared = stage->embedding && stage->head && c->model->tied;
+    return shared ? embedding : embedding + stage->head_params;
+}
+
 /* Adds the parameters that are gathered for a layer and for the head. */
 static void add_gathered(const rk_block_context *c, const rk_strategy *s, const rk_stage *stage,
                          const struct kept *kept, struct at_hand at_hand, rk_stage_need *need)
@@ -551,11 +559,27 @@ static void add_gathered(const rk_block_context *c, const rk_strategy *s, const 
         at_hand.tensors ? rk_max(s->states.gather, s->states.reduce) : s->states.gather;
     need->head += stage->head ? rk_max(stage->head_params * each, live) : 0;
     if (stack->keeps_root) {
-        const double embedding = stage->embedding ? rk_block_table_params(c) : 0;
-        const bool shared = stage->embedding && stage->head && c->model->tied;
-        need->layer += (shared ? embedding : embedding + stage->head_params) * s->states.gather;
-        need->head += shared ? 0 : embedding * s->states.gather;
+        const double ends = end_params(c, stage);
+        need->layer += ends * s->states.gather;
+        need->head += rk_max(ends - stage->head_params, 0) * s->states.gather;
+        /* the unit of both is the last whose gradients are scattered, after all layers */
+        need->last = ends * (s->states.gather + rk_strategy_learning(s) * s->states.reduce);
     }
+}
+
+/*
+ * Blocks of FSDP2 that wait for their next use on streams of their own: what was gathered of the
+ * ends and of three layers (one to come, one that runs, one that has run), gradients that were
+ * freed, and the place of 16-bit logits into which copies of theirs in fp32 do not fit.
+ */
+static double stream_pools(const rk_block_context *c, const rk_strategy *s, const rk_stage *stage,
+                           double freed)
+{
+    const double layer = stage->layer_dense_params + stage->layer_expert_params;
+    const double logits = c->element * c->tokens * c->vocab / (double)s->tp;
+    return s->states.gather * end_params(c, stage) + freed +
+           rk_min(3, stage->layers) * rk_gathered_bytes(s, layer, stage->layer_low_params) +
+           (stage->head && rk_loss_freed(c) > logits ? logits : 0);
 }
 
 /* Of gradients that were freed, the embedding's is made last; a tied one has the output layer's. */
@@ -597,9 +621,11 @@ static void fill_moments(const rk_cost_table *table, const rk_strategy *s, const
     const double low = tensors ? rk_min(stage->layer_low_params, layer) : stage->layer_low_params;
     if (s->sharding >= RK_SHARD_GRADIENTS && rk_stage_gradient_runs(stack, s).scatters <= 0) {
         /* gradients are whole until they are scattered: of the layer or matrix at hand, or of the
-         * head */
+         * head, when no more than their gradient is left of the logits */
         need->layer += layer * s->states.reduce;
-        need->head += tensors ? 0 : stage->head_params * s->states.reduce;
+        need->head += tensors || !stage->head
+                          ? 0
+                          : rk_max(stage->head_params * s->states.reduce - rk_loss_freed(c), 0);
     }
     if (s->sharding == RK_SHARD_ALL) {
         add_gathered(c, s, stage, kept, (struct at_hand){tensors, layer, low}, need);
@@ -698,6 +724,9 @@ rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *s,
             rk_min(need.unsaved + need.layer, stage->head_saved + stage->head_transient);
         need.cached =
             (stack->separate_blocks ? least : 0) + stack->stale_logits * stage->head_saved;
+    }
+    if (stack->stream_pools && s->sharding == RK_SHARD_ALL) {
+        need.cached += stream_pools(&table->context, s, stage, need.later);
     }
     if (s->adapts_ends && s->adapter_rank > 0) {
         add_ends(s, &kept, &need);

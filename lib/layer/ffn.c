@@ -81,7 +81,7 @@ void rk_add_ffn(rk_cost_builder *x, const rk_ffn_shape *ffn, double width)
     rk_add_row_linear(x, s->precision, T, h, f);
     if (operators) { /* of gate, up and down the second is recomputed, the last is kept */
         rk_add_product_again(x, T, f, h, false);
-        rk_save(x, false, x->c->element * T * h);
+        rk_save(x, false, x->c->stack->drops_outputs ? 0 : x->c->element * T * h);
     }
     tile(x, &before);
 }

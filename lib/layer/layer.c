@@ -729,6 +729,15 @@ static double loss_bytes(const rk_block_context *c, double width)
     }
 }
 
+double rk_loss_freed(const rk_block_context *c)
+{
+    const double width = c->vocab / (double)c->strategy->tp;
+    const rk_cross_entropy way = c->strategy->cross_entropy;
+    return way == RK_CROSS_ENTROPY_FUSED || way == RK_CROSS_ENTROPY_CHUNKED
+               ? 0
+               : rk_max(loss_bytes(c, width) - c->element * c->tokens * width, 0);
+}
+
 static rk_cost head_cost(const rk_block_context *context, rk_operator_list *list)
 {
     rk_cost_builder x = {.c = context, .list = list};

@@ -160,6 +160,10 @@ rk_cost rk_block_head(const rk_block_context *context);
  */
 rk_cost rk_block_mtp(const rk_block_context *context);
 
+/* Bytes of whole logits and of their loss, of which no more than the logits' gradient is left when
+ * that of the output layer is made. */
+double rk_loss_freed(const rk_block_context *context);
+
 /* Parameters of one rank's part of the embedding table; the same of an output layer. */
 double rk_block_table_params(const rk_block_context *context);
 

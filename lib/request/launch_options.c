@@ -597,8 +597,9 @@ static rk_status set_loss(const taking *t, rk_error *err)
                                             {"chunked", "chunked"},
                                             {"fused (cut", "fused"},
                                             {"fused (liger", "fused"}};
-    const char *value = fact(t, "loss");
-    for (size_t i = compiles(t) ? 1 : 0; value && i < COUNT(losses); i++) {
+    const char *value = fact(t, "loss"), *compiled = fact(t, "compile");
+    const bool apart = runs(t, "torchtitan") && compiled && strstr(compiled, "loss");
+    for (size_t i = apart || compiles(t) ? 1 : 0; value && i < COUNT(losses); i++) {
         if (strncmp(value, losses[i][0], strlen(losses[i][0])) == 0) {
             return set(t, "cross-entropy", losses[i][1], "loss", err);
         }

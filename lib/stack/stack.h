@@ -135,6 +135,8 @@ typedef struct rk_stack {
     bool separate_blocks;       /* cached blocks of loss, layers and update serve none but these */
     bool keeps_root;            /* sharded embedding and head stay gathered, and one layer */
     bool frees_gradients;       /* gradients are freed when they have been used */
+    bool stream_pools;          /* collectives of shards hold blocks on streams of their own */
+    bool drops_outputs;         /* recomputed by operators, no output is kept that none reads */
     bool transposes_again; /* transposed copies of 8-bit weights are made in every backward pass */
     double thrash_seconds; /* per GiB beyond memory and microbatch, of giving back and taking */
     double context_bytes;  /* context and communicators outside the allocator */

@@ -155,6 +155,18 @@ static void try_bias(void)
     try_fields(&d);
 }
 
+/* Layers that run again by operators, of which activations are the fullest. */
+static void try_operators(void)
+{
+    static struct draw d;
+    begin("llama3-8b", "torchtitan", &d);
+    d.strategy.dp = d.strategy.global_batch = 8;
+    d.strategy.sharding = RK_SHARD_ALL;
+    d.strategy.recompute = RK_REC_SELECTIVE;
+    d.strategy.recompute_modules = RK_MODULE_OPERATORS;
+    try_fields(&d);
+}
+
 static void test_every_field_moves_a_figure(void **state)
 {
     const rk_field *field;
@@ -167,6 +179,7 @@ static void test_every_field_moves_a_figure(void **state)
     try_nodes_of_experts();
     try_autocast();
     try_bias();
+    try_operators();
     try_shards("deepspeed-hopper", 1, 0);  /* the update is the fullest */
     try_shards("deepspeed-hopper", 64, 0); /* a layer is */
     try_shards("huggingface-hopper", 64, 16);

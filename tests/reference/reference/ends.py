@@ -53,6 +53,14 @@ def loss_memory(c, width):
     return (each + capped) * c.T * width
 
 
+def loss_freed(c):
+    """Bytes of whole logits and their loss that are free when the head's gradient is made."""
+    if c.strategy.cross_entropy in ("fused", "chunked"):
+        return 0
+    width = c.vocab / c.strategy.tp
+    return max(loss_memory(c, width) - c.element * c.T * width, 0)
+
+
 def head_block(c):
     x, s, stack = operators.Block(c), c.strategy, c.stack
     width = c.vocab / s.tp

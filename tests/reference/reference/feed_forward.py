@@ -41,7 +41,7 @@ def add_ffn(x, layer, width, module="ffn"):
     x.adapted_linear(module, T, h, f, summed=True)
     if operators:
         x.product_again(T, f, h)
-        x.save(c.element * T * h)
+        x.save(0 if c.stack.drops_outputs else c.element * T * h)
     if c.stack.tiled_mlp:
         x.checkpoint(before)
         x.unsaved = before.unsaved + (x.unsaved - before.unsaved) / tiles(c)

@@ -5,6 +5,7 @@ from math import ceil, inf
 from types import SimpleNamespace as Record
 
 from reference import strategies
+from reference.ends import loss_freed
 
 EXPANDABLE = 0.3  # of fragments, with expandable segments
 RECLAIMED = 0.9  # of late memory, when the allocator runs out
@@ -152,6 +153,21 @@ def learning_ends(c, rank):
     return c.formats.activation * (rank.outer / shard_ranks(s)[0] if s.sharding == "all" else rank.outer)
 
 
+def end_parameters(c, rank):
+    """Of embedding and head, a tied table once."""
+    table = c.table if rank.embedding else 0
+    return table if table and rank.head and c.model.tied else table + rank.head_parameters
+
+
+def stream_pools(c, rank, freed):
+    """Blocks of collectives of shards on streams of their own, and the place of 16-bit logits."""
+    largest, logits = rank.largest, c.element * c.T * c.vocab / c.strategy.tp
+    layer = gathered_bytes(c, largest.dense + largest.experts, largest.low)
+    place = logits if rank.head and loss_freed(c) > logits else 0
+    return (c.strategy.states.gather * end_parameters(c, rank) + min(3, rank.layers) * layer
+            + freed + place)
+
+
 def moments_of(c, rank):
     """Temporaries that stay, and those of the backward of a layer, of the head, of the update."""
     s, stack, m = c.strategy, c.stack, c.strategy.microbatches
@@ -177,7 +193,8 @@ def moments_of(c, rank):
         parameters, low, at_hand = largest.matrix, min(largest.low, largest.matrix), 2
     if s.sharding in ("gradients", "all") and not gradient_runs(c):
         layer += s.states.reduce * parameters
-        head += 0 if tensors else s.states.reduce * rank.head_parameters
+        if rank.head and not tensors:
+            head += max(s.states.reduce * rank.head_parameters - loss_freed(c), 0)
     if s.sharding == "all":
         at_hand = 1 if stack.keeps_root and not tensors else at_hand
         layer += max(at_hand * gathered_bytes(c, parameters, low),
@@ -192,6 +209,8 @@ def moments_of(c, rank):
             head += 0 if shared else s.states.gather * table
     layer += passing_copies(c) * c.formats.weight * low
     last = 0
+    if stack.keeps_root and s.sharding == "all":
+        last = (s.states.gather + s.learning * s.states.reduce) * end_parameters(c, rank)
     if (s.step_in_backward or s.offload_gradients) and s.sharding in ("none", "optimizer"):
         layer += s.states.reduce * largest.matrix
         head += s.states.reduce * rank.head_parameters
@@ -286,6 +305,8 @@ def memory_of(c, rank, in_flight):
     cached = min(layer, rank.head_saved + rank.head_transient) if stack.separate_blocks else 0
     cached += stack.stale_logits * rank.head_saved
     cached = 0 if s.expandable_segments else cached
+    if stack.stream_pools and s.sharding == "all":
+        cached += stream_pools(c, rank, later)
     part["allocator fragments"] = (fragments * stack.fragmentation * allocated
                                    + of_stages * part["activations"] + cached)
     part["context"] = stack.context_bytes
