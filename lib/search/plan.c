@@ -160,12 +160,17 @@ static uint64_t count_lanes(uint64_t lanes)
     return count;
 }
 
-/* Memory grows with the micro-batch: a base that did not fit will not fit with a larger one. */
+/*
+ * Memory grows with the micro-batch: a base that did not fit will not fit with a larger one, unless
+ * that is the only one of a step, whose gradients may be freed before it.
+ */
 static void search_base(const struct search *s, struct worker *w, const struct base *base,
                         uint64_t lanes)
 {
     w->counts.legal += count_lanes(lanes);
-    if (lanes == 0 || *base->misfits) {
+    const bool frees =
+        s->stack->frees_gradients && rk_strategy_microbatches(&base->its.strategy) == 1;
+    if (lanes == 0 || (*base->misfits && !frees)) {
         return;
     }
     if (!w->has_table) {
