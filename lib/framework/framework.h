@@ -54,7 +54,8 @@ typedef struct rk_framework_traits {
     bool sp;              /* sequence parallelism within the tensor group */
     bool etp;             /* experts are split by tensor parallelism of their own */
     bool whole_experts;   /* experts are split only where expert parallelism is stated */
-    bool some_layers;     /* full recompute can be limited to some layers of a stage */
+    bool some_layers;     /* full recompute can be limited to some layers of a stage, */
+    bool every_layer;     /* or to every so many of them, which no search tries */
     bool patterns;        /* stages of hybrids end wherever their pattern says */
     bool plain_alone;     /* unsharded data parallelism excludes every other degree */
     bool weight_offload;

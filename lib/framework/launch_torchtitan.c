@@ -196,16 +196,28 @@ static rk_status check_sharding(const rk_strategy *s, rk_error *err)
     return RK_OK;
 }
 
-static rk_status check_memory(const rk_strategy *s, rk_error *err)
+int64_t rk_titan_every(const rk_model *model, const rk_strategy *s)
+{
+    const int64_t stages = s->pp * s->vp, layers = model->layers / stages;
+    if (s->recompute != RK_REC_FULL || s->recompute_layers == 0) {
+        return 0;
+    }
+    return model->layers % stages == 0 && layers % s->recompute_layers == 0
+               ? layers / s->recompute_layers
+               : -1;
+}
+
+static rk_status check_memory(const rk_model *model, const rk_strategy *s, rk_error *err)
 {
     if (s->recompute == RK_REC_SELECTIVE && s->recompute_modules != RK_MODULE_OPERATORS) {
         return rk_fail(err, RK_ERR_INVALID,
                        "torchtitan recomputes operators or layers, not modules; use "
                        "--recompute-modules operators");
     }
-    if (s->recompute_layers > 0) {
+    if (rk_titan_every(model, s) < 0) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "torchtitan recomputes all layers or none; leave out --recompute-layers");
+                       "torchtitan recomputes every so many layers; choose --recompute-layers that "
+                       "divides the layers of a stage");
     }
     if (s->offload_activations || s->offload_weights) {
         return rk_fail(err, RK_ERR_INVALID,
@@ -242,7 +254,7 @@ rk_status rk_titan_check(const rk_launch_file *launch, rk_error *err)
     }
     status = check_pipeline(launch, err);
     status = status ? status : check_sharding(s, err);
-    return status ? status : check_memory(s, err);
+    return status ? status : check_memory(launch->model, s, err);
 }
 
 void rk_titan_note(const rk_launch_file *launch)

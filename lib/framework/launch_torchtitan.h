@@ -29,6 +29,9 @@ rk_titan_split rk_titan_split_of(const rk_model *model, const rk_strategy *strat
 /* Writes "[["tok_embeddings", "layers.0"], ["layers.1", "norm", "output"]]", one line per stage. */
 void rk_titan_write_modules(rk_out *out, const rk_model *model, const rk_strategy *strategy);
 
+/* The N of "every Nth layer is recomputed": 0 if all are, below 0 if a stage has no such N. */
+int64_t rk_titan_every(const rk_model *model, const rk_strategy *strategy);
+
 /* Refuses what no torchtitan can run; notes what neither configuration expresses. */
 rk_status rk_titan_check(const rk_launch_file *launch, rk_error *err);
 void rk_titan_note(const rk_launch_file *launch);

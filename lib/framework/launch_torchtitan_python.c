@@ -102,6 +102,11 @@ static rk_status check_main(const rk_launch_file *launch, rk_error *err)
                        " ranks since 2026-04-30; use etp 1, or --emit torchtitan",
                        s->etp);
     }
+    if (rk_titan_every(m, s) > 1) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "torchtitan of 2026 recomputes all layers or none; leave out "
+                       "--recompute-layers, or --emit torchtitan");
+    }
     if (m->tied && s->pp > 1) {
         return rk_fail(err, RK_ERR_INVALID,
                        "torchtitan of 2026 does not split %s, whose embedding is tied, over pp "

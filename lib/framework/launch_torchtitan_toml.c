@@ -114,14 +114,17 @@ static bool compiles_model(const rk_strategy *s)
     return !(s->precision == RK_FP8 && s->fp8_recipe == RK_FP8_MX && s->tp > 1);
 }
 
-static void write_rest(rk_out *out, const rk_strategy *s)
+static void write_rest(rk_out *out, const rk_model *model, const rk_strategy *s)
 {
+    const int64_t every = rk_titan_every(model, s);
     section(out, "activation_checkpoint");
     text(out, "mode",
-         s->recompute == RK_REC_FULL        ? "full"
-         : s->recompute == RK_REC_SELECTIVE ? "selective"
-                                            : "none");
-    if (s->recompute == RK_REC_SELECTIVE) {
+         s->recompute == RK_REC_NONE                 ? "none"
+         : s->recompute == RK_REC_FULL && every <= 1 ? "full"
+                                                     : "selective");
+    if (every > 1) {
+        rk_out_printf(out, "selective_ac_option = \"%" PRId64 "\"\n", every);
+    } else if (s->recompute == RK_REC_SELECTIVE) {
         text(out, "selective_ac_option", "op");
     }
     section(out, "compile");
@@ -197,6 +200,6 @@ rk_status rk_launch_torchtitan(const rk_launch_file *launch, rk_out *out, rk_err
     write_model(out, launch);
     write_training(out, s);
     write_parallelism(out, launch);
-    write_rest(out, s);
+    write_rest(out, launch->model, s);
     return RK_OK;
 }

@@ -64,7 +64,8 @@ static int64_t policy_unknown(const struct question *q)
 
 static int64_t some_layers_recomputed(const struct question *q)
 {
-    return rk_traits_of(q)->some_layers ? 0 : q->strategy->recompute_layers;
+    const rk_framework_traits *traits = rk_traits_of(q);
+    return traits->some_layers || traits->every_layer ? 0 : q->strategy->recompute_layers;
 }
 
 static int64_t activation_recompute_without_experts(const struct question *q)

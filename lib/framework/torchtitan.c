@@ -37,6 +37,7 @@ const rk_framework_traits rk_framework_torchtitan = {
     .orders = DATA_FIRST,
     .modules = RK_MODULE_OPERATORS,
     .sp = true,
+    .every_layer = true,
     .plain_alone = true, /* DDP by itself; the other degrees build on a mesh of shards */
     .weight_offload = true,
     .keeps_activations = true,

@@ -72,10 +72,10 @@ typedef struct rk_recurrence_shape {
     int64_t chunk;                /* C tokens */
     bool conv_bias;
     bool full_gate;    /* Kimi delta attention: the output gate is one matrix, not of low rank */
-    bool full_decay;   /* and so is the decay */
     int64_t step_rank; /* Mamba-1: of dt */
     bool inner_norms;  /* Mamba-1: norms of dt, B and C */
     bool bare_output;  /* Mamba-2: its output is gated, but not normed */
+    bool full_decay;   /* Kimi delta attention: the decay is one matrix, too */
 } rk_recurrence_shape;
 
 /* A transformer block on a state-space layer, whose weights several layers share. */

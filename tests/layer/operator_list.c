@@ -157,7 +157,7 @@ static void test_recurrences(void **state)
         const uint8_t layers[RK_LAYER_MAX] = {0};
         rk_model model = {.hidden = 4096, .vocab = 131072, .seq = 4096, .norms_per_layer = 2};
         type.recurrence =
-            (rk_recurrence_shape){32, 32, 128, 128, 4, 64, false, false, 64, true, false};
+            (rk_recurrence_shape){32, 32, 128, 128, 4, 64, false, false, 64, true, false, false};
         rk_model_set_layers(&model, &type, layers, 8);
         for (int i = 0; i < 20 && mixer->recurrence; i++) {
             const rk_strategy s = draw_any(&r, &model);

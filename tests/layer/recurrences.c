@@ -20,14 +20,16 @@ static rk_model model_with(const rk_layer_type *type, int64_t hidden)
     return model;
 }
 
-static const rk_recurrence_shape qwen3_next = {16 * 2, 16,    128, 128,   4,    64,
-                                               false,  false, 0,   false, false};
-static const rk_recurrence_shape kimi_linear = {32,    32,    128, 128,   4,    64,
-                                                false, false, 0,   false, false};
-static const rk_recurrence_shape kimi_k3 = {96, 96, 128, 128, 4, 64, false, true, 0, false, false};
-static const rk_recurrence_shape minimax = {64,    64,    128, 128,   0,    256,
-                                            false, false, 0,   false, false};
-static const rk_recurrence_shape lfm2 = {1536, 1536, 1, 1, 3, 1, false, false, 0, false, false};
+static const rk_recurrence_shape qwen3_next = {16 * 2, 16,    128, 128,   4,     64,
+                                               false,  false, 0,   false, false, false};
+static const rk_recurrence_shape kimi_linear = {32,    32,    128, 128,   4,     64,
+                                                false, false, 0,   false, false, false};
+static const rk_recurrence_shape kimi_k3 = {96,    96,   128, 128,   4,     64,
+                                            false, true, 0,   false, false, false};
+static const rk_recurrence_shape minimax = {64,    64,    128, 128,   0,     256,
+                                            false, false, 0,   false, false, false};
+static const rk_recurrence_shape lfm2 = {1536,  1536,  1, 1,     3,     1,
+                                         false, false, 0, false, false, false};
 
 /* Hidden size, parameters without norms, forward MFLOPs as counted; kept bytes, executed FLOPs
  * without products with weights and the convolution, both passes; 0: no figure is known. */
@@ -104,8 +106,8 @@ static void test_measured(void **state)
     const rk_stack stack = stack_of("megatron-2026-blackwell");
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const rk_recurrence_shape shape = {rows[i].heads, rows[i].heads, 128, 128,   0,    64,
-                                           false,         false,         0,   false, false};
+        const rk_recurrence_shape shape = {rows[i].heads, rows[i].heads, 128, 128,   0,     64,
+                                           false,         false,         0,   false, false, false};
         const rk_layer_type type = layer_of(&rk_mixer_gated_delta, shape);
         const rk_model model = model_with(&type, 4096);
         rk_strategy s = rk_strategy_defaults(&model);
