@@ -24,7 +24,10 @@ static bool value_has(rk_launch *launch, const char *key, const char *part)
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-/* FSDP2 over the ranks that are left (-1) or over a number; replicas alone are DDP. */
+/*
+ * FSDP2 over the ranks that are left (-1) or over a number, and over context-parallel ranks;
+ * replicas alone are DDP.
+ */
 static void state_sharding(rk_launch *launch, int64_t pp)
 {
     const double shards = rk_launch_number(launch, "parallelism.data_parallel_shard_degree", -1);
@@ -33,10 +36,12 @@ static void state_sharding(rk_launch *launch, int64_t pp)
         rk_launch_value_or(launch, "parallelism.fsdp_reshard_after_forward", "default");
     const rk_launch_key *by = rk_launch_find(launch, "parallelism.fsdp_reshard_after_forward");
     const bool never = strcmp(reshard, "never") == 0 || (strcmp(reshard, "default") == 0 && pp > 1);
-    if (shards == 1) {
+    const bool plain =
+        shards == 1 && rk_launch_number(launch, "parallelism.context_parallel_degree", 1) <= 1;
+    if (plain) {
         rk_launch_state(launch, "hsdp", "1", RK_FACT_STATED, NULL); /* replicas without shards */
     }
-    rk_launch_state(launch, "zero", shards == 1 ? "0" : never ? "2" : "3", RK_FACT_DERIVED, by);
+    rk_launch_state(launch, "zero", plain ? "0" : never ? "2" : "3", RK_FACT_DERIVED, by);
     if (shards >= 1 && replicas > 0 && replicas <= INT32_MAX && shards < 1e9) {
         rk_launch_state_count(launch, "dp", replicas * (int64_t)shards, RK_FACT_STATED, NULL);
     }
