@@ -121,10 +121,13 @@ enum { SUM_BYTES = 4 }; /* of sums in fp32: of a softmax, and of the results of 
 
 /* ---- core attention ------------------------------------------------------------------------ */
 
-/* Rate at a sequence by the ramp of the stack's kernel, over that by the accelerator's. */
-static double ramp_ratio(const rk_block_context *c, double seq)
+/*
+ * Rate at `seq` by the ramp of the stack's kernel, over that by the accelerator's.  The stack's is
+ * of causal sequences, whose queries see half of it in the mean; `causal` is one of as many keys.
+ */
+static double ramp_ratio(const rk_block_context *c, double seq, double causal)
 {
-    return (1 + c->system->accelerator.attention_ramp / seq) / (1 + c->attention.ramp / seq);
+    return (1 + c->system->accelerator.attention_ramp / seq) / (1 + c->attention.ramp / causal);
 }
 
 /*
@@ -145,6 +148,7 @@ static void add_flash(rk_cost_builder *x, const rk_attention_shape *a)
     /* Ulysses gives a rank whole sequences of fewer heads; a ring cuts all but short documents. */
     const bool by_heads = s->cp_kind == RK_CP_ULYSSES, ring = s->cp_kind == RK_CP_RING;
     const double piece = reach == s->seq ? seen / cp : rk_min(seen, (double)s->seq / cp);
+    const double causal = ring && s->cp > 1 ? piece : rk_min(2 * seen, (double)reach);
     const double queries = by_heads ? (double)reach : rk_min((double)reach, (double)s->seq / cp);
     rk_operator o = {
         .kind = RK_OPERATOR_ATTENTION,
@@ -154,14 +158,14 @@ static void add_flash(rk_cost_builder *x, const rk_attention_shape *a)
         .N = ring ? piece : seen,
         .K = qk,
         .flops = flops,
-        .share = x->c->attention.forward * ramp_ratio(x->c, ring ? piece : seen),
+        .share = x->c->attention.forward * ramp_ratio(x->c, ring ? piece : seen, causal),
         .sharing = (double)a->query_heads / rk_max((double)a->kv_heads, t),
     };
     o.relative = kernel_ratio(x, &o, flash_work(x, &o, a, queries, (double)reach));
     rk_emit(x, &o);
     o.pass = RK_PASS_BACKWARD;
     o.flops = flops * ratio;
-    o.share = x->c->attention.backward * ramp_ratio(x->c, o.N);
+    o.share = x->c->attention.backward * ramp_ratio(x->c, o.N, causal);
     o.relative = 0;
     o.relative = kernel_ratio(x, &o, flash_work(x, &o, a, queries, (double)reach));
     rk_emit(x, &o);

@@ -11,6 +11,7 @@ typedef struct rk_launch_line {
     bool megatron;     /* a flag that only Megatron-LM has */
     bool other;        /* a word or a flag of another tool */
     bool titan;        /* a flag of torchtitan, which has its name and a dot */
+    bool one_shard;    /* its degree of shards is 1 */
     bool deepspeed;    /* the launcher of DeepSpeed, which counts devices per node */
     bool own;          /* an option of a strategy by a name that is ours */
     bool open;         /* the command chooses what the line does not say: no default holds */

@@ -176,8 +176,10 @@ static rk_status set_words(rk_job *job, size_t place, const char *value, rk_erro
 /* torchtitan's degree of sharding: 1 none, -1 as many ranks as are left. */
 static rk_status set_shards(rk_job *job, const char *value, rk_flag_use *use, rk_error *err)
 {
+    rk_launch_line *line = &((rk_request *)rk_job_arguments(job))->line;
+    line->one_shard = value && strcmp(value, "1") == 0;
     *use = value ? RK_FLAG_WITH_VALUE : RK_FLAG_ALONE;
-    return rk_job_set(job, "zero", value && strcmp(value, "1") == 0 ? "0" : "3", err);
+    return rk_job_set(job, "zero", line->one_shard ? "0" : "3", err);
 }
 
 /* Products in a low precision: "float8", "quantize.linear.mx". */

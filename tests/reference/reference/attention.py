@@ -98,7 +98,8 @@ def add_flash(x, layer):
         seq = seen / s.cp if D == s.seq else min(seen, s.seq / s.cp)
     heads = sequences * layer.heads / (s.tp * (s.cp if s.cp_kind == "ulysses" else 1))
     group = layer.heads / max(layer.kv_heads, s.tp)
-    ramps = (1 + c.accelerator.ramp / seq) / (1 + c.attention_ramp / seq)
+    causal = seq if s.cp_kind == "ring" and s.cp > 1 else min(2 * seen, D)
+    ramps = (1 + c.accelerator.ramp / seq) / (1 + c.attention_ramp / causal)
     for backward, share in zip((False, True), c.attention_rates):
         times = x.backward if backward else x.forward
         work = flops * (ratio if backward else 1)
