@@ -119,7 +119,7 @@ static const struct {
     {"adapter_dropout", "true false"},
     {"tiled_mlp", "true false"},
     {"expert_loop", "true false"},
-    {"trainer", "litgpt"},
+    {"trainer", "litgpt optimum-habana"},
     {"launch_blocking", "true false"},
     {"composed", "true false"},
     {"fp8_cast", "fused eager"},

@@ -27,7 +27,7 @@ QUESTIONS = [
     ("estimate llama3-8b 8xh100", ["TP ", "recompute "], []),
     ("estimate llama3-70b 4xh100 --tp 4 --zero 1 --recompute none --cp 1 --pp 1 --micro-batch 1", [],
      ["does not fit: ", "risk of running out > 99 %"]),
-    ("fit qwen3-8b rtx4090", ["16 accelerators", "TP 1", "recompute full", "yes"], ["thrashes: "]),
+    ("fit qwen3-8b rtx4090 --seq 5120", ["16 accelerators", "TP 1", "recompute full", "yes"], ["thrashes: "]),
     ("fit llama3-70b 8xh100", ["offload optimizer"], ["Nothing fits.", "does not fit: ", "risk of running out > 99 %"]),
     ("fit llama3-70b 4xh100 --tp 4 --zero 3", None, ["Nothing fits.", "does not fit: ", "risk of running out > 99 %"]),
     ("run llama3-70b 512xh100 --tokens 1T", ["TP 8 with SP", "recompute none"], []),

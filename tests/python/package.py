@@ -243,7 +243,7 @@ class Package(unittest.TestCase):
         many = predict.all(tp=[8, 3, 4], pp=range(2, 5), micro_batch=1, recompute="none")
         self.assertEqual(len(many), 3)
         self.assertEqual((many.step_s[0], many.memory_needed_bytes[0]), (one.step_s, one.memory_needed_bytes))
-        late = reckon.Predictor("qwen3-8b", "16xrtx-4090", framework="huggingface", seq=4096, global_batch=16)
+        late = reckon.Predictor("qwen3-8b", "16xrtx-4090", framework="huggingface", seq=5120, global_batch=16)
         column = late.all(zero=[3], recompute="full", micro_batch=1)
         late = late(zero=3, recompute="full", micro_batch=1)
         for name in ("step_s", "memory_total_bytes", "memory_needed_bytes", "mfu", "tokens_per_s", "fits"):

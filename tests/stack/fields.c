@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FIELDS_MAX = 128, PAGE_MAX = 1 << 17 };
+enum { FIELDS_MAX = 144, PAGE_MAX = 1 << 17 };
 
 /* ---- figures -------------------------------------------------------------------------------- */
 
