@@ -130,7 +130,8 @@
     X(EXPERT_LOOP, "expert_loop", "true or false", "",                                             \
       "experts run one by one, as in transformers before 5; default: grouped products")            \
     X(TRAINER, "trainer", "text", "",                                                              \
-      "program that runs the steps, where its framework is not all that matters: litgpt, optimum-habana")          \
+      "program that runs the steps, where its framework is not all that matters: litgpt, "         \
+      "optimum-habana")                                                                            \
     X(KERNELS, "kernels", "name", "",                                                              \
       "of attention, norms and products where the framework has a choice: transformer-engine, "    \
       "fused (norms and rotations of Liger, Foundation Model Stack); default: the framework's "    \

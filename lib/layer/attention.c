@@ -16,6 +16,31 @@
 #include <assert.h>
 #include <math.h>
 
+/*
+ * Rate of attention relative to the 16-bit rate that accelerators give: the ratio of the matrix
+ * engine for full precision.
+ */
+static double attention_rate(const rk_accelerator *a, rk_precision precision)
+{
+    const rk_gemm_engine *wide = &a->gemm[precision], *usual = &a->gemm[RK_BF16];
+    return rk_is_full(precision) && wide->peak > 0 && usual->peak > 0
+               ? wide->peak * wide->efficiency / (usual->peak * usual->efficiency)
+               : 1;
+}
+
+void rk_attention_set_rates(rk_block_context *c)
+{
+    const rk_accelerator *a = &c->system->accelerator;
+    const rk_stack *stack = c->stack;
+    const double format = attention_rate(a, c->strategy->precision);
+    const bool other = !rk_stack_lists(stack, a) && stack->other_attention_share > 0;
+    const double share = stack->other_attention_share;
+    c->attention.forward = format * (other ? share : stack->attention_share);
+    c->attention.backward = format * (other ? share : stack->attention_backward_share);
+    c->attention.ramp = !other && stack->attention_ramp_tokens > 0 ? stack->attention_ramp_tokens
+                                                                   : a->attention_ramp;
+}
+
 /* Heads of keys and values on one rank: replicated if there are fewer than tensor ranks. */
 static double local_kv_heads(const rk_attention_shape *a, double t)
 {

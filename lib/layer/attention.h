@@ -5,6 +5,9 @@
 
 #include "layer/operators.h"
 
+/* Fills c->attention: of the stack's kernel, which accelerators that it does not list have not. */
+void rk_attention_set_rates(rk_block_context *c);
+
 /* Elements per token on one rank of queries, keys, values and of the output of attention. */
 typedef struct rk_attention_widths {
     double query, key, value, output;

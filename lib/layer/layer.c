@@ -6,7 +6,7 @@
  */
 #include "base/error.h"
 #include "base/extremes.h"
-#include "layer/operators.h"
+#include "layer/attention.h"
 #include "layer/recurrence.h"
 
 #include <assert.h>
@@ -24,18 +24,6 @@ static double hidden_bytes(const rk_block_context *c)
  * logarithms.
  */
 #define FULL_LOGIT_BYTES 12.0
-
-/*
- * Rate of attention relative to the 16-bit rate that accelerators give: the ratio of the matrix
- * engine for full precision.
- */
-static double attention_rate(const rk_accelerator *a, rk_precision precision)
-{
-    const rk_gemm_engine *wide = &a->gemm[precision], *usual = &a->gemm[RK_BF16];
-    return rk_is_full(precision) && wide->peak > 0 && usual->peak > 0
-               ? wide->peak * wide->efficiency / (usual->peak * usual->efficiency)
-               : 1;
-}
 
 static double copy_seconds(const rk_block_context *c, double bytes)
 {
@@ -73,20 +61,6 @@ static bool autocasts(const rk_stack *stack, const rk_strategy *s)
            !s->low_weights && rk_strategy_ranks(s) == 1;
 }
 
-/* Of the stack's kernel, which accelerators that it does not list have not. */
-static void set_attention(rk_block_context *c)
-{
-    const rk_accelerator *a = &c->system->accelerator;
-    const rk_stack *stack = c->stack;
-    const double format = attention_rate(a, c->strategy->precision);
-    const bool other = !rk_stack_lists(stack, a) && stack->other_attention_share > 0;
-    const double share = stack->other_attention_share;
-    c->attention.forward = format * (other ? share : stack->attention_share);
-    c->attention.backward = format * (other ? share : stack->attention_backward_share);
-    c->attention.ramp = !other && stack->attention_ramp_tokens > 0 ? stack->attention_ramp_tokens
-                                                                   : a->attention_ramp;
-}
-
 rk_block_context rk_block_context_of(const rk_model *model, const rk_system *system,
                                      const rk_stack *stack, const rk_strategy *strategy)
 {
@@ -104,7 +78,7 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
         .local_tokens = strategy->sp ? tokens / (double)strategy->tp : tokens,
         .vocab = ceil((double)model->vocab / step) * step,
     };
-    set_attention(&context);
+    rk_attention_set_rates(&context);
     const bool casts = autocasts(stack, strategy);
     context.autocasts = casts && stack->wide_norms; /* a compiler casts again in backward */
     context.residual = casts || strategy->wide_residual ? RK_FP32_BYTES : context.element;
