@@ -198,7 +198,7 @@ static rk_status check_sharding(const rk_strategy *s, rk_error *err)
 
 int64_t rk_titan_every(const rk_model *model, const rk_strategy *s)
 {
-    const int64_t stages = s->pp * s->vp, layers = model->layers / stages;
+    const int64_t stages = s->pp * rk_stage_chunks(s), layers = model->layers / stages;
     if (s->recompute != RK_REC_FULL || s->recompute_layers == 0) {
         return 0;
     }

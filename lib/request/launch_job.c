@@ -119,8 +119,9 @@ static void complete_titan(rk_request *r)
         const int64_t sequences = r->line.titan_tokens / r->seq;
         r->micro_batch = (rk_option_counts){.values = {rk_at_least_1(sequences)}, .count = 1};
     }
-    if (r->line.one_shard && r->zero.count == 1 && r->cp.count == 1 && r->cp.values[0] > 1) {
-        r->zero.values[0] = RK_SHARD_ALL; /* over context-parallel ranks, whatever the degree is */
+    if (r->line.one_shard && r->zero.count == 1 && r->zero.values[0] == RK_SHARD_NONE &&
+        r->cp.count == 1 && r->cp.values[0] > 1) {
+        r->zero.values[0] = RK_SHARD_ALL; /* context-parallel ranks shard at any degree */
     }
     set_default(r, "micro_batch", &r->micro_batch, 8);
     if (r->pp.count == 1 && r->pp.values[0] > 1 && r->micro_batch.count == 1 &&

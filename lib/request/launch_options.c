@@ -442,7 +442,8 @@ static rk_status set_every_layer(const taking *t, int64_t every, rk_error *err)
     const int64_t layers = rk_launch_count_of(t->launch, "model.layers");
     const int64_t pp = rk_launch_count_of(t->launch, "pp");
     const int64_t vp = rk_launch_count_of(t->launch, "vp");
-    const int64_t stage = layers / ((pp > 0 ? pp : 1) * (vp > 0 ? vp : 1));
+    const int64_t halves = is_fact(t, "schedule", "zb-v") ? 2 : 1; /* chunks of a V */
+    const int64_t stage = layers / (halves * (pp > 0 ? pp : 1) * (vp > 0 ? vp : 1));
     const rk_status status = set(t, "recompute", "full", "recompute.granularity", err);
     return status || every == 1
                ? status

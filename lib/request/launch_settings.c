@@ -69,7 +69,7 @@ static const char *scan_of(const rk_launch *launch, const char *stack)
  * torch.autocast leaves hidden states in fp32 beside weights in fp32, and the loss is compiled with
  * the model, where it keeps logarithms of the softmax and one gradient, in fp32.
  */
-static bool trainer_of(const char *framework, const char *stack)
+static bool compiles_transformers(const char *framework, const char *stack)
 {
     return framework && strcmp(framework, "huggingface") == 0 && stack &&
            strcmp(stack, "torchtitan") == 0;
@@ -93,8 +93,8 @@ const char *rk_launch_settings_text(rk_launch *launch, const char *framework, co
         {"tiled_mlp", rk_launch_fact_of(launch, "tiled_mlp")},
         {"compile", compile_of(launch, stack)},
         {"scan_layers", scan_of(launch, stack)},
-        {"memory.autocasts", trainer_of(framework, stack) ? "true" : NULL},
-        {"memory.logit_bytes", trainer_of(framework, stack) ? "8" : NULL},
+        {"memory.autocasts", compiles_transformers(framework, stack) ? "true" : NULL},
+        {"memory.logit_bytes", compiles_transformers(framework, stack) ? "8" : NULL},
     };
     const char *text = "";
     for (size_t i = 0; i < COUNT(settings); i++) {

@@ -152,7 +152,7 @@ static inline bool rk_stack_lacks_kernel(const rk_stack *stack, rk_attention_ker
     return kernel != RK_KERNEL_OF_STACK && kernel != stack->attention_kernel;
 }
 
-/* Whether the rates of attention are those of a kernel that the accelerator runs. */
+/* Whether a stack was fitted on an accelerator's generation; one that lists none, on all. */
 static inline bool rk_stack_lists(const rk_stack *stack, const rk_accelerator *a)
 {
     return stack->generations == 0 || (stack->generations >> a->generation & 1U) != 0;
