@@ -175,7 +175,7 @@ static void test_shared(void **state)
         .mixer = &rk_mixer_shared,
         .feed_forward = &rk_feed_forward_none,
         .attention = {.query_heads = 32, .kv_heads = 32, .head_size = 128},
-        .recurrence = {64, 8, 128, 64, 4, 256, true, false, 0, false, false},
+        .recurrence = {64, 8, 128, 64, 4, 256, true, false, 0, false, false, false},
         .ffn = {.width = 8192, .gated = true},
         .shared = {.adapter_rank = 128, .attention_adapters = true},
     };
