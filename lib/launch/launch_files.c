@@ -75,7 +75,11 @@ rk_status rk_launch_open_named(rk_launch *launch, const char *path, bool *found,
     json_t *root = NULL;
     const char *place = NULL;
     *found = false;
-    const rk_status status = find_document(launch, path, &place, &root, err);
+    const bool inner = path[0] == '{'; /* the object itself, as the Trainer accepts it */
+    const rk_status status = inner ? rk_launch_parse_document(RK_LAUNCH_JSON, path, strlen(path),
+                                                              "JSON of the line", &root, err)
+                                   : find_document(launch, path, &place, &root, err);
+    place = inner ? "JSON of the line" : place;
     if (status || !place) {
         return status;
     }

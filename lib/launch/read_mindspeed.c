@@ -200,6 +200,7 @@ static void state_layout(rk_launch *launch)
     if (schedule && strcmp(schedule, "dualpipev") == 0) {
         rk_launch_state(launch, "schedule", "dualpipe-v", RK_FACT_STATED,
                         rk_megatron_find(launch, "schedules-method"));
+        rk_launch_state_count(launch, "vp", 2, RK_FACT_STATED, NULL); /* both arms of the V */
     }
     if (rk_launch_count_of(launch, "cp") > 1) {
         rk_launch_state(launch, "cp_kind", kind && kind->value ? kind->value : "megatron_cp_algo",

@@ -33,6 +33,7 @@ static const char *schedule_of(const char *lower)
     static const char *const known[][2] = {
         {"interleaved1f1b", "interleaved"},
         {"zbvzerobubble", "zb-v"},
+        {"dualpipev", "zb-v"},
     };
     for (size_t i = 0; i < COUNT(known); i++) {
         if (strcmp(lower, known[i][0]) == 0) {
@@ -152,5 +153,10 @@ void rk_torchtitan_state_stages(rk_launch *launch, int64_t pp)
     const char *name = schedule_of(schedule);
     const int64_t rank = strcmp(name, "zb-v") == 0 ? 2 * pp : pp; /* a V is one virtual stage */
     rk_launch_state(launch, "schedule", name, key ? RK_FACT_STATED : RK_FACT_DEFAULT, key);
+    if (strcmp(schedule, "dualpipev") == 0) {
+        rk_launch_mark(launch, PIPELINE "schedule", RK_KEY_NOT_PRICED,
+                       "priced as ZBVZeroBubble: a V in which no micro-batch hides another's "
+                       "messages");
+    }
     rk_launch_state_count(launch, "vp", stages > rank ? stages / rank : 1, RK_FACT_DERIVED, key);
 }

@@ -343,7 +343,10 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
         state_samples(launch);
     }
     rk_megatron_state_named_model(launch);
-    rk_launch_state(launch, "framework", is_engine(engine, "megatron") ? "megatron" : "torchtitan",
+    rk_launch_state(launch, "framework",
+                    is_engine(engine, "megatron")     ? "megatron"
+                    : is_engine(engine, "torchtitan") ? "torchtitan"
+                                                      : "huggingface", /* models of transformers */
                     RK_FACT_DERIVED, NULL);
     if (is_engine(engine, "megatron")) {
         state_megatron(launch);

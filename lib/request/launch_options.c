@@ -123,6 +123,20 @@ static rk_status set_own(rk_request *own, const char *option, const char *value,
                : rk_option_read(&rk_strategy_options[i], value, own, err);
 }
 
+/* The option's word for a value of a fact; what it does not count is said of the key. */
+static const char *word_of(const taking *t, const char *field, const char *value)
+{
+    const rk_launch_key *by = key_of(t, field);
+    const char *note = NULL;
+    const char *word = rk_launch_word_of(field, value, &note);
+    if (note && by) {
+        rk_launch_key *key = &t->launch->keys[by - t->launch->keys];
+        key->use = RK_KEY_NOT_PRICED;
+        key->note = note;
+    }
+    return word;
+}
+
 /* Sets an option that nobody gave, from the value of a fact. */
 static rk_status set(const taking *t, const char *option, const char *value, const char *field,
                      rk_error *err)
@@ -131,6 +145,7 @@ static rk_status set(const taking *t, const char *option, const char *value, con
     if (!value || is_given(t, option)) {
         return RK_OK;
     }
+    value = word_of(t, field, value);
     const rk_status status = t->own ? set_own(t->own, option, value, &reason)
                                     : rk_job_set_implied(t->job, option, value, &reason);
     if (!status) {
@@ -200,7 +215,12 @@ static rk_status check_machine(const taking *t, rk_error *err)
 
 /* ---- batch ----------------------------------------------------------------------------------- */
 
-/* Whole sequences; where a rank has a number of tokens, as many as that holds, at least one. */
+enum { TRIES_MAX = 1 << 16 }; /* of sizes of a micro-batch */
+
+/*
+ * Whole sequences; where a rank has a number of tokens, as many as that holds, at least one.  The
+ * framework balances its micro-batches, so the number divides the sequences of a rank.
+ */
 static rk_status set_micro_batch(const taking *t, rk_error *err)
 {
     const int64_t tokens = rk_launch_count_of(t->launch, "max_tokens_per_gpu");
@@ -209,7 +229,14 @@ static rk_status set_micro_batch(const taking *t, rk_error *err)
     if (fact(t, "micro_batch") || tokens <= 0 || tokens > INT32_MAX || seq <= 0 || cp > INT32_MAX) {
         return set(t, "micro-batch", fact(t, "micro_batch"), "micro_batch", err);
     }
-    const int64_t whole = tokens * (cp > 0 ? cp : 1) / seq;
+    const int64_t dp = rk_launch_count_of(t->launch, "dp");
+    const int64_t share = rk_launch_count_of(t->launch, "global_batch") / (dp > 0 ? dp : 1);
+    int64_t whole = tokens * (cp > 0 ? cp : 1) / seq;
+    whole = share > 0 && whole > share ? share : whole;
+    whole = whole > TRIES_MAX ? TRIES_MAX : whole;
+    while (share > 0 && whole > 1 && share % whole != 0) {
+        whole--;
+    }
     return set_count(t, "micro-batch", whole > 0 ? whole : 1, "max_tokens_per_gpu", err);
 }
 
@@ -268,25 +295,6 @@ static rk_status set_precision(const taking *t, rk_error *err)
     return status ? status : set_switch(t, "fp8-param-gather", "fp8.param_gather", err);
 }
 
-/* Optimizers of frameworks as --optimizer has them; NULL: as the fact has it. */
-static const char *optimizer_of(const taking *t)
-{
-    const char *name = fact(t, "optimizer");
-    if (!name) {
-        return NULL;
-    }
-    const bool adam = strstr(name, "adam") != NULL;
-    if (adam && (strstr(name, "8bit") || strstr(name, "8-bit") || strstr(name, "bnb"))) {
-        return "adam-8bit";
-    }
-    if (strstr(name, "lion") || strcmp(name, "rmsprop") == 0) { /* one state of a weight */
-        rk_launch_mark(t->launch, key_of(t, "optimizer") ? key_of(t, "optimizer")->name : name,
-                       RK_KEY_NOT_PRICED, "priced as SGD with momentum, which has as many states");
-        return "sgd";
-    }
-    return adam && strncmp(name, "adamw-", 6) != 0 ? "adamw" : name;
-}
-
 static rk_status set_moments(const taking *t, rk_error *err)
 {
     const rk_request *request = rk_job_arguments(t->job);
@@ -325,7 +333,7 @@ static rk_status set_states(const taking *t, rk_error *err)
     if (!status && !reduces_low(t)) {
         status = set(t, "gradients", gradients, "gradients", err);
     }
-    status = status ? status : set(t, "optimizer", optimizer_of(t), "optimizer", err);
+    status = status ? status : set(t, "optimizer", fact(t, "optimizer"), "optimizer", err);
     status = status || !runs(t, "huggingface")
                  ? status
                  : set(t, "optimizer-impl", fact(t, "optimizer_impl"), "optimizer_impl", err);
@@ -417,7 +425,6 @@ static rk_status set_degrees(const taking *t, rk_error *err)
         }
         const bool off = value && strcmp(value, "false") == 0;
         if (value && !off && !replaced[i] && (!same[i].needs || is_split(t, same[i].needs))) {
-            value = strcmp(same[i].field, "cp_kind") == 0 ? rk_launch_cp_kind(value) : value;
             status = set(t, same[i].option, value, same[i].field, err);
         }
     }

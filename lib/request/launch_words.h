@@ -17,7 +17,10 @@ const char *rk_launch_list_of(const char *value, char out[RK_LAUNCH_LIST_SIZE]);
 const char *rk_launch_choose(const char *value, const char *const *names,
                              char out[RK_LAUNCH_LIST_SIZE]);
 
-/* --cp-kind for a framework's word for it; another word as it is, which the option refuses. */
-const char *rk_launch_cp_kind(const char *word);
+/*
+ * The option's word for a framework's value of a field; one that it lacks stays, which the option
+ * refuses.  *note: what the word leaves uncounted, else it is not written.
+ */
+const char *rk_launch_word_of(const char *field, const char *value, const char **note);
 
 #endif
