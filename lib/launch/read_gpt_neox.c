@@ -15,16 +15,25 @@
 
 #define GPT2_ENTRIES 50257 /* of the vocabulary of GPT-2 */
 
-/* Opens the files of "deepy.py train.py a.yml b.yml", unless the launch has documents. */
+/*
+ * Opens the files of "deepy.py train.py -d configs a.yml b", whose ending may be left out, unless
+ * the launch has documents.
+ */
 static rk_status open_configs(rk_launch *launch, rk_error *err)
 {
     rk_status status = RK_OK;
     const bool whole = launch->document_count > 0;
-    for (size_t i = 0; i < launch->word_count && !whole && !status; i++) {
+    const char *folder = rk_launch_value(launch, "conf_dir");
+    for (size_t i = launch->program; i < launch->word_count && !whole && !status; i++) {
         const char *word = launch->words[i].text;
+        const bool ends = rk_ends_with(word, ".yml") || rk_ends_with(word, ".yaml");
         bool found = false;
-        if (rk_ends_with(word, ".yml") || rk_ends_with(word, ".yaml")) {
-            status = rk_launch_open_named(launch, word, &found, err);
+        if (ends || (folder && word[0] != '-')) {
+            status =
+                rk_launch_open_named(launch,
+                                     rk_launch_format(launch, "%s%s%s%s", folder ? folder : "",
+                                                      folder ? "/" : "", word, ends ? "" : ".yml"),
+                                     &found, err);
         }
     }
     return status;
@@ -202,16 +211,19 @@ static void state_attention(rk_launch *launch)
     }
 }
 
-/* The tokenizer of GPT-2 unless another is named. */
+/* The tokenizer of GPT-2 unless another is named, as the file of its vocabulary. */
 static void state_vocabulary(rk_launch *launch)
 {
     const char *tokenizer = rk_launch_value(launch, "tokenizer_type");
+    const bool own = tokenizer && strcmp(tokenizer, "GPT2BPETokenizer") != 0;
+    const char *file = own ? rk_launch_value(launch, "vocab_file") : NULL;
+    const int64_t entries = !own   ? GPT2_ENTRIES
+                            : file ? rk_launch_tokenizer_entries(rk_launch_base_name(file))
+                                   : 0;
     state_count(launch, "model.vocab", "padded_vocab_size", 0);
-    if (!tokenizer || strcmp(tokenizer, "GPT2BPETokenizer") == 0) {
-        rk_kit_state_vocabulary(launch, GPT2_ENTRIES,
-                                rk_launch_number(launch, "make_vocab_size_divisible_by", 128),
-                                RK_FACT_DEFAULT);
-    }
+    rk_kit_state_vocabulary(launch, entries,
+                            rk_launch_number(launch, "make_vocab_size_divisible_by", 128),
+                            own ? RK_FACT_DERIVED : RK_FACT_DEFAULT);
 }
 
 static void state_model(rk_launch *launch)

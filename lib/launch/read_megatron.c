@@ -504,7 +504,9 @@ void rk_megatron_class_pieces(rk_launch *launch, const rk_launch_key *layers)
 
 static void state_full_recompute(rk_launch *launch)
 {
-    const rk_launch_key *method = rk_megatron_find(launch, "recompute-method");
+    static const char *const methods[] = {"recompute-method", "activations-checkpoint-method",
+                                          NULL};
+    const rk_launch_key *method = rk_megatron_find_among(launch, methods);
     const rk_launch_key *layers = rk_megatron_find(launch, "recompute-num-layers");
     if (method && method->value) {
         rk_launch_state(launch, "recompute.method", method->value, RK_FACT_STATED, method);
@@ -521,11 +523,16 @@ void rk_megatron_state_recompute(rk_launch *launch, const rk_megatron_usual *usu
 {
     const rk_launch_key *key = rk_megatron_find(launch, "recompute-granularity");
     const rk_launch_key *old = rk_megatron_find(launch, "recompute-activations");
+    static const char *const oldest[] = {"activations-checkpoint-method", "checkpoint-activations",
+                                         NULL};
+    const rk_launch_key *whole = rk_megatron_find_among(launch, oldest); /* before 2022 */
     const rk_launch_key *modules = rk_megatron_find(launch, "recompute-modules");
     if (key && rk_megatron_value(launch, "recompute-granularity")) {
         rk_launch_state(launch, "recompute.granularity", key->value, RK_FACT_STATED, key);
     } else if (old && rk_launch_is_on(launch, old->name, true)) {
         rk_launch_state(launch, "recompute.granularity", "selective", RK_FACT_STATED, old);
+    } else if (whole) {
+        rk_launch_state(launch, "recompute.granularity", "full", RK_FACT_STATED, whole);
     }
     rk_launch_assume_open(launch, "recompute.granularity", or_usual(usual->recompute, "none"));
     const char *granularity = rk_launch_fact_of(launch, "recompute.granularity");
@@ -722,14 +729,15 @@ void rk_megatron_state_overlap(rk_launch *launch)
     static const char *const off[] = {"no-overlap-p2p-communication", NULL};
     const bool stages =
         rk_megatron_is_on(launch, "overlap-p2p-comm", true) && !rk_megatron_find_among(launch, off);
+    const bool torch = rk_megatron_is_on(launch, "use-torch-fsdp2", false); /* always prefetches */
     const struct {
         const char *name;
         bool on;
     } rows[] = {
         {"tp",
          rk_megatron_is_on(launch, "tp-comm-overlap", false) && rk_launch_holds(launch, "sp")},
-        {"grad", rk_megatron_is_on(launch, "overlap-grad-reduce", false)},
-        {"param", rk_megatron_is_on(launch, "overlap-param-gather", false)},
+        {"grad", rk_megatron_is_on(launch, "overlap-grad-reduce", false) || torch},
+        {"param", rk_megatron_is_on(launch, "overlap-param-gather", false) || torch},
         {"pp",
          stages && rk_launch_count_of(launch, "vp") > 1 && rk_launch_count_of(launch, "pp") > 1},
         {"moe", rk_megatron_is_on(launch, "overlap-moe-expert-parallel-comm", false)},

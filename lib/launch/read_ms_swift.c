@@ -148,6 +148,12 @@ static void state_sequence(rk_launch *launch)
     rk_launch_ask_sequence(launch, "max_length");
 }
 
+/* The line's own arguments win over those of its file. */
+static rk_status prepare(rk_launch *launch, rk_error *err)
+{
+    return rk_hf_open_options(launch, rk_launch_value(launch, "config"), err);
+}
+
 static rk_status resolve(rk_launch *launch, rk_error *err)
 {
     const char *type = rk_launch_value(launch, "rlhf_type");
@@ -160,7 +166,7 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     if (status) {
         return status;
     }
-    rk_hf_state_model(launch, "model");
+    rk_hf_state_model(launch, rk_launch_has(launch, "model") ? "model" : "model_type");
     state_batch(launch, objective && strcmp(objective, "grpo") == 0);
     state_tuner(launch);
     state_base(launch);
@@ -181,5 +187,6 @@ const rk_launch_reader rk_launch_reader_ms_swift = {
     .tables = {"ms-swift", "hf-trainer", "trl", "deepspeed-json", "ms-swift-megatron"},
     .dash_is_underscore = true,
     .recognise = recognise,
+    .prepare = prepare,
     .resolve = resolve,
 };

@@ -74,8 +74,18 @@ static const rk_megatron_kit nemo1 = {
     .dispatcher = "alltoall",
 };
 
+/* megatron_gpt_pretraining.py, megatron_gpt_finetuning.py and their like. */
+static bool is_nemo1_program(const rk_launch *launch)
+{
+    const char *program = rk_launch_program(launch);
+    return strncmp(program, "megatron_", strlen("megatron_")) == 0 && rk_ends_with(program, ".py");
+}
+
 static int recognise_nemo1(const rk_launch *launch)
 {
+    if (is_nemo1_program(launch)) {
+        return 6;
+    }
     const bool trainer =
         rk_kit_member(launch, "trainer.num_nodes") || rk_kit_member(launch, "trainer.devices");
     const bool model = rk_kit_member(launch, "model.tensor_model_parallel_size") ||
@@ -157,6 +167,29 @@ static void state_nemo_adapters(rk_launch *launch)
     }
 }
 
+/* The file of --config-path and --config-name, whose settings the words replace. */
+static rk_status prepare_nemo1(rk_launch *launch, rk_error *err)
+{
+    const char *folder = rk_launch_value(launch, "config-path");
+    const char *name = rk_launch_value(launch, "config-name");
+    bool found = launch->document_count > 0;
+    if (!name || found) {
+        return RK_OK;
+    }
+    const char *path =
+        rk_launch_format(launch, "%s/%s%s", folder ? folder : "conf", name,
+                         rk_ends_with(name, ".yaml") || rk_ends_with(name, ".yml") ? "" : ".yaml");
+    const rk_status status = rk_launch_open_named(launch, path, &found, err);
+    if (!status && !found) {
+        rk_launch_mark(launch, "config-name", RK_KEY_NOT_PRICED,
+                       rk_launch_format(launch,
+                                        "%s is not here: settings that the line does not "
+                                        "repeat are not known",
+                                        path));
+    }
+    return status;
+}
+
 static rk_status resolve_nemo1(rk_launch *launch, rk_error *err)
 {
     if (rk_launch_has(launch, "model.encoder.num_layers") ||
@@ -191,6 +224,7 @@ const rk_launch_reader rk_launch_reader_nemo1 = {
     .tables = {"nemo1"},
     .words_are_pairs = true,
     .recognise = recognise_nemo1,
+    .prepare = prepare_nemo1,
     .resolve = resolve_nemo1,
 };
 
@@ -404,7 +438,7 @@ static int recognise_bridge(const rk_launch *launch)
 {
     const char *program = rk_launch_program(launch);
     bool named = strcmp(program, "setup_experiment.py") == 0 ||
-                 strcmp(program, "run_recipe.py") == 0 ||
+                 strcmp(program, "run_recipe.py") == 0 || strcmp(program, "run_script.py") == 0 ||
                  strcmp(program, "run_performance_script.py") == 0;
     for (size_t i = 0; i < launch->word_count; i++) {
         named |= strstr(launch->words[i].text, "megatron.bridge") != NULL ||

@@ -213,6 +213,24 @@ static int recognise(const rk_launch *launch)
     return 0;
 }
 
+/* "optimizer=torch.optim.SGD" replaces the component of a section, and keeps its arguments. */
+static void rename_components(rk_launch *launch)
+{
+    static const char *const sections[][2] = {{"optimizer", "optimizer._component_"},
+                                              {"model", "model._component_"},
+                                              {"loss", "loss._component_"},
+                                              {"dataset", "dataset._component_"},
+                                              {"tokenizer", "tokenizer._component_"}};
+    for (size_t s = 0; s < COUNT(sections); s++) {
+        for (size_t i = 0; i < launch->key_count; i++) {
+            rk_launch_key *key = &launch->keys[i];
+            if (!key->source && strcmp(key->name, sections[s][0]) == 0) {
+                key->name = sections[s][1];
+            }
+        }
+    }
+}
+
 static rk_status prepare(rk_launch *launch, rk_error *err)
 {
     const char *path = rk_launch_value(launch, "config");
@@ -228,6 +246,7 @@ static rk_status prepare(rk_launch *launch, rk_error *err)
         rk_launch_shorten_keys(launch, "training."); /* asynchronous GRPO has inference, too */
     }
     if (!status) {
+        rename_components(launch);
         rk_launch_interpolate(launch);
     }
     return status;
