@@ -282,6 +282,11 @@ static void state_megatron_plugin(rk_launch *launch)
     rk_hf_take_degree(launch, "megatron_lm_config.megatron_lm_context_parallel_size", "cp");
     rk_hf_take_degree(launch, "megatron_lm_config.megatron_lm_expert_model_parallel_size", "ep");
     rk_hf_take_degree(launch, "megatron_lm_config.megatron_lm_num_micro_batches", "accumulation");
+    rk_hf_state_switch(launch, "megatron_lm_config.megatron_lm_use_distributed_optimizer", "zero",
+                       "1");
+    rk_hf_state_switch(launch, "megatron_lm_config.megatron_lm_sequence_parallelism", "sp", "true");
+    rk_hf_state_switch(launch, "megatron_lm_config.megatron_lm_recompute_activations",
+                       "recompute.granularity", "selective");
 }
 
 static rk_status state_deepspeed_plugin(rk_launch *launch, rk_error *err)
@@ -350,7 +355,7 @@ rk_status rk_hf_state_accelerate(rk_launch *launch, rk_error *err)
     if (fsdp) {
         rk_launch_state(launch, "framework", RK_HF_FRAMEWORK, RK_FACT_DERIVED, NULL);
         state_fsdp_group(launch, "fsdp_config");
-    } else if (type) {
+    } else if (type && strcasecmp(type, "MEGATRON_LM") != 0) {
         rk_launch_state(launch, "zero", "0", RK_FACT_STATED, by);
     }
     return RK_OK;

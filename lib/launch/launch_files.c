@@ -92,6 +92,23 @@ rk_status rk_launch_open_named(rk_launch *launch, const char *path, bool *found,
     return RK_OK;
 }
 
+const char *rk_launch_text_of(rk_launch *launch, const char *path)
+{
+    const char *kept = rk_launch_written(launch, path);
+    const char *place = !kept && launch->folder ? find_file(launch, path) : NULL;
+    char *text = NULL;
+    size_t size = 0;
+    rk_error err;
+    launch->opens_files = launch->opens_files || place;
+    if (place) {
+        const rk_status status = rk_launch_read_file(place, &text, &size, &err);
+        launch->out_of_memory |= status == RK_ERR_MEMORY;
+        kept = status ? NULL : rk_launch_keep(launch, text);
+        free(text);
+    }
+    return kept;
+}
+
 rk_status rk_launch_open_own(rk_launch *launch, bool *found, rk_error *err)
 {
     *found = false;

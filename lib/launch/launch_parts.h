@@ -57,6 +57,9 @@ rk_launch_form rk_launch_form_of_text(const char *text, size_t size);
 rk_status rk_launch_parse_document(rk_launch_form form, const char *text, size_t size,
                                    const char *name, json_t **root, rk_error *err);
 
+/* The text of a file that the launch names, which its script may write; NULL: it is not there. */
+const char *rk_launch_text_of(rk_launch *launch, const char *path);
+
 /*
  * Opens the configuration that a program of no known name gets as its first file, "train.py
  * sft.yaml", as a document whose values are not yet keys.  false: it gets none.

@@ -124,7 +124,8 @@ static launcher_kind kind_of(const char *word)
         {"tune", TRAINER},
         {"nemo", TRAINER},
         {"primus-cli", TRAINER},
-        {"run_train.sh", TRAINER}, /* of torchtitan */
+        {"run_train.sh", TRAINER},    /* of torchtitan */
+        {"run_pretrain.sh", TRAINER}, /* of Primus */
     };
     const char *name = rk_launch_base_name(word);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -318,12 +319,38 @@ static void read_counts(const rk_launch *launch, launcher_kind kind, size_t from
     }
 }
 
-/* "--include host:0,1@host:0,1" of deepspeed, and "-H a:8,b:8" of mpirun. */
-static void read_hosts(const rk_launch *launch, launcher_kind kind, size_t from, size_t to,
-                       world *w)
+/* A line for each host, "worker-1 slots=8"; of a file that is not here nothing is known. */
+static void read_hostfile(rk_launch *launch, const char *path, world *w)
+{
+    const char *text = rk_launch_text_of(launch, path);
+    int64_t hosts = 0, slots = 0;
+    for (const char *at = text; at && *at;) {
+        const size_t length = strcspn(at, "\n");
+        const char *host = at + strspn(at, " \t"), *count = strstr(host, "slots=");
+        if (*host != '#' && *host != '\r' && *host != '\n' && *host) {
+            hosts++;
+            slots = count && count < at + length ? (int64_t)strtol(count + 6, NULL, 10) : slots;
+        }
+        at += length + (at[length] == '\n');
+    }
+    w->nodes = w->nodes ? w->nodes : hosts;
+    w->node = w->node || slots < 0 || slots > INT16_MAX ? w->node : slots;
+    w->unknown |= w->nodes == 0;
+}
+
+/*
+ * "--include host:0,1@host:0,1" of deepspeed, "-H a:8,b:8" of mpirun, and the file of hosts of
+ * both.
+ */
+static void read_hosts(rk_launch *launch, launcher_kind kind, size_t from, size_t to, world *w)
 {
     for (size_t i = from; i < to; i++) {
         const char *word = word_at(launch, i), *value = value_at(launch, i);
+        const bool file = is_option(word, "hostfile") || is_option(word, "machinefile");
+        if (file && (kind == DEEPSPEED || kind == MPI)) {
+            read_hostfile(launch, value, w);
+            continue;
+        }
         const char *colon = strchr(value, ':');
         int64_t hosts = 1;
         if (kind == DEEPSPEED && is_option(word, "include") && colon) {

@@ -4,6 +4,7 @@
  * and primus/configs/modules/megatron (AMD-AGI/Primus fd1eeabb).
  */
 #include "base/error.h"
+#include "launch/launch_parts.h"
 #include "launch/megatron_kit.h"
 
 #include <stdio.h>
@@ -47,28 +48,31 @@ static int recognise(const rk_launch *launch)
 {
     const char *module = module_of(launch);
     const char *framework = module ? member_of(launch, module, "framework") : NULL;
-    const bool named = !module && strcmp(rk_launch_program(launch), "primus-cli") == 0;
+    const bool named = !module && (strcmp(rk_launch_program(launch), "primus-cli") == 0 ||
+                                   rk_launch_environment(launch, "EXP"));
     return framework && strcmp(framework, "megatron") == 0 ? 8 : named ? 3 : 0;
 }
 
-/* "primus-cli train pretrain --config FILE": the file, where the launch does not hold it. */
+/*
+ * "primus-cli train pretrain --config FILE" and "EXP=FILE run_pretrain.sh": the file, where the
+ * launch does not hold it.
+ */
 static rk_status open_config(rk_launch *launch, rk_error *err)
 {
     bool found = false;
-    for (size_t i = 0; i + 1 < launch->word_count && !module_of(launch); i++) {
-        if (strcmp(launch->words[i].text, "--config") == 0) {
-            const char *path = launch->words[i + 1].text;
-            const rk_status status = rk_launch_open_named(launch, path, &found, err);
-            if (status || !found) {
-                return status ? status
-                              : rk_fail(err, RK_ERR_INVALID,
-                                        "%s: its configuration %.200s is not next to it; give that "
-                                        "file",
-                                        launch->name, path);
-            }
-        }
+    const char *path = rk_launch_environment(launch, "EXP");
+    for (size_t i = 0; i + 1 < launch->word_count; i++) {
+        path = strcmp(launch->words[i].text, "--config") == 0 ? launch->words[i + 1].text : path;
     }
-    return RK_OK;
+    if (!path || module_of(launch)) {
+        return RK_OK;
+    }
+    const rk_status status = rk_launch_open_named(launch, path, &found, err);
+    return status || found ? status
+                           : rk_fail(err, RK_ERR_INVALID,
+                                     "%s: its configuration %.200s is not next to it; give that "
+                                     "file",
+                                     launch->name, path);
 }
 
 /* Removes the module from the names of its settings. */

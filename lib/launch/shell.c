@@ -48,6 +48,7 @@ static const char *const world_names[] = {"NNODES",
                                           "ASCEND_RT_VISIBLE_DEVICES",
                                           "NGPU",
                                           "CONFIG_FILE",
+                                          "EXP",
                                           "USE_MCA",
                                           "PYTORCH_CUDA_ALLOC_CONF",
                                           "PYTORCH_ALLOC_CONF",
@@ -178,12 +179,11 @@ static const char *allocation_value(rk_shell *sh, const char *at, const char *en
     return from < end ? rk_shell_keep(sh, from, (size_t)(to - from)) : NULL;
 }
 
-static void add_allocated(rk_shell *sh, rk_shell_result *result, size_t *room, const char *word,
-                          int line)
+static void add_allocated(rk_shell *sh, const char *word, int line)
 {
-    if (rk_shell_grow(sh, &result->allocation, result->allocation_count, room,
-                      sizeof(*result->allocation))) {
-        result->allocation[result->allocation_count++] = (rk_launch_word){word, line};
+    if (rk_shell_grow(sh, &sh->allocation, sh->allocation_count, &sh->allocation_room,
+                      sizeof(*sh->allocation))) {
+        sh->allocation[sh->allocation_count++] = (rk_launch_word){word, line};
     }
 }
 
@@ -194,12 +194,11 @@ static const char *count_of(const char *value)
     return colon ? colon + 1 : value;
 }
 
-static void read_allocation(rk_shell *sh, rk_shell_result *result)
+void rk_shell_read_allocation(rk_shell *sh, const char *text)
 {
     static const char start[] = "#SBATCH";
-    size_t room = 0;
     int line = 1;
-    for (const char *at = sh->source.text; *at; line++) {
+    for (const char *at = text; *at; line++) {
         const size_t length = strcspn(at, "\n");
         const char *end = at + length;
         const char *option = at + strlen(start);
@@ -211,12 +210,12 @@ static void read_allocation(rk_shell *sh, rk_shell_result *result)
                 for (size_t j = 0; value && j < 2 && allocations[i].variables[j]; j++) {
                     rk_shell_set(sh, allocations[i].variables[j], count_of(value), line);
                 }
-                if (value && result->allocation_count == 0) {
-                    add_allocated(sh, result, &room, "sbatch", line);
+                if (value && sh->allocation_count == 0) {
+                    add_allocated(sh, "sbatch", line);
                 }
                 if (value) {
-                    add_allocated(sh, result, &room, allocations[i].option, line);
-                    add_allocated(sh, result, &room, value, line);
+                    add_allocated(sh, allocations[i].option, line);
+                    add_allocated(sh, value, line);
                 }
             }
         }
@@ -275,8 +274,10 @@ rk_status rk_shell_read(const char *text, size_t size, const char *name, const c
     sh->arguments = given;
     sh->argument_count = given ? argument_count : 0;
     set_places(sh);
-    read_allocation(sh, result);
+    rk_shell_read_allocation(sh, kept);
     rk_shell_run_list(sh, NULL);
+    result->allocation = sh->allocation;
+    result->allocation_count = sh->allocation_count;
     result->commands = sh->commands;
     result->count = sh->command_count;
     result->files = sh->files;

@@ -116,6 +116,8 @@ typedef struct rk_shell {
     size_t command_count, command_room;
     rk_launch_text *files;
     size_t file_count, file_room;
+    rk_launch_word *allocation; /* "sbatch" and the options of #SBATCH lines */
+    size_t allocation_count, allocation_room;
 } rk_shell;
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -239,6 +241,9 @@ void rk_shell_run_command(rk_shell *sh);
 /* Reads a text as commands. */
 void rk_shell_run_text(rk_shell *sh, const char *text, size_t size, int line);
 
+/* Takes the #SBATCH lines of a script that is submitted. */
+void rk_shell_read_allocation(rk_shell *sh, const char *text);
+
 /* Reads a file in the folder of the script as commands; false: there is none. */
 bool rk_shell_run_file(rk_shell *sh, const char *path, const rk_launch_word *arguments,
                        size_t count);
@@ -262,6 +267,9 @@ void rk_shell_record(rk_shell *sh, const rk_launch_word *words, size_t count);
 /* Adds a text to a file that the script writes. */
 void rk_shell_write(rk_shell *sh, const char *path, const char *text, size_t length, bool append);
 const char *rk_shell_file_text(const rk_shell *sh, const char *path);
+
+/* The same, or the text of a file of the folder; NULL: neither is there. */
+const char *rk_shell_open_file(rk_shell *sh, const char *path);
 
 /* Sets "NAME=value", "NAME+=value" and "NAME[key]=value"; false: it is no assignment. */
 bool rk_shell_assign(rk_shell *sh, const char *text, size_t size, int line, const char **name);

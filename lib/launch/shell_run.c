@@ -516,33 +516,44 @@ static char *read_small(const char *path, size_t *size)
     return text;
 }
 
+const char *rk_shell_open_file(rk_shell *sh, const char *path)
+{
+    const char *written = rk_shell_file_text(sh, path), *kept = NULL;
+    const char *base = rk_launch_base_name(path);
+    const size_t folder = sh->folder ? strlen(sh->folder) : 0;
+    const bool whole = path[0] == '/' || (sh->folder && strncmp(path, sh->folder, folder) == 0 &&
+                                          path[folder] == '/');
+    if (written || !sh->folder) {
+        return written;
+    }
+    const bool own = strcmp(base, rk_launch_base_name(sh->name)) == 0; /* of another folder */
+    for (int next = 0; next < 2 - own && !kept; next++) { /* as named, or next to the script */
+        char place[4096];
+        size_t size = 0;
+        const int length = whole && !next ? snprintf(place, sizeof(place), "%s", path)
+                                          : snprintf(place, sizeof(place), "%s/%s", sh->folder,
+                                                     next ? base : path);
+        char *text = length > 0 && (size_t)length < sizeof(place) ? read_small(place, &size) : NULL;
+        kept = text ? rk_shell_keep(sh, text, size) : NULL;
+        free(text);
+    }
+    return kept;
+}
+
 bool rk_shell_run_file(rk_shell *sh, const char *path, const rk_launch_word *arguments,
                        size_t count)
 {
-    const char *written = rk_shell_file_text(sh, path);
-    char place[4096];
-    size_t size = 0;
-    char *text = NULL;
-    if (!written && sh->folder) {
-        const size_t folder = strlen(sh->folder);
-        const bool inside = strncmp(path, sh->folder, folder) == 0 && path[folder] == '/';
-        const int length = path[0] == '/' || inside
-                               ? snprintf(place, sizeof(place), "%s", path)
-                               : snprintf(place, sizeof(place), "%s/%s", sh->folder, path);
-        text = length > 0 && (size_t)length < sizeof(place) ? read_small(place, &size) : NULL;
-    }
-    if (!written && !text) {
+    const char *text = rk_shell_open_file(sh, path);
+    if (!text) {
         return false;
     }
-    const char *kept = written ? written : rk_shell_keep(sh, text, size);
     const rk_launch_word *before = sh->arguments;
     const size_t before_count = sh->argument_count;
     sh->arguments = arguments;
     sh->argument_count = count;
-    rk_shell_run_text(sh, kept, strlen(kept), rk_shell_line(sh, sh->at));
+    rk_shell_run_text(sh, text, strlen(text), rk_shell_line(sh, sh->at));
     sh->flow = sh->flow == FLOW_RETURN ? FLOW_ON : sh->flow;
     sh->arguments = before;
     sh->argument_count = before_count;
-    free(text);
     return true;
 }

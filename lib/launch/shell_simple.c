@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Simple commands of a shell script: assignments, words, redirections. */
 #include "base/text.h"
+#include "launch/launch_parts.h"
 #include "launch/shell_parts.h"
 
 #include <ctype.h>
@@ -389,7 +390,15 @@ bool rk_shell_is_shell(const char *word)
     return strcmp(name, "bash") == 0 || strcmp(name, "sh") == 0;
 }
 
-/* "bash -c TEXT" and "bash FILE", which words[0] names. */
+/* A script with its arguments; one of a framework may not be here, and its reader knows it. */
+static void run_script(rk_shell *sh, const rk_launch_word *words, size_t count)
+{
+    if (!rk_shell_run_file(sh, words[0].text, words + 1, count - 1)) {
+        rk_shell_record(sh, words, count);
+    }
+}
+
+/* "bash -c TEXT", "bash FILE" and "bash" that reads, which words[0] names. */
 static void run_shell(rk_shell *sh, const rk_launch_word *words, size_t count, int line)
 {
     size_t next = 1;
@@ -401,9 +410,79 @@ static void run_shell(rk_shell *sh, const rk_launch_word *words, size_t count, i
     if (next < count && text) {
         rk_shell_run_text(sh, words[next].text, strlen(words[next].text), line);
     } else if (next < count) {
-        (void)rk_shell_run_file(sh, words[next].text, words + next + 1, count - next - 1);
+        run_script(sh, words + next, count - next);
+    } else if (sh->in) {
+        rk_shell_run_text(sh, sh->in, strlen(sh->in), line);
     }
-    sh->flow = sh->stopped ? FLOW_EXIT : FLOW_ON;
+}
+
+static bool is_script(const char *word)
+{
+    return rk_ends_with(word, ".sh") || rk_ends_with(word, ".slurm") ||
+           rk_ends_with(word, ".sbatch");
+}
+
+/*
+ * The word of a command that runs a text or a script of its own: a shell, --wrap of sbatch, or the
+ * script that a launcher starts; count: none.
+ */
+static size_t find_inner(const rk_launch_word *words, size_t count)
+{
+    const bool starts = rk_launch_is_launcher(rk_launch_base_name(words[0].text));
+    bool python = false;
+    for (size_t i = 0; i < count; i++) {
+        const char *word = words[i].text;
+        python |= rk_ends_with(word, ".py") || strcmp(word, "-m") == 0;
+        if (rk_shell_is_shell(word) ||
+            (starts && !python && i > 0 &&
+             (is_script(word) || strncmp(word, "--wrap", strlen("--wrap")) == 0))) {
+            return i;
+        }
+    }
+    return count;
+}
+
+/* Options of sbatch as the lines of a script have them. */
+static void take_options(rk_shell *sh, const rk_launch_word *words, size_t count)
+{
+    rk_bytes lines = {0};
+    for (size_t i = 1; i < count; i++) {
+        const char *word = words[i].text;
+        const char *start = word[0] == '-' ? "\n#SBATCH " : " ";
+        rk_bytes_add(&lines, start, strlen(start));
+        rk_bytes_add(&lines, word, strlen(word));
+    }
+    const char *text = rk_shell_keep_bytes(sh, &lines);
+    rk_shell_read_allocation(sh, text ? text : "");
+    rk_bytes_clear(&lines);
+}
+
+/*
+ * Submits a script to Slurm: its #SBATCH lines count, too, and options before it win.  One that
+ * submits itself goes on later.
+ */
+static void submit(rk_shell *sh, const rk_launch_word *words, size_t count, size_t inner, int line)
+{
+    const char *word = inner < count ? words[inner].text : "";
+    const bool itself = strcmp(rk_launch_base_name(word), rk_launch_base_name(sh->name)) == 0;
+    const bool wraps = strncmp(word, "--wrap", strlen("--wrap")) == 0;
+    const char *equals = wraps ? strchr(word, '=') : NULL;
+    const char *text = NULL;
+    if (wraps) {
+        text = equals ? equals + 1 : inner + 1 < count ? words[inner + 1].text : NULL;
+    } else if (!itself) {
+        text = inner < count ? rk_shell_open_file(sh, word) : sh->in;
+    }
+    if (!text) {
+        return;
+    }
+    rk_shell_read_allocation(sh, wraps ? "" : text);
+    take_options(sh, words, inner);
+    if (wraps || inner == count) {
+        rk_shell_run_text(sh, text, strlen(text), line);
+    } else {
+        (void)rk_shell_run_file(sh, word, words + inner + 1, count - inner - 1);
+    }
 }
 
 /* A program that is not started: recorded if it trains, else passed over. */
@@ -411,26 +490,28 @@ static void run_program(rk_shell *sh, const rk_launch_word *words, size_t count,
 {
     const rk_launch_word *const around = sh->around;
     const size_t around_count = sh->around_count;
-    size_t shell = 0;
     sh->unknown |= sh->captured > 0;
     sh->status = sh->conditions > 0;
     if (sh->captured > 0) {
         return;
     }
-    while (shell < count && !rk_shell_is_shell(words[shell].text)) {
-        shell++;
-    }
-    if (shell > 0) {
+    const size_t inner = find_inner(words, count);
+    const bool submits = strcmp(words[0].text, "sbatch") == 0;
+    if (inner > 0) {
         rk_shell_record(sh, words, count);
     }
-    if (shell + 1 < count) { /* srun bash -c "torchrun ..." */
-        set_around(sh, words, shell);
-        run_shell(sh, words + shell, count - shell, line);
-    } else if (rk_ends_with(words[0].text, ".sh")) {
-        if (!rk_shell_run_file(sh, words[0].text, words + 1, count - 1)) {
-            rk_shell_record(sh, words, count); /* of a framework, which its reader may know */
-        }
+    if (inner < count && !submits) { /* srun bash -c "torchrun ..." */
+        set_around(sh, words, inner);
     }
+    if (submits) {
+        submit(sh, words, count, inner, line);
+    } else if (inner < count && rk_shell_is_shell(words[inner].text)) {
+        run_shell(sh, words + inner, count - inner, line);
+    } else if (inner < count || is_script(words[0].text)) {
+        const size_t first = inner < count ? inner : 0;
+        run_script(sh, words + first, count - first);
+    }
+    sh->flow = sh->stopped ? FLOW_EXIT : FLOW_ON;
     sh->around = around;
     sh->around_count = around_count;
 }
