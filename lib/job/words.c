@@ -234,7 +234,9 @@ rk_status rk_job_set_word(rk_job *job, const char *word, rk_error *err)
     rk_document_kind kind;
     rk_machine machine;
     if (digits > 0 && word[digits] == '\0') {
-        return set(job, RK_WORD_COUNT, word, err);
+        const bool system = rk_catalogue_find("accelerators", word) && /* "4090" */
+                            !has_word(job, RK_WORD_SYSTEM);
+        return set(job, system ? RK_WORD_SYSTEM : RK_WORD_COUNT, word, err);
     }
     rk_status status = rk_machine_read(word, &machine, err);
     if (status || (machine.system[0] && !is_ending(&machine, word))) {

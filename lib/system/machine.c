@@ -145,6 +145,19 @@ static rk_status join_slices(const char *word, rk_machine *machine, rk_error *er
     return RK_OK;
 }
 
+/* "h100:64", "h100x64", "4090x2". */
+static bool read_number_last(const char *word, rk_machine *machine)
+{
+    const size_t length = strlen(word);
+    size_t start = length;
+    while (start > 0 && strchr(digits, word[start - 1])) {
+        start--;
+    }
+    return start > 1 && start < length && strchr(":xX*", word[start - 1]) && !is_system(word) &&
+           read_number(word + start, length - start, &machine->count) && machine->count > 0 &&
+           set_name(machine, word, start - 1) && is_system(machine->system);
+}
+
 rk_status rk_machine_read_number_first(const char *word, rk_machine *machine, rk_error *err)
 {
     const size_t sign = *word == '-' || *word == '+';
@@ -167,20 +180,10 @@ rk_status rk_machine_read_number_first(const char *word, rk_machine *machine, rk
         name[second + joint_length(name + second)]) {
         return fail_two_numbers(word, machine->count, name, err);
     }
-    return set_name(machine, name, strlen(name)) ? join_slices(word, machine, err) : RK_OK;
-}
-
-/* "h100:64", "h100x64". */
-static bool read_number_last(const char *word, rk_machine *machine)
-{
-    const size_t length = strlen(word);
-    size_t start = length;
-    while (start > 0 && strchr(digits, word[start - 1])) {
-        start--;
+    if (name[second] == '\0' && !is_system(name) && read_number_last(word, machine)) {
+        return RK_OK;
     }
-    return start > 1 && start < length && strchr(":xX*", word[start - 1]) && !is_system(word) &&
-           read_number(word + start, length - start, &machine->count) && machine->count > 0 &&
-           set_name(machine, word, start - 1) && is_system(machine->system);
+    return set_name(machine, name, strlen(name)) ? join_slices(word, machine, err) : RK_OK;
 }
 
 rk_status rk_machine_read(const char *word, rk_machine *machine, rk_error *err)
