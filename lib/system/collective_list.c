@@ -312,12 +312,28 @@ static rk_status keep_best(void *user, const rk_collective_plan *plan)
     return RK_OK;
 }
 
+/* The usual plan, which knows no chunks, where it is faster than `seconds`. */
+static bool plan_usual(const rk_collective_query *q, double seconds, rk_collective_plan *plan)
+{
+    rk_collective_plan usual;
+    rk_plan_collective(q, &usual);
+    const bool faster = q->chunks == RK_CHUNKS_AS_MEASURED && usual.seconds < seconds;
+    if (faster) {
+        *plan = (rk_collective_plan){.name = RK_USUAL_NAME, .seconds = usual.seconds};
+    }
+    return faster;
+}
+
 bool rk_find_collective_plan(const rk_collective_query *query, const char *name,
                              rk_collective_plan *plan)
 {
     struct search search = {.name = name, .best = plan};
+    if (name && strcmp(name, RK_USUAL_NAME) == 0) {
+        return plan_usual(query, HUGE_VAL, plan);
+    }
     (void)visit_plans(query, keep_best, &search);
-    return search.found;
+    return (!name && plan_usual(query, search.found ? plan->seconds : HUGE_VAL, plan)) ||
+           search.found;
 }
 
 struct list {
@@ -344,14 +360,17 @@ rk_status rk_list_collective_plans(const rk_collective_query *query, rk_collecti
 {
     struct list list = {.out = out, .err = err};
     *out = (rk_collective_plans){0};
-    const rk_status status = visit_plans(query, append, &list);
+    rk_collective_plan fastest;
+    (void)rk_find_collective_plan(query, NULL, &fastest);
+    rk_status status = visit_plans(query, append, &list);
+    if (!status && strcmp(fastest.name, RK_USUAL_NAME) == 0) {
+        status = append(&list, &fastest);
+    }
     if (status) {
         rk_collective_plans_clear(out);
         return status;
     }
-    if (out->count > 0) {
-        qsort(out->plans, out->count, sizeof(out->plans[0]), by_seconds);
-    }
+    qsort(out->plans, out->count, sizeof(out->plans[0]), by_seconds);
     return RK_OK;
 }
 

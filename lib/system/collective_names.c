@@ -9,8 +9,13 @@ const char *const rk_collective_names[] = {
     "all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast",
     "send",       "scatter",        "gather",     "reduce",     NULL};
 
-const char *const rk_collective_plan_names[RK_PLAN_NAME_COUNT + 1] = {
-    RK_FLAT_RING_NAME, RK_FLAT_EXCHANGE_NAME, RK_CONCURRENT_NAME, RK_AXES_NAME, RK_AHC_NAME, NULL};
+const char *const rk_collective_plan_names[RK_PLAN_NAME_COUNT + 1] = {RK_FLAT_RING_NAME,
+                                                                      RK_FLAT_EXCHANGE_NAME,
+                                                                      RK_CONCURRENT_NAME,
+                                                                      RK_AXES_NAME,
+                                                                      RK_AHC_NAME,
+                                                                      RK_USUAL_NAME,
+                                                                      NULL};
 
 static const struct {
     const char *theirs, *ours;

@@ -48,16 +48,19 @@ typedef struct rk_collective_plan {
  *     flat-exchange  all-to-all with every message sent straight to its rank
  *     concurrent     links inside and between servers at once (HCCL's pipeline)
  *     ahc            all-reduce of domains with different numbers of ranks (HCCL's AHC)
+ *     usual          what training software runs, where no plan listed here is as fast: flat
+ *                    exchanges whose tiers work at once, chains through all ranks
  *     fit            constants of the tier that `comm --fit` found
  */
 #define RK_FLAT_RING_NAME     "flat-ring"
 #define RK_FLAT_EXCHANGE_NAME "flat-exchange"
 #define RK_CONCURRENT_NAME    "concurrent"
 #define RK_AHC_NAME           "ahc"
+#define RK_USUAL_NAME         "usual"
 #define RK_FIT_NAME           "fit"
 
 /* Names other than algorithms that --algorithm accepts; NULL-terminated. */
-enum { RK_PLAN_NAME_COUNT = 5 };
+enum { RK_PLAN_NAME_COUNT = 6 };
 extern const char *const rk_collective_plan_names[RK_PLAN_NAME_COUNT + 1];
 
 /*
@@ -94,7 +97,7 @@ void rk_name_plan_by_nccl(const rk_collective_query *query, rk_collective_plan *
 bool rk_find_collective_plan(const rk_collective_query *query, const char *name,
                              rk_collective_plan *plan);
 
-/* All plans, fastest first. */
+/* All plans, fastest first, and first the usual one if none is as fast. */
 typedef struct rk_collective_plans {
     rk_collective_plan *plans; /* owned */
     size_t count;
