@@ -439,7 +439,7 @@ const struct rk_rule rk_rules_arithmetic[] = {
      "the sequence {seq_tokens} does not split over cp {n}"},
     {"seq/cp % tp", seq_rest_tensor, VARY_DEGREE(seq),
      "the sequence {seq_tokens} does not split over {n} = cp {cp} x tp {tp} with sequence "
-     "parallelism"},
+     "parallelism (--no-sp leaves it out)"},
     {"seq <= positions", positions_missing, VARY_DEGREE(seq),
      "the sequence {seq_tokens} is longer than the {n} learned positions of {model}"},
     {"state_heads % (tp*cp)", state_heads_context, VARY_DEGREE(cp),
