@@ -9,6 +9,7 @@
 #include "run_job.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,6 +81,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    (void)signal(SIGXFSZ, SIG_IGN); /* a write beyond RLIMIT_FSIZE fails and is reported */
     int status = dispatch(argc, argv);
     errno = 0;
     if (fflush(stdout) || ferror(stdout)) {

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A full disk is named, with the file that it has no room for.
+"""A full disk and a limit on the size of files are named, with the file that there is no room for.
 
     full.py RECKON
 
 /dev/full takes nothing: every kind of output, small and larger than buffers, ends with exit status
-2 and one line.  Exit status 77 (skipped) where there is no /dev/full.
+2 and one line.  A file that outgrows RLIMIT_FSIZE ends so too, and leaves nothing behind.  Exit status 77 (skipped)
+where there is no /dev/full.
 """
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -30,13 +32,12 @@ SCREENS = (PLAN, f"{PLAN} -n 500 --json", f"{PLAN} -n 500 --csv", "list", "show 
 failures = []
 
 
-def check(words, named):
-    with open(FULL, "w", encoding="utf-8") as full:
+def check(words, named, screen=FULL, reason="No space left on device", limit=None):
+    with open(screen, "w", encoding="utf-8") as full:
         done = subprocess.run([RECKON, *words], stdout=full, stderr=subprocess.PIPE, text=True,
-                              encoding="utf-8", check=False)
+                              encoding="utf-8", check=False, preexec_fn=limit)
     lines = done.stderr.splitlines()
-    if done.returncode != 2 or len(lines) != 1 or named not in lines[0] \
-            or "No space left on device" not in lines[0]:
+    if done.returncode != 2 or len(lines) != 1 or named not in lines[0] or reason not in lines[0]:
         failures.append(f"{' '.join(words)}: exit status {done.returncode}, {done.stderr!r}")
 
 
@@ -52,8 +53,27 @@ def main():
                 check([*command.replace("GRID", grid).split(), FULL], FULL)
         for command in SCREENS:
             check(command.replace("GRID", grid).split(), "standard output")
+        check_limit(folder, grid)
     print("\n".join(failures))
     return 1 if failures else 0
+
+
+def check_limit(folder, grid):
+    """A process that writes beyond its limit gets SIGXFSZ."""
+    path = os.path.join(folder, "small")
+    before = sorted(os.listdir(folder))
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    for command in (f"{PLAN} --json -o", "sweep GRID --sqlite"):
+        if "--sqlite" not in command or not lacks_sqlite():
+            reason = "disk I/O error" if "--sqlite" in command else "too large"
+            check([*command.replace("GRID", grid).split(), path], path, os.devnull, reason, limit)
+    check(["list"], "standard output", path, "too large", limit)
+    os.remove(path)
+    if sorted(os.listdir(folder)) != before:
+        failures.append(f"left behind: {os.listdir(folder)}")
 
 
 def lacks_sqlite():
