@@ -177,11 +177,14 @@ static rk_status settle_accumulation(rk_request *r, rk_error *err)
         return status;
     }
     if (r->global_batch || batch > INT32_MAX) {
+        const int64_t wanted = r->global_batch ? r->global_batch : INT32_MAX;
         return rk_fail(err, RK_ERR_INVALID,
                        "--accumulation %" PRId64 " x micro-batch %" PRId64
-                       " x %.0f data-parallel ranks make a batch of %.0f, not %" PRId64
-                       "; leave out one of --accumulation and --global-batch",
-                       r->accumulation, r->micro_batch.values[0], ranks, batch, r->global_batch);
+                       " x %.0f data-parallel ranks make a batch of %.0f, %s %" PRId64 "; %s",
+                       r->accumulation, r->micro_batch.values[0], ranks, batch,
+                       r->global_batch ? "not" : "more than", wanted,
+                       r->global_batch ? "leave out one of --accumulation and --global-batch"
+                                       : "give a smaller --accumulation");
     }
     r->global_batch = (int64_t)batch;
     return RK_OK;
