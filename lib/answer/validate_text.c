@@ -472,7 +472,8 @@ static rk_status write_brief(FILE *to, const rk_validation *v, rk_table_style st
 {
     static const rk_table_column columns[] = {{"step time, error in %", RK_ALIGN_LEFT},
                                               COLUMNS_OF_ERRORS};
-    const rk_row_score *all = &v->all.groups[0].score;
+    static const rk_row_score none;
+    const rk_row_score *all = v->all.count > 0 ? &v->all.groups[0].score : &none;
     rk_remark remarks[RK_REMARK_MAX];
     rk_status status = RK_OK;
     rk_table table;
@@ -481,7 +482,7 @@ static rk_status write_brief(FILE *to, const rk_validation *v, rk_table_style st
     write_left_out(to, remarks, rk_validation_left_out(v, remarks));
     write_assumed(to, remarks, rk_validation_assumed(v, remarks));
     (void)fputc('\n', to);
-    if (v->all.count > 0 && all->time.count > 0) {
+    if (all->time.count > 0) {
         rk_table_init(&table, columns, COUNT(columns));
         for (size_t i = 0; i < v->by.count; i++) {
             if (is_large(v, i)) {
@@ -498,7 +499,7 @@ static rk_status write_brief(FILE *to, const rk_validation *v, rk_table_style st
                           100 * (double)all->inside / (double)all->intervals, all->intervals);
         }
     }
-    if (v->all.count > 0 && all->memory.count > 0) {
+    if (all->memory.count > 0) {
         (void)fprintf(to, "memory    %zu runs, error %.1f %% in the median, %.1f %% in the mean\n",
                       all->memory.count, 100 * all->memory.median, 100 * all->memory.mean);
     }
