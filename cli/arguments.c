@@ -171,7 +171,7 @@ static void note_unused(unused_flags *unused, const char *name)
     unused->names[unused->length] = '\0';
 }
 
-/* Whether a word begins with a number below 0, which getopt would read as options. */
+/* Whether a word begins with a number below 0. */
 static bool is_negative(const char *word)
 {
     return word[0] == '-' && word[1] >= '0' && word[1] <= '9';
@@ -320,15 +320,32 @@ static int set_word(const rk_command *command, int argc, char **argv, size_t *ne
     return taken ? RK_PARSED : set_positional(command, optarg, next, job);
 }
 
+/* Resets getopt, which may have parsed another table before: it does so when it reads no words. */
+static void begin_reading(const tables *t)
+{
+    char *const none[] = {NULL, NULL};
+    optind = 0;
+    opterr = 0;
+    (void)getopt_long(1, none, t->letters, t->names, NULL);
+}
+
+/* The next option or word.  A number below 0 is a word: getopt would read its digits as options. */
+static int read_next(int argc, char **argv, const tables *t, int *place)
+{
+    if (optind < argc && is_negative(argv[optind])) {
+        optarg = argv[optind++];
+        return POSITIONAL;
+    }
+    return getopt_long(argc, argv, t->letters, t->names, place);
+}
+
 static int read_all(const rk_command *command, int argc, char **argv, const tables *t, rk_job *job)
 {
     size_t next = 0;
     int result = RK_PARSED, answer, place = 0;
     unused_flags unused = {.length = 0};
-    optind = 0; /* reset getopt: another table may have been parsed before */
-    opterr = 0;
-    while (result == RK_PARSED &&
-           (answer = getopt_long(argc, argv, t->letters, t->names, &place)) != -1) {
+    begin_reading(t);
+    while (result == RK_PARSED && (answer = read_next(argc, argv, t, &place)) != -1) {
         rk_option_info info;
         if (answer == 'h' || answer == HELP_ALL) {
             rk_write_command_help(stdout, command, answer == HELP_ALL);
@@ -337,9 +354,6 @@ static int read_all(const rk_command *command, int argc, char **argv, const tabl
         if (answer == '?' && strchr(argv[optind - 1], '=') && find_option(command, optopt, &info) &&
             !info.value) {
             result = set_truth(command, &info, argv[optind - 1], job);
-        } else if (answer == '?' && optopt >= '0' && optopt <= '9') {
-            optind += optind < argc && is_negative(argv[optind]); /* whose letters are left */
-            result = set_positional(command, argv[optind - 1], &next, job);
         } else if (answer == '?' || answer == ':') {
             result =
                 fail_option(command, answer, argv[optind - 1], optind < argc ? argv[optind] : NULL);
