@@ -2,6 +2,7 @@
 /* `reckon convert`: what job a launch is, and where each of its values comes from. */
 #include "base/error.h"
 #include "command/commands.h"
+#include "io/json.h"
 #include "job/answer_writers.h"
 #include "launch/launch.h"
 
@@ -43,16 +44,20 @@ static rk_status write_facts(FILE *to, const rk_launch *launch, rk_table_style s
     rk_table_init(&table, fact_columns, sizeof(fact_columns) / sizeof(fact_columns[0]));
     for (size_t i = 0; i < launch->fact_count; i++) {
         const rk_launch_fact *fact = &launch->facts[i];
+        char value[41], name[RK_JSON_PATH_SIZE];
         if (fact->origin == RK_FACT_OPEN || strcmp(fact->field, "model.document") == 0) {
             continue;
         }
         rk_table_cell(&table, "%s", fact->field);
-        rk_table_cell(&table, "%.40s", fact->value);
+        rk_table_cell(&table, "%s", rk_json_printable(fact->value, value, sizeof(value)));
+        if (fact->by) {
+            (void)rk_json_printable(fact->by->name, name, sizeof(name));
+        }
         if (fact->by && fact->by->line > 0) {
-            rk_table_cell(&table, "%s, line %d", fact->by->name, fact->by->line);
+            rk_table_cell(&table, "%s, line %d", name, fact->by->line);
         } else {
             rk_table_cell(&table, "%s",
-                          fact->by                          ? fact->by->name
+                          fact->by                          ? name
                           : fact->origin == RK_FACT_STATED  ? "the launch"
                           : fact->origin == RK_FACT_DERIVED ? "derived"
                                                             : "framework default");
@@ -82,6 +87,7 @@ static void write_keys(FILE *to, const rk_launch *launch, rk_key_use use, const 
     size_t lines = 0;
     for (size_t i = 0; i < launch->key_count && lines < most; i++) {
         const rk_launch_key *key = &launch->keys[i];
+        char name[RK_JSON_PATH_SIZE];
         size_t others = 0;
         if (key->use != use || find_same(launch, i) != i) {
             continue;
@@ -89,7 +95,8 @@ static void write_keys(FILE *to, const rk_launch *launch, rk_key_use use, const 
         for (size_t j = i + 1; j < launch->key_count; j++) {
             others += launch->keys[j].use == use && find_same(launch, j) == i;
         }
-        (void)fprintf(to, "%s  %s", first ? heading : "", key->name);
+        (void)fprintf(to, "%s  %s", first ? heading : "",
+                      rk_json_printable(key->name, name, sizeof(name)));
         if (others > 0) {
             (void)fprintf(to, " and %zu more", others);
         }
@@ -107,7 +114,9 @@ static void write_fields(FILE *to, const rk_launch *launch, const char *label, u
     for (size_t i = 0; i < launch->fact_count; i++) {
         const rk_launch_fact *fact = &launch->facts[i];
         if (origins >> fact->origin & 1U && strcmp(fact->field, "model.document") != 0) {
-            (void)fprintf(to, "%s%s %.24s", any ? ", " : label, fact->field, fact->value);
+            char value[25];
+            (void)fprintf(to, "%s%s %s", any ? ", " : label, fact->field,
+                          rk_json_printable(fact->value, value, sizeof(value)));
             any = true;
         }
     }

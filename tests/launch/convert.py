@@ -21,6 +21,8 @@ VERL = ("python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen
 SHOWN = [
     (LINE, ["a launch of megatron-lm", "micro-batch-size, line 1", "framework default"]),
     (LINE + "--no-such 1", ["Unknown:\n  no-such\n"]),
+    (LINE + "--no-such\x1b[31m 1", ["Unknown:\n  no-such?[31m\n"]),
+    (VERL.replace("Qwen/Qwen3-8B", "a" + 30 * "é"), ["  a" + 18 * "é" + "...\n"]),
     (LINE + "--deterministic-mode", ["Not priced:\n  deterministic-mode: deterministic kernels"]),
     (VERL, ["actor_rollout_ref.rollout.name and 1 more: generation is not priced",
             "critic.strategy: the critic is not priced"]),
