@@ -361,16 +361,18 @@ rk_status rk_list_collective_plans(const rk_collective_query *query, rk_collecti
     struct list list = {.out = out, .err = err};
     *out = (rk_collective_plans){0};
     rk_collective_plan fastest;
-    (void)rk_find_collective_plan(query, NULL, &fastest);
+    const bool found = rk_find_collective_plan(query, NULL, &fastest);
     rk_status status = visit_plans(query, append, &list);
-    if (!status && strcmp(fastest.name, RK_USUAL_NAME) == 0) {
+    if (!status && found && strcmp(fastest.name, RK_USUAL_NAME) == 0) {
         status = append(&list, &fastest);
     }
     if (status) {
         rk_collective_plans_clear(out);
         return status;
     }
-    qsort(out->plans, out->count, sizeof(out->plans[0]), by_seconds);
+    if (out->count > 0) {
+        qsort(out->plans, out->count, sizeof(out->plans[0]), by_seconds);
+    }
     return RK_OK;
 }
 
