@@ -156,10 +156,48 @@ static void class_unpriced(rk_launch *launch)
     }
 }
 
+static bool costs_nothing(const rk_launch_flag *flag)
+{
+    return strcmp(flag->class, "no-cost") == 0 || strcmp(flag->class, "data") == 0 ||
+           strcmp(flag->class, "launcher") == 0;
+}
+
+/* Why the value of a key is not known; NULL: it is. */
+static const char *why_open(rk_launch *launch, const rk_launch_key *key, const rk_launch_flag *flag)
+{
+    if (key->value && (strstr(key->value, "$(") || strchr(key->value, '`'))) {
+        return rk_launch_format(launch,
+                                "%s is not run, so its value is not known: the default is "
+                                "priced; write the value itself",
+                                key->value);
+    }
+    const bool counts = strcmp(flag->type, "int") == 0 || strcmp(flag->type, "float") == 0;
+    return counts && !key->json && (!key->value || !*key->value)
+               ? "has no value, as of a variable that is not set: the default is priced; set it"
+               : NULL;
+}
+
+/* Names keys that decide something by a value that the launch does not hold. */
+static void class_open(rk_launch *launch, const rk_flag_table *table)
+{
+    for (size_t i = 0; i < launch->key_count; i++) {
+        rk_launch_key *key = &launch->keys[i];
+        const rk_launch_flag *flag = find_flag(launch, table, key->name);
+        const char *why = flag && !costs_nothing(flag) && key->use != RK_KEY_WITHOUT_COST
+                              ? why_open(launch, key, flag)
+                              : NULL;
+        if (why) {
+            key->use = RK_KEY_NOT_PRICED;
+            key->note = why;
+        }
+    }
+}
+
 static void class_keys(rk_launch *launch, const rk_flag_table *table)
 {
     class_repeated(launch, table);
     class_unpriced(launch);
+    class_open(launch, table);
     for (size_t i = 0; i < launch->key_count; i++) {
         rk_launch_key *key = &launch->keys[i];
         if (key->use != RK_KEY_UNREAD) {
@@ -171,8 +209,7 @@ static void class_keys(rk_launch *launch, const rk_flag_table *table)
         } else if (!rk_launch_key_decides(launch, key)) {
             key->use = RK_KEY_WITHOUT_COST;
             key->note = rk_launch_keep(launch, "given twice; another value counts");
-        } else if (strcmp(flag->class, "no-cost") == 0 || strcmp(flag->class, "data") == 0 ||
-                   strcmp(flag->class, "launcher") == 0 || is_usual(key, flag)) {
+        } else if (costs_nothing(flag) || is_usual(key, flag)) {
             key->use = RK_KEY_WITHOUT_COST;
             key->note = !is_usual(key, flag) && flag->note[0] ? rk_launch_keep(launch, flag->note)
                                                               : key->note;

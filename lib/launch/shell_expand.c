@@ -47,16 +47,30 @@ void rk_shell_add_text(rk_shell_fields *fields, const char *text, size_t length,
     }
 }
 
+/* The bytes of a word of a value, in which a command that is not run is whole, "$(nproc --all)". */
+static size_t word_length(const char *text, const char *end)
+{
+    const size_t size = (size_t)(end - text);
+    size_t i = 0;
+    while (i < size && !strchr(" \t\n", text[i])) {
+        i = text[i] == '$' && text[i + 1] == '(' ? rk_shell_paren_end(text, i + 2, size, 0)
+            : text[i] == '`'                     ? rk_shell_backtick_end(text, i + 1, size)
+                                                 : i + 1;
+    }
+    return i < size ? i : size;
+}
+
 /* A value without quotes: blanks end words. */
 static void add_split(rk_shell *sh, rk_shell_fields *fields, const char *text, int line)
 {
+    const char *const end = text + strlen(text);
     const int before = fields->line;
     if (!fields->split) {
         rk_shell_add_text(fields, text, strlen(text), false);
         return;
     }
     while (*text) {
-        const size_t length = strcspn(text, " \t\n");
+        const size_t length = word_length(text, end);
         fields->line = line > 0 ? line : before;
         rk_shell_add_text(fields, text, length, false);
         text += length;

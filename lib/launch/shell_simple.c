@@ -485,6 +485,19 @@ static void submit(rk_shell *sh, const rk_launch_word *words, size_t count, size
     }
 }
 
+/* "ssh node1 'cd x && torchrun ...'": the text that another machine runs; NULL: none. */
+static const char *remote_text(const rk_launch_word *words, size_t count)
+{
+    static const char *const names[] = {"ssh", "pdsh", "clush", NULL};
+    const char *last = words[count - 1].text;
+    for (size_t i = 0; names[i] && strchr(last, ' '); i++) {
+        if (strcmp(rk_launch_base_name(words[0].text), names[i]) == 0) {
+            return last;
+        }
+    }
+    return NULL;
+}
+
 /* A program that is not started: recorded if it trains, else passed over. */
 static void run_program(rk_shell *sh, const rk_launch_word *words, size_t count, int line)
 {
@@ -497,13 +510,16 @@ static void run_program(rk_shell *sh, const rk_launch_word *words, size_t count,
     }
     const size_t inner = find_inner(words, count);
     const bool submits = strcmp(words[0].text, "sbatch") == 0;
+    const char *remote = remote_text(words, count);
     if (inner > 0) {
         rk_shell_record(sh, words, count);
     }
-    if (inner < count && !submits) { /* srun bash -c "torchrun ..." */
+    if (inner < count && !submits && !remote) { /* srun bash -c "torchrun ..." */
         set_around(sh, words, inner);
     }
-    if (submits) {
+    if (remote) {
+        rk_shell_run_text(sh, remote, strlen(remote), line);
+    } else if (submits) {
         submit(sh, words, count, inner, line);
     } else if (inner < count && rk_shell_is_shell(words[inner].text)) {
         run_shell(sh, words + inner, count - inner, line);
