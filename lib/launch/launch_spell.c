@@ -52,16 +52,22 @@ static const rk_launch_flag *find_own(const spelling *s, const char *name, const
     if (flag && strcmp(flag->field, field) == 0) {
         return flag;
     }
-    for (int by_name = 1; by_name >= 0; by_name--) {
+    /* One that the launch has comes first: a name may end flags of several sections. */
+    const rk_launch_flag *best = NULL;
+    for (int by_name = 1; by_name >= 0 && !best; by_name--) {
         for (size_t i = 0; i < s->own.count; i++) {
             flag = &s->own.names[i].flag;
-            if (by_name ? ends_alike(flag->name, name)
-                        : *field && strcmp(flag->field, field) == 0) {
+            if (!(by_name ? ends_alike(flag->name, name)
+                          : *field && strcmp(flag->field, field) == 0)) {
+                continue;
+            }
+            if (rk_launch_has(s->launch, flag->name)) {
                 return flag;
             }
+            best = !best && strcmp(flag->class, "unsupported") != 0 ? flag : best;
         }
     }
-    return NULL;
+    return best;
 }
 
 /* Whether settings are "tp: 4" or "tp=4", a line each. */

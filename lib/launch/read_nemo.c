@@ -74,11 +74,11 @@ static const rk_megatron_kit nemo1 = {
     .dispatcher = "alltoall",
 };
 
-/* megatron_gpt_pretraining.py, megatron_gpt_finetuning.py and their like. */
+/* megatron_gpt_pretraining.py, megatron_gpt_finetuning.py and the like. */
 static bool is_nemo1_program(const rk_launch *launch)
 {
     const char *program = rk_launch_program(launch);
-    return strncmp(program, "megatron_", strlen("megatron_")) == 0 && rk_ends_with(program, ".py");
+    return strncmp(program, "megatron_gpt_", strlen("megatron_gpt_")) == 0;
 }
 
 static int recognise_nemo1(const rk_launch *launch)

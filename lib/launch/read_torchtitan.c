@@ -321,12 +321,15 @@ static void state_kernels(rk_launch *launch, const rk_torchtitan_base *base)
          rk_launch_is_on(launch, "compile.enable_async_tensor_parallel", false)) &&
         strstr(compiled, "model") && rk_launch_count_of(launch, "tp") > 1;
     const int64_t zero = rk_launch_count_of(launch, "zero");
+    /* The runtime of PyTorch's looped schedules posts messages before it waits for them. */
+    const bool looped =
+        rk_launch_count_of(launch, "pp") > 1 && rk_launch_count_of(launch, "vp") > 1;
     rk_launch_state(launch, "compile", compiled, RK_FACT_DERIVED,
                     rk_launch_find(launch, "compile.enable"));
-    rk_launch_state(
-        launch, "overlap",
-        rk_launch_format(launch, "grad%s%s", zero > 0 ? "+param" : "", asynchronous ? "+tp" : ""),
-        RK_FACT_DERIVED, NULL);
+    rk_launch_state(launch, "overlap",
+                    rk_launch_format(launch, "grad%s%s%s", zero > 0 ? "+param" : "",
+                                     asynchronous ? "+tp" : "", looped ? "+pp" : ""),
+                    RK_FACT_DERIVED, NULL);
     const rk_launch_key *attention = rk_launch_find(launch, "model_spec.attn_backend");
     if (attention && attention->value) {
         rk_launch_state(launch, "attention", attention->value, RK_FACT_STATED, attention);

@@ -29,6 +29,11 @@ LINES = (
                       "--tensor-model-parallel-size 2 --sequence-parallel --use-distributed-optimizer",
 )
 SAME = ("step_s", "memory_total_bytes")
+SECTIONS = ("python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B "
+            "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=4 data.train_batch_size=64 "
+            "actor_rollout_ref.actor.megatron.expert_model_parallel_size=4 "
+            "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 trainer.nnodes=4 trainer.n_gpus_per_node=8 "
+            "actor_rollout_ref.actor.ppo_mini_batch_size=64 actor_rollout_ref.rollout.tensor_model_parallel_size=2")
 
 
 def run(program, verb, line, *words):
@@ -66,6 +71,11 @@ def main():
         if not launched["set"] or best["step_s"] >= now["step_s"] and now["fits"]:
             wrong += 1
             print(f"{line}: {launched['set']!r} gains nothing")
+    for change in run(program, "estimate", SECTIONS)["changes"]:  # in the section that the launch has
+        name = change.get("flags", "").split("=")[0]
+        if name.endswith("_parallel_size") and name not in SECTIONS:
+            wrong += 1
+            print(f"{name} is not where the launch has it")
     sys.exit(wrong > 0)
 
 
