@@ -73,7 +73,7 @@ def main():
             print(f"{line}: {launched['set']!r} gains nothing")
     for change in run(program, "estimate", SECTIONS)["changes"]:  # in the section that the launch has
         name = change.get("flags", "").split("=")[0]
-        if name.endswith("_parallel_size") and name not in SECTIONS:
+        if name.endswith("_parallel_size") and name.rpartition(".")[0] != "actor_rollout_ref.actor.megatron":
             wrong += 1
             print(f"{name} is not where the launch has it")
     sys.exit(wrong > 0)
