@@ -29,9 +29,49 @@ static int recognise(const rk_launch *launch)
     return signs >= 2 ? 3 : 0;
 }
 
+/*
+ * qlora.py of artidoro/qlora: adapters of rank 64 in all linear layers, on a base in 4 bits, and
+ * examples of a source and a target; by its own defaults.
+ */
+static bool is_qlora(const rk_launch *launch)
+{
+    return strcmp(rk_launch_program(launch), "qlora.py") == 0;
+}
+
+static void state_qlora(rk_launch *launch)
+{
+    const double bits = rk_launch_number(launch, "bits", 4);
+    const double tokens = rk_launch_number(launch, "source_max_len", 1024) +
+                          rk_launch_number(launch, "target_max_len", 256);
+    const rk_launch_key *by = rk_launch_find(launch, "bits");
+    if (tokens >= 1 && tokens <= INT32_MAX) {
+        rk_launch_state_count(launch, "seq", (int64_t)tokens, RK_FACT_DERIVED,
+                              rk_launch_find(launch, "target_max_len"));
+    }
+    if (rk_launch_is_on(launch, "full_finetune", false)) {
+        rk_launch_assume(launch, "lora", "none");
+        return;
+    }
+    if (bits == 4 || bits == 8) {
+        rk_launch_state(launch, bits == 4 ? "qlora" : "base_8bit", "true",
+                        by ? RK_FACT_STATED : RK_FACT_DEFAULT, by);
+    }
+    rk_hf_state_nested(launch, "double_quant", true);
+    rk_hf_state_adapters(launch, "lora_r", 64, "lora_modules");
+    rk_hf_state_adapter_dropout(launch, 0);
+    rk_launch_assume_open(launch, "lora_modules", "attention,mlp");
+    if (!rk_launch_has(launch, "optim")) {
+        rk_launch_state(launch, "optimizer", "paged adamw", RK_FACT_DERIVED, NULL);
+    }
+}
+
 /* Adapters by the switches of the programs that have them. */
 static void state_adapters(rk_launch *launch)
 {
+    if (is_qlora(launch)) {
+        state_qlora(launch);
+        return;
+    }
     const bool qwen = rk_launch_is_on(launch, "use_lora", false);
     const bool on = qwen || rk_launch_is_on(launch, "use_peft_lora", false) ||
                     rk_launch_is_on(launch, "use_peft", false);
@@ -92,11 +132,12 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     rk_hf_state_model(launch, rk_launch_has(launch, "model_name_or_path") ? "model_name_or_path"
                                                                           : "config_name");
     rk_hf_take_overrides(launch, "config_overrides");
-    state_sequence(launch);
     state_weights(launch);
     state_adapters(launch);
+    state_sequence(launch);
     rk_hf_state_switch(launch, "use_flash_attn", "attention", "flash_attention_2");
-    rk_hf_state_trainer(launch, &(rk_hf_trainer){.micro_batch = 8});
+    rk_hf_state_trainer(launch, &(rk_hf_trainer){.micro_batch = is_qlora(launch) ? 1 : 8,
+                                                 .recompute = is_qlora(launch)});
     rk_hf_finish_sharding(launch);
     rk_launch_name_packing(launch, "packing", false);
     return RK_OK;

@@ -53,7 +53,9 @@ static int recognise(const rk_launch *launch)
     const char *path =
         launch->program < launch->word_count ? launch->words[launch->program].text : "";
     const bool trainer = find_trainer(launch) != NULL;
-    const bool recipe = rk_hf_document_has(launch, "model_name_or_path");
+    const bool recipe = rk_hf_document_has(launch, "model_name_or_path") ||
+                        (rk_hf_document_has(launch, "model_id") &&
+                         rk_hf_document_has(launch, "per_device_train_batch_size"));
     if (command + 1 < launch->word_count && trainer) {
         return 9;
     }
@@ -157,7 +159,8 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
         return status;
     }
     rk_hf_state_single(launch);
-    rk_hf_state_model(launch, "model_name_or_path");
+    rk_hf_state_model(launch,
+                      rk_launch_has(launch, "model_id") ? "model_id" : "model_name_or_path");
     state_sequence(launch, trainer);
     state_loss(launch, trainer);
     state_base(launch);
