@@ -54,11 +54,14 @@ rk_state_recipe rk_framework_states(rk_framework framework, rk_precision precisi
                                     const rk_state_request *wish)
 {
     assert(framework < RK_FRAMEWORK_COUNT);
-    const double gradient = wish->gradient, moments = wish->moments;
+    const rk_framework_traits *f = rk_framework_of(framework);
+    const bool half = f->half_sums && precision == RK_FP16 && wish->weight == 0;
+    const double gradient = wish->gradient > 0 ? wish->gradient : half ? 2 : 0;
+    const double moments = wish->moments;
     const rk_state_recipe *usual = rk_is_full(precision) ? &full_states
                                    : wish->weight == 2   ? &narrow_states
                                    : wish->weight > 0    ? &wide_states
-                                                         : &rk_framework_of(framework)->states;
+                                                         : &f->states;
     const double usual_moments = usual == &narrow_states ? 4 : 8;
     const double master = usual->optimizer - usual_moments;
     rk_state_recipe states = *usual;

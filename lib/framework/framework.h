@@ -63,6 +63,7 @@ typedef struct rk_framework_traits {
     bool keeps_activations; /* has no offload of activations */
     bool shards_matrices;   /* Muon updates matrices that are sharded, whole one by one */
     bool narrow_states;     /* gradients and moments of the optimizer in fewer bits */
+    bool half_sums;         /* gradients are summed in fp16 where fp16 trains */
     bool foreach_update;    /* the optimizer steps all tensors together, with temporaries */
     double frozen_bytes;    /* per weight of a model with adapters; 0: as if it learned */
     double adapter_bytes;   /* per weight of an adapter; 0: as the frozen ones */

@@ -105,7 +105,9 @@ static void write_sharding(rk_out *out, const rk_launch_file *launch)
     rk_megatron_flag_if(out, reduces && s->grad_overlap, "overlap-grad-reduce");
     rk_megatron_flag_if(out, reduces && s->param_overlap && s->sharding != RK_SHARD_NONE,
                         "overlap-param-gather");
-    rk_megatron_flag_if(out, s->states.reduce <= 2, "grad-reduce-in-bf16");
+    const bool half = s->precision == RK_FP16; /* whose gradients are as narrow by default */
+    rk_megatron_flag_if(out, s->states.reduce <= 2 && !half, "grad-reduce-in-bf16");
+    rk_megatron_flag_if(out, s->states.reduce > 2 && half, "accumulate-allreduce-grads-in-fp32");
     write_moments(out, s);
 }
 

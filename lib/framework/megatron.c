@@ -23,6 +23,7 @@ const rk_framework_traits rk_framework_megatron = {
     .patterns = true, /* --hybrid-layer-pattern */
     .weight_offload = true,
     .narrow_states = true, /* --grad-reduce-in-bf16, --exp-avg-dtype */
+    .half_sums = true,     /* accumulate_allreduce_grads_in_fp32 is on for bf16 alone */
     .schedule = RK_SCHEDULE_1F1B,
     .sharding = RK_SHARD_OPTIMIZER,
     .states = MASTER_STATES,

@@ -21,6 +21,7 @@ const rk_framework_traits rk_framework_mindspeed = {
     .sp = true,
     .etp = true,
     .some_layers = true,
+    .half_sums = true,
     .schedule = RK_SCHEDULE_1F1B,
     .sharding = RK_SHARD_OPTIMIZER,
     .states = MASTER_STATES,

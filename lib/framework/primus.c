@@ -38,6 +38,7 @@ const rk_framework_traits rk_framework_primus = {
     .some_layers = true,
     .weight_offload = true,
     .narrow_states = true,
+    .half_sums = true,
     .schedule = RK_SCHEDULE_1F1B,
     .sharding = RK_SHARD_OPTIMIZER, /* use_distributed_optimizer of pre_trainer */
     .states = MASTER_STATES,

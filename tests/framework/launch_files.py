@@ -140,7 +140,7 @@ def strategy_for_megatron(line):
         "seq": line.count("seq", line.document["seq"]), "zero": zero, "hsdp": line.count("hsdp"),
         "order": line.text_of("order", "tp-cp-dp-pp"), "recompute": line.recompute(),
         "precision": line.precision(), "overlap": line.overlaps(zero),
-        "gradients": line.text_of("gradients", "fp32"), "moments": line.text_of("moments", "fp32"),
+        "gradients": line.text_of("gradients", "bf16" if line.text_of("precision", "bf16") == "fp16" else "fp32"), "moments": line.text_of("moments", "fp32"),
         "offload": line.text_of("offload", "none") == "optimizer", "graphs": graphs,
         "capacity-factor": float(capacity) if capacity else None,
         "attention": line.text_of("attention", "flash"), "stages": line.stages(),

@@ -488,7 +488,9 @@ def strategy_of(case):
         "recompute": recompute_of(a),
         "precision": precision_of(a),
         "overlap": sorted(name for name, on in overlaps.items() if on),
-        "gradients": "bf16" if a.grad_reduce_in_bf16 else "fp32",
+        # those of fp16 are summed in 16 bits, as wide as bf16
+        "gradients": "bf16" if a.grad_reduce_in_bf16 or (a.fp16 and not a.accumulate_allreduce_grads_in_fp32)
+        else "fp32",
         "moments": a.exp_avg_dtype if a.use_precision_aware_optimizer else "fp32",
         "offload": bool(a.optimizer_cpu_offload),
         "graphs": a.cuda_graph_impl,

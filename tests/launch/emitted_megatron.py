@@ -25,7 +25,7 @@ MIXTURES = ("qwen3-30b-a3b", "mixtral-8x7b", "deepseek-v2-lite", "gpt-oss-20b", 
 SYSTEMS = ("h100", "a100", "b200", "h200")
 OPTIONS = (
     ("--tp", (1, 2, 4, 8)), ("--cp", (1, 1, 2)), ("--zero", (0, 1)), ("--micro-batch", (1, 2, 4)),
-    ("--seq", (2048, 4096, 8192)), ("--precision", ("bf16", "fp8")),
+    ("--seq", (2048, 4096, 8192)), ("--precision", ("bf16", "fp8", "fp16", "fp16 --gradients fp32")),
     ("--recompute", ("none", "selective", "full", "full --recompute-layers 2", "full --recompute-layers 4",
                      "selective --recompute-modules norm,act", "selective --recompute-modules core_attn")),
     ("--pp", (1, 2, 4, "2 --vp 2", "4 --vp 2")), ("--offload", ("none", "none", "none", "optimizer")),

@@ -181,6 +181,9 @@ static void test_states(void **state)
     } cases[] = {
         {RK_FRAMEWORK_MEGATRON, RK_BF16, 0, 0, {2, 4, 12, 2, 4}, 0},
         {RK_FRAMEWORK_MEGATRON, RK_BF16, 2, 4, {2, 2, 8, 2, 2}, 0},
+        /* Megatron sums gradients of fp16 in fp16, unless fp32 is asked for */
+        {RK_FRAMEWORK_MEGATRON, RK_FP16, 0, 0, {2, 2, 12, 2, 2}, 0},
+        {RK_FRAMEWORK_MINDSPEED, RK_FP16, 4, 0, {2, 4, 12, 2, 4}, 0},
         {RK_FRAMEWORK_TORCHTITAN, RK_BF16, 0, 0, {4, 4, 8, 2, 4}, 0},
         {RK_FRAMEWORK_TORCHTITAN, RK_BF16, 2, 4, {4, 4, 4, 2, 2}, 0},
         {RK_FRAMEWORK_DEEPSPEED, RK_BF16, 0, 0, {2, 2, 12, 2, 2}, 0},
