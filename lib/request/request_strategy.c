@@ -16,11 +16,19 @@
 
 /* ---- a strategy ----------------------------------------------------------------------------- */
 
+/* Accelerators without bf16 train in fp16, unless something says otherwise. */
+static rk_precision precision_of(const rk_request *r, const rk_inputs *inputs)
+{
+    const bool says = r->precision >= 0 ||
+                      rk_settings_say(&inputs->settings, offsetof(rk_partial_strategy, precision));
+    return inputs->system.accelerator.no_bf16 && !says ? RK_FP16 : rk_request_precision(r);
+}
+
 static void apply_states(const rk_request *r, rk_framework framework, rk_strategy *s)
 {
     assert(framework < RK_FRAMEWORK_COUNT);
     const rk_state_request wish = rk_request_states(r);
-    s->states = rk_framework_states(framework, rk_request_precision(r), &wish);
+    s->states = rk_framework_states(framework, s->precision, &wish);
     rk_optimizer_set(rk_request_optimizer(r), wish.weight == 2, s);
     s->foreach_update = rk_request_foreach(r, rk_framework_of(framework)->foreach_update);
     s->step_in_backward = r->step_in_backward;
@@ -144,7 +152,7 @@ static void apply_base(const rk_request *r, const rk_inputs *inputs, rk_strategy
 {
     s->seq = r->seq ? r->seq : s->seq;
     s->document = r->document;
-    s->precision = rk_request_precision(r);
+    s->precision = precision_of(r, inputs);
     s->fp8_recipe = recipe_of(r);
     s->low_activations = r->low_activations;
     s->flash_attention = is_fused(r, inputs);
