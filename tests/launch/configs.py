@@ -6,12 +6,39 @@
 
 FOLDER/expected.json has for each file its reader, the value of every fact, the keys that are not
 priced and the unknown ones, or a part of the error.  --write renews it: look at each difference.
+Every reader refuses a line whose configuration is there and broken.
 """
 
 import json
 import os
 import subprocess
 import sys
+
+BROKEN = """axolotl train {}
+llamafactory-cli train {}
+trl sft --config {} --model_name_or_path Qwen/Qwen3-0.6B
+accelerate launch --config_file {} run_clm.py --model_name_or_path Qwen/Qwen3-0.6B --output_dir o
+torchrun --nproc_per_node 8 -m torchtitan.train --job.config_file {}
+tune run --nproc_per_node 8 full_finetune_distributed --config {}
+deepspeed run_clm.py --model_name_or_path Qwen/Qwen3-0.6B --output_dir o --deepspeed {}
+megatron sft --config {} --model Qwen/Qwen3-0.6B
+python3 -m MaxText.train {}
+composer train.py {}
+python run_train.py --config-file {}
+python3 ./deepy.py train.py {}
+python3 megatron_gpt_pretraining.py --config-name {}
+torchrun primus/train.py --config {}""".splitlines()
+
+
+def check_broken(program, folder):
+    wrong = 0
+    for line in BROKEN:
+        done = subprocess.run([program, "convert", "-"], cwd=folder, input=line.format("broken.yaml"),
+                              capture_output=True, text=True, timeout=60)
+        if done.returncode != 2 or "broken.yaml:3:2: no YAML" not in done.stderr:
+            wrong += 1
+            print(f"{line}: exit {done.returncode}: {done.stderr}")
+    return wrong
 
 
 def read(program, folder, name):
@@ -38,7 +65,7 @@ def main():
         return
     with open(path, encoding="utf-8") as file:
         expected = json.load(file)
-    wrong = 0
+    wrong = check_broken(program, folder)
     for name in sorted(set(found) | set(expected)):
         have, want = found.get(name, {}), expected.get(name, {})
         for part in sorted(set(have) | set(want)):

@@ -99,6 +99,7 @@ static void test_axolotl_degrees(void **state)
                                    "dp_shard_size: 4\n"
                                    "dp_replicate_size: 2\n"
                                    "tensor_parallel_size: 2\n"
+                                   "context_parallel_size: 1\n"
                                    "fsdp_version: 2\n"
                                    "fsdp_config:\n"
                                    "  offload_params: true\n"
@@ -115,6 +116,7 @@ static void test_axolotl_degrees(void **state)
     assert_fact(&launch, "dp", "8");
     assert_fact(&launch, "hsdp", "2");
     assert_fact(&launch, "tp", "2");
+    assert_null(rk_launch_fact_of(&launch, "cp_kind"));
     assert_fact(&launch, "zero", "2");
     assert_fact(&launch, "offload", "optimizer+weights");
     assert_fact(&launch, "recompute.granularity", "full");

@@ -45,6 +45,8 @@ static const struct {
     {"#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nsrun python t.py", "t.py", 2, 8, 0},
     {"#SBATCH -N 2\nsrun bash -c \"torchrun --nnodes $SLURM_NNODES --nproc_per_node 4 t.py\"",
      "t.py", 2, 4, 0},
+    {"srun -N 2 bash -c \"numactl -N 0 sh -c 'torchrun --nproc_per_node 4 t.py'\"", "t.py", 2, 4,
+     0},
     {"--tensor-model-parallel-size 2 --bf16", "", 0, 0, 0},
     {"torchrun --nproc_per_node 4 train.py --bf16\npython eval.py --bf16", "train.py", 1, 4, 0},
 };

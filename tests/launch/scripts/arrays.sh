@@ -4,6 +4,8 @@ STEPS=(1 2 "3 4" 5)
 STEPS[6]=seven
 declare -A WIDTH=([small]=1024 [large]=8192)
 WIDTH[medium]=4096
+X=1 WIDTH[very large]=16384
+ WIDTH[very large]+=0
 SIZES=(small medium large)
 GPT=(
     --num-layers 24   # depth
@@ -20,4 +22,4 @@ LAST[-1]=x
 LAST+=(y)
 BIG=9223372036854775807
 ((BIG++))
-torchrun train.py "${LAST[@]}" "${LAST[2]}" "${!LAST[@]}" $BIG
+torchrun train.py "${LAST[@]}" "${LAST[2]}" "${!LAST[@]}" $BIG ${WIDTH[very large]}
