@@ -165,9 +165,10 @@ def place_all(faults):
             continue
         texts[file], missing = place(of_file, path.read_text(), file)
         future = "from __future__ import annotations"
+        features = "".join(re.findall(r"^#define _\w+_SOURCE\b.*\n", texts[file], re.MULTILINE))
         texts[file] = (texts[file].replace(future, future + "; import rk_mutant")
                        if file.endswith(".py") else
-                       '#include "rk_mutant.h"\n#line 1\n' + texts[file])
+                       features + '#include "rk_mutant.h"\n#line 1\n' + texts[file])
         lost += missing
     return texts, lost
 
