@@ -54,6 +54,10 @@ static void test_positions(void **state)
         {TEXT("{\"a\": [1, Infinity]}"), RK_ERR_SYNTAX, 1, 11, "no number Infinity"},
         {TEXT("{\"a\": -Infinity}"), RK_ERR_SYNTAX, 1, 7, "no number -Infinity"},
         {TEXT("{\"a\": Info}"), RK_ERR_SYNTAX, 1, 7, "Info"},
+        {TEXT("{\"a\": ANaN}"), RK_ERR_SYNTAX, 1, 7, "ANaN"},
+        {TEXT("{\"a\": ZNaN}"), RK_ERR_SYNTAX, 1, 7, "ZNaN"},
+        {TEXT("{\"a\": anan}"), RK_ERR_SYNTAX, 1, 7, "anan"},
+        {TEXT("{\"a\": znan}"), RK_ERR_SYNTAX, 1, 7, "znan"},
         {TEXT("[1, 2]"), RK_ERR_INVALID, 0, 0, "found an array"},
         {TEXT("true"), RK_ERR_INVALID, 0, 0, "found true"},
     };

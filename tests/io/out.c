@@ -184,6 +184,33 @@ static int tear_down(void **state)
     return 0;
 }
 
+static void count_piece(void *user, const char *text, size_t size)
+{
+    size_t *counts = user;
+    assert_true(size > 0 && size <= 16384 && text[0] == 'x' && text[size - 1] == 'x');
+    counts[0]++;
+    counts[1] += size;
+}
+
+/* A program's writer gets whole pieces, and no empty one. */
+static void test_writer(void **state)
+{
+    static const size_t sizes[][2] = {{0, 0}, {1, 1}, {16384, 1}, {16385, 2}, {40000, 3}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        size_t counts[2] = {0, 0};
+        rk_out *out;
+        rk_error err;
+        assert_int_equal(rk_out_open_writer(count_piece, counts, &out, &err), RK_OK);
+        for (size_t j = 0; j < sizes[i][0]; j++) {
+            rk_out_write(out, "x", 1);
+        }
+        assert_int_equal(rk_out_close(out, &err), RK_OK);
+        assert_int_equal(counts[0], sizes[i][1]);
+        assert_int_equal(counts[1], sizes[i][0]);
+    }
+}
+
 int main(void)
 {
 #define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -195,6 +222,7 @@ int main(void)
         IN_SCRATCH(test_cannot_open),
         IN_SCRATCH(test_device),
         IN_SCRATCH(test_failed_write),
+        cmocka_unit_test(test_writer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

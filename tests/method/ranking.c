@@ -66,6 +66,8 @@ static void check_team(const rk_problem *problem, const rk_ranking *all)
         assert_int_equal(shared.candidates[i].index, all->candidates[i].index);
         assert_true(shared.candidates[i].score == all->candidates[i].score);
     }
+    assert_int_equal(shared.shortage.nearest.index, all->shortage.nearest.index);
+    assert_true(shared.shortage.nearest.memory == all->shortage.nearest.memory);
     rk_ranking_clear(&shared);
 }
 
@@ -252,8 +254,16 @@ static void test_reckon_shortage(void **state)
         assert_non_null(strstr(misfit, "of 30.0 GiB"));
         assert_true(shortage->changes == 0 || shortage->changed.fits);
         assert_true(shortage->accelerators >= 4);
+        check_team(&problem, &ranking);
         rk_ranking_clear(&ranking);
     }
+    rk_problem many = problem; /* strategies with equal memory in different slices */
+    many.reckon.space.accelerators = 64;
+    many.reckon.inputs.system.accelerator.memory_usable = 1 * GIB;
+    assert_int_equal(rk_rank_strategies(&many, RK_SEARCH_ANY, 1, NULL, NULL, &ranking, &err),
+                     RK_OK);
+    check_team(&many, &ranking);
+    rk_ranking_clear(&ranking);
     problem.reckon.space.tp = (rk_choices){1, {3}};
     assert_int_equal(rk_rank_strategies(&problem, RK_SEARCH_ANY, 1, NULL, NULL, &ranking, &err),
                      RK_OK);

@@ -238,6 +238,12 @@ static void test_pairs(void **state)
         const unsigned kinds = changes.items[i].kinds, rest = kinds & (kinds - 1);
         assert_int_equal(rest & (rest - 1), 0);
     }
+    s.risk = 1e-300; /* nothing is within it: all that fits is listed */
+    const rk_fit_changes risky = find(&s, &from);
+    assert_int_equal(risky.count, changes.count);
+    for (size_t i = 0; i < risky.count; i++) {
+        assert_int_equal(risky.items[i].kinds, changes.items[i].kinds);
+    }
 }
 
 /* Hopeless: nothing is listed. */

@@ -226,6 +226,19 @@ static void test_replaced(void **state)
     limited.accelerator = rk_accelerator_at_power(&s.accelerator, 500);
     assert_near(change(&limited, &slow), change(&s, &slow), 1e-12);
     rk_system_clear(&s);
+    for (int p = 0; p < RK_PRECISION_COUNT; p++) { /* each stays where only others are new */
+        const rk_measured_kernel other = taking(&s, attention(4096, 32, 128), 2);
+        rk_measured_kernel own = gemm(4096, 4096, 4096);
+        s = load_system("h100-sxm");
+        own.gemm.precision = (rk_precision)p;
+        own.seconds = 2 * price(&s.accelerator, &own);
+        if (isfinite(own.seconds)) {
+            set(&s, &own, 1);
+            set(&s, &other, 1);
+            assert_true(change(&s, &own) > 1.5);
+        }
+        rk_system_clear(&s);
+    }
 }
 
 static void test_limit(void **state)

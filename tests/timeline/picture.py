@@ -63,6 +63,25 @@ def check_pairs(job, svg):
     return bool(halves)
 
 
+def check_boxes(job, svg, trace):
+    """Every pass and all of its communication begins a box in the row of its rank, and has its number if it is wide."""
+    scale = WIDTH / trace["otherData"]["step_us"]
+    rows = [float(y) for y in re.findall(r'<rect x="64" y="([\d.]+)" width="968" height="20"', svg)]
+    begun = {(row, round(float(x), 1)) for path in re.findall(r'<path stroke="#\w+" stroke-width="\d+" d="([^"]*)"', svg)
+             for x, y in re.findall(r"M([\d.]+) ([\d.]+)h", path) for row in rows if row < float(y) < row + ROW}
+    numbers = collections.Counter(re.findall(r">(\d+)</text>", svg.split("The beginning, enlarged")[0]))
+    lost = 0
+    for event in trace["traceEvents"]:
+        if event["ph"] != "X" or event["cat"] not in ("forward", "backward", "weight", "communication"):
+            continue
+        row, left = rows[event["pid"] - 1], LEFT + event["ts"] * scale
+        lost += event["dur"] > 0 and not any((row, round(left + apart, 1)) in begun for apart in (-0.06, 0, 0.06))
+        if "microbatch" in event.get("args", {}) and event["dur"] * scale > 20:
+            numbers[str(event["args"]["microbatch"])] -= 1
+    if lost or min(numbers.values(), default=0) < 0:
+        failures.append(f"{job}: {lost} passes are not drawn, numbers {numbers}")
+
+
 def check_memory(job, svg, trace):
     """Boxes of what stays, and the most of each rank."""
     static, most = {}, collections.Counter()
@@ -88,6 +107,7 @@ def main():
             trace = json.loads(write(job, os.path.join(folder, "a.json")))
             check_axis(job, svg, trace["otherData"]["step_us"] / 1e6)
             check_memory(job, svg, trace)
+            check_boxes(job, svg, trace)
             paired = check_pairs(job, svg) or paired
     if not paired:
         failures.append("no picture has pairs")
