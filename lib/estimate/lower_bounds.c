@@ -67,7 +67,7 @@ static double least_bytes(rk_stage_need *need, double in_flight)
     return rk_needed_bytes(&memory);
 }
 
-double rk_least_of_rank(const rk_cost_table *table, rk_stage_need need, double in_flight)
+double rk_least_of_rank(const rk_cost_table *table, const rk_stage_need *given, double in_flight)
 {
     const rk_model *model = table->context.model;
     for (int type = 0; type < model->type_count; type++) {
@@ -76,10 +76,19 @@ double rk_least_of_rank(const rk_cost_table *table, rk_stage_need need, double i
             return 0; /* a layer that is larger may have smaller copies */
         }
     }
+    rk_stage_need need = *given;
     need.most = 0;
     need.stage_fragmentation = 0;
     need.later = rk_min(need.later, need.shards);
     return least_bytes(&need, in_flight);
+}
+
+double rk_least_unsharded(const rk_cost_table *table, const rk_stage_need *given, double in_flight)
+{
+    rk_stage_need need = *given;
+    need.weights = need.gradients = need.optimizer = need.shards = 0;
+    need.later = need.unmade = need.last = need.update = 0;
+    return rk_least_of_rank(table, &need, in_flight);
 }
 
 double rk_least_memory(const rk_cost_table *table, const rk_strategy *s, const rk_stage *whole)

@@ -31,7 +31,13 @@ double rk_least_step(const rk_cost_table *table, const rk_strategy *strategy,
  * Bytes that a rank needs at least that holds the stage of `need` or more, with so many
  * microbatches in flight or more.
  */
-double rk_least_of_rank(const rk_cost_table *table, rk_stage_need need, double in_flight);
+double rk_least_of_rank(const rk_cost_table *table, const rk_stage_need *need, double in_flight);
+
+/*
+ * The same without states and what the update takes: with as much sharding or more as well, which
+ * only adds to the rest, unless whole gradients pass through the rank on their way.
+ */
+double rk_least_unsharded(const rk_cost_table *table, const rk_stage_need *need, double in_flight);
 
 /* Bytes that the fullest rank needs at least: the states of the mean one. */
 double rk_least_memory(const rk_cost_table *table, const rk_strategy *strategy,

@@ -69,15 +69,6 @@ uint64_t rk_legal_lanes(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t
            legal_of(s, strategy, lanes & s->lists.hybrid_lanes, &nowhere);
 }
 
-uint64_t rk_count_lanes(uint64_t lanes)
-{
-    uint64_t count = 0;
-    for (; lanes; lanes &= lanes - 1) {
-        count++;
-    }
-    return count;
-}
-
 /* ---- shapes -------------------------------------------------------------------------------- */
 
 /* Turns clock and memory to the costs that the table has now. */
@@ -95,13 +86,6 @@ void rk_fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy 
     w->costed = *legal;
     rk_cost_table_fill_with(s->model, &s->system, s->stack, &w->costed, w->prices, &w->table);
     know_table(w);
-}
-
-double rk_part_bytes(const rk_plan_bounds *s, const rk_strategy *strategy, int part)
-{
-    const rk_plan_part *p = &s->parts[part];
-    const double limit = p->riskier ? s->limits.usable : rk_risk_limit(&s->limits, strategy);
-    return p->max_memory > 0 ? rk_min(limit, p->max_memory) : limit;
 }
 
 /*
@@ -125,9 +109,10 @@ static double fit_states(const rk_plan_bounds *s, struct worker *w, const rk_str
         if (lanes >> lane & 1) {
             rk_plan_set_lane(&s->lists, lane, &with);
             const double bytes = rk_least_memory(&w->table, &with, &w->whole);
+            const double usual = rk_risk_limit(&s->limits, &with);
             fits |= bytes <= usable * (1 + RK_LOWER_BOUND_SLACK);
             for (int i = 0; parts >> i; i++) {
-                const double most = rk_part_bytes(s, &with, i) * (1 + RK_LOWER_BOUND_SLACK);
+                const double most = rk_part_bytes(s, usual, i) * (1 + RK_LOWER_BOUND_SLACK);
                 fitting[i] |= (uint64_t)(bytes <= most) << lane & s->part_lanes[i];
             }
         }
@@ -144,12 +129,31 @@ static double fit_states(const rk_plan_bounds *s, struct worker *w, const rk_str
     return rk_longest_of(w, parts);
 }
 
-const uint64_t *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
-                               uint64_t lanes)
+/* Bytes that the roomiest part lets a strategy with any sharding need. */
+static double most_bytes(const rk_plan_bounds *s, const rk_strategy *strategy)
+{
+    rk_strategy with = *strategy;
+    double usual = 0, most = 0;
+    for (int i = 0; i <= RK_SHARD_ALL; i++) {
+        with.sharding = (rk_sharding)i;
+        usual = rk_max(usual, rk_risk_limit(&s->limits, &with));
+    }
+    for (int i = 0; i < s->part_count; i++) {
+        most = rk_max(most, rk_part_bytes(s, usual, i));
+    }
+    return most * (1 + RK_LOWER_BOUND_SLACK);
+}
+
+const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w,
+                                         const rk_plan_base *base, uint64_t lanes)
 {
     struct known_floor *known = &w->floors[base->shape->floor * RK_PLAN_CHOICES + base->choice];
     rk_strategy strategy = base->strategy;
+    const double in_flight = rk_plan_fit_floor_flight(&w->fit, base);
+    /* lanes that differ in sharding alone ascend in it: the first may settle all */
+    bool first = s->lists.offload_count == 1 && !strategy.step_in_backward;
     known->visit = w->fit.visit;
+    w->counts.bounds += rk_count_lanes(lanes);
     for (int i = 0; i < s->part_count; i++) {
         known->fitting[i] = s->part_lanes[i]; /* others were not looked at */
     }
@@ -158,14 +162,27 @@ const uint64_t *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w, const 
             continue;
         }
         rk_plan_set_lane(&s->lists, lane, &strategy);
-        const double bytes = rk_plan_fit_floor(&w->fit, base, &strategy, lane);
-        w->counts.bounds++;
+        if (first && !strategy.offload_gradients &&
+            rk_plan_fit_floor(&w->fit, base, &strategy, lane, in_flight, true) >
+                most_bytes(s, &strategy)) {
+            for (int i = 0; i < s->part_count; i++) {
+                known->fitting[i] &= ~lanes;
+            }
+            break;
+        }
+        first = false;
+        const double bytes = rk_plan_fit_floor(&w->fit, base, &strategy, lane, in_flight, false);
+        const double usual = rk_risk_limit(&s->limits, &strategy);
         for (int i = 0; i < s->part_count; i++) {
-            const bool fits = bytes <= rk_part_bytes(s, &strategy, i) * (1 + RK_LOWER_BOUND_SLACK);
+            const bool fits = bytes <= rk_part_bytes(s, usual, i) * (1 + RK_LOWER_BOUND_SLACK);
             known->fitting[i] &= ~((uint64_t)!fits << lane);
         }
     }
-    return known->fitting;
+    known->any = 0;
+    for (int i = 0; i < s->part_count; i++) {
+        known->any |= known->fitting[i];
+    }
+    return known;
 }
 
 double rk_base_work(const rk_plan_bounds *s, struct worker *w, const struct node *node,

@@ -51,22 +51,35 @@ unsigned rk_parts_of_recompute(const rk_plan_bounds *s, const rk_plan_recompute 
     return parts;
 }
 
-uint64_t rk_part_lanes(const rk_plan_bounds *s, struct worker *w, const rk_strategy *strategy,
-                       int part, uint64_t fitting)
+unsigned rk_part_lanes(const rk_plan_bounds *s, struct worker *w, const rk_strategy *strategy,
+                       uint64_t fitting, unsigned parts, uint64_t lanes[RK_PLAN_PARTS])
 {
-    assert(part >= 0 && part < s->part_count);
-    const bool known = w->fit.riskier == s->parts[part].riskier && !(s->parts[part].max_memory > 0);
-    uint64_t lanes = fitting & s->part_lanes[part];
+    unsigned having = 0, asking = 0;
+    uint64_t asked = 0;
     rk_strategy with = *strategy;
-    for (int lane = 0; !known && lanes >> lane; lane++) {
-        if (lanes >> lane & 1) {
-            rk_plan_set_lane(&s->lists, lane, &with);
-            if (!(rk_plan_fit_bytes(&w->fit, &with, lane) <= rk_part_bytes(s, &with, part))) {
-                lanes &= ~(UINT64_C(1) << lane);
-            }
+    for (int i = 0; parts >> i; i++) {
+        const rk_plan_part *part = &s->parts[i];
+        const bool known = w->fit.riskier == part->riskier && !(part->max_memory > 0);
+        lanes[i] = parts >> i & 1 ? fitting & s->part_lanes[i] : 0;
+        asked |= known ? 0 : lanes[i];
+        asking |= (unsigned)!known << i;
+    }
+    for (int lane = 0; asked >> lane; lane++) {
+        if (!(asked >> lane & 1)) {
+            continue;
+        }
+        rk_plan_set_lane(&s->lists, lane, &with);
+        const double bytes = rk_plan_fit_bytes(&w->fit, &with, lane);
+        const double usual = rk_risk_limit(&s->limits, &with);
+        for (int i = 0; parts >> i; i++) {
+            const bool fits = bytes <= rk_part_bytes(s, usual, i);
+            lanes[i] &= ~((uint64_t)(asking >> i & !fits) << lane);
         }
     }
-    return lanes;
+    for (int i = 0; parts >> i; i++) {
+        having |= (unsigned)(lanes[i] != 0) << i;
+    }
+    return having;
 }
 
 /* Lanes of the shardings of a part, a bit each. */

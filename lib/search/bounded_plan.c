@@ -34,16 +34,22 @@ static double limit_of(const rk_top *top)
 }
 
 /* Renews the longest step that can still enter the top list of a part. */
-static void renew_limit(struct worker *w, int part)
+static void renew_limit(const rk_plan_bounds *s, struct worker *w, int part)
 {
+    const unsigned all = (1U << s->part_count) - 1;
     w->limit[part] = rk_min(limit_of(&w->top[part]), w->most_seconds[part]);
+    w->longest = rk_longest_of(w, all);
+    w->shortest = w->longest;
+    for (int i = 0; i < s->part_count; i++) {
+        w->shortest = rk_min(w->shortest, w->limit[i]);
+    }
 }
 
 /* Those of the parts that steps of so many seconds can still enter. */
 static unsigned parts_in_time(const struct worker *w, unsigned parts, double seconds)
 {
-    unsigned in_time = parts;
-    for (int i = 0; parts >> i; i++) {
+    unsigned in_time = seconds > w->longest ? 0 : parts;
+    for (int i = 0; seconds > w->shortest && in_time >> i; i++) {
         in_time &= ~((unsigned)(seconds > w->limit[i]) << i);
     }
     return in_time;
@@ -97,16 +103,17 @@ static void offer_base(const rk_plan_bounds *s, struct worker *w, struct visit *
     assert(parts != 0);
     const rk_plan_base *base = &v->base;
     uint64_t lanes[RK_PLAN_PARTS], timed = 0;
-    unsigned open = 0;
-    for (int i = 0; parts >> i; i++) {
-        if (parts >> i & 1) {
-            lanes[i] = rk_part_lanes(s, w, &base->strategy, i, fitting);
-            open |= (unsigned)(lanes[i] != 0) << i;
-        }
-    }
+    unsigned open = rk_part_lanes(s, w, &base->strategy, fitting, parts, lanes);
     w->counts.bounds++;
     open = parts_in_time(w, open, rk_plan_clock_least(&w->clock, base, rk_longest_of(w, open)));
-    if (open) {
+    if (open && !s->counts) { /* which say what breaks rules, before what takes too long */
+        uint64_t all = 0;
+        for (int i = 0; open >> i; i++) {
+            all |= open >> i & 1 ? lanes[i] : 0;
+        }
+        fitting = rk_plan_clock_within(&w->clock, base, all, rk_longest_of(w, open));
+    }
+    if (open && fitting) {
         const uint64_t legal = legal_lanes(s, v, fitting);
         w->counts.by_rule += rk_count_lanes(fitting & ~legal);
         fitting = legal;
@@ -115,7 +122,9 @@ static void offer_base(const rk_plan_bounds *s, struct worker *w, struct visit *
         if (open >> i & 1 && (lanes[i] & fitting)) {
             w->status = rk_plan_clock_offer(&w->clock, base, lanes[i] & fitting, w->limit[i],
                                             &w->top[i], &timed, &w->error);
-            renew_limit(w, i);
+            if (timed > 0) {
+                renew_limit(s, w, i);
+            }
         }
     }
     w->counts.evaluated += timed;
@@ -138,14 +147,17 @@ static void turn_to(const rk_plan_bounds *s, struct worker *w, struct visit *v, 
 static uint64_t floor_lanes(const rk_plan_bounds *s, struct worker *w, struct visit *v,
                             int64_t layers, unsigned *parts)
 {
-    const uint64_t *may_fit = rk_known_floor(w, &v->base);
+    const struct known_floor *floor = rk_known_floor(w, &v->base);
     uint64_t lanes = 0;
-    if (!may_fit) {
+    if (!floor) {
         turn_to(s, w, v, layers);
-        may_fit = rk_floor_lanes(s, w, &v->base, v->lanes & v->node->fitting);
+        floor = rk_floor_lanes(s, w, &v->base, v->lanes & v->node->fitting);
+    }
+    if ((floor->any & v->node->fitting & v->lanes) == 0) {
+        return 0;
     }
     for (int i = 0; *parts >> i; i++) {
-        const uint64_t own = *parts >> i & 1 ? may_fit[i] & v->node->fitting : 0;
+        const uint64_t own = *parts >> i & 1 ? floor->fitting[i] & v->node->fitting : 0;
         lanes |= own;
         *parts &= ~((unsigned)(own == 0) << i);
     }
@@ -189,15 +201,36 @@ static int compare_nodes(const void *a, const void *b)
                                 : (x->shape > y->shape) - (x->shape < y->shape);
 }
 
+/* Whether floors that are known let no lane of a node fit with any of its choices. */
+static bool none_fits(const struct worker *w, const struct node *node, bool full, int choices,
+                      uint64_t lanes)
+{
+    const struct known_floor *known =
+        &w->floors[node->shape->floor * RK_PLAN_CHOICES + (full ? 1 : 0)];
+    for (int i = 0; i < choices; i++) {
+        if (known[i].visit != w->fit.visit || (known[i].any & node->fitting & lanes) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                        const struct node *node)
+                        const struct node *node, unsigned of_node)
 {
     const bool full = s->lists.recomputes[node->recompute].kind == RK_REC_FULL;
     const int choices = node_choices(s, node->recompute, node->shape);
+    const uint64_t of_lanes = rk_node_lanes(s, node);
+    if (none_fits(w, node, full, choices, of_lanes)) {
+        const uint64_t count = rk_count_lanes(of_lanes);
+        w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - count);
+        w->counts.by_memory += (uint64_t)choices * count;
+        return;
+    }
     struct visit v; /* the strategy is filled where it is needed */
     v.batch = b;
     v.node = node;
-    v.lanes = rk_node_lanes(s, node);
+    v.lanes = of_lanes;
     v.turned = false;
     v.asked = v.legal = 0;
     v.base.shape = node->shape;
@@ -207,7 +240,7 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
     rk_plan_fit_turn(&w->fit, node->pipe);
     for (int i = 0; v.lanes && i < choices && !w->status; i++) {
         v.base.choice = full ? (size_t)i + 1 : 0;
-        unsigned parts = node->parts;
+        unsigned parts = of_node;
         if (rk_known_floor(w, &v.base) && floor_lanes(s, w, &v, 0, &parts) == 0) {
             w->counts.by_memory += lanes;
             v.base.index += (uint64_t)node->lanes;
@@ -311,11 +344,11 @@ static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct
     const unsigned parts = rk_parts_of_recompute(s, &s->lists.recomputes[recompute]);
     bool filled = s->lists.recomputes[recompute].kind == RK_REC_NONE; /* that table is there */
     for (size_t i = 0; i < count && !w->status; i++) {
-        struct node node = w->nodes[i];
-        node.recompute = recompute;
-        node.parts = parts_in_time(w, node.parts & parts, node.bound);
-        if (node.parts == 0) {
-            w->counts.by_time += node_size(s, &node);
+        struct node *node = &w->nodes[i];
+        node->recompute = recompute;
+        const unsigned in_time = parts_in_time(w, node->parts & parts, node->bound);
+        if (in_time == 0) {
+            w->counts.by_time += node_size(s, node);
             continue;
         }
         if (!filled) {
@@ -324,7 +357,7 @@ static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct
             rk_fill_table(s, w, &strategy);
             filled = true;
         }
-        settle_node(s, w, b, &node);
+        settle_node(s, w, b, node, in_time);
     }
 }
 
@@ -345,7 +378,7 @@ static void settle_batch(void *context, int worker_index, uint64_t index, rk_par
     rk_strategy legal;
     clear_tops(s, w->top);
     for (int i = 0; i < s->part_count; i++) {
-        renew_limit(w, i);
+        renew_limit(s, w, i);
     }
     if (rk_find_legal(s, b, &legal)) {
         rk_strategy plain = legal;

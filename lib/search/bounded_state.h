@@ -54,6 +54,7 @@ struct node {
 struct known_floor {
     uint64_t visit;                  /* of a table, in which the rest was filled */
     uint64_t fitting[RK_PLAN_PARTS]; /* by part */
+    uint64_t any;                    /* of these */
 };
 
 enum { RK_KNOWN_EXPERTS = 4096 }; /* a power of two */
@@ -73,6 +74,7 @@ struct worker {
     rk_top found[RK_PLAN_PARTS];        /* in the batches before it in this round */
     double most_seconds[RK_PLAN_PARTS]; /* of a step that can still enter, when the round began */
     double limit[RK_PLAN_PARTS];        /* the same now */
+    double shortest, longest;           /* of these */
     rk_bounded_counts counts;
     rk_cost_table table;
     rk_gemm_prices *prices; /* owned */
@@ -157,7 +159,15 @@ uint64_t rk_node_lanes(const rk_plan_bounds *s, const struct node *node);
 
 /* The legal ones of `lanes`. */
 uint64_t rk_legal_lanes(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t lanes);
-uint64_t rk_count_lanes(uint64_t lanes);
+
+/* Adds the bits of each pair, of each four, of each eight, and of all. */
+static inline uint64_t rk_count_lanes(uint64_t lanes)
+{
+    lanes -= lanes >> 1 & UINT64_C(0x5555555555555555);
+    lanes = (lanes & UINT64_C(0x3333333333333333)) + (lanes >> 2 & UINT64_C(0x3333333333333333));
+    lanes = (lanes + (lanes >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return lanes * UINT64_C(0x0101010101010101) >> 56;
+}
 
 /* Finds a legal strategy of a batch; its node need not be promising. */
 bool rk_find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *legal);
@@ -165,17 +175,18 @@ bool rk_find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *
 /* Fills the costs of blocks for a recompute; `legal` is a legal strategy of the batch. */
 void rk_fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy *legal);
 
-/* Of lanes of a base, by part those that its floor lets fit; NULL: not known yet. */
-static inline const uint64_t *rk_known_floor(const struct worker *w, const rk_plan_base *base)
+/* Of lanes of a base, those that its floor lets fit; NULL: not known yet. */
+static inline const struct known_floor *rk_known_floor(const struct worker *w,
+                                                       const rk_plan_base *base)
 {
     const struct known_floor *known =
         &w->floors[base->shape->floor * RK_PLAN_CHOICES + base->choice];
-    return known->visit == w->fit.visit ? known->fitting : NULL;
+    return known->visit == w->fit.visit ? known : NULL;
 }
 
 /* Finds it out. */
-const uint64_t *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
-                               uint64_t lanes);
+const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w,
+                                         const rk_plan_base *base, uint64_t lanes);
 
 /* The longest step that can still enter the top list of any of the parts, s. */
 static inline double rk_longest_of(const struct worker *w, unsigned parts)
@@ -225,12 +236,20 @@ unsigned rk_parts_of_pipe(const rk_plan_bounds *s, const rk_plan_pipe *pipe);
 unsigned rk_parts_of_shape(const rk_plan_bounds *s, const rk_plan_shape *shape);
 unsigned rk_parts_of_recompute(const rk_plan_bounds *s, const rk_plan_recompute *recompute);
 
-/* Bytes that a rank of a strategy may need in a part. */
-double rk_part_bytes(const rk_plan_bounds *s, const rk_strategy *strategy, int part);
+/* Bytes that a rank of a strategy may need in a part; `usual`: within the risk. */
+static inline double rk_part_bytes(const rk_plan_bounds *s, double usual, int part)
+{
+    const rk_plan_part *p = &s->parts[part];
+    const double limit = p->riskier ? s->limits.usable : usual;
+    return p->max_memory > 0 ? rk_min(limit, p->max_memory) : limit;
+}
 
-/* Of lanes that fit, those that belong to a part and fit into its memory. */
-uint64_t rk_part_lanes(const rk_plan_bounds *s, struct worker *w, const rk_strategy *strategy,
-                       int part, uint64_t fitting);
+/*
+ * Of lanes that fit, those that belong to each of `parts` and fit into its memory.  Returns the
+ * parts that have any.
+ */
+unsigned rk_part_lanes(const rk_plan_bounds *s, struct worker *w, const rk_strategy *strategy,
+                       uint64_t fitting, unsigned parts, uint64_t lanes[RK_PLAN_PARTS]);
 
 /* Lower bound on the step time of a batch's strategies with a pipeline degree, s. */
 double rk_pipe_bound(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe);

@@ -480,21 +480,33 @@ static rk_status time_lanes(rk_plan_clock *clock, const rk_plan_base *base, stru
     return status;
 }
 
-/* One lane whose passes wait for traffic. */
-static rk_status time_waiting(rk_plan_clock *clock, const rk_plan_base *base, int number,
-                              double limit, struct timed *out, rk_error *err)
+/* Lanes whose passes wait for no traffic, as far as their least step is within the limit. */
+static uint64_t keep_plain(rk_plan_clock *clock, const rk_plan_base *base, uint64_t lanes,
+                           double limit, struct pace *pace)
+{
+    rk_strategy plain = base->strategy;
+    double steps[RK_PLAN_LANES];
+    plain.sharding = RK_SHARD_NONE;
+    plain.offload_activations = plain.offload_weights = false;
+    *pace = pace_of(clock, base, &plain, 0, limit);
+    pace->makespan = clock->least;
+    return within(clock, base, pace, lanes, limit, steps);
+}
+
+/* Likewise one lane whose passes wait for traffic. */
+static uint64_t keep_waiting(rk_plan_clock *clock, const rk_plan_base *base, int number,
+                             double limit, struct pace *pace)
 {
     rk_strategy lane = base->strategy;
     double steps[RK_PLAN_LANES];
     rk_plan_set_lane(clock->lists, number, &lane);
-    struct pace pace = pace_of(clock, base, &lane, number, limit);
-    if (pace.late) {
-        return RK_OK;
+    *pace = pace_of(clock, base, &lane, number, limit);
+    if (pace->late) {
+        return 0;
     }
-    pace.makespan = rk_least_makespan(clock->table->context.stack, &lane, send_seconds(clock, base),
-                                      pace.chunks, NULL, limit);
-    const uint64_t kept = within(clock, base, &pace, UINT64_C(1) << number, limit, steps);
-    return kept ? time_lanes(clock, base, &pace, kept, limit, out, err) : RK_OK;
+    pace->makespan = rk_least_makespan(clock->table->context.stack, &lane,
+                                       send_seconds(clock, base), pace->chunks, NULL, limit);
+    return within(clock, base, pace, UINT64_C(1) << number, limit, steps);
 }
 
 static rk_status offer_lanes(const rk_plan_clock *clock, const rk_plan_base *base,
@@ -516,28 +528,33 @@ static rk_status offer_lanes(const rk_plan_clock *clock, const rk_plan_base *bas
     return status;
 }
 
+uint64_t rk_plan_clock_within(rk_plan_clock *clock, const rk_plan_base *base, uint64_t lanes,
+                              double limit)
+{
+    struct pace pace;
+    fill_chunks(clock, base);
+    const uint64_t waiting = waiting_lanes(clock, base, lanes), plain = lanes & ~waiting;
+    uint64_t kept = plain ? keep_plain(clock, base, plain, limit, &pace) : 0;
+    for (int i = 0; i < RK_PLAN_LANES && waiting >> i; i++) {
+        kept |= waiting >> i & 1 ? keep_waiting(clock, base, i, limit, &pace) : 0;
+    }
+    return kept;
+}
+
 rk_status rk_plan_clock_offer(rk_plan_clock *clock, const rk_plan_base *base, uint64_t lanes,
                               double limit, rk_top *top, uint64_t *timed, rk_error *err)
 {
-    rk_strategy plain = base->strategy;
-    plain.sharding = RK_SHARD_NONE;
-    plain.offload_activations = plain.offload_weights = false;
+    struct timed all; /* only what is timed is filled */
+    struct pace pace;
+    all.count = 0;
+    all.computed = 0;
     fill_chunks(clock, base);
-    struct timed all = {.count = 0};
-    double steps[RK_PLAN_LANES];
-    rk_status status = RK_OK;
-    const uint64_t waiting = waiting_lanes(clock, base, lanes);
-    lanes &= ~waiting;
-    if (lanes) {
-        struct pace pace = pace_of(clock, base, &plain, 0, limit);
-        pace.makespan = clock->least;
-        lanes = within(clock, base, &pace, lanes, limit, steps);
-        status = lanes ? time_lanes(clock, base, &pace, lanes, limit, &all, err) : RK_OK;
-    }
+    const uint64_t waiting = waiting_lanes(clock, base, lanes), plain = lanes & ~waiting;
+    uint64_t kept = plain ? keep_plain(clock, base, plain, limit, &pace) : 0;
+    rk_status status = kept ? time_lanes(clock, base, &pace, kept, limit, &all, err) : RK_OK;
     for (int i = 0; i < RK_PLAN_LANES && !status && waiting >> i; i++) {
-        if (waiting >> i & 1) {
-            status = time_waiting(clock, base, i, limit, &all, err);
-        }
+        kept = waiting >> i & 1 ? keep_waiting(clock, base, i, limit, &pace) : 0;
+        status = kept ? time_lanes(clock, base, &pace, kept, limit, &all, err) : RK_OK;
     }
     *timed = all.computed;
     return status ? status

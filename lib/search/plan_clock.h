@@ -52,6 +52,10 @@ const rk_stage *rk_plan_clock_stage(rk_plan_clock *clock, const rk_plan_base *ba
  */
 double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base, double limit);
 
+/* Of lanes of the base at hand, those of which a bound of the step is within the limit. */
+uint64_t rk_plan_clock_within(rk_plan_clock *clock, const rk_plan_base *base, uint64_t lanes,
+                              double limit);
+
 /*
  * Times the lanes of the base at hand that fit in memory, a bit each, and offers lanes of at most
  * `limit` seconds to the top list.  Of lanes whose times agree within one part in ten thousand the

@@ -270,16 +270,21 @@ double rk_plan_fit_bytes(rk_plan_fit *fit, const rk_strategy *strategy, int lane
     return bytes;
 }
 
+double rk_plan_fit_floor_flight(const rk_plan_fit *fit, const rk_plan_base *base)
+{
+    rk_strategy most = base->strategy;
+    most.vp = fit->lists->floors[base->shape->floor].vp;
+    return rk_pipeline_in_flight(most.schedule, most.pp, rk_stage_chunks(&most),
+                                 rk_strategy_microbatches(&most), 0);
+}
+
 double rk_plan_fit_floor(rk_plan_fit *fit, const rk_plan_base *base, const rk_strategy *strategy,
-                         int lane)
+                         int lane, double in_flight, bool all)
 {
     const rk_plan_floor *floor = &fit->lists->floors[base->shape->floor];
     const struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, floor->blocks[base->choice]);
-    rk_strategy most = *strategy;
-    most.vp = floor->vp;
-    const double in_flight = rk_pipeline_in_flight(most.schedule, most.pp, rk_stage_chunks(&most),
-                                                   rk_strategy_microbatches(&most), 0);
-    return rk_least_of_rank(fit->table, b->need, in_flight);
+    return all ? rk_least_unsharded(fit->table, &b->need, in_flight)
+               : rk_least_of_rank(fit->table, &b->need, in_flight);
 }
 
 bool rk_plan_fit_lane(rk_plan_fit *fit, const rk_strategy *strategy, int lane, double least,

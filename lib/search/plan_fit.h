@@ -63,10 +63,13 @@ bool rk_plan_fit_holds(rk_plan_fit *fit, const rk_strategy *strategy, int lane);
 
 /*
  * Bytes that the first rank of a strategy needs at least, whatever the shape of the base, with its
- * schedule and choice of layers.  The base is the one at hand.
+ * schedule and choice of layers; and the microbatches that it has in flight, whatever the lane.
+ * The base is the one at hand.  `all`: of all lanes that differ in sharding alone and shard no
+ * less, unless whole gradients pass through the rank.
  */
+double rk_plan_fit_floor_flight(const rk_plan_fit *fit, const rk_plan_base *base);
 double rk_plan_fit_floor(rk_plan_fit *fit, const rk_plan_base *base, const rk_strategy *strategy,
-                         int lane);
+                         int lane, double in_flight, bool all);
 
 /* Bytes that the fullest rank of such a strategy needs, without host memory. */
 double rk_plan_fit_bytes(rk_plan_fit *fit, const rk_strategy *strategy, int lane);

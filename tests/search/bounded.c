@@ -368,8 +368,16 @@ static void audit_floor(const struct problem *p, const rk_planned_strategy *plan
         }
         rk_stage_keep(&table, &blocks, &less);
         const rk_stage_need need = rk_stage_need_of(&table, s, &less);
-        assert_true(rk_least_of_rank(&table, need, in_flight / (double)(1 + i)) <=
-                    rk_needed_bytes(&memory) * (1 + RK_LOWER_BOUND_SLACK));
+        const double needed = rk_needed_bytes(&memory) * (1 + RK_LOWER_BOUND_SLACK);
+        assert_true(rk_least_of_rank(&table, &need, in_flight / (double)(1 + i)) <= needed);
+        /* states aside, one that shards less needs no more */
+        rk_strategy wider = *s;
+        const int kinds = s->step_in_backward || s->offload_gradients ? 0 : (int)s->sharding + 1;
+        for (int kind = 0; kind < kinds; kind++) {
+            wider.sharding = (rk_sharding)kind;
+            const rk_stage_need other = rk_stage_need_of(&table, &wider, &less);
+            assert_true(rk_least_unsharded(&table, &other, in_flight / (double)(1 + i)) <= needed);
+        }
     }
 }
 
