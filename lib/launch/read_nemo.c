@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "io/csv_in.h"
+#include "launch/launch_parts.h"
 #include "launch/megatron_kit.h"
 #include "launch/reader_kit.h"
 
@@ -442,7 +443,9 @@ static int recognise_bridge(const rk_launch *launch)
                  strcmp(program, "run_performance_script.py") == 0;
     for (size_t i = 0; i < launch->word_count; i++) {
         named |= strstr(launch->words[i].text, "megatron.bridge") != NULL ||
-                 strstr(launch->words[i].text, "Megatron-Bridge") != NULL;
+                 strstr(launch->words[i].text, "Megatron-Bridge") != NULL ||
+                 strstr(launch->words[i].text, "scripts.performance.llm.") != NULL ||
+                 strstr(launch->words[i].text, "scripts/performance/llm/") != NULL;
     }
     const bool table = rk_kit_member(launch, "tensor_model_parallel_size") &&
                        rk_kit_member(launch, "expert_model_parallel_size") &&
@@ -478,11 +481,30 @@ static const char *plain_recipe(rk_launch *launch, const char *name)
     return name;
 }
 
+/* "llama3_70b" of "-m llama3 -s 70b", and of the script pretrain_llama3_70b.py; NULL: none. */
+static const char *find_size(rk_launch *launch)
+{
+    static const char start[] = "pretrain_";
+    const char *family = rk_launch_value(launch, "model_family_name");
+    const char *size = rk_launch_value(launch, "model_size");
+    const char *script = strstr(rk_launch_program(launch), start);
+    if (family && size) {
+        return rk_launch_format(launch, "%s_%s", family, size);
+    }
+    script = script ? script + strlen(start) : NULL;
+    return script ? rk_launch_keep_part(launch, script, strcspn(script, ".")) : NULL;
+}
+
 static rk_status resolve_bridge(rk_launch *launch, rk_error *err)
 {
     static const char *const recipes[] = {"model_recipe_name", "recipe", NULL};
+    const rk_launch_key sized = {.name = "recipe", .value = find_size(launch)};
     const rk_launch_key *recipe = rk_kit_find(launch, &bridge, recipes);
     (void)err;
+    if (!recipe && sized.value) {
+        rk_launch_add_key(launch, &sized);
+        recipe = rk_kit_find(launch, &bridge, recipes);
+    }
     state_machine(launch, &bridge, "num_nodes", "gpus_per_node");
     if (!rk_launch_fact_of(launch, "processes") && rk_kit_count(launch, &bridge, "num_gpus") > 0) {
         rk_launch_state_count_by(launch, "processes", rk_kit_count(launch, &bridge, "num_gpus"),
