@@ -108,7 +108,8 @@ typedef struct rk_shell {
     size_t here_line;   /* place of the line end before here-documents; 0: none */
     size_t here_behind; /* and that behind them */
     bool out_of_memory, stopped;
-    int cut; /* the line on which it stopped */
+    bool restarted; /* the script has started itself */
+    int cut;        /* the line on which it stopped */
 
     const rk_launch_word *around; /* words before the shell that runs this text */
     size_t around_count;

@@ -390,9 +390,26 @@ bool rk_shell_is_shell(const char *word)
     return strcmp(name, "bash") == 0 || strcmp(name, "sh") == 0;
 }
 
+/* Whether a script may start; one that starts itself does so once, as a task of Slurm. */
+static bool may_start(rk_shell *sh, const char *path)
+{
+    static const char *const tasks[] = {"SLURM_JOB_ID", "SLURM_PROCID", "SLURM_LOCALID",
+                                        "SLURM_NODEID", NULL};
+    const bool itself = strcmp(rk_launch_base_name(path), rk_launch_base_name(sh->name)) == 0;
+    const bool again = itself && sh->restarted;
+    for (size_t i = 0; itself && !again && tasks[i]; i++) {
+        rk_shell_set(sh, tasks[i], "0", 0);
+    }
+    sh->restarted |= itself;
+    return !again;
+}
+
 /* A script with its arguments; one of a framework may not be here, and its reader knows it. */
 static void run_script(rk_shell *sh, const rk_launch_word *words, size_t count)
 {
+    if (!may_start(sh, words[0].text)) {
+        return;
+    }
     if (!rk_shell_run_file(sh, words[0].text, words + 1, count - 1)) {
         rk_shell_record(sh, words, count);
     }
@@ -458,20 +475,20 @@ static void take_options(rk_shell *sh, const rk_launch_word *words, size_t count
 }
 
 /*
- * Submits a script to Slurm: its #SBATCH lines count, too, and options before it win.  One that
- * submits itself goes on later.
+ * Submits a script to Slurm: its #SBATCH lines count, too, and options before it win.
  */
 static void submit(rk_shell *sh, const rk_launch_word *words, size_t count, size_t inner, int line)
 {
     const char *word = inner < count ? words[inner].text : "";
-    const bool itself = strcmp(rk_launch_base_name(word), rk_launch_base_name(sh->name)) == 0;
     const bool wraps = strncmp(word, "--wrap", strlen("--wrap")) == 0;
     const char *equals = wraps ? strchr(word, '=') : NULL;
     const char *text = NULL;
     if (wraps) {
         text = equals ? equals + 1 : inner + 1 < count ? words[inner + 1].text : NULL;
-    } else if (!itself) {
-        text = inner < count ? rk_shell_open_file(sh, word) : sh->in;
+    } else if (inner == count) {
+        text = sh->in;
+    } else if (may_start(sh, word)) {
+        text = rk_shell_open_file(sh, word);
     }
     if (!text) {
         return;
@@ -511,7 +528,7 @@ static void run_program(rk_shell *sh, const rk_launch_word *words, size_t count,
     const size_t inner = find_inner(words, count);
     const bool submits = strcmp(words[0].text, "sbatch") == 0;
     const char *remote = remote_text(words, count);
-    if (inner > 0) {
+    if (inner > 0 && !submits && (inner == count || rk_shell_is_shell(words[inner].text))) {
         rk_shell_record(sh, words, count);
     }
     if (inner < count && !submits && !remote) { /* srun bash -c "torchrun ..." */
