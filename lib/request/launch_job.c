@@ -156,8 +156,10 @@ static void complete_megatron(rk_request *r)
         r->modules = CORE_ATTENTION;
     }
     if (r->overlaps == 0) {
+        const unsigned ahead = r->line.torch_fsdp ? GRADIENTS | PARAMETERS : 0U; /* by itself */
         rk_request_note_filled(r, "overlap");
-        r->overlaps = (r->line.overlaps | (interleaves(r) ? PIPELINE : 0U)) & ~r->line.no_overlaps;
+        r->overlaps =
+            (r->line.overlaps | ahead | (interleaves(r) ? PIPELINE : 0U)) & ~r->line.no_overlaps;
         r->overlaps = r->overlaps ? r->overlaps : NONE;
     }
 }
