@@ -8,6 +8,7 @@
 #include "estimate/stage.h"
 #include "io/json.h"
 #include "layer/all_kinds.h"
+#include "method/brief.h"
 #include "method/describe.h"
 #include "method/estimate_fields.h"
 #include "request/option_values.h"
@@ -235,6 +236,7 @@ void rk_write_strategy(FILE *to, bool recommended, const rk_strategy *s)
     if (s->layout_count > 0) {
         write_field(to, s, "layout");
     }
+    rk_brief_write_split(to, s);
     write_field(to, s, "recompute");
     if (s->recompute == RK_REC_SELECTIVE) {
         write_field(to, s, "recompute_modules");

@@ -131,6 +131,22 @@ static void write_field(FILE *to, const rk_strategy *s, const char *key, const c
     }
 }
 
+void rk_brief_write_split(FILE *to, const rk_strategy *s)
+{
+    static const char *const counted[] = {"", ", embedding as layer", ", head as layer",
+                                          ", ends as layers"};
+    char number[RK_COUNTED_SIZE];
+    if (s->first_stage_layers > 0) {
+        (void)fprintf(to, ", %s on the first rank",
+                      rk_counted((uint64_t)s->first_stage_layers, "layer", number));
+    }
+    if (s->last_stage_layers > 0) {
+        (void)fprintf(to, ", %s on the last rank",
+                      rk_counted((uint64_t)s->last_stage_layers, "layer", number));
+    }
+    (void)fputs(counted[(s->count_embedding ? 1 : 0) + (s->count_head ? 2 : 0)], to);
+}
+
 void rk_brief_write_strategy(FILE *to, bool recommended, const rk_strategy *s)
 {
     const char *begin = recommended ? RK_MARK_BEST : "", *end = recommended ? RK_MARK_END : "";
@@ -155,9 +171,14 @@ void rk_brief_write_strategy(FILE *to, bool recommended, const rk_strategy *s)
     if (s->recompute_layers > 0) {
         (void)fprintf(to, " of %" PRId64 " layers per stage", s->recompute_layers);
     }
+    if (s->cp > 1) {
+        (void)fprintf(to, ", CP by %s", rk_cp_kind_names[s->cp_kind]);
+    }
     if (s->pp > 1) {
         (void)fprintf(to, ", %s", rk_strategy_schedule(s));
     }
+    rk_brief_write_split(to, s);
+    write_field(to, s, "rank_order", "tp-cp-dp-pp");
     (void)fprintf(to, ", %s", rk_precision_names[s->precision]);
     write_field(to, s, "offload", "none");
     write_field(to, s, "layout", "none");

@@ -9,7 +9,13 @@
 void rk_brief_write_question(FILE *to, const rk_request *request, const rk_inputs *inputs,
                              int64_t accelerators);
 
-/* The degrees of a strategy, and the rest, in two lines. */
+/* Layers of the first and the last rank, and ends that count as layers, behind commas. */
+void rk_brief_write_split(FILE *to, const rk_strategy *strategy);
+
+/*
+ * The degrees of a strategy, and the rest, in two lines: what a search chose for a framework is
+ * there, so that these as options predict the same.
+ */
 void rk_brief_write_strategy(FILE *to, bool recommended, const rk_strategy *strategy);
 
 /* The time of a step with its interval, rates, memory, and the largest parts of both. */

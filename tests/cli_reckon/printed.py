@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `plan` prints of its best strategy, given as options, predicts the same step and memory.
+
+    printed.py RECKON
+"""
+
+import json
+import re
+import subprocess
+import sys
+
+JOBS = """
+llama3-70b 16xh20 -b 256 --lora-rank 64 --seq 4096
+gemma3-27b 256xgh200 -b 4096 --seq 8192 --framework megatron
+llama3-70b 128xtrainium2 -b 256 --lora-rank 8
+mixtral-8x7b 256xh100 -b 256 --seq 32768
+mixtral-8x7b 64xv100 -b 128 --lora-rank 64
+"""
+# What is printed, and the option that it means.
+WORDS = (
+    (r"\bTP (\d+)", "--tp"), (r"\bCP (\d+)", "--cp"), (r"CP by ([\w-]+)", "--cp-kind"),
+    (r"\bPP (\d+)", "--pp"), (r"\bVP (\d+)", "--vp"), (r"\bEP (\d+)", "--ep"), (r"ETP (\d+)", "--etp"),
+    (r"\bDP (\d+)", "--dp"), (r"ZeRO-(\d)", "--zero"), (r"HSDP (\d+)", "--hsdp"),
+    (r"micro-batch (\d+)", "--micro-batch"), (r"recompute (\w+)", "--recompute"),
+    (r"recompute \w+ \(([\w+]+)\)", "--recompute-modules"), (r"of (\d+) layers per stage", "--recompute-layers"),
+    (r"(\d+) layers? on the first rank", "--first-stage-layers"),
+    (r"(\d+) layers? on the last rank", "--last-stage-layers"), (r"rank order ([\w-]+)", "--order"),
+    (r"()(?:embedding as layer|ends as layers)", "--count-embedding"),
+    (r"()(?:head as layer|ends as layers)", "--count-head"),
+)
+
+
+def ask(*words):
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(words)}: {done.stderr or done.stdout}")
+    return done.stdout
+
+
+def options(text):
+    """Those of the lines from "best" to "step"; degrees that are 1 are not printed."""
+    best = " ".join(re.search(r"^best +(.*?)^step", text, re.DOTALL | re.MULTILINE)[1].split())
+    given = {"--cp": "1", "--pp": "1", "--vp": "1", "--ep": "1", "--etp": "1"}
+    for pattern, option in WORDS:
+        found = re.search(pattern, best)
+        if found:
+            given[option] = found[1].replace("+", ",")
+    if given["--pp"] != "1":
+        given["--schedule"] = next(word for word in best.split(", ") if word in ("1f1b", "interleaved"))
+    return [word for pair in given.items() for word in pair if word]
+
+
+def main():
+    for job in JOBS.split("\n")[1:-1]:
+        words = [*job.split(), *options(ask(sys.argv[1], "plan", *job.split()))]
+        best = json.loads(ask(sys.argv[1], "plan", *job.split(), "--json"))["strategies"][0]["estimate"]
+        again = json.loads(ask(sys.argv[1], "estimate", *words, "--json"))["estimate"]
+        for key in ("step_s", "memory_needed_bytes"):
+            if abs(again[key] / best[key] - 1) > 1e-9:
+                sys.exit(f"estimate {' '.join(words)}: {key} is {again[key]}, of the plan {best[key]}")
+
+
+if __name__ == "__main__":
+    main()
