@@ -187,6 +187,7 @@ static void test_outcomes(void **state)
     assert_false(rk_outcome_nearest(outcome, NULL, 0, NULL, 0));
     rk_outcome_describe(outcome, &facts, sizeof(facts));
     assert_true(facts.searched && facts.strategies > facts.legal && facts.legal > facts.fitting);
+    assert_true(!facts.bounded && facts.evaluated == facts.legal);
     assert_int_equal(rk_outcome_write_launch(outcome, 0, "megatron", NULL, NULL, &script, &err),
                      RK_OK);
     assert_non_null(strstr(script, "--tensor-model-parallel-size"));

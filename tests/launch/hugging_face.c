@@ -481,24 +481,30 @@ static void test_one_value(void **state)
     }
 }
 
+/* Every reader is found by its name. */
+static void test_names(void **state)
+{
+    (void)state;
+    for (size_t i = 0; rk_launch_readers[i]; i++) {
+        rk_launch launch = {0};
+        rk_error err = {0};
+        assert_int_equal(rk_launch_name_reader(&launch, rk_launch_readers[i]->name, NULL, &err),
+                         RK_OK);
+        rk_launch_clear(&launch);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_axolotl_adapters),
-        cmocka_unit_test(test_axolotl_degrees),
-        cmocka_unit_test(test_axolotl_deepspeed),
-        cmocka_unit_test(test_llama_factory),
-        cmocka_unit_test(test_documents_in_order),
-        cmocka_unit_test(test_repeated_batch),
-        cmocka_unit_test(test_deepspeed),
-        cmocka_unit_test(test_moments),
-        cmocka_unit_test(test_megatron_plugin),
-        cmocka_unit_test(test_accelerate),
-        cmocka_unit_test(test_releases),
-        cmocka_unit_test(test_named_file),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_garbage),
-        cmocka_unit_test(test_one_value),
+        cmocka_unit_test(test_names),           cmocka_unit_test(test_axolotl_adapters),
+        cmocka_unit_test(test_axolotl_degrees), cmocka_unit_test(test_axolotl_deepspeed),
+        cmocka_unit_test(test_llama_factory),   cmocka_unit_test(test_documents_in_order),
+        cmocka_unit_test(test_repeated_batch),  cmocka_unit_test(test_deepspeed),
+        cmocka_unit_test(test_moments),         cmocka_unit_test(test_megatron_plugin),
+        cmocka_unit_test(test_accelerate),      cmocka_unit_test(test_releases),
+        cmocka_unit_test(test_named_file),      cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_garbage),         cmocka_unit_test(test_one_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -606,6 +606,11 @@ static void test_unpriced(void **state)
         {VERL, "actor_rollout_ref.rollout.n", RK_KEY_USED},
         {"megatron rlhf --rlhf_type dpo --beta 0.1", "rlhf_type", RK_KEY_NOT_PRICED},
         {ASCEND "--use-fused-swiglu", "use-fused-swiglu", RK_KEY_WITHOUT_COST},
+        {PRETRAIN "--num-experts 8 --moe-token-dispatcher-type alltoall",
+         "moe-token-dispatcher-type", RK_KEY_WITHOUT_COST},
+        {PRETRAIN "--num-experts 8 --moe-token-dispatcher-type alltoall "
+                  "--expert-model-parallel-size 8",
+         "moe-token-dispatcher-type", RK_KEY_USED},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
