@@ -606,6 +606,8 @@ static void test_unpriced(void **state)
         {VERL, "actor_rollout_ref.rollout.n", RK_KEY_USED},
         {"megatron rlhf --rlhf_type dpo --beta 0.1", "rlhf_type", RK_KEY_NOT_PRICED},
         {ASCEND "--use-fused-swiglu", "use-fused-swiglu", RK_KEY_WITHOUT_COST},
+        {PRETRAIN, "num-layers", RK_KEY_USED},
+        {PRETRAIN "--hybrid-override-pattern M-M*-MM-", "num-layers", RK_KEY_WITHOUT_COST},
         {PRETRAIN "--num-experts 8 --moe-token-dispatcher-type alltoall",
          "moe-token-dispatcher-type", RK_KEY_WITHOUT_COST},
         {PRETRAIN "--num-experts 8 --moe-token-dispatcher-type alltoall "
