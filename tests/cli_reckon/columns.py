@@ -161,8 +161,37 @@ def check_checkpoint():
          layer + (2 + 12) * (2 * h * h + 3 * h))
 
 
+def check_whole_runs():
+    """Whole runs agree with themselves, and the sentence below counts what the table says."""
+    text = ask("validate", "--whole")
+    rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in text.splitlines()
+            if re.match(r"\| [^|]+ \| \d+: TP ", line)]
+    counted = [row for row in rows if not re.search("not counted|^-$", row[11])]
+    within = [row for row in counted if "off" not in row[11]]
+    for name, layout, measured, step, *figures, fits, error in rows:
+        if figures[1] != "-":
+            near(f"{name}: hours", float(figures[3]) * 1e3,
+                 float(figures[1]) * 24 * int(layout.split(":")[0]), 1e-3)
+        target, percent = error.split()[0], error.partition(" ")[2].split(" %")[0]
+        asked = {"step": (measured, step), "days": figures[0:2], "hours": figures[2:4]}
+        if target in asked:
+            published, predicted = (float(word) for word in asked[target])
+            if abs(predicted / published - 1 - float(percent) / 100) > 0.0061:
+                failures.append(f"{name}: {error}, and {predicted} for {published}")
+        if fits not in ("fits", "**no**") or not float(step) > 0:
+            failures.append(f"{name}: {fits}, step {step}")
+    said = " ".join(text.split())
+    for words in (f"{len(within)} of {len(counted)} confirmed runs",
+                  f"{sum(row[10] == 'fits' for row in rows)} of"):
+        if words not in said:
+            failures.append(f"validate --whole does not say '{words}'")
+    if len(rows) < 20:
+        failures.append(f"validate --whole predicts {len(rows)} runs")
+
+
 def main():
-    for check in (check_plan, check_stages, check_list, check_comm, check_checkpoint):
+    for check in (check_plan, check_stages, check_list, check_comm, check_checkpoint,
+                  check_whole_runs):
         check()
     print("\n".join(failures))
     return 1 if failures else 0
