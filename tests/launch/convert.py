@@ -60,5 +60,17 @@ with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run([RECKON, "convert", path, "--json"], cwd=folder, capture_output=True, text=True, timeout=60)
         if done.returncode or json.loads(done.stdout)["facts"]["tp"]["value"] != tp:
             failures.append(f"{path}: TP {tp} expected: {done.stdout[:200]}{done.stderr}")
+
+# A model of facts: two dense layers before six with experts.
+MIXED = ("run_name: x\nbase_num_decoder_layers: 8\nbase_emb_dim: 1024\nbase_mlp_dim: 4096\nbase_moe_mlp_dim: 512\n"
+         "base_num_query_heads: 8\nbase_num_kv_heads: 8\nhead_dim: 128\nvocab_size: 32000\nnum_experts: 16\n"
+         "num_experts_per_tok: 2\nfirst_num_dense_layers: 2\nmax_target_length: 2048\nper_device_batch_size: 1\n")
+done = subprocess.run([RECKON, "estimate", "--from", "-", "8xh100", "--json"], input=MIXED, capture_output=True,
+                      text=True, timeout=60)
+shared = 2 * 32000 * 1024 + 17 * 1024 + 8 * 4 * 1024 * 1024 + 2 * 3 * 1024 * 4096 + 6 * 16 * 1024
+wanted = {"parameters": shared + 6 * 16 * 3 * 1024 * 512, "active_parameters": shared + 6 * 2 * 3 * 1024 * 512}
+if done.returncode or any(json.loads(done.stdout)["model"][key] != value for key, value in wanted.items()):
+    failures.append(f"{wanted} expected: {done.stdout[:600]}{done.stderr}")
+
 print("\n".join(failures))
 sys.exit(1 if failures else 0)
