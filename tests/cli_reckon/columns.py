@@ -5,6 +5,7 @@
     columns.py RECKON
 """
 
+import csv
 import json
 import os
 import re
@@ -189,9 +190,28 @@ def check_whole_runs():
         failures.append(f"validate --whole predicts {len(rows)} runs")
 
 
+def check_calibration():
+    """The errors of the rows make the sums of a calibration's report."""
+    recipe = os.path.join(os.path.dirname(os.path.abspath(__file__)), "calibrate", "recipe.json")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "rows.csv")
+        done = subprocess.run([RECKON, "calibrate", recipe, "--quick", "-t", "1", "--json", "--rows",
+                               path], capture_output=True, text=True, check=False)
+        if "without NLopt" in done.stderr:
+            return
+        report = json.loads(done.stdout)
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    for part, held_out in (("fitted", "false"), ("held_out", "true")):
+        errors = [float(row["error"]) for row in rows if row["held_out"] == held_out]
+        near(f"{part}: rows", len(errors), report[part]["rows"])
+        near(f"{part}: mean", sum(map(abs, errors)) / len(errors), report[part]["mean"], 1e-12)
+        near(f"{part}: bias", sum(errors) / len(errors), report[part]["bias"], 1e-9)
+
+
 def main():
     for check in (check_plan, check_stages, check_list, check_comm, check_checkpoint,
-                  check_whole_runs):
+                  check_whole_runs, check_calibration):
         check()
     print("\n".join(failures))
     return 1 if failures else 0
