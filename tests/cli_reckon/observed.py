@@ -7,6 +7,7 @@
 tests/request/rows.c compares all rows through the library; this runs some of them as commands.
 """
 import json
+import os
 import subprocess
 import sys
 
@@ -21,7 +22,18 @@ def ask(*words):
     return json.loads(done.stdout)
 
 
+def check_verdicts():
+    """Runs that ran out of memory, and were said to, are counted in all scores and in one group."""
+    answer = ask("validate", "--json", "--runs", os.path.join(os.path.dirname(__file__), "runs.csv"))
+    wanted = sum(row.get("ran_out_of_memory") is True and row["fits"] == "no" for row in answer["rows"])
+    for scores in (answer["all"], answer["groups"]):
+        found = sum(score.get("out_of_memory", {}).get("ran_out_said_not_to_fit", 0) for score in scores)
+        if found != wanted or wanted == 0:
+            sys.exit(f"out of memory: {found} of {wanted} runs")
+
+
 def main():
+    check_verdicts()
     compared = 0
     for extent in ("whole", "stated"):
         rows = ask("validate", "--json", "--options", extent)["rows"]
