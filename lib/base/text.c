@@ -204,3 +204,31 @@ const char *rk_counted(uint64_t number, const char *noun, char out[RK_COUNTED_SI
                    number == 1 ? "" : "s");
     return out;
 }
+
+uint32_t rk_next_character(const unsigned char **text)
+{
+    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
+    const unsigned char *c = *text;
+    const int more = c[0] < 0x80       ? 0
+                     : c[0] >> 5 == 6  ? 1
+                     : c[0] >> 4 == 14 ? 2
+                     : c[0] >> 3 == 30 ? 3
+                                       : -1;
+    *text = c + 1;
+    if (more < 0) {
+        return 0xFFFD;
+    }
+    uint32_t code = more ? c[0] & (0x3Fu >> more) : c[0];
+    for (int i = 1; i <= more; i++) {
+        if (c[i] >> 6 != 2) {
+            return 0xFFFD;
+        }
+        code = code << 6 | (c[i] & 0x3F);
+    }
+    if (code < least[more] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000) ||
+        (code & 0xFFFE) == 0xFFFE || (code < 0x20 && code != '\t' && code != '\n')) {
+        return 0xFFFD;
+    }
+    *text = c + 1 + more;
+    return code;
+}

@@ -56,6 +56,9 @@ const char *rk_nearest_name(const char *given, const char *const *names, size_t 
 const char *rk_nearest_name_within(const char *given, const char *const *names, size_t count,
                                    size_t most);
 
+/* Reads one character of UTF-8 and moves on; 0xFFFD for what is none or is illegal in XML. */
+uint32_t rk_next_character(const unsigned char **text);
+
 /* Characters in the first `size` bytes of a UTF-8 text. */
 size_t rk_count_characters(const char *text, size_t size);
 

@@ -2,6 +2,7 @@
 /* SVG primitives: escaped UTF-8 text and its width, decimals without locale, markers, colours. */
 #include "figures/draw.h"
 
+#include "base/text.h"
 #include "figures/plot.h"
 
 #include <assert.h>
@@ -12,41 +13,12 @@
 
 /* ---- text ------------------------------------------------------------------------------ */
 
-/* Reads one character of UTF-8 and moves on; 0xFFFD for what is none or is illegal in XML. */
-static uint32_t next_character(const unsigned char **text)
-{
-    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-    const unsigned char *c = *text;
-    const int more = c[0] < 0x80       ? 0
-                     : c[0] >> 5 == 6  ? 1
-                     : c[0] >> 4 == 14 ? 2
-                     : c[0] >> 3 == 30 ? 3
-                                       : -1;
-    *text = c + 1;
-    if (more < 0) {
-        return 0xFFFD;
-    }
-    uint32_t code = more ? c[0] & (0x3Fu >> more) : c[0];
-    for (int i = 1; i <= more; i++) {
-        if (c[i] >> 6 != 2) {
-            return 0xFFFD;
-        }
-        code = code << 6 | (c[i] & 0x3F);
-    }
-    if (code < least[more] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000) ||
-        (code & 0xFFFE) == 0xFFFE || (code < 0x20 && code != '\t' && code != '\n')) {
-        return 0xFFFD;
-    }
-    *text = c + 1 + more;
-    return code;
-}
-
 void rk_draw_escaped(rk_out *out, const char *text)
 {
     const unsigned char *c = (const unsigned char *)text;
     while (*c) {
         const unsigned char *const start = c;
-        const uint32_t code = next_character(&c);
+        const uint32_t code = rk_next_character(&c);
         switch (code) {
         case '&':
             rk_out_text(out, "&amp;");
@@ -85,7 +57,7 @@ double rk_text_width(const char *text, double size)
     const unsigned char *c = (const unsigned char *)text;
     double width = 0;
     while (*c) {
-        const uint32_t code = next_character(&c);
+        const uint32_t code = rk_next_character(&c);
         width += code >= ' ' && code <= '~' ? widths[code - ' '] : 584;
     }
     return width * size / 1000;

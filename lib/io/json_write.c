@@ -119,13 +119,21 @@ void rk_json_text(rk_json_writer *writer, const char *text)
     rk_out_text(writer->out, "\"");
     while (*text) {
         size_t plain = 0;
-        while ((unsigned char)text[plain] >= 0x20 && text[plain] != '"' && text[plain] != '\\') {
+        while ((unsigned char)text[plain] - 0x20U < 0x60 && text[plain] != '"' &&
+               text[plain] != '\\') {
             plain++;
         }
         rk_out_write(writer->out, text, plain);
         text += plain;
-        if (*text) {
-            rk_out_printf(writer->out, (unsigned char)*text < 0x20 ? "\\u%04x" : "\\%c", *text);
+        const unsigned char *end = (const unsigned char *)text;
+        if (*end >= 0x80) {
+            const uint32_t code = rk_next_character(&end);
+            const size_t size = (size_t)((const char *)end - text);
+            rk_out_write(writer->out, code == 0xFFFD ? "\xEF\xBF\xBD" : text,
+                         code == 0xFFFD ? 3 : size);
+            text += size;
+        } else if (*text) {
+            rk_out_printf(writer->out, *end < 0x20 ? "\\u%04x" : "\\%c", *text);
             text++;
         }
     }

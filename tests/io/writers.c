@@ -55,6 +55,28 @@ static void test_numbers(void **state)
 }
 
 /* Counts the pieces of a text that must consist of "ab" over and over. */
+/* JSON is UTF-8, whatever bytes a name from a file holds. */
+static void test_characters(void **state)
+{
+    static const char *const texts[][2] = {
+        {"a\xd9z\xc3\xa9", "\"a\xef\xbf\xbdz\xc3\xa9\""},
+        {"\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+        {"\xf0\x9f\x98\x80\xe2\x82", "\"\xf0\x9f\x98\x80\xef\xbf\xbd\xef\xbf\xbd\""},
+        {"\t\"\\\x7f", "\"\\u0009\\\"\\\\\x7f\""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        char text[64] = "";
+        rk_out *out;
+        rk_error err;
+        assert_int_equal(rk_out_open_writer(keep, text, &out, &err), RK_OK);
+        rk_json_writer writer = {.out = out};
+        rk_json_text(&writer, texts[i][0]);
+        assert_int_equal(rk_out_close(out, &err), RK_OK);
+        assert_string_equal(text, texts[i][1]);
+    }
+}
+
 struct pieces {
     size_t count, size;
 };
@@ -157,9 +179,8 @@ static void test_full_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_characters),
+        cmocka_unit_test(test_pieces),    cmocka_unit_test(test_cells),
         cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
