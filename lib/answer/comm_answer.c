@@ -432,8 +432,11 @@ static rk_status write_all_links(const rk_job *job, const rk_comm_answer *answer
     for (size_t i = 0; i < answer->count && !status; i++) {
         status = write_links(out, &answer->timings[i], err);
     }
-    const rk_status closed = rk_out_close(out, status ? NULL : err);
-    return status ? status : closed;
+    if (status) {
+        rk_out_abandon(out);
+        return status;
+    }
+    return rk_out_close(out, err);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
