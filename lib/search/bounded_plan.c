@@ -102,25 +102,24 @@ static void offer_base(const rk_plan_bounds *s, struct worker *w, struct visit *
 {
     assert(parts != 0);
     const rk_plan_base *base = &v->base;
-    uint64_t lanes[RK_PLAN_PARTS], timed = 0;
+    uint64_t lanes[RK_PLAN_PARTS], kept = 0, timed = 0;
     unsigned open = rk_part_lanes(s, w, &base->strategy, fitting, parts, lanes);
     w->counts.bounds++;
     open = parts_in_time(w, open, rk_plan_clock_least(&w->clock, base, rk_longest_of(w, open)));
-    if (open && !s->counts) { /* which say what breaks rules, before what takes too long */
+    if (open) {
         uint64_t all = 0;
         for (int i = 0; open >> i; i++) {
             all |= open >> i & 1 ? lanes[i] : 0;
         }
-        fitting = rk_plan_clock_within(&w->clock, base, all, rk_longest_of(w, open));
-    }
-    if (open && fitting) {
-        const uint64_t legal = legal_lanes(s, v, fitting);
+        const uint64_t legal = legal_lanes(s, v, fitting); /* only these can be priced */
         w->counts.by_rule += rk_count_lanes(fitting & ~legal);
         fitting = legal;
+        all &= legal;
+        kept = all ? rk_plan_clock_within(&w->clock, base, all, rk_longest_of(w, open)) : 0;
     }
     for (int i = 0; open >> i && !w->status; i++) {
-        if (open >> i & 1 && (lanes[i] & fitting)) {
-            w->status = rk_plan_clock_offer(&w->clock, base, lanes[i] & fitting, w->limit[i],
+        if (open >> i & 1 && (lanes[i] & kept)) {
+            w->status = rk_plan_clock_offer(&w->clock, base, lanes[i] & kept, w->limit[i],
                                             &w->top[i], &timed, &w->error);
             if (timed > 0) {
                 renew_limit(s, w, i);
