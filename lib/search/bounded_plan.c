@@ -114,8 +114,10 @@ static void offer_base(const rk_plan_bounds *s, struct worker *w, struct visit *
         const uint64_t legal = legal_lanes(s, v, fitting); /* only these can be priced */
         w->counts.by_rule += rk_count_lanes(fitting & ~legal);
         fitting = legal;
-        all &= legal;
-        kept = all ? rk_plan_clock_within(&w->clock, base, all, rk_longest_of(w, open)) : 0;
+        kept = all & legal;
+        if (kept && (open & (open - 1)) != 0) { /* else the offer to the only part does the same */
+            kept = rk_plan_clock_within(&w->clock, base, kept, rk_longest_of(w, open));
+        }
     }
     for (int i = 0; open >> i && !w->status; i++) {
         if (open >> i & 1 && (lanes[i] & kept)) {
