@@ -451,7 +451,7 @@ void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *gro
     } else if (group->tight) {
         bound_work(s, w, group, &legal);
     } else {
-        (void)bound_experts(s, w, group, &legal, &nothing, 0);
+        (void)bound_experts(s, w, group, &legal, &nothing, (double)INFINITY);
     }
 }
 
