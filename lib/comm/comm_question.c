@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,11 +77,30 @@ static rk_status add_timing(rk_comm_answer *answer, rk_collective op, double byt
     return RK_OK;
 }
 
+/* The usual plan, where it is faster than all that are listed; it has no phases to explain. */
+static bool plan_usual(const rk_comm_answer *answer, const rk_collective_query *query,
+                       double seconds, rk_collective_plan *plan)
+{
+    rk_collective_plan usual;
+    const bool faster = !answer->question->explain &&
+                        rk_find_collective_plan(query, RK_USUAL_NAME, &usual) &&
+                        usual.seconds < seconds;
+    if (faster) {
+        *plan = usual;
+    }
+    return faster;
+}
+
 static rk_status add_all(rk_comm_answer *answer, const rk_collective_query *query, double bytes,
                          rk_error *err)
 {
     rk_collective_plans all;
+    rk_collective_plan usual;
     rk_status status = rk_list_collective_plans(query, &all, err);
+    const double fastest = all.count > 0 ? all.plans[0].seconds : HUGE_VAL;
+    if (!status && plan_usual(answer, query, fastest, &usual)) {
+        status = add_timing(answer, query->op, bytes, &usual, err);
+    }
     for (size_t i = 0; i < all.count && !status; i++) {
         status = add_timing(answer, query->op, bytes, &all.plans[i], err);
     }
@@ -104,9 +124,10 @@ static rk_status add_size(rk_comm_answer *answer, rk_collective op, double bytes
     if (strcmp(asked, "all") == 0) {
         return add_all(answer, &query, bytes, err);
     }
-    return rk_find_collective_plan(&query, strcmp(asked, "best") == 0 ? NULL : asked, &plan)
-               ? add_timing(answer, op, bytes, &plan, err)
-               : RK_OK;
+    const bool best = strcmp(asked, "best") == 0;
+    bool found = rk_find_collective_plan(&query, best ? NULL : asked, &plan);
+    found |= best && plan_usual(answer, &query, found ? plan.seconds : HUGE_VAL, &plan);
+    return found ? add_timing(answer, op, bytes, &plan, err) : RK_OK;
 }
 
 static rk_status find_timings(rk_comm_answer *answer, rk_error *err)

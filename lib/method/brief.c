@@ -134,7 +134,7 @@ static void write_field(FILE *to, const rk_strategy *s, const char *key, const c
 void rk_brief_write_split(FILE *to, const rk_strategy *s)
 {
     static const char *const counted[] = {"", ", embedding as layer", ", head as layer",
-                                          ", ends as layers"};
+                                          ", embedding and head as layers"};
     char number[RK_COUNTED_SIZE];
     if (s->first_stage_layers > 0) {
         (void)fprintf(to, ", %s on the first rank",

@@ -312,16 +312,16 @@ static rk_status keep_best(void *user, const rk_collective_plan *plan)
     return RK_OK;
 }
 
-/* The usual plan, which knows no chunks, where it is faster than `seconds`. */
-static bool plan_usual(const rk_collective_query *q, double seconds, rk_collective_plan *plan)
+/* The usual plan, which knows no chunks. */
+static bool plan_usual(const rk_collective_query *q, rk_collective_plan *plan)
 {
     rk_collective_plan usual;
-    rk_plan_collective(q, &usual);
-    const bool faster = q->chunks == RK_CHUNKS_AS_MEASURED && usual.seconds < seconds;
-    if (faster) {
-        *plan = (rk_collective_plan){.name = RK_USUAL_NAME, .seconds = usual.seconds};
+    if (q->chunks != RK_CHUNKS_AS_MEASURED) {
+        return false;
     }
-    return faster;
+    rk_plan_collective(q, &usual);
+    *plan = (rk_collective_plan){.name = RK_USUAL_NAME, .seconds = usual.seconds};
+    return true;
 }
 
 bool rk_find_collective_plan(const rk_collective_query *query, const char *name,
@@ -329,11 +329,10 @@ bool rk_find_collective_plan(const rk_collective_query *query, const char *name,
 {
     struct search search = {.name = name, .best = plan};
     if (name && strcmp(name, RK_USUAL_NAME) == 0) {
-        return plan_usual(query, HUGE_VAL, plan);
+        return plan_usual(query, plan);
     }
     (void)visit_plans(query, keep_best, &search);
-    return (!name && plan_usual(query, search.found ? plan->seconds : HUGE_VAL, plan)) ||
-           search.found;
+    return search.found;
 }
 
 struct list {
@@ -360,12 +359,7 @@ rk_status rk_list_collective_plans(const rk_collective_query *query, rk_collecti
 {
     struct list list = {.out = out, .err = err};
     *out = (rk_collective_plans){0};
-    rk_collective_plan fastest;
-    const bool found = rk_find_collective_plan(query, NULL, &fastest);
-    rk_status status = visit_plans(query, append, &list);
-    if (!status && found && strcmp(fastest.name, RK_USUAL_NAME) == 0) {
-        status = append(&list, &fastest);
-    }
+    const rk_status status = visit_plans(query, append, &list);
     if (status) {
         rk_collective_plans_clear(out);
         return status;

@@ -97,7 +97,7 @@ void rk_name_plan_by_nccl(const rk_collective_query *query, rk_collective_plan *
 bool rk_find_collective_plan(const rk_collective_query *query, const char *name,
                              rk_collective_plan *plan);
 
-/* All plans, fastest first, and first the usual one if none is as fast. */
+/* All plans but the usual one, fastest first. */
 typedef struct rk_collective_plans {
     rk_collective_plan *plans; /* owned */
     size_t count;
