@@ -26,8 +26,8 @@ WORDS = (
     (r"recompute \w+ \(([\w+]+)\)", "--recompute-modules"), (r"of (\d+) layers per stage", "--recompute-layers"),
     (r"(\d+) layers? on the first rank", "--first-stage-layers"),
     (r"(\d+) layers? on the last rank", "--last-stage-layers"), (r"rank order ([\w-]+)", "--order"),
-    (r"()(?:embedding as layer|ends as layers)", "--count-embedding"),
-    (r"()(?:head as layer|ends as layers)", "--count-head"),
+    (r"()(?:embedding as layer|embedding and head as layers)", "--count-embedding"),
+    (r"()(?:head as layer)", "--count-head"),
 )
 
 
