@@ -216,32 +216,30 @@ static bool none_fits(const struct worker *w, const struct node *node, bool full
     return true;
 }
 
+/* Settles a node for the parts that are open to it. */
 static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                        const struct node *node, unsigned of_node)
+                        const struct node *node, unsigned open)
 {
     const bool full = s->lists.recomputes[node->recompute].kind == RK_REC_FULL;
     const int choices = node_choices(s, node->recompute, node->shape);
-    const uint64_t of_lanes = rk_node_lanes(s, node);
-    if (none_fits(w, node, full, choices, of_lanes)) {
-        const uint64_t count = rk_count_lanes(of_lanes);
-        w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - count);
-        w->counts.by_memory += (uint64_t)choices * count;
+    const uint64_t own = rk_node_lanes(s, node), lanes = rk_count_lanes(own);
+    w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - lanes);
+    if (none_fits(w, node, full, choices, own)) {
+        w->counts.by_memory += (uint64_t)choices * lanes;
         return;
     }
     struct visit v; /* the strategy is filled where it is needed */
     v.batch = b;
     v.node = node;
-    v.lanes = of_lanes;
+    v.lanes = own;
     v.turned = false;
     v.asked = v.legal = 0;
     v.base.shape = node->shape;
     v.base.index = w->first[node->shape - s->lists.shapes];
-    const uint64_t lanes = rk_count_lanes(v.lanes);
-    w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - lanes);
     rk_plan_fit_turn(&w->fit, node->pipe);
     for (int i = 0; v.lanes && i < choices && !w->status; i++) {
         v.base.choice = full ? (size_t)i + 1 : 0;
-        unsigned parts = of_node;
+        unsigned parts = open;
         if (rk_known_floor(w, &v.base) && floor_lanes(s, w, &v, 0, &parts) == 0) {
             w->counts.by_memory += lanes;
             v.base.index += (uint64_t)node->lanes;
