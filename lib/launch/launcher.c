@@ -323,10 +323,12 @@ static void read_counts(const rk_launch *launch, launcher_kind kind, size_t from
 static void read_hostfile(rk_launch *launch, const char *path, world *w)
 {
     const char *text = rk_launch_text_of(launch, path);
+    const char *count = text ? strstr(text, "slots=") : NULL; /* the next one */
     int64_t hosts = 0, slots = 0;
     for (const char *at = text; at && *at;) {
         const size_t length = strcspn(at, "\n");
-        const char *host = at + strspn(at, " \t"), *count = strstr(host, "slots=");
+        const char *host = at + strspn(at, " \t");
+        count = count && count < at ? strstr(at, "slots=") : count;
         if (*host != '#' && *host != '\r' && *host != '\n' && *host) {
             hosts++;
             slots = count && count < at + length ? (int64_t)strtol(count + 6, NULL, 10) : slots;

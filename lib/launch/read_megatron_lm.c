@@ -40,8 +40,7 @@ static rk_status check_program(const rk_launch *launch, rk_error *err)
     return RK_OK;
 }
 
-/* ---- layers of a hybrid by shares --------------------------------------------------------------
- */
+/* ---- layers of a hybrid by shares ------------------------------------------------------------ */
 
 /* Replaces blocks of Mamba-2 by a symbol, one wherever the distance between two has run out. */
 static void spread(char *pattern, int64_t layers, double distance, char symbol)

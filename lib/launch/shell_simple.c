@@ -474,9 +474,7 @@ static void take_options(rk_shell *sh, const rk_launch_word *words, size_t count
     rk_bytes_clear(&lines);
 }
 
-/*
- * Submits a script to Slurm: its #SBATCH lines count, too, and options before it win.
- */
+/* Submits a script to Slurm: its #SBATCH lines count, too, and options before it win. */
 static void submit(rk_shell *sh, const rk_launch_word *words, size_t count, size_t inner, int line)
 {
     const char *word = inner < count ? words[inner].text : "";

@@ -127,7 +127,7 @@ static rk_status set_own(rk_request *own, const char *option, const char *value,
 static const char *word_of(const taking *t, const char *field, const char *value)
 {
     const rk_launch_key *by = key_of(t, field);
-    const char *note = NULL;
+    const char *note;
     const char *word = rk_launch_word_of(field, value, &note);
     if (note && by) {
         rk_launch_key *key = &t->launch->keys[by - t->launch->keys];

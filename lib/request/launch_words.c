@@ -57,7 +57,7 @@ static const struct {
     {"cp_kind", "megatron_cp_algo", false, "ring", NULL},
     {"cp_kind", "a2a", false, "ulysses", NULL},
     {"cp_kind", "ulysses_cp_algo", false, "ulysses", NULL},
-    {"cp_kind", "ulysses (", true, "ulysses", NULL}, /* a note follows */
+    {"cp_kind", "ulysses (", true, "ulysses", NULL}, /* a remark follows */
     {"cp_kind", "all_gather", false, "all-gather", NULL},
     {"cp_kind", "allgather", false, "all-gather", NULL},
     {"cp_kind", "kvallgather_cp_algo", false, "all-gather", NULL},
@@ -85,6 +85,7 @@ static const struct {
 
 const char *rk_launch_word_of(const char *field, const char *value, const char **note)
 {
+    *note = NULL;
     for (size_t i = 0; i < COUNT(words); i++) {
         if (strcmp(field, words[i].field) == 0 &&
             (words[i].part ? strstr(value, words[i].word) != NULL

@@ -18,8 +18,8 @@ const char *rk_launch_choose(const char *value, const char *const *names,
                              char out[RK_LAUNCH_LIST_SIZE]);
 
 /*
- * The option's word for a framework's value of a field; one that it lacks stays, which the option
- * refuses.  *note: what the word leaves uncounted, else it is not written.
+ * The option's word for a framework's value of a field, and what that word leaves uncounted (NULL:
+ * nothing).  A value without such a word is returned as it is, and the option refuses it.
  */
 const char *rk_launch_word_of(const char *field, const char *value, const char **note);
 
