@@ -135,7 +135,7 @@ const rk_option rk_strategy_options[RK_STRATEGY_OPTION_COUNT] = {
     ABOVE("offload-share", "optimizer-offload-fraction", offload_share, 1,
           "share of the optimizer that --offload optimizer takes; default: 1"),
     CHOICE("precision", precision, rk_precision_choices,
-           "data type of linear layers; default: bf16, fp16 without it",
+           "data type of linear layers; default: bf16, or fp16 on hardware without bf16",
            .synonyms = rk_precision_synonyms, .group = "Precision and optimizer", .common = true),
     CHOICE("fp8-recipe", fp8_recipe, rk_fp8_recipe_names, "scaling of fp8; default: tensorwise"),
     FLAG("fp8-param-gather", NULL, low_weights,

@@ -27,7 +27,7 @@ WORDS = (
     (r"(\d+) layers? on the first rank", "--first-stage-layers"),
     (r"(\d+) layers? on the last rank", "--last-stage-layers"), (r"rank order ([\w-]+)", "--order"),
     (r"()(?:embedding as layer|embedding and head as layers)", "--count-embedding"),
-    (r"()(?:head as layer)", "--count-head"),
+    (r"()head as layer", "--count-head"),
 )
 
 

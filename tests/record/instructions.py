@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the instructions of twelve questions with Valgrind, and compares them with the recorded ones.
+"""Counts the instructions of a few questions with Valgrind, and compares them with the recorded ones.
 
     instructions.py BUILD COMPILER            compare with instructions.txt
     instructions.py BUILD COMPILER --renew    record
@@ -32,6 +32,7 @@ QUESTIONS = {
     "plan-405b": "plan llama3.1-405b 1024xh100-roce-24k -b 512 --tp 8 -t 1 --json",
     "plan-qwen3-235b": "plan qwen3-235b-a22b 128xh100 -b 512 --tp 4 --micro-batch 1 -t 1 --json",
     "plan-deepseek-v3": "plan deepseek-v3 256xh100 -b 1024 --tp 1 --micro-batch 1 -t 1 --json",
+    "plan-divisors": "plan deepseek-v3 1024xh100 -b 5040 -t 1 --json",  # a batch with sixty
     "plan-torchtitan": "plan llama3-70b 64xh100 -b 128 --framework torchtitan --tp 8 --micro-batch 1 "
                        "-t 1 --json",
     "plan-calculon": "plan --model seed-1T --system h100-80g-off512g50-nvl8 --processors 1024 "
