@@ -38,15 +38,18 @@ static void write_system(FILE *to, const rk_accelerator *a, const char *tiers)
                   LABEL_COLUMNS + length > COLUMNS ? "" : " usable", tiers);
 }
 
-/* Numbers of the system that --set changes, in one line. */
+/* Numbers of the system that --set changes: "NVLink4 domain of 64, not 8; usable memory ...". */
 static void write_changes(FILE *to, const rk_settings *settings)
 {
     for (int i = 0; i < settings->change_count; i++) {
         if (i == 0) {
             rk_write_label(to, "set");
         }
-        (void)fprintf(to, "%s%s %.5g %s, not %.5g", i ? "; " : "", settings->changed[i].name,
-                      settings->now[i], settings->changed[i].unit, settings->changed[i].value);
+        const rk_number *number = &settings->changed[i];
+        const bool domain = number->kind == RK_NUMBER_DOMAIN;
+        (void)fprintf(to, "%s%s %s%.5g%s%s, not %.5g", i ? "; " : "", number->name,
+                      domain ? "of " : "", settings->now[i], domain ? "" : " ",
+                      domain ? "" : number->unit, number->value);
     }
     (void)fputs(settings->change_count > 0 ? "\n" : "", to);
 }
