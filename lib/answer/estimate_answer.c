@@ -95,7 +95,7 @@ static rk_status write_brief(FILE *to, const rk_estimate_answer *e, const rk_ans
         return RK_OK;
     }
     rk_plan_write_risk(to, &e->plan);
-    rk_brief_write_strategy(to, e->plan.searched, &answer->strategy);
+    rk_brief_write_strategy(to, e->inputs->software.framework, e->plan.searched, &answer->strategy);
     rk_brief_write_step(to, e->inputs, answer);
     const rk_status status = write_asked(to, e, answer, style, err);
     if (!status) {

@@ -171,11 +171,13 @@ static rk_status write_brief(FILE *to, const rk_fit *fit)
     rk_plan_write_risk(to, &fit->plan);
     if (fit->counts) {
         write_number(to, fit);
-        rk_brief_write_strategy(to, is_recommended(fit), &answer->strategy);
+        rk_brief_write_strategy(to, fit->inputs->software.framework, is_recommended(fit),
+                                &answer->strategy);
         rk_brief_write_totals(to, fit->inputs, answer);
         return RK_OK;
     }
-    rk_brief_write_strategy(to, is_recommended(fit), &answer->strategy);
+    rk_brief_write_strategy(to, fit->inputs->software.framework, is_recommended(fit),
+                            &answer->strategy);
     rk_brief_write_step(to, fit->inputs, answer);
     return RK_OK;
 }

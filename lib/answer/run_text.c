@@ -411,7 +411,8 @@ static rk_status write_brief(FILE *to, const rk_whole_run *run, const rk_answer 
         return RK_OK;
     }
     rk_plan_write_risk(to, &run->plan);
-    rk_brief_write_strategy(to, run->plan.searched, &answer->strategy);
+    rk_brief_write_strategy(to, run->inputs->software.framework, run->plan.searched,
+                            &answer->strategy);
     rk_brief_write_totals(to, run->inputs, answer);
     write_stated(to, run);
     write_run(to, run, style);

@@ -152,7 +152,8 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         (void)fputc('\n', to);
     } else {
         rk_plan_write_risk(to, &drawn->plan);
-        rk_brief_write_strategy(to, drawn->plan.searched, &answer->strategy);
+        rk_brief_write_strategy(to, drawn->inputs->software.framework, drawn->plan.searched,
+                                &answer->strategy);
     }
     rk_write_label(to, "step");
     (void)fprintf(to, "%s, of which the pipeline %s\n", rk_time_text(t->step, time),

@@ -150,7 +150,25 @@ void rk_brief_write_split(FILE *to, const rk_strategy *s)
     (void)fputs(counted[(s->count_embedding ? 1 : 0) + (s->count_head ? 2 : 0)], to);
 }
 
-void rk_brief_write_strategy(FILE *to, bool recommended, const rk_strategy *s)
+/* Types of states, where a search chooses them: those that are not the default of `framework`. */
+static void write_states(FILE *to, rk_framework framework, const rk_strategy *s)
+{
+    if (framework >= RK_FRAMEWORK_COUNT || !rk_framework_of(framework)->all) {
+        return;
+    }
+    const rk_state_request none = {.weight = 0};
+    const rk_state_recipe usual = rk_framework_states(framework, s->precision, &none);
+    const double learning = rk_strategy_learning(s);
+    if (s->states.weight > 1.5 * usual.weight) {
+        (void)fputs(", weights in fp32", to);
+    }
+    if (s->states.reduce < 0.75 * learning * usual.reduce) {
+        (void)fputs(", gradients in bf16", to);
+    }
+}
+
+void rk_brief_write_strategy(FILE *to, rk_framework framework, bool recommended,
+                             const rk_strategy *s)
 {
     const char *begin = recommended ? RK_MARK_BEST : "", *end = recommended ? RK_MARK_END : "";
     const bool selective = s->recompute == RK_REC_SELECTIVE;
@@ -183,6 +201,7 @@ void rk_brief_write_strategy(FILE *to, bool recommended, const rk_strategy *s)
     rk_brief_write_split(to, s);
     write_field(to, s, "rank_order", "tp-cp-dp-pp");
     (void)fprintf(to, ", %s", rk_precision_names[s->precision]);
+    write_states(to, framework, s);
     write_field(to, s, "offload", "none");
     write_field(to, s, "layout", "none");
     if (s->adapter_rank > 0) {

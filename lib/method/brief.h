@@ -14,9 +14,10 @@ void rk_brief_write_split(FILE *to, const rk_strategy *strategy);
 
 /*
  * The degrees of a strategy, and the rest, in two lines: what a search chose for a framework is
- * there, so that these as options predict the same.
+ * there, so that these as options predict the same; RK_FRAMEWORK_COUNT: no framework is known.
  */
-void rk_brief_write_strategy(FILE *to, bool recommended, const rk_strategy *strategy);
+void rk_brief_write_strategy(FILE *to, rk_framework framework, bool recommended,
+                             const rk_strategy *strategy);
 
 /* The time of a step with its interval, rates, memory, and the largest parts of both. */
 void rk_brief_write_step(FILE *to, const rk_inputs *inputs, const rk_answer *answer);

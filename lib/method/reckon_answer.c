@@ -294,7 +294,7 @@ rk_status rk_reckon_write_brief(FILE *to, const rk_question *question, rk_table_
         return RK_OK;
     }
     rk_plan_write_risk(to, plan);
-    rk_brief_write_strategy(to, true, &plan->answers[0].strategy);
+    rk_brief_write_strategy(to, plan->inputs->software.framework, true, &plan->answers[0].strategy);
     rk_brief_write_step(to, plan->inputs, &plan->answers[0]);
     (void)fputc('\n', to);
     rk_status status = write_alternatives(to, plan, style, err);

@@ -16,6 +16,8 @@ gemma3-27b 256xgh200 -b 4096 --seq 8192 --framework megatron
 llama3-70b 128xtrainium2 -b 256 --lora-rank 8
 mixtral-8x7b 256xh100 -b 256 --seq 32768
 mixtral-8x7b 64xv100 -b 128 --lora-rank 64
+llama3-8b 8xh100 --framework any
+qwen3-30b-a3b 32xh100 --framework any
 """
 # What is printed, and the option that it means.
 WORDS = (
@@ -28,6 +30,7 @@ WORDS = (
     (r"(\d+) layers? on the last rank", "--last-stage-layers"), (r"rank order ([\w-]+)", "--order"),
     (r"()(?:embedding as layer|embedding and head as layers)", "--count-embedding"),
     (r"()head as layer", "--count-head"),
+    (r"weights in (\w+)", "--weights"), (r"gradients in (\w+)", "--gradients"),
 )
 
 
@@ -47,7 +50,7 @@ def options(text):
         if found:
             given[option] = found[1].replace("+", ",")
     if given["--pp"] != "1":
-        given["--schedule"] = next(word for word in best.split(", ") if word in ("1f1b", "interleaved"))
+        given["--schedule"] = next(word for word in best.split(", ") if word in ("1f1b", "interleaved", "zb-v"))
     return [word for pair in given.items() for word in pair if word]
 
 
