@@ -121,22 +121,34 @@ static bool find_config(const char *name, const char *folder, char *out, size_t 
     return written > 0 && (size_t)written < size;
 }
 
-/* Refuses the configuration of an adapter, which names its model and not its layers. */
-static rk_status refuse_adapter(rk_json_doc *doc, rk_error *err)
+/*
+ * Refuses the configurations of an adapter, which names its model and not its layers, and of a
+ * quantised checkpoint: of GPTQ and AWQ (quant_method, bits), of ModelOpt
+ * (quantization.quant_algo).
+ */
+static rk_status refuse_part(rk_json_doc *doc, rk_error *err)
 {
     char base[RK_JSON_TEXT_SIZE];
-    const char *model = json_string_value(json_object_get(doc->root, "base_model_name_or_path"));
-    const json_int_t rank = json_integer_value(json_object_get(doc->root, "r"));
-    if (!json_object_get(doc->root, "peft_type")) {
-        return RK_OK;
+    const json_t *root = doc->root;
+    const char *model = json_string_value(json_object_get(root, "base_model_name_or_path"));
+    const json_int_t rank = json_integer_value(json_object_get(root, "r"));
+    rk_status status = RK_OK;
+    if (json_object_get(root, "peft_type")) {
+        status = rk_fail(
+            err, RK_ERR_INVALID,
+            "this is the configuration of an adapter; give its model, %s, and --lora-rank "
+            "%d",
+            model ? rk_json_printable(model, base, sizeof(base)) : "the one it was made for",
+            rank > 0 && rank < 65536 ? (int)rank : 16);
+    } else if (json_object_get(root, "quant_method") || json_object_get(root, "desc_act") ||
+               json_object_get(json_object_get(root, "quantization"), "quant_algo")) {
+        status = rk_fail(err, RK_ERR_INVALID,
+                         "this says how a checkpoint is quantised; give the config.json beside it");
     }
-    const rk_status status =
-        rk_fail(err, RK_ERR_INVALID,
-                "this is the configuration of an adapter; give its model, %s, and --lora-rank %d",
-                model ? rk_json_printable(model, base, sizeof(base)) : "the one it was made for",
-                rank > 0 && rank < 65536 ? (int)rank : 16);
-    rk_error_set_file(err, doc->name);
-    rk_json_clear(doc);
+    if (status) {
+        rk_error_set_file(err, doc->name);
+        rk_json_clear(doc);
+    }
     return status;
 }
 
@@ -151,7 +163,7 @@ rk_status rk_document_load(const char *name, const char *folder, rk_json_doc *do
     const rk_status status = rk_json_load(name, folder, doc, err);
     if (status != RK_ERR_SYNTAX || !rk_json_is_file(name) ||
         rk_json_load_python(name, &config, &ignored)) {
-        return status ? status : refuse_adapter(doc, err);
+        return status ? status : refuse_part(doc, err);
     }
     if (!rk_document_is_config(config.root)) {
         rk_json_clear(&config);

@@ -104,17 +104,18 @@ static bool is_of_other_input(const char *key)
     return false;
 }
 
-/* Whether a key looks like a size of a layer. */
+/* Whether a key looks like a size of a layer, or like a choice of layers or experts. */
 static bool is_structural(const char *key)
 {
-    static const char *const endings[] = {"_heads",  "_dim",     "_size", "_rank", "_experts",
-                                          "_layers", "_pattern", "_freq", "_types"};
+    static const char *const endings[] = {"_heads", "_dim",   "_size",  "_rank",    "_pattern",
+                                          "_freq",  "_types", "_every", "_interval"};
     for (size_t i = 0; i < COUNT(endings); i++) {
         if (rk_ends_with(key, endings[i])) {
             return true;
         }
     }
-    return false;
+    const char *layer = strstr(key, "layer");
+    return strstr(key, "expert") || (layer && !strstr(layer, "norm"));
 }
 
 /* Whether a flag may give a layer more weights: of a type that is known, its row knows. */

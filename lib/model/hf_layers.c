@@ -7,6 +7,7 @@
 #include "model/hf_table.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The layer that a word in a list of layers means. */
@@ -78,6 +79,24 @@ static rk_status read_indices(const hf_draft *draft, const char *key, int layers
                               rk_json_describe(element, text));
         }
         marks[layer] = value;
+    }
+    return RK_OK;
+}
+
+/* The same with true for layers in a string, "3,4,5", as Step 3.5 lists them. */
+static rk_status read_text_indices(const hf_draft *draft, const char *key, int layers,
+                                   bool marks[RK_LAYER_MAX], rk_error *err)
+{
+    const char *at = json_string_value(rk_hf_find(draft, key));
+    while (at && *at) {
+        char *end;
+        const long layer = strtol(at, &end, 10);
+        if (end == at || layer < 0 || layer >= layers || (*end && *end != ',')) {
+            return rk_hf_fail(draft, key, err, "expected layers from 0 to %d, joined by commas",
+                              layers - 1);
+        }
+        marks[layer] = true;
+        at = end + (*end == ',');
     }
     return RK_OK;
 }
@@ -169,6 +188,9 @@ rk_status rk_hf_mark_experts(const hf_draft *draft, int layers, bool marks[RK_LA
     }
     if (json_array_size(rk_hf_find(draft, "moe_layers")) > 0) {
         return read_indices(draft, "moe_layers", layers, true, marks, err);
+    }
+    if (json_string_length(rk_hf_find(draft, "moe_layers_enum")) > 0) {
+        return read_text_indices(draft, "moe_layers_enum", layers, marks, err);
     }
     every = every > 0 ? every : 1;
     nth = nth > 0 ? nth : 1;

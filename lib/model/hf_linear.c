@@ -224,7 +224,6 @@ static rk_status read_kimi_delta(hf_draft *draft, rk_error *err)
 {
     static const char gate[] = "gated_attention_proj_granularity_type";
     rk_recurrence_shape *r = &draft->layer.recurrence;
-    draft->layer.attention.qk_norm = RK_QK_NORM_NONE;
     if (rk_hf_find(draft, gate)) {
         rk_hf_note(draft, "gates of the heads of latent attention", gate);
     }
@@ -250,6 +249,9 @@ static rk_status lay_out_ling(hf_draft *draft, rk_error *err)
     r->key_size = r->value_size = draft->size[HF_HEAD_SIZE] != 0 ? draft->size[HF_HEAD_SIZE]
                                                                  : draft->layer.attention.head_size;
     r->chunk = DELTA_CHUNK;
+    if (kimi || draft->size[HF_KV_RANK] > 0) { /* use_qk_norm is of linear attention */
+        draft->layer.attention.qk_norm = RK_QK_NORM_NONE;
+    }
     status = status || !kimi ? status : read_kimi_delta(draft, err);
     for (int64_t i = 0; i < layers; i++) {
         softmax[i] = (i + 1) % group == 0 || i >= layers / group * group;

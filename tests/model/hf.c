@@ -564,6 +564,89 @@ static void test_ling_linear(void **state)
                          i < 3 ? &rk_mixer_lightning : &rk_mixer_grouped);
     }
     assert_int_equal(rk_layer_params_of(&model, &model.types[0]).attention, 5 * 64 * 64 + 64);
+    /* Ring 2.5: norms of queries and keys are of the lightning layers, not of the latent ones */
+    assert_int_equal(
+        read_text("{\"model_type\": \"bailing_hybrid\", \"hidden_size\": 64, "
+                  "\"num_hidden_layers\": 4, \"num_attention_heads\": 4, \"head_dim\": 16, "
+                  "\"kv_lora_rank\": 32, \"q_lora_rank\": 48, \"qk_nope_head_dim\": 16, "
+                  "\"qk_rope_head_dim\": 8, \"v_head_dim\": 16, \"layer_group_size\": 4, "
+                  "\"intermediate_size\": 128, \"vocab_size\": 100, \"use_qk_norm\": true}",
+                  &model, &err),
+        RK_OK);
+    assert_ptr_equal(model.types[model.type_of[3]].mixer, &rk_mixer_latent);
+}
+
+/* Gemma 4 without towers: the same layers under a type of its own. */
+static void test_gemma4_unified(void **state)
+{
+    static const char *const types[] = {"gemma4", "gemma4_unified"};
+    int64_t totals[2];
+    (void)state;
+    for (size_t i = 0; i < COUNT(types); i++) {
+        char text[800];
+        rk_model model;
+        rk_error err;
+        (void)snprintf(text, sizeof(text),
+                       "{\"model_type\": \"%s\", \"text_config\": {\"model_type\": "
+                       "\"%s_text\", " GEMMA ", \"num_key_value_heads\": 4, "
+                       "\"num_global_key_value_heads\": 1, \"global_head_dim\": 64, "
+                       "\"attention_k_eq_v\": true}}",
+                       types[i], types[i]);
+        assert_int_equal(read_text(text, &model, &err), RK_OK);
+        assert_string_equal(model.note, "");
+        totals[i] = rk_model_params_of(&model).total;
+    }
+    assert_int_equal(totals[0], totals[1]);
+}
+
+/* Experts in the layers that a string lists, and windowed layers with heads of their own. */
+static void test_step(void **state)
+{
+    static const char format[] =
+        "{\"model_type\": \"step3p5\", \"hidden_size\": 64, \"num_hidden_layers\": 4, "
+        "\"num_attention_heads\": 4, \"num_attention_groups\": 2, \"head_dim\": 16, "
+        "\"intermediate_size\": 128, \"vocab_size\": 100, \"moe_num_experts\": 8, "
+        "\"moe_top_k\": 2, \"moe_intermediate_size\": 32, \"sliding_window\": 16, "
+        "\"layer_types\": [\"full_attention\", \"sliding_attention\", \"sliding_attention\", "
+        "\"full_attention\"], \"attention_other_setting\": {\"num_attention_heads\": 6, "
+        "\"num_attention_groups\": 3, \"head_dim\": 8}, \"moe_layers_enum\": \"%s\"}";
+    static const char *const wrong[] = {"1,4", "-1", "a", "1;2", "1,,2"};
+    char text[800];
+    rk_model model;
+    rk_error err;
+    (void)state;
+    (void)snprintf(text, sizeof(text), format, "1,3");
+    assert_int_equal(read_text(text, &model, &err), RK_OK);
+    for (int i = 0; i < 4; i++) {
+        const rk_layer_type *type = &model.types[model.type_of[i]];
+        const bool windowed = i == 1 || i == 2;
+        assert_int_equal(type->moe.experts, i % 2 ? 8 : 0);
+        assert_int_equal(type->moe.top_k, i % 2 ? 2 : 0);
+        assert_int_equal(type->attention.query_heads, windowed ? 6 : 4);
+        assert_int_equal(type->attention.kv_heads, windowed ? 3 : 2);
+        assert_int_equal(type->attention.head_size, windowed ? 8 : 16);
+    }
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        (void)snprintf(text, sizeof(text), format, wrong[i]);
+        assert_int_equal(read_text(text, &model, &err), RK_ERR_INVALID);
+        assert_string_equal(err.path, "moe_layers_enum");
+    }
+}
+
+/* Keys of a known type that no class of it has, and that may choose layers or experts. */
+static void test_unread_choices(void **state)
+{
+    static const char *const keys[] = {"\"linear_attention_every\": 4", "\"attn_layer_skip\": [1]",
+                                       "\"expert_interval\": 2"};
+    char text[800];
+    rk_model model;
+    rk_error err;
+    (void)state;
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        (void)snprintf(text, sizeof(text), "{" LLAMA ", %s}", keys[i]);
+        assert_int_equal(read_text(text, &model, &err), RK_OK);
+        assert_non_null(strstr(model.note, "a key that is not known"));
+    }
 }
 
 /* Writes a file and loads it as a model. */
@@ -685,6 +768,9 @@ int main(void)
         cmocka_unit_test(test_rest),
         cmocka_unit_test(test_unknown_type),
         cmocka_unit_test(test_ling_linear),
+        cmocka_unit_test(test_gemma4_unified),
+        cmocka_unit_test(test_step),
+        cmocka_unit_test(test_unread_choices),
         cmocka_unit_test(test_details),
         cmocka_unit_test(test_experts_by_layer),
     };
