@@ -22,19 +22,21 @@ extern "C" {
 #endif
 
 /* Version of these headers; rk_version returns the library's. */
-#define RK_VERSION "0.1.0"
+#define RK_VERSION "0.2.0"
+/* The same as a number: 10000 major + 100 minor + patch. */
+#define RK_VERSION_NUMBER 200
 
 /* ---- errors ---------------------------------------------------------------------------- */
 
 /* Result of a call. */
 typedef enum rk_status {
-    RK_OK = 0,      /* done */
-    RK_ERR_MEMORY,  /* the machine ran out of memory */
-    RK_ERR_IO,      /* a file could not be opened, read or written */
-    RK_ERR_SYNTAX,  /* a document is not JSON; line and column are set */
-    RK_ERR_INVALID, /* a document or an argument is wrong; file and path say where */
-    RK_ERR_LIMIT,   /* a size is too large to compute with */
-    RK_ERR_STOPPED, /* stopped by the caller */
+    RK_OK = 0,          /* done */
+    RK_ERR_MEMORY = 1,  /* the machine ran out of memory */
+    RK_ERR_IO = 2,      /* a file could not be opened, read or written */
+    RK_ERR_SYNTAX = 3,  /* a document is not JSON; line and column are set */
+    RK_ERR_INVALID = 4, /* a document or an argument is wrong; file and path say where */
+    RK_ERR_LIMIT = 5,   /* a size is too large to compute with */
+    RK_ERR_STOPPED = 6, /* stopped by the caller */
 } rk_status;
 
 /* Filled by a function that fails; `message` is one sentence, without file or path. */
@@ -53,7 +55,7 @@ typedef struct rk_error {
  */
 RK_API const char *rk_error_text(const rk_error *err, char *out, size_t size);
 
-/* Returns the version of the loaded library, e.g. "0.1.0". */
+/* Returns the version of the loaded library, e.g. "0.2.0". */
 RK_API const char *rk_version(void);
 
 #ifdef __cplusplus

@@ -15,7 +15,12 @@ extern "C" {
 /* ---- the Calculon methodology: inputs ---------------------------------------------------- */
 
 /* Number formats. */
-typedef enum rk_datatype { RK_FLOAT8, RK_FLOAT16, RK_BFLOAT16, RK_FLOAT32 } rk_datatype;
+typedef enum rk_datatype {
+    RK_FLOAT8 = 0,
+    RK_FLOAT16 = 1,
+    RK_BFLOAT16 = 2,
+    RK_FLOAT32 = 3
+} rk_datatype;
 
 /* Values of rk_datatype. */
 #define RK_DATATYPE_COUNT 4
@@ -23,16 +28,24 @@ typedef enum rk_datatype { RK_FLOAT8, RK_FLOAT16, RK_BFLOAT16, RK_FLOAT32 } rk_d
 #define RK_DATATYPE_UNKNOWN ((rk_datatype)RK_DATATYPE_COUNT)
 
 /* Kinds of attention. */
-typedef enum rk_attention { RK_MULTIHEAD, RK_MULTIQUERY } rk_attention;
+typedef enum rk_attention { RK_MULTIHEAD = 0, RK_MULTIQUERY = 1 } rk_attention;
 
 /* Recomputation in backward. */
-typedef enum rk_recompute { RK_RECOMPUTE_FULL, RK_RECOMPUTE_ATTN, RK_RECOMPUTE_NONE } rk_recompute;
+typedef enum rk_recompute {
+    RK_RECOMPUTE_FULL = 0,
+    RK_RECOMPUTE_ATTN = 1,
+    RK_RECOMPUTE_NONE = 2
+} rk_recompute;
 
 /* How tensor-parallel ranks communicate. */
-typedef enum rk_tp_comm { RK_TP_AR, RK_TP_P2P_RS_AG, RK_TP_RS_AG } rk_tp_comm;
+typedef enum rk_tp_comm { RK_TP_AR = 0, RK_TP_P2P_RS_AG = 1, RK_TP_RS_AG = 2 } rk_tp_comm;
 
 /* How that traffic overlaps with compute. */
-typedef enum rk_tp_overlap { RK_OVERLAP_NONE, RK_OVERLAP_RING, RK_OVERLAP_PIPE } rk_tp_overlap;
+typedef enum rk_tp_overlap {
+    RK_OVERLAP_NONE = 0,
+    RK_OVERLAP_RING = 1,
+    RK_OVERLAP_PIPE = 2
+} rk_tp_overlap;
 
 /* The model: a stack of equal transformer blocks. */
 typedef struct rk_calculon_app {
@@ -103,7 +116,12 @@ typedef struct rk_calculon_memory {
 } rk_calculon_memory;
 
 /* Operations of a network. */
-typedef enum rk_net_op { RK_P2P, RK_REDUCE_SCATTER, RK_ALL_GATHER, RK_ALL_REDUCE } rk_net_op;
+typedef enum rk_net_op {
+    RK_P2P = 0,
+    RK_REDUCE_SCATTER = 1,
+    RK_ALL_GATHER = 2,
+    RK_ALL_REDUCE = 3
+} rk_net_op;
 
 /* Values of rk_net_op. */
 #define RK_NET_OP_COUNT 4
@@ -239,13 +257,13 @@ typedef struct rk_calculon_stats {
 /* Whether a mapping runs on a system, and if not why: the published user errors. */
 typedef enum rk_verdict {
     RK_FITS = 0,
-    RK_NETWORK_TOO_SMALL,
-    RK_NETWORK_NOT_FILLED,
-    RK_INTERLEAVING_TOO_LARGE,
-    RK_INTERLEAVING_NOT_FACTOR,
-    RK_OFFLOAD_TOO_FEW_BLOCKS,
-    RK_MEM1_TOO_SMALL,
-    RK_MEM2_TOO_SMALL,
+    RK_NETWORK_TOO_SMALL = 1,
+    RK_NETWORK_NOT_FILLED = 2,
+    RK_INTERLEAVING_TOO_LARGE = 3,
+    RK_INTERLEAVING_NOT_FACTOR = 4,
+    RK_OFFLOAD_TOO_FEW_BLOCKS = 5,
+    RK_MEM1_TOO_SMALL = 6,
+    RK_MEM2_TOO_SMALL = 7,
 } rk_verdict;
 
 /* A verdict and its numbers. */

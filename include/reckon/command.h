@@ -167,9 +167,9 @@ RK_API rk_status rk_job_set_word(rk_job *job, const char *word, rk_error *err);
 
 /* How a flag of a training framework was used. */
 typedef enum rk_flag_use {
-    RK_FLAG_ALONE,      /* taken; it has no value */
-    RK_FLAG_WITH_VALUE, /* taken with its value */
-    RK_FLAG_UNUSED,     /* known, but no prediction depends on it */
+    RK_FLAG_ALONE = 0,      /* taken; it has no value */
+    RK_FLAG_WITH_VALUE = 1, /* taken with its value */
+    RK_FLAG_UNUSED = 2,     /* known, but no prediction depends on it */
 } rk_flag_use;
 
 /*

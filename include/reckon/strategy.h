@@ -17,13 +17,13 @@ extern "C" {
 
 /* Number formats of GEMM operands; int8 is AQT's, scaled as fp8 is. */
 typedef enum rk_precision {
-    RK_FP32,
-    RK_TF32,
-    RK_BF16,
-    RK_FP16,
-    RK_FP8,
-    RK_FP4,
-    RK_INT8
+    RK_FP32 = 0,
+    RK_TF32 = 1,
+    RK_BF16 = 2,
+    RK_FP16 = 3,
+    RK_FP8 = 4,
+    RK_FP4 = 5,
+    RK_INT8 = 6
 } rk_precision;
 
 /* Values of rk_precision. */
@@ -55,9 +55,9 @@ typedef enum rk_schedule_kind {
 
 /* Which activations are recomputed in backward. */
 typedef enum rk_recompute_kind {
-    RK_REC_NONE,      /* none */
-    RK_REC_SELECTIVE, /* the modules of rk_strategy.recompute_modules */
-    RK_REC_FULL,      /* whole layers: recompute_layers of each stage chunk, 0 = all */
+    RK_REC_NONE = 0,      /* none */
+    RK_REC_SELECTIVE = 1, /* the modules of rk_strategy.recompute_modules */
+    RK_REC_FULL = 2,      /* whole layers: recompute_layers of each stage chunk, 0 = all */
 } rk_recompute_kind;
 
 /* Modules of selective recompute, a bit each. */
@@ -88,12 +88,12 @@ enum {
 enum rk_adapted { RK_ADAPTED_ATTENTION = 1, RK_ADAPTED_FFN = 2 };
 
 /* How context parallelism exchanges keys and values. */
-typedef enum rk_cp_kind { RK_CP_RING, RK_CP_ALL_GATHER, RK_CP_ULYSSES } rk_cp_kind;
+typedef enum rk_cp_kind { RK_CP_RING = 0, RK_CP_ALL_GATHER = 1, RK_CP_ULYSSES = 2 } rk_cp_kind;
 
 /* Rank order, fastest-varying first; experts take the place of cp in their layers. */
 typedef enum rk_rank_order {
-    RK_ORDER_DATA_PIPELINE, /* tp-cp-dp-pp: Megatron-LM's default */
-    RK_ORDER_PIPELINE_DATA, /* tp-cp-pp-dp: as Llama 3 */
+    RK_ORDER_DATA_PIPELINE = 0, /* tp-cp-dp-pp: Megatron-LM's default */
+    RK_ORDER_PIPELINE_DATA = 1, /* tp-cp-pp-dp: as Llama 3 */
 } rk_rank_order;
 
 /* Values of rk_rank_order. */
@@ -101,10 +101,10 @@ typedef enum rk_rank_order {
 
 /* Sharding of model states over data-parallel ranks. */
 typedef enum rk_sharding {
-    RK_SHARD_NONE,      /* plain data parallelism */
-    RK_SHARD_OPTIMIZER, /* ZeRO-1, distributed optimizer */
-    RK_SHARD_GRADIENTS, /* ZeRO-2 */
-    RK_SHARD_ALL,       /* ZeRO-3, FSDP */
+    RK_SHARD_NONE = 0,      /* plain data parallelism */
+    RK_SHARD_OPTIMIZER = 1, /* ZeRO-1, distributed optimizer */
+    RK_SHARD_GRADIENTS = 2, /* ZeRO-2 */
+    RK_SHARD_ALL = 3,       /* ZeRO-3, FSDP */
 } rk_sharding;
 
 /*
@@ -112,54 +112,54 @@ typedef enum rk_sharding {
  * fp4 have one recipe, NVFP4: a scale of 8 bits per 16 elements and one per tensor.
  */
 typedef enum rk_fp8_recipe {
-    RK_FP8_TENSORWISE, /* one scale per tensor, of its current values: needs another pass */
-    RK_FP8_DELAYED,    /* one scale per tensor, of its values in earlier steps */
-    RK_FP8_BLOCKWISE,  /* 1x128 of activations and gradients, 128x128 of weights (DeepSeek) */
-    RK_FP8_MX,         /* 1x32 along the inner dimension of each GEMM, in 8 bits */
+    RK_FP8_TENSORWISE = 0, /* one scale per tensor, of its current values: needs another pass */
+    RK_FP8_DELAYED = 1,    /* one scale per tensor, of its values in earlier steps */
+    RK_FP8_BLOCKWISE = 2,  /* 1x128 of activations and gradients, 128x128 of weights (DeepSeek) */
+    RK_FP8_MX = 3,         /* 1x32 along the inner dimension of each GEMM, in 8 bits */
 } rk_fp8_recipe;
 
 /* The kernel of flash attention; a data type other than 16 bits holds for its two products. */
 typedef enum rk_attention_kernel {
-    RK_KERNEL_OF_STACK, /* the one that the stack runs, in 16 bits */
-    RK_KERNEL_CUDNN,
-    RK_KERNEL_CUDNN_FP8,   /* scales per tensor */
-    RK_KERNEL_CUDNN_MXFP8, /* scales of 32 elements */
-    RK_KERNEL_FLASH_2,
-    RK_KERNEL_FLASH_3,
-    RK_KERNEL_AITER,
+    RK_KERNEL_OF_STACK = 0, /* the one that the stack runs, in 16 bits */
+    RK_KERNEL_CUDNN = 1,
+    RK_KERNEL_CUDNN_FP8 = 2,   /* scales per tensor */
+    RK_KERNEL_CUDNN_MXFP8 = 3, /* scales of 32 elements */
+    RK_KERNEL_FLASH_2 = 4,
+    RK_KERNEL_FLASH_3 = 5,
+    RK_KERNEL_AITER = 6,
     RK_KERNEL_COUNT,
 } rk_attention_kernel;
 
 /* Optimizers; docs/method/optimizers.md describes their states and costs. */
 typedef enum rk_optimizer {
-    RK_OPTIMIZER_ADAMW,
-    RK_OPTIMIZER_ADAMW_BF16, /* moments in bf16 */
-    RK_OPTIMIZER_ADAM_8BIT,  /* moments in 8 bits, block by block */
-    RK_OPTIMIZER_ADAFACTOR,  /* without momentum */
-    RK_OPTIMIZER_SGD,        /* with momentum */
-    RK_OPTIMIZER_SGD_PLAIN,  /* without */
-    RK_OPTIMIZER_MUON,       /* every data-parallel rank updates all matrices */
-    RK_OPTIMIZER_DIST_MUON,  /* matrices are distributed over data-parallel ranks */
-    RK_OPTIMIZER_ADAMW_8BIT, /* moments in 8 bits, also of the embedding */
-    RK_OPTIMIZER_ADAMW_4BIT, /* moments in 4 bits, also of the embedding */
+    RK_OPTIMIZER_ADAMW = 0,
+    RK_OPTIMIZER_ADAMW_BF16 = 1, /* moments in bf16 */
+    RK_OPTIMIZER_ADAM_8BIT = 2,  /* moments in 8 bits, block by block */
+    RK_OPTIMIZER_ADAFACTOR = 3,  /* without momentum */
+    RK_OPTIMIZER_SGD = 4,        /* with momentum */
+    RK_OPTIMIZER_SGD_PLAIN = 5,  /* without */
+    RK_OPTIMIZER_MUON = 6,       /* every data-parallel rank updates all matrices */
+    RK_OPTIMIZER_DIST_MUON = 7,  /* matrices are distributed over data-parallel ranks */
+    RK_OPTIMIZER_ADAMW_8BIT = 8, /* moments in 8 bits, also of the embedding */
+    RK_OPTIMIZER_ADAMW_4BIT = 9, /* moments in 4 bits, also of the embedding */
     RK_OPTIMIZER_COUNT,
 } rk_optimizer;
 
 /* How the loss is computed, which decides how much of the logits memory holds. */
 typedef enum rk_cross_entropy {
-    RK_CROSS_ENTROPY_OF_STACK, /* whole logits, with the copies that the stack makes */
-    RK_CROSS_ENTROPY_FULL,     /* whole logits, and copies in fp32, as PyTorch makes them */
-    RK_CROSS_ENTROPY_FUSED,    /* head and loss in one kernel, block by block (Liger, CCE) */
-    RK_CROSS_ENTROPY_CHUNKED,  /* head and loss on chunks of the tokens, one after the other */
+    RK_CROSS_ENTROPY_OF_STACK = 0, /* whole logits, with the copies that the stack makes */
+    RK_CROSS_ENTROPY_FULL = 1,     /* whole logits, and copies in fp32, as PyTorch makes them */
+    RK_CROSS_ENTROPY_FUSED = 2,    /* head and loss in one kernel, block by block (Liger, CCE) */
+    RK_CROSS_ENTROPY_CHUNKED = 3,  /* head and loss on chunks of the tokens, one after the other */
     RK_CROSS_ENTROPY_COUNT,
 } rk_cross_entropy;
 
 /* How the frozen weights of linears are kept, with nf4_weights. */
 typedef enum rk_frozen_type {
-    RK_FROZEN_NF4,       /* blocks of 64, their scales quantised again */
-    RK_FROZEN_NF4_PLAIN, /* blocks of 64, scales in 32 bits */
-    RK_FROZEN_INT4,      /* groups of 128, as GPTQ */
-    RK_FROZEN_INT8,      /* rows */
+    RK_FROZEN_NF4 = 0,       /* blocks of 64, their scales quantised again */
+    RK_FROZEN_NF4_PLAIN = 1, /* blocks of 64, scales in 32 bits */
+    RK_FROZEN_INT4 = 2,      /* groups of 128, as GPTQ */
+    RK_FROZEN_INT8 = 3,      /* rows */
     RK_FROZEN_COUNT,
 } rk_frozen_type;
 

@@ -33,11 +33,11 @@ extern "C" {
 
 /* Type of a value. */
 typedef enum rk_value_type {
-    RK_VALUE_NULL, /* no value; of a column: values of several types */
-    RK_VALUE_INT,  /* `integer` */
-    RK_VALUE_REAL, /* `real` */
-    RK_VALUE_BOOL, /* `boolean` */
-    RK_VALUE_TEXT, /* `text` */
+    RK_VALUE_NULL = 0, /* no value; of a column: values of several types */
+    RK_VALUE_INT = 1,  /* `integer` */
+    RK_VALUE_REAL = 2, /* `real` */
+    RK_VALUE_BOOL = 3, /* `boolean` */
+    RK_VALUE_TEXT = 4, /* `text` */
 } rk_value_type;
 
 /* One value of a table. */

@@ -83,11 +83,11 @@ def _candidates() -> List[str]:
             ["pkg-config", "--variable=libdir", "libreckon"], capture_output=True, encoding="utf-8"
         )
         if asked.returncode == 0:
-            found.append(str(pathlib.Path(asked.stdout.strip()) / "libreckon.so.0"))
+            found.append(str(pathlib.Path(asked.stdout.strip()) / "libreckon.so.1"))
     named = ctypes.util.find_library("reckon")
     if named:
         found.append(named)
-    return found + ["libreckon.so.0"]
+    return found + ["libreckon.so.1"]
 
 
 def _load() -> ctypes.CDLL:
@@ -147,7 +147,7 @@ library = _declare(_load())
 
 
 def version() -> str:
-    """The version of the library, e.g. "0.1.0"."""
+    """The version of the library, e.g. "0.2.0"."""
     return str(library.rk_version().decode())
 
 

@@ -60,6 +60,10 @@ def program(text, include):
         values = [part.split("=")[0].strip() for part in body.split(",") if part.strip()]
         if not all(value.startswith("RK_") for value in values):
             continue
+        implicit = [part.strip() for part in body.split(",") if part.strip() and "=" not in part
+                    and not part.strip().endswith("_COUNT") and name != "rk_schedule_kind"]
+        if implicit:
+            sys.exit(f"enum {name}: give {', '.join(implicit)} a number, which later versions keep")
         lines.append(f'    printf("enum {name}\\n");\n')
         lines += [f'    printf("    {value} %d\\n", (int){value});\n' for value in values]
     return "".join(lines) + "    return 0;\n}\n"

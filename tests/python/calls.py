@@ -46,16 +46,16 @@ class Loading(unittest.TestCase):
         return found
 
     def test_candidates(self):
-        inside, last = str(pathlib.Path(_library.__file__).parent / "libreckon.so"), "libreckon.so.0"
+        inside, last = str(pathlib.Path(_library.__file__).parent / "libreckon.so"), "libreckon.so.1"
         self.assertEqual(self.candidates({"RECKON_LIBRARY": "x"}, True, "/lib", "y"), ["x"])
         self.assertEqual(self.candidates({}), [last])
         self.assertEqual(self.candidates({}, True, "/lib"), [inside, last])
-        self.assertEqual(self.candidates({}, False, "/lib", "y"), ["/lib/libreckon.so.0", "y", last])
+        self.assertEqual(self.candidates({}, False, "/lib", "y"), ["/lib/libreckon.so.1", "y", last])
         self.assertEqual(self.candidates({}, named="y"), ["y", last])
         with mock.patch("shutil.which", return_value="pkg-config") as which:
             with mock.patch.object(pathlib.Path, "exists", return_value=False), mock.patch.dict(os.environ, clear=True):
                 with mock.patch("subprocess.run", return_value=types.SimpleNamespace(returncode=1, stdout="/x\n")):
-                    self.assertNotIn("/x/libreckon.so.0", _library._candidates())
+                    self.assertNotIn("/x/libreckon.so.1", _library._candidates())
         self.assertEqual(which.call_args_list[0], mock.call("pkg-config"))
 
     def test_first_that_loads(self):

@@ -38,7 +38,7 @@ def begin(build, files, threads=None, show=False):
         (Place.folder / name).write_bytes(data)
     os.chdir(Place.folder)
     os.environ.update(NO_COLOR="1", COLUMNS="80",
-                      RECKON_LIBRARY=str(Place.build / "lib" / "libreckon.so.0"))
+                      RECKON_LIBRARY=str(Place.build / "lib" / "libreckon.so.1"))
     sys.path.insert(0, str(ROOT / "python"))
     import atexit  # pylint: disable=import-outside-toplevel
     import multiprocessing.util  # pylint: disable=import-outside-toplevel

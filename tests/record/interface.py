@@ -56,7 +56,7 @@ class Forms(dict):
 
 def read_forms(build):
     """The Forms of the program in a build folder."""
-    os.environ["RECKON_LIBRARY"] = str(pathlib.Path(build, "lib", "libreckon.so.0").resolve())
+    os.environ["RECKON_LIBRARY"] = str(pathlib.Path(build, "lib", "libreckon.so.1").resolve())
     sys.path.insert(0, str(ROOT / "python"))
     import reckon  # pylint: disable=import-outside-toplevel
     forms = Forms()
