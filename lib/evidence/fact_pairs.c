@@ -46,6 +46,12 @@ static const struct meaning {
     /* Primus: stage 1 fuses the permutation of tokens */
     {"sync_free_stage", "0", "permute_fusion", "false", NULL, NULL},
     {"sync_free_stage", "", "permute_fusion", "true", NULL, NULL},
+    /* Megatron: the modules whose kernels CUDA graphs hold */
+    {"graph_scope", "full_iteration", "graph_step", "true", NULL, NULL},
+    {"graph_scope", "attn", "graph_modules", NULL, NULL, NULL},
+    {"graph_scope", "mamba", "graph_modules", NULL, NULL, NULL},
+    {"graph_scope", "mlp", "graph_modules", NULL, NULL, NULL},
+    {"graph_scope", "moe", "graph_modules", NULL, NULL, NULL},
     {"fused_loss", "true", "loss_fusion", "fused", NULL, NULL},
     {"fused_loss", "false", "loss_fusion", "none", NULL, NULL},
     {"fabric", "efa", "fabric", "efa", NULL, NULL},

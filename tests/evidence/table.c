@@ -189,6 +189,11 @@ static void test_pairs(void **state)
         {"packing=0", "varied_lengths", "true"},
         {"optimizer_offload=1.0 (CPU Adam)", "offload", "optimizer"},
         {"routing=natural;mtp_layers=2;mode=mock data", "mtp_layers", "2"},
+        {"graph_scope=attn+mamba; capture_time_s=5", "graph_modules", "attn+mamba"},
+        {"graph_scope=moe_router+moe_preprocess", "graph_modules", "moe_router+moe_preprocess"},
+        {"graph_scope=full_iteration", "graph_modules", ""},
+        {"graph_scope=full_iteration", "graph_step", "true"},
+        {"graph_scope=none", "graph_modules", ""},
         {"no pair; loss", "cross_entropy", ""},
     };
     (void)state;
