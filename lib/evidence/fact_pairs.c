@@ -46,6 +46,7 @@ static const struct meaning {
     /* Primus: stage 1 fuses the permutation of tokens */
     {"sync_free_stage", "0", "permute_fusion", "false", NULL, NULL},
     {"sync_free_stage", "", "permute_fusion", "true", NULL, NULL},
+    {"permute_fusion", "", "permute_fusion", NULL, NULL, NULL},
     /* Megatron: the modules whose kernels CUDA graphs hold */
     {"graph_scope", "full_iteration", "graph_step", "true", NULL, NULL},
     {"graph_scope", "attn", "graph_modules", NULL, NULL, NULL},

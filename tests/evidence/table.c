@@ -218,8 +218,11 @@ static void test_pairs_of_columns(void **state)
     (void)state;
     rk_run_table t;
     rk_error err;
-    assert_int_equal(parse("id,facts\n1,fused_loss=false\n2,fused_loss=true\n", &t, &err), RK_OK);
+    assert_int_equal(
+        parse("id,facts\n1,fused_loss=false; permute_fusion=false\n2,fused_loss=true\n", &t, &err),
+        RK_OK);
     assert_string_equal(rk_run_cell(&t, 0, RK_RUN_LOSS_FUSION), "none");
+    assert_string_equal(rk_run_cell(&t, 0, RK_RUN_PERMUTE_FUSION), "false");
     assert_string_equal(rk_run_cell(&t, 1, RK_RUN_LOSS_FUSION), "fused");
     rk_run_table_clear(&t);
 }
