@@ -385,13 +385,13 @@ static void write_members(rk_json_writer *writer, const void *what)
 static void write_lines(rk_out *out, const void *what)
 {
     const rk_comm_answer *answer = ((const struct shown *)what)->answer;
-    rk_out_text(out, "op,ranks,ranks_per_node,bytes,us\n");
+    rk_out_text(out, "op,ranks,ranks_per_node,bytes,seconds\n");
     for (size_t i = 0; i < answer->count; i++) {
         const rk_comm_timing *t = &answer->timings[i];
-        char us[RK_NUMBER_TEXT_SIZE];
+        char seconds[RK_NUMBER_TEXT_SIZE];
         rk_out_printf(out, "%s,%" PRId64 ",%" PRId64 ",%.0f,%s\n", rk_collective_names[t->op],
                       answer->ranks, answer->group.within[0], t->bytes,
-                      rk_double_text(1e6 * t->seconds, us));
+                      rk_double_text(t->seconds, seconds));
     }
 }
 

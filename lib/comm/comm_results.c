@@ -138,13 +138,13 @@ static rk_status load_table(const char *path, rk_comm_results *results, rk_error
             .ranks = ranks,
             .domains = number_of(&table, i, "domains", local > 0 ? ranks / local : 0),
             .bytes = number_of(&table, i, "bytes", 0),
-            .seconds = number_of(&table, i, "us", 0) * 1e-6,
+            .seconds = number_of(&table, i, "seconds", number_of(&table, i, "us", 0) * 1e-6),
             .inject_bytes = number_of(&table, i, "inject_bytes", 0),
         };
         if (!op || !find_op(op, &row.op) || !is_sound(&row)) {
             status = rk_fail(err, RK_ERR_SYNTAX,
                              "row %zu is no measured collective: a table needs the columns op, "
-                             "ranks, bytes, us, and domains or ranks_per_node",
+                             "ranks, bytes, seconds (or us), and domains or ranks_per_node",
                              i + 1);
             break;
         }

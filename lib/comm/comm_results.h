@@ -40,11 +40,11 @@ typedef struct rk_comm_hint {
 
 /*
  * Reads a file: the output of nccl-tests or rccl-tests (times out of place), of hccl_test, or a
- * table (CSV) with the columns op, ranks, bytes, us, and domains or ranks_per_node; system,
- * machine (absent: the system), links (direct, switch, reducing switch), GBps and inject_bytes may
- * be there.  Of a log, the hosts that it lists are the domains.  Errors: RK_ERR_SYNTAX; what the
- * hint has to say. The caller releases the results with rk_comm_results_clear, also after a
- * failure.
+ * table (CSV) with the columns op, ranks, bytes, seconds (or us), and domains or ranks_per_node;
+ * system, machine (absent: the system), links (direct, switch, reducing switch), GBps and
+ * inject_bytes may be there.  Of a log, the hosts that it lists are the domains.  Errors:
+ * RK_ERR_SYNTAX; what the hint has to say. The caller releases the results with
+ * rk_comm_results_clear, also after a failure.
  */
 rk_status rk_comm_results_load(const char *path, const rk_comm_hint *hint, rk_comm_results *results,
                                rk_error *err);

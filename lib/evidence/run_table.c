@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "evidence/fact_pairs.h"
 #include "evidence/run_facts.h"
 #include "io/csv_in.h"
@@ -37,6 +38,35 @@ uint64_t rk_run_column_bit(int column)
 
 /* ---- header -------------------------------------------------------------------------------- */
 
+/* Columns by the names that answers give to the same fact, in JSON, CSV and Python. */
+static void name_columns(rk_run_table *table)
+{
+    static const struct {
+        const char *name;
+        rk_run_column column;
+    } answers[] = {
+        {"accelerators", RK_RUN_ACCELERATORS},
+        {"micro_batch", RK_RUN_MICRO_BATCH},
+        {"global_batch", RK_RUN_GLOBAL_BATCH},
+        {"seq_tokens", RK_RUN_SEQ},
+        {"vp", RK_RUN_VP},
+        {"sp", RK_RUN_SP},
+        {"step_measured_s", RK_RUN_STEP_SECONDS},
+    };
+    for (size_t i = 0; i < COUNT(answers); i++) {
+        const char *column = rk_run_column_names[answers[i].column];
+        char **cell = NULL;
+        bool has = false;
+        for (size_t at = 0; at < table->columns; at++) {
+            cell = strcmp(table->cells[at], answers[i].name) == 0 ? &table->cells[at] : cell;
+            has = has || strcmp(table->cells[at], column) == 0;
+        }
+        if (cell && !has) {
+            *cell = (char *)(uintptr_t)column; /* nothing writes to the header */
+        }
+    }
+}
+
 /* Place of a column in the header; -1: the table lacks it. */
 static rk_status find_column(const rk_run_table *table, const char *name, int *at, rk_error *err)
 {
@@ -56,6 +86,7 @@ static rk_status find_column(const rk_run_table *table, const char *name, int *a
 static rk_status read_header(rk_run_table *table, rk_error *err)
 {
     rk_status status = RK_OK;
+    name_columns(table);
     for (int column = 0; column < RK_RUN_COLUMN_COUNT && !status; column++) {
         status = find_column(table, rk_run_column_names[column], &table->at[column], err);
     }

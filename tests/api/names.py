@@ -91,6 +91,11 @@ def main(reckon, include, python):
     for name in next(csv.reader(io.StringIO(rows))):
         if name not in known | set(columns) | OF_ROWS:
             faults.append(f"the column {name} of validate has another name in estimates")
+    collective = [reckon, "comm", "h100-sxm", "-p", "8", "--bytes", "1MB"]
+    timings = json.loads(ask(*collective, "--json"))["collectives"][0]
+    for name in next(csv.reader(io.StringIO(ask(*collective, "--csv")))):
+        if name not in set(timings) | {"ranks", "ranks_per_node"}:
+            faults.append(f"the column {name} of comm has another name in JSON")
     print("\n".join(faults + [f"{len(figures)} figures, {len(faults)} with other names"]))
     return 1 if faults else 0
 

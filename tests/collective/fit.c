@@ -88,13 +88,15 @@ static void test_table(void **state)
     const rk_comm_hint hint = {0};
     rk_comm_results results;
     (void)state;
-    assert_int_equal(load_text("op,ranks,ranks_per_node,bytes,us\nall_reduce,16,8,1000000,100\n"
-                               "all_to_all,16,8,1000000,200\nall_reduce,32,8,1000000,120\n",
+    assert_int_equal(load_text("op,ranks,ranks_per_node,bytes,seconds\n"
+                               "all_reduce,16,8,1000000,1e-4\n"
+                               "all_to_all,16,8,1000000,2e-4\nall_reduce,32,8,1000000,1.2e-4\n",
                                &hint, &results),
                      RK_OK);
     assert_int_equal(results.count, 2);
     assert_int_equal(results.sets[0].count, 2);
     assert_close(results.sets[0].rows[1].domains, 4, 0);
+    assert_close(results.sets[0].rows[1].seconds, 120e-6, 1e-12);
     assert_string_equal(results.sets[0].machine, "measured");
     assert_int_equal(results.sets[0].links, RK_COMM_LINKS_UNKNOWN);
     rk_comm_results_clear(&results);
@@ -105,6 +107,7 @@ static void test_table(void **state)
                      RK_OK);
     assert_string_equal(results.sets[0].machine, "a");
     assert_int_equal(results.sets[0].links, RK_COMM_LINKS_REDUCING);
+    assert_close(results.sets[0].rows[0].seconds, 100e-6, 1e-12);
     rk_comm_results_clear(&results);
     assert_int_equal(
         load_text("links,op,ranks,bytes,us\nstring,all_reduce,8,1000000,100\n", &hint, &results),

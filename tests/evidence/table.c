@@ -140,6 +140,13 @@ static void test_columns(void **state)
         "missing required columns: seq, n_accel; unknown columns: seqlen (did you mean seq?), gpus "
         "(did you mean n_accel?) (see docs/columns.md)");
     assert_string_equal(check(NEEDED ",step_s,step_time_s\n", &err), "");
+    /* names that answers have; beside the column itself they are ignored */
+    assert_string_equal(
+        check("model,seq_tokens,accelerator,accelerators,global_batch,micro_batch,vp,sp,"
+              "step_measured_s\n",
+              &err),
+        "");
+    assert_string_equal(check(NEEDED ",accelerators\n", &err), "");
     assert_string_equal(check(NEEDED ",notes,source,url,loss,wandb run\n", &err), "");
 }
 
