@@ -77,10 +77,10 @@ const char *rk_software_framework_reason(const rk_software *software,
         (void)snprintf(out, RK_REASON_SIZE, "which the stack runs");
         break;
     case RK_FRAMEWORK_OF_TUNING:
-        (void)snprintf(out, RK_REASON_SIZE, "usual for fine-tuning");
+        (void)snprintf(out, RK_REASON_SIZE, "default for fine-tuning");
         break;
     case RK_FRAMEWORK_BY_ACCELERATOR:
-        (void)snprintf(out, RK_REASON_SIZE, "usual on %s",
+        (void)snprintf(out, RK_REASON_SIZE, "default on %s",
                        generation == RK_GENERATION_NONE ? "accelerators of no stated generation"
                                                         : rk_generation_names[generation]);
         break;

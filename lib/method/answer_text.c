@@ -52,7 +52,7 @@ static void write_system(FILE *to, const rk_request *request, const rk_system *s
                       rk_counted((uint64_t)request->accelerators, "accelerator", all));
     }
     rk_write_label(to, "");
-    (void)fprintf(to, "%.1f GiB of memory to use, %.0f GB/s\n", a->memory_usable / GIB,
+    (void)fprintf(to, "%.1f GiB usable, %.0f GB/s\n", a->memory_usable / GIB,
                   a->memory_bandwidth / 1e9);
     rk_write_label(to, "");
     (void)fprintf(to, "%s GB/s\n", rk_describe_tiers(system, words));
@@ -147,10 +147,10 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
     }
     write_system(to, request, &inputs->system);
     rk_write_label(to, "stack");
-    (void)fprintf(to, "%s; rules of %s", inputs->software.stack.name,
+    (void)fprintf(to, "%s; framework %s", inputs->software.stack.name,
                   rk_framework_names[inputs->software.framework]);
     if (inputs->software.source != RK_FRAMEWORK_GIVEN) {
-        (void)fprintf(to, ", %s", rk_framework_reason(inputs, reason));
+        (void)fprintf(to, " (%s)", rk_framework_reason(inputs, reason));
     }
     (void)fputc('\n', to);
     if (rk_stack_reason(request, inputs, reason)[0]) {
@@ -672,14 +672,14 @@ static void write_bound(FILE *to, const rk_estimate *e, const rk_sensitivity *wo
     for (int i = 1; i < RK_PART_COUNT; i++) {
         most = e->times.part[i] > e->times.part[most] ? i : most;
     }
-    (void)fprintf(to, "Most of the step is %s, %.1f %%; ", rk_part_names[most],
-                  100 * e->times.part[most] / e->step);
+    (void)fprintf(to, "Of the step, %.1f %% is %s; ", 100 * e->times.part[most] / e->step,
+                  rk_part_names[most]);
     const double gain = 100 * (e->step - worth->step) / e->step;
     if (gain < 0.05) {
-        (void)fprintf(to, "no single number of the hardware bounds it.\n");
+        (void)fprintf(to, "no single hardware number limits it.\n");
     } else {
-        (void)fprintf(to, "%s bounds it: 10 %% %s of it saves %.1f %%.\n", worth->name,
-                      worth->lower ? "less" : "more", gain);
+        (void)fprintf(to, "%s10 %% %s saves %.1f %%.\n", worth->lower ? "-" : "+", worth->name,
+                      gain);
     }
 }
 

@@ -94,11 +94,12 @@ void rk_brief_write_question(FILE *to, const rk_request *request, const rk_input
     write_model(to, unnamed ? inputs->model.name : rk_json_title(request->model), words);
     write_system(to, a, rk_describe_tiers(&inputs->system, words));
     rk_write_label(to, "software");
-    (void)fprintf(
-        to, "%s; framework %s%s%s\n", inputs->software.stack.name,
-        rk_framework_names[inputs->software.framework],
-        inputs->software.source != RK_FRAMEWORK_GIVEN ? ", " : "",
-        inputs->software.source != RK_FRAMEWORK_GIVEN ? rk_framework_reason(inputs, reason) : "");
+    (void)fprintf(to, "%s; framework %s", inputs->software.stack.name,
+                  rk_framework_names[inputs->software.framework]);
+    if (inputs->software.source != RK_FRAMEWORK_GIVEN) {
+        (void)fprintf(to, " (%s)", rk_framework_reason(inputs, reason));
+    }
+    (void)fputc('\n', to);
     if (rk_stack_reason(request, inputs, reason)[0]) {
         rk_write_label(to, "");
         (void)fprintf(to, "%s\n", reason);

@@ -95,7 +95,7 @@ rk_status rk_price_list_find(const rk_price_list *list, const char *accelerator,
         }
     }
     return rk_fail(err, RK_ERR_INVALID,
-                   "the prices %s have no hour of %s; give its price with --price", list->name,
+                   "price list %s has no hourly price for %s; give it with --price", list->name,
                    accelerator);
 }
 

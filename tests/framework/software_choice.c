@@ -18,7 +18,7 @@ static void test_choices(void **state)
         const char *framework_reason, *stack_reason;
     } cases[] = {
         {"h100-sxm", NULL, -1, false, RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_BY_ACCELERATOR,
-         "megatron-2025", 2025, RK_STACK_FAMILY, "usual on hopper", ""},
+         "megatron-2025", 2025, RK_STACK_FAMILY, "default on hopper", ""},
         {"h100-sxm", "torchtitan", -1, false, RK_FRAMEWORK_TORCHTITAN, RK_FRAMEWORK_BY_STACK,
          "torchtitan", 2025, RK_STACK_NAMED, "which the stack runs", ""},
         {"h100-sxm", NULL, RK_FRAMEWORK_TORCHTITAN, false, RK_FRAMEWORK_TORCHTITAN,
@@ -27,11 +27,11 @@ static void test_choices(void **state)
         {"h100-sxm", "nanotron", RK_FRAMEWORK_MEGATRON, false, RK_FRAMEWORK_MEGATRON,
          RK_FRAMEWORK_GIVEN, "nanotron", 0, RK_STACK_NAMED, "as given", ""},
         {"tpu-v5p", NULL, -1, false, RK_FRAMEWORK_MAXTEXT, RK_FRAMEWORK_BY_ACCELERATOR,
-         "maxtext-tpu", 2025, RK_STACK_FAMILY, "usual on tpu", ""},
+         "maxtext-tpu", 2025, RK_STACK_FAMILY, "default on tpu", ""},
         {"h100-sxm", NULL, -1, true, RK_FRAMEWORK_HUGGINGFACE, RK_FRAMEWORK_OF_TUNING,
-         "huggingface-hopper", 2026, RK_STACK_FAMILY, "usual for fine-tuning", ""},
+         "huggingface-hopper", 2026, RK_STACK_FAMILY, "default for fine-tuning", ""},
         {"tpu-v5p", NULL, -1, true, RK_FRAMEWORK_MAXTEXT, RK_FRAMEWORK_BY_ACCELERATOR,
-         "maxtext-tpu", 2025, RK_STACK_FAMILY, "usual on tpu", ""},
+         "maxtext-tpu", 2025, RK_STACK_FAMILY, "default on tpu", ""},
         /* no stack was measured under Primus: Megatron's, whose year is not that of Primus */
         {"mi300x", NULL, RK_FRAMEWORK_PRIMUS, false, RK_FRAMEWORK_PRIMUS, RK_FRAMEWORK_GIVEN,
          "megatron-2025", 0, RK_STACK_OTHER, "as given",
