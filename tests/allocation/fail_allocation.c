@@ -10,7 +10,8 @@
  *
  *     gdb -ex 'set environment LD_PRELOAD SHIM' -ex 'set environment FAIL_ALLOCATION 7' ...
  *
- * The C library's own allocations (of streams, of folders) count as well.
+ * The C library's own allocations (of streams, of folders) count as well; those after main, such as
+ * gcov's, do not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -82,12 +83,13 @@ __attribute__((constructor)) static void start(void)
     atomic_store(&held, 0);
 }
 
-__attribute__((destructor)) static void stop(void)
+static void stop(void)
 {
     char text[64];
     const long count = atomic_load(&calls), left = atomic_load(&held);
     const char *path = getenv("FAIL_COUNT");
     const int file = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
+    failing = 0;
     if (file >= 0) {
         const int length = snprintf(text, sizeof(text), "%ld %ld\n", count, left);
         (void)!write(file, text, (size_t)length);
@@ -95,9 +97,14 @@ __attribute__((destructor)) static void stop(void)
     }
 }
 
+/* The first allocation of main registers `stop`, so that it runs before what ends the program. */
 static int fails(void)
 {
-    if (atomic_fetch_add(&calls, 1) + 1 != failing) {
+    const long call = atomic_fetch_add(&calls, 1) + 1;
+    if (call == 1 && atexit(stop)) {
+        _exit(124);
+    }
+    if (call != failing) {
         return 0;
     }
     errno = ENOMEM;
