@@ -238,7 +238,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
 static void write_lines(rk_out *out, const void *what)
 {
     const rk_clusters *c = what;
-    char answer[64];
+    char answer[64], cost[32];
     rk_out_text(out, "system,accelerators,tp,cp,pp,dp,global_batch,step_s,days,days_p90,"
                      "accelerator_hours,cost,power_W,meets,front,answer\n");
     for (int i = 0; i < c->count; i++) {
@@ -247,8 +247,9 @@ static void write_lines(rk_out *out, const void *what)
         rk_out_printf(out, ",%.0f,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64,
                       k->accelerators, k->strategy.tp, k->strategy.cp, k->strategy.pp,
                       k->strategy.dp, k->strategy.global_batch);
-        rk_out_printf(out, ",%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%s,%s,%s\n", k->step, k->days,
-                      k->late_days, k->hours, k->cost, k->power, k->meets ? "true" : "false",
+        (void)snprintf(cost, sizeof(cost), k->cost > 0 ? "%.9g" : "", k->cost);
+        rk_out_printf(out, ",%.9g,%.9g,%.9g,%.9g,%s,%.9g,%s,%s,%s\n", k->step, k->days,
+                      k->late_days, k->hours, cost, k->power, k->meets ? "true" : "false",
                       k->front ? "true" : "false", answer_of(c, i, answer));
     }
 }
