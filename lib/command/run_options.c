@@ -40,8 +40,9 @@ static bool read_phase(const char **at, const rk_request *request, rk_run_phase 
 static rk_status read_phases(const char *text, rk_run_question *question, rk_error *err)
 {
     const rk_request *request = &question->request;
+    bool more = text != NULL;
     question->phase_count = 0;
-    for (const char *at = text; at && (*at || question->phase_count == 0);) {
+    for (const char *at = text; more; at += more) {
         if (question->phase_count == RK_PHASES_MAX ||
             !read_phase(&at, request, &question->phases[question->phase_count])) {
             return rk_fail(err, RK_ERR_INVALID,
@@ -55,7 +56,7 @@ static rk_status read_phases(const char *text, rk_run_question *question, rk_err
         if (status) {
             return status;
         }
-        at += *at == ',';
+        more = *at == ',';
     }
     return RK_OK;
 }

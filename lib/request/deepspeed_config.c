@@ -66,13 +66,6 @@ static bool is_true(const json_t *root, const char *path)
     return json_is_true(find(root, path));
 }
 
-/* Where states go: "cpu", "nvme"; NULL: nowhere. */
-static const char *place_of(const json_t *root, const char *path, const char *old_path)
-{
-    const char *device = json_string_value(find(root, path));
-    return device && strcmp(device, "none") != 0 ? device : is_true(root, old_path) ? "cpu" : NULL;
-}
-
 /* Sets an option that is not set yet. */
 static rk_status set(rk_job *job, const char *option, const char *value, rk_error *err)
 {
@@ -128,23 +121,42 @@ static rk_status set_precision(rk_job *job, const json_t *root, rk_error *err)
     return set(job, "precision", bf16 ? "bf16" : "fp16", err);
 }
 
-/* The optimizer steps on the host, where its gradients go, too. */
-static rk_status set_offload(rk_job *job, const json_t *root, rk_error *err)
+/* Reads where states go: "cpu", "nvme"; NULL: nowhere. */
+static rk_status read_place(const rk_json_doc *doc, const char *path, const char *old_path,
+                            const char **out, rk_error *err)
 {
-    const char *optimizer = place_of(root, "zero_optimization.offload_optimizer.device",
-                                     "zero_optimization.cpu_offload");
-    const char *weights = place_of(root, "zero_optimization.offload_param.device",
-                                   "zero_optimization.cpu_offload_params");
+    const json_t *value = find(doc->root, path);
+    const char *device = value && !json_is_null(value) ? json_string_value(value) : "none";
+    const bool none = device && strcmp(device, "none") == 0;
+    *out = !none ? device : is_true(doc->root, old_path) ? "cpu" : NULL;
+    return none || (device && (strcmp(device, "cpu") == 0 || strcmp(device, "nvme") == 0))
+               ? RK_OK
+               : fail_member(doc, path, "\"cpu\", \"nvme\" or \"none\"", value, err);
+}
+
+/* The optimizer steps on the host, where its gradients go, too. */
+static rk_status set_offload(rk_job *job, const rk_json_doc *doc, rk_error *err)
+{
+    const char *optimizer = NULL, *weights = NULL;
+    rk_status status = read_place(doc, "zero_optimization.offload_optimizer.device",
+                                  "zero_optimization.cpu_offload", &optimizer, err);
+    status = status ? status
+                    : read_place(doc, "zero_optimization.offload_param.device",
+                                 "zero_optimization.cpu_offload_params", &weights, err);
+    if (status) {
+        return status;
+    }
     char list[64];
     (void)snprintf(list, sizeof(list), "%s%s%s%s", optimizer ? "optimizer,gradients," : "",
                    optimizer && strcmp(optimizer, "nvme") == 0 ? "nvme-optimizer," : "",
                    weights ? "weights," : "",
                    weights && strcmp(weights, "nvme") == 0 ? "nvme-weights," : "");
     list[strlen(list) - (list[0] ? 1 : 0)] = '\0';
-    const double ratio = json_number_value(find(root, "zero_optimization.offload_optimizer.ratio"));
+    const double ratio =
+        json_number_value(find(doc->root, "zero_optimization.offload_optimizer.ratio"));
     char share[32];
     (void)snprintf(share, sizeof(share), "%.9g", ratio);
-    rk_status status = list[0] ? set(job, "offload", list, err) : RK_OK;
+    status = list[0] ? set(job, "offload", list, err) : RK_OK;
     return status || !optimizer || !(ratio > 0) ? status : set(job, "offload-share", share, err);
 }
 
@@ -191,7 +203,7 @@ rk_status rk_request_take_deepspeed(rk_job *job, const char *path, rk_error *err
     status = status ? status : set_counts(job, &doc, err);
     status = status ? status : set_names(job, &doc, err);
     status = status ? status : set_precision(job, doc.root, err);
-    status = status ? status : set_offload(job, doc.root, err);
+    status = status ? status : set_offload(job, &doc, err);
     status = status ? status : set_optimizer(job, &doc, err);
     rk_json_clear(&doc);
     return status;
