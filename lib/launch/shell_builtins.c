@@ -355,7 +355,7 @@ static int run_let(rk_shell *sh, const call *c)
     return value == 0;
 }
 
-/* read -r A B, and read -ra A, of a text that is known */
+/* read -r A B, and read -ra A, of a text that is known; its first line is gone then */
 static int run_read(rk_shell *sh, const call *c)
 {
     const char *separators = rk_shell_value(sh, "IFS");
@@ -370,7 +370,10 @@ static int run_read(rk_shell *sh, const call *c)
     if (!text || i >= c->count) {
         return 1;
     }
-    text = rk_shell_keep(sh, text, strcspn(text, "\n"));
+    const size_t size = strcspn(text, "\n");
+    const bool line_end = text[size] == '\n';
+    sh->in = text + size + line_end;
+    text = rk_shell_keep(sh, text, size);
     rk_shell_variable *variable = array ? rk_shell_make(sh, word(c, i)) : NULL;
     if (variable) {
         rk_shell_unset(variable);
@@ -390,7 +393,7 @@ static int run_read(rk_shell *sh, const call *c)
             break;
         }
     }
-    return 0;
+    return !line_end;
 }
 
 static int run_cd(rk_shell *sh, const call *c)

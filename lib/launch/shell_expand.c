@@ -38,8 +38,7 @@ void rk_shell_add_text(rk_shell_fields *fields, const char *text, size_t length,
     }
     fields->started |= quoted || length > 0;
     for (size_t i = 0; fields->pattern && quoted && i < length; i++) {
-        rk_bytes_add(&fields->word, strchr("*?[\\", text[i]) ? "\\" : "",
-                     strchr("*?[\\", text[i]) != NULL);
+        rk_bytes_add(&fields->word, "\\", strchr("*?[\\.+^$", text[i]) != NULL);
         rk_bytes_add(&fields->word, text + i, 1);
     }
     if (!fields->pattern || !quoted) {
@@ -243,6 +242,9 @@ static void add_parameter(rk_shell *sh, const parameter *p, bool quoted, rk_shel
     }
 }
 
+static void expand_quoted(rk_shell *sh, const char *text, size_t at, size_t end,
+                          rk_shell_fields *fields);
+
 /* ":-", "-", ":=", "=", ":+", "+", ":?", "?" with a word behind it; false: no such operator. */
 static bool add_alternative(rk_shell *sh, parameter *p, const char *text, size_t at, size_t end,
                             bool quoted, rk_shell_fields *fields)
@@ -264,13 +266,14 @@ static bool add_alternative(rk_shell *sh, parameter *p, const char *text, size_t
         p->value = rk_shell_expand_text(sh, text, at, end, false);
         rk_shell_set(sh, p->name, p->value, rk_shell_line(sh, sh->at));
         add_parameter(sh, p, quoted, fields);
-    } else if (kind != '?' && quoted) {
-        const char *value = rk_shell_expand_text(sh, text, at, end, false);
-        rk_shell_add_text(fields, value, strlen(value), true);
     } else if (kind != '?') {
         const bool operand = fields->operand;
         fields->operand = true;
-        rk_shell_expand(sh, text, at, end, fields);
+        if (++sh->depth > RK_SHELL_DEPTH_MAX) {
+            rk_shell_stop(sh);
+        }
+        (quoted ? expand_quoted : rk_shell_expand)(sh, text, at, end, fields);
+        sh->depth--;
         fields->operand = operand;
     }
     return true;
@@ -399,38 +402,29 @@ static void change(rk_shell *sh, parameter *p, const char *text, size_t at, size
     }
 }
 
-/* "${#X}" and "${!X}" */
-static bool add_prefixed(rk_shell *sh, const char *text, size_t at, size_t end, bool quoted,
-                         rk_shell_fields *fields)
+/* "${#X}", the length of a value, and "${!A[@]}", the keys of an array, or "${!X}" */
+static size_t find_prefixed(rk_shell *sh, parameter *p, const char *text, size_t at, size_t end)
 {
-    parameter p;
-    if (at + 1 >= end || (text[at] != '#' && text[at] != '!') || strchr("-=+?:}", text[at + 1])) {
-        return false;
-    }
-    const size_t behind = find_parameter(sh, &p, text, at + 1, end, true);
-    if (text[at] == '#') {
-        p.value = number_text(sh, p.all     ? (int64_t)p.count
-                                  : p.value ? (int64_t)strlen(p.value)
-                                            : 0);
-        p.all = false;
-    } else if (p.all && p.variable) { /* keys */
-        rk_launch_word *keys = rk_shell_get(sh, p.count + 1, sizeof(*keys));
-        for (size_t i = 0; keys && i < p.count; i++) {
-            const rk_shell_element *e = &p.variable->elements[i];
+    const bool length = text[at] == '#';
+    const size_t behind = find_parameter(sh, p, text, at + 1, end, true);
+    if (length) {
+        p->value = number_text(sh, p->all     ? (int64_t)p->count
+                                   : p->value ? (int64_t)strlen(p->value)
+                                              : 0);
+        p->all = false;
+    } else if (p->all && p->variable) { /* keys */
+        rk_launch_word *keys = rk_shell_get(sh, p->count + 1, sizeof(*keys));
+        for (size_t i = 0; keys && i < p->count; i++) {
+            const rk_shell_element *e = &p->variable->elements[i];
             keys[i].text = e->key ? e->key : number_text(sh, e->index);
         }
-        p.values = keys;
-        p.count = keys ? p.count : 0;
-    } else if (p.value) {
-        const char *name = p.value;
-        const size_t size = strlen(name);
-        (void)find_parameter(sh, &p, name, 0, size, true);
-        if (behind < end && add_alternative(sh, &p, text, behind, end, quoted, fields)) {
-            return true;
-        }
+        p->values = keys;
+        p->count = keys ? p->count : 0;
+    } else if (p->value) {
+        const char *name = p->value;
+        (void)find_parameter(sh, p, name, 0, strlen(name), true);
     }
-    add_parameter(sh, &p, quoted, fields);
-    return true;
+    return length ? end : behind;
 }
 
 /* Expands the text between "${" and "}". */
@@ -438,10 +432,10 @@ static void add_braced(rk_shell *sh, const char *text, size_t at, size_t end, bo
                        rk_shell_fields *fields)
 {
     parameter p;
-    if (add_prefixed(sh, text, at, end, quoted, fields)) {
-        return;
-    }
-    const size_t behind = find_parameter(sh, &p, text, at, end, true);
+    const bool prefixed =
+        at + 1 < end && (text[at] == '#' || text[at] == '!') && !strchr("-=+?:}", text[at + 1]);
+    const size_t behind = prefixed ? find_prefixed(sh, &p, text, at, end)
+                                   : find_parameter(sh, &p, text, at, end, true);
     if (behind < end && add_alternative(sh, &p, text, behind, end, quoted, fields)) {
         return;
     }
@@ -475,6 +469,7 @@ static void add_output(rk_shell *sh, const char *text, size_t at, size_t end, co
     sh->captured++;
     rk_shell_run_text(sh, text + at, end - at, line);
     sh->captured--;
+    sh->flow = sh->stopped ? sh->flow : FLOW_ON; /* exit leaves the substitution alone */
     sh->out = before;
     if (folder) {
         rk_shell_set(sh, "PWD", folder, 0);
@@ -495,7 +490,14 @@ static void add_backticks(rk_shell *sh, const char *text, size_t at, size_t behi
                           rk_shell_fields *fields)
 {
     const size_t close = behind > at + 1 && text[behind - 1] == '`' ? behind - 1 : behind;
-    add_output(sh, text, at + 1, close, text + at, behind - at, quoted, fields);
+    rk_bytes inside = {0}; /* without the backslashes before "$", "`" and a backslash */
+    for (size_t i = at + 1; i < close; i++) {
+        i += text[i] == '\\' && i + 1 < close && strchr(quoted ? "$`\\\"" : "$`\\", text[i + 1]);
+        rk_bytes_add(&inside, text + i, 1);
+    }
+    const char *command = rk_shell_keep_bytes(sh, &inside);
+    rk_bytes_clear(&inside);
+    add_output(sh, command, 0, strlen(command), text + at, behind - at, quoted, fields);
 }
 
 static void add_arithmetic(rk_shell *sh, const char *text, size_t at, size_t behind,
@@ -574,7 +576,7 @@ static size_t add_dollar(rk_shell *sh, const char *text, size_t at, size_t end, 
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* The inside of double quotes, and of here-documents. */
+/* The inside of double quotes, in which an operand has quotes of its own, and of here-documents. */
 static void expand_quoted(rk_shell *sh, const char *text, size_t at, size_t end,
                           rk_shell_fields *fields)
 {
@@ -590,9 +592,11 @@ static void expand_quoted(rk_shell *sh, const char *text, size_t at, size_t end,
             const size_t behind = rk_shell_backtick_end(text, at + 1, end);
             add_backticks(sh, text, at, behind, true, fields);
             at = behind;
+        } else if (c == '"' && fields->operand) {
+            at++;
         } else {
             size_t plain = at;
-            while (plain < end && !strchr("\\$`", text[plain])) {
+            while (plain < end && !strchr("\\$`\"", text[plain])) {
                 plain++;
             }
             plain += plain == at;

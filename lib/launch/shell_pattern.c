@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- patterns -------------------------------------------------------------------------------- */
@@ -176,29 +177,52 @@ bool rk_shell_find_match(rk_shell *sh, const char *pattern, const char *text, bo
 
 /* ---- braces ---------------------------------------------------------------------------------- */
 
-/* "1..8" or "1..8..2" as numbers separated by blanks; NULL: it is no range, or too long. */
+/* An end of a range, a number or a letter, of `length` bytes; false: it is neither. */
+static bool end_of_range(const char *text, size_t length, bool *letter, int64_t *value)
+{
+    char *end = NULL;
+    *letter = length == 1 && isalpha((unsigned char)text[0]);
+    *value = *letter ? text[0] : strtoll(text, &end, 10);
+    return *letter || (length > 0 && !isspace((unsigned char)text[0]) && end == text + length);
+}
+
+/* Whether "08" or "-08" is to have as many digits in the whole range. */
+static bool is_padded(const char *text)
+{
+    text += *text == '-';
+    return text[0] == '0' && isdigit((unsigned char)text[1]);
+}
+
+/* "1..8", "01..08", "a..c" or "1..8..2" as words separated by blanks; NULL: no range, or too long.
+ */
 static const char *range_of(rk_shell *sh, const char *inside)
 {
     int64_t from = 0, to = 0, step = 1;
+    bool letter = false, letters = false, stepped = false;
     const char *dots = strstr(inside, ".."), *more = dots ? strstr(dots + 2, "..") : NULL;
     const char *end = more ? more : inside + strlen(inside);
     rk_bytes made = {0};
-    if (!dots ||
-        !rk_shell_calculate(sh, rk_shell_keep(sh, inside, (size_t)(dots - inside)), &from) ||
-        !rk_shell_calculate(sh, rk_shell_keep(sh, dots + 2, (size_t)(end - dots - 2)), &to) ||
-        (more && (!rk_shell_calculate(sh, more + 2, &step) || step == INT64_MIN))) {
+    if (!dots || !end_of_range(inside, (size_t)(dots - inside), &letter, &from) ||
+        !end_of_range(dots + 2, (size_t)(end - dots - 2), &letters, &to) || letter != letters ||
+        (more && (!end_of_range(more + 2, strlen(more + 2), &stepped, &step) || stepped ||
+                  step == INT64_MIN))) {
         return NULL;
     }
+    const int64_t size = dots - inside, other = end - dots - 2;
+    const int width =
+        is_padded(inside) || is_padded(dots + 2) ? (int)(size > other ? size : other) : 0;
     const uint64_t first = (uint64_t)from, last = (uint64_t)to;
     const uint64_t far = from <= to ? last - first : first - last;
-    if (far > RK_SHELL_LOOP_MAX) {
+    if (far > RK_SHELL_LOOP_MAX || width > 20) {
         return NULL;
     }
     const uint64_t by = step == 0 ? 1 : (uint64_t)(step < 0 ? -step : step);
     for (uint64_t gone = 0; gone <= far; gone += by) {
         char number[32];
-        const int length = snprintf(number, sizeof(number), "%" PRId64 " ",
-                                    from <= to ? from + (int64_t)gone : from - (int64_t)gone);
+        const int64_t value = from <= to ? from + (int64_t)gone : from - (int64_t)gone;
+        const int length = letter
+                               ? snprintf(number, sizeof(number), "%c ", (int)value)
+                               : snprintf(number, sizeof(number), "%0*" PRId64 " ", width, value);
         rk_bytes_add(&made, number, (size_t)length);
         if (by > far) {
             break;
@@ -213,17 +237,14 @@ const char *rk_shell_braces(rk_shell *sh, const char *text, size_t at, size_t en
 {
     size_t open = at, close;
     while (open < end && text[open] != '{') {
-        if (strchr("$\"'`\\", text[open])) {
-            return NULL;
-        }
-        open++;
+        open = rk_shell_piece_end(text, open, end);
     }
     for (close = open; close < end && text[close] != '}'; close++) {
         if (strchr("$\"'`\\", text[close]) || (close > open && text[close] == '{')) {
             return NULL;
         }
     }
-    if (close >= end) {
+    if (close >= end || memchr(text + at, '\n', end - at)) {
         return NULL;
     }
     if (++sh->depth > RK_SHELL_DEPTH_MAX) {

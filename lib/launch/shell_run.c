@@ -105,15 +105,14 @@ static bool goes_on(rk_shell *sh)
     return sh->flow == FLOW_ON;
 }
 
-static const char *const done_word[] = {"done", NULL};
-
 /* The body of a loop, once; it is read without being followed where the loop has ended. */
 static bool run_body(rk_shell *sh, size_t body, bool live)
 {
+    static const char *const ends[] = {"done", "}", NULL};
     assert(body <= sh->source.size);
     sh->at = body;
     sh->here_line = 0;
-    run_part(sh, live, done_word);
+    run_part(sh, live, ends);
     return live && goes_on(sh);
 }
 
@@ -175,7 +174,7 @@ static void run_counted(rk_shell *sh)
             (void)rk_shell_calculate(sh, third + 1, &value);
         }
     }
-    (void)take_word(sh, "done");
+    (void)(take_word(sh, "done") || take_word(sh, "}"));
 }
 
 static void run_for(rk_shell *sh)
@@ -408,8 +407,8 @@ static void run_pipeline(rk_shell *sh)
         rk_shell_skip_blanks(sh);
     }
     rk_bytes *const out = sh->out;
-    const char *const in = sh->in;
-    bool more = true;
+    const char *in = NULL;
+    bool more = true, piped = false;
     while (more) {
         rk_bytes made = {0};
         const bool unknown = sh->unknown;
@@ -423,6 +422,8 @@ static void run_pipeline(rk_shell *sh)
         sh->out = out;
         sh->out_of_memory |= made.failed;
         if (more) { /* a program that reads what is not known writes what is not known */
+            in = piped ? in : sh->in;
+            piped = true;
             sh->in = sh->unknown ? NULL : rk_shell_keep_bytes(sh, &made);
             sh->unknown = unknown;
             while (rk_shell_skip_blanks(sh), rk_shell_peek(sh) == '\n') {
@@ -436,7 +437,7 @@ static void run_pipeline(rk_shell *sh)
         }
         rk_bytes_clear(&made);
     }
-    sh->in = in;
+    sh->in = piped ? in : sh->in;
     sh->status = rk_shell_is_on(sh) && negated ? !sh->status : sh->status;
 }
 

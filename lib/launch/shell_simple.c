@@ -588,7 +588,7 @@ static void run_redirected(rk_shell *sh, const rk_launch_word *words, size_t cou
     }
     sh->unknown = r->to ? unknown : sh->unknown;
     sh->out = out;
-    sh->in = in;
+    sh->in = r->in ? in : sh->in; /* lines that a command has read are gone for the next */
     rk_bytes_clear(&made);
 }
 

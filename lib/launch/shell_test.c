@@ -306,7 +306,7 @@ static bool expression_primary(rk_shell *sh, bool live)
         } else {
             const char *operator= next_word(sh, true, false, false);
             const bool regex = strcmp(operator, "=~") == 0;
-            const bool pattern = !regex && (operator[0] == '=' || operator[0] == '!');
+            const bool pattern = operator[0] == '=' || operator[0] == '!';
             const char *right = next_word(sh, live, pattern, regex);
             value = live && is_binary(operator) && test_two(sh, left, operator, right, true);
         }

@@ -47,6 +47,7 @@ def long_scripts():
     yield "endless recursion", "f() { f; f; }\nf\ntorchrun a.py\n"
     yield "deep", "(" * 100000 + "\n" + '"${X:-' * 100000
     yield "deep arithmetic", "A=$((" + "(" * 100000 + "\n"
+    yield "deep operands", "torchrun a.py " + '${X:-' * 100000
     yield "many appends", "".join(line.format(i, i) for i in range(3000)) + "torchrun a.py $A\n"
     yield "open quote", 'torchrun a.py "' + "x $(" * 1000
     yield "longest match", "X=" + "a" * 100000 + "b\n" + "torchrun a.py ${X##*b} ${X%%b*}\n" * 50
