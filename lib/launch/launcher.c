@@ -27,6 +27,14 @@ static const char *word_at(const rk_launch *launch, size_t i)
     return i < launch->word_count ? launch->words[i].text : "";
 }
 
+/* The value of "-N2", a letter with its value behind it; NULL: the word is none. */
+static const char *joined_value(const char *word)
+{
+    const bool joined =
+        word[0] == '-' && isalpha((unsigned char)word[1]) && isdigit((unsigned char)word[2]);
+    return joined ? word + 2 : NULL;
+}
+
 /* Whether an option has a name, with one dash or two, and '-' or '_' between its words. */
 static bool is_option(const char *word, const char *name)
 {
@@ -39,7 +47,7 @@ static bool is_option(const char *word, const char *name)
             return false;
         }
     }
-    return *at == '\0' || *at == '=';
+    return *at == '\0' || *at == '=' || at == joined_value(word);
 }
 
 static bool is_any_option(const char *word, const char *const *names)
@@ -52,11 +60,12 @@ static bool is_any_option(const char *word, const char *const *names)
     return false;
 }
 
-/* The value of the option at a place, behind '=' or in the next word. */
+/* The value of the option at a place, behind its letter or '=', or in the next word. */
 static const char *value_at(const rk_launch *launch, size_t i)
 {
+    const char *joined = joined_value(word_at(launch, i));
     const char *equals = strchr(word_at(launch, i), '=');
-    return equals ? equals + 1 : word_at(launch, i + 1);
+    return joined ? joined : equals ? equals + 1 : word_at(launch, i + 1);
 }
 
 /* A number above 0; of "1:4" and "gpu:a100:8" the last.  0: it is none. */
@@ -242,7 +251,7 @@ static size_t behind_options(const rk_launch *launch, size_t i)
         if (is_module(word)) {
             return i + 1;
         }
-        const bool single = strchr(word, '=') || is_switch(word);
+        const bool single = strchr(word, '=') || joined_value(word) || is_switch(word);
         const char *next = word_at(launch, i + 1);
         i += single || (next[0] == '-' && !isdigit((unsigned char)next[1])) ||
                      (is_script(next) && !is_any_option(word, files))

@@ -7,6 +7,7 @@
 #include "launch/launch_parts.h"
 #include "launch/shell_parts.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,13 +163,13 @@ static const struct {
     {"--gpus", "-G", {"SLURM_GPUS", NULL}},
 };
 
-/* The value of an option of a line "--nodes=2" or "-N 2"; NULL: it is another one. */
+/* The value of an option "--nodes=2", "-N 2" or "-N2"; NULL: it is another one. */
 static const char *allocation_value(rk_shell *sh, const char *at, const char *end,
                                     const char *option)
 {
     const size_t length = option ? strlen(option) : 0;
     if (length == 0 || (size_t)(end - at) <= length || strncmp(at, option, length) != 0 ||
-        !strchr("= \t", at[length])) {
+        !(strchr("= \t", at[length]) || (length == 2 && isdigit((unsigned char)at[length])))) {
         return NULL;
     }
     const char *from = at + length + strspn(at + length, "= \t");
@@ -194,30 +195,36 @@ static const char *count_of(const char *value)
     return colon ? colon + 1 : value;
 }
 
+/* Sets what an option at the start of a text allocates, if it is one of the above. */
+static void allocate(rk_shell *sh, const char *option, const char *end, int line)
+{
+    for (size_t i = 0; i < sizeof(allocations) / sizeof(allocations[0]); i++) {
+        const char *value = allocation_value(sh, option, end, allocations[i].option);
+        value = value ? value : allocation_value(sh, option, end, allocations[i].letter);
+        for (size_t j = 0; value && j < 2 && allocations[i].variables[j]; j++) {
+            rk_shell_set(sh, allocations[i].variables[j], count_of(value), line);
+        }
+        if (value && sh->allocation_count == 0) {
+            add_allocated(sh, "sbatch", line);
+        }
+        if (value) {
+            add_allocated(sh, allocations[i].option, line);
+            add_allocated(sh, value, line);
+        }
+    }
+}
+
 void rk_shell_read_allocation(rk_shell *sh, const char *text)
 {
     static const char start[] = "#SBATCH";
     int line = 1;
     for (const char *at = text; *at; line++) {
-        const size_t length = strcspn(at, "\n");
-        const char *end = at + length;
-        const char *option = at + strlen(start);
-        if (strncmp(at, start, strlen(start)) == 0) {
-            option += strspn(option, " \t");
-            for (size_t i = 0; i < sizeof(allocations) / sizeof(allocations[0]); i++) {
-                const char *value = allocation_value(sh, option, end, allocations[i].option);
-                value = value ? value : allocation_value(sh, option, end, allocations[i].letter);
-                for (size_t j = 0; value && j < 2 && allocations[i].variables[j]; j++) {
-                    rk_shell_set(sh, allocations[i].variables[j], count_of(value), line);
-                }
-                if (value && sh->allocation_count == 0) {
-                    add_allocated(sh, "sbatch", line);
-                }
-                if (value) {
-                    add_allocated(sh, allocations[i].option, line);
-                    add_allocated(sh, value, line);
-                }
-            }
+        const char *end = at + strcspn(at, "\n");
+        const bool allocates = strncmp(at, start, strlen(start)) == 0;
+        at = allocates ? at + strlen(start) : end;
+        while (at += strspn(at, " \t\r"), at < end && *at != '#') { /* a line may have several */
+            allocate(sh, at, end, line);
+            at += strcspn(at, " \t\r\n");
         }
         at = *end ? end + 1 : end;
     }

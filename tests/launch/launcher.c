@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -25,9 +27,35 @@ static const struct {
     {"srun -N 4 --ntasks-per-node=1 torchrun --nproc_per_node 8 --nnodes 4 t.py", "t.py", 4, 8, 0},
     {"srun --nodes 4 --gpus-per-node=8 python t.py", "t.py", 4, 8, 0},
     {"srun -n 32 --ntasks-per-node 8 python t.py", "t.py", 0, 8, 32},
-    {"srun --gres=gpu:a100:4 -N2 python t.py", "t.py", 0, 4, 0},
+    {"srun --gres=gpu:a100:4 -N2 python t.py", "t.py", 2, 4, 0},
     {"mpirun -np 16 --map-by ppr:8:node -x A=b python t.py", "t.py", 0, 8, 16},
     {"mpirun -H a:8,b:8 python3 t.py", "t.py", 2, 8, 0},
+    {"mpirun --host a,b,c -N 4 python3 t.py", "t.py", 3, 4, 0},
+    {"mpirun -np 8 --map-by ppr:x:node python3 t.py", "t.py", 0, 0, 8},
+    {"mpirun -np 8 --map-by slot python3 t.py", "t.py", 0, 0, 8},
+    {"srun --gres=nic:2 -N2 python t.py", "t.py", 2, 0, 0},
+    {"srun --gpus-per-node=8 --ntasks-per-node=1 -N2 python t.py", "t.py", 2, 8, 0},
+    {"srun --ntasks-per-node=8 --gpus-per-node=2 -N2 python t.py", "t.py", 2, 8, 0},
+    {"srun -n 4 -G 16 python t.py", "t.py", 0, 0, 16},
+    {"srun -G 16 -n 4 python t.py", "t.py", 0, 0, 16},
+    {"#SBATCH -N2 -n16\nsrun -n8 python t.py", "t.py", 2, 0, 8},
+    {"#SBATCH -n16 -N2\nsrun python t.py", "t.py", 2, 0, 16},
+    {"#SBATCH --nodes=2 --gpus-per-node=4 # --nodes=3\nsrun python t.py", "t.py", 2, 4, 0},
+    {"composer -n4 train.py x.yaml", "train.py", 0, 4, 0},
+    {"srun -N -n 4 python t.py", "t.py", 0, 0, 4},
+    {"deepspeed --include a:0,1@b:0,1@c:0,1 t.py", "t.py", 3, 2, 0},
+    {"deepspeed --include worker t.py", "t.py", 0, 0, 0},
+    {"deepspeed --include=a:0,1,2,3 t.py", "t.py", 1, 4, 0},
+    {"printf 'a slots=8\n# c slots=2\n b slots=8\n\n' > h\ndeepspeed --hostfile h t.py", "t.py", 2,
+     8, 0},
+    {"printf 'a\nb\nc\n' > h\nmpirun -machinefile h -N 4 python t.py", "t.py", 3, 4, 0},
+    {"printf 'a slots=4\nb slots=4\n' > h\nmpirun --hostfile h python t.py", "t.py", 2, 4, 0},
+    {"printf 'a slots=-1\nb\n' > h\ndeepspeed --hostfile=h t.py", "t.py", 2, 0, 0},
+    {"printf 'a slots=4\nb slots=4\n' > h\ndeepspeed --hostfile h --num_gpus 2 t.py", "t.py", 2, 2,
+     0},
+    {"deepspeed --hostfile none --num_gpus 2 t.py", "t.py", 0, 2, 0},
+    {"NPROC_PER_NODE=1 CUDA_VISIBLE_DEVICES=0,1 swift sft --model m", "swift", 1, 1, 0},
+    {"NPROC_PER_NODE=0 CUDA_VISIBLE_DEVICES=0,1 swift sft --model m", "swift", 1, 2, 0},
     {"deepspeed --num_nodes 2 --num_gpus 8 t.py --deepspeed ds.json", "t.py", 2, 8, 0},
     {"deepspeed --include localhost:0,1,2 t.py", "t.py", 1, 3, 0},
     {"deepspeed --num_gpus=4 --master_port 3 --module pkg.train", "pkg.train", 1, 4, 0},
@@ -113,6 +141,52 @@ static void test_nothing_is_started(void **state)
     rk_launch_clear(&launch);
 }
 
+/* A path with words for its script, a line of its own, and a folder that a line begins with. */
+static void test_paths(void **state)
+{
+    static const struct {
+        const char *text; /* behind the name of the folder */
+        const char *name, *program;
+        int64_t node;
+    } rows[] = {
+        {"/run.sh 4", "/run.sh", "t.py", 4},
+        {"/run.sh 2 --x", "/run.sh", "t.py", 2},
+        {"/run.sh", "/run.sh", "t.py", 0},
+        {"/torchrun --nproc_per_node 8 a.py", NULL, "a.py", 8},
+        {" --nproc_per_node 8 torchrun --nproc_per_node 2 c.py", NULL, "c.py", 2},
+        {"/run.sh 4\ntorchrun --nproc_per_node 2 b.py", NULL, "t.py", 4},
+    };
+    char folder[] = "/tmp/launcher-XXXXXX", path[64], text[256];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof(path), "%s/run.sh", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs("torchrun --nproc_per_node $1 t.py\n", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        rk_launch launch;
+        rk_error err = {0};
+        (void)snprintf(text, sizeof(text), "%s%s", folder, rows[i].text);
+        if (rk_launch_load(text, &launch, &err)) {
+            fail_msg("%s: %s", text, err.message);
+        }
+        (void)snprintf(path, sizeof(path), "%s%s", folder, rows[i].name ? rows[i].name : "");
+        assert_string_equal(launch.name, rows[i].name ? path : "the line");
+        assert_string_equal(launch.folder, rows[i].name ? folder : ".");
+        assert_string_equal(rk_launch_program(&launch), rows[i].program);
+        assert_int_equal(rk_launch_count_of(&launch, "gpus_per_node"), rows[i].node);
+        rk_launch_clear(&launch);
+    }
+    rk_launch launch;
+    rk_error err = {0};
+    assert_int_equal(rk_launch_load("/no/such/run.sh 4", &launch, &err), RK_ERR_IO);
+    assert_non_null(strstr(err.message, "/no/such/run.sh"));
+    rk_launch_clear(&launch);
+    (void)snprintf(path, sizeof(path), "%s/run.sh", folder);
+    assert_int_equal(remove(path) | remove(folder), 0);
+}
+
 /* A configuration that the script writes is the one that its program opens. */
 static void test_written_file(void **state)
 {
@@ -136,6 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines), cmocka_unit_test(test_nothing_is_started),
-        cmocka_unit_test(test_allocator), cmocka_unit_test(test_written_file)};
+        cmocka_unit_test(test_allocator), cmocka_unit_test(test_written_file),
+        cmocka_unit_test(test_paths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,7 @@ def long_scripts():
     yield "endless recursion", "f() { f; f; }\nf\ntorchrun a.py\n"
     yield "deep", "(" * 100000 + "\n" + '"${X:-' * 100000
     yield "deep arithmetic", "A=$((" + "(" * 100000 + "\n"
+    yield "endless sums", "X='Y + 1'; Y='X + 1'\ntorchrun a.py $((X)) $((Y))\n"
     yield "deep operands", "torchrun a.py " + '${X:-' * 100000
     yield "many appends", "".join(line.format(i, i) for i in range(3000)) + "torchrun a.py $A\n"
     yield "open quote", 'torchrun a.py "' + "x $(" * 1000

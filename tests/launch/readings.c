@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launch lines of readers with options of their own: each option both ways, by what is stated. */
+#include "launch/launch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct reading {
+    const char *line;
+    const char *facts; /* "field=value field=value"; without a value: open; "~" is a blank */
+} reading;
+
+/* Checks the facts of a launch in order, and says what is found where one differs. */
+static int wrong_facts(const rk_launch *launch, const reading *row)
+{
+    int wrong = 0;
+    for (const char *at = row->facts; *at;) {
+        const size_t length = strcspn(at, " "), name = strcspn(at, "=");
+        char field[64];
+        (void)snprintf(field, sizeof(field), "%.*s", (int)name, at);
+        const char *found = rk_launch_fact_of(launch, field), *value = at + name + 1;
+        const size_t size = length - name - 1;
+        bool same = size == 0 ? !found : found && strlen(found) == size;
+        for (size_t i = 0; same && i < size; i++) {
+            same = found[i] == (value[i] == '~' ? ' ' : value[i]);
+        }
+        if (!same) {
+            print_error("%s: %.*s expected, %s found\n", row->line, (int)length, at,
+                        found ? found : "nothing");
+            wrong++;
+        }
+        at += length + (at[length] == ' ');
+    }
+    return wrong;
+}
+
+static void check(const reading *rows, size_t count)
+{
+    int wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        rk_launch launch = {0};
+        rk_error err = {0};
+        if (rk_launch_parse(rows[i].line, strlen(rows[i].line), "line", &launch, &err) ||
+            rk_launch_resolve(&launch, &err)) {
+            print_error("%s: %s\n", rows[i].line, err.message);
+            wrong++;
+        } else {
+            wrong += wrong_facts(&launch, &rows[i]);
+        }
+        rk_launch_clear(&launch);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+#define CHECK(rows) check(rows, sizeof(rows) / sizeof((rows)[0]))
+
+#define MAXTEXT "python3 -m MaxText.train MaxText/configs/base.yml "
+
+static void test_maxtext(void **state)
+{
+    static const reading rows[] = {
+        {MAXTEXT, "zero=3 overlap=grad+param dp= tp=1 cp=1 pp=1 sp=false micro_batch=12 seq=2048 "
+                  "accumulation=1 optimizer=adamw loss=full~logits hsdp= vp=1 offload=none"},
+        {MAXTEXT "ici_fsdp_parallelism=1", "zero=0 overlap=grad"},
+        {MAXTEXT "ici_fsdp_parallelism=1 shard_optimizer_over_data=true", "zero=1 overlap=grad"},
+        {MAXTEXT "pipeline_fsdp_ag_once=true", "zero=2 overlap=grad+param"},
+        {MAXTEXT "ici_fsdp_parallelism=4 ici_data_parallelism=2 dcn_data_parallelism=3",
+         "dp=24 hsdp=6"},
+        {MAXTEXT "ici_fsdp_parallelism=4 ici_expert_parallelism=2 dcn_data_parallelism=1",
+         "dp=8 ep=2 hsdp="},
+        {MAXTEXT "ici_fsdp_parallelism=4 ici_data_parallelism=2", "dp= hsdp=2"},
+        {MAXTEXT "ici_fsdp_parallelism=4 ici_tensor_parallelism=-1 ici_data_parallelism=2",
+         "dp= hsdp="},
+        {MAXTEXT "ici_tensor_sequence_parallelism=4 ici_tensor_parallelism=2", "tp=8 sp=true"},
+        {MAXTEXT "ici_context_parallelism=2", "cp=2 cp_kind=all-gather"},
+        {MAXTEXT "ici_context_parallelism=2 context_parallel_strategy=all_gather",
+         "cp_kind=all-gather"},
+        {MAXTEXT "ici_context_parallelism=2 context_parallel_strategy=ring", "cp_kind=ring"},
+        {MAXTEXT "ici_sequence_parallelism=2 ici_context_parallelism=4", "cp=8"},
+        {MAXTEXT "context_parallel_strategy=ring", "cp=1 cp_kind="},
+        {MAXTEXT "ici_pipeline_parallelism=4 num_layers_per_pipeline_stage=2 "
+                 "per_device_batch_size=2",
+         "pp=4 vp=2 micro_batch=2 accumulation=4"},
+        {MAXTEXT "ici_pipeline_parallelism=4 num_pipeline_repeats=3", "vp=3"},
+        {MAXTEXT "ici_pipeline_parallelism=4 num_pipeline_repeats=0", "vp=4"},
+        {MAXTEXT "ici_pipeline_parallelism=4 num_layers_per_pipeline_stage=99", "vp=1"},
+        {MAXTEXT "ici_pipeline_parallelism=2 num_pipeline_microbatches=8 per_device_batch_size=4",
+         "micro_batch=1 accumulation=8"},
+        {MAXTEXT "ici_pipeline_parallelism=2 num_pipeline_microbatches=8 per_device_batch_size=4 "
+                 "gradient_accumulation_steps=3",
+         "micro_batch=1 accumulation=24"},
+        {MAXTEXT "per_device_batch_size=0.5", "micro_batch="},
+        {MAXTEXT "per_device_batch_size=0.5 ici_tensor_parallelism=4", "micro_batch=2"},
+        {MAXTEXT "quantization=nvfp4", "fp4.recipe=nvfp4 fp8.recipe="},
+        {MAXTEXT "quantization=fp8", "fp8.format=e4m3 fp8.recipe=tensorwise"},
+        {MAXTEXT "quantization=te_mxfp8", "fp8.recipe=mxfp8"},
+        {MAXTEXT "quantization=te_fp8_delayedscaling", "fp8.recipe=delayed"},
+        {MAXTEXT "quantization=fp8_blockwise", "fp8.recipe=blockwise"},
+        {MAXTEXT "quantization=int8", "fp8.format= fp4.recipe="},
+        {MAXTEXT "remat_policy=none", "recompute.granularity=none recompute.policy=none"},
+        {MAXTEXT "remat_policy=own", "recompute.granularity=policy recompute.modules="},
+        {MAXTEXT "remat_policy=custom", "recompute.granularity=policy recompute.modules="},
+        {MAXTEXT "remat_policy=custom decoder_layer_input=device qkv_proj=remat",
+         "recompute.modules="},
+        {MAXTEXT "remat_policy=custom context=device", "recompute.modules=norm,act,attn_proj,mlp"},
+        {MAXTEXT "remat_policy=custom query_proj=device",
+         "recompute.modules=norm,act,core_attn,attn_proj,mlp"},
+        {MAXTEXT "remat_policy=custom key_proj=offload out_proj=device",
+         "recompute.modules=norm,act,core_attn,mlp"},
+        {MAXTEXT "remat_policy=custom value_proj=device mlpwi_0=device",
+         "recompute.modules=norm,act,core_attn,attn_proj"},
+        {MAXTEXT "remat_policy=custom qkv_proj=device mlpwi_1=device out_proj=device "
+                 "context=device",
+         "recompute.modules=norm,act"},
+        {MAXTEXT "remat_policy=custom mlpwi=device",
+         "recompute.modules=norm,act,core_attn,attn_proj"},
+        {MAXTEXT "remat_policy=custom mlpwo=device",
+         "recompute.modules=norm,act,core_attn,attn_proj,mlp"},
+        {MAXTEXT "remat_policy=custom moe_mlpwo=device num_experts=8",
+         "recompute.modules=norm,act,core_attn,attn_proj,moe"},
+        {MAXTEXT "remat_policy=custom moe_mlpwi_0=device num_experts=8",
+         "recompute.modules=norm,act,core_attn,attn_proj"},
+        {MAXTEXT "optimizer_memory_host_offload=true parameter_memory_host_offload=true",
+         "offload=optimizer+weights"},
+        {MAXTEXT "remat_policy=minimal_offloaded optimizer_memory_host_offload=true",
+         "offload=activations+optimizer"},
+        {MAXTEXT "opt_type=ADAM_PAX num_vocab_tiling=4", "optimizer=adam_pax loss=chunked"},
+        {MAXTEXT "num_vocab_tiling=1", "loss=full~logits"},
+        {MAXTEXT "model_name=default", "model.hidden=2048 model.name="},
+        {MAXTEXT "num_experts=8", "model.moe_ffn=7168"},
+        {MAXTEXT "num_experts=8 base_moe_mlp_dim=512", "model.moe_ffn=512"},
+        {MAXTEXT "model_name=llama3.1-8b base_emb_dim=512", "model.name= model.hidden=512"},
+        {MAXTEXT "dtype=float32", "precision=fp32"},
+    };
+    (void)state;
+    CHECK(rows);
+}
+
+#define ACCELERATE(flags)                                                                          \
+    "accelerate launch --num_processes 8 " flags " sft.py --model_name_or_path Qwen/Qwen3-8B "     \
+    "--dataset_name x"
+#define FSDP "--use_fsdp "
+
+static void test_accelerate(void **state)
+{
+    static const reading rows[] = {
+        {ACCELERATE(FSDP), "zero=3 overlap=grad processes=8 nodes= dp=8 offload=none"},
+        {ACCELERATE(FSDP "--fsdp_sharding_strategy 1"), "zero=3"},
+        {ACCELERATE(FSDP "--fsdp_sharding_strategy 2"), "zero=2"},
+        {ACCELERATE(FSDP "--fsdp_sharding_strategy 3"), "zero=0"},
+        {ACCELERATE(FSDP "--fsdp_sharding_strategy shard_grad_op"), "zero=2 hsdp="},
+        {ACCELERATE(FSDP "--fsdp_sharding_strategy NO_SHARD"), "zero=0"},
+        {ACCELERATE(FSDP "--fsdp_sharding_strategy other"), "zero=3"},
+        {ACCELERATE("--num_machines 2 " FSDP "--fsdp_sharding_strategy HYBRID_SHARD"),
+         "zero=3 hsdp=2 gpus_per_node=4"},
+        {ACCELERATE("--num_machines 2 " FSDP "--fsdp_sharding_strategy hybrid_shard_zero2"),
+         "zero=2 hsdp=2"},
+        {ACCELERATE("--num_machines 3 " FSDP), "nodes=3 gpus_per_node= hsdp="},
+        {ACCELERATE(FSDP "--fsdp_reshard_after_forward false"), "zero=2"},
+        {ACCELERATE(FSDP "--fsdp_reshard_after_forward true"), "zero=3"},
+        {ACCELERATE(FSDP "--fsdp_reshard_after_forward NO_SHARD"), "zero=0"},
+        {ACCELERATE(FSDP "--fsdp_version 2 --fsdp_reshard_after_forward false"),
+         "zero=2 overlap=grad+param weights=fp32"},
+        {ACCELERATE(FSDP "--fsdp_version 2 --fsdp_sharding_strategy NO_SHARD"), "zero=3"},
+        {ACCELERATE(FSDP "--fsdp_offload_params true"), "offload=optimizer+weights"},
+        {ACCELERATE(FSDP "--fsdp_backward_prefetch BACKWARD_PRE"), "overlap=grad+param"},
+        {ACCELERATE(FSDP "--fsdp_backward_prefetch no_prefetch"), "overlap=grad"},
+        {ACCELERATE(FSDP "--fsdp_forward_prefetch true"), "overlap=grad+param"},
+        {ACCELERATE(FSDP "--fsdp_forward_prefetch=false"), "overlap=grad"},
+        {ACCELERATE(FSDP "--fsdp_activation_checkpointing true"), "recompute.granularity=full"},
+        {ACCELERATE("--mixed_precision fp16"), "precision=fp16 fp8.format="},
+        {ACCELERATE("--mixed_precision fp8"),
+         "precision=bf16 fp8.format=hybrid fp8.recipe=delayed"},
+        {ACCELERATE("--mixed_precision fp8 --fp8_format E4M3"), "fp8.format=e4m3"},
+        {ACCELERATE("--dynamo_backend inductor"), "compile=true"},
+        {ACCELERATE("--dynamo-backend no"), "compile=false"},
+        {ACCELERATE("--use_deepspeed"), "zero=2 overlap=none offload=none"},
+        {ACCELERATE("--use_deepspeed --zero_stage 3 --offload_param_device cpu"),
+         "zero=3 overlap=grad+param offload=weights"},
+        {ACCELERATE("--use_deepspeed --zero_stage 9"), "zero=2"},
+        {ACCELERATE("--use_deepspeed --zero_stage 1"), "zero=1 overlap=none"},
+        {ACCELERATE("--use_deepspeed --zero_stage 0"), "zero=0"},
+        {ACCELERATE("--use_deepspeed --gradient_accumulation_steps 4"), "accumulation=4"},
+        {ACCELERATE("--use_parallelism_config --parallelism_config_tp_size 2 "
+                    "--parallelism_config_dp_replicate_size 2"),
+         "tp=2 hsdp=2"},
+        {ACCELERATE("--parallelism_config_cp_size 2"), "cp=2 cp_kind=all-gather"},
+        {ACCELERATE(
+             "--parallelism_config_cp_size 2 --parallelism_config_cp_comm_strategy alltoall"),
+         "cp_kind=ring"},
+        {ACCELERATE("--parallelism_config_cp_size 2 "
+                    "--parallelism_config_cp_comm_strategy allgather"),
+         "cp_kind=all-gather"},
+        {ACCELERATE("--parallelism_config_dp_shard_size 4"), "zero=3"},
+        {ACCELERATE("--parallelism_config_dp_shard_size 1"), "zero=0"},
+    };
+    (void)state;
+    CHECK(rows);
+}
+
+#define TITAN                                                                                      \
+    "torchrun --nproc_per_node 8 -m torchtitan.train --model.name llama3 --model.flavor 8B "
+
+static void test_torchtitan(void **state)
+{
+    static const reading rows[] = {
+        {TITAN, "precision=bf16 gradients=fp32 weights=fp32 weights_loaded_as= micro_batch=8 "
+                "seq=2048 optimizer=adamw offload=none loss=full~logits overlap=grad+param"},
+        {TITAN "--training.local_batch_size 4 --training.global_batch_size 64",
+         "micro_batch=4 global_batch=64 accumulation=2"},
+        {TITAN "--training.local_batch_size 4 --training.global_batch_size 8", "accumulation="},
+        {TITAN "--training.local_batch_size 0", "micro_batch="},
+        {TITAN "--training.batch_size 3", "micro_batch=3"},
+        {TITAN "--parallelism.pipeline_parallel_degree 2 --training.local_batch_size 8",
+         "micro_batch=1"},
+        {TITAN "--parallelism.pipeline_parallel_degree 2 --training.local_batch_size 8 "
+               "--parallelism.pipeline_parallel_microbatch_size 4 --training.global_batch_size 64",
+         "micro_batch=4 accumulation=4"},
+        {TITAN "--parallelism.pipeline_parallel_degree 2 --training.local_batch_size 2 "
+               "--parallelism.pipeline_parallel_microbatch_size 4",
+         "micro_batch=2"},
+        {TITAN "--training.mixed_precision_param float32 --training.mixed_precision_reduce "
+               "bfloat16",
+         "precision=fp32 gradients=bf16"},
+        {TITAN "--training.dtype bfloat16", "weights=bf16 weights_loaded_as=bf16"},
+        {TITAN "--training.dtype float32", "weights=fp32 weights_loaded_as="},
+        {TITAN "--model.converters float8",
+         "fp8.format=e4m3 fp8.recipe=tensorwise fp8.param_gather="},
+        {TITAN "--model.converters mx", "fp8.recipe=mxfp8"},
+        {TITAN "--model.converters float8 --float8.enable_fsdp_float8_all_gather",
+         "fp8.param_gather=true"},
+        {TITAN "--activation_checkpoint.mode full", "recompute.granularity=full"},
+        {TITAN "--activation_checkpoint.mode none", "recompute.granularity=none"},
+        {TITAN
+         "--activation_checkpoint.mode selective --activation_checkpoint.selective_ac_option 2",
+         "recompute.granularity=selective recompute.option=2"},
+        {TITAN "--activation_checkpoint.mode selective --activation_checkpoint.selective_ac_option "
+               "op",
+         "recompute.option=per~operator"},
+        {TITAN "--optimizer.name Adam --training.enable_cpu_offload "
+               "--optimizer.early_step_in_backward",
+         "optimizer=adam offload=optimizer+weights optimizer_in_backward=true"},
+        {TITAN "--compile.enable", "compile=model+loss"},
+        {TITAN "--training.compile", "compile=model+loss"},
+        {TITAN "--compile.enable --compile.components model", "compile=model"},
+        {TITAN "--compile.enable --compile.components loss", "compile=loss"},
+        {TITAN "--compile.enable --compile.components model,loss", "compile=model+loss"},
+        {TITAN "--compile.enable --compile.components none", "compile=false"},
+        {TITAN "--compile.components model", "compile=false"},
+        {TITAN "--parallelism.enable_async_tensor_parallel --compile.enable "
+               "--parallelism.tensor_parallel_degree 2",
+         "overlap=grad+param+tp"},
+        {TITAN "--parallelism.enable_async_tensor_parallel --compile.enable", "overlap=grad+param"},
+        {TITAN "--parallelism.enable_async_tensor_parallel "
+               "--parallelism.tensor_parallel_degree 2",
+         "overlap=grad+param"},
+        {TITAN "--parallelism.data_parallel_replicate_degree 2", "hsdp=2 zero=3 dp=8"},
+        {TITAN "--parallelism.data_parallel_replicate_degree 2 "
+               "--parallelism.data_parallel_shard_degree 4",
+         "hsdp=2 zero=3 dp=8"},
+        {TITAN "--parallelism.data_parallel_shard_degree 1 "
+               "--parallelism.context_parallel_degree 2",
+         "zero=3 cp=2 cp_kind=all-gather"},
+        {TITAN "--parallelism.context_parallel_degree 2 "
+               "--parallelism.context_parallel_rotate_method alltoall",
+         "cp_kind=ring"},
+        {TITAN "--parallelism.fsdp_reshard_after_forward never", "zero=2"},
+        {TITAN "--parallelism.fsdp_reshard_after_forward always "
+               "--parallelism.pipeline_parallel_degree 2",
+         "zero=3"},
+        {TITAN "--parallelism.pipeline_parallel_degree 2", "zero=2"},
+        {TITAN "--parallelism.tensor_parallel_degree 2", "tp=2 sp=true"},
+        {TITAN
+         "--parallelism.tensor_parallel_degree 2 --parallelism.enable_sequence_parallel false",
+         "sp=false"},
+        {TITAN "--parallelism.enable_sequence_parallel", "sp=false"},
+        {TITAN "--parallelism.data_parallel_replicate_degree 2 "
+               "--parallelism.data_parallel_shard_degree 1",
+         "hsdp=1 dp=2 zero=0 overlap=grad"},
+    };
+    (void)state;
+    CHECK(rows);
+}
+
+#define NEMO                                                                                       \
+    "python megatron_gpt_pretraining.py trainer.num_nodes=2 trainer.devices=8 "                    \
+    "model.num_layers=12 model.hidden_size=768 model.num_attention_heads=12 "                      \
+    "model.encoder_seq_length=2048 model.micro_batch_size=2 model.global_batch_size=64 "
+
+static void test_nemo(void **state)
+{
+    static const reading rows[] = {
+        {NEMO, "nodes=2 gpus_per_node=8 offload=none recompute.granularity=none fp8.format="},
+        {NEMO "model.activations_checkpoint_granularity=full "
+              "model.activations_checkpoint_method=block "
+              "model.activations_checkpoint_num_layers=3",
+         "recompute.granularity=full recompute.method=block recompute.layers=3"},
+        {NEMO "model.activations_checkpoint_granularity=full "
+              "model.activations_checkpoint_num_layers=0",
+         "recompute.granularity=full recompute.method= recompute.layers="},
+        {NEMO "model.activations_checkpoint_granularity=selective "
+              "model.activations_checkpoint_method=block "
+              "model.activations_checkpoint_num_layers=3",
+         "recompute.granularity=selective recompute.method= recompute.layers="},
+        {NEMO "model.activations_checkpoint_granularity=other", "recompute.granularity=none"},
+        {NEMO "trainer.precision=bf16-mixed", "precision=bf16"},
+        {NEMO "trainer.precision=16-mixed", "precision=fp16"},
+        {NEMO "trainer.precision=fp16", "precision=fp16"},
+        {NEMO "trainer.precision=32", "precision=fp32 gradients=fp32"},
+        {NEMO "trainer.precision=FP32", "precision=fp32"},
+        {NEMO "model.fp8=true", "fp8.format=hybrid fp8.recipe=delayed fp8.param_gather=false"},
+        {NEMO "model.fp8=true model.fp8_e4m3=true model.fp8_params=true",
+         "fp8.format=e4m3 fp8.param_gather=true"},
+        {NEMO "model.fp8=false model.fp8_e4m3=true", "fp8.format="},
+        {NEMO "model.fp8=e4m3", "fp8.format=e4m3"},
+        {NEMO "model.ub_tp_comm_overlap=true", "overlap=none"},
+        {NEMO "model.ub_tp_comm_overlap=true model.tensor_model_parallel_size=2", "overlap=tp"},
+        {NEMO "model.hidden_dropout=0 model.attention_dropout=0", "dropout=none"},
+        {NEMO "model.hidden_dropout=0.1 model.attention_dropout=0", "dropout=0.1+0"},
+        {NEMO "model.hidden_dropout=0 model.attention_dropout=0.2", "dropout=0+0.2"},
+        {NEMO "model.optim.name=distributed_fused_adam", "zero=1 overlap=grad optimizer=adam"},
+        {NEMO "model.optim.name=fused_adam", "zero=0 overlap=none"},
+        {NEMO "model.optim.name=sgd", "zero=0 optimizer=sgd"},
+        {NEMO "model.optim.name=distributed_fused_adam model.optim.grad_sync_dtype=bf16 "
+              "trainer.precision=bf16",
+         "gradients=bf16"},
+        {NEMO "model.fsdp=true model.fsdp_sharding_strategy=full", "zero=3"},
+        {NEMO "model.fsdp=true model.fsdp_sharding_strategy=grad "
+              "model.fsdp_grad_reduce_dtype=bf16 model.fsdp_cpu_offload=true",
+         "zero=2 gradients=bf16 offload=optimizer+weights"},
+        {NEMO "model.fsdp=true model.fsdp_grad_reduce_dtype=32", "gradients=fp32"},
+        {NEMO "model.megatron_amp_O2=true trainer.precision=bf16",
+         "weights=16~bits~with~fp32~masters"},
+        {NEMO "model.megatron_amp_O2=true trainer.precision=32", "weights=fp32"},
+        {NEMO "model.override_vocab_size=1000 model.make_vocab_size_divisible_by=64",
+         "model.vocab=1024"},
+        {NEMO "model.tokenizer.type=GPT2BPETokenizer", "model.vocab=50304"},
+        {NEMO "model.peft.peft_scheme=LoRA model.peft.lora_tuning.adapter_dim=16", "lora=16"},
+        {NEMO "model.peft.peft_scheme=lora", "lora=32"},
+        {NEMO "model.peft.peft_scheme=ia3", "lora=none"},
+        {NEMO "model.fsdp=true model.fsdp_sharding_strategy=hybrid", "zero=3"},
+    };
+    (void)state;
+    CHECK(rows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_maxtext),
+        cmocka_unit_test(test_accelerate),
+        cmocka_unit_test(test_torchtitan),
+        cmocka_unit_test(test_nemo),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
