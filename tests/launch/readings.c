@@ -350,13 +350,173 @@ static void test_nemo(void **state)
     CHECK(rows);
 }
 
+#define FOUNDRY                                                                                    \
+    "max_seq_len: 2048\nglobal_train_batch_size: 64\nmodel: {name: mpt_causal_lm, d_model: 1024, " \
+    "n_heads: 16, n_layers: 4, vocab_size: 50368}\n"
+
+static void test_foundry(void **state)
+{
+    static const reading rows[] = {
+        {FOUNDRY,
+         "zero=0 overlap=grad hsdp= micro_batch= precision=bf16 gradients=fp32 weights=fp32 "
+         "optimizer=decoupled_adamw compile=false model.ffn=4096 model.kv_heads=16 "
+         "model.gated=false model.tied=true offload=none recompute.granularity=none"},
+        {FOUNDRY "fsdp_config: {sharding_strategy: NO_SHARD}", "zero=0 overlap=grad"},
+        {FOUNDRY "fsdp_config: {mixed_precision: DEFAULT}",
+         "zero=3 overlap=grad+param gradients=fp32"},
+        {FOUNDRY "fsdp_config: {sharding_strategy: SHARD_GRAD_OP}", "zero=2 hsdp="},
+        {FOUNDRY "fsdp_config: {sharding_strategy: _HYBRID_SHARD_ZERO2}", "zero=2 hsdp="},
+        {FOUNDRY "device_train_microbatch_size: 3", "micro_batch=3 accumulation="},
+        {FOUNDRY "device_train_microbatch_size: auto", "micro_batch="},
+        {FOUNDRY "precision: amp_fp8", "precision=bf16 fp8.format=hybrid fp8.recipe=delayed"},
+        {FOUNDRY "precision: amp_fp16\nfsdp_config: {mixed_precision: pure}",
+         "precision=fp16 gradients=fp16 fp8.format="},
+        {FOUNDRY "fsdp_config: {activation_checkpointing: true, cpu_offload: true}",
+         "recompute.granularity=full offload=optimizer+weights"},
+        {FOUNDRY "fsdp_config: {activation_cpu_offload: true, cpu_offload: true}",
+         "recompute.granularity=none offload=activations+optimizer+weights"},
+        {FOUNDRY "fsdp_config: {activation_cpu_offload: true}", "offload=activations"},
+        {FOUNDRY "optimizer: {name: Decoupled_LionW}\ncompile_config: {mode: default}",
+         "optimizer=decoupled_lionw compile=true"},
+    };
+    (void)state;
+    CHECK(rows);
+}
+
+#define NEOX                                                                                       \
+    "num_layers: 4\nhidden_size: 1024\nnum_attention_heads: 16\nseq_length: 2048\n"                \
+    "train_micro_batch_size_per_gpu: 4\n"
+
+static void test_neox(void **state)
+{
+    static const reading rows[] = {
+        {NEOX "pipe_parallel_size: 0\nmodel_parallel_size: 2\nsequence_parallel: true",
+         "tp=2 pp=1 cp=1 ep=1 vp=1 sp=true micro_batch=4 accumulation=1 seq=2048 zero=0"},
+        {NEOX "pipe_parallel_size: 2\nmodel_parallel_size: 1\nsequence_parallel: true",
+         "tp=1 pp=2 sp=false precision=fp32 optimizer=adam recompute.granularity=none"},
+        {NEOX "model_parallel_size: 1\nzero_optimization: {stage: 1}", "zero=1 offload=none"},
+        {NEOX "model_parallel_size: 1\nzero_optimization: {stage: 3}", "zero=3 overlap=grad+param"},
+        {NEOX "model_parallel_size: 1\nzero_optimization: {stage: 3, overlap_comm: false}",
+         "zero=3 overlap=none"},
+        {NEOX "model_parallel_size: 1\nzero_optimization: {stage: 4}", "zero=0"},
+        {NEOX "model_parallel_size: 1\nzero_optimization: {stage: 2, cpu_offload: true}",
+         "zero=2 offload=optimizer"},
+        {NEOX "model_parallel_size: 1\nzero_optimization: {stage: 3, offload_param: {device: cpu}}",
+         "offload=weights"},
+        {NEOX "model_parallel_size: 1\nzero_optimization: {stage: 3, offload_param: {device: cpu}, "
+              "offload_optimizer: {device: cpu}}",
+         "offload=optimizer+weights"},
+        {NEOX
+         "model_parallel_size: 1\nzero_optimization: {stage: 3, offload_param: {device: none}, "
+         "offload_optimizer: {device: none}}",
+         "offload=none"},
+        {NEOX "model_parallel_size: 1\nprecision: bfloat16", "precision=bf16"},
+        {NEOX "model_parallel_size: 1\nprecision: fp16", "precision=fp16"},
+        {NEOX "model_parallel_size: 1\nbf16: {enabled: true}", "precision=bf16"},
+        {NEOX "model_parallel_size: 1\nfp16: {enabled: true}", "precision=fp16"},
+        {NEOX "model_parallel_size: 1\nfp16: {fp16: true, type: bfloat16}", "precision=bf16"},
+        {NEOX "model_parallel_size: 1\nfp16: {enabled: false}", "precision=fp32"},
+        {NEOX "model_parallel_size: 1\nte_fp8_format: hybrid\nte_fp8_mlp: true",
+         "fp8.format=hybrid fp8.recipe=delayed"},
+        {NEOX "model_parallel_size: 1\nte_fp8_format: hybrid", "fp8.format="},
+        {NEOX "model_parallel_size: 1\noptimizer: {type: OneBitAdam}", "optimizer=adam"},
+        {NEOX "model_parallel_size: 1\noptimizer: {type: SGD}", "optimizer=sgd"},
+        {NEOX "model_parallel_size: 1\noptimizer: {type: Lion}", "optimizer=Lion"},
+        {NEOX "model_parallel_size: 1\noptimizer: {type: Adam}\nuse_bnb_optimizer: true",
+         "optimizer=adam-8bit"},
+        {NEOX "model_parallel_size: 1\ncheckpoint_activations: true\ncheckpoint_num_layers: 2",
+         "recompute.granularity=full recompute.layers=2"},
+        {NEOX "model_parallel_size: 1\ncheckpoint_activations: true",
+         "recompute.granularity=full recompute.layers=1"},
+        {NEOX "model_parallel_size: 1\nattention_config: [[[flash], 4]]", "attention=flash"},
+        {NEOX "model_parallel_size: 1\nattention_config: [[[global], 4]]", "attention=unfused"},
+    };
+    (void)state;
+    CHECK(rows);
+}
+
+#define TUNE "model: {_component_: torchtune.models.llama3.llama3_8b}\ndataset: {packed: true}\n"
+#define OLMO                                                                                       \
+    "dataset: {sequence_length: 4096}\ndata_loader: {global_batch_size: 4096}\nmodel: {d_model: "  \
+    "1024, vocab_size: 100352, n_layers: 4, block: {attention: {n_heads: 16}, feed_forward: "      \
+    "{hidden_size: 4096}}}\n"
+
+static void test_components(void **state)
+{
+    static const reading rows[] = {
+        {TUNE, "zero=3 overlap=grad+param precision=bf16 gradients=bf16 weights_loaded_as=bf16 "
+               "optimizer=adamw recompute.granularity=none offload=none loss=chunked lora=none "
+               "packing=true attention=flex compile=false dp="},
+        {TUNE "fsdp_reshard_after_forward: false", "zero=2"},
+        {TUNE "data_parallel_shard_dim: 4\ndata_parallel_replicate_dim: 2", "dp=8 hsdp=2"},
+        {TUNE "data_parallel_shard_dim: 4", "dp=4"},
+        {TUNE "context_parallel_dim: 2", "cp=2 cp_kind=all-gather"},
+        {TUNE "dtype: fp32", "precision=fp32 gradients=fp32 weights_loaded_as=fp32"},
+        {TUNE "optimizer: {_component_: bitsandbytes.optim.PagedAdamW8bit}",
+         "optimizer=paged~adam-8bit"},
+        {TUNE "optimizer: {_component_: bitsandbytes.optim.AdamW8bit}", "optimizer=adam-8bit"},
+        {TUNE "optimizer: {_component_: bitsandbytes.optim.PagedAdamW}\noptimizer_in_bwd: true",
+         "optimizer=adamw optimizer_in_backward=true"},
+        {TUNE "optimizer: {_component_: torch.optim.SGD}", "optimizer=sgd optimizer_in_backward="},
+        {TUNE "ac_mode: selective\nac_option: 2",
+         "recompute.granularity=selective recompute.option=2"},
+        {TUNE "ac_mode: selective\nac_option: op", "recompute.option=per~operator"},
+        {TUNE "ac_mode: selective", "recompute.option=per~operator"},
+        {TUNE "enable_activation_checkpointing: true\nenable_activation_offloading: true",
+         "recompute.granularity=full offload=activations"},
+        {TUNE "fsdp_cpu_offload: true\nenable_activation_offloading: true",
+         "offload=activations+optimizer+weights"},
+        {TUNE "fsdp_cpu_offload: true", "offload=optimizer+weights"},
+        {TUNE "loss: {_component_: torchtune.modules.loss.CEWithChunkedOutputLoss}",
+         "loss=chunked"},
+        {TUNE "loss: {_component_: torchtune.modules.loss.LinearCrossEntropyLoss}", "loss=chunked"},
+        {TUNE "loss: {_component_: torch.nn.CrossEntropyLoss}\ncompile: true",
+         "loss=full~logits compile=true"},
+        {"model: {_component_: torchtune.models.llama3.lora_llama3_8b, apply_lora_to_mlp: true, "
+         "lora_attn_modules: [q_proj], lora_rank: 4}\ndataset: {packed: false}",
+         "lora=4 lora_modules=attention+mlp packing=false attention=sdpa qlora="},
+        {"model: {_component_: torchtune.models.llama3.lora_llama3_8b, apply_lora_to_mlp: true}\n"
+         "dataset: {packed: false}",
+         "lora=8 lora_modules=mlp"},
+        {"model: {_component_: torchtune.models.llama3.qlora_llama3_8b, lora_attn_modules: "
+         "[q_proj]}\ndataset: {packed: false}",
+         "lora_modules=attention qlora=true"},
+        /* OLMo-core counts tokens */
+        {OLMO "train_module: {rank_microbatch_size: 4096}",
+         "micro_batch=1 global_batch=1 tokens_per_step=4096 cp=1 cp_kind= precision=bf16 "
+         "gradients=fp32 weights=fp32 recompute.granularity=none"},
+        {OLMO "train_module: {rank_microbatch_size: 4095}",
+         "micro_batch= tokens_per_microbatch=4095"},
+        {OLMO "train_module: {rank_microbatch_size: 8191}", "micro_batch=1"},
+        {OLMO "train_module: {rank_microbatch_size: 8192}", "micro_batch=2"},
+        {OLMO "train_module: {rank_microbatch_size: 4096, dp_config: {name: fsdp, param_dtype: "
+              "float32, reduce_dtype: bfloat16}}",
+         "precision=fp32 gradients=bf16"},
+        {OLMO
+         "train_module: {rank_microbatch_size: 4096, dp_config: {name: hsdp, num_replicas: 2}}",
+         "hsdp=2"},
+        {OLMO "train_module: {rank_microbatch_size: 4096, ac_config: {mode: full}}",
+         "recompute.granularity=full recompute.option="},
+        {OLMO "train_module: {rank_microbatch_size: 4096, ac_config: {mode: selected_blocks, "
+              "block_interval: 2}}",
+         "recompute.granularity=selective recompute.option=2"},
+        {OLMO "train_module: {rank_microbatch_size: 4096, ac_config: {mode: selected_ops}}",
+         "recompute.option=per~operator"},
+        {OLMO "train_module: {rank_microbatch_size: 4096, ac_config: {mode: selected_modules, "
+              "modules: [blocks.*.attention]}}",
+         "recompute.modules=attention"},
+    };
+    (void)state;
+    CHECK(rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_maxtext),
-        cmocka_unit_test(test_accelerate),
-        cmocka_unit_test(test_torchtitan),
-        cmocka_unit_test(test_nemo),
+        cmocka_unit_test(test_maxtext),    cmocka_unit_test(test_accelerate),
+        cmocka_unit_test(test_torchtitan), cmocka_unit_test(test_nemo),
+        cmocka_unit_test(test_foundry),    cmocka_unit_test(test_neox),
+        cmocka_unit_test(test_components),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
