@@ -510,13 +510,93 @@ static void test_components(void **state)
     CHECK(rows);
 }
 
+#define ZERO(keys) "{\"train_micro_batch_size_per_gpu\": 1, \"zero_optimization\": {" keys "}}"
+#define CLM(flags)                                                                                 \
+    "torchrun --nproc_per_node 8 run_clm.py --model_name_or_path openai-community/gpt2 "           \
+    "--output_dir o " flags
+#define TRL(kind, flags) "trl " kind " --model_name_or_path Qwen/Qwen3-8B --dataset_name x " flags
+
+static void test_hugging_face(void **state)
+{
+    static const reading rows[] = {
+        {ZERO("\"stage\": 3, \"offload_optimizer\": {\"device\": \"nvme\"}"), "zero=3"},
+        {ZERO("\"stage\": 3, \"offload_optimizer\": {\"device\": \"none\"}"), "offload=none"},
+        {ZERO("\"stage\": 4"), "zero=0"},
+        {ZERO("\"stage\": 3, \"overlap_comm\": false"), "overlap=none"},
+        {"{\"train_micro_batch_size_per_gpu\": 1, \"zero_optimization\": {\"stage\": 2}, \"bf16\": "
+         "{\"enabled\": true, \"bf16_master_weights_and_grads\": true}}",
+         "states.main_params=bf16 gradients=bf16"},
+        {"{\"train_micro_batch_size_per_gpu\": 1, \"zero_optimization\": {\"stage\": 2}, \"fp16\": "
+         "{\"enabled\": true, \"fp16_master_weights_and_grads\": true}}",
+         "states.main_params=fp16 gradients=fp16 precision=fp16"},
+        {"{\"train_micro_batch_size_per_gpu\": 1, \"zero_optimization\": {\"stage\": 0}, "
+         "\"pipeline\": {\"activation_checkpoint_interval\": 1}}",
+         "recompute.granularity=full"},
+        {CLM(""),
+         "precision=fp32 compile=false optimizer=adamw recompute.granularity=none loss=full~logits "
+         "model.hidden=768 model.ffn=3072 model.kv_heads=12 lora=none"},
+        {CLM("--config_overrides n_embd=1024,n_layer=4"),
+         "model.hidden=1024 model.layers=4 model.ffn=4096"},
+        {CLM("--config_overrides n_embd=1024,n_inner=512"), "model.ffn=512"},
+        {CLM("--config_overrides n_embd=1024,n_head=16"),
+         "model.heads=16 model.kv_heads=16 model.head_size=64"},
+        {CLM("--config_overrides n_layer=0"), "model.layers=12"},
+        {CLM("--fp16 --adafactor"), "precision=fp16 optimizer=adafactor"},
+        {CLM("--bf16 --no_bf16"), "precision=fp32"},
+        {CLM("--torch_compile_mode default"), "compile=true"},
+        {CLM("--torch_compile_backend inductor"), "compile=true"},
+        {CLM("--torch_compile False"), "compile=false"},
+        {CLM("--gradient_checkpointing"), "recompute.granularity=full"},
+        {CLM("--use_peft"), "lora=8 lora_modules=attention"},
+        {CLM("--lora_r 4"), "lora=4"},
+        {CLM("--use_peft --load_in_8bit"), "base_8bit=true qlora="},
+        {CLM("--torch_dtype float16"), "weights_loaded_as=fp16"},
+        {CLM("--torch_dtype auto"), "weights_loaded_as=as~stored"},
+        {CLM("--deepspeed zero2.json"), "zero=2 offload=none framework=deepspeed"},
+        {CLM("--deepspeed ds_z3_offload.json"), "zero=3 offload=optimizer+weights"},
+        {CLM("--deepspeed stage_1_offload.json"), "zero=1 offload=optimizer"},
+        {CLM("--deepspeed zero3_no_offload.json"), "zero=3"},
+        {CLM("--deepspeed zero12.json"), "zero="},
+        {TRL("sft", "--load_in_4bit --use_peft"), "qlora=true lora=16 lora_modules=attention"},
+        {TRL("sft", "--load_in_8bit --use_peft --lora_r 8"), "base_8bit=true qlora= lora=8"},
+        {TRL("sft", "--lora_r 8"), "lora=none"},
+        {TRL("sft", "--loss_type nll"), "loss=full~logits"},
+        {TRL("sft", "--loss_type chunked_nll"), "loss=chunked"},
+        {TRL("sft", "--use_liger_kernel --loss_type chunked_nll"), "loss=fused~(liger)"},
+        {TRL("dpo", ""), "loss=full~logits seq=1024"},
+        {TRL("grpo", "--max_completion_length 256"), "seq=256"},
+        {TRL("grpo", "--max_prompt_length 128 --max_completion_length 256"), "seq=384"},
+        {TRL("rloo", ""), "seq=512"},
+        {TRL("dpo", "--max_prompt_length 128 --max_completion_length 256"), "seq=1024"},
+        {"model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nfinetuning_type: full\nbf16: true\n"
+         "pure_bf16: true",
+         "weights_loaded_as=bf16~(pure:~no~fp32~copy)"},
+        {"model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nfinetuning_type: full\nbf16: true",
+         "weights_loaded_as=fp32~(trainable~weights~are~upcast) lora=none"},
+        {"model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nfinetuning_type: lora\nbf16: true\n"
+         "quantization_bit: 4",
+         "qlora=true base_8bit= base_quantised="},
+        {"model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nfinetuning_type: lora\nbf16: true\n"
+         "quantization_bit: 8",
+         "base_8bit=true qlora="},
+        {"model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nfinetuning_type: lora\nbf16: true\n"
+         "quantization_bit: 2\nquantization_method: hqq",
+         "base_quantised=hqq,~2~bits "
+         "weights_loaded_as=hqq~base~of~2~bits,~16-~or~32-bit~adapters"},
+        {"model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nfinetuning_type: lora\nbf16: true",
+         "weights_loaded_as=bf16~base,~fp32~adapters"},
+    };
+    (void)state;
+    CHECK(rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_maxtext),    cmocka_unit_test(test_accelerate),
         cmocka_unit_test(test_torchtitan), cmocka_unit_test(test_nemo),
         cmocka_unit_test(test_foundry),    cmocka_unit_test(test_neox),
-        cmocka_unit_test(test_components),
+        cmocka_unit_test(test_components), cmocka_unit_test(test_hugging_face),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
