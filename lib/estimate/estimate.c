@@ -44,18 +44,24 @@ static void fill_layer(rk_cost_table *table, int type, bool whole)
     }
 }
 
-static void fill_table(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                       const rk_strategy *strategy, rk_gemm_prices *prices, bool whole,
-                       rk_cost_table *table)
+static void fill_layers(rk_cost_table *table, bool whole)
 {
-    table->context = rk_block_context_of(model, system, stack, strategy);
-    table->context.prices = prices;
+    const rk_model *model = table->context.model;
     for (int i = 0; i < model->type_count; i++) {
         const rk_layer_type *type = &model->types[i];
         const bool again = i > 0 && rk_same_mixer(type, type - 1);
         table->mixers[i] = again ? table->mixers[i - 1] : rk_block_mixer(&table->context, type);
         fill_layer(table, i, whole);
     }
+}
+
+static void fill_table(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                       const rk_strategy *strategy, rk_gemm_prices *prices, bool whole,
+                       rk_cost_table *table)
+{
+    table->context = rk_block_context_of(model, system, stack, strategy);
+    table->context.prices = prices;
+    fill_layers(table, whole);
     table->embedding = rk_block_embedding(&table->context);
     table->head = rk_block_head(&table->context);
     table->mtp = model->mtp_layers > 0 ? rk_block_mtp(&table->context) : (rk_cost){.saved = 0};
@@ -80,15 +86,24 @@ void rk_cost_table_fill_with(const rk_model *model, const rk_system *system, con
 
 void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *table)
 {
-    const rk_block_context before = table->context;
-    const rk_model *model = before.model;
-    table->context = rk_block_context_of(model, before.system, before.stack, strategy);
-    table->context.prices = before.prices;
+    const rk_model *model = table->context.model;
+    table->context = rk_block_context_like(&table->context, strategy);
     for (int i = 0; i < model->type_count; i++) {
         if (rk_layer_is_moe(&model->types[i])) {
             fill_layer(table, i, strategy->recompute == RK_REC_FULL);
         }
     }
+}
+
+void rk_cost_table_fill_layers(const rk_cost_table *like, const rk_strategy *strategy,
+                               rk_cost_table *table)
+{
+    table->context = rk_block_context_like(&like->context, strategy);
+    table->embedding = like->embedding;
+    table->head = like->head;
+    table->mtp = like->mtp;
+    table->executed_flops = 0;
+    fill_layers(table, strategy->recompute == RK_REC_FULL);
 }
 
 /* Of two types with experts; some that are the same may count as different. */
@@ -98,12 +113,10 @@ static bool same_network(const rk_layer_type *a, const rk_layer_type *b)
            memcmp(&a->moe, &b->moe, sizeof(a->moe)) == 0;
 }
 
-rk_chunk_times rk_least_experts(const rk_model *model, const rk_system *system,
-                                const rk_stack *stack, const rk_strategy *strategy,
-                                rk_gemm_prices *prices)
+rk_chunk_times rk_least_experts(const rk_cost_table *table, const rk_strategy *strategy)
 {
-    rk_block_context context = rk_block_context_of(model, system, stack, strategy);
-    context.prices = prices;
+    const rk_model *model = table->context.model;
+    const rk_block_context context = rk_block_context_like(&table->context, strategy);
     const rk_layer_type *before = NULL;
     rk_chunk_times least = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
     for (int i = 0; i < model->type_count; i++) {

@@ -109,13 +109,16 @@ void rk_cost_table_fill_with(const rk_model *model, const rk_system *system, con
  */
 void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *table);
 
+/* The costs of a strategy that differs at most in recompute from one that has the costs `like`. */
+void rk_cost_table_fill_layers(const rk_cost_table *like, const rk_strategy *strategy,
+                               rk_cost_table *table);
+
 /*
  * What the networks of layers with experts take at least: those that take least, by pass, without
- * exchanges that may be hidden.  The strategy recomputes nothing.
+ * exchanges that may be hidden.  The strategy recomputes nothing and differs from that of the
+ * table at most in ep, etp and in what tables do not depend on.
  */
-rk_chunk_times rk_least_experts(const rk_model *model, const rk_system *system,
-                                const rk_stack *stack, const rk_strategy *strategy,
-                                rk_gemm_prices *prices);
+rk_chunk_times rk_least_experts(const rk_cost_table *table, const rk_strategy *strategy);
 
 /*
  * Leaves of layers with experts what they take at least if their networks take `experts`: that and

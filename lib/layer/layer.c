@@ -61,6 +61,13 @@ static bool autocasts(const rk_stack *stack, const rk_strategy *s)
            !s->low_weights && rk_strategy_ranks(s) == 1;
 }
 
+static void set_groups(rk_block_context *c)
+{
+    for (int i = 0; i < RK_GROUP_LAYER_COUNT; i++) {
+        c->groups[i] = rk_strategy_group(c->system, c->strategy, (rk_group_kind)i);
+    }
+}
+
 rk_block_context rk_block_context_of(const rk_model *model, const rk_system *system,
                                      const rk_stack *stack, const rk_strategy *strategy)
 {
@@ -82,9 +89,7 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
     const bool casts = autocasts(stack, strategy);
     context.autocasts = casts && stack->wide_norms; /* a compiler casts again in backward */
     context.residual = casts || strategy->wide_residual ? RK_FP32_BYTES : context.element;
-    for (int i = 0; i < RK_GROUP_LAYER_COUNT; i++) {
-        context.groups[i] = rk_strategy_group(system, strategy, (rk_group_kind)i);
-    }
+    set_groups(&context);
     const rk_collective reduction = strategy->sp ? RK_COLL_REDUCE_SCATTER : RK_COLL_ALL_REDUCE;
     const double bytes = hidden_bytes(&context), gathers = strategy->sp ? 1 : 0;
     context.gather = rk_message_of(&context, RK_COLL_ALL_GATHER, RK_GROUP_TENSOR, bytes, gathers);
@@ -97,6 +102,14 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
         rk_message_of(&context, RK_COLL_ALL_GATHER, RK_GROUP_TENSOR, cast, gathers);
     set_copies(&context, bytes, cast);
     return context;
+}
+
+rk_block_context rk_block_context_like(const rk_block_context *context, const rk_strategy *strategy)
+{
+    rk_block_context like = *context;
+    like.strategy = strategy;
+    set_groups(&like);
+    return like;
 }
 
 /* ---- tensor parallelism -------------------------------------------------------------------- */

@@ -139,6 +139,10 @@ typedef struct rk_block_context {
 rk_block_context rk_block_context_of(const rk_model *model, const rk_system *system,
                                      const rk_stack *stack, const rk_strategy *strategy);
 
+/* The same for a strategy that differs in recompute, ep and etp, or in pp and dp, at most. */
+rk_block_context rk_block_context_like(const rk_block_context *context,
+                                       const rk_strategy *strategy);
+
 /* The mixer of a layer, without norms and tensor parallelism; types may share it. */
 rk_cost rk_block_mixer(const rk_block_context *context, const rk_layer_type *type);
 

@@ -71,21 +71,33 @@ uint64_t rk_legal_lanes(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t
 
 /* ---- shapes -------------------------------------------------------------------------------- */
 
-/* Turns clock and memory to the costs that the table has now. */
-static void know_table(struct worker *w)
+/* Turns clock and memory to the costs that a table has now. */
+static void know_table(struct worker *w, const rk_cost_table *table)
 {
     w->has_whole = false;
-    rk_plan_clock_renew(&w->clock, &w->table);
-    rk_plan_fit_renew(&w->fit, &w->table);
+    rk_plan_clock_renew(&w->clock, table);
+    rk_plan_fit_renew(&w->fit, table);
     w->counts.bounds++;
 }
 
-/* Fills the costs of blocks for a recompute; `legal` is a legal strategy of the batch. */
-void rk_fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy *legal)
+void rk_fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy *legal, bool whole)
 {
     w->costed = *legal;
+    w->costed.recompute = whole ? RK_REC_FULL : RK_REC_NONE;
+    w->costed.recompute_modules = 0;
     rk_cost_table_fill_with(s->model, &s->system, s->stack, &w->costed, w->prices, &w->table);
-    know_table(w);
+    w->costed.recompute = RK_REC_NONE;
+    know_table(w, &w->table);
+}
+
+void rk_turn_table(struct worker *w, const rk_plan_recompute *recompute)
+{
+    const bool selective = recompute->kind == RK_REC_SELECTIVE;
+    rk_plan_set_recompute(recompute, &w->costed);
+    if (selective) {
+        rk_cost_table_fill_layers(&w->table, &w->costed, &w->selective);
+    }
+    know_table(w, selective ? &w->selective : &w->table);
 }
 
 /*
@@ -319,7 +331,7 @@ static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struc
     return least;
 }
 
-/* `costed`: the table belongs to a batch that differs in ep and etp only. */
+/* `costed`: the table belongs to the group of the batch, but for its experts. */
 static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch *b, double limit,
                         const double *floors, bool *costed)
 {
@@ -332,14 +344,14 @@ static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch 
         }
         return;
     }
-    legal.recompute = RK_REC_NONE;
-    legal.recompute_modules = 0;
     if (*costed) {
         w->costed = legal;
+        w->costed.recompute = RK_REC_NONE;
+        w->costed.recompute_modules = 0;
         rk_cost_table_fill_experts(&w->costed, &w->table);
-        know_table(w);
+        know_table(w, &w->table);
     } else {
-        rk_fill_table(s, w, &legal);
+        rk_fill_table(s, w, &legal, false);
         *costed = true;
     }
     const double least = bound_pipes(s, w, b, false, limit, floors, rk_batch_bounds(s, b));
@@ -350,19 +362,18 @@ static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch 
 }
 
 static void open_batches(const rk_plan_bounds *s, struct worker *w, struct group *group,
-                         double limit)
+                         bool costed, double limit)
 {
     const double *floors = &s->group_bounds[group->number * s->lists.pipe_count];
-    bool costed = false;
     group->open = true;
     for (size_t i = group->legal; i < group->end; i++) {
         bound_batch(s, w, &s->batches[i], limit, floors, &costed);
     }
 }
 
-/* What the experts of a batch take at least; `legal` is a legal strategy of its group. */
-static rk_chunk_times least_experts(const rk_plan_bounds *s, struct worker *w,
-                                    const struct batch *b, const rk_strategy *legal)
+/* What the experts of a batch take at least; `legal` and the table are of its group. */
+static rk_chunk_times least_experts(struct worker *w, const struct batch *b,
+                                    const rk_strategy *legal)
 {
     const rk_plan_unit *unit = b->unit;
     rk_strategy strategy = *legal;
@@ -380,13 +391,13 @@ static rk_chunk_times least_experts(const rk_plan_bounds *s, struct worker *w,
             .ep = unit->ep,
             .etp = unit->etp,
             .tokens = tokens,
-            .least = rk_least_experts(s->model, &s->system, s->stack, &strategy, w->prices),
+            .least = rk_least_experts(&w->table, &strategy),
         };
     }
     return known->least;
 }
 
-/* The same of all batches of a group. */
+/* The same of all batches of a group, whose table is filled. */
 static rk_chunk_times least_of_group(const rk_plan_bounds *s, struct worker *w,
                                      const struct group *group, const rk_strategy *legal)
 {
@@ -395,7 +406,7 @@ static rk_chunk_times least_of_group(const rk_plan_bounds *s, struct worker *w,
         return (rk_chunk_times){0, 0, 0};
     }
     for (size_t i = group->legal; i < group->end; i++) {
-        const rk_chunk_times least = least_experts(s, w, &s->batches[i], legal);
+        const rk_chunk_times least = least_experts(w, &s->batches[i], legal);
         all.forward = rk_min(all.forward, least.forward);
         all.backward = rk_min(all.backward, least.backward);
         all.weight = rk_min(all.weight, least.weight);
@@ -404,31 +415,22 @@ static rk_chunk_times least_of_group(const rk_plan_bounds *s, struct worker *w,
 }
 
 /*
- * Bounds all batches of a group: layers with experts take no less than their mixers and `experts`,
- * and need no less memory than they do without experts.  Bounds above `limit` may be loose. Returns
- * the smallest bound.
+ * Bounds all batches of a group, whose table is filled: layers with experts take no less than their
+ * mixers and `experts`, and need no less memory than they do without experts.  Bounds above `limit`
+ * may be loose. Returns the smallest bound.
  */
 static double bound_experts(const rk_plan_bounds *s, struct worker *w, const struct group *group,
-                            const rk_strategy *legal, const rk_chunk_times *experts, double limit)
+                            const rk_chunk_times *experts, double limit)
 {
-    rk_strategy plain = *legal;
-    plain.recompute = RK_REC_NONE;
-    plain.recompute_modules = 0;
-    rk_fill_table(s, w, &plain);
     rk_cost_table_lower_experts(experts, &w->table);
-    know_table(w);
+    know_table(w, &w->table);
     return bound_pipes(s, w, &s->batches[group->legal], true, limit, NULL,
                        &s->group_bounds[group->number * s->lists.pipe_count]);
 }
 
-/* Bounds a group of one batch by the work of its slowest rank alone. */
-static void bound_work(const rk_plan_bounds *s, struct worker *w, const struct group *group,
-                       const rk_strategy *legal)
+/* Bounds a group of one batch, whose table is filled, by the work of its slowest rank alone. */
+static void bound_work(const rk_plan_bounds *s, struct worker *w, const struct group *group)
 {
-    rk_strategy plain = *legal;
-    plain.recompute = RK_REC_NONE;
-    plain.recompute_modules = 0;
-    rk_fill_table(s, w, &plain);
     (void)bound_pipes(s, w, &s->batches[group->legal], false, 0, NULL,
                       &s->group_bounds[group->number * s->lists.pipe_count]);
 }
@@ -448,10 +450,13 @@ void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *gro
     group->tight = group->end - group->legal < 2;
     if (group->legal == group->end) {
         group->open = true;
-    } else if (group->tight) {
-        bound_work(s, w, group, &legal);
+        return;
+    }
+    rk_fill_table(s, w, &legal, false);
+    if (group->tight) {
+        bound_work(s, w, group);
     } else {
-        (void)bound_experts(s, w, group, &legal, &nothing, (double)INFINITY);
+        (void)bound_experts(s, w, group, &nothing, (double)INFINITY);
     }
 }
 
@@ -459,12 +464,14 @@ void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *grou
                    double limit)
 {
     rk_strategy legal;
-    if (!group->tight && rk_find_legal(s, &s->batches[group->legal], &legal)) {
+    const bool costed = !group->tight && rk_find_legal(s, &s->batches[group->legal], &legal);
+    if (costed) {
+        rk_fill_table(s, w, &legal, false);
         const rk_chunk_times experts = least_of_group(s, w, group, &legal);
         group->tight = true;
-        if (bound_experts(s, w, group, &legal, &experts, limit) > reach) {
+        if (bound_experts(s, w, group, &experts, limit) > reach) {
             return;
         }
     }
-    open_batches(s, w, group, limit);
+    open_batches(s, w, group, costed, limit);
 }

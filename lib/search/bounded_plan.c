@@ -338,7 +338,7 @@ static uint64_t place_shapes(const rk_plan_bounds *s, struct worker *w, const st
 
 /* Settles the nodes listed with one recompute. */
 static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                         const rk_strategy *legal, int recompute, size_t count)
+                         int recompute, size_t count)
 {
     const unsigned parts = rk_parts_of_recompute(s, &s->lists.recomputes[recompute]);
     bool filled = s->lists.recomputes[recompute].kind == RK_REC_NONE; /* that table is there */
@@ -351,9 +351,7 @@ static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct
             continue;
         }
         if (!filled) {
-            rk_strategy strategy = *legal;
-            rk_plan_set_recompute(&s->lists.recomputes[recompute], &strategy);
-            rk_fill_table(s, w, &strategy);
+            rk_turn_table(w, &s->lists.recomputes[recompute]);
             filled = true;
         }
         settle_node(s, w, b, node, in_time);
@@ -380,15 +378,12 @@ static void settle_batch(void *context, int worker_index, uint64_t index, rk_par
         renew_limit(s, w, i);
     }
     if (rk_find_legal(s, b, &legal)) {
-        rk_strategy plain = legal;
-        plain.recompute = RK_REC_NONE;
-        plain.recompute_modules = 0;
-        rk_fill_table(s, w, &plain);
+        rk_fill_table(s, w, &legal, true);
         const size_t count = list_nodes(s, w, b);
         uint64_t first = b->first;
         for (int i = 0; i < s->lists.recompute_count && count > 0 && !w->status; i++) {
             first = place_shapes(s, w, b, i, first);
-            settle_nodes(s, w, b, &legal, i, count);
+            settle_nodes(s, w, b, i, count);
         }
     }
     for (int i = 0; i < s->part_count && !w->status; i++) {

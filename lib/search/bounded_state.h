@@ -76,8 +76,8 @@ struct worker {
     double limit[RK_PLAN_PARTS];        /* the same now */
     double shortest, longest;           /* of these */
     rk_bounded_counts counts;
-    rk_cost_table table;
-    rk_gemm_prices *prices; /* owned */
+    rk_cost_table table, selective; /* without recompute; with the one at hand */
+    rk_gemm_prices *prices;         /* owned */
     rk_plan_clock clock;
     rk_plan_fit fit;
     rk_strategy costed; /* for which the table was filled */
@@ -172,8 +172,14 @@ static inline uint64_t rk_count_lanes(uint64_t lanes)
 /* Finds a legal strategy of a batch; its node need not be promising. */
 bool rk_find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *legal);
 
-/* Fills the costs of blocks for a recompute; `legal` is a legal strategy of the batch. */
-void rk_fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy *legal);
+/*
+ * Fills the costs of blocks without recompute; `legal` is a legal strategy of the batch.  `whole`:
+ * also of layers that are checkpointed whole.
+ */
+void rk_fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy *legal, bool whole);
+
+/* Turns to the costs with recompute, once those with and without whole layers are filled. */
+void rk_turn_table(struct worker *w, const rk_plan_recompute *recompute);
 
 /* Of lanes of a base, those that its floor lets fit; NULL: not known yet. */
 static inline const struct known_floor *rk_known_floor(const struct worker *w,

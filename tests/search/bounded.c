@@ -307,7 +307,7 @@ static void audit(const struct problem *p, const rk_planned_strategy *planned)
     plain.recompute_modules = 0;
     rk_cost_table_fill(&p->model, &p->system, &p->stack, &plain, &none);
     without = none;
-    const rk_chunk_times experts = rk_least_experts(&p->model, &p->system, &p->stack, &plain, NULL);
+    const rk_chunk_times experts = rk_least_experts(&none, &plain);
     rk_cost_table_lower_experts(&experts, &without);
     rk_strategy_chunks(&p->model, s, chunks);
     for (int64_t r = 0; r < s->pp; r++) {
@@ -491,6 +491,19 @@ static void test_fill_experts(void **state)
     rk_cost_table_lower_experts(&nothing, &other);
     assert_true(other.layers[1][0].forward_seconds < table.layers[1][0].forward_seconds);
     assert_memory_equal(&without.layers, &other.layers, sizeof(without.layers));
+    /* and of one that differs in recompute */
+    b.recompute = RK_REC_SELECTIVE;
+    b.recompute_modules = RK_MODULE_NORM | RK_MODULE_ACTIVATION;
+    memset(&without, 0, sizeof(without));
+    memset(&other, 0, sizeof(other));
+    rk_cost_table_fill_layers(&table, &b, &without);
+    rk_cost_table_fill_with(&p.model, &p.system, &p.stack, &b, NULL, &other);
+    assert_true(other.layers[1][0].saved < table.layers[1][0].saved);
+    assert_memory_equal(&without.layers, &other.layers, sizeof(without.layers));
+    assert_memory_equal(&without.mixers, &other.mixers, sizeof(without.mixers));
+    assert_memory_equal(&without.head, &other.head, sizeof(without.head));
+    assert_memory_equal(&without.mtp, &other.mtp, sizeof(without.mtp));
+    assert_memory_equal(&without.embedding, &other.embedding, sizeof(without.embedding));
 }
 
 int main(void)
