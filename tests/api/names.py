@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every figure of an estimate has one name, in C, JSON, CSV, run tables and Python.
 
-    names.py RECKON INCLUDE PYTHON
+    names.py RECKON INCLUDE PYTHON PAGE
+
+PAGE lists them all (docs/figures.md).
 """
 import ast
 import csv
@@ -63,7 +65,7 @@ def fields(path, kind):
     return [node.target.id for node in body if isinstance(node, ast.AnnAssign)]
 
 
-def main(reckon, include, python):
+def main(reckon, include, python, page):
     faults = []
     question = [reckon, "estimate", "8xh100", "--model", "llama3-8b"]
     answer = json.loads(ask(*question, "--json"))
@@ -96,6 +98,13 @@ def main(reckon, include, python):
     for name in next(csv.reader(io.StringIO(ask(*collective, "--csv")))):
         if name not in set(timings) | {"ranks", "ranks_per_node"}:
             faults.append(f"the column {name} of comm has another name in JSON")
+    with open(page, encoding="utf-8") as text:
+        listed = set(re.findall(r"`(\w+)`", text.read().partition("## Old names")[0]))
+    spoken = {name.rpartition(".")[2] for name in figures if not name.startswith("interval.")} | {"step_p10_s", "step_p90_s"}
+    faults += [f"{page} lacks {name}" for name in sorted(spoken - listed)]
+    groups = {"validate", "estimate", "interval", "rk_prediction", "time_s", "sent_bytes_per_step", "memory_part_bytes",
+              "Estimate", "Predictor"}
+    faults += [f"{page} has {name}, which no answer has" for name in sorted(listed - spoken - groups - set(columns))]
     print("\n".join(faults + [f"{len(figures)} figures, {len(faults)} with other names"]))
     return 1 if faults else 0
 
