@@ -247,7 +247,10 @@ static void write_lines(rk_out *out, const void *what)
         rk_out_printf(out, ",%.0f,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64,
                       k->accelerators, k->strategy.tp, k->strategy.cp, k->strategy.pp,
                       k->strategy.dp, k->strategy.global_batch);
-        (void)snprintf(cost, sizeof(cost), k->cost > 0 ? "%.9g" : "", k->cost);
+        cost[0] = '\0';
+        if (k->cost > 0) {
+            (void)snprintf(cost, sizeof(cost), "%.9g", k->cost);
+        }
         rk_out_printf(out, ",%.9g,%.9g,%.9g,%.9g,%s,%.9g,%s,%s,%s\n", k->step, k->days,
                       k->late_days, k->hours, cost, k->power, k->meets ? "true" : "false",
                       k->front ? "true" : "false", answer_of(c, i, answer));
