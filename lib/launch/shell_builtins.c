@@ -64,6 +64,24 @@ static int run_echo(rk_shell *sh, const call *c)
     return 0;
 }
 
+/* A word as "%03d" or "%-8s", with a width of at most three digits, has it formatted. */
+static void put_formatted(rk_shell *sh, const char *format, char kind, const char *text)
+{
+    const size_t flags = strspn(format, "-0"), digits = strspn(format + flags, "0123456789");
+    const long width = digits > 0 && digits < 4 ? strtol(format + flags, NULL, 10) : 0;
+    const bool left = memchr(format, '-', flags) != NULL;
+    const char fill = kind != 's' && !left && memchr(format, '0', flags) ? '0' : ' ';
+    const long size = (long)strlen(text), sign = fill == '0' && *text == '-';
+    put(sh, text, (size_t)sign);
+    for (long i = size; i < width && !left; i++) {
+        put(sh, &fill, 1);
+    }
+    put_text(sh, text + sign);
+    for (long i = size; i < width && left; i++) {
+        put(sh, " ", 1);
+    }
+}
+
 /* Formats of %s and %d; the format is used again as long as there are words. */
 static int run_printf(rk_shell *sh, const call *c)
 {
@@ -74,8 +92,9 @@ static int run_printf(rk_shell *sh, const call *c)
             if (*at == '%' && at[1] == '%') {
                 put(sh, at++, 1);
             } else if (*at == '%') {
-                at += strcspn(at + 1, "sdiufq") + 1;
-                put_text(sh, word(c, next++));
+                const char *format = at + 1;
+                at += strcspn(format, "sdiufq") + 1;
+                put_formatted(sh, format, *at, word(c, next++));
             } else if (*at == '\\' && at[1]) {
                 at++;
                 put(sh, *at == 'n' ? "\n" : *at == 't' ? "\t" : at, 1);
@@ -163,7 +182,7 @@ static int run_basename(rk_shell *sh, const call *c)
     const size_t length = path_length(path, strlen(path)), folder = folder_length(path, length);
     const char *name = folder < length ? rk_shell_keep(sh, path + folder, length - folder) : path;
     const size_t size = folder < length ? length - folder : length;
-    const bool ending = c->count > 2 && rk_ends_with(name, word(c, 2));
+    const bool ending = c->count > 2 && rk_ends_with(name, word(c, 2)) && strlen(word(c, 2)) < size;
     put(sh, name, ending ? size - strlen(word(c, 2)) : size);
     put_text(sh, "\n");
     return 0;
@@ -362,7 +381,7 @@ static int run_read(rk_shell *sh, const call *c)
     const char *text = sh->in;
     size_t i = 1;
     bool array = false;
-    separators = separators && *separators ? separators : " \t\n";
+    separators = separators ? separators : " \t\n";
     while (i < c->count && word(c, i)[0] == '-') {
         array |= strchr(word(c, i), 'a') != NULL;
         i++;
@@ -372,8 +391,14 @@ static int run_read(rk_shell *sh, const call *c)
     }
     const size_t size = strcspn(text, "\n");
     const bool line_end = text[size] == '\n';
+    const bool blank = strchr(separators, ' ') != NULL; /* any number of them separates */
+    const size_t start = blank ? strspn(text, " \t") : 0;
+    size_t end = size > start ? size : start;
+    while (blank && end > start && strchr(" \t", text[end - 1])) {
+        end--;
+    }
     sh->in = text + size + line_end;
-    text = rk_shell_keep(sh, text, size);
+    text = rk_shell_keep(sh, text + start, end - start);
     rk_shell_variable *variable = array ? rk_shell_make(sh, word(c, i)) : NULL;
     if (variable) {
         rk_shell_unset(variable);
@@ -389,6 +414,7 @@ static int run_read(rk_shell *sh, const call *c)
             rk_shell_set(sh, word(c, i++), value, c->line);
         }
         text += length + (text[length] != '\0');
+        text += blank ? strspn(text, " \t") : 0;
         if ((!array && i >= c->count) || sh->stopped) {
             break;
         }
