@@ -92,12 +92,13 @@ static rk_status look_through_file(search *s, const char *path)
     return status;
 }
 
-/* Looks at a file, or at the configuration in a folder of Hugging Face, and at the files that it
- * names. */
+/* Looks at a file ("-": standard input), or at the configuration in a folder of Hugging Face, and
+ * at the files that it names. */
 static rk_status look_at_file(search *s, const char *path)
 {
     struct stat file;
     char inside[PATH_SIZE];
+    path = strcmp(path, "-") == 0 ? "/dev/stdin" : path;
     const int length = snprintf(inside, sizeof(inside), "%s/config.json", path);
     if (stat(path, &file) || s->found[0]) {
         return RK_OK;

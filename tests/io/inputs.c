@@ -73,8 +73,11 @@ static void test_refused(void **state)
         {"@/mine.json", "{\"system\": \"@/chain.json\"}"},
         {"@/data.db", "{\"results\": [\"@/data.db\"]}"},
         {"@/config.json", "@"},
+        {"@/mine.json", "-"}, /* standard input is redirected from it */
     };
+    char mine[1024];
     (void)state;
+    assert_non_null(freopen(in_folder("@/mine.json", mine), "r", stdin));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char output[1024], input[1024];
         const char *const inputs[] = {NULL, "llama3-8b", in_folder(cases[i][1], input)};
