@@ -164,7 +164,7 @@ static void write_states(FILE *to, rk_framework framework, const rk_strategy *s)
         (void)fputs(", weights in fp32", to);
     }
     if (s->states.reduce < 0.75 * learning * usual.reduce) {
-        (void)fputs(", gradients in bf16", to);
+        (void)fputs(", gradients in 16 bits", to); /* bf16, or fp16 as the products */
     }
 }
 

@@ -18,6 +18,7 @@ mixtral-8x7b 256xh100 -b 256 --seq 32768
 mixtral-8x7b 64xv100 -b 128 --lora-rank 64
 llama3-8b 8xh100 --framework any
 qwen3-30b-a3b 32xh100 --framework any
+llama3-8b 8xv100 -b 64 --framework any
 """
 # What is printed, and the option that it means.
 WORDS = (
@@ -30,7 +31,7 @@ WORDS = (
     (r"(\d+) layers? on the last rank", "--last-stage-layers"), (r"rank order ([\w-]+)", "--order"),
     (r"()(?:embedding as layer|embedding and head as layers)", "--count-embedding"),
     (r"()head as layer", "--count-head"),
-    (r"weights in (\w+)", "--weights"), (r"gradients in (\w+)", "--gradients"),
+    (r"weights in (\w+)", "--weights"), (r"gradients in (16) bits", "--gradients"),
 )
 
 
@@ -49,6 +50,8 @@ def options(text):
         found = re.search(pattern, best)
         if found:
             given[option] = found[1].replace("+", ",")
+    if "--gradients" in given:
+        given["--gradients"] = "bf16"  # of 16 bits, of fp16, too
     if given["--pp"] != "1":
         given["--schedule"] = next(word for word in best.split(", ") if word in ("1f1b", "interleaved", "zb-v"))
     return [word for pair in given.items() for word in pair if word]
