@@ -78,6 +78,9 @@ def swift_line(words, s):
         "overlap_grad_reduce": str("grad" in s["overlap"]).lower(),
         "overlap_param_gather": str("param" in s["overlap"]).lower(),
     }
+    for side in ("first", "last"):
+        if s[f"{side}_stage_layers"] > 0:
+            flags[f"decoder_{side}_pipeline_num_layers"] = s[f"{side}_stage_layers"]
     if s["recompute"] == "full":
         block = s["recompute_layers"] > 0
         flags["recompute_method"] = "block" if block else "uniform"
