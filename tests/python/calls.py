@@ -68,7 +68,8 @@ class Loading(unittest.TestCase):
             with mock.patch.object(_library, "_candidates", return_value=["a", "b", "c"]):
                 self.assertEqual(_library._load(), "b")
             with mock.patch.object(_library, "_candidates", return_value=["a", "c"]):
-                with self.assertRaisesRegex(ImportError, r"RECKON_LIBRARY to the path .*\(a: no a; c: no c\)"):
+                with self.assertRaisesRegex(ImportError, r"^libreckon is not installed: run 'make install' in the source tree, "
+                        r"or set RECKON_LIBRARY to the path of libreckon[.]so \(a: no a; c: no c\)$"):
                     _library._load()
 
     @unittest.skipIf(ctypes.sizeof(ctypes.c_void_p) != 8, "the record is of machines of 64 bits")
@@ -100,9 +101,9 @@ class Loading(unittest.TestCase):
 
 class Jobs(unittest.TestCase):
     def test_errors(self):
-        with self.assertRaisesRegex(reckon.ReckonError, "reckon has no command 'sing'"):
+        with self.assertRaisesRegex(reckon.ReckonError, "^reckon has no command 'sing'$"):
             _library.run_command("sing", {})
-        with self.assertRaisesRegex(reckon.ReckonError, "reckon has no command 'sing'"):
+        with self.assertRaisesRegex(reckon.ReckonError, "^reckon has no command 'sing'$"):
             reckon.schema("sing")
         for value, words in ((object(), "launch: expected a number, a text, a list, a path or a mapping, not object"),
                              (float("inf"), "launch: neither NaN nor infinite is a value")):
@@ -347,9 +348,9 @@ class Predictors(unittest.TestCase):
         for figure in ("step_s", "memory_total_bytes", "memory_needed_bytes", "mfu", "tokens_per_s"):
             self.assertNotEqual(*(getattr(wrong, figure)[0],) * 2)  # NaN
         self.assertEqual(wrong.fits, [False])
-        with self.assertRaisesRegex(reckon.ReckonError, "at least one field, such as"):
+        with self.assertRaisesRegex(reckon.ReckonError, r"^all\(\) needs a list or an array of at least one field, such as tp=\[4, 8\]$"):
             predict.all(tp=1)
-        with self.assertRaisesRegex(reckon.ReckonError, "same length: tp 2, pp 1"):
+        with self.assertRaisesRegex(reckon.ReckonError, "^arrays must have the same length: tp 2, pp 1$"):
             predict.all(tp=[1, 2], pp=[1])
         self.assertEqual([predictor._is_numpy(value) for value in ([1], 1)], [False, False])
 
@@ -359,7 +360,7 @@ class Predictors(unittest.TestCase):
             with self.assertWarnsRegex(DeprecationWarning, f"^{old} is called {new}$") as caught:
                 self.assertEqual(getattr(one, old), getattr(one, new))
             self.assertEqual(caught.filename, __file__)
-        with self.assertRaisesRegex(AttributeError, "'Prediction' object has no attribute 'sing'"):
+        with self.assertRaisesRegex(AttributeError, "^'Prediction' object has no attribute 'sing'$"):
             one.sing
 
     def test_systems(self):
@@ -375,7 +376,7 @@ class Predictors(unittest.TestCase):
             self.assertEqual(reckon.Predictor("llama3-8b", system, **ASKED)().step_s,
                              reckon.estimate("llama3-8b", system, **ASKED).estimate.step_s)
         self.assertEqual(reckon.Predictor("llama3-8b", "8xh100", accelerators=8, **ASKED)().step_s, alone().step_s)
-        with self.assertRaisesRegex(reckon.ReckonError, "'8xh100' is 8 accelerators, and accelerators=16: leave"):
+        with self.assertRaisesRegex(reckon.ReckonError, "^'8xh100' is 8 accelerators, and accelerators=16: leave out one$"):
             reckon.Predictor("llama3-8b", "8xh100", accelerators=16)
         for system in ("abacus", "8xabacus", '{"name": "x"}', "{x"):
             with self.assertRaises(reckon.ReckonError):
@@ -384,7 +385,7 @@ class Predictors(unittest.TestCase):
         self.assertEqual(json.loads(predictor._document("model", {"a": 1})), {"a": 1})
         documents = {"model": "llama3-8b", "system": "h100-sxm", "stack": "megatron-2024"}
         for name in documents:
-            with self.assertRaisesRegex(reckon.ReckonError, f"^{name}: "):
+            with self.assertRaisesRegex(reckon.ReckonError, f"^{name}: expected a number, a text, a list, a path or a mapping, not object$"):
                 reckon.Predictor(**{**documents, name: object()})
 
     def test_handles_are_freed(self):
