@@ -37,13 +37,16 @@ def write(job, path):
 
 
 def check_axis(job, svg, step):
-    """Ticks of the first panel stand where their times are; all panels are inside the picture."""
+    """Ticks of the first panel stand where their times are, to the end; all panels are inside the picture."""
     texts = [(float(x), float(y), text) for x, y, text in
              re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]*)</text>', svg)]
     axes = sorted((y, text) for _, y, text in texts if text in UNITS)
     ticks = [(x, float(text)) for x, y, text in texts if y == axes[0][0] and text not in UNITS]
     for x, value in ticks:
         near(job, f"tick {value}", x, LEFT + WIDTH * value * UNITS[axes[0][1]] / step, 0.02)
+    places = sorted(x for x, _ in ticks)
+    if LEFT + WIDTH - places[-1] > 1.01 * (places[1] - places[0]):
+        failures.append(f"{job}: the ticks end at {places[-1]}")
     if len(ticks) < 4 or len(axes) != 1 + ("The beginning, enlarged" in svg):
         failures.append(f"{job}: {len(ticks)} ticks, {len(axes)} axes")
     height = float(re.search(r' height="(\d+)"', svg).group(1))
