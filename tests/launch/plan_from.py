@@ -71,6 +71,13 @@ def main():
         if not launched["set"] or best["step_s"] >= now["step_s"] and now["fits"]:
             wrong += 1
             print(f"{line}: {launched['set']!r} gains nothing")
+    line = LINES[0]
+    for room, words in (("plan", ()), ("nothing that fits", ("--max-memory", "1"))):
+        launched = run(program, "plan", line, *words)["launched"]["estimate"]
+        now = run(program, "estimate", line, *words)["estimate"]
+        if any(launched[name] != now[name] for name in now):
+            wrong += 1
+            print(f"{line}: the launch beside {room} is not as estimated")
     for change in run(program, "estimate", SECTIONS)["changes"]:  # in the section that the launch has
         name = change.get("flags", "").split("=")[0]
         if name.endswith("_parallel_size") and name.rpartition(".")[0] != "actor_rollout_ref.actor.megatron":
