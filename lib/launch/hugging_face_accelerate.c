@@ -321,6 +321,7 @@ static void state_mixed_precision(rk_launch *launch)
     } else if (value && strcasecmp(value, "fp8") == 0) {
         const char *format = rk_launch_value(launch, "fp8_config.fp8_format");
         const char *backend = rk_launch_value(launch, "fp8_config.backend");
+        backend = backend ? backend : rk_launch_value(launch, "fp8_config.fp8_backend");
         const bool e4m3 = format && strcasecmp(format, "E4M3") == 0;
         const bool torchao =
             backend && (strcasecmp(backend, "AO") == 0 || strcasecmp(backend, "TORCHAO") == 0);
@@ -330,14 +331,19 @@ static void state_mixed_precision(rk_launch *launch)
     }
 }
 
+/* Whether a flag or the file chooses a plugin. */
+static bool runs_as(rk_launch *launch, const char *flag, const char *name)
+{
+    const char *type = rk_launch_value(launch, "distributed_type");
+    return rk_launch_is_on(launch, flag, false) || (type && strcasecmp(type, name) == 0);
+}
+
 rk_status rk_hf_state_accelerate(rk_launch *launch, rk_error *err)
 {
     const rk_launch_key *by = rk_launch_find(launch, "distributed_type");
-    const char *type = by ? by->value : NULL;
-    const bool fsdp =
-        rk_launch_is_on(launch, "use_fsdp", false) || (type && strcasecmp(type, "FSDP") == 0);
-    const bool deepspeed = rk_launch_is_on(launch, "use_deepspeed", false) ||
-                           (type && strcasecmp(type, "DEEPSPEED") == 0);
+    const bool fsdp = runs_as(launch, "use_fsdp", "FSDP");
+    const bool deepspeed = runs_as(launch, "use_deepspeed", "DEEPSPEED");
+    const bool megatron = runs_as(launch, "use_megatron_lm", "MEGATRON_LM");
     (void)rk_launch_value(launch, "multi_gpu");
     const char *compiler = rk_launch_value(launch, "dynamo_config.dynamo_backend");
     if (compiler && strcasecmp(compiler, "no") != 0) {
@@ -346,7 +352,7 @@ rk_status rk_hf_state_accelerate(rk_launch *launch, rk_error *err)
     state_processes(launch);
     state_parallelism(launch);
     state_mixed_precision(launch);
-    if (type && strcasecmp(type, "MEGATRON_LM") == 0) {
+    if (megatron) {
         state_megatron_plugin(launch);
     }
     if (deepspeed) {
@@ -355,7 +361,7 @@ rk_status rk_hf_state_accelerate(rk_launch *launch, rk_error *err)
     if (fsdp) {
         rk_launch_state(launch, "framework", RK_HF_FRAMEWORK, RK_FACT_DERIVED, NULL);
         state_fsdp_group(launch, "fsdp_config");
-    } else if (type && strcasecmp(type, "MEGATRON_LM") != 0) {
+    } else if (by && by->value && !megatron) {
         rk_launch_state(launch, "zero", "0", RK_FACT_STATED, by);
     }
     return RK_OK;

@@ -590,6 +590,89 @@ static void test_hugging_face(void **state)
     CHECK(rows);
 }
 
+#define ACTOR "actor_rollout_ref.actor."
+#define VERL(words)                                                                                \
+    "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen3-8B " words
+#define VERL_SFT(words)                                                                            \
+    "torchrun --nnodes=1 --nproc_per_node=8 -m verl.trainer.sft_trainer "                          \
+    "model.path=Qwen/Qwen3-8B " words
+#define FACTORY(words)                                                                             \
+    "llamafactory-cli train --model_name_or_path Qwen/Qwen3-8B --stage sft " words
+
+/* Each of several names or ways of the same thing alone. */
+static void test_ways(void **state)
+{
+    static const reading rows[] = {
+        {VERL(""), "zero=3 offload=none tp=1 cp=1 ep=1 lora=none loss=full~logits attention=flash "
+                   "optimizer=adamw weights_loaded_as=fp32 recompute.granularity=full"},
+        {VERL(ACTOR "fsdp_config.reshard_after_forward=False"), "zero=2"},
+        {VERL(ACTOR "fsdp_config.offload_policy=True"), "offload=optimizer+weights"},
+        {VERL(ACTOR "fsdp_config.model_dtype=bfloat16"), "weights_loaded_as=bfloat16"},
+        {VERL(ACTOR "fsdp_config.fsdp_size=4"), "hsdp=2"},
+        {VERL(ACTOR "ulysses_sequence_parallel_size=2"), "cp=2 cp_kind=ulysses"},
+        {VERL("actor_rollout_ref.model.enable_gradient_checkpointing=False"),
+         "recompute.granularity=none"},
+        {VERL("actor_rollout_ref.model.use_fused_kernels=True"), "loss=fused"},
+        {VERL("actor_rollout_ref.model.lora_rank=8"), "lora=8"},
+        {VERL("actor_rollout_ref.model.lora.rank=8"), "lora=8"},
+        {VERL("actor_rollout_ref.model.lora_rank=0"), "lora=none"},
+        {VERL(ACTOR "strategy=megatron"), "zero=1 optimizer=adam sp=false gradients=fp32 "
+                                          "recompute.granularity=none offload=none"},
+        {VERL("model_engine=megatron"), "zero=1 optimizer=adam"},
+        {VERL("--config-name=ppo_megatron_trainer"), "zero=1 optimizer=adam"},
+        {VERL(ACTOR "megatron.use_distributed_optimizer=False"), "zero=0 optimizer=adam"},
+        {VERL(ACTOR "megatron.use_megatron_fsdp=True"), "zero=3 optimizer=adam"},
+        {VERL(ACTOR "megatron.tensor_model_parallel_size=2"), "tp=2 etp=2 sp=true"},
+        {VERL(ACTOR "megatron.tensor_model_parallel_size=2 " ACTOR
+                    "megatron.sequence_parallel=False"),
+         "tp=2 sp=false"},
+        {VERL(ACTOR "megatron.expert_tensor_parallel_size=1 " ACTOR
+                    "megatron.tensor_model_parallel_size=2"),
+         "tp=2 etp=1"},
+        {VERL(ACTOR "strategy=megatron " ACTOR
+                    "optim.override_optimizer_config.optimizer_cpu_offload=True"),
+         "offload=optimizer~fraction~1"},
+        {VERL(ACTOR "strategy=megatron " ACTOR
+                    "optim.override_optimizer_config.optimizer_cpu_offload=True " ACTOR
+                    "optim.override_optimizer_config.optimizer_offload_fraction=0.5"),
+         "offload=optimizer~fraction~0.5"},
+        {VERL_SFT("engine=megatron engine.tensor_model_parallel_size=2 "
+                  "engine.pipeline_model_parallel_size=2 engine.context_parallel_size=2 "
+                  "engine.expert_model_parallel_size=2"),
+         "zero=1 tp=2 pp=2 cp=2 ep=2"},
+        {VERL_SFT("engine.strategy=megatron"), "zero=1"},
+        {VERL_SFT("engine.fsdp_size=4"), "zero=3 hsdp=2"},
+        {VERL_SFT("engine.ulysses_sequence_parallel_size=2"), "cp=2 cp_kind=ulysses"},
+        {VERL_SFT("engine.model_dtype=bf16"), "weights_loaded_as=bf16"},
+        {VERL_SFT("model.enable_gradient_checkpointing=False"), "recompute.granularity=none"},
+        {VERL_SFT("model.lora_rank=4"), "lora=4"},
+        {FACTORY("--bf16 true"), "framework=huggingface optimizer=adamw"},
+        {FACTORY("--use_mca true"), "framework=megatron"},
+        {FACTORY("--use_megatron_bridge true"), "framework=megatron"},
+        {"USE_MCA=1 " FACTORY(""), "framework=megatron"},
+        {"USE_MCA=0 " FACTORY(""), "framework=huggingface"},
+        {FACTORY("--tensor_model_parallel_size 2"), "framework=megatron tp=2"},
+        {FACTORY("--pipeline_model_parallel_size 2"), "framework=megatron pp=2"},
+        {ACCELERATE("--use_megatron_lm --megatron_lm_tp_degree 2 --megatron_lm_pp_degree 2 "
+                    "--megatron_lm_context_parallel_size 2 --megatron_lm_num_micro_batches 4"),
+         "framework=megatron tp=2 pp=2 cp=2 accumulation=4"},
+        {ACCELERATE("--use_megatron_lm --megatron_lm_use_distributed_optimizer true"), "zero=1"},
+        {ACCELERATE("--use_megatron_lm --megatron_lm_sequence_parallelism true"), "sp=true"},
+        {ACCELERATE("--use_megatron_lm --megatron_lm_recompute_activations true"),
+         "recompute.granularity=selective"},
+        {ACCELERATE("--use_megatron_lm --megatron_lm_expert_model_parallel_size 2"), "ep=2"},
+        {ACCELERATE("--mixed_precision fp8 --fp8_backend AO"), "fp8.recipe=torchao"},
+        {ACCELERATE("--config_file deepspeed_zero1.yaml"), "zero=1 framework=deepspeed"},
+        {ACCELERATE("--config_file deepspeed_zero2.yaml"), "zero=2 framework=deepspeed"},
+        {CLM("--optim adamw_torch_npu_fused"), "optimizer=adamw"},
+        {CLM("--optim adamw_torch_xla"), "optimizer=adamw"},
+        {CLM("--optim adamw_hf"), "optimizer=adamw"},
+        {CLM("--optim adamw_apex_fused"), "optimizer=adamw"},
+    };
+    (void)state;
+    CHECK(rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -597,6 +680,7 @@ int main(void)
         cmocka_unit_test(test_torchtitan), cmocka_unit_test(test_nemo),
         cmocka_unit_test(test_foundry),    cmocka_unit_test(test_neox),
         cmocka_unit_test(test_components), cmocka_unit_test(test_hugging_face),
+        cmocka_unit_test(test_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
