@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Completions of a command line, for shells. */
 #ifndef RK_CLI_COMPLETE_H
 #define RK_CLI_COMPLETE_H
 

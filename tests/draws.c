@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Random models, strategies, machines and stacks. */
 #include "draws.h"
 #include "layer/all_kinds.h"
 

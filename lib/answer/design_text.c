@@ -101,7 +101,7 @@ static void write_cheapest(FILE *to, const rk_design_answer *d, bool brief)
         (void)fputc('\n', to);
     }
     if (brief) {
-        d->question.problem.method->write_brief_strategy(to, &best->best);
+        d->question.problem.method->write_brief_strategy(to, &d->question.problem, &best->best);
         (void)fputc('\n', to);
     } else if (d->question.problem.method->strategy_words) {
         (void)fprintf(to, "  %s\n\n",

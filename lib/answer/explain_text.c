@@ -106,7 +106,7 @@ static rk_status write_brief(FILE *to, const rk_explain *explain, rk_table_style
     const rk_method *method = explain->question.problem.method;
     method->write_brief_question(to, &explain->question, RK_SAYS_ACCELERATORS);
     (void)fputc('\n', to);
-    method->write_brief_strategy(to, &explain->best);
+    method->write_brief_strategy(to, &explain->question.problem, &explain->best);
     (void)fprintf(to, "%-10s%.5g s a step, %.5g sequences/s\n\n", "", explain->best.step,
                   explain->best.rate);
     const rk_status status = write_numbers(to, explain, style, err);

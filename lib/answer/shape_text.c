@@ -155,6 +155,7 @@ static int compare_counts(const void *a, const void *b)
 static rk_status write_spread(FILE *to, const rk_shape_answer *s, rk_error *err)
 {
     char least[RK_COMMAS_SIZE], middle[RK_COMMAS_SIZE], most[RK_COMMAS_SIZE];
+    char shapes[RK_COUNTED_SIZE];
     uint64_t *mappings = malloc(s->count * sizeof(*mappings));
     if (!mappings) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the answer");
@@ -164,10 +165,11 @@ static rk_status write_spread(FILE *to, const rk_shape_answer *s, rk_error *err)
     }
     qsort(mappings, s->count, sizeof(*mappings), compare_counts);
     (void)fprintf(to,
-                  "\nOf %zu shapes %zu run, with an %s of %.2f %% at best, %.2f %% in the "
-                  "middle and %.2f %% at\nworst; they have %s to %s mappings, %s in the middle.\n",
-                  s->count, s->runs, s->question.problem.method->efficiency_name,
-                  100 * s->shapes[0].best.efficiency, 100 * s->shapes[s->runs / 2].best.efficiency,
+                  "\n%s, of which %zu run%s, with an %s of %.2f %% at best, %.2f %% in the "
+                  "middle and %.2f %% at worst; they have %s to %s mappings, %s in the middle.\n",
+                  rk_counted(s->count, "shape", shapes), s->runs, s->runs == 1 ? "s" : "",
+                  s->question.problem.method->efficiency_name, 100 * s->shapes[0].best.efficiency,
+                  100 * s->shapes[s->runs / 2].best.efficiency,
                   100 * s->shapes[s->runs - 1].best.efficiency, rk_with_commas(mappings[0], least),
                   rk_with_commas(mappings[s->count - 1], most),
                   rk_with_commas(mappings[s->count / 2], middle));

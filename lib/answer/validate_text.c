@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon validate` for people. */
 #include "answer/validate_answer.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #include <assert.h>
@@ -41,13 +42,14 @@ static void count_rows(const rk_validation *v, size_t *asked, size_t *predicted)
 
 static void write_files(FILE *to, const rk_validation *v)
 {
+    char rows[RK_COUNTED_SIZE];
     size_t asked, predicted;
     count_rows(v, &asked, &predicted);
     (void)fprintf(to, "runs      ");
     for (size_t i = 0; i < v->table_count; i++) {
         (void)fprintf(to, "%s%s", i ? ", " : "", v->tables[i].name);
     }
-    (void)fprintf(to, ": %zu row%s, %zu predicted\n", asked, asked == 1 ? "" : "s", predicted);
+    (void)fprintf(to, ": %s, %zu predicted\n", rk_counted(asked, "row", rows), predicted);
 }
 
 /* Columns that mean nothing to reckon, and tables that measure nothing. */
@@ -436,21 +438,26 @@ rk_status rk_validation_write_figures(FILE *to, const void *what, rk_table_style
 /* How many rows are left out; -v says why. */
 static void write_left_out(FILE *to, const rk_remark *remarks, size_t count)
 {
+    char counted[RK_COUNTED_SIZE];
     size_t rows = 0;
     for (size_t i = 0; i < count; i++) {
         rows += remarks[i].rows;
     }
     if (rows > 0) {
-        (void)fprintf(to, "left out  %zu row%s; -v says why\n", rows, rows == 1 ? "" : "s");
+        (void)fprintf(to, "left out  %s; -v says why\n", rk_counted(rows, "row", counted));
     }
 }
 
 /* Columns that most rows leave open: "assumed   recompute of 183 rows, sharding of 73". */
 static void write_assumed(FILE *to, const rk_remark *remarks, size_t count)
 {
-    for (size_t i = 0; i < count && i < 3; i++) {
-        (void)fprintf(to, i ? ", %s of %zu" : "assumed   %s of %zu rows", remarks[i].text,
-                      remarks[i].rows);
+    char rows[RK_COUNTED_SIZE];
+    if (count > 0) {
+        (void)fprintf(to, "assumed   %s of %s", remarks[0].text,
+                      rk_counted(remarks[0].rows, "row", rows));
+    }
+    for (size_t i = 1; i < count && i < 3; i++) {
+        (void)fprintf(to, ", %s of %zu", remarks[i].text, remarks[i].rows);
     }
     (void)fputs(count > 3 ? ", and others\n" : count ? "\n" : "", to);
 }
@@ -475,6 +482,7 @@ static rk_status write_brief(FILE *to, const rk_validation *v, rk_table_style st
     static const rk_row_score none;
     const rk_row_score *all = v->all.count > 0 ? &v->all.groups[0].score : &none;
     rk_remark remarks[RK_REMARK_MAX];
+    char runs[RK_COUNTED_SIZE];
     rk_status status = RK_OK;
     rk_table table;
     write_files(to, v);
@@ -493,15 +501,15 @@ static rk_status write_brief(FILE *to, const rk_validation *v, rk_table_style st
         cell_errors(&table, "all", &all->time);
         status = rk_write_table(to, &table, style, err);
         if (all->intervals > 0) {
-            (void)fprintf(to,
-                          "\nintervals %.1f %% of %zu runs are within their 10th to 90th "
-                          "percentile\n",
-                          100 * (double)all->inside / (double)all->intervals, all->intervals);
+            (void)fprintf(to, "\nintervals 10th to 90th percentiles hold %.1f %% of %s\n",
+                          100 * (double)all->inside / (double)all->intervals,
+                          rk_counted(all->intervals, "run", runs));
         }
     }
     if (all->memory.count > 0) {
-        (void)fprintf(to, "memory    %zu runs, error %.1f %% in the median, %.1f %% in the mean\n",
-                      all->memory.count, 100 * all->memory.median, 100 * all->memory.mean);
+        (void)fprintf(to, "memory    %s, error %.1f %% in the median, %.1f %% in the mean\n",
+                      rk_counted(all->memory.count, "run", runs), 100 * all->memory.median,
+                      100 * all->memory.mean);
     }
     if (!status) {
         (void)fputs("\n-v adds every group, what is assumed, memory, choices and verdicts\n", to);

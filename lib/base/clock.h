@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Clocks. */
 #ifndef RK_BASE_CLOCK_H
 #define RK_BASE_CLOCK_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of integers, and divisors. */
 #ifndef RK_BASE_DIVISORS_H
 #define RK_BASE_DIVISORS_H
 

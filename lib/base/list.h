@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Growing lists, and an order for sorting them. */
 #ifndef RK_BASE_LIST_H
 #define RK_BASE_LIST_H
 

@@ -139,6 +139,14 @@ rk_status rk_prices_load(const char *name, rk_prices *prices, rk_error *err)
     if (status) {
         return status;
     }
+    if (json_object_get(doc.root, "hours")) {
+        rk_json_clear(&doc);
+        return rk_fail(
+            err, RK_ERR_INVALID,
+            "%s has prices of hours, for 'reckon run'; a design needs prices of the parts "
+            "of a machine, as example has",
+            rk_json_title(name));
+    }
     *prices = (rk_prices){.currency = "$"};
     (void)snprintf(prices->name, sizeof(prices->name), "%s", name);
     status = rk_fields_read(doc.root, "", price_fields, COUNT(price_fields), RK_UNKNOWN_REFUSE,

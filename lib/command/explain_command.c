@@ -49,6 +49,13 @@ static void init_reckon(void *arguments)
     args->change = DEFAULT_CHANGE;
 }
 
+static rk_status complete(void *arguments, rk_error *err)
+{
+    const struct args *args = arguments;
+    return args->change == 0 ? rk_fail(err, RK_ERR_INVALID, "--change 0 changes no number")
+                             : rk_question_args_check(arguments, err);
+}
+
 /* If nothing fits, writes the answer of `plan`. */
 static rk_status run(rk_job *job, void *arguments, rk_error *err)
 {
@@ -74,7 +81,7 @@ static rk_status run(rk_job *job, void *arguments, rk_error *err)
 #define COMMON                                                                                     \
     .name = "explain",                                                                             \
     .purpose = "Show what each hardware number is worth (sensitivity analysis)",                   \
-    .size = sizeof(struct args), .complete = rk_question_args_check, .run = run
+    .size = sizeof(struct args), .complete = complete, .run = run
 
 static const rk_command calculon_explain = {
     COMMON,

@@ -154,7 +154,7 @@ void rk_brief_write_split(FILE *to, const rk_strategy *s)
 /* Types of states, where a search chooses them: those that are not the default of `framework`. */
 static void write_states(FILE *to, rk_framework framework, const rk_strategy *s)
 {
-    if (framework >= RK_FRAMEWORK_COUNT || !rk_framework_of(framework)->all) {
+    if (!rk_framework_of(framework)->all) {
         return;
     }
     const rk_state_request none = {.weight = 0};

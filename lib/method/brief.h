@@ -14,7 +14,7 @@ void rk_brief_write_split(FILE *to, const rk_strategy *strategy);
 
 /*
  * The degrees of a strategy, and the rest, in two lines: what a search chose for a framework is
- * there, so that these as options predict the same; RK_FRAMEWORK_COUNT: no framework is known.
+ * there, so that these as options predict the same.
  */
 void rk_brief_write_strategy(FILE *to, rk_framework framework, bool recommended,
                              const rk_strategy *strategy);

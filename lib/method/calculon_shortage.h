@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The least that is missing where no strategy of Calculon's method fits. */
 #ifndef RK_METHOD_CALCULON_SHORTAGE_H
 #define RK_METHOD_CALCULON_SHORTAGE_H
 

@@ -331,7 +331,8 @@ struct rk_method {
 
     /* The question, a strategy and the answer of `plan` on one screen; NULL: only in full. */
     void (*write_brief_question)(FILE *to, const rk_question *question, unsigned parts);
-    void (*write_brief_strategy)(FILE *to, const rk_candidate *candidate);
+    void (*write_brief_strategy)(FILE *to, const rk_problem *problem,
+                                 const rk_candidate *candidate);
     rk_status (*write_brief)(FILE *to, const rk_question *question, rk_table_style style,
                              rk_error *err);
 

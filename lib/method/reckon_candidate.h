@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Strategies that a search by the reckon model found, as results of a method. */
 #ifndef RK_METHOD_RECKON_CANDIDATE_H
 #define RK_METHOD_RECKON_CANDIDATE_H
 

@@ -531,9 +531,10 @@ static void write_strategy(FILE *to, const rk_candidate *candidate)
     rk_write_strategy(to, true, &candidate->strategy);
 }
 
-static void write_brief_strategy(FILE *to, const rk_candidate *candidate)
+static void write_brief_strategy(FILE *to, const rk_problem *problem, const rk_candidate *candidate)
 {
-    rk_brief_write_strategy(to, RK_FRAMEWORK_COUNT, true, &candidate->strategy);
+    rk_brief_write_strategy(to, problem->reckon.inputs.software.framework, true,
+                            &candidate->strategy);
 }
 
 static void degree_values(const rk_candidate *candidate, int64_t values[RK_DEGREE_MAX])

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The least that is missing where no strategy of the reckon model fits. */
 #ifndef RK_METHOD_RECKON_SHORTAGE_H
 #define RK_METHOD_RECKON_SHORTAGE_H
 

@@ -90,7 +90,10 @@ typedef struct rk_request {
                   "what is left open: search it, as the framework's launch has it, or as an "      \
                   "observed run must have had it; default: launch for a launch line, else search")
 
-/* Gives a model the modules of multi-token prediction of the request. */
+/*
+ * Gives a model the modules of multi-token prediction of the request; refuses adapters of a rank
+ * above its width.
+ */
 rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_error *err);
 
 /* The defaults of a request; `request` is an rk_request. */

@@ -152,6 +152,11 @@ rk_status rk_request_settle_output(rk_request *request, rk_error *err)
 
 rk_status rk_request_set_modules(const rk_request *request, rk_model *model, rk_error *err)
 {
+    if (request->lora_rank > model->hidden) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "--lora-rank is at most the width of a layer, %lld, and not %lld",
+                       (long long)model->hidden, (long long)request->lora_rank);
+    }
     if (request->no_mtp) {
         model->mtp_layers = 0;
     } else if (request->mtp_layers > 0) {

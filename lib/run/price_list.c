@@ -75,6 +75,13 @@ rk_status rk_price_list_load(const char *name, rk_price_list *list, rk_error *er
     if (status) {
         return status;
     }
+    if (json_object_get(doc.root, "axes")) {
+        rk_json_clear(&doc);
+        return rk_fail(err, RK_ERR_INVALID,
+                       "%s prices the parts of a machine, for 'reckon design'; a run needs prices "
+                       "of hours: published or cloud-2026",
+                       rk_json_title(name));
+    }
     *list = (rk_price_list){.count = 0};
     (void)snprintf(list->name, sizeof(list->name), "%s", name);
     status =

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The time of work that two limits bound. */
 #ifndef RK_SYSTEM_LIMITS_H
 #define RK_SYSTEM_LIMITS_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A program that includes the public header alone, built with the installed library. */
 #include <reckon/reckon.h>
 
 #include <stdio.h>

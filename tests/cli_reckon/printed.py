@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `plan` prints of its best strategy, given as options, predicts the same step and memory.
+"""What `plan` prints of its best strategy, given as options, predicts the same step and memory; what `explain` and
+`design` print of theirs, the same step.
 
     printed.py RECKON
 """
@@ -20,9 +21,10 @@ llama3-8b 8xh100 --framework any
 qwen3-30b-a3b 32xh100 --framework any
 llama3-8b 8xv100 -b 64 --framework any
 """
+ASKED = ["--model", "llama3-8b", "-b", "2048", "--framework", "any"]
 # What is printed, and the option that it means.
 WORDS = (
-    (r"\bTP (\d+)", "--tp"), (r"\bCP (\d+)", "--cp"), (r"CP by ([\w-]+)", "--cp-kind"),
+    (r"\bTP (\d+)", "--tp"), (r"\bTP (?!1,)\d+(),", "--no-sp"), (r"\bCP (\d+)", "--cp"), (r"CP by ([\w-]+)", "--cp-kind"),
     (r"\bPP (\d+)", "--pp"), (r"\bVP (\d+)", "--vp"), (r"\bEP (\d+)", "--ep"), (r"ETP (\d+)", "--etp"),
     (r"\bDP (\d+)", "--dp"), (r"ZeRO-(\d)", "--zero"), (r"HSDP (\d+)", "--hsdp"),
     (r"micro-batch (\d+)", "--micro-batch"), (r"recompute (\w+)", "--recompute"),
@@ -43,8 +45,8 @@ def ask(*words):
 
 
 def options(text):
-    """Those of the lines from "best" to "step"; degrees that are 1 are not printed."""
-    best = " ".join(re.search(r"^best +(.*?)^step", text, re.DOTALL | re.MULTILINE)[1].split())
+    """Those of the lines from "best"; degrees that are 1 are not printed."""
+    best = " ".join(re.search(r"^best +(.*?)\n(?! )", text, re.DOTALL | re.MULTILINE)[1].split())
     given = {"--cp": "1", "--pp": "1", "--vp": "1", "--ep": "1", "--etp": "1"}
     for pattern, option in WORDS:
         found = re.search(pattern, best)
@@ -57,6 +59,15 @@ def options(text):
     return [word for pair in given.items() for word in pair if word]
 
 
+def compare(question, system, step_of):
+    """The printed strategy of `question` on a system as words has the step of its answer."""
+    step = step_of(json.loads(ask(sys.argv[1], *question, "--json")))
+    words = [*ASKED, *system, *options(ask(sys.argv[1], *question))]
+    again = json.loads(ask(sys.argv[1], "estimate", *words, "--json"))["estimate"]["step_s"]
+    if abs(again / step - 1) > 1e-9:
+        sys.exit(f"estimate {' '.join(words)}: step_s is {again}, of {question[0]} {step}")
+
+
 def main():
     for job in JOBS.split("\n")[1:-1]:
         words = [*job.split(), *options(ask(sys.argv[1], "plan", *job.split()))]
@@ -65,6 +76,13 @@ def main():
         for key in ("step_s", "memory_needed_bytes"):
             if abs(again[key] / best[key] - 1) > 1e-9:
                 sys.exit(f"estimate {' '.join(words)}: {key} is {again[key]}, of the plan {best[key]}")
+    compare(["explain", *ASKED, "8xh100"], ["8xh100"], lambda answer: answer["best"]["step_s"])
+    machines = ["--system", "h100", "--prices", "example", "--tokens-per-second", "1M"]
+    found = json.loads(ask(sys.argv[1], "design", *ASKED, *machines, "--json"))["cheapest"]
+    numbers = found["numbers"]  # the domain is that of the system, and nothing is offloaded
+    system = [f"{found['processors']}xh100", "--set",
+              f"memory={numbers['memory_GiB']}GiB,infiniband.bandwidth={numbers['tier1_GBps']}GB/s"]
+    compare(["design", *ASKED, *machines], system, lambda answer: answer["cheapest"]["batch_s"])
 
 
 if __name__ == "__main__":

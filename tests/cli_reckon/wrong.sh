@@ -132,6 +132,7 @@ wrong_with '--layout names the layers of every stage' --pp 2 --layout 16,16 --co
 wrong_with '--layout needs the layers' --pp 2 --layout 16,
 wrong_with '--lora-modules needs --lora-rank' --tp 1 --lora-modules attention
 wrong_with '--qlora and --frozen-weights need --lora-rank' --tp 1 --frozen-weights int8
+wrong_with '--lora-rank is at most the width of a layer, 4096' --tp 1 --lora-rank 70000
 wrong_with '--frozen-weights says otherwise' --tp 1 --lora-rank 8 --qlora --frozen-weights int4
 wrong_with '--offload-share is of --offload optimizer' --tp 1 --offload-share 0.5
 wrong_with '--loss-chunk is of --cross-entropy chunked' --tp 1 --loss-chunk 256
@@ -172,6 +173,9 @@ done
     wrong '--csv says otherwise' timeline $run --csv -o x.svg
     wrong 'cannot open for writing' estimate $run --tp 1 -o none/x.json
     wrong '--tokens needs a number' run $run --tokens 300Q
+    wrong 'a run needs prices of hours: published' run $run --tokens 1B --prices example
+    wrong 'published has prices of hours' design $run -b 64 --prices published
+    wrong '--change 0 changes no number' explain $run --change 0
     wrong '--tokens needs a number' run $run --tokens 300Bi
     wrong '--batch-ramp: expected BATCH:TOKENS:STEPS' run $run --tokens 300B --batch-ramp 16
     wrong '--batch-ramp must start below' run $run --tokens 300B --batch-ramp 1:1T

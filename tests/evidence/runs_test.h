@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of runs for tests. */
 #ifndef TESTS_RUNS_TEST_H
 #define TESTS_RUNS_TEST_H
 

@@ -46,13 +46,14 @@ FOLDERS_LEFT_OUT = ("build", ".", "data", "studies", "fuzz/seeds", "tests/pages/
 
 
 def report_uncommented(root):
-    """Reports C files of the library and the command without a comment in line 2; their number."""
+    """Reports C files and headers without a comment in line 2; their number."""
     count = 0
-    for path in sorted(path for folder in ("lib", "cli") for path in root.glob(f"{folder}/**/*.c")):
+    for path in sorted(path for folder in ("lib", "cli", "include", "tests", "fuzz", "bench")
+                       for path in root.glob(f"{folder}/**/*.[ch]")):
         lines = path.read_text(encoding="utf-8").splitlines()
         if len(lines) < 2 or not lines[1].startswith("/*"):
             print(f"{path.relative_to(root).as_posix()}:2: no comment below the SPDX line; write "
-                  "one sentence on the subject of the file: /* Which strategies fit. */")
+                  "one sentence on the subject of the file: /* Strategies that fit. */")
             count += 1
     return count
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Figures of every kind, for tests and to look at. */
 #include "gallery.h"
 #include "base/units.h"
 

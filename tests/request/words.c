@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Words of a command line, read without the command. */
 #include "words.h"
 
 #include <stdlib.h>

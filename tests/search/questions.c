@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Random questions about the catalogue. */
 #include "questions.h"
 
 #include "command/commands.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes of the states of a model, counted from the shapes alone. */
 #include "states.h"
 
 #include <math.h>

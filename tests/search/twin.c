@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The readable twin of rk_plan_search: legality and cost of each strategy. */
 #include "twin.h"
 
 #include "estimate/stage.h"
