@@ -151,7 +151,10 @@ void rk_brief_write_split(FILE *to, const rk_strategy *s)
     (void)fputs(counted[(s->count_embedding ? 1 : 0) + (s->count_head ? 2 : 0)], to);
 }
 
-/* Types of states, where a search chooses them: those that are not the default of `framework`. */
+/*
+ * Types of states and overlap, where a search over all frameworks chooses them: those that are not
+ * the default of `framework`.
+ */
 static void write_states(FILE *to, rk_framework framework, const rk_strategy *s)
 {
     if (!rk_framework_of(framework)->all) {
@@ -165,6 +168,9 @@ static void write_states(FILE *to, rk_framework framework, const rk_strategy *s)
     }
     if (s->states.reduce < 0.75 * learning * usual.reduce) {
         (void)fputs(", gradients in 16 bits", to); /* bf16, or fp16 as the products */
+    }
+    if (s->tp > 1 && !s->sp && s->tp_overlap) {
+        write_field(to, s, "overlap", "none");
     }
 }
 

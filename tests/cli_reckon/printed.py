@@ -33,7 +33,7 @@ WORDS = (
     (r"(\d+) layers? on the last rank", "--last-stage-layers"), (r"rank order ([\w-]+)", "--order"),
     (r"()(?:embedding as layer|embedding and head as layers)", "--count-embedding"),
     (r"()head as layer", "--count-head"),
-    (r"weights in (\w+)", "--weights"), (r"gradients in (16) bits", "--gradients"),
+    (r"overlap ([\w+]+)", "--overlap"), (r"weights in (\w+)", "--weights"), (r"gradients in (16) bits", "--gradients"),
 )
 
 
