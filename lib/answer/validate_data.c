@@ -51,33 +51,38 @@ rk_status rk_validation_write_csv(const rk_job *job, const rk_validation *v, rk_
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
+/* Fields that count come first: they alone are there where nothing is counted. */
+const rk_answer_field rk_error_fields[RK_SCORE_FIELDS] = {
+    RK_ANSWER_FIELD("runs", rk_errors, count, .title = "runs"),
+    RK_ANSWER_FIELD("mean", rk_errors, mean, RK_PERCENT("mean", 1)),
+    RK_ANSWER_FIELD("median", rk_errors, median, RK_PERCENT("median", 1)),
+    RK_ANSWER_FIELD("p90", rk_errors, p90, RK_PERCENT("p90", 1)),
+    RK_ANSWER_FIELD("worst", rk_errors, worst, RK_PERCENT("worst", 1)),
+    RK_ANSWER_FIELD("bias", rk_errors, bias, RK_PERCENT("bias", 1), .sign = true),
+    RK_ANSWER_FIELD("rank_correlation", rk_errors, rank, .title = "rank", .factor = 1, .digits = 3),
+};
+
+const rk_answer_field rk_regret_fields[RK_SCORE_FIELDS] = {
+    RK_ANSWER_FIELD("jobs", rk_regret, groups, .title = "jobs"),
+    RK_ANSWER_FIELD("best_chosen", rk_regret, best, .title = "best chosen"),
+    RK_ANSWER_FIELD("ran_out_of_memory", rk_regret, failed, .title = "out of memory"),
+    RK_ANSWER_FIELD("mean", rk_regret, mean, RK_PERCENT("mean", 1)),
+    RK_ANSWER_FIELD("median", rk_regret, median, RK_PERCENT("median", 1)),
+    RK_ANSWER_FIELD("p90", rk_regret, p90, RK_PERCENT("p90", 1)),
+    RK_ANSWER_FIELD("worst", rk_regret, worst, RK_PERCENT("worst", 1)),
+};
+
 static void write_errors(rk_json_writer *w, const char *key, const rk_errors *e)
 {
     rk_json_open_member(w, key, "{");
-    rk_json_count(w, "runs", e->count);
-    if (e->count > 0) {
-        rk_json_real(w, "mean", e->mean);
-        rk_json_real(w, "median", e->median);
-        rk_json_real(w, "p90", e->p90);
-        rk_json_real(w, "worst", e->worst);
-        rk_json_real(w, "bias", e->bias);
-        rk_json_real(w, "rank_correlation", e->rank);
-    }
+    rk_answer_members(w, rk_error_fields, e->count > 0 ? RK_SCORE_FIELDS : 1, e);
     rk_json_close(w, "}");
 }
 
 static void write_regret(rk_json_writer *w, const rk_regret *r)
 {
     rk_json_open_member(w, "first_choice", "{");
-    rk_json_count(w, "jobs", r->groups);
-    rk_json_count(w, "best_chosen", r->best);
-    rk_json_count(w, "ran_out_of_memory", r->failed);
-    if (r->groups > r->failed) {
-        rk_json_real(w, "mean", r->mean);
-        rk_json_real(w, "median", r->median);
-        rk_json_real(w, "p90", r->p90);
-        rk_json_real(w, "worst", r->worst);
-    }
+    rk_answer_members(w, rk_regret_fields, r->groups > r->failed ? RK_SCORE_FIELDS : 3, r);
     rk_json_close(w, "}");
 }
 
@@ -137,26 +142,6 @@ static void write_grouping(rk_json_writer *w, const char *key, const rk_grouping
     rk_json_close(w, "]");
 }
 
-static void write_value(rk_json_writer *w, const char *key, const rk_value *value)
-{
-    switch (value->type) {
-    case RK_VALUE_INT:
-        rk_json_count(w, key, (uint64_t)value->integer);
-        break;
-    case RK_VALUE_REAL:
-        rk_json_real(w, key, value->real);
-        break;
-    case RK_VALUE_BOOL:
-        rk_json_flag(w, key, value->boolean);
-        break;
-    case RK_VALUE_TEXT:
-        rk_json_string(w, key, value->text);
-        break;
-    default:
-        rk_json_real(w, key, (double)NAN);
-    }
-}
-
 static void write_remarks(rk_json_writer *w, const char *key, const rk_remark *remarks,
                           size_t count)
 {
@@ -213,7 +198,7 @@ static rk_status write_rows(rk_json_writer *w, const rk_validation *v, rk_error 
         for (size_t field = 0; field < RK_COMPARED_FIELDS; field++) {
             const rk_value value = rk_compared_value(row, field);
             if (value.type != RK_VALUE_NULL) {
-                write_value(w, rk_compared_columns[field].name, &value);
+                rk_json_member(w, rk_compared_columns[field].name, &value);
             }
         }
         if (row->predicted && v->request->options >= 0) {

@@ -20,15 +20,6 @@ static void cell_percent(rk_table *table, double share)
     }
 }
 
-static void cell_rank(rk_table *table, double rank)
-{
-    if (isfinite(rank)) {
-        rk_table_cell(table, "%.3f", rank);
-    } else {
-        rk_table_cell(table, "-");
-    }
-}
-
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static void count_rows(const rk_validation *v, size_t *asked, size_t *predicted)
@@ -81,41 +72,34 @@ static void write_remarks(FILE *to, const char *title, const rk_remark *remarks,
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* Columns that cell_errors fills after the label. */
-#define COLUMNS_OF_ERRORS                                                                          \
-    {"runs", RK_ALIGN_RIGHT}, {"mean", RK_ALIGN_RIGHT}, {"median", RK_ALIGN_RIGHT},                \
-        {"p90", RK_ALIGN_RIGHT}, {"worst", RK_ALIGN_RIGHT}, {"bias", RK_ALIGN_RIGHT},              \
-    {                                                                                              \
-        "rank", RK_ALIGN_RIGHT                                                                     \
-    }
+/* The columns of a table of errors or first choices of groups, and the first cells of a row. */
+static void init_table(rk_table *table, rk_table_column *columns, const char *title,
+                       const rk_answer_field *fields)
+{
+    columns[0] = (rk_table_column){title, RK_ALIGN_LEFT};
+    rk_table_init(table, columns, 1 + rk_answer_titles(fields, RK_SCORE_FIELDS, &columns[1]));
+}
 
-/* Begins a row with the cells shared by errors in time and in memory. */
-static void cell_errors(rk_table *table, const char *label, const rk_errors *e)
+static void begin_row(rk_table *table, const char *label, const rk_answer_field *fields,
+                      const void *figures)
 {
     rk_table_cell(table, "%s", label);
-    rk_table_cell(table, "%zu", e->count);
-    cell_percent(table, e->mean);
-    cell_percent(table, e->median);
-    cell_percent(table, e->p90);
-    cell_percent(table, e->worst);
-    rk_table_cell(table, "%+.1f", 100 * e->bias);
-    cell_rank(table, e->rank);
+    rk_answer_cells(table, fields, RK_SCORE_FIELDS, figures);
 }
 
 static rk_status write_time(FILE *to, const rk_validation *v, rk_table_style style, rk_error *err)
 {
-    static const rk_table_column columns[] = {
-        {"step time, error in %", RK_ALIGN_LEFT},
-        COLUMNS_OF_ERRORS,
-        {"null mean", RK_ALIGN_RIGHT},
-        {"null median", RK_ALIGN_RIGHT},
-        {"in 10-90%", RK_ALIGN_RIGHT},
-    };
+    enum { OWN = 1 + RK_SCORE_FIELDS };
+    rk_table_column columns[OWN + 3];
     rk_table table;
     if (v->all.groups[0].score.time.count == 0) {
         return RK_OK;
     }
-    rk_table_init(&table, columns, COUNT(columns));
+    init_table(&table, columns, "step time, error in %", rk_error_fields);
+    columns[OWN] = (rk_table_column){"null mean", RK_ALIGN_RIGHT};
+    columns[OWN + 1] = (rk_table_column){"null median", RK_ALIGN_RIGHT};
+    columns[OWN + 2] = (rk_table_column){"in 10-90%", RK_ALIGN_RIGHT};
+    table.column_count = COUNT(columns);
     for (size_t i = 0; i <= v->by.count; i++) {
         const rk_score_group *g = i < v->by.count ? &v->by.groups[i] : &v->all.groups[0];
         if (g->score.time.count == 0) {
@@ -124,65 +108,29 @@ static rk_status write_time(FILE *to, const rk_validation *v, rk_table_style sty
         if (i == v->by.count) {
             rk_table_rule(&table);
         }
-        cell_errors(&table, g->label, &g->score.time);
+        begin_row(&table, g->label, rk_error_fields, &g->score.time);
         cell_percent(&table, g->score.null.count ? g->score.null.mean : (double)NAN);
         cell_percent(&table, g->score.null.median);
-        cell_percent(&table, g->score.intervals
-                                 ? (double)g->score.inside / (double)g->score.intervals
-                                 : (double)NAN);
+        cell_percent(&table, rk_score_coverage(&g->score));
     }
     return rk_write_table(to, &table, style, err);
 }
 
-static rk_status write_memory(FILE *to, const rk_validation *v, rk_table_style style, rk_error *err)
+/* Figures at an offset of the scores of all groups that count something. */
+static rk_status write_groups(FILE *to, const rk_validation *v, const char *title,
+                              const rk_answer_field *fields, size_t offset, rk_table_style style,
+                              rk_error *err)
 {
-    static const rk_table_column columns[] = {
-        {"peak memory, error in %", RK_ALIGN_LEFT},
-        COLUMNS_OF_ERRORS,
-    };
+    rk_table_column columns[1 + RK_SCORE_FIELDS];
     rk_table table;
-    if (v->all.groups[0].score.memory.count == 0) {
+    if (rk_answer_value(fields, (const char *)&v->all.groups[0].score + offset).integer == 0) {
         return RK_OK;
     }
-    rk_table_init(&table, columns, COUNT(columns));
+    init_table(&table, columns, title, fields);
     for (size_t i = 0; i < v->by.count; i++) {
-        const rk_errors *e = &v->by.groups[i].score.memory;
-        if (e->count > 0) {
-            cell_errors(&table, v->by.groups[i].label, e);
-        }
-    }
-    (void)fputc('\n', to);
-    return rk_write_table(to, &table, style, err);
-}
-
-static rk_status write_regret(FILE *to, const rk_validation *v, rk_table_style style, rk_error *err)
-{
-    static const rk_table_column columns[] = {
-        {"slower than best, %", RK_ALIGN_LEFT},
-        {"jobs", RK_ALIGN_RIGHT},
-        {"best chosen", RK_ALIGN_RIGHT},
-        {"out of memory", RK_ALIGN_RIGHT},
-        {"mean", RK_ALIGN_RIGHT},
-        {"median", RK_ALIGN_RIGHT},
-        {"p90", RK_ALIGN_RIGHT},
-        {"worst", RK_ALIGN_RIGHT},
-    };
-    rk_table table;
-    if (v->all.groups[0].score.regret.groups == 0) {
-        return RK_OK;
-    }
-    rk_table_init(&table, columns, COUNT(columns));
-    for (size_t i = 0; i < v->by.count; i++) {
-        const rk_regret *r = &v->by.groups[i].score.regret;
-        if (r->groups > 0) {
-            rk_table_cell(&table, "%s", v->by.groups[i].label);
-            rk_table_cell(&table, "%zu", r->groups);
-            rk_table_cell(&table, "%zu", r->best);
-            rk_table_cell(&table, "%zu", r->failed);
-            cell_percent(&table, r->mean);
-            cell_percent(&table, r->median);
-            cell_percent(&table, r->p90);
-            cell_percent(&table, r->worst);
+        const void *figures = (const char *)&v->by.groups[i].score + offset;
+        if (rk_answer_value(fields, figures).integer > 0) {
+            begin_row(&table, v->by.groups[i].label, fields, figures);
         }
     }
     (void)fputc('\n', to);
@@ -477,8 +425,7 @@ static bool is_large(const rk_validation *v, size_t group)
 
 static rk_status write_brief(FILE *to, const rk_validation *v, rk_table_style style, rk_error *err)
 {
-    static const rk_table_column columns[] = {{"step time, error in %", RK_ALIGN_LEFT},
-                                              COLUMNS_OF_ERRORS};
+    rk_table_column columns[1 + RK_SCORE_FIELDS];
     static const rk_row_score none;
     const rk_row_score *all = v->all.count > 0 ? &v->all.groups[0].score : &none;
     rk_remark remarks[RK_REMARK_MAX];
@@ -491,19 +438,19 @@ static rk_status write_brief(FILE *to, const rk_validation *v, rk_table_style st
     write_assumed(to, remarks, rk_validation_assumed(v, remarks));
     (void)fputc('\n', to);
     if (all->time.count > 0) {
-        rk_table_init(&table, columns, COUNT(columns));
+        init_table(&table, columns, "step time, error in %", rk_error_fields);
         for (size_t i = 0; i < v->by.count; i++) {
             if (is_large(v, i)) {
-                cell_errors(&table, v->by.groups[i].label, &v->by.groups[i].score.time);
+                begin_row(&table, v->by.groups[i].label, rk_error_fields,
+                          &v->by.groups[i].score.time);
             }
         }
         rk_table_rule(&table);
-        cell_errors(&table, "all", &all->time);
+        begin_row(&table, "all", rk_error_fields, &all->time);
         status = rk_write_table(to, &table, style, err);
         if (all->intervals > 0) {
             (void)fprintf(to, "\nintervals 10th to 90th percentiles hold %.1f %% of %s\n",
-                          100 * (double)all->inside / (double)all->intervals,
-                          rk_counted(all->intervals, "run", runs));
+                          100 * rk_score_coverage(all), rk_counted(all->intervals, "run", runs));
         }
     }
     if (all->memory.count > 0) {
@@ -540,8 +487,12 @@ rk_status rk_validation_write_text(FILE *to, const void *what, rk_table_style st
         return status;
     }
     status = write_time(to, v, style, err);
-    status = status ? status : write_memory(to, v, style, err);
-    status = status ? status : write_regret(to, v, style, err);
+    status = status ? status
+                    : write_groups(to, v, "peak memory, error in %", rk_error_fields,
+                                   offsetof(rk_row_score, memory), style, err);
+    status = status ? status
+                    : write_groups(to, v, "slower than best, %", rk_regret_fields,
+                                   offsetof(rk_row_score, regret), style, err);
     for (size_t i = 0; i < v->by.count; i++) {
         write_verdicts(to, &v->by.groups[i]);
     }
