@@ -498,6 +498,7 @@ static void test_documents(void **state)
         {PRETRAIN "--hybrid-layer-pattern M-M-ME*E", "\"mixer\":\"mamba2\""},
         {PRETRAIN "--hybrid-layer-pattern M-D", NULL},
         {PRETRAIN "--is-hybrid-model", NULL},
+        {PRETRAIN "--is-hybrid-model --hybrid-layer-pattern M", "\"mixer\":\"mamba2\""},
         {PRETRAIN "--linear-attention-freq 4 --experimental-attention-variant gated_delta_net",
          "\"pattern\":[1,1,1,0,1,1,1,0]"},
         {PRETRAIN "--multi-latent-attention --kv-lora-rank 64 --mtp-num-layers 1",

@@ -673,6 +673,68 @@ static void test_ways(void **state)
     CHECK(rows);
 }
 
+/* Keys that decide nothing in their launch, and the same keys where they do. */
+static void test_without_cost(void **state)
+{
+    static const struct {
+        const char *line, *key;
+        rk_key_use use;
+    } rows[] = {
+        {TRL("sft", "--use_peft --lora_dropout 0"), "lora_dropout", RK_KEY_WITHOUT_COST},
+        {TRL("sft", "--use_peft --lora_dropout 0.1"), "lora_dropout", RK_KEY_USED},
+        {TRL("sft", "--lora_alpha 8 --lora_r 4"), "lora_alpha", RK_KEY_WITHOUT_COST},
+        {TRL("sft", "--use_peft --use_bnb_nested_quant true"), "use_bnb_nested_quant",
+         RK_KEY_WITHOUT_COST},
+        {TRL("sft", "--use_peft --load_in_4bit --use_bnb_nested_quant true"),
+         "use_bnb_nested_quant", RK_KEY_USED},
+        {FACTORY("--finetuning_type full --lora_rank 8"), "lora_rank", RK_KEY_WITHOUT_COST},
+        {FACTORY("--finetuning_type lora --lora_rank 8"), "lora_rank", RK_KEY_USED},
+        {VERL(ACTOR "fsdp_config.strategy=fsdp2"), ACTOR "fsdp_config.strategy",
+         RK_KEY_WITHOUT_COST},
+        {VERL(ACTOR "ppo_mini_batch_size=64 data.train_batch_size=128"), "data.train_batch_size",
+         RK_KEY_WITHOUT_COST},
+        {VERL(ACTOR "use_dynamic_bsz=True " ACTOR "ppo_micro_batch_size=4"),
+         ACTOR "ppo_micro_batch_size", RK_KEY_WITHOUT_COST},
+        {VERL(ACTOR "ppo_max_token_len_per_gpu=4096"), ACTOR "ppo_max_token_len_per_gpu",
+         RK_KEY_WITHOUT_COST},
+        {VERL(ACTOR "use_dynamic_bsz=True " ACTOR "ppo_max_token_len_per_gpu=4096"),
+         ACTOR "ppo_max_token_len_per_gpu", RK_KEY_USED},
+        {VERL(ACTOR "strategy=megatron " ACTOR
+                    "megatron.override_transformer_config.context_parallel_size=2"),
+         ACTOR "megatron.override_transformer_config.context_parallel_size", RK_KEY_WITHOUT_COST},
+        {TITAN "--parallelism.pipeline_parallel_schedule 1F1B",
+         "parallelism.pipeline_parallel_schedule", RK_KEY_WITHOUT_COST},
+        {TITAN "--parallelism.pipeline_parallel_degree 2 "
+               "--parallelism.pipeline_parallel_schedule 1F1B",
+         "parallelism.pipeline_parallel_schedule", RK_KEY_USED},
+        {TITAN "--parallelism.context_parallel_rotate_method alltoall",
+         "parallelism.context_parallel_rotate_method", RK_KEY_WITHOUT_COST},
+        {TITAN "--parallelism.context_parallel_degree 2 "
+               "--parallelism.context_parallel_rotate_method alltoall",
+         "parallelism.context_parallel_rotate_method", RK_KEY_USED},
+    };
+    int wrong = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        rk_launch launch = {0};
+        rk_error err;
+        assert_int_equal(rk_launch_parse(rows[i].line, strlen(rows[i].line), "line", &launch, &err),
+                         RK_OK);
+        assert_int_equal(rk_launch_resolve(&launch, &err), RK_OK);
+        bool found = false;
+        for (size_t k = 0; k < launch.key_count; k++) {
+            found = found || (strcmp(launch.keys[k].name, rows[i].key) == 0 &&
+                              launch.keys[k].use == rows[i].use);
+        }
+        if (!found) {
+            print_error("%s: the use of %s is not %d\n", rows[i].line, rows[i].key, rows[i].use);
+            wrong++;
+        }
+        rk_launch_clear(&launch);
+    }
+    assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -680,7 +742,7 @@ int main(void)
         cmocka_unit_test(test_torchtitan), cmocka_unit_test(test_nemo),
         cmocka_unit_test(test_foundry),    cmocka_unit_test(test_neox),
         cmocka_unit_test(test_components), cmocka_unit_test(test_hugging_face),
-        cmocka_unit_test(test_ways),
+        cmocka_unit_test(test_ways),       cmocka_unit_test(test_without_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,6 +176,25 @@ static void test_text_within_view(void **state)
     }
 }
 
+/* One legend of several panels has rows of its own, and none where no series has a name. */
+static void test_one_legend(void **state)
+{
+    (void)state;
+    static const double value[] = {1, 2};
+    static const char *const names[] = {"a series", NULL};
+    double heights[2];
+    for (int i = 0; i < 2; i++) {
+        const rk_plot_series series = {.name = names[i], .x = value, .y = value, .count = 2};
+        const rk_plot_panel panel = {.series = &series, .series_count = 1};
+        const rk_plot_panel panels[] = {panel, panel};
+        char *text =
+            draw(&(rk_plot_figure){.panels = panels, .panel_count = 2, .one_legend = true});
+        heights[i] = attribute(text, " height=\"");
+        free(text);
+    }
+    assert_true(heights[0] > heights[1] + 8);
+}
+
 static void test_page(void **state)
 {
     (void)state;
@@ -227,9 +246,8 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_well_formed),
-        cmocka_unit_test(test_text_within_view),
-        cmocka_unit_test(test_page),
+        cmocka_unit_test(test_well_formed), cmocka_unit_test(test_text_within_view),
+        cmocka_unit_test(test_one_legend),  cmocka_unit_test(test_page),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,6 +150,7 @@ static void test_wrong_facts(void **state)
         {"set=memory.recompute_stops=2", "expected true or false, found '2'"},
         {"set=power_W=much", "column power_W: expected a number"},
         {"set=compile", "--set needs up to"},
+        {"complete=observed set=accelerator=H100,,compil=false", "--set compil: no such fact"},
         {"set=system_accelerators=8", "--set system_accelerators: expected a number from"},
         {"complete=observed optimizer=muon", "--complete observed does not take --optimizer"},
         {"complete=observed tp=2,4", "--tp has several values"},
