@@ -70,6 +70,19 @@ class Rows(unittest.TestCase):
             self.assertEqual(line.split()[-2], words[kind], line)
         self.assertTrue(any(row["fits"] and row["fewest_accelerators"] > 1 for row in cures))
 
+    def test_cures_of_what_is_open(self):
+        """A choice that the question names leaves out the cures that would change it, and no others."""
+        def names(**given):
+            return {row["cure"] for row in reckon.fit(MODEL, "rtx-4090", seq=4096, **given).cures}
+
+        narrow, host = "AdamW in 8 bits", "AdamW on the host"
+        for given, gone in (({"optimizer": "muon"}, {narrow}), ({"weights": "bf16"}, {narrow}),
+                            ({"cross_entropy": "chunked"}, {"fused loss"}), ({"offload": "optimizer"}, {host}),
+                            ({"recompute": "full"}, {"checkpoints of layers"}),
+                            ({"lora_rank": 8}, {"LoRA", narrow, host}),
+                            ({"lora_rank": 8, "qlora": True}, {"LoRA", "QLoRA", narrow, host})):
+            self.assertEqual(names() - names(**given), gone, given)
+
     def test_launch(self):
         launch = reckon.convert("torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 2".split())
         self.assertEqual((launch.facts["tp"], launch.facts["processes"]), (2, 8))
