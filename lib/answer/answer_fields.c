@@ -2,6 +2,7 @@
 /* Writes rows of answers by their tables of fields. */
 #include "answer/answer_fields.h"
 
+#include "base/time_text.h"
 #include "base/value.h"
 
 #include <assert.h>
@@ -18,7 +19,9 @@ rk_value rk_answer_value(const rk_answer_field *field, const void *row)
                                                        : *(const int64_t *)place);
     case RK_VALUE_REAL: {
         const double real = *(const double *)place;
-        return isfinite(real) ? rk_value_real(real) : (rk_value){.type = RK_VALUE_NULL};
+        return isfinite(real) && !(field->positive && real <= 0)
+                   ? rk_value_real(real)
+                   : (rk_value){.type = RK_VALUE_NULL};
     }
     case RK_VALUE_BOOL:
         return rk_value_bool(*(const bool *)place);
@@ -106,8 +109,14 @@ void rk_answer_cells(rk_table *table, const rk_answer_field *fields, size_t coun
     for (size_t i = 0; i < count; i++) {
         const rk_answer_field *f = &fields[i];
         const rk_value value = rk_answer_value(f, row);
-        if (f->title && value.type == RK_VALUE_REAL) {
-            rk_table_cell(table, f->sign ? "%+.*f" : "%.*f", f->digits, f->factor * value.real);
+        if (f->title && value.type == RK_VALUE_REAL && f->shown == RK_SHOWN_DURATION) {
+            rk_table_cell(table, "%s", rk_duration_text(value.real, text));
+        } else if (f->title && value.type == RK_VALUE_REAL) {
+            rk_table_cell(table,
+                          f->shown == RK_SHOWN_SHORT    ? "%.*g"
+                          : f->shown == RK_SHOWN_SIGNED ? "%+.*f"
+                                                        : "%.*f",
+                          f->digits, f->factor * value.real);
         } else if (f->title) {
             rk_table_cell(table, "%s",
                           value.type == RK_VALUE_NULL ? "-" : rk_value_format(&value, text));

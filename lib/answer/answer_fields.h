@@ -10,17 +10,27 @@
 #include "io/json_write.h"
 #include "io/table.h"
 
-typedef enum rk_place { RK_IN_ALL, RK_IN_JSON = 1, RK_IN_CSV = 2 } rk_place;
+/* Where a field is: in JSON and CSV, or in one of them. */
+typedef enum rk_place { RK_IN_ALL, RK_IN_JSON, RK_IN_CSV } rk_place;
+
+/* How text prints a number, with its digits. */
+typedef enum rk_shown {
+    RK_SHOWN_FIXED,
+    RK_SHOWN_SIGNED,
+    RK_SHOWN_SHORT,
+    RK_SHOWN_DURATION
+} rk_shown;
 
 typedef struct rk_answer_field {
     const char *key;    /* in JSON and CSV */
     rk_value_type type; /* RK_VALUE_NULL: characters in the row itself */
     size_t offset, size;
-    unsigned in;       /* bits of rk_place; RK_IN_ALL: JSON and CSV */
+    rk_place in;
     const char *title; /* of the column of text; NULL: none */
-    double factor;     /* of what text prints, with `digits` behind the point */
+    double factor;     /* of what text prints */
     int digits;
-    bool sign; /* "+1.2" */
+    rk_shown shown;
+    bool positive; /* 0 and less are not known */
 } rk_answer_field;
 
 /* The type of a member: whole numbers of 4 or 8 bytes, doubles, truths, texts. */
@@ -28,16 +38,15 @@ typedef struct rk_answer_field {
     _Generic((expression), double: RK_VALUE_REAL, bool: RK_VALUE_BOOL, const char *: RK_VALUE_TEXT,  \
              char *: RK_VALUE_NULL, default: RK_VALUE_INT)
 
-#define RK_ANSWER_FIELD(key_, type_, member, ...)                                                  \
-    {                                                                                              \
-        .key = key_, .type = RK_TYPE_OF(((type_ *)0)->member), .offset = offsetof(type_, member),  \
-        .size = sizeof(((type_ *)0)->member), __VA_ARGS__                                          \
-    }
+/* The key of a member, its type and its place, for the beginning of a field. */
+#define RK_ANSWER_FIELD(key_, row, member)                                                         \
+    .key = key_, .type = RK_TYPE_OF(((row *)0)->member), .offset = offsetof(row, member),          \
+    .size = sizeof(((row *)0)->member)
 
 /* A share that text prints in percent. */
 #define RK_PERCENT(title_, digits_) .title = title_, .factor = 100, .digits = digits_
 
-/* The value of a field; RK_VALUE_NULL of a number that is not finite. */
+/* The value of a field; RK_VALUE_NULL of a number that is not finite, or not known. */
 rk_value rk_answer_value(const rk_answer_field *field, const void *row);
 
 /* Writes a value as a member, null where there is none. */

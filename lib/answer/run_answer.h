@@ -3,6 +3,7 @@
 #ifndef RK_ANSWER_RUN_ANSWER_H
 #define RK_ANSWER_RUN_ANSWER_H
 
+#include "answer/answer_fields.h"
 #include "job/answer_writers.h"
 #include "whole_run/clusters.h"
 
@@ -10,6 +11,9 @@
 rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, const char *timeline,
                              rk_error *err);
 rk_status rk_clusters_write(const rk_job *job, const rk_clusters *clusters, rk_error *err);
+
+enum { RK_RUN_TIER_FIELDS = 8 };
+extern const rk_answer_field rk_run_tier_fields[RK_RUN_TIER_FIELDS]; /* of rk_run_tier */
 
 /* Text of a run. */
 rk_text_writer rk_whole_run_text;

@@ -11,46 +11,71 @@
 
 /* ---- fields -------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *key;
-    size_t offset; /* of a double in the result */
-    bool priced;   /* 0: not known */
-} fields[] = {
-#define RESULT(key_, member, priced_)                                                              \
-    {                                                                                              \
-        .key = key_, .offset = offsetof(rk_training_result, member), .priced = priced_             \
-    }
-    RESULT("steps", steps, false),
-    RESULT("total_s", total, false),
-    RESULT("training_s", part[RK_TRAINING_STEPS], false),
-    RESULT("checkpoints_s", part[RK_TRAINING_CHECKPOINTS], false),
-    RESULT("lost_s", part[RK_TRAINING_LOST], false),
-    RESULT("restarts_s", part[RK_TRAINING_RESTARTS], false),
-    RESULT("planned_s", part[RK_TRAINING_PLANNED], false),
-    RESULT("start_s", part[RK_TRAINING_START], false),
-    RESULT("goodput", goodput, false),
-    RESULT("goodput_first_order", goodput_first, true),
-    RESULT("mtbf_s", mtbf, false),
-    RESULT("failures", failures, false),
-    RESULT("checkpoint_interval_s", interval, false),
-    RESULT("near_copies_per_checkpoint", far_every, false),
-    RESULT("checkpoint_write_s", writing, false),
-    RESULT("checkpoint_blocking_s", blocking, false),
-    RESULT("accelerator_hours", accelerator_hours, false),
-    RESULT("cost", cost, true),
-    RESULT("energy_J", energy, true),
-    RESULT("carbon_kg", carbon, true),
-#undef RESULT
+#define FIELD(key, member) RK_ANSWER_FIELD(key, rk_whole_run, member)
+
+/* Results, then their spread in simulated runs, then inputs of the cost and the energy. */
+static const rk_answer_field fields[] = {
+    {FIELD("steps", result.steps)},
+    {FIELD("total_s", result.total)},
+    {FIELD("training_s", result.part[RK_TRAINING_STEPS])},
+    {FIELD("checkpoints_s", result.part[RK_TRAINING_CHECKPOINTS])},
+    {FIELD("lost_s", result.part[RK_TRAINING_LOST])},
+    {FIELD("restarts_s", result.part[RK_TRAINING_RESTARTS])},
+    {FIELD("planned_s", result.part[RK_TRAINING_PLANNED])},
+    {FIELD("start_s", result.part[RK_TRAINING_START])},
+    {FIELD("goodput", result.goodput)},
+    {FIELD("goodput_first_order", result.goodput_first), .positive = true},
+    {FIELD("mtbf_s", result.mtbf)},
+    {FIELD("failures", result.failures)},
+    {FIELD("checkpoint_interval_s", result.interval)},
+    {FIELD("near_copies_per_checkpoint", result.far_every)},
+    {FIELD("checkpoint_write_s", result.writing)},
+    {FIELD("checkpoint_blocking_s", result.blocking)},
+    {FIELD("accelerator_hours", result.accelerator_hours)},
+    {FIELD("cost", result.cost), .positive = true},
+    {FIELD("energy_J", result.energy), .positive = true},
+    {FIELD("carbon_kg", result.carbon), .positive = true},
+    {FIELD("total_p10_s", simulated.total_s.p10), .in = RK_IN_CSV},
+    {FIELD("total_p50_s", simulated.total_s.p50), .in = RK_IN_CSV},
+    {FIELD("total_p90_s", simulated.total_s.p90), .in = RK_IN_CSV},
+    {FIELD("goodput_p10", simulated.goodput.p10), .in = RK_IN_CSV},
+    {FIELD("goodput_p50", simulated.goodput.p50), .in = RK_IN_CSV},
+    {FIELD("goodput_p90", simulated.goodput.p90), .in = RK_IN_CSV},
+    {FIELD("price_per_hour", training.price), .in = RK_IN_JSON, .positive = true},
+    {FIELD("spare_accelerators", training.spares), .in = RK_IN_JSON},
+    {FIELD("utilisation", utilisation), .in = RK_IN_JSON},
+    {FIELD("power_W", training.power), .in = RK_IN_JSON},
+    {FIELD("idle_power_W", training.idle_power), .in = RK_IN_JSON},
+    {FIELD("pue", training.pue), .in = RK_IN_JSON},
+    {FIELD("data_bytes", data_bytes), .in = RK_IN_JSON},
+    {FIELD("data_bytes_per_s", data_rate), .in = RK_IN_JSON},
+};
+enum { RESULTS = 20, LINE = RESULTS + 6, RATES = 8 };
+_Static_assert(COUNT(fields) == LINE + RATES, "fields are results, their spread and rates");
+
+#define TIER(key, member) RK_ANSWER_FIELD(key, rk_run_tier, member)
+
+/* By tier; the last three are not known where a run that saves there does not advance. */
+const rk_answer_field rk_run_tier_fields[RK_RUN_TIER_FIELDS] = {
+    {TIER("name", tier.name), .title = "saved to"},
+    {TIER("holds", holds)},
+    {TIER("survived_share", share), RK_PERCENT("survives, %", 0)},
+    {TIER("copy_s", copy_s), .title = "written in", .shown = RK_SHOWN_DURATION},
+    {TIER("restart_s", restart_s), .title = "restart", .shown = RK_SHOWN_DURATION},
+    {TIER("interval_s", interval_s), .title = "best interval", .shown = RK_SHOWN_DURATION,
+     .positive = true},
+    {TIER("goodput", goodput), RK_PERCENT("goodput, %", 1), .positive = true},
+    {TIER("total_s", total_s), .title = "days", .factor = 1 / DAY, .digits = 4,
+     .shown = RK_SHOWN_SHORT, .positive = true},
 };
 
-#define FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
-
-/* NaN: not known. */
-static double field_of(const rk_training_result *result, size_t index)
-{
-    const double value = *(const double *)((const char *)result + fields[index].offset);
-    return fields[index].priced && value <= 0 ? nan("") : value;
-}
+static const rk_answer_field range_fields[] = {
+    {RK_ANSWER_FIELD("name", rk_assumed_range, name)},
+    {RK_ANSWER_FIELD("low", rk_assumed_range, low)},
+    {RK_ANSWER_FIELD("high", rk_assumed_range, high)},
+    {RK_ANSWER_FIELD("low_total_s", rk_assumed_range, low_s)},
+    {RK_ANSWER_FIELD("high_total_s", rk_assumed_range, high_s)},
+};
 
 static void write_spread(rk_json_writer *writer, const char *key, const rk_spread *spread,
                          double factor)
@@ -79,44 +104,6 @@ static void write_simulated(rk_json_writer *writer, const rk_whole_run *run)
         write_spread(writer, "cost", &s->total_s, each);
     }
     rk_json_close(writer, "}");
-}
-
-static void write_ranges(rk_json_writer *writer, const rk_whole_run *run)
-{
-    rk_json_open_member(writer, "assumptions", "[");
-    for (int i = 0; i < run->range_count; i++) {
-        const rk_assumed_range *r = &run->ranges[i];
-        rk_json_item(writer);
-        rk_json_open(writer, "{");
-        rk_json_string(writer, "name", r->name);
-        rk_json_real(writer, "low", r->low);
-        rk_json_real(writer, "high", r->high);
-        rk_json_real(writer, "low_total_s", r->low_s);
-        rk_json_real(writer, "high_total_s", r->high_s);
-        rk_json_close(writer, "}");
-    }
-    rk_json_close(writer, "]");
-}
-
-/* By tier; null where a run that saves there does not advance. */
-static void write_tiers(rk_json_writer *writer, const rk_whole_run *run)
-{
-    rk_json_open_member(writer, "tiers", "[");
-    for (int i = 0; i < run->tier_count; i++) {
-        const rk_run_tier *t = &run->tiers[i];
-        rk_json_item(writer);
-        rk_json_open(writer, "{");
-        rk_json_string(writer, "name", t->tier.name);
-        rk_json_flag(writer, "holds", t->holds);
-        rk_json_real(writer, "survived_share", t->share);
-        rk_json_real(writer, "copy_s", t->copy_s);
-        rk_json_real(writer, "restart_s", t->restart_s);
-        rk_json_real(writer, "interval_s", t->total_s > 0 ? t->interval_s : nan(""));
-        rk_json_real(writer, "goodput", t->total_s > 0 ? t->goodput : nan(""));
-        rk_json_real(writer, "total_s", t->total_s > 0 ? t->total_s : nan(""));
-        rk_json_close(writer, "}");
-    }
-    rk_json_close(writer, "]");
 }
 
 /* Phases with their steps, of a run that has several. */
@@ -161,18 +148,15 @@ static void write_target(rk_json_writer *writer, const rk_whole_run *run)
     rk_json_close(writer, "}");
 }
 
-/* Inputs of the cost and the energy. */
-static void write_rates(rk_json_writer *writer, const rk_whole_run *run)
+/* A list of objects with the same fields, `size` bytes apart. */
+static void write_list(rk_json_writer *writer, const char *key, const rk_answer_field *list,
+                       size_t count, const void *items, size_t size, int item_count)
 {
-    const rk_training *t = &run->training;
-    rk_json_real(writer, "price_per_hour", t->price > 0 ? t->price : nan(""));
-    rk_json_real(writer, "spare_accelerators", t->spares);
-    rk_json_real(writer, "utilisation", run->utilisation);
-    rk_json_real(writer, "power_W", t->power);
-    rk_json_real(writer, "idle_power_W", t->idle_power);
-    rk_json_real(writer, "pue", t->pue);
-    rk_json_real(writer, "data_bytes", run->data_bytes);
-    rk_json_real(writer, "data_bytes_per_s", run->data_rate);
+    rk_json_open_member(writer, key, "[");
+    for (int i = 0; i < item_count; i++) {
+        rk_answer_item(writer, list, count, (const char *)items + (size_t)i * size);
+    }
+    rk_json_close(writer, "]");
 }
 
 static void write_members(rk_json_writer *writer, const void *what)
@@ -199,54 +183,35 @@ static void write_members(rk_json_writer *writer, const void *what)
                  answer->estimate.mfu * answer->estimate.step /
                      rk_run_step_s(run->question, &answer->estimate));
     rk_json_real(writer, "checkpoint_bytes", run->training.checkpoint);
-    for (size_t i = 0; i < FIELD_COUNT; i++) {
-        rk_json_real(writer, fields[i].key, field_of(&run->result, i));
-    }
+    rk_answer_members(writer, fields, LINE, run);
     if (run->simulation.runs > 0) {
         write_simulated(writer, run);
     }
-    write_rates(writer, run);
+    rk_answer_members(writer, &fields[LINE], RATES, run);
     if (run->phase_count > 0) {
         write_phases(writer, run);
     }
     if (run->tier_count > 0) {
-        write_tiers(writer, run);
+        write_list(writer, "tiers", rk_run_tier_fields, RK_RUN_TIER_FIELDS, run->tiers,
+                   sizeof(run->tiers[0]), run->tier_count);
     }
-    write_ranges(writer, run);
+    write_list(writer, "assumptions", range_fields, COUNT(range_fields), run->ranges,
+               sizeof(run->ranges[0]), run->range_count);
     rk_rules_write_json(writer, &run->rules);
     rk_json_close(writer, "}");
     rk_answer_write_json(writer, answer);
 }
 
-/* The last cells of a row; empty if nothing was simulated or the run never ends. */
-static void write_percentiles(rk_out *out, const rk_whole_run *run)
-{
-    const rk_spread *total = &run->simulated.total_s, *goodput = &run->simulated.goodput;
-    const double values[] = {total->p10,   total->p50,   total->p90,
-                             goodput->p10, goodput->p50, goodput->p90};
-    for (size_t i = 0; i < COUNT(values); i++) {
-        char number[RK_NUMBER_TEXT_SIZE];
-        const bool known = run->simulation.runs > 0 && isfinite(values[i]);
-        rk_out_printf(out, ",%s", known ? rk_double_text(values[i], number) : "");
-    }
-}
-
-static void write_lines(rk_out *out, const void *what)
+/* The spread is empty if nothing was simulated or the run never ends. */
+static void write_cells(rk_csv_out *csv, const void *what)
 {
     const rk_whole_run *run = what;
-    for (size_t i = 0; i < FIELD_COUNT; i++) {
-        rk_out_printf(out, "%s%s", i ? "," : "", fields[i].key);
-    }
-    rk_out_text(out, ",total_p10_s,total_p50_s,total_p90_s,goodput_p10,goodput_p50,goodput_p90\n");
-    for (size_t i = 0; rk_plan_best(&run->plan) && i < FIELD_COUNT; i++) {
-        char number[RK_NUMBER_TEXT_SIZE];
-        const double value = field_of(&run->result, i);
-        rk_out_printf(out, "%s%s", i ? "," : "",
-                      isfinite(value) ? rk_double_text(value, number) : "");
-    }
+    rk_column columns[LINE];
+    rk_value values[LINE] = {{.type = RK_VALUE_NULL}};
+    rk_csv_header(csv, columns, rk_answer_columns(fields, LINE, columns));
     if (rk_plan_best(&run->plan)) {
-        write_percentiles(out, run);
-        rk_out_text(out, "\n");
+        (void)rk_answer_values(fields, run->simulation.runs > 0 ? LINE : RESULTS, run, values);
+        rk_csv_row(csv, values, LINE);
     }
 }
 
@@ -295,7 +260,7 @@ rk_status rk_whole_run_write(const rk_job *job, const rk_whole_run *run, const c
 {
     static const rk_answer_writers writers = {.text = rk_whole_run_text,
                                               .members = write_members,
-                                              .lines = write_lines,
+                                              .cells = write_cells,
                                               .drawings = write_drawings};
     const rk_request *request = &run->question->request;
     if (timeline && rk_plan_best(&run->plan)) {

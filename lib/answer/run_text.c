@@ -311,29 +311,20 @@ static void write_prices(FILE *to, const rk_whole_run *run, rk_table_style style
 
 static rk_status write_tiers(FILE *to, const rk_whole_run *run, rk_table_style style, rk_error *err)
 {
-    const rk_table_column columns[] = {
-        {"saved to", RK_ALIGN_LEFT},       {"survives, %", RK_ALIGN_RIGHT},
-        {"written in", RK_ALIGN_RIGHT},    {"restart", RK_ALIGN_RIGHT},
-        {"best interval", RK_ALIGN_RIGHT}, {"goodput, %", RK_ALIGN_RIGHT},
-        {"days", RK_ALIGN_RIGHT}};
-    char time[RK_AMOUNT_SIZE];
+    enum { INTERVAL = 5 };
+    rk_table_column columns[RK_RUN_TIER_FIELDS];
     rk_table table;
-    rk_table_init(&table, columns, COUNT(columns));
+    rk_table_init(&table, columns,
+                  rk_answer_titles(rk_run_tier_fields, RK_RUN_TIER_FIELDS, columns));
     for (int i = 0; i < run->tier_count; i++) {
         const rk_run_tier *t = &run->tiers[i];
-        rk_table_cell(&table, "%s", t->tier.name);
-        rk_table_cell(&table, "%.0f", 100 * t->share);
-        rk_table_cell(&table, "%s", rk_duration_text(t->copy_s, time));
-        rk_table_cell(&table, "%s", rk_duration_text(t->restart_s, time));
-        if (t->total_s > 0) {
-            rk_table_cell(&table, "%s", rk_duration_text(t->interval_s, time));
-            rk_table_cell(&table, "%.1f", 100 * t->goodput);
-            rk_table_cell(&table, "%.4g", t->total_s / DAY);
-        } else {
+        const bool ends = t->total_s > 0;
+        rk_answer_cells(&table, rk_run_tier_fields, INTERVAL + (ends ? 1 : 0), t);
+        if (!ends) {
             rk_table_cell(&table, "%s", t->holds ? "does not advance" : "too small");
-            rk_table_cell(&table, "-");
-            rk_table_cell(&table, "-");
         }
+        rk_answer_cells(&table, &rk_run_tier_fields[INTERVAL + 1],
+                        RK_RUN_TIER_FIELDS - INTERVAL - 1, t);
     }
     return rk_write_table(to, &table, style, err);
 }

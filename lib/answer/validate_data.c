@@ -53,23 +53,24 @@ rk_status rk_validation_write_csv(const rk_job *job, const rk_validation *v, rk_
 
 /* Fields that count come first: they alone are there where nothing is counted. */
 const rk_answer_field rk_error_fields[RK_SCORE_FIELDS] = {
-    RK_ANSWER_FIELD("runs", rk_errors, count, .title = "runs"),
-    RK_ANSWER_FIELD("mean", rk_errors, mean, RK_PERCENT("mean", 1)),
-    RK_ANSWER_FIELD("median", rk_errors, median, RK_PERCENT("median", 1)),
-    RK_ANSWER_FIELD("p90", rk_errors, p90, RK_PERCENT("p90", 1)),
-    RK_ANSWER_FIELD("worst", rk_errors, worst, RK_PERCENT("worst", 1)),
-    RK_ANSWER_FIELD("bias", rk_errors, bias, RK_PERCENT("bias", 1), .sign = true),
-    RK_ANSWER_FIELD("rank_correlation", rk_errors, rank, .title = "rank", .factor = 1, .digits = 3),
+    {RK_ANSWER_FIELD("runs", rk_errors, count), .title = "runs"},
+    {RK_ANSWER_FIELD("mean", rk_errors, mean), RK_PERCENT("mean", 1)},
+    {RK_ANSWER_FIELD("median", rk_errors, median), RK_PERCENT("median", 1)},
+    {RK_ANSWER_FIELD("p90", rk_errors, p90), RK_PERCENT("p90", 1)},
+    {RK_ANSWER_FIELD("worst", rk_errors, worst), RK_PERCENT("worst", 1)},
+    {RK_ANSWER_FIELD("bias", rk_errors, bias), RK_PERCENT("bias", 1), .shown = RK_SHOWN_SIGNED},
+    {RK_ANSWER_FIELD("rank_correlation", rk_errors, rank), .title = "rank", .factor = 1,
+     .digits = 3},
 };
 
 const rk_answer_field rk_regret_fields[RK_SCORE_FIELDS] = {
-    RK_ANSWER_FIELD("jobs", rk_regret, groups, .title = "jobs"),
-    RK_ANSWER_FIELD("best_chosen", rk_regret, best, .title = "best chosen"),
-    RK_ANSWER_FIELD("ran_out_of_memory", rk_regret, failed, .title = "out of memory"),
-    RK_ANSWER_FIELD("mean", rk_regret, mean, RK_PERCENT("mean", 1)),
-    RK_ANSWER_FIELD("median", rk_regret, median, RK_PERCENT("median", 1)),
-    RK_ANSWER_FIELD("p90", rk_regret, p90, RK_PERCENT("p90", 1)),
-    RK_ANSWER_FIELD("worst", rk_regret, worst, RK_PERCENT("worst", 1)),
+    {RK_ANSWER_FIELD("jobs", rk_regret, groups), .title = "jobs"},
+    {RK_ANSWER_FIELD("best_chosen", rk_regret, best), .title = "best chosen"},
+    {RK_ANSWER_FIELD("ran_out_of_memory", rk_regret, failed), .title = "out of memory"},
+    {RK_ANSWER_FIELD("mean", rk_regret, mean), RK_PERCENT("mean", 1)},
+    {RK_ANSWER_FIELD("median", rk_regret, median), RK_PERCENT("median", 1)},
+    {RK_ANSWER_FIELD("p90", rk_regret, p90), RK_PERCENT("p90", 1)},
+    {RK_ANSWER_FIELD("worst", rk_regret, worst), RK_PERCENT("worst", 1)},
 };
 
 static void write_errors(rk_json_writer *w, const char *key, const rk_errors *e)
