@@ -51,8 +51,8 @@ void rk_answer_members(rk_json_writer *writer, const rk_answer_field *fields, si
                        const void *row)
 {
     for (size_t i = 0; i < count; i++) {
-        if (fields[i].in != RK_IN_CSV) {
-            const rk_value value = rk_answer_value(&fields[i], row);
+        const rk_value value = rk_answer_value(&fields[i], row);
+        if (fields[i].in != RK_IN_CSV && (value.type != RK_VALUE_NULL || !fields[i].optional)) {
             rk_json_member(writer, fields[i].key, &value);
         }
     }

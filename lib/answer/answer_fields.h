@@ -31,6 +31,7 @@ typedef struct rk_answer_field {
     int digits;
     rk_shown shown;
     bool positive; /* 0 and less are not known */
+    bool optional; /* JSON leaves it out where it is not known */
 } rk_answer_field;
 
 /* The type of a member: whole numbers of 4 or 8 bytes, doubles, truths, texts. */

@@ -2,14 +2,61 @@
 /* The answer of `reckon design` for programs. */
 #include "answer/codesign_writers.h"
 
+#include "answer/answer_fields.h"
+#include "base/units.h"
 #include "method/ranking_text.h"
 
-#include <string.h>
+/* A machine with its best strategy, if it runs. */
+struct machine {
+    double cost, each;
+    int64_t processors;
+    bool runs, on_front, meets;
+    double step, sequences, tokens, days, run_cost;
+};
+
+static struct machine machine_of(const rk_design_answer *d, const rk_design *design)
+{
+    struct machine m = {.cost = design->cost,
+                        .each = design->each,
+                        .processors = design->processors,
+                        .runs = design->runs,
+                        .on_front = design->on_front};
+    if (m.runs) {
+        m.meets = design->best.rate >= d->least_rate;
+        m.step = rk_design_answer_step(d, design);
+        m.sequences = design->best.rate;
+        m.tokens = m.sequences * (double)d->question.seq;
+        m.days = rk_design_answer_days(d, design);
+        m.run_cost = rk_design_answer_run_cost(d, design);
+    }
+    return m;
+}
+
+#define FIELD(key, member) RK_ANSWER_FIELD(key, struct machine, member)
+
+/* The fields before the axes, which CSV begins with the cost, and those behind them. */
+static const rk_answer_field fields[] = {
+    {FIELD("cost", cost), .in = RK_IN_CSV},
+    {FIELD("cost_of_one", each), .in = RK_IN_CSV},
+    {FIELD("processors", processors)},
+    {FIELD("cost_of_one", each), .in = RK_IN_JSON},
+    {FIELD("cost", cost), .in = RK_IN_JSON},
+    {FIELD("runs", runs), .in = RK_IN_CSV},
+    {FIELD("on_front", on_front), .in = RK_IN_CSV},
+    {FIELD("meets_target", meets), .in = RK_IN_CSV},
+    {FIELD("batch_s", step), .positive = true},
+    {FIELD("sequences_per_s", sequences), .in = RK_IN_JSON},
+    {FIELD("tokens_per_s", tokens), .positive = true},
+    {FIELD("days", days), .positive = true, .optional = true},
+    {FIELD("run_cost", run_cost), .in = RK_IN_JSON, .positive = true, .optional = true},
+};
+enum { FIELDS = COUNT(fields), FIRST = 3 };
 
 static void write_design(rk_json_writer *writer, const rk_design_answer *d, const rk_design *design)
 {
+    const struct machine machine = machine_of(d, design);
     rk_json_open(writer, "{");
-    rk_json_count(writer, "processors", (uint64_t)design->processors);
+    rk_answer_members(writer, fields, FIRST, &machine);
     rk_json_open_member(writer, "numbers", "{");
     for (int i = 0; i < d->prices.axis_count; i++) {
         const rk_price_axis *axis = &d->prices.axes[i];
@@ -18,17 +65,7 @@ static void write_design(rk_json_writer *writer, const rk_design_answer *d, cons
         }
     }
     rk_json_close(writer, "}");
-    rk_json_real(writer, "cost_of_one", design->each);
-    rk_json_real(writer, "cost", design->cost);
-    rk_json_real(writer, "batch_s", rk_design_answer_step(d, design));
-    rk_json_real(writer, "sequences_per_s", design->best.rate);
-    rk_json_real(writer, "tokens_per_s", design->best.rate * (double)d->question.seq);
-    if (d->target.tokens > 0) {
-        rk_json_real(writer, "days", rk_design_answer_days(d, design));
-    }
-    if (rk_design_answer_run_cost(d, design) > 0) {
-        rk_json_real(writer, "run_cost", rk_design_answer_run_cost(d, design));
-    }
+    rk_answer_members(writer, &fields[FIRST], FIELDS - FIRST, &machine);
     rk_json_real(writer, d->question.problem.method->efficiency_key, design->best.efficiency);
     d->question.problem.method->write_json(writer, &design->best);
     rk_json_close(writer, "}");
@@ -68,14 +105,7 @@ void rk_design_write_members(rk_json_writer *writer, const void *what)
 
 /* ---- all machines -------------------------------------------------------------------------- */
 
-enum { BEFORE = 3, AFTER = 6, STRATEGY = 1 + RK_DEGREE_MAX }; /* columns around the axes */
-
-static const rk_column before[BEFORE] = {
-    {"cost", RK_VALUE_REAL}, {"cost_of_one", RK_VALUE_REAL}, {"processors", RK_VALUE_INT}};
-
-static const rk_column after[AFTER] = {{"runs", RK_VALUE_BOOL},         {"on_front", RK_VALUE_BOOL},
-                                       {"meets_target", RK_VALUE_BOOL}, {"batch_s", RK_VALUE_REAL},
-                                       {"tokens_per_s", RK_VALUE_REAL}, {"days", RK_VALUE_REAL}};
+enum { STRATEGY = 1 + RK_DEGREE_MAX, COLUMNS = FIELDS + RK_PRICE_AXES_MAX + STRATEGY };
 
 /* The columns of the best strategy.  Returns how many. */
 static size_t add_strategy_columns(const rk_method *method, rk_column *columns)
@@ -99,47 +129,36 @@ static size_t fill_strategy(const rk_method *method, const rk_design *design, rk
     return 1 + method->degree_count;
 }
 
-static size_t fill_row(const rk_design_answer *d, const rk_design *design, rk_value *row)
+static void write_row(rk_csv_out *csv, const rk_design_answer *d, const rk_design *design)
 {
-    const rk_value none = {.type = RK_VALUE_NULL};
-    const bool runs = design->runs;
-    size_t count = 0;
-    row[count++] = rk_value_real(design->cost);
-    row[count++] = rk_value_real(design->each);
-    row[count++] = rk_value_int(design->processors);
+    const struct machine machine = machine_of(d, design);
+    rk_value row[COLUMNS];
+    size_t count = rk_answer_values(fields, FIRST, &machine, row);
     for (int i = 0; i < d->prices.axis_count; i++) {
         const rk_price_axis *axis = &d->prices.axes[i];
         if (!rk_price_axis_is_processors(axis)) {
             row[count++] = rk_value_real(axis->values[design->choice[i]]);
         }
     }
-    row[count++] = rk_value_bool(runs);
-    row[count++] = rk_value_bool(design->on_front);
-    row[count++] = rk_value_bool(runs && design->best.rate >= d->least_rate);
-    row[count++] = runs ? rk_value_real(rk_design_answer_step(d, design)) : none;
-    row[count++] = runs ? rk_value_real(design->best.rate * (double)d->question.seq) : none;
-    row[count++] =
-        runs && d->target.tokens > 0 ? rk_value_real(rk_design_answer_days(d, design)) : none;
-    return count + fill_strategy(d->question.problem.method, design, &row[count]);
+    count += rk_answer_values(&fields[FIRST], FIELDS - FIRST, &machine, &row[count]);
+    count += fill_strategy(d->question.problem.method, design, &row[count]);
+    rk_csv_row(csv, row, count);
 }
 
 void rk_design_write_cells(rk_csv_out *csv, const void *what)
 {
     const rk_design_answer *d = what;
-    rk_column columns[BEFORE + RK_PRICE_AXES_MAX + AFTER + STRATEGY];
-    rk_value row[BEFORE + RK_PRICE_AXES_MAX + AFTER + STRATEGY];
-    size_t count = BEFORE;
-    memcpy(columns, before, sizeof(before));
+    rk_column columns[COLUMNS];
+    size_t count = rk_answer_columns(fields, FIRST, columns);
     for (int i = 0; i < d->prices.axis_count; i++) {
         if (!rk_price_axis_is_processors(&d->prices.axes[i])) {
             columns[count++] = (rk_column){d->prices.axes[i].key, RK_VALUE_REAL};
         }
     }
-    memcpy(&columns[count], after, sizeof(after));
-    count += AFTER;
+    count += rk_answer_columns(&fields[FIRST], FIELDS - FIRST, &columns[count]);
     count += add_strategy_columns(d->question.problem.method, &columns[count]);
     rk_csv_header(csv, columns, count);
     for (size_t i = 0; i < d->count; i++) {
-        rk_csv_row(csv, row, fill_row(d, &d->designs[i], row));
+        write_row(csv, d, &d->designs[i]);
     }
 }

@@ -2,13 +2,42 @@
 /* The answer of `reckon shape` for programs: all shapes. */
 #include "answer/codesign_writers.h"
 
+#include "answer/answer_fields.h"
+#include "base/units.h"
 #include "method/ranking_text.h"
 
 #include <string.h>
 
+#define FIELD(key, member) RK_ANSWER_FIELD(key, rk_shape, member)
+
+/* Sizes, of which JSON writes a document of the model, then figures of a shape that runs. */
+static const rk_answer_field fields[] = {
+    {FIELD("blocks", sizes.blocks), .in = RK_IN_CSV},
+    {FIELD("hidden", sizes.hidden), .in = RK_IN_CSV},
+    {FIELD("feedforward", sizes.feedforward), .in = RK_IN_CSV},
+    {FIELD("heads", sizes.heads), .in = RK_IN_CSV},
+    {FIELD("head_size", sizes.head_size), .in = RK_IN_CSV},
+    {FIELD("parameters", sizes.parameters)},
+    {FIELD("mappings", mappings)},
+    {FIELD("runs", runs)},
+    {FIELD(NULL, best.efficiency)},
+    {FIELD("step_s", best.step)},
+    {FIELD("sequences_per_s", best.rate)},
+};
+enum { FIELDS = COUNT(fields), SIZES = 8, BASIC_DEGREES = 3 };
+
+/* The fields with the key of the efficiency of a method. */
+static const rk_answer_field *fields_of(const rk_method *method, rk_answer_field own[FIELDS])
+{
+    memcpy(own, fields, sizeof(fields));
+    own[SIZES].key = method->efficiency_key;
+    return own;
+}
+
 static void write_shape(rk_json_writer *writer, const rk_shape_answer *s, const rk_shape *shape)
 {
     const rk_model_sizes *sizes = &shape->sizes;
+    rk_answer_field own[FIELDS];
     rk_json_item(writer);
     rk_json_open(writer, "{");
     rk_json_open_member(writer, s->question.problem.method->shape_key, "{");
@@ -19,13 +48,9 @@ static void write_shape(rk_json_writer *writer, const rk_shape_answer *s, const 
     rk_json_count(writer, "attn_size", (uint64_t)sizes->head_size);
     rk_json_count(writer, "num_blocks", (uint64_t)sizes->blocks);
     rk_json_close(writer, "}");
-    rk_json_real(writer, "parameters", sizes->parameters);
-    rk_json_count(writer, "mappings", shape->mappings);
-    rk_json_flag(writer, "runs", shape->runs);
+    rk_answer_members(writer, fields_of(s->question.problem.method, own),
+                      shape->runs ? FIELDS : SIZES, shape);
     if (shape->runs) {
-        rk_json_real(writer, s->question.problem.method->efficiency_key, shape->best.efficiency);
-        rk_json_real(writer, "step_s", shape->best.step);
-        rk_json_real(writer, "sequences_per_s", shape->best.rate);
         rk_json_real(writer, "tokens_per_s", shape->best.rate * (double)sizes->seq);
         s->question.problem.method->write_json(writer, &shape->best);
     }
@@ -53,74 +78,31 @@ void rk_shape_write_members(rk_json_writer *writer, const void *what)
     rk_json_close(writer, "]");
 }
 
-static const rk_column columns[] = {
-    {"blocks", RK_VALUE_INT},
-    {"hidden", RK_VALUE_INT},
-    {"feedforward", RK_VALUE_INT},
-    {"heads", RK_VALUE_INT},
-    {"head_size", RK_VALUE_INT},
-    {"parameters", RK_VALUE_REAL},
-    {"mappings", RK_VALUE_INT},
-    {"runs", RK_VALUE_BOOL},
-    {NULL, RK_VALUE_REAL},
-    {"step_s", RK_VALUE_REAL},
-    {"sequences_per_s", RK_VALUE_REAL},
-};
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), EFFICIENCY = 8, BASIC_DEGREES = 3 };
-
-/* The columns of a table, then columns of the basic degrees. Returns how many. */
-static size_t list_columns(const rk_method *method, rk_column out[COLUMNS + BASIC_DEGREES])
-{
-    size_t count = COLUMNS;
-    memcpy(out, columns, sizeof(columns));
-    out[EFFICIENCY].name = method->efficiency_key;
-    for (size_t i = 0; i < method->degree_count; i++) {
-        if (method->degrees[i].basic) {
-            out[count++] = (rk_column){method->degrees[i].key, RK_VALUE_INT};
-        }
-    }
-    return count;
-}
-
-static void fill_row(const rk_method *method, const rk_shape *shape,
-                     rk_value row[COLUMNS + BASIC_DEGREES])
-{
-    const rk_model_sizes *sizes = &shape->sizes;
-    const rk_value none = {.type = RK_VALUE_NULL};
-    const bool runs = shape->runs;
-    const rk_value values[COLUMNS] = {
-        rk_value_int(sizes->blocks),
-        rk_value_int(sizes->hidden),
-        rk_value_int(sizes->feedforward),
-        rk_value_int(sizes->heads),
-        rk_value_int(sizes->head_size),
-        rk_value_real(sizes->parameters),
-        rk_value_int((int64_t)shape->mappings),
-        rk_value_bool(runs),
-        runs ? rk_value_real(shape->best.efficiency) : none,
-        runs ? rk_value_real(shape->best.step) : none,
-        runs ? rk_value_real(shape->best.rate) : none,
-    };
-    int64_t degrees[RK_DEGREE_MAX];
-    size_t count = COLUMNS;
-    memcpy(row, values, sizeof(values));
-    method->degree_values(&shape->best, degrees);
-    for (size_t i = 0; i < method->degree_count; i++) {
-        if (method->degrees[i].basic) {
-            row[count++] = runs ? rk_value_int(degrees[i]) : none;
-        }
-    }
-}
-
+/* The columns of a table, then columns of the basic degrees. */
 void rk_shape_write_cells(rk_csv_out *csv, const void *what)
 {
     const rk_shape_answer *s = what;
-    rk_column all[COLUMNS + BASIC_DEGREES];
-    rk_value row[COLUMNS + BASIC_DEGREES];
-    const size_t count = list_columns(s->question.problem.method, all);
-    rk_csv_header(csv, all, count);
+    const rk_method *method = s->question.problem.method;
+    rk_answer_field own[FIELDS];
+    rk_column columns[FIELDS + BASIC_DEGREES];
+    size_t count = rk_answer_columns(fields_of(method, own), FIELDS, columns);
+    for (size_t i = 0; i < method->degree_count; i++) {
+        if (method->degrees[i].basic) {
+            columns[count++] = (rk_column){method->degrees[i].key, RK_VALUE_INT};
+        }
+    }
+    rk_csv_header(csv, columns, count);
     for (size_t i = 0; i < s->count; i++) {
-        fill_row(s->question.problem.method, &s->shapes[i], row);
+        const rk_shape *shape = &s->shapes[i];
+        rk_value row[FIELDS + BASIC_DEGREES] = {{.type = RK_VALUE_NULL}};
+        int64_t degrees[RK_DEGREE_MAX];
+        size_t used = rk_answer_values(own, shape->runs ? FIELDS : SIZES, shape, row);
+        method->degree_values(&shape->best, degrees);
+        for (size_t k = 0; k < method->degree_count && shape->runs; k++) {
+            if (method->degrees[k].basic) {
+                row[used++] = rk_value_int(degrees[k]);
+            }
+        }
         rk_csv_row(csv, row, count);
     }
 }
