@@ -28,12 +28,12 @@ static const char *answer_of(const rk_clusters *c, int i, char out[64])
 static void write_stated(FILE *to, const rk_run_question *question)
 {
     char step[RK_TIME_TEXT_SIZE];
-    if (question->step_s > 0) {
+    if (question->asked.step_s > 0) {
         (void)fprintf(to, "\nstated, not predicted: steps of %s (--step-time)\n",
-                      rk_time_text(question->step_s, step));
-    } else if (question->mfu > 0) {
+                      rk_time_text(question->asked.step_s, step));
+    } else if (question->asked.mfu_percent > 0) {
         (void)fprintf(to, "\nstated, not predicted: an MFU of %.4g %% (--mfu)\n",
-                      100 * question->mfu);
+                      100 * rk_run_stated_mfu(question));
     }
 }
 
@@ -49,7 +49,7 @@ static void write_measure(FILE *to, const rk_clusters *c)
         (void)fputs("\nfront: nothing faster takes fewer hours of the same accelerator; --price or "
                     "--prices says which cluster is cheapest\n",
                     to);
-    } else if (several && !c->question->prices) {
+    } else if (several && !c->question->asked.prices) {
         (void)fputs("\ncost: hours of all accelerators at one price; --prices has one for each\n",
                     to);
     }
@@ -223,7 +223,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         write_assumed(to, c);
         write_measure(to, c);
         write_stated(to, c->question);
-        (void)fputs(c->question->loss > 0 ? "\n" : "", to);
+        (void)fputs(c->question->asked.loss > 0 ? "\n" : "", to);
         rk_run_write_target(to, c->question, &c->target, style.full);
     }
     if (!status && c->fastest < 0) {

@@ -194,17 +194,17 @@ static const char *money(const rk_design_answer *d, double amount, char out[MONE
 
 static void write_target(FILE *to, const rk_design_answer *d)
 {
-    const rk_design_target *args = &d->target;
+    const rk_machine_target *args = &d->target;
     const char *separator = "";
     char number[RK_NUMBER_TEXT_SIZE], step[RK_TIME_TEXT_SIZE];
     (void)fprintf(to, "%-10s", "target");
-    if (args->step > 0) {
-        (void)fprintf(to, "a step within %s", rk_duration_text(args->step, step));
+    if (args->step_s > 0) {
+        (void)fprintf(to, "a step within %s", rk_duration_text(args->step_s, step));
         separator = "; ";
     }
-    if (args->tokens_per_second > 0) {
+    if (args->tokens_per_s > 0) {
         (void)fprintf(to, "%s%s tokens/s", separator,
-                      rk_human_text(args->tokens_per_second, RK_HUMAN_BASE10, number));
+                      rk_human_text(args->tokens_per_s, RK_HUMAN_BASE10, number));
         separator = "; ";
     }
     if (args->days > 0) {

@@ -130,11 +130,11 @@ static void write_target(rk_json_writer *writer, const rk_whole_run *run)
     const rk_loss_target *target = &run->target;
     const rk_loss_law *law = &target->law;
     const bool ranged = law->most_tokens > 0;
-    if (!(run->question->loss > 0)) {
+    if (!(run->question->asked.loss > 0)) {
         return;
     }
     rk_json_open_member(writer, "loss", "{");
-    rk_json_real(writer, "target", run->question->loss);
+    rk_json_real(writer, "target", run->question->asked.loss);
     rk_json_string(writer, "law", law->name);
     rk_json_real(writer, "tokens", target->tokens);
     rk_json_real(writer, "parameters", target->parameters);

@@ -39,11 +39,11 @@ void rk_run_write_target(FILE *to, const rk_run_question *question, const rk_los
 {
     const rk_loss_law *law = &target->law;
     char n[RK_AMOUNT_SIZE], d[RK_AMOUNT_SIZE];
-    if (!(question->loss > 0)) {
+    if (!(question->asked.loss > 0)) {
         return;
     }
     rk_write_label(to, "loss");
-    (void)fprintf(to, "%.4g by the law %s: %s tokens for %s%s parameters%s\n", question->loss,
+    (void)fprintf(to, "%.4g by the law %s: %s tokens for %s%s parameters%s\n", question->asked.loss,
                   law->name, rk_amount_text(target->tokens, "", d),
                   rk_amount_text(target->parameters, "", n), target->experts ? " active" : "",
                   law->counts == RK_LAW_COUNTS_ALL ? "" : " outside the embeddings");
@@ -80,7 +80,7 @@ static void write_tokens(FILE *to, const rk_whole_run *run, rk_table_style style
             to, "%s tokens, critical %s: %.4g times the tokens of a batch of %s\n",
             rk_amount_text(run->training.tokens_per_step, "", tokens),
             rk_amount_text(run->critical, "", critical), run->tokens_factor,
-            rk_amount_text(run->question->reference_batch, "", (char[RK_AMOUNT_SIZE]){0}));
+            rk_amount_text(run->question->asked.reference_batch, "", (char[RK_AMOUNT_SIZE]){0}));
     }
 }
 
@@ -133,8 +133,8 @@ static void write_stated(FILE *to, const rk_whole_run *run)
     rk_write_label(to, "stated");
     (void)fprintf(to, "steps of %s, MFU %.2f %% (--%s); predicted: %s, %.2f %%\n",
                   rk_time_text(step, used), 100 * e->mfu * e->step / step,
-                  run->question->step_s > 0 ? "step-time" : "mfu", rk_time_text(e->step, predicted),
-                  100 * e->mfu);
+                  run->question->asked.step_s > 0 ? "step-time" : "mfu",
+                  rk_time_text(e->step, predicted), 100 * e->mfu);
 }
 
 /* The time of each phase, if there are several. */
@@ -225,8 +225,8 @@ static void write_checkpoints(FILE *to, const rk_whole_run *run, rk_table_style 
     }
     if (run->training.near_write > 0) {
         (void)fprintf(to, ";\n%-10scopies in %s take %s, and one in %.0f is in storage too", "",
-                      run->question->near, rk_duration_text(run->training.near_write, waits),
-                      r->far_every);
+                      run->question->asked.near_checkpoint,
+                      rk_duration_text(run->training.near_write, waits), r->far_every);
     }
     (void)fputc('\n', to);
 }
@@ -243,7 +243,7 @@ static void write_energy(FILE *to, const rk_whole_run *run)
                   rk_amount_text(machines - rest, "Wh", board), rk_amount_text(rest, "Wh", node),
                   rk_amount_text((t->pue - 1) * machines, "Wh", building));
     (void)fprintf(to, "%-10s%.0f W while training", "", t->power);
-    if (!(run->question->power > 0)) {
+    if (!(run->question->asked.power_watts > 0)) {
         (void)fprintf(to, ", when boards are busy %.0f %% of the time", 100 * run->utilisation);
     }
     (void)fprintf(to, "; %.0f W while waiting\n", t->idle_power);

@@ -129,10 +129,11 @@ static void write_values(FILE *to, const rk_option_counts *counts)
 
 static void write_wish(FILE *to, const rk_shape_answer *s)
 {
-    const rk_shape_request *wish = &s->wish;
+    const rk_shape_choice *wish = &s->wish;
     char number[RK_COUNTED_SIZE], parameters[RK_NUMBER_TEXT_SIZE];
     (void)fprintf(to, "%-10s%s parameters within %.4g %%, ", "shapes",
-                  rk_human_text(wish->parameters, RK_HUMAN_BASE10, parameters), wish->tolerance);
+                  rk_human_text(wish->parameters, RK_HUMAN_BASE10, parameters),
+                  wish->tolerance_percent);
     if (wish->feedforward > 0) {
         (void)fprintf(to, "feed-forward %.4g times hidden, heads of", wish->feedforward);
     } else {

@@ -4,7 +4,7 @@
 #include "api/struct_tables.h"
 
 #include "base/error.h"
-#include "base/units.h"
+#include "base/members.h"
 #include "codesign/explain_answer.h"
 #include "command/commands.h"
 #include "command/design_command.h"
@@ -12,13 +12,11 @@
 
 #include <stdlib.h>
 
-/* A job with the options of a space. */
-static rk_status open_job(const rk_setup *setup, const rk_space *space, const rk_command *command,
-                          rk_job **job, rk_error *err)
+static rk_status open_job(const rk_setup *setup, const rk_command *command, rk_job **job,
+                          rk_error *err)
 {
-    rk_status status = rk_need(setup, "setup", err);
-    status = status ? status : rk_job_create(command, job, err);
-    return status ? status : rk_ask_space(setup, space, *job, err);
+    const rk_status status = rk_need(setup, "setup", err);
+    return status ? status : rk_job_create(command, job, err);
 }
 
 static bool hand_out_best(const rk_candidate *best, bool runs, rk_strategy *strategy, size_t size)
@@ -49,17 +47,16 @@ rk_status rk_explain_system(const rk_setup *setup, const rk_space *space, double
                             const rk_job_control *control, rk_explanation **explanation,
                             rk_error *err)
 {
-    rk_status status = RK_OK;
+    static const rk_member bounds = {"change", RK_MEMBER_REAL, 0, -0.9, 9, false};
+    rk_status status = rk_members_check(&change, "", &bounds, 1, err);
     rk_explanation *e = rk_allocate(sizeof(*e), "an explanation", &status, err);
     *explanation = e;
     if (status) {
         return status;
     }
     *e = (rk_explanation){.setup = setup, .explain.change = change};
-    status = open_job(setup, space, &rk_command_explain, &e->job, err);
-    if (!status && rk_is_given(change)) {
-        status = rk_job_set_real(e->job, "change", 100 * change, err);
-    }
+    status = open_job(setup, &rk_command_explain, &e->job, err);
+    status = status ? status : rk_ask_space(setup, space, e->job, err);
     status = status ? status : rk_job_use(e->job, control, NULL, NULL, explain, e, err);
     if (status) {
         rk_explanation_free(e);
@@ -148,35 +145,27 @@ static rk_status design(rk_job *job, void *arguments, void *what, rk_error *err)
     return status ? status : rk_design_answer_find(rk_job_work(job), d, err);
 }
 
-static const rk_asked_member target_members[] = {
-    RK_ASKED("prices", TEXT, rk_machine_target, prices, false),
-    RK_ASKED("step", REAL, rk_machine_target, step_s, false),
-    RK_ASKED("tokens-per-second", REAL, rk_machine_target, tokens_per_s, false),
-    RK_ASKED("days", REAL, rk_machine_target, days, false),
-    RK_ASKED("tokens", REAL, rk_machine_target, tokens, false),
-};
-
-static rk_status set_target(const rk_machine_target *target, rk_job *job, rk_error *err)
-{
-    return target->prices ? rk_ask_members(target, target_members, COUNT(target_members), job, err)
-                          : rk_fail_at(err, RK_ERR_INVALID, "prices",
-                                       "a design needs prices: \"example\", or a .json file");
-}
-
 rk_status rk_design_machines(const rk_setup *setup, const rk_space *space,
                              const rk_machine_target *target, const rk_job_control *control,
                              rk_machines **machines, rk_error *err)
 {
     rk_machine_target own;
     rk_status status = rk_take_machine_target(target, &own, err);
+    if (!status && !own.prices) {
+        status = rk_fail_at(err, RK_ERR_INVALID, "prices",
+                            "a design needs prices: \"example\", or a .json file");
+    }
     rk_machines *m = rk_allocate(sizeof(*m), "machines", &status, err);
     *machines = m;
     if (status) {
         return status;
     }
     m->setup = setup;
-    status = open_job(setup, space, &rk_command_design, &m->job, err);
-    status = status ? status : set_target(&own, m->job, err);
+    status = open_job(setup, &rk_command_design, &m->job, err);
+    if (!status) {
+        ((rk_design_args *)rk_job_arguments(m->job))->target = own;
+        status = rk_ask_space(setup, space, m->job, err);
+    }
     status = status ? status : rk_job_use(m->job, control, NULL, NULL, design, m, err);
     if (status) {
         rk_machines_free(m);
@@ -257,17 +246,22 @@ static rk_status shape(rk_job *job, void *arguments, void *what, rk_error *err)
     return status ? status : rk_shape_answer_find(rk_job_work(job), &s->answer, err);
 }
 
-static const rk_asked_member shape_members[] = {
-    RK_ASKED("parameters", REAL, rk_shape_choice, parameters, false),
-    RK_ASKED("tolerance", REAL, rk_shape_choice, tolerance_percent, false),
-    RK_ASKED("feedforward", REAL, rk_shape_choice, feedforward, false),
-    RK_ASKED("aspect-min", REAL, rk_shape_choice, aspect_min, false),
-    RK_ASKED("aspect-max", REAL, rk_shape_choice, aspect_max, false),
-    RK_ASKED("blocks", COUNTS, rk_shape_choice, blocks, false),
-    RK_ASKED("heads", COUNTS, rk_shape_choice, heads, false),
-    RK_ASKED("head-size", COUNTS, rk_shape_choice, head_sizes, false),
-    RK_ASKED("head-multiple", COUNT, rk_shape_choice, head_multiple, false),
-};
+static double given_or(double number, double usual)
+{
+    return number > 0 ? number : usual;
+}
+
+/* Of these, 0 means the usual. */
+static void complete_choice(rk_shape_choice *choice)
+{
+    const rk_shape_choice *usual = &rk_shape_usual;
+    choice->tolerance_percent = given_or(choice->tolerance_percent, usual->tolerance_percent);
+    choice->aspect_min = given_or(choice->aspect_min, usual->aspect_min);
+    choice->aspect_max = given_or(choice->aspect_max, usual->aspect_max);
+    if (!choice->head_multiple) {
+        choice->head_multiple = usual->head_multiple;
+    }
+}
 
 rk_status rk_shape_models(const rk_setup *setup, const rk_space *space,
                           const rk_shape_choice *choice, const rk_job_control *control,
@@ -281,9 +275,12 @@ rk_status rk_shape_models(const rk_setup *setup, const rk_space *space,
         return status;
     }
     s->setup = setup;
-    status = open_job(setup, space, &rk_command_shape, &s->job, err);
-    status =
-        status ? status : rk_ask_members(&own, shape_members, COUNT(shape_members), s->job, err);
+    complete_choice(&own);
+    status = open_job(setup, &rk_command_shape, &s->job, err);
+    if (!status) {
+        ((rk_shape_args *)rk_job_arguments(s->job))->wish = own;
+        status = rk_ask_space(setup, space, s->job, err);
+    }
     status = status ? status : rk_job_use(s->job, control, NULL, NULL, shape, s, err);
     if (status) {
         rk_shapes_free(s);

@@ -25,43 +25,6 @@ rk_status rk_find_name(const char *what, const char *name, const char *const *na
                    rk_join_words(names, count, " or ", list, sizeof(list)), name ? name : "NULL");
 }
 
-static rk_status ask_member(const void *place, const rk_asked_member *m, rk_job *job, rk_error *err)
-{
-    const double real = m->type == RK_OPTION_REAL ? *(const double *)place : 0;
-    const int64_t count = m->type == RK_OPTION_COUNT ? *(const int64_t *)place : 0;
-    switch (m->type) {
-    case RK_OPTION_REAL:
-        return (m->zero ? !(real < 0) : rk_is_given(real))
-                   ? rk_job_set_real(job, m->option, m->unit > 0 ? real / m->unit : real, err)
-                   : RK_OK;
-    case RK_OPTION_COUNT:
-        return (m->zero ? count >= 0 : count != 0)
-                   ? rk_job_set_counts(job, m->option, &count, 1, err)
-                   : RK_OK;
-    case RK_OPTION_COUNTS: {
-        const rk_counts *list = place;
-        return list->count ? rk_job_set_counts(job, m->option, list->values, list->count, err)
-                           : RK_OK;
-    }
-    case RK_OPTION_FLAG:
-        return *(const bool *)place ? rk_job_set(job, m->option, NULL, err) : RK_OK;
-    default: {
-        const char *text = *(const char *const *)place;
-        return text ? rk_job_set(job, m->option, text, err) : RK_OK;
-    }
-    }
-}
-
-rk_status rk_ask_members(const void *given, const rk_asked_member *members, size_t count,
-                         rk_job *job, rk_error *err)
-{
-    rk_status status = RK_OK;
-    for (size_t i = 0; i < count && !status; i++) {
-        status = ask_member((const char *)given + members[i].offset, &members[i], job, err);
-    }
-    return status;
-}
-
 /* ---- models ---------------------------------------------------------------------------------- */
 
 rk_status rk_model_create(const char *document, rk_model **model, rk_error *err)

@@ -9,8 +9,6 @@
 #include "method/fit.h"
 #include "request/request.h"
 
-#include <math.h>
-
 struct rk_setup {
     rk_inputs inputs;   /* its measured tables belong to the system it was made from */
     rk_setting setting; /* owns its store */
@@ -37,32 +35,6 @@ rk_status rk_outcome_pick(const rk_outcome *outcome, size_t index, const rk_answ
 
 /* Sets the options of a job from a space. */
 rk_status rk_ask_space(const rk_setup *setup, const rk_space *space, rk_job *job, rk_error *err);
-
-/* Whether a program gives a number of which 0 is none; NaN is given, and refused. */
-static inline bool rk_is_given(double number)
-{
-    return number < 0 || number > 0 || isnan(number);
-}
-
-/* A member of a program's struct as an option of a job. */
-typedef struct rk_asked_member {
-    const char *option;
-    rk_option_type type; /* of the member: no choice and no set */
-    size_t offset;
-    bool zero;   /* 0 is a value, and below 0 is not given; otherwise 0 is not given */
-    double unit; /* of the option, over the unit of the member; 0: the same */
-} rk_asked_member;
-
-#define RK_ASKED(option_, type_, struct_, member, ...)                                             \
-    {                                                                                              \
-        .option = (option_), .type = RK_OPTION_##type_, .offset = offsetof(struct_, member),       \
-        __VA_ARGS__                                                                                \
-    }
-
-/* Sets the options whose members a program gives; texts that are NULL and flags that are false are
- * not given. */
-rk_status rk_ask_members(const void *given, const rk_asked_member *members, size_t count,
-                         rk_job *job, rk_error *err);
 
 /* Predicts a strategy that a program gave in full. */
 rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk_plan *plan,

@@ -20,6 +20,12 @@
 #define REAL_MAX    0x1p63 /* as of options */
 #define BITS(count) ((1U << (count)) - 1)
 
+#define OR_ZERO(type, name_, least_, most_)                                                        \
+    {                                                                                              \
+        .name = #name_, .kind = RK_MEMBER_REAL, .offset = offsetof(type, name_), .least = least_,  \
+        .most = most_, .or_zero = true                                                             \
+    }
+
 /* ---- setups ---------------------------------------------------------------------------------- */
 
 static const rk_member setup_choice[] = {
@@ -146,7 +152,7 @@ static const rk_member run_request[] = {
     REAL(loss),
     REAL(reference_batch),
     REAL(step_s),
-    REAL(mfu_percent),
+    RK_MEMBER(rk_run_request, REAL, mfu_percent, 0, 100),
     REAL(stragglers_percent),
     REAL_OR_NOT(failures),
     REAL_OR_NOT(restart_s),
@@ -158,7 +164,7 @@ static const rk_member run_request[] = {
     REAL(purchase_price),
     REAL(life_years),
     REAL(power_watts),
-    REAL(pue),
+    OR_ZERO(rk_run_request, pue, 1, REAL_MAX),
     REAL_OR_NOT(carbon_g_per_kwh),
     RK_MEMBER(rk_run_request, INT64, simulated_runs, 0, RK_SIMULATE_MAX),
     RK_MEMBER(rk_run_request, INT64, seed, 0, REAL_MAX),
@@ -181,13 +187,13 @@ static const rk_member machine_target[] = {
 #define SHAPE_LIST(name)        RK_MEMBER(rk_shape_choice, COUNTS, name, 1, VALUE_MAX)
 
 static const rk_member shape_choice[] = {
-    SHAPE_REAL(parameters, REAL_MAX),
+    OR_ZERO(rk_shape_choice, parameters, 1, REAL_MAX),
     SHAPE_REAL(tolerance_percent, 50),
     SHAPE_LIST(blocks),
     SHAPE_LIST(heads),
     SHAPE_LIST(head_sizes),
     RK_MEMBER(rk_shape_choice, INT64, head_multiple, 0, VALUE_MAX),
-    SHAPE_REAL(feedforward, REAL_MAX),
+    OR_ZERO(rk_shape_choice, feedforward, 1, 64),
     SHAPE_REAL(aspect_min, REAL_MAX),
     SHAPE_REAL(aspect_max, REAL_MAX),
 };
@@ -230,7 +236,10 @@ rk_status rk_take_strategy(const rk_strategy *given, rk_strategy *own, rk_error 
 rk_status rk_take_run_request(const rk_run_request *given, rk_run_request *own, rk_error *err)
 {
     rk_run_request_init(own, sizeof(*own));
-    return TAKE(run_request, given, own, err);
+    const rk_status status = TAKE(run_request, given, own, err);
+    own->spares = own->spares < 0 ? -1 : own->spares;
+    own->life_years = own->life_years > 0 ? own->life_years : RK_RUN_LIFE_YEARS;
+    return status;
 }
 
 rk_status rk_take_validation_choice(const rk_validation_choice *given, rk_validation_choice *own,

@@ -4,8 +4,6 @@
 #include "api/struct_tables.h"
 
 #include "base/error.h"
-#include "base/units.h"
-#include "command/commands.h"
 #include "evidence/run_table.h"
 #include "evidence/validate_runs.h"
 
@@ -42,10 +40,10 @@ size_t rk_run_table_count(const rk_run_table *table)
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
-/* A validation, with the job whose options select the rows to compare. */
+/* A validation, with the rows that its request selects. */
 struct checking {
     rk_validation validation; /* first member: the handle of programs */
-    rk_job *job;              /* owned */
+    rk_validate_request request;
     const rk_compared **rows; /* owned */
     size_t row_count;
 };
@@ -55,12 +53,23 @@ static const struct checking *checking_of(const rk_validation *validation)
     return (const struct checking *)(const void *)validation;
 }
 
-static const rk_asked_member choice_members[] = {
-    RK_ASKED("split", TEXT, rk_validation_choice, split, false),
-    RK_ASKED("only", TEXT, rk_validation_choice, only, false),
-    RK_ASKED("by", TEXT, rk_validation_choice, by, false),
-    RK_ASKED("sources", TEXT, rk_validation_choice, sources, false),
+/* The names in a choice. */
+static const rk_option choice_names[] = {
+    RK_OPTION("split", CHOICE, offsetof(rk_validate_request, split), .choices = rk_split_names),
+    RK_OPTION("by", SET, offsetof(rk_validate_request, by), .choices = rk_dimension_names),
 };
+
+static rk_status read_choice(const rk_validation_choice *choice, rk_validate_request *request,
+                             rk_error *err)
+{
+    rk_validate_request_init(request);
+    request->only = choice->only;
+    request->sources = choice->sources;
+    const rk_status status =
+        choice->split ? rk_option_read(&choice_names[0], choice->split, request, err) : RK_OK;
+    return status || !choice->by ? status
+                                 : rk_option_read(&choice_names[1], choice->by, request, err);
+}
 
 static rk_status list_rows(struct checking *c, rk_error *err)
 {
@@ -77,26 +86,17 @@ static rk_status list_rows(struct checking *c, rk_error *err)
     return RK_OK;
 }
 
-/* The tables to compare. */
-struct comparing {
-    struct checking *checking;
-    const rk_run_table *const *tables;
-    size_t count;
-};
-
-static rk_status compare(rk_job *job, void *arguments, void *what, rk_error *err)
+static rk_status compare(struct checking *c, const rk_run_table *const *tables, size_t count,
+                         rk_error *err)
 {
-    const struct comparing *comparing = what;
-    rk_validation *v = &comparing->checking->validation;
-    const rk_validate_request *request = arguments;
-    (void)job;
-    v->request = request;
-    rk_status status = rk_run_sources_load(request->sources, &v->sources, err);
-    for (size_t i = 0; i < comparing->count && !status; i++) {
-        status = rk_validation_add(v, comparing->tables[i], err);
+    rk_validation *v = &c->validation;
+    v->request = &c->request;
+    rk_status status = rk_run_sources_load(c->request.sources, &v->sources, err);
+    for (size_t i = 0; i < count && !status; i++) {
+        status = rk_validation_add(v, tables[i], err);
     }
     status = status ? status : rk_validation_compare(v, err);
-    return status ? status : list_rows(comparing->checking, err);
+    return status ? status : list_rows(c, err);
 }
 
 rk_status rk_validate_runs(const rk_run_table *const *tables, size_t count,
@@ -104,7 +104,6 @@ rk_status rk_validate_runs(const rk_run_table *const *tables, size_t count,
                            rk_error *err)
 {
     struct checking *created = calloc(1, sizeof(*created));
-    struct comparing comparing = {.checking = created, .tables = tables, .count = count};
     rk_validation_choice own;
     *validation = NULL;
     if (!created) {
@@ -114,11 +113,8 @@ rk_status rk_validate_runs(const rk_run_table *const *tables, size_t count,
     for (size_t i = 0; i < count && !status; i++) {
         status = rk_need(tables ? tables[i] : NULL, "table", err);
     }
-    status = status ? status : rk_job_create(&rk_command_validate, &created->job, err);
-    status = status
-                 ? status
-                 : rk_ask_members(&own, choice_members, COUNT(choice_members), created->job, err);
-    status = status ? status : rk_job_use(created->job, NULL, NULL, NULL, compare, &comparing, err);
+    status = status ? status : read_choice(&own, &created->request, err);
+    status = status ? status : compare(created, tables, count, err);
     if (status) {
         rk_validation_free(&created->validation);
         return status;
@@ -132,7 +128,6 @@ void rk_validation_free(rk_validation *validation)
     if (validation) {
         struct checking *c = (struct checking *)(void *)validation;
         rk_validation_clear(validation);
-        rk_job_free(c->job);
         free(c->rows);
         free(c);
     }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole runs: a program's request becomes the options of `reckon run`. */
+/* Whole runs. */
 #include "api/handles.h"
 #include "api/struct_tables.h"
 
 #include "base/error.h"
-#include "base/units.h"
 #include "command/commands.h"
 #include "command/run_options.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 struct rk_run_outcome {
@@ -18,53 +16,10 @@ struct rk_run_outcome {
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
-#define GIGA 1e9
-
-#define ASKED(type, option, member, ...) RK_ASKED(option, type, rk_run_request, member, __VA_ARGS__)
-
-static const rk_asked_member members[] = {
-    ASKED(REAL, "tokens", tokens, false),
-    ASKED(REAL, "steps", steps, false),
-    ASKED(REAL, "loss", loss, false),
-    ASKED(REAL, "reference-batch", reference_batch, false),
-    ASKED(REAL, "step-time", step_s, false),
-    ASKED(REAL, "mfu", mfu_percent, false),
-    ASKED(REAL, "stragglers", stragglers_percent, false),
-    ASKED(REAL, "failures", failures, true),
-    ASKED(REAL, "restart", restart_s, true, MINUTE),
-    ASKED(REAL, "storage", storage_bytes_per_s, false, GIGA),
-    ASKED(REAL, "checkpoint-every", checkpoint_every_s, false, MINUTE),
-    ASKED(REAL, "price", price_per_hour, true),
-    ASKED(REAL, "purchase", purchase_price, false),
-    ASKED(REAL, "life", life_years, false),
-    ASKED(REAL, "power", power_watts, false),
-    ASKED(REAL, "pue", pue, false),
-    ASKED(REAL, "carbon", carbon_g_per_kwh, true),
-    ASKED(TEXT, "law", law, false),
-    ASKED(TEXT, "batch-law", batch_law, false),
-    ASKED(TEXT, "reliability", reliability, false),
-    ASKED(TEXT, "near-checkpoint", near_checkpoint, false),
-    ASKED(TEXT, "storage-tiers", storage_tiers, false),
-    ASKED(TEXT, "prices", prices, false),
-    ASKED(COUNT, "spares", spares, true),
-    ASKED(COUNT, "simulate", simulated_runs, true),
-    ASKED(COUNT, "seed", seed, true),
-    ASKED(FLAG, "async-checkpoint", async_checkpoint, false),
-};
-
 void rk_run_request_init(rk_run_request *request, size_t size)
 {
-    const rk_run_request usual = {
-        .size = size,
-        .failures = -1,
-        .restart_s = -1,
-        .spares = -1,
-        .price_per_hour = -1,
-        .life_years = RK_RUN_LIFE_YEARS,
-        .carbon_g_per_kwh = -1,
-        .simulated_runs = RK_RUN_SIMULATED,
-        .seed = 1,
-    };
+    rk_run_request usual = rk_run_request_usual();
+    usual.size = size;
     rk_abi_copy(request, size, &usual, sizeof(usual));
 }
 
@@ -106,11 +61,9 @@ static rk_status ask_run(const rk_setup *setup, const rk_run_request *request,
         return status;
     }
     rk_job *job = outcome->strategies.job;
-    status = rk_ask_members(request, members, COUNT(members), job, err);
-    if (!status) {
-        status = request->space ? rk_ask_space(setup, request->space, job, err)
-                                : rk_ask(setup, job, NULL, err);
-    }
+    ((rk_run_options *)rk_job_arguments(job))->question.asked = *request;
+    status = request->space ? rk_ask_space(setup, request->space, job, err)
+                            : rk_ask(setup, job, NULL, err);
     status = status ? status : rk_job_use(job, control, NULL, NULL, find_run, &asking, err);
     outcome->strategies.fit.plan = outcome->run.plan;
     return status;

@@ -77,13 +77,14 @@ static rk_status refuse(const rk_member *member, const char *prefix, double valu
         return rk_fail_at(err, RK_ERR_INVALID, name, "expected %s, found %g",
                           expectation(member->kind), value);
     }
-    return rk_fail_at(err, RK_ERR_INVALID, name, "expected %s from %.10g to %.10g, found %.10g",
-                      expectation(member->kind), member->least, member->most, value);
+    return rk_fail_at(err, RK_ERR_INVALID, name, "expected %s%s from %.10g to %.10g, found %.10g",
+                      member->or_zero ? "0, or " : "", expectation(member->kind), member->least,
+                      member->most, value);
 }
 
 static bool within(const rk_member *member, double value)
 {
-    return value >= member->least && value <= member->most;
+    return (value >= member->least && value <= member->most) || (member->or_zero && value == 0);
 }
 
 static rk_status check_counts(const void *given, const char *prefix, const rk_member *member,

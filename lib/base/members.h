@@ -23,6 +23,7 @@ typedef struct rk_member {
     rk_member_kind kind;
     size_t offset;      /* in the struct */
     double least, most; /* inclusive */
+    bool or_zero;       /* 0 is legal too */
 } rk_member;
 
 #define RK_FLAG(type, name_)                                                                       \

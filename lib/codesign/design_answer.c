@@ -32,10 +32,10 @@ double rk_design_answer_run_cost(const rk_design_answer *d, const rk_design *des
 /* Sequences/s required to meet all targets. */
 static double least_rate(const rk_design_answer *d)
 {
-    const rk_design_target *target = &d->target;
+    const rk_machine_target *target = &d->target;
     const double seq = (double)d->question.seq;
-    const double by_step = target->step > 0 ? (double)d->question.batch / target->step : 0;
-    const double by_tokens = target->tokens_per_second / seq;
+    const double by_step = target->step_s > 0 ? (double)d->question.batch / target->step_s : 0;
+    const double by_tokens = target->tokens_per_s / seq;
     const double by_days = target->days > 0 ? target->tokens / seq / (target->days * DAY) : 0;
     const double most = rk_max(by_step, by_tokens);
     return rk_max(most, by_days);

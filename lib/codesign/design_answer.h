@@ -6,15 +6,9 @@
 #include "codesign/design.h"
 #include "method/question.h"
 
-/* Targets for a machine; 0: no such target. */
-typedef struct rk_design_target {
-    const char *prices; /* of which document */
-    double step, tokens_per_second, days, tokens;
-} rk_design_target;
-
 /* The question and the answer. */
 typedef struct rk_design_answer {
-    rk_design_target target;
+    rk_machine_target target;
     rk_question question;
     rk_prices prices;
     double least_rate;  /* required sequences/s; 0: no target */

@@ -13,7 +13,7 @@
 #define HEADS_MAX  100000
 
 struct survey {
-    const rk_shape_space *wanted;
+    const rk_shape_choice *wanted;
     const rk_problem *problem;
     rk_shape *shapes;
     size_t count, room;
@@ -42,28 +42,29 @@ static rk_status try_shape(struct survey *s, int64_t blocks, int64_t heads, int6
                            bool *larger, rk_error *err)
 {
     assert(blocks >= 1 && heads >= 1);
-    const rk_shape_space *w = s->wanted;
+    const rk_shape_choice *w = s->wanted;
     rk_model_sizes sizes = {0};
-    (void)s->problem->method->shape(s->problem, blocks, heads, head_size, w->feedforward_ratio,
-                                    &sizes);
+    (void)s->problem->method->shape(s->problem, blocks, heads, head_size, w->feedforward, &sizes);
     const double aspect = (double)sizes.hidden / (double)blocks;
-    *larger = sizes.parameters > w->parameters * (1 + w->tolerance);
-    const bool near = !*larger && sizes.parameters >= w->parameters * (1 - w->tolerance);
-    return near && aspect >= w->aspect_min && aspect <= w->aspect_max ? add_shape(s, &sizes, err)
-                                                                      : RK_OK;
+    const double tolerance = w->tolerance_percent / 100;
+    *larger = sizes.parameters > w->parameters * (1 + tolerance);
+    const bool near = !*larger && sizes.parameters >= w->parameters * (1 - tolerance);
+    const bool admitted =
+        w->blocks.count > 0 || (aspect >= w->aspect_min && aspect <= w->aspect_max);
+    return near && admitted ? add_shape(s, &sizes, err) : RK_OK;
 }
 
 /* Tries all numbers of heads for a number of blocks. */
 static rk_status list_heads(struct survey *s, int64_t blocks, int64_t head_size, rk_error *err)
 {
-    const rk_shape_space *w = s->wanted;
+    const rk_shape_choice *w = s->wanted;
     rk_status status = RK_OK;
     bool larger = false;
-    for (int i = 0; i < w->head_count && !status; i++) {
-        status = try_shape(s, blocks, w->heads[i], head_size, &larger, err);
+    for (int i = 0; i < w->heads.count && !status; i++) {
+        status = try_shape(s, blocks, w->heads.values[i], head_size, &larger, err);
     }
     for (int64_t heads = w->head_multiple;
-         w->head_count == 0 && heads <= HEADS_MAX && !larger && !status;
+         w->heads.count == 0 && heads <= HEADS_MAX && !larger && !status;
          heads += w->head_multiple) {
         status = try_shape(s, blocks, heads, head_size, &larger, err);
     }
@@ -72,15 +73,15 @@ static rk_status list_heads(struct survey *s, int64_t blocks, int64_t head_size,
 
 static rk_status list_shapes(struct survey *s, rk_error *err)
 {
-    const rk_shape_space *w = s->wanted;
+    const rk_shape_choice *w = s->wanted;
     const int64_t most = s->problem->method->most_blocks;
     rk_status status = RK_OK;
-    for (int i = 0; i < w->head_size_count && !status; i++) {
-        for (int j = 0; j < w->block_count && !status; j++) {
-            status = list_heads(s, w->blocks[j], w->head_sizes[i], err);
+    for (int i = 0; i < w->head_sizes.count && !status; i++) {
+        for (int j = 0; j < w->blocks.count && !status; j++) {
+            status = list_heads(s, w->blocks.values[j], w->head_sizes.values[i], err);
         }
-        for (int64_t n = 1; w->block_count == 0 && n <= most && !status; n++) {
-            status = list_heads(s, n, w->head_sizes[i], err);
+        for (int64_t n = 1; w->blocks.count == 0 && n <= most && !status; n++) {
+            status = list_heads(s, n, w->head_sizes.values[i], err);
         }
     }
     return status;
@@ -98,7 +99,7 @@ static rk_status search_shape(void *context, uint64_t index, rk_bounded_counts *
     rk_problem problem = *s->problem;
     rk_bounded_counts own;
     size_t found;
-    method->reshape(&problem, &shape->sizes, s->wanted->feedforward_ratio);
+    method->reshape(&problem, &shape->sizes, s->wanted->feedforward);
     const rk_status status = method->bound(&problem, &control, 1, &shape->best, &found, &own, err);
     rk_bounded_counts_add(counts, &own);
     shape->mappings = own.total;
@@ -121,11 +122,11 @@ static int compare(const void *a, const void *b)
     return (x->sizes.heads > y->sizes.heads) - (x->sizes.heads < y->sizes.heads);
 }
 
-rk_status rk_shape_search(const rk_shape_space *shapes_space, const rk_problem *problem,
+rk_status rk_shape_search(const rk_shape_choice *wanted, const rk_problem *problem,
                           const rk_search_control *control, rk_shape **shapes, size_t *count,
                           rk_bounded_counts *counts, rk_error *err)
 {
-    struct survey s = {.wanted = shapes_space, .problem = problem};
+    struct survey s = {.wanted = wanted, .problem = problem};
     *shapes = NULL;
     *count = 0;
     *counts = (rk_bounded_counts){0};

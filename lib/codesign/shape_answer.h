@@ -6,19 +6,14 @@
 #include "codesign/shape.h"
 #include "method/question.h"
 
-/* The requested shapes. */
-typedef struct rk_shape_request {
-    double parameters, tolerance; /* the second in % */
-    int64_t seq, head_multiple;
-    rk_counts blocks, heads, head_sizes; /* count 0: not given */
-    double feedforward, aspect_min, aspect_max;
-} rk_shape_request;
+/* The defaults where a request leaves them open. */
+extern const rk_shape_choice rk_shape_usual;
 
 /* The question and the answer. */
 typedef struct rk_shape_answer {
-    rk_shape_request wish;
+    rk_shape_choice wish;
+    int64_t seq; /* 0: as in the model */
     rk_question question;
-    rk_shape_space space;
     rk_shape *shapes; /* owned; the most efficient first */
     size_t count, runs;
     rk_bounded_counts counts;

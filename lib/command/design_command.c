@@ -24,8 +24,8 @@
           .catalogue = "prices",                                                                   \
           .value = "NAME|FILE",                                                                    \
           .help = "hardware numbers to vary, with prices: 'example' or a .json file"})             \
-    BOTH(TARGET(step, "step", "SECONDS", "target: maximum step time"))                             \
-    BOTH(TARGET(tokens_per_second, "tokens-per-second", "N", "target: minimum throughput"))        \
+    BOTH(TARGET(step_s, "step", "SECONDS", "target: maximum step time"))                           \
+    BOTH(TARGET(tokens_per_s, "tokens-per-second", "N", "target: minimum throughput"))             \
     BOTH(TARGET(days, "days", "N", "target: maximum training time for --tokens"))                  \
     BOTH(TARGET(tokens, "tokens", "N", "tokens to train on: 15T"))                                 \
     CALCULON(RK_OPTION_METHOD)                                                                     \

@@ -8,7 +8,7 @@
 
 typedef struct rk_design_args {
     rk_question_args question;
-    rk_design_target target;
+    rk_machine_target target;
 } rk_design_args;
 
 #endif

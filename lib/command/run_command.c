@@ -4,6 +4,7 @@
 
 #include "answer/run_answer.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "command/commands.h"
 #include "command/option_groups.h"
 #include "command/with_inputs.h"
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #define NOT_GIVEN (-1.0)
+#define GIGA      1e9
 
 /* ---- options ------------------------------------------------------------------------------- */
 
@@ -33,10 +35,10 @@
 
 static const rk_option run_options[] = {
     RK_OPTION_COMPLETE,
-    ABOVE("tokens", tokens, "N", "tokens to train on, such as 15T", .group = "Length of the run",
-          .common = true),
-    ABOVE("steps", steps, "N", "steps to train for, in place of --tokens"),
-    ABOVE("loss", loss, "X",
+    ABOVE("tokens", asked.tokens, "N", "tokens to train on, such as 15T",
+          .group = "Length of the run", .common = true),
+    ABOVE("steps", asked.steps, "N", "steps to train for, in place of --tokens"),
+    ABOVE("loss", asked.loss, "X",
           "target loss, nats per token, in place of --tokens; a scaling law gives the tokens"),
     RK_OPTION("phases", TEXT, TEXT(phases), .value = "SEQ:TOKENS[:BATCH],...",
               .help =
@@ -44,14 +46,15 @@ static const rk_option run_options[] = {
     RK_OPTION("batch-ramp", TEXT, TEXT(batch_ramp), .value = "BATCH:TOKENS[:STEPS]",
               .help = "raise the batch from BATCH sequences to --global-batch over the first "
                       "TOKENS, in equal steps, such as 256:250G:8"),
-    NAMED("law", law, "scaling_laws", "scaling law of --loss; default: chinchilla-refit"),
-    ABOVE("reference-batch", reference_batch, "TOKENS",
+    NAMED("law", asked.law, "scaling_laws", "scaling law of --loss; default: chinchilla-refit"),
+    ABOVE("reference-batch", asked.reference_batch, "TOKENS",
           "batch size that --tokens or --loss assumes; larger batches need more tokens"),
-    NAMED("batch-law", batch_law, "batch_laws",
+    NAMED("batch-law", asked.batch_law, "batch_laws",
           "law of the critical batch size; default: power-lines"),
-    RK_OPTION("mfu", REAL, PLACE(mfu), .above = true, .max = 100, .share = true, .value = "SHARE",
+    RK_OPTION("mfu", REAL, PLACE(asked.mfu_percent), .above = true, .max = 100, .share = true,
+              .value = "SHARE",
               .help = "assume this MFU, such as 40% or 0.4, instead of estimating it"),
-    ABOVE("step-time", step_s, "SECONDS", "assume this step time instead of estimating it"),
+    ABOVE("step-time", asked.step_s, "SECONDS", "assume this step time instead of estimating it"),
     RK_OPTION("deadline", TEXT, TEXT(deadline), .value = "DAYS", .group = "Which cluster",
               .common = true,
               .help = "find the clusters that finish within this time, such as 30d"),
@@ -59,14 +62,15 @@ static const rk_option run_options[] = {
           .common = true),
     RK_OPTION("max-power", TEXT, TEXT(max_power), .value = "WATTS",
               .help = "find the clusters that draw at most this, building included, such as 20MW"),
-    NAMED("reliability", reliability, "reliability",
+    NAMED("reliability", asked.reliability, "reliability",
           "failure rates and restart times; default: published",
           .group = "Failures and checkpoints"),
-    REAL("failures", failures, "X",
+    REAL("failures", asked.failures, "X",
          "interruptions per day and 1,000 accelerators; default: from --reliability"),
-    REAL("restart", restart, "MINUTES",
+    REAL("restart", asked.restart_s, "MINUTES",
          "time from an interruption to the next step, excluding checkpoint loading; default: from "
-         "--reliability"),
+         "--reliability",
+         .unit = MINUTE),
     REAL("start", start, "MINUTES",
          "time from the start of the job to its first step, excluding checkpoint loading; default: "
          "from --reliability"),
@@ -76,48 +80,53 @@ static const rk_option run_options[] = {
         "maintenance", TEXT, TEXT(maintenance), .value = "HOURS:DAYS",
         .help =
             "maintenance windows: how long, and how many days from one to the next, such as 4:30"),
-    RK_OPTION("spares", COUNT, PLACE(spares), .max = RK_SPARES_MAX, .value = "N",
+    RK_OPTION("spares", COUNT, PLACE(asked.spares), .max = RK_SPARES_MAX, .value = "N",
               .help = "hot spare nodes; default: failed nodes are replaced at once"),
-    REAL("stragglers", stragglers, "PERCENT",
+    REAL("stragglers", asked.stragglers_percent, "PERCENT",
          "standard deviation of a worker's step time; the slowest sets the pace; default: 0"),
     NUMBER(1, false, "barriers", barriers, "N",
            "synchronizations per step over which --stragglers are spread; default: 1"),
     RK_OPTION("slow-devices", TEXT, TEXT(slow_devices), .value = "PERCENT:PERCENT",
               .help = "share of permanently slow accelerators, and their slowdown, such as 0.5:10"),
-    ABOVE("storage", storage, "GB/s",
-          "storage bandwidth of the cluster; default: 0.122 per accelerator, as for Llama 3"),
-    ABOVE("checkpoint-every", interval, "MINUTES", "checkpoint interval; default: the optimum"),
-    RK_OPTION("async-checkpoint", FLAG, PLACE(async),
+    ABOVE("storage", asked.storage_bytes_per_s, "GB/s",
+          "storage bandwidth of the cluster; default: 0.122 per accelerator, as for Llama 3",
+          .unit = GIGA),
+    ABOVE("checkpoint-every", asked.checkpoint_every_s, "MINUTES",
+          "checkpoint interval; default: the optimum", .unit = MINUTE),
+    RK_OPTION("async-checkpoint", FLAG, PLACE(asked.async_checkpoint),
               .help = "training waits only for the copy to host memory"),
     RK_OPTION("checkpoint-tier", TEXT, PLACE(far), .value = "TIER",
               .help = "checkpoint to this tier: parallel-fs or object-store; default: --storage"),
-    RK_OPTION("near-checkpoint", TEXT, PLACE(near), .value = "TIER",
+    RK_OPTION("near-checkpoint", TEXT, PLACE(asked.near_checkpoint), .value = "TIER",
               .help = "also checkpoint to this tier: peer-host, host or nvme"),
-    NAMED("storage-tiers", storage_tiers, "storage", "document of the tiers; default: published"),
+    NAMED("storage-tiers", asked.storage_tiers, "storage",
+          "document of the tiers; default: published"),
     RK_OPTION(
         "compare-tiers", FLAG, PLACE(compare_tiers),
         .help = "list what the run takes with every tier: time to save, time to restart, goodput"),
     ABOVE("token-bytes", token_bytes, "N",
           "bytes of a token in the data; default: 2, or 4 for more than 65,500 tokens"),
-    RK_OPTION("simulate", COUNT, PLACE(simulated), .max = RK_SIMULATE_MAX, .value = "RUNS",
-              .help = "simulated runs, for percentiles; default: 1000; 0: none"),
-    RK_OPTION("seed", COUNT, PLACE(seed), .max = INT64_MAX, .value = "N",
+    RK_OPTION("simulate", COUNT, PLACE(asked.simulated_runs), .max = RK_SIMULATE_MAX,
+              .value = "RUNS", .help = "simulated runs, for percentiles; default: 1000; 0: none"),
+    RK_OPTION("seed", COUNT, PLACE(asked.seed), .max = INT64_MAX, .value = "N",
               .help = "seed of the simulation; default: 1"),
     RK_OPTION("timeline", TEXT, TEXT(timeline), .writes = true, .value = "FILE.csv",
               .help = "write progress and interruptions of the median run"),
-    NAMED("prices", prices, "prices", "prices of hours, power and carbon; default: none",
+    NAMED("prices", asked.prices, "prices", "prices of hours, power and carbon; default: none",
           .group = "Money, energy, carbon"),
-    REAL("price", price, "X", "price per accelerator-hour, in any currency", .common = true),
-    ABOVE("purchase", purchase, "X",
+    REAL("price", asked.price_per_hour, "X", "price per accelerator-hour, in any currency",
+         .common = true),
+    ABOVE("purchase", asked.purchase_price, "X",
           "purchase price per accelerator, including its share of the cluster"),
-    ABOVE("life", life, "YEARS", "depreciation period of a purchase; default: 4"),
-    ABOVE("power", power, "W",
+    ABOVE("life", asked.life_years, "YEARS", "depreciation period of a purchase; default: 4"),
+    ABOVE("power", asked.power_watts, "W",
           "power per accelerator in training, including its share of the node; default: by its "
           "utilization, at most 1.25 x board power"),
     REAL("idle-power", idle_power, "W",
          "the same while it waits for a restart, or stands by; default: 0.59 x board power"),
-    NUMBER(1, false, "pue", pue, "X", "power usage effectiveness of the building; default: 1.1"),
-    REAL("carbon", carbon, "G", "grams of CO2 per kWh"),
+    NUMBER(1, false, "pue", asked.pue, "X",
+           "power usage effectiveness of the building; default: 1.1"),
+    REAL("carbon", asked.carbon_g_per_kwh, "G", "grams of CO2 per kWh"),
     RK_OPTIONS_OF_SEARCH,
 };
 
@@ -127,13 +136,9 @@ static void init_run(void *arguments)
 {
     rk_run_question *question = &((rk_run_options *)arguments)->question;
     rk_request_init(&question->request);
-    question->failures = question->restart = question->price = question->carbon = NOT_GIVEN;
+    question->asked = rk_run_request_usual();
     question->start = question->silent = question->idle_power = NOT_GIVEN;
     question->barriers = 1;
-    question->simulated = RK_RUN_SIMULATED;
-    question->seed = 1;
-    question->life = RK_RUN_LIFE_YEARS;
-    question->spares = -1;
 }
 
 /* A question that searches the number of accelerators, and gives it. */
@@ -162,15 +167,16 @@ static rk_status check_options(const rk_run_options *options, rk_error *err)
 {
     const rk_run_question *q = &options->question;
     const bool cluster = options->deadline || q->budget > 0 || options->max_power;
-    const int lengths =
-        (q->tokens > 0) + (q->steps > 0) + (q->loss > 0) + (options->phases != NULL);
+    const int lengths = (q->asked.tokens > 0) + (q->asked.steps > 0) + (q->asked.loss > 0) +
+                        (options->phases != NULL);
     const struct {
         bool both;
         const char *message;
     } refused[] = {
         {lengths == 0, "--tokens is missing; --steps, --loss or --phases take its place"},
         {lengths > 1, "--tokens, --steps, --loss and --phases exclude each other"},
-        {q->price >= 0 && q->purchase > 0, "--price and --purchase exclude each other"},
+        {q->asked.price_per_hour >= 0 && q->asked.purchase_price > 0,
+         "--price and --purchase exclude each other"},
         {options->phases && cluster,
          "--phases needs a cluster: leave out --deadline, --budget and --max-power"},
         {options->timeline && cluster,
@@ -178,9 +184,11 @@ static rk_status check_options(const rk_run_options *options, rk_error *err)
         {q->compare_tiers && cluster,
          "--compare-tiers needs a cluster: leave out --deadline, --budget and --max-power"},
         {options->phases && options->batch_ramp, "--phases and --batch-ramp exclude each other"},
-        {options->phases && q->step_s > 0, "--phases and --step-time exclude each other"},
-        {q->near && q->compare_tiers, "--near-checkpoint and --compare-tiers exclude each other"},
-        {q->mfu > 0 && q->step_s > 0, "--mfu and --step-time exclude each other"},
+        {options->phases && q->asked.step_s > 0, "--phases and --step-time exclude each other"},
+        {q->asked.near_checkpoint && q->compare_tiers,
+         "--near-checkpoint and --compare-tiers exclude each other"},
+        {q->asked.mfu_percent > 0 && q->asked.step_s > 0,
+         "--mfu and --step-time exclude each other"},
     };
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         if (refused[i].both) {
@@ -205,7 +213,7 @@ static rk_status choose_cluster(rk_job *job, const rk_run_question *question, rk
     if (question->request.accelerators || question->request.nodes) {
         return fail_counted(question, err);
     }
-    if (question->budget > 0 && question->price < 0 && !question->prices) {
+    if (question->budget > 0 && question->asked.price_per_hour < 0 && !question->asked.prices) {
         return rk_fail(err, RK_ERR_INVALID, "--budget needs --price or --prices");
     }
     c = calloc(1, sizeof(*c));

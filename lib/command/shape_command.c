@@ -12,13 +12,6 @@
 #define MOST_VALUE (1 << 24) /* blocks, heads, sizes */
 #define TOP        10        /* to show by default */
 
-static const rk_shape_request wish_defaults = {
-    .tolerance = 2, /* % */
-    .head_multiple = 8,
-    .aspect_min = 64,
-    .aspect_max = 256,
-};
-
 #define WISH(member) .offset = offsetof(rk_shape_args, wish.member)
 
 #define REAL(member, text, least, most, unit, words)                                               \
@@ -55,7 +48,7 @@ static const rk_shape_request wish_defaults = {
     CALCULON(RK_OPTION_BATCH)                                                                      \
     RECKON(REAL(parameters, "parameters", 1, INT64_MAX, "N",                                       \
                 "number of parameters, such as 1.1T; default: that of --model"))                   \
-    BOTH(REAL(tolerance, "tolerance", 0, 50, "PERCENT",                                            \
+    BOTH(REAL(tolerance_percent, "tolerance", 0, 50, "PERCENT",                                    \
               "tolerance around --parameters; default: 2"))                                        \
     BOTH(COUNTS(blocks, "blocks",                                                                  \
                 "numbers of blocks to try; default: all within the aspect ratios"))                \
@@ -67,7 +60,9 @@ static const rk_shape_request wish_defaults = {
               "minimum hidden size over blocks; default: 64"))                                     \
     BOTH(REAL(aspect_max, "aspect-max", 0, INT64_MAX, "RATIO",                                     \
               "maximum hidden size over blocks; default: 256"))                                    \
-    CALCULON(ONE_COUNT(seq, "seq", "tokens of a sequence; default: 2048"))                         \
+    CALCULON(RK_OPTION("seq", COUNT, offsetof(rk_shape_args, seq), .min = 1, .max = MOST_VALUE,    \
+                       .value = "N", .common = true,                                               \
+                       .help = "tokens of a sequence; default: 2048"))                             \
     CALCULON(COUNTS(head_sizes, "head-size", "sizes of a head to try; default: 128"))              \
     CALCULON(REAL(feedforward, "feedforward", 1, 64, "RATIO",                                      \
                   "feed-forward over hidden size; default: 4"))                                    \
@@ -89,8 +84,8 @@ static void init_calculon(void *arguments)
     rk_shape_args *args = arguments;
     rk_question_args_calculon(&args->question);
     args->question.calculon.top = TOP;
-    args->wish = wish_defaults;
-    args->wish.seq = 2048;
+    args->wish = rk_shape_usual;
+    args->seq = 2048;
     args->wish.feedforward = 4;
     args->wish.head_sizes = (rk_counts){1, {128}};
 }
@@ -100,7 +95,7 @@ static void init_reckon(void *arguments)
     rk_shape_args *args = arguments;
     rk_question_args_reckon(&args->question);
     args->question.reckon.top = TOP;
-    args->wish = wish_defaults;
+    args->wish = rk_shape_usual;
 }
 
 static rk_status run(rk_job *job, void *arguments, rk_error *err)
@@ -111,6 +106,7 @@ static rk_status run(rk_job *job, void *arguments, rk_error *err)
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an answer");
     }
     s->wish = args->wish;
+    s->seq = args->seq;
     rk_status status = rk_question_load(args->question.method, args, &s->question, err);
     status = status ? status : rk_shape_answer_find(rk_job_work(job), s, err);
     status = status ? status : rk_shape_write(job, s, err);

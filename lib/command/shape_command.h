@@ -8,7 +8,8 @@
 
 typedef struct rk_shape_args {
     rk_question_args question;
-    rk_shape_request wish;
+    rk_shape_choice wish;
+    int64_t seq; /* 0: as in the model */
 } rk_shape_args;
 
 #endif

@@ -141,22 +141,9 @@ static rk_status judge(const rk_job *job, const rk_validation *v, bool *worse, r
     return status;
 }
 
-static int count_bits(unsigned bits)
-{
-    int count = 0;
-    for (; bits; bits &= bits - 1) {
-        count++;
-    }
-    return count;
-}
-
 static void init_validate(void *arguments)
 {
-    rk_validate_request *request = arguments;
-    request->split = -1;
-    request->options = -1;
-    request->output = "-";
-    request->by = 1u << RK_BY_SOURCE | 1u << RK_BY_KIND;
+    rk_validate_request_init(arguments);
 }
 
 /* The formats that the files ask for. */
@@ -200,12 +187,9 @@ static rk_status check_request(void *arguments, rk_error *err)
     if (request->options >= 0 && !request->json) {
         return rk_fail(err, RK_ERR_INVALID, "--options needs --json");
     }
-    if (request->figures && (request->split >= 0 || request->only || request->csv)) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "--figures chooses rows itself: leave out --split, --only and --csv");
-    }
-    return count_bits(request->by) > 2
-               ? rk_fail(err, RK_ERR_INVALID, "--by takes one or two dimensions")
+    return request->figures && (request->split >= 0 || request->only || request->csv)
+               ? rk_fail(err, RK_ERR_INVALID,
+                         "--figures chooses rows itself: leave out --split, --only and --csv")
                : RK_OK;
 }
 

@@ -6,6 +6,12 @@
 
 const char *const rk_split_names[] = {"fit", "check", NULL};
 
+void rk_validate_request_init(rk_validate_request *request)
+{
+    *request = (rk_validate_request){
+        .split = -1, .options = -1, .output = "-", .by = 1U << RK_BY_SOURCE | 1U << RK_BY_KIND};
+}
+
 rk_status rk_validation_add(rk_validation *v, const rk_run_table *table, rk_error *err)
 {
     if (v->table_count == RK_VALIDATION_TABLES) {
@@ -48,6 +54,9 @@ rk_status rk_validation_compare(rk_validation *v, rk_error *err)
         if (request->by >> i & 1) {
             by[by_count++] = (rk_dimension)i;
         }
+    }
+    if (by_count > 2) {
+        return rk_fail(err, RK_ERR_INVALID, "--by takes one or two dimensions");
     }
     rk_status status =
         rk_compare_runs(&v->sources, v->tables, v->table_count, &selection, &v->comparison, err);

@@ -17,6 +17,9 @@ typedef struct rk_validate_request {
     bool rows, json, csv, whole, verbose;
 } rk_validate_request;
 
+/* A request for all rows, grouped by source and kind. */
+void rk_validate_request_init(rk_validate_request *request);
+
 struct rk_validation {
     const rk_validate_request *request;
     rk_run_sources sources;

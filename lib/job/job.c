@@ -402,30 +402,6 @@ rk_status rk_job_set_implied(rk_job *job, const char *option, const char *value,
     return set_option(job, option, value, BY_OTHERS, err);
 }
 
-rk_status rk_job_set_real(rk_job *job, const char *option, double number, rk_error *err)
-{
-    size_t i;
-    const rk_status status = find_option(job, option, &i, err);
-    if (status) {
-        return status;
-    }
-    job->seen[i] = true;
-    return rk_option_set_real(rk_command_option(job->command, i), number, job->arguments, err);
-}
-
-rk_status rk_job_set_counts(rk_job *job, const char *option, const int64_t *numbers, int count,
-                            rk_error *err)
-{
-    size_t i;
-    const rk_status status = find_option(job, option, &i, err);
-    if (status) {
-        return status;
-    }
-    job->seen[i] = true;
-    return rk_option_set_counts(rk_command_option(job->command, i), numbers, count, job->arguments,
-                                err);
-}
-
 static bool has_option(const rk_command *command, const char *name)
 {
     bool found = false;
@@ -563,6 +539,15 @@ static const char *example_of(const rk_command *command, char out[RK_OPTION_WORD
     return out;
 }
 
+/* A text may also be in its place without having been set. */
+static bool is_missing(const rk_job *job, size_t i)
+{
+    const rk_option *option = rk_command_option(job->command, i);
+    const void *place = (const char *)job->arguments + option->offset;
+    return option->required && !job->seen[i] &&
+           !(option->type == RK_OPTION_TEXT && *(const char *const *)place);
+}
+
 static rk_status check_required(const rk_job *job, rk_error *err)
 {
     char names[RK_OPTION_MAX][RK_OPTION_WORD_SIZE], list[256];
@@ -572,7 +557,7 @@ static rk_status check_required(const rk_job *job, rk_error *err)
     bool words = true;
     for (size_t i = 0; i < rk_command_option_count(job->command); i++) {
         const rk_option *option = rk_command_option(job->command, i);
-        if (option->required && !job->seen[i]) {
+        if (is_missing(job, i)) {
             missing[count] = rk_option_form(option, names[count]);
             words = words && option->word != RK_WORD_NONE;
             count++;

@@ -70,11 +70,6 @@ rk_status rk_job_fail_unknown(const rk_command *command, const char *given, rk_e
  */
 rk_status rk_job_set_by_word(rk_job *job, const char *option, const char *value, rk_error *err);
 
-/* As rk_job_set, for numbers of programs; one unless the option is a list. */
-rk_status rk_job_set_real(rk_job *job, const char *option, double number, rk_error *err);
-rk_status rk_job_set_counts(rk_job *job, const char *option, const int64_t *numbers, int count,
-                            rk_error *err);
-
 /* As rk_job_set, for a value that follows from other options; one that is given replaces it. */
 rk_status rk_job_set_implied(rk_job *job, const char *option, const char *value, rk_error *err);
 

@@ -50,6 +50,7 @@ struct rk_option {
     rk_option_type type;
     size_t offset;    /* of the variable in the struct */
     int64_t min, max; /* inclusive bounds of numbers */
+    double unit;      /* of the variable, e.g. 60 for minutes kept in s; 0: the same unit */
     bool above;       /* `min` itself is refused */
     bool bytes;       /* a final B is the unit: 64, 64B, 64KiB, 1GB */
     bool gib;         /* a number of GiB; another unit may follow: 70GB */
@@ -85,11 +86,6 @@ const char *rk_option_form(const rk_option *option, char out[RK_OPTION_WORD_SIZE
  * RK_ERR_INVALID with what is expected.
  */
 rk_status rk_option_read(const rk_option *option, const char *given, void *values, rk_error *err);
-
-/* The same from numbers, which keep their bits; one number for RK_OPTION_COUNT. */
-rk_status rk_option_set_real(const rk_option *option, double number, void *values, rk_error *err);
-rk_status rk_option_set_counts(const rk_option *option, const int64_t *numbers, int count,
-                               void *values, rk_error *err);
 
 /*
  * Reads a number above 0 with a suffix, as options take them, up to the next ':', ',' or end of the

@@ -266,7 +266,9 @@ static rk_status set_real(const rk_option *option, const char *given, double *va
                        rk_option_form(option, name), option->gib ? "70, 70GiB or 70GB" : "1.5",
                        given);
     }
-    return check_real(option, *value, given, err);
+    const rk_status status = check_real(option, *value, given, err);
+    *value *= option->unit > 0 ? option->unit : 1;
+    return status;
 }
 
 double rk_option_amount(const char **at, bool binary)
@@ -411,48 +413,4 @@ rk_status rk_option_read(const rk_option *option, const char *given, void *value
         return set_set(option, given, value, err);
     }
     return RK_OK;
-}
-
-/* ---- numbers of programs --------------------------------------------------------------------- */
-
-rk_status rk_option_set_real(const rk_option *option, double number, void *values, rk_error *err)
-{
-    char name[RK_OPTION_WORD_SIZE], given[RK_NUMBER_TEXT_SIZE];
-    double *value = (double *)(void *)((char *)values + option->offset);
-    assert(option->type == RK_OPTION_REAL);
-    if (!isfinite(number) || (option->share && !(number > 0 && number <= 100))) {
-        return rk_fail(err, RK_ERR_INVALID, "%s needs a %s, not %g", rk_option_form(option, name),
-                       option->share ? "share up to 1 or a percentage up to 100" : "number",
-                       number);
-    }
-    *value = option->share && number > 1 ? number / 100 : number;
-    return option->share ? RK_OK : check_real(option, number, rk_double_text(number, given), err);
-}
-
-rk_status rk_option_set_counts(const rk_option *option, const int64_t *numbers, int count,
-                               void *values, rk_error *err)
-{
-    char name[RK_OPTION_WORD_SIZE];
-    void *value = (char *)values + option->offset;
-    rk_option_counts *list = option->type == RK_OPTION_COUNTS ? value : NULL;
-    rk_status status = RK_OK;
-    assert(list || (option->type == RK_OPTION_COUNT && count == 1));
-    if (count < 0 || count > RK_OPTION_COUNTS_MAX) {
-        return rk_fail(err, RK_ERR_INVALID, "%s takes at most %d numbers",
-                       rk_option_form(option, name), RK_OPTION_COUNTS_MAX);
-    }
-    if (list) {
-        list->count = 0;
-    }
-    for (int i = 0; i < count && !status; i++) {
-        char given[32];
-        (void)snprintf(given, sizeof(given), "%" PRId64, numbers[i]);
-        status = check_count(option, numbers[i], given, err);
-        if (list && !status) {
-            list->values[list->count++] = numbers[i];
-        } else if (!status) {
-            *(int64_t *)value = numbers[i];
-        }
-    }
-    return status;
 }

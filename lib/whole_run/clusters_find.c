@@ -98,8 +98,9 @@ static rk_status add_run(rk_control *control, rk_clusters *c, const struct site 
     if (status) {
         return status;
     }
-    all->question.simulated =
-        all->question.simulated < CHOICE_RUNS ? all->question.simulated : CHOICE_RUNS;
+    all->question.asked.simulated_runs = all->question.asked.simulated_runs < CHOICE_RUNS
+                                             ? all->question.asked.simulated_runs
+                                             : CHOICE_RUNS;
     status = rk_request_load(&all->question.request, &all->inputs, err);
     const rk_status found = status ? status : find_strategy(control, run, known, err);
     if (found == RK_ERR_STOPPED || found == RK_ERR_MEMORY) {
@@ -242,7 +243,8 @@ static double least_rate(const rk_clusters *c, const struct site *site, int64_t 
     assert(c->deadline > 0);
     const rk_run_question *question = &site->question;
     const double sequences = site->tokens / site->seq;
-    const bool shorter = question->near || question->batch_law || question->reference_batch > 0;
+    const bool shorter = question->asked.near_checkpoint || question->asked.batch_law ||
+                         question->asked.reference_batch > 0;
     const double factor = shorter ? SHORTER : least_overhead(c, site, accelerators);
     return factor * sequences / (c->deadline * DAY);
 }
@@ -309,7 +311,8 @@ static rk_status add_smallest(rk_control *control, rk_clusters *c, const struct 
 {
     const char *system = site->offered->name;
     const rk_run_question *question = &site->question;
-    const bool given = question->mfu > 0 || question->step_s > 0 || question->phase_count > 0 ||
+    const bool given = question->asked.mfu_percent > 0 || question->asked.step_s > 0 ||
+                       question->phase_count > 0 ||
                        rk_request_is_strategy(&question->request, &site->inputs);
     int64_t known = smallest_that_meets(c, system);
     rk_status status = RK_OK;
@@ -353,11 +356,11 @@ static rk_status survey(rk_clusters *c, struct site *site, rk_error *err)
         (double)(question->request.seq > 0 ? question->request.seq : site->inputs.model.seq);
     site->most = limit > 0 && limit < has ? limit : has;
     site->domain = system->tiers[0].size < site->most ? system->tiers[0].size : site->most;
-    if (question->steps > 0 && question->request.global_batch == 0) {
+    if (question->asked.steps > 0 && question->request.global_batch == 0) {
         return rk_fail(err, RK_ERR_INVALID, "--steps needs --global-batch");
     }
-    if (question->steps > 0) {
-        site->tokens = question->steps * (double)question->request.global_batch * site->seq;
+    if (question->asked.steps > 0) {
+        site->tokens = question->asked.steps * (double)question->request.global_batch * site->seq;
     }
     c->tokens = site->tokens;
     return RK_OK;

@@ -20,13 +20,13 @@ void rk_law_parameters(const rk_model *model, double out[RK_LAW_COUNTS_COUNT])
 rk_status rk_run_tokens(const rk_run_question *question, const rk_model *model,
                         rk_loss_target *target, double *tokens, rk_error *err)
 {
-    *tokens = question->tokens;
+    *tokens = question->asked.tokens;
     *target = (rk_loss_target){.tokens = 0};
-    if (!(question->loss > 0)) {
+    if (!(question->asked.loss > 0)) {
         return RK_OK;
     }
-    rk_status status =
-        rk_loss_law_load(question->law ? question->law : "chinchilla-refit", &target->law, err);
+    rk_status status = rk_loss_law_load(
+        question->asked.law ? question->asked.law : "chinchilla-refit", &target->law, err);
     if (status) {
         return status;
     }
@@ -35,11 +35,11 @@ rk_status rk_run_tokens(const rk_run_question *question, const rk_model *model,
     rk_law_parameters(model, parameters);
     target->experts = all.active < all.total;
     target->parameters = parameters[target->law.counts];
-    status = rk_loss_tokens_in_range(&target->law, target->parameters, question->loss,
+    status = rk_loss_tokens_in_range(&target->law, target->parameters, question->asked.loss,
                                      &target->tokens, err);
     *tokens = target->tokens;
     return status ? status
-                  : rk_loss_others(&target->law, parameters, question->loss, target->others,
+                  : rk_loss_others(&target->law, parameters, question->asked.loss, target->others,
                                    &target->other_count, err);
 }
 
@@ -72,10 +72,11 @@ static rk_status check_length(const rk_run_question *question, const rk_model *m
                               rk_error *err)
 {
     const rk_request *r = &question->request;
-    if (question->steps > 0 && question->steps < 1) {
-        return rk_fail(err, RK_ERR_INVALID, "--steps: %.4g is less than one step", question->steps);
+    if (question->asked.steps > 0 && question->asked.steps < 1) {
+        return rk_fail(err, RK_ERR_INVALID, "--steps: %.4g is less than one step",
+                       question->asked.steps);
     }
-    return tokens > 0 ? rk_run_check_length(question->loss > 0 ? "loss" : "tokens", tokens,
+    return tokens > 0 ? rk_run_check_length(question->asked.loss > 0 ? "loss" : "tokens", tokens,
                                             r->global_batch, r->seq > 0 ? r->seq : model->seq, err)
                       : RK_OK;
 }

@@ -10,8 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#define GIGA 1e9
-#define P90  1.2815515655446004 /* standard deviations to the 90th percentile */
+#define P90 1.2815515655446004 /* standard deviations to the 90th percentile */
 
 /* ---- how many tokens ----------------------------------------------------------------------- */
 
@@ -21,16 +20,17 @@ static rk_status fill_batch_factor(rk_whole_run *run, double batch, rk_error *er
     const rk_run_question *question = run->question;
     rk_batch_law law;
     run->tokens_factor = 1;
-    const rk_status status =
-        rk_batch_law_load(question->batch_law ? question->batch_law : "power-lines", &law, err);
-    if (status || !(question->reference_batch > 0)) {
+    const rk_status status = rk_batch_law_load(
+        question->asked.batch_law ? question->asked.batch_law : "power-lines", &law, err);
+    if (status || !(question->asked.reference_batch > 0)) {
         return status;
     }
-    run->critical = rk_batch_critical(&law, run->training.tokens, question->loss);
-    if (law.by_loss && !(question->loss > 0)) {
+    run->critical = rk_batch_critical(&law, run->training.tokens, question->asked.loss);
+    if (law.by_loss && !(question->asked.loss > 0)) {
         return rk_fail(err, RK_ERR_INVALID, "the batch law %s needs --loss", law.name);
     }
-    run->tokens_factor = rk_batch_tokens_factor(batch, question->reference_batch, run->critical);
+    run->tokens_factor =
+        rk_batch_tokens_factor(batch, question->asked.reference_batch, run->critical);
     run->training.tokens *= run->tokens_factor;
     return RK_OK;
 }
@@ -59,7 +59,8 @@ static rk_status fill_best_batch(rk_whole_run *run, rk_error *err)
     const rk_request *request = &run->question->request;
     const rk_strategy *s = &rk_plan_best(&run->plan)->strategy;
     run->best_batch = 0;
-    if (!request->assumed_batch || run->question->phase_count > 0 || run->question->steps > 0) {
+    if (!request->assumed_batch || run->question->phase_count > 0 ||
+        run->question->asked.steps > 0) {
         return RK_OK;
     }
     const rk_status status =
@@ -77,8 +78,8 @@ static rk_status fill_tokens(rk_whole_run *run, rk_error *err)
     if (status) {
         return status;
     }
-    if (question->steps > 0) {
-        run->training.tokens = question->steps * batch;
+    if (question->asked.steps > 0) {
+        run->training.tokens = question->asked.steps * batch;
     } else if (question->phase_count > 0) {
         join_phases(run);
     }
@@ -107,9 +108,9 @@ static double step_of(rk_whole_run *run)
     const rk_run_question *question = run->question;
     const rk_answer *answer = rk_plan_best(&run->plan);
     const double workers = (double)rk_strategy_ranks(&answer->strategy);
-    run->straggling =
-        rk_straggler_barriers(workers, question->stragglers / 100, question->barriers) *
-        rk_straggler_persistent(workers, run->slow_share, run->slow_by);
+    run->straggling = rk_straggler_barriers(workers, question->asked.stragglers_percent / 100,
+                                            question->barriers) *
+                      rk_straggler_persistent(workers, run->slow_share, run->slow_by);
     return rk_run_step_s(question, &answer->estimate) * run->straggling;
 }
 
@@ -122,10 +123,10 @@ static rk_status fill_training(rk_whole_run *run, rk_error *err)
     const double accelerators = (double)rk_strategy_ranks(s);
     rk_reliability *reliability = &run->reliability;
     rk_status status = rk_training_usual(accelerators, &run->training, err);
-    status = status
-                 ? status
-                 : rk_reliability_load(question->reliability ? question->reliability : "published",
-                                       reliability, err);
+    status = status ? status
+                    : rk_reliability_load(question->asked.reliability ? question->asked.reliability
+                                                                      : "published",
+                                          reliability, err);
     if (status) {
         return status;
     }
@@ -137,19 +138,22 @@ static rk_status fill_training(rk_whole_run *run, rk_error *err)
     run->slow_by = question->slow_by / 100;
     t->step = step_of(run);
     run->parameters = (double)rk_model_params_of(&run->inputs->model).active;
-    t->failure_rate = question->failures >= 0 ? question->failures / 1000 / DAY : reliability->rate;
-    t->restart = question->restart >= 0 ? question->restart * MINUTE
-                                        : rk_reliability_stall_s(reliability, question->spares > 0);
+    t->failure_rate =
+        question->asked.failures >= 0 ? question->asked.failures / 1000 / DAY : reliability->rate;
+    t->restart = question->asked.restart_s >= 0
+                     ? question->asked.restart_s
+                     : rk_reliability_stall_s(reliability, question->asked.spares > 0);
     t->checkpoint = checkpoint_bytes(&run->inputs->model, s);
-    t->storage = question->storage > 0 ? question->storage * GIGA : t->storage;
-    t->host = question->async ? a->host_bandwidth * a->host_efficiency : 0;
-    t->interval = question->interval * MINUTE;
-    t->planned_share = question->failures >= 0 ? 0 : reliability->planned_share;
+    t->storage =
+        question->asked.storage_bytes_per_s > 0 ? question->asked.storage_bytes_per_s : t->storage;
+    t->host = question->asked.async_checkpoint ? a->host_bandwidth * a->host_efficiency : 0;
+    t->interval = question->asked.checkpoint_every_s;
+    t->planned_share = question->asked.failures >= 0 ? 0 : reliability->planned_share;
     t->start = question->start >= 0 ? question->start * MINUTE : reliability->start_s;
     t->silent_share = rk_reliability_silent_share(reliability);
     t->silent = question->silent >= 0 ? question->silent * MINUTE : reliability->silent_s;
-    run->rate_spread = question->failures >= 0 ? 0 : reliability->spread;
-    if (question->async && !(t->host > 0)) {
+    run->rate_spread = question->asked.failures >= 0 ? 0 : reliability->spread;
+    if (question->asked.async_checkpoint && !(t->host > 0)) {
         return rk_fail(err, RK_ERR_INVALID,
                        "the system document has no link to host memory, which "
                        "--async-checkpoint needs");
@@ -221,10 +225,10 @@ static rk_status simulate(rk_whole_run *run, rk_error *err)
         .far_cost_s = run->result.blocking + (run->result.far_every > 1 ? 0 : t->near_write),
         .far_every = run->result.far_every,
         .far_writing_s = t->host > 0 ? run->result.writing : 0,
-        .spares = (int)question->spares,
+        .spares = (int)question->asked.spares,
         .repair_s = run->reliability.repair_s,
-        .runs = question->simulated,
-        .seed = (uint64_t)question->seed,
+        .runs = question->asked.simulated_runs,
+        .seed = (uint64_t)question->asked.seed,
         .threads = (int)threads,
     };
     fill_causes(run);
@@ -250,11 +254,11 @@ static void fill_ranges(rk_whole_run *run)
     add_range(run, RK_ASSUMES_STEP, 1 / step, step);
     if (run->training.failure_rate > 0) {
         add_range(run, RK_ASSUMES_INTERRUPTIONS, 1 / rate, rate);
-        if (run->question->restart < 0) { /* warm standbys, or as long again */
+        if (run->question->asked.restart_s < 0) { /* warm standbys, or as long again */
             add_range(run, RK_ASSUMES_RESTART,
                       rk_reliability_stall_s(r, true) / run->training.restart, 2);
         }
-        if (!(run->question->storage > 0)) {
+        if (!(run->question->asked.storage_bytes_per_s > 0)) {
             add_range(run, RK_ASSUMES_STORAGE, 0.25, 4);
         }
     }
@@ -293,17 +297,39 @@ bool rk_run_asks_for_cluster(const rk_run_question *question)
     return question->deadline > 0 || question->budget > 0 || question->max_power > 0;
 }
 
+rk_run_request rk_run_request_usual(void)
+{
+    return (rk_run_request){
+        .size = sizeof(rk_run_request),
+        .failures = -1,
+        .restart_s = -1,
+        .spares = -1,
+        .price_per_hour = -1,
+        .life_years = RK_RUN_LIFE_YEARS,
+        .carbon_g_per_kwh = -1,
+        .simulated_runs = RK_RUN_SIMULATED,
+        .seed = 1,
+    };
+}
+
+double rk_run_stated_mfu(const rk_run_question *question)
+{
+    const double mfu = question->asked.mfu_percent;
+    return mfu > 1 ? mfu / 100 : mfu;
+}
+
 /* The step time of an estimate, or the one given; without stragglers. */
 double rk_run_step_s(const rk_run_question *question, const rk_estimate *estimate)
 {
-    return question->step_s > 0 ? question->step_s
-           : question->mfu > 0  ? estimate->step * estimate->mfu / question->mfu
-                                : estimate->step;
+    return question->asked.step_s > 0 ? question->asked.step_s
+           : question->asked.mfu_percent > 0
+               ? estimate->step * estimate->mfu / rk_run_stated_mfu(question)
+               : estimate->step;
 }
 
 bool rk_run_step_is_stated(const rk_run_question *question)
 {
-    return question->step_s > 0 || question->mfu > 0;
+    return question->asked.step_s > 0 || question->asked.mfu_percent > 0;
 }
 
 double rk_whole_run_cost_rate(const rk_whole_run *run)

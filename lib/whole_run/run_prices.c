@@ -31,9 +31,10 @@ static void fill_power(rk_whole_run *run)
     const double idle = list->idle_power > 0 ? list->idle_power : list->node_power;
     run->node = rk_node_power_of(run->inputs->system.accelerator.power, list->node_power, idle);
     run->utilisation = utilisation_of(run);
-    run->peak_power = question->power > 0 ? question->power : rk_node_power_at(&run->node, 1);
-    t->power =
-        question->power > 0 ? question->power : rk_node_power_at(&run->node, run->utilisation);
+    run->peak_power = question->asked.power_watts > 0 ? question->asked.power_watts
+                                                      : rk_node_power_at(&run->node, 1);
+    t->power = question->asked.power_watts > 0 ? question->asked.power_watts
+                                               : rk_node_power_at(&run->node, run->utilisation);
     t->idle_power = question->idle_power >= 0 ? question->idle_power
                                               : rk_min(t->power, rk_node_power_at(&run->node, 0));
 }
@@ -43,24 +44,26 @@ rk_status rk_run_fill_prices(rk_whole_run *run, rk_error *err)
     const rk_run_question *question = run->question;
     const char *accelerator = run->inputs->system.accelerator.name;
     rk_training *t = &run->training;
-    rk_status status =
-        rk_price_list_load(question->prices ? question->prices : "published", &run->prices, err);
+    rk_status status = rk_price_list_load(
+        question->asked.prices ? question->asked.prices : "published", &run->prices, err);
     if (status) {
         return status;
     }
-    t->price = rk_max(question->price, 0);
+    t->price = rk_max(question->asked.price_per_hour, 0);
     run->hour = NULL;
-    if (question->purchase > 0) {
-        t->price = rk_price_of_purchase(question->purchase, question->life * 365 * DAY);
-    } else if (question->price < 0 && question->prices) {
+    if (question->asked.purchase_price > 0) {
+        t->price = rk_price_of_purchase(question->asked.purchase_price,
+                                        question->asked.life_years * 365 * DAY);
+    } else if (question->asked.price_per_hour < 0 && question->asked.prices) {
         status = rk_price_list_find(&run->prices, accelerator, &run->hour, err);
         t->price = status ? 0 : run->hour->price;
     }
     fill_power(run);
-    t->pue = question->pue > 0 ? question->pue : run->prices.pue;
-    t->carbon = question->carbon >= 0 ? question->carbon
-                : question->prices    ? run->prices.carbon
-                                      : 0;
-    t->spares = question->spares > 0 ? (double)question->spares * run->reliability.node : 0;
+    t->pue = question->asked.pue > 0 ? question->asked.pue : run->prices.pue;
+    t->carbon = question->asked.carbon_g_per_kwh >= 0 ? question->asked.carbon_g_per_kwh
+                : question->asked.prices              ? run->prices.carbon
+                                                      : 0;
+    t->spares =
+        question->asked.spares > 0 ? (double)question->asked.spares * run->reliability.node : 0;
     return status;
 }

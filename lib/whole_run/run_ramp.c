@@ -24,7 +24,7 @@ static rk_status add_phase(rk_whole_run *run, const rk_setting *setting, double 
     if (status) {
         return status;
     }
-    const double stated = run->question->step_s;
+    const double stated = run->question->asked.step_s;
     run->phases[run->phase_count++] = (rk_run_phase){
         .seq = s->seq,
         .batch = batch,

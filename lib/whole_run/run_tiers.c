@@ -6,8 +6,8 @@
 
 static rk_status load_tiers(const rk_run_question *question, rk_storage *storage, rk_error *err)
 {
-    return rk_storage_load(question->storage_tiers ? question->storage_tiers : "published", storage,
-                           err);
+    return rk_storage_load(
+        question->asked.storage_tiers ? question->asked.storage_tiers : "published", storage, err);
 }
 
 /* Whether a tier has room for two checkpoints. */
@@ -68,7 +68,7 @@ rk_status rk_run_fill_tiers(rk_whole_run *run, rk_error *err)
 {
     const rk_run_question *question = run->question;
     rk_storage storage;
-    if (!question->near && !question->far && !question->compare_tiers) {
+    if (!question->asked.near_checkpoint && !question->far && !question->compare_tiers) {
         return RK_OK;
     }
     rk_status status = load_tiers(question, &storage, err);
@@ -76,8 +76,10 @@ rk_status rk_run_fill_tiers(rk_whole_run *run, rk_error *err)
         status = fill_far(run, &storage, err);
     }
     const rk_storage_tier *tier =
-        status || !question->near ? NULL : rk_storage_find(&storage, question->near, err);
-    if (!status && question->near && !tier) {
+        status || !question->asked.near_checkpoint
+            ? NULL
+            : rk_storage_find(&storage, question->asked.near_checkpoint, err);
+    if (!status && question->asked.near_checkpoint && !tier) {
         return err->code;
     }
     if (tier) {

@@ -38,22 +38,17 @@ typedef struct rk_batch_ramp {
 /* The inputs of a run; numbers are below 0 if they are not given and 0 is a legal value. */
 typedef struct rk_run_question {
     rk_request request;
-    double tokens, steps, loss, reference_batch; /* the last in tokens; 0: not given */
-    double mfu, step_s;                          /* a share, s; 0: as estimated */
-    const char *law, *batch_law, *reliability, *prices;
-    double failures, restart, storage, interval, stragglers;
-    double price, power, pue, carbon, purchase, life;
-    const char *near, *far, *storage_tiers;
+    rk_run_request asked; /* as of programs; without their strategy and space */
+    const char *far;
     double start, silent, idle_power; /* minutes, minutes, W; below 0: not given */
     double barriers, token_bytes;     /* the latter 0: by the vocabulary */
-    int64_t spares, simulated, seed;
     double window_hours, window_days; /* maintenance, and from one to the next; 0: none */
     double slow_percent, slow_by; /* accelerators that are slower, by as many percent; 0: none */
     int phase_count;              /* 0: none are given */
     rk_run_phase phases[RK_PHASES_MAX];
     rk_batch_ramp ramp;
     double deadline, max_power, budget; /* days, W, money; 0: no limit */
-    bool async, compare_tiers;
+    bool compare_tiers;
 } rk_run_question;
 
 /* A run that saves to a storage tier. */
@@ -108,6 +103,12 @@ typedef struct rk_whole_run {
     rk_assumed_range ranges[RK_ASSUMPTION_COUNT];
     int range_count;
 } rk_whole_run;
+
+/* The defaults of a request. */
+rk_run_request rk_run_request_usual(void);
+
+/* The MFU that is assumed, a share; 0: as estimated. */
+double rk_run_stated_mfu(const rk_run_question *question);
 
 /* Whether a cluster is asked for rather than a run on one. */
 bool rk_run_asks_for_cluster(const rk_run_question *question);

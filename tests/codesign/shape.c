@@ -19,17 +19,16 @@ static const rk_calculon_space space = {.num_procs = 16,
                                         .fused_count = 1,
                                         .fused = {true}};
 
-static rk_shape_space wanted_shapes(void)
+static rk_shape_choice wanted_shapes(void)
 {
-    return (rk_shape_space){
+    return (rk_shape_choice){
         .parameters = 6.7e9,
-        .tolerance = 0.02,
-        .feedforward_ratio = 4,
+        .tolerance_percent = 2,
+        .feedforward = 4,
         .head_multiple = 4,
         .aspect_min = 64,
         .aspect_max = 256,
-        .head_size_count = 2,
-        .head_sizes = {64, 128},
+        .head_sizes = {2, {64, 128}},
     };
 }
 
@@ -48,7 +47,7 @@ static const rk_shape *find(const rk_shape *shapes, size_t count, int64_t blocks
 /* All shapes that are near enough, each once, in order, as exhaustive searches find them. */
 static void test_shapes(void **state)
 {
-    const rk_shape_space wanted = wanted_shapes();
+    const rk_shape_choice wanted = wanted_shapes();
     rk_calculon_sys sys;
     rk_shape *shapes;
     rk_bounded_counts bounded;
@@ -114,7 +113,7 @@ static void test_shapes(void **state)
 /* What is listed stands for itself; a feed-forward of no whole ratio still divides. */
 static void test_lists(void **state)
 {
-    rk_shape_space wanted = wanted_shapes();
+    rk_shape_choice wanted = wanted_shapes();
     rk_calculon_sys sys;
     rk_shape *shapes;
     rk_bounded_counts bounded;
@@ -124,15 +123,11 @@ static void test_lists(void **state)
     assert_int_equal(rk_calculon_sys_load("h100-80g-off512g50-nvl8", false, &sys, &err), RK_OK);
     const rk_problem problem = {.method = &rk_method_calculon,
                                 .calculon = {{.seq_size = 2048}, sys, space}};
-    wanted.tolerance = 0.5;
-    wanted.feedforward_ratio = 8.0 / 3;
-    wanted.head_size_count = 1;
-    wanted.block_count = 2;
-    wanted.blocks[0] = 31;
-    wanted.blocks[1] = 32;
-    wanted.head_count = 2;
-    wanted.heads[0] = 60;
-    wanted.heads[1] = 64;
+    wanted.tolerance_percent = 50;
+    wanted.feedforward = 8.0 / 3;
+    wanted.head_sizes.count = 1;
+    wanted.blocks = (rk_counts){2, {31, 32}};
+    wanted.heads = (rk_counts){2, {60, 64}};
     assert_int_equal(rk_shape_search(&wanted, &problem, NULL, &shapes, &count, &bounded, &err),
                      RK_OK);
     assert_int_equal(count, 4);
@@ -151,17 +146,14 @@ static void test_lists(void **state)
 /* The shapes of the paper: two blocks less, and 18 times fewer mappings. */
 static void test_mappability(void **state)
 {
-    rk_shape_space wanted = {
+    rk_shape_choice wanted = {
         .parameters = 1.05e12,
-        .tolerance = 0.05,
-        .feedforward_ratio = 4,
+        .tolerance_percent = 5,
+        .feedforward = 4,
         .aspect_max = 1000,
-        .head_size_count = 1,
-        .head_sizes = {72},
-        .head_count = 1,
-        .heads = {256},
-        .block_count = 2,
-        .blocks = {254, 256},
+        .head_sizes = {1, {72}},
+        .heads = {1, {256}},
+        .blocks = {2, {254, 256}},
     };
     const rk_calculon_space large = {.num_procs = 4096,
                                      .max_batch_size = 3072,
@@ -222,13 +214,12 @@ static void test_reshape(void **state)
 /* All shapes that are near enough, each once, in order, as exhaustive searches find them. */
 static void test_plan_shapes(void **state)
 {
-    const rk_shape_space wanted = {.parameters = 3e9,
-                                   .tolerance = 0.1,
-                                   .head_multiple = 8,
-                                   .aspect_min = 64,
-                                   .aspect_max = 256,
-                                   .head_size_count = 2,
-                                   .head_sizes = {64, 128}};
+    const rk_shape_choice wanted = {.parameters = 3e9,
+                                    .tolerance_percent = 10,
+                                    .head_multiple = 8,
+                                    .aspect_min = 64,
+                                    .aspect_max = 256,
+                                    .head_sizes = {2, {64, 128}}};
     rk_model like, model;
     rk_system system;
     rk_stack stack;
