@@ -41,6 +41,10 @@ static const struct meaning {
     {"loss", "compiled", "cross_entropy", "full", NULL, NULL},
     {"loss", "plain", "cross_entropy", "full", NULL, NULL},
     {"loss", "compiled", "logit_bytes", "8", NULL, NULL},
+    /* torchtitan: what torch.compile sees; a compiled loss keeps logits and gradient in 16 bits */
+    {"compile_components", "model", "compile", "true", NULL, NULL},
+    {"compile_components", "", "compile", "false", NULL, NULL},
+    {"compile_components", "loss", "logit_bytes", "4", NULL, NULL},
     {"quantize", "nf4-dq", "frozen_type", "nf4", NULL, NULL},
     {"quantize", "nf4", "frozen_type", "nf4_plain", NULL, NULL},
     /* Primus: stage 1 fuses the permutation of tokens */
