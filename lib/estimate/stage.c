@@ -88,6 +88,7 @@ void rk_stage_keep(const rk_cost_table *table, const rk_stage_blocks *blocks, rk
     stage->layers = 0;
     stage->embedding = blocks->embedding;
     stage->head = blocks->head;
+    stage->whole_experts = table->context.stack->whole_experts;
     for (int type = 0; type < model->type_count; type++) {
         keep_layers(stage, blocks->layers[type][1], share, &table->layers[type][1]);
         keep_layers(stage, blocks->layers[type][0], share, &table->layers[type][0]);
@@ -252,11 +253,13 @@ double rk_shard_ranks(const rk_strategy *strategy)
     return strategy->sharding == RK_SHARD_NONE ? 1 : ranks / (double)strategy->replicas;
 }
 
-double rk_expert_shard_ranks(const rk_strategy *strategy)
+double rk_expert_shard_ranks(const rk_strategy *strategy, const rk_stage *stage)
 {
     const double ranks = (double)(strategy->tp * strategy->cp * strategy->dp) /
                          (double)(strategy->ep * strategy->etp);
-    return strategy->sharding == RK_SHARD_NONE ? 1 : ranks / (double)strategy->replicas;
+    return strategy->sharding == RK_SHARD_NONE || stage->whole_experts
+               ? 1
+               : ranks / (double)strategy->replicas;
 }
 
 /* Parameters that a rank keeps where they are whole and where they are sharded. */
@@ -280,7 +283,7 @@ static struct kept kept_of(const rk_strategy *s, const rk_stage *stage)
     kept.outer_sharded = kept.outer;
     if (s->sharding != RK_SHARD_NONE) {
         const double ranks = rk_shard_ranks(s),
-                     of_experts = experts > 0 ? rk_expert_shard_ranks(s) : 1;
+                     of_experts = experts > 0 ? rk_expert_shard_ranks(s, stage) : 1;
         kept.sharded = stage->dense_params / ranks + experts / of_experts;
         kept.low_sharded =
             low > 0 ? stage->low_dense_params / ranks + stage->low_expert_params / of_experts : 0;
@@ -385,7 +388,7 @@ static double loaded_weights(const rk_strategy *s, const rk_stage *stage)
     if (s->sharding != RK_SHARD_ALL || whole <= 0) {
         return layers_at_hand(stage) * rk_stored_bytes(s, whole, stage->layer_low_params);
     }
-    const double sharded = dense / rk_shard_ranks(s) + expert / rk_expert_shard_ranks(s);
+    const double sharded = dense / rk_shard_ranks(s) + expert / rk_expert_shard_ranks(s, stage);
     return layers_at_hand(stage) *
            rk_stored_bytes(s, sharded, stage->layer_low_params * sharded / whole);
 }

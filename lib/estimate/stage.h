@@ -32,6 +32,7 @@ typedef struct rk_stage {
     rk_orthogonal orthogonal, orthogonal_experts;
     int layers;
     bool embedding, head;
+    bool whole_experts; /* as the stack says */
 } rk_stage;
 
 /* How many blocks of each kind all chunks of a rank hold; comparable as bytes. */
@@ -121,7 +122,7 @@ double rk_stage_gradient_bytes(const rk_stack *stack, const rk_strategy *strateg
 
 /* Ranks over which the states of dense parameters and of experts are sharded. */
 double rk_shard_ranks(const rk_strategy *strategy);
-double rk_expert_shard_ranks(const rk_strategy *strategy);
+double rk_expert_shard_ranks(const rk_strategy *strategy, const rk_stage *stage);
 
 /* Parameters of whose optimizer states a rank keeps one copy. */
 double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *stage);

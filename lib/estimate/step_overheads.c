@@ -137,10 +137,14 @@ static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strateg
     struct dp_traffic t = {.reduce = 0};
     add_dp_group(table, s, stage, dense, low, &data, replicas, &t);
     if (experts > 0) {
-        const rk_group expert_data =
-            rk_strategy_group(system, s, sharded ? RK_GROUP_EXPERT_SHARD : RK_GROUP_EXPERT_DATA);
-        add_dp_group(table, s, stage, experts, share * stage->low_expert_params, &expert_data,
-                     replicas, &t);
+        /* Whole experts are shards of one rank, of which all that hold them are replicas. */
+        const bool whole = sharded && stage->whole_experts;
+        const rk_group same = rk_strategy_group(system, s, RK_GROUP_EXPERT_DATA);
+        const rk_group shard = whole     ? rk_group_of(system, 1, 1)
+                               : sharded ? rk_strategy_group(system, s, RK_GROUP_EXPERT_SHARD)
+                                         : same;
+        add_dp_group(table, s, stage, experts, share * stage->low_expert_params, &shard,
+                     whole ? &same : replicas, &t);
     }
     return t;
 }
@@ -527,7 +531,7 @@ double rk_optimizer_seconds(const rk_cost_table *table, const rk_strategy *s, co
     const double stream =
         rk_stream_seconds(&table->context.system->accelerator, bytes) / stack->stream_share;
     return stream + orthogonal_seconds(s, &stage->orthogonal, rk_shard_ranks(s)) +
-           orthogonal_seconds(s, &stage->orthogonal_experts, rk_expert_shard_ranks(s));
+           orthogonal_seconds(s, &stage->orthogonal_experts, rk_expert_shard_ranks(s, stage));
 }
 
 double rk_offload_seconds(const rk_cost_table *table, const rk_strategy *s,

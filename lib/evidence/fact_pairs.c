@@ -102,6 +102,7 @@ static const struct meaning {
     {"packing", "0", "varied_lengths", "true", NULL, NULL},
     {"fsdp", "2", "fsdp_version", "2", NULL, NULL},
     {"trainer", "torchtune", "fsdp_version", "2", NULL, NULL},
+    {"moe_impl", "scattermoe", "trainer", "fms-acceleration", "trainer", "hf"},
     {"trainer", "litgpt", "trainer", "litgpt", NULL, NULL},
     {"trainer", "optimum-habana", "trainer", "optimum-habana", NULL, NULL},
     {"sub_group_size", "", "sub_group_params", NULL, NULL, NULL},

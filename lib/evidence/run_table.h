@@ -131,7 +131,7 @@
       "experts run one by one, as in transformers before 5; default: grouped products")            \
     X(TRAINER, "trainer", "text", "",                                                              \
       "program that runs the steps, where its framework is not all that matters: litgpt, "         \
-      "optimum-habana")                                                                            \
+      "optimum-habana, fms-acceleration (experts of its ScatterMoE plugin)")                       \
     X(KERNELS, "kernels", "name", "",                                                              \
       "of attention, norms and products where the framework has a choice: transformer-engine, "    \
       "fused (norms and rotations of Liger, Foundation Model Stack); default: the framework's "    \

@@ -119,7 +119,7 @@ static const struct {
     {"adapter_dropout", "true false"},
     {"tiled_mlp", "true false"},
     {"expert_loop", "true false"},
-    {"trainer", "litgpt optimum-habana"},
+    {"trainer", "litgpt optimum-habana fms-acceleration"},
     {"launch_blocking", "true false"},
     {"composed", "true false"},
     {"fp8_cast", "fused eager"},

@@ -132,6 +132,7 @@ typedef struct rk_stack {
     double bucket_memory;       /* bytes of buffers in which gradients are reduced */
     double host_share;          /* more pinned host memory than the states need */
     double stale_logits;        /* sets of logits cached from batches of other lengths */
+    bool whole_experts;         /* sharding leaves experts as their expert ranks hold them */
     bool separate_blocks;       /* cached blocks of loss, layers and update serve none but these */
     bool keeps_root;            /* sharded embedding and head stay gathered, and one layer */
     bool frees_gradients;       /* gradients are freed when they have been used */

@@ -185,6 +185,7 @@ static const rk_field memory_fields[] = {
     SIZE(bucket_memory, "bucket_GiB", "GiB", "buffers in which sharded gradients are reduced"),
     NUMBER(host_share, 8, "share", "more pinned host memory than the states on the host need"),
     NUMBER(stale_logits, 8, "sets", "of logits that stay cached from batches of other lengths"),
+    FLAG(whole_experts, "sharding leaves experts whole on the ranks of an expert group"),
     FLAG(separate_blocks, "blocks cached for the loss serve no layer, and the other way round"),
     FLAG(keeps_root,
          "sharded embedding and head stay gathered for both passes, and one layer at a time"),

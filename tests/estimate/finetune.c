@@ -353,6 +353,27 @@ static void test_tiles(void **state)
     assert_true(b->transient <= a->transient && b->saved == a->saved);
 }
 
+/* Experts that sharding leaves whole are on every rank of their expert group, and nothing gathers
+ * them. */
+static void test_whole_experts(void **state)
+{
+    (void)state;
+    rk_strategy s = tuned("mixtral-8x7b", 4, 2);
+    rk_estimate shards, whole;
+    rk_error err;
+    s.ep = 2;
+    const rk_stage_memory before = memory_of(&s);
+    assert_int_equal(rk_estimate_exact(&setting, &s, &shards, NULL, &err), RK_OK);
+    stack.whole_experts = true;
+    const rk_stage_memory after = memory_of(&s);
+    assert_int_equal(rk_estimate_exact(&setting, &s, &whole, NULL, &err), RK_OK);
+    const double half = 32.0 * 4 * 3 * 4096 * 14336 / 2; /* of the experts of two ranks */
+    assert_near(after.part[RK_MEM_WEIGHTS] - before.part[RK_MEM_WEIGHTS], 2 * half, 1e-9);
+    assert_near(after.part[RK_MEM_OPTIMIZER] - before.part[RK_MEM_OPTIMIZER],
+                s.states.optimizer * half, 1e-9);
+    assert_true(whole.volumes.data < shards.volumes.data);
+}
+
 /* A layer of Qwen3-0.6B on `ranks` context ranks of 131,072 tokens each. */
 static rk_cost layer_in_ring(int64_t ranks, int64_t kv_heads, int64_t width)
 {
@@ -472,27 +493,17 @@ static void test_gathered_experts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_states),
-        cmocka_unit_test(test_narrow_optimizers),
-        cmocka_unit_test(test_step_in_backward),
-        cmocka_unit_test(test_deepspeed),
-        cmocka_unit_test(test_offload),
-        cmocka_unit_test(test_frozen),
-        cmocka_unit_test(test_frozen_types),
-        cmocka_unit_test(test_adapted_peaks),
-        cmocka_unit_test(test_wide_residual),
-        cmocka_unit_test(test_kept_inputs),
-        cmocka_unit_test(test_adapter_dropout),
-        cmocka_unit_test(test_eager_attention),
-        cmocka_unit_test(test_whole_sums),
-        cmocka_unit_test(test_peaks),
-        cmocka_unit_test(test_cached_blocks),
-        cmocka_unit_test(test_tiles),
-        cmocka_unit_test(test_ring),
-        cmocka_unit_test(test_reserved),
-        cmocka_unit_test(test_loss),
-        cmocka_unit_test(test_chunks_save),
-        cmocka_unit_test(test_offloaded_inputs),
+        cmocka_unit_test(test_states),           cmocka_unit_test(test_narrow_optimizers),
+        cmocka_unit_test(test_step_in_backward), cmocka_unit_test(test_deepspeed),
+        cmocka_unit_test(test_offload),          cmocka_unit_test(test_frozen),
+        cmocka_unit_test(test_frozen_types),     cmocka_unit_test(test_adapted_peaks),
+        cmocka_unit_test(test_wide_residual),    cmocka_unit_test(test_kept_inputs),
+        cmocka_unit_test(test_adapter_dropout),  cmocka_unit_test(test_eager_attention),
+        cmocka_unit_test(test_whole_sums),       cmocka_unit_test(test_peaks),
+        cmocka_unit_test(test_cached_blocks),    cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_whole_experts),    cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_reserved),         cmocka_unit_test(test_loss),
+        cmocka_unit_test(test_chunks_save),      cmocka_unit_test(test_offloaded_inputs),
         cmocka_unit_test(test_gathered_experts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,7 +112,7 @@ static double copies_of(const rk_model *model, const rk_strategy *s)
 /* Weights of a rank, each as it is stored. */
 static double shard_bytes(const rk_strategy *s, const rk_stage *stage)
 {
-    const double ranks = rk_shard_ranks(s), expert_ranks = rk_expert_shard_ranks(s);
+    const double ranks = rk_shard_ranks(s), expert_ranks = rk_expert_shard_ranks(s, stage);
     return rk_stored_bytes(s, stage->dense_params / ranks + stage->expert_params / expert_ranks,
                            stage->low_dense_params / ranks +
                                stage->low_expert_params / expert_ranks);
@@ -123,7 +123,7 @@ static double weight_bytes(const struct draw *d, const rk_stage *stage)
     const rk_strategy *s = &d->strategy;
     const bool sharded = s->sharding == RK_SHARD_ALL;
     const double ranks = sharded ? rk_shard_ranks(s) : 1;
-    const double expert_ranks = sharded ? rk_expert_shard_ranks(s) : 1;
+    const double expert_ranks = sharded ? rk_expert_shard_ranks(s, stage) : 1;
     const double all = stage->dense_params / ranks + stage->expert_params / expert_ranks;
     const double low = stage->low_dense_params / ranks + stage->low_expert_params / expert_ranks;
     const double copies =
@@ -415,7 +415,7 @@ static void check_offload(const struct draw *d, uint64_t *r)
     if (s->offload_weights) { /* of full sharding, the shards */
         const bool sharded = s->sharding == RK_SHARD_ALL;
         const double dense = sharded ? rk_shard_ranks(s) : 1;
-        const double expert = sharded ? rk_expert_shard_ranks(s) : 1;
+        const double expert = sharded ? rk_expert_shard_ranks(s, &stage) : 1;
         each += rk_stored_bytes(s, stage.dense_params / dense + stage.expert_params / expert,
                                 stage.low_dense_params / dense + stage.low_expert_params / expert);
     }

@@ -254,25 +254,31 @@ static void test_hybrid(void **state)
 }
 
 /* A row may say how many modules of multi-token prediction train, also where the catalogue has
- * none. */
+ * none; those of Nemotron 3 have attention and experts. */
 static void test_mtp_layers(void **state)
 {
     static const struct {
-        const char *facts;
+        const char *model, *facts;
         int modules;
-    } rows[] = {{"", 0}, {"mtp_layers=2", 2}, {"mtp_layers=1000000", -1}};
+    } rows[] = {
+        {"nemotron-3-super-120b", "", 0},
+        {"nemotron-3-super-120b", "mtp_layers=2", 2},
+        {"nemotron-3-nano-30b", "mtp_layers=2", 2},
+        {"nemotron-3-super-120b", "mtp_layers=1000000", -1},
+    };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         static rk_run_case c;
         rk_error err;
         char row[128];
-        (void)snprintf(row, sizeof(row), "nemotron-3-super-120b,4096,H100,64,1,1,64,64,8,%s",
+        (void)snprintf(row, sizeof(row), "%s,4096,H100,64,1,1,64,64,8,%s", rows[i].model,
                        rows[i].facts);
         const rk_status status =
             fill_under("model,seq,accelerator,n_accel,tp,pp,dp,gbs,ep,facts", row, &c, &err);
         assert_int_equal(status, rows[i].modules < 0 ? RK_ERR_INVALID : RK_OK);
         if (status == RK_OK) {
             assert_int_equal(c.model.mtp_layers, rows[i].modules);
+            assert_int_equal(c.model.mtp_each, 2);
         }
     }
 }

@@ -201,6 +201,8 @@ static void test_pairs(void **state)
         {"graph_scope=full_iteration", "graph_modules", ""},
         {"graph_scope=full_iteration", "graph_step", "true"},
         {"graph_scope=none", "graph_modules", ""},
+        {"compile_components=loss; master=fp32", "logit_bytes", "4"},
+        {"compile_components=model", "logit_bytes", ""},
         {"no pair; loss", "cross_entropy", ""},
     };
     (void)state;
@@ -225,12 +227,18 @@ static void test_pairs_of_columns(void **state)
     (void)state;
     rk_run_table t;
     rk_error err;
-    assert_int_equal(
-        parse("id,facts\n1,fused_loss=false; permute_fusion=false\n2,fused_loss=true\n", &t, &err),
-        RK_OK);
+    assert_int_equal(parse("id,facts\n1,fused_loss=false; permute_fusion=false\n2,fused_loss=true\n"
+                           "3,compile_components=loss\n4,compile_components=model+loss\n"
+                           "5,trainer=hf-sft; moe_impl=scattermoe\n6,moe_impl=scattermoe\n",
+                           &t, &err),
+                     RK_OK);
     assert_string_equal(rk_run_cell(&t, 0, RK_RUN_LOSS_FUSION), "none");
     assert_string_equal(rk_run_cell(&t, 0, RK_RUN_PERMUTE_FUSION), "false");
     assert_string_equal(rk_run_cell(&t, 1, RK_RUN_LOSS_FUSION), "fused");
+    assert_string_equal(rk_run_cell(&t, 2, RK_RUN_COMPILE), "false");
+    assert_string_equal(rk_run_cell(&t, 3, RK_RUN_COMPILE), "true");
+    assert_string_equal(rk_run_cell(&t, 4, RK_RUN_TRAINER), "fms-acceleration");
+    assert_string_equal(rk_run_cell(&t, 5, RK_RUN_TRAINER), "");
     rk_run_table_clear(&t);
 }
 

@@ -343,7 +343,7 @@ STACK_DEFAULTS = {
         "wide_softmax": False,
         "layer_tensors": 0, "inner_tensors": 0,
         "step_bytes": 0, "step_params": 0, "live_params": 0, "bucket_GiB": 0, "stale_logits": 0, "host_share": 0,
-        "separate_blocks": False, "keeps_root": False, "frees_gradients": False,
+        "separate_blocks": False, "whole_experts": False, "keeps_root": False, "frees_gradients": False,
         "stream_pools": False, "drops_outputs": False,
         "communicator_GiB": 0,
         "thrash_seconds": 0, "context_GiB": 0, "workspace_GiB": 0, "fragmentation": 0,

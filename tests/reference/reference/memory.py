@@ -15,17 +15,18 @@ PARTS = ("weights", "gradients", "optimizer states", "activations", "recomputed 
 
 # ---- states ---------------------------------------------------------------------------------
 
-def shard_ranks(s):
+def shard_ranks(s, rank=None):
     """Ranks that share a state of dense parameters, and of routed experts."""
     if s.sharding == "none":
         return 1, 1
     dense = s.dp * s.cp / s.replicas
-    return dense, s.tp * s.cp * s.dp / (s.ep * s.etp) / s.replicas
+    whole = rank is not None and rank.whole_experts
+    return dense, 1 if whole else s.tp * s.cp * s.dp / (s.ep * s.etp) / s.replicas
 
 
 def kept_of(s, rank):
     """Parameters of a rank, whole and sharded; low: of linears in 8 and 4 bits."""
-    dense, expert = shard_ranks(s)
+    dense, expert = shard_ranks(s, rank)
     return Record(whole=rank.dense + rank.experts,
                   sharded=rank.dense / dense + rank.experts / expert,
                   low=rank.low_dense + rank.low_experts,
@@ -95,7 +96,7 @@ def layers_at_hand(rank):
 
 def loaded_weights(c, rank):
     """Bytes of offloaded weights that are on the device."""
-    dense, expert = shard_ranks(c.strategy)
+    dense, expert = shard_ranks(c.strategy, rank)
     largest, low = rank.largest, rank.largest.low
     whole = sharded = largest.dense + largest.experts
     if c.strategy.sharding == "all" and whole > 0:

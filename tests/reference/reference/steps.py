@@ -8,7 +8,7 @@ from types import SimpleNamespace as Record
 from reference import (collectives, ends, kernels, layers, memory, models, operators, schedules,
                        strategies)
 from reference.documents import GIB
-from reference.strategies import group_of
+from reference.strategies import group_of, place
 
 
 # ---- ranks ----------------------------------------------------------------------------------
@@ -64,6 +64,7 @@ def held_blocks(blocks, stages):
 
 def keep(rank, entries, share, c):
     """Adds up what a rank keeps."""
+    rank.whole_experts = c.stack.whole_experts
     for name in ("dense", "whole", "experts", "low_dense", "low_experts"):
         setattr(rank, name, sum(e.held * getattr(e.block, name) for e in entries))
     kept = [e for e in entries if e.kind in ("layer", "mtp")]
@@ -257,8 +258,11 @@ def traffic_of(c, rank, share):
     for kind, parameters, low in ((kinds[0], rank.dense, rank.low_dense),
                                   (kinds[1], rank.experts, rank.low_experts)):
         if parameters > 0:
+            shard, copies = group_of(c.system, s, kind), replica
+            if kind == "expert_shard" and c.stack.whole_experts:
+                shard, copies = place(c.system, 1, 1), group_of(c.system, s, "expert_data")
             t = traffic_of_group(c, rank.largest.matrix, share * parameters, share * low,
-                                 group_of(c.system, s, kind), replica)
+                                 shard, copies)
             for name in vars(sums):
                 setattr(sums, name, getattr(sums, name) + getattr(t, name))
     return sums
@@ -424,7 +428,7 @@ def optimizer_seconds(c, heaviest):
     here = 1 - memory.away_share(s) if on_host else 1
     seconds = c.stream(here * moved * s.optimizer_traffic * s.learning
                        * memory.optimized_parameters(s, heaviest))
-    for kind, ranks in zip(("dense", "experts"), memory.shard_ranks(s)):
+    for kind, ranks in zip(("dense", "experts"), memory.shard_ranks(s, heaviest)):
         count, all_of_them = heaviest.matrices[kind]
         dealt = ceil(count / ranks) / count if s.deals_matrices and count else 1
         seconds += all_of_them * dealt
