@@ -297,6 +297,10 @@ static void test_deepspeed(void **state)
         {DEEPSPEED, "attention", "unfused"},
         {DEEPSPEED "--use-flash-attn-v2", "attention", "flash"},
         {DEEPSPEED "--zero-stage 2", "zero", "2"},
+        {DEEPSPEED "--zero-stage 3 --remote-device nvme", "nvme", "weights"},
+        {DEEPSPEED "--zero-stage 3 --remote-device cpu", "nvme", NULL},
+        {DEEPSPEED "--zero-stage 3 --remote-device cpu", "offload", "weights"},
+        {DEEPSPEED "--cpu-optimizer", "offload", "optimizer"},
         {DEEPSPEED "--deepspeed-activation-checkpointing", "recompute.granularity", "none"},
         {DEEPSPEED "--checkpoint-activations", "recompute.granularity", "full"},
         {DEEPSPEED "--num-experts 1", "model.experts", NULL},
@@ -320,13 +324,12 @@ static void test_deepspeed_json(void **state)
         "\"--hidden-size\", "
         "\"512\", \"--num-attention-heads\", \"8\", \"--deepspeed\", \"--zero-stage\", \"1\"], "
         "\"config\": {\"zero_optimization\": {\"stage\": 3, \"overlap_comm\": false, "
-        "\"offload_optimizer\": {\"device\": \"cpu\"}}, \"bf16\": {\"enabled\": true}, "
+        "\"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": "
+        "\"nvme\"}}, \"bf16\": {\"enabled\": true}, "
         "\"data_types\": {\"grad_accum_dtype\": \"bf16\"}}}";
-    static const char *const rows[][2] = {{"zero", "3"},
-                                          {"precision", "bf16"},
-                                          {"gradients", "bf16"},
-                                          {"overlap", "none"},
-                                          {"offload", "optimizer"}};
+    static const char *const rows[][2] = {{"zero", "3"},         {"precision", "bf16"},
+                                          {"gradients", "bf16"}, {"overlap", "none"},
+                                          {"nvme", "weights"},   {"offload", "optimizer+weights"}};
     rk_launch launch = {0};
     (void)state;
     read_line(&launch, record, NULL);

@@ -519,7 +519,9 @@ static void test_components(void **state)
 static void test_hugging_face(void **state)
 {
     static const reading rows[] = {
-        {ZERO("\"stage\": 3, \"offload_optimizer\": {\"device\": \"nvme\"}"), "zero=3"},
+        {ZERO("\"stage\": 3, \"offload_optimizer\": {\"device\": \"nvme\"}"),
+         "zero=3 nvme=optimizer"},
+        {ZERO("\"stage\": 3, \"offload_param\": {\"device\": \"nvme\"}"), "nvme=weights"},
         {ZERO("\"stage\": 3, \"offload_optimizer\": {\"device\": \"none\"}"), "offload=none"},
         {ZERO("\"stage\": 4"), "zero=0"},
         {ZERO("\"stage\": 3, \"overlap_comm\": false"), "overlap=none"},
