@@ -78,14 +78,14 @@ static rk_status settle_processors(const rk_prices *prices, const char *name,
     int64_t *given = method->requested_accelerators(request);
     if (axis && *given > 0) {
         return rk_fail(err, RK_ERR_INVALID,
-                       "%s has an axis of processors, which are the accelerators: leave out "
+                       "%s has an axis of accelerators: leave out "
                        "--%s, and the number before the system, as in h100 for 64xh100",
                        name, method->accelerators_option);
     }
     if (!axis && *given == 0) {
         return rk_fail(
             err, RK_ERR_INVALID,
-            "%s has no axis \"processors\", so the number of accelerators is missing: give "
+            "%s has no axis \"accelerators\", so the number of accelerators is missing: give "
             "--%s N, or 64xh100 in place of h100",
             name, method->accelerators_option);
     }

@@ -58,14 +58,14 @@ struct axis_fields {
 static const rk_field axis_fields[] = {
     RK_TEXT_FIELD(
         "key", struct axis_fields, key,
-        .help = "\"processors\", or the number that varies: memory_GiB, offload_GBps, domain..."),
+        .help = "\"accelerators\", or the number that varies: memory_GiB, offload_GBps, domain..."),
     RK_FIELD("values", CUSTOM, offsetof(struct axis_fields, values), .read = read_list,
              .help = "what is on offer"),
     RK_FIELD("price_per_unit", NUMBER, offsetof(struct axis_fields, price_per_unit),
              .optional = true, .max = MOST,
-             .help = "of one processor, for every unit of the value"),
+             .help = "of one accelerator, for every unit of the value"),
     RK_FIELD("prices", CUSTOM, offsetof(struct axis_fields, prices), .optional = true,
-             .read = read_list, .help = "of one processor, for each value, instead"),
+             .read = read_list, .help = "of one accelerator, for each value, instead"),
 };
 
 static rk_status read_axis(const json_t *value, const char *path, rk_price_axis *axis,
@@ -86,7 +86,8 @@ static rk_status read_axis(const json_t *value, const char *path, rk_price_axis 
         return rk_fail_at(err, RK_ERR_INVALID, rk_json_path_member(path, "prices", member),
                           "prices and price_per_unit exclude each other");
     }
-    memcpy(axis->key, read.key, sizeof(axis->key));
+    const bool old = strcmp(read.key, "processors") == 0;
+    (void)snprintf(axis->key, sizeof(axis->key), "%s", old ? RK_PROCESSORS_KEY : read.key);
     axis->count = read.values.count;
     for (int i = 0; i < axis->count; i++) {
         axis->values[i] = read.values.numbers[i];
@@ -124,8 +125,8 @@ static rk_status read_axes(const json_t *value, const char *path, void *out, rk_
 
 static const rk_field price_fields[] = {
     RK_TEXT_FIELD("currency", rk_prices, currency, .optional = true, .help = "default: \"$\""),
-    RK_FIELD("processor", NUMBER, offsetof(rk_prices, processor), .max = MOST,
-             .help = "price of a processor with everything that no axis prices"),
+    RK_FIELD("accelerator", NUMBER, offsetof(rk_prices, processor), .max = MOST,
+             .help = "price of an accelerator with everything that no axis prices"),
     RK_FIELD("life_days", NUMBER, offsetof(rk_prices, life_days), .optional = true, .min = 1,
              .max = 1e6, .unit = "days",
              .help = "over which a machine is paid off; gives what a run costs"),
@@ -146,6 +147,11 @@ rk_status rk_prices_load(const char *name, rk_prices *prices, rk_error *err)
             "%s has prices of hours, for 'reckon run'; a design needs prices of the parts "
             "of a machine, as example has",
             rk_json_title(name));
+    }
+    json_t *old = json_object_get(doc.root, "processor"); /* the older name, docs/figures.md */
+    if (old && !json_object_get(doc.root, "accelerator") &&
+        json_object_set(doc.root, "accelerator", old) == 0) {
+        json_object_del(doc.root, "processor");
     }
     *prices = (rk_prices){.currency = "$"};
     (void)snprintf(prices->name, sizeof(prices->name), "%s", name);

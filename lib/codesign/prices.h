@@ -11,8 +11,8 @@
 #define RK_PRICE_AXES_MAX   12
 #define RK_PRICE_VALUES_MAX 64
 
-/* The key of the axis of the number of processors. */
-#define RK_PROCESSORS_KEY "processors"
+/* The key of the axis of the number of accelerators, which documents may call "processors". */
+#define RK_PROCESSORS_KEY "accelerators"
 
 /* A number of the machine with the values that are on offer. */
 typedef struct rk_price_axis {

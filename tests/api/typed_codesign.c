@@ -108,7 +108,7 @@ static void test_machines(void **state)
         const char *key;
         double processors, memory;
         assert_true(rk_machines_number(m, count, 0, &key, &processors));
-        assert_string_equal(key, "processors");
+        assert_string_equal(key, "accelerators");
         assert_true(rk_machines_number(m, count, 1, &key, &memory));
         assert_string_equal(key, "memory_GiB");
         assert_false(rk_machines_number(m, count, 2, &key, &memory));
@@ -135,7 +135,7 @@ static void test_machines(void **state)
     const rk_space both = space_of(8);
     target.tokens = 1e11;
     assert_int_equal(rk_design_machines(d->setup, &both, &target, NULL, &m, &err), RK_ERR_INVALID);
-    assert_non_null(strstr(err.message, "axis of processors"));
+    assert_non_null(strstr(err.message, "axis of accelerators"));
     target.prices = NULL;
     assert_int_equal(rk_design_machines(d->setup, &space, &target, NULL, &m, &err), RK_ERR_INVALID);
     assert_string_equal(err.path, "prices");

@@ -80,7 +80,7 @@ def main():
     machines = ["--system", "h100", "--prices", "example", "--tokens-per-second", "1M"]
     found = json.loads(ask(sys.argv[1], "design", *ASKED, *machines, "--json"))["cheapest"]
     numbers = found["numbers"]  # the domain is that of the system, and nothing is offloaded
-    system = [f"{found['processors']}xh100", "--set",
+    system = [f"{found['accelerators']}xh100", "--set",
               f"memory={numbers['memory_GiB']}GiB,infiniband.bandwidth={numbers['tier1_GBps']}GB/s"]
     compare(["design", *ASKED, *machines], system, lambda answer: answer["cheapest"]["batch_s"])
 

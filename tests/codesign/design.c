@@ -31,7 +31,7 @@ static const rk_prices prices = {
     .currency = "$",
     .processor = 1000,
     .axis_count = 4,
-    .axes = {{"processors", 2, {8, 16}, {0, 0}},
+    .axes = {{"accelerators", 2, {8, 16}, {0, 0}},
              {"memory_GiB", 3, {5, 24, 80}, {50, 240, 800}},
              {"offload_GiB", 2, {0, 256}, {0, 100}},
              {"tier1_GBps", 2, {10, 50}, {10, 500}}},
@@ -106,7 +106,7 @@ static void test_plan_machines(void **state)
         .currency = "$",
         .processor = 100,
         .axis_count = 5,
-        .axes = {{"processors", 2, {8, 32}, {0, 0}},
+        .axes = {{"accelerators", 2, {8, 32}, {0, 0}},
                  {"memory_GiB", 3, {10, 30, 79}, {1, 3, 8}},
                  {"offload_GiB", 2, {0, 256}, {0, 10}},
                  {"offload_GBps", 2, {8, 60}, {1, 2}},
@@ -207,10 +207,10 @@ static void test_axes(void **state)
     } cases[] = {
         {{"memory_Gib", 1, {80}, {0}}, "memory_GiB"},
         {{"domain", 1, {8.5}, {0}}, "whole"},
-        {{"processors", 2, {8, 0}, {0}}, "whole"},
+        {{"accelerators", 2, {8, 0}, {0}}, "whole"},
         {{"tier1_GBps", 1, {0}, {0}}, "above 0"},
     };
-    const rk_prices many = {.axis_count = 1, .axes = {{"processors", 2, {8, 1e9}, {0}}}};
+    const rk_prices many = {.axis_count = 1, .axes = {{"accelerators", 2, {8, 1e9}, {0}}}};
     rk_system system;
     rk_calculon_app app;
     rk_calculon_sys sys;
@@ -253,7 +253,7 @@ static void test_example(void **state)
             assert_true(axis->prices[1] == 12 * axis->values[1]);
         } else if (strcmp(axis->key, "domain") == 0) {
             assert_true(axis->prices[0] == 600 && axis->prices[2] == 2600);
-        } else if (strcmp(axis->key, "processors") == 0) {
+        } else if (strcmp(axis->key, "accelerators") == 0) {
             assert_true(axis->prices[0] == 0);
         }
     }

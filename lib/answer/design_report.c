@@ -47,7 +47,7 @@ static struct machine machine_of(const rk_design_answer *d, const rk_design *des
 static const rk_answer_field fields[] = {
     {FIELD("cost", cost), .in = RK_IN_CSV},
     {FIELD("cost_of_one", each), .in = RK_IN_CSV},
-    {FIELD("processors", processors)},
+    {FIELD("accelerators", processors)},
     {FIELD("cost_of_one", each), .in = RK_IN_JSON},
     {FIELD("cost", cost), .in = RK_IN_JSON},
     {FIELD("runs", runs), .in = RK_IN_CSV},
@@ -222,7 +222,7 @@ static void write_inputs(FILE *to, const rk_design_answer *d)
 {
     char number[RK_COMMAS_SIZE], price[MONEY_SIZE];
     d->question.problem.method->write_documents(to, &d->question);
-    (void)fprintf(to, "%-10s%s: %s a processor, and what the axes add\n", "prices",
+    (void)fprintf(to, "%-10s%s: %s an accelerator, and what the axes add\n", "prices",
                   d->target.prices, money(d, d->prices.processor, price));
     d->question.problem.method->write_run(to, &d->question, 0);
     write_target(to, d);
@@ -240,7 +240,8 @@ static void write_cheapest(FILE *to, const rk_design_answer *d, bool brief)
     char rate[RK_NUMBER_TEXT_SIZE], step[RK_TIME_TEXT_SIZE];
     (void)fprintf(to, "The cheapest machine that meets the target: %s\n",
                   money(d, best->cost, price));
-    (void)fprintf(to, "  %s processors of %s: ", rk_with_commas((uint64_t)best->processors, number),
+    (void)fprintf(to,
+                  "  %s accelerators of %s: ", rk_with_commas((uint64_t)best->processors, number),
                   money(d, best->each, each));
     for (int i = 0; i < d->prices.axis_count; i++) {
         const rk_price_axis *axis = &d->prices.axes[i];
@@ -318,7 +319,7 @@ static rk_status write_front(FILE *to, const rk_design_answer *d, rk_table_style
 {
     const size_t most = brief ? BRIEF_MACHINES : d->count;
     rk_table_column columns[RK_PRICE_AXES_MAX + FIXED_COLUMNS] = {{"cost", RK_ALIGN_RIGHT},
-                                                                  {"processors", RK_ALIGN_RIGHT}};
+                                                                  {"accelerators", RK_ALIGN_RIGHT}};
     char efficiency[32];
     size_t count = 2;
     rk_table table;
@@ -364,7 +365,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     if (brief) {
         method->write_brief_question(to, &d->question, 0);
         write_target(to, d);
-        (void)fprintf(to, "%-10s%s: %s a processor; %zu machines\n", "prices", d->target.prices,
+        (void)fprintf(to, "%-10s%s: %s an accelerator; %zu machines\n", "prices", d->target.prices,
                       money(d, d->prices.processor, price), d->count);
     } else {
         write_inputs(to, d);
