@@ -305,11 +305,10 @@ static double percentile(const weighted *list, size_t count, double total, doubl
     return value;
 }
 
-/* Whether runs are of one line of accelerators; documents that say no line are of their own. */
+/* Whether runs are of one line of accelerators, or of one product where none says its line. */
 static bool same_line(const rk_similarity_key *a, const rk_similarity_key *b)
 {
-    return a->line[0] || b->line[0] ? strcmp(a->line, b->line) == 0
-                                    : strcmp(a->accelerator_name, b->accelerator_name) == 0;
+    return strcmp(a->line, b->line) == 0 && (a->line[0] || strcmp(a->product, b->product) == 0);
 }
 
 static bool is_left_out(const rk_residual_cell *cell, const rk_similarity_key *key,

@@ -114,6 +114,16 @@ static void test_ladder(void **state)
     assert_string_equal(i.basis, "any stack on any accelerator; too few of nemo-2024 on h100-pcie");
     assert_int_equal(rk_interval_of(&r, &moe, &(rk_left_out){"m", "m"}, &i, &err), RK_OK);
     assert_near(i.high, 1.25, 1e-12);
+    /* The name of a document that says no line changes nothing either. */
+    rk_similarity_key own = moe, renamed;
+    rk_interval again;
+    set_accelerator(&own, "", "");
+    renamed = own;
+    snprintf(renamed.accelerator_name, sizeof(renamed.accelerator_name), "anything-2099");
+    add(&r, &own, "p", 2, 20);
+    assert_int_equal(rk_interval_of(&r, &own, &(rk_left_out){"p", "p"}, &i, &err), RK_OK);
+    assert_int_equal(rk_interval_of(&r, &renamed, &(rk_left_out){"p", "p"}, &again, &err), RK_OK);
+    assert_true(again.runs == i.runs && again.low == i.low && again.high == i.high);
     rk_residuals_clear(&r);
     assert_int_equal(rk_interval_of(&r, &dense, NULL, &i, &err), RK_OK);
     assert_int_equal(i.runs, 0);
