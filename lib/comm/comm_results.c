@@ -3,6 +3,7 @@
 #include "comm/comm_results.h"
 
 #include "base/error.h"
+#include "base/named.h"
 #include "io/csv_in.h"
 
 #include <assert.h>
@@ -56,10 +57,7 @@ static rk_status add_row(rk_comm_results *results, const origin *from, const rk_
 /* The names of nccl-tests and of hccl_test, and ours. */
 static bool find_op(const char *text, rk_collective *op)
 {
-    static const struct {
-        const char *name;
-        rk_collective op;
-    } names[] = {
+    static const rk_named_count names[] = {
         {"all_reduce", RK_COLL_ALL_REDUCE},
         {"allreduce", RK_COLL_ALL_REDUCE},
         {"reduce_scatter", RK_COLL_REDUCE_SCATTER},
@@ -77,7 +75,7 @@ static bool find_op(const char *text, rk_collective *op)
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strstr(text, names[i].name)) {
-            *op = names[i].op;
+            *op = (rk_collective)names[i].value;
             return true;
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which columns a table of runs has, lacks and misspells. */
 #include "base/error.h"
+#include "base/named.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "evidence/run_facts.h"
@@ -14,9 +15,7 @@ static const char *const others[] = {"tokens_T",    "target",    "days",    "acc
                                      "note",        "url",       "link",    "comment"};
 
 /* Usual names of columns that are no misspelling of ours. */
-static const struct {
-    const char *name, *column;
-} synonyms[] = {
+static const rk_named_text synonyms[] = {
     {"gpus", "n_accel"},          {"num_gpus", "n_accel"},
     {"world_size", "n_accel"},    {"gpu", "accelerator"},
     {"gpu_type", "accelerator"},  {"batch_size", "gbs"},
@@ -94,7 +93,7 @@ static const char *resembled(const char *name)
     size_t count = 0;
     for (size_t i = 0; i < COUNT(synonyms); i++) {
         if (strcmp(synonyms[i].name, name) == 0) {
-            return synonyms[i].column;
+            return synonyms[i].text;
         }
     }
     for (int column = 0; column < RK_RUN_COLUMN_COUNT; column++) {

@@ -3,6 +3,7 @@
 #include "evidence/run_table.h"
 
 #include "base/error.h"
+#include "base/named.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "evidence/fact_pairs.h"
@@ -41,10 +42,7 @@ uint64_t rk_run_column_bit(int column)
 /* Columns by the names that answers give to the same fact, in JSON, CSV and Python. */
 static void name_columns(rk_run_table *table)
 {
-    static const struct {
-        const char *name;
-        rk_run_column column;
-    } answers[] = {
+    static const rk_named_count answers[] = {
         {"accelerators", RK_RUN_ACCELERATORS},
         {"micro_batch", RK_RUN_MICRO_BATCH},
         {"global_batch", RK_RUN_GLOBAL_BATCH},
@@ -54,7 +52,7 @@ static void name_columns(rk_run_table *table)
         {"step_measured_s", RK_RUN_STEP_SECONDS},
     };
     for (size_t i = 0; i < COUNT(answers); i++) {
-        const char *column = rk_run_column_names[answers[i].column];
+        const char *column = rk_run_column_names[answers[i].value];
         char **cell = NULL;
         bool has = false;
         for (size_t at = 0; at < table->columns; at++) {

@@ -2,6 +2,8 @@
 /* Names of training software, as tables of runs print them. */
 #include "evidence/run_facts.h"
 
+#include "base/named.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -10,9 +12,7 @@
  * that they mean.  The name of a trainer means the engine that runs its steps: trainers of the
  * second half run eager PyTorch, over its FSDP by default.
  */
-static const struct {
-    const char *words, *framework;
-} names[] = {
+static const rk_named_text names[] = {
     {"megatroncore", "megatron-core"},
     {"mcore", "megatron-core"},
     {"megatronlm", "megatron-lm"},
@@ -100,10 +100,10 @@ const char *rk_run_framework(const char *cell)
     for (const char *at = cell; *at; at++) {
         const bool starts = at == cell || !isalnum((unsigned char)at[-1]);
         for (int i = 0; starts && i < NAME_COUNT; i++) {
-            const size_t letters = letters_at(at, names[i].words);
+            const size_t letters = letters_at(at, names[i].name);
             if (letters > most) {
                 most = letters;
-                best = names[i].framework;
+                best = names[i].text;
             }
         }
     }

@@ -3,16 +3,14 @@
 #include "job/output_form.h"
 
 #include "base/error.h"
+#include "base/named.h"
 #include "base/text.h"
 
 #include <string.h>
 
 rk_output_form rk_output_form_of(const char *output)
 {
-    static const struct {
-        const char *ending;
-        rk_output_form form;
-    } forms[] = {
+    static const rk_named_count forms[] = {
         {".txt", RK_OUTPUT_TEXT},        {".md", RK_OUTPUT_TEXT},
         {".json", RK_OUTPUT_JSON},       {".csv", RK_OUTPUT_CSV},
         {".svg", RK_OUTPUT_SVG},         {".html", RK_OUTPUT_HTML},
@@ -44,8 +42,8 @@ rk_output_form rk_output_form_of(const char *output)
     memcpy(name, output + from, length - from);
     name[length - from] = '\0';
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-        if (rk_ends_with(name, forms[i].ending)) {
-            return forms[i].form;
+        if (rk_ends_with(name, forms[i].name)) {
+            return (rk_output_form)forms[i].value;
         }
     }
     return RK_OUTPUT_ANY;

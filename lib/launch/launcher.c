@@ -6,6 +6,7 @@
  * Sources: the command lines of torch.distributed.run, Slurm, Open MPI, DeepSpeed 0.19
  * (deepspeed/launcher/runner.py) and accelerate (commands/launch.py).
  */
+#include "base/named.h"
 #include "base/text.h"
 #include "launch/launch_parts.h"
 #include "launch/shell_parts.h"
@@ -107,10 +108,7 @@ typedef enum launcher_kind {
 
 static launcher_kind kind_of(const char *word)
 {
-    static const struct {
-        const char *name;
-        launcher_kind kind;
-    } names[] = {
+    static const rk_named_count names[] = {
         {"torchrun", TORCHRUN},
         {"torch.distributed.run", TORCHRUN},
         {"torch.distributed.launch", TORCHRUN},
@@ -137,14 +135,11 @@ static launcher_kind kind_of(const char *word)
         {"run_pretrain.sh", TRAINER}, /* of Primus */
     };
     const char *name = rk_launch_base_name(word);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(name, names[i].name) == 0) {
-            return names[i].kind;
-        }
-    }
-    return strncmp(name, "python", strlen("python")) == 0 && !strchr(name, '.') ? PYTHON
-           : strncmp(name, "python3.", strlen("python3.")) == 0                 ? PYTHON
-                                                                                : NO_LAUNCHER;
+    const int64_t known = rk_named_count_of(names, sizeof(names) / sizeof(names[0]), name, -1);
+    return known >= 0 ? (launcher_kind)known
+           : strncmp(name, "python", strlen("python")) == 0 && !strchr(name, '.') ? PYTHON
+           : strncmp(name, "python3.", strlen("python3.")) == 0                   ? PYTHON
+                                                                                  : NO_LAUNCHER;
 }
 
 bool rk_launch_is_trainer(const char *word)
@@ -387,26 +382,24 @@ static void read_hosts(rk_launch *launch, launcher_kind kind, size_t from, size_
 /* Variables before the command. */
 static void read_environment(const rk_launch *launch, size_t end, world *w)
 {
-    static const struct {
-        const char *start;
-        int what; /* 0: nodes, 1: of a node, 2: a list of nodes */
-    } names[] = {{"NNODES=", 0},
-                 {"NPROC_PER_NODE=", 1},
-                 {"NGPU=", 1},
-                 {"CUDA_VISIBLE_DEVICES=", 2},
-                 {"ASCEND_RT_VISIBLE_DEVICES=", 2}};
+    /* 0: nodes, 1: of a node, 2: a list of nodes */
+    static const rk_named_count names[] = {{"NNODES=", 0},
+                                           {"NPROC_PER_NODE=", 1},
+                                           {"NGPU=", 1},
+                                           {"CUDA_VISIBLE_DEVICES=", 2},
+                                           {"ASCEND_RT_VISIBLE_DEVICES=", 2}};
     for (size_t i = 0; i < end; i++) {
         for (size_t j = 0; j < sizeof(names) / sizeof(names[0]); j++) {
-            const size_t length = strlen(names[j].start);
+            const size_t length = strlen(names[j].name);
             const char *word = word_at(launch, i);
-            if (strncmp(word, names[j].start, length) != 0) {
+            if (strncmp(word, names[j].name, length) != 0) {
                 continue;
             }
             const int64_t value =
-                names[j].what == 2 ? count_list(word + length) : count_of(word + length);
-            if (names[j].what == 0) {
+                names[j].value == 2 ? count_list(word + length) : count_of(word + length);
+            if (names[j].value == 0) {
                 w->nodes = value;
-            } else if (names[j].what == 1 || w->node == 0) {
+            } else if (names[j].value == 1 || w->node == 0) {
                 w->node = value;
             }
         }

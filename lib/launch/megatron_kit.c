@@ -5,6 +5,7 @@
  */
 #include "launch/megatron_kit.h"
 
+#include "base/named.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "launch/pipeline_layout.h"
@@ -309,10 +310,7 @@ static void state_overlap(rk_launch *launch, const rk_megatron_kit *kit)
         !rk_launch_fact_of(launch, "zero") || rk_launch_count_of(launch, "zero") > 0;
     const bool reduces = overlaps(launch, kit, grad, kit->overlap_grad);
     const bool gathers = overlaps(launch, kit, param, kit->overlap_param);
-    const struct {
-        const char *name;
-        bool on;
-    } all[] = {
+    const rk_named_count all[] = {
         {"tp", overlaps(launch, kit, tp, false) && rk_launch_count_of(launch, "tp") > 1},
         {"grad", reduces || fsdp2},
         {"param", (gathers && sharded) || fsdp2},
@@ -325,7 +323,7 @@ static void state_overlap(rk_launch *launch, const rk_megatron_kit *kit)
     leave(launch, kit, fsdp2 ? param : NULL);
     leave(launch, kit, fsdp2 ? sharding : NULL);
     for (size_t i = 0; i < COUNT(all); i++) {
-        if (all[i].on) {
+        if (all[i].value) {
             list = rk_launch_format(launch, "%s%s%s", list, *list ? "+" : "", all[i].name);
         }
     }

@@ -4,6 +4,7 @@
  * of AI-Hypercomputer/maxtext, commit e591f30cbbf2.
  */
 #include "base/error.h"
+#include "base/named.h"
 #include "base/units.h"
 #include "io/csv_in.h"
 #include "launch/launch_parts.h"
@@ -220,10 +221,7 @@ static void state_precision(rk_launch *launch)
 /* Tensors of a layer that a policy keeps by name; "offload" ones go to the host. */
 enum { QKV = 1, CONTEXT = 2, OUT = 4, MLP_IN = 8, MLP_OUT = 16 };
 
-static const struct {
-    const char *name;
-    int kept;
-} policies[] = {
+static const rk_named_count policies[] = {
     {"minimal_with_context", QKV | CONTEXT | OUT | MLP_IN | MLP_OUT},
     {"minimal_flash", QKV | CONTEXT | OUT | MLP_IN | MLP_OUT}, /* its older name */
     {"minimal_with_context_and_quantization", QKV | CONTEXT | OUT | MLP_IN | MLP_OUT},
@@ -259,10 +257,9 @@ static int kept_by_tensor(rk_launch *launch)
 /* States the modules that run again: the policy keeps none of their tensors. */
 static void state_policy(rk_launch *launch, const char *name)
 {
-    int kept = strcmp(name, "custom") == 0 ? kept_by_tensor(launch) : -1;
-    for (size_t i = 0; i < COUNT(policies) && kept < 0; i++) {
-        kept = strcmp(policies[i].name, name) == 0 ? policies[i].kept : kept;
-    }
+    const int kept = strcmp(name, "custom") == 0
+                         ? kept_by_tensor(launch)
+                         : (int)rk_named_count_of(policies, COUNT(policies), name, -1);
     if (kept <= 0) {
         if (kept < 0) {
             rk_launch_mark(launch, "remat_policy", RK_KEY_NOT_PRICED,

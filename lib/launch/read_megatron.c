@@ -5,6 +5,7 @@
  */
 #include "launch/read_megatron.h"
 
+#include "base/named.h"
 #include "base/units.h"
 #include "launch/pipeline_layout.h"
 #include "launch/reader_kit.h"
@@ -730,10 +731,7 @@ void rk_megatron_state_overlap(rk_launch *launch)
     const bool stages =
         rk_megatron_is_on(launch, "overlap-p2p-comm", true) && !rk_megatron_find_among(launch, off);
     const bool torch = rk_megatron_is_on(launch, "use-torch-fsdp2", false); /* always prefetches */
-    const struct {
-        const char *name;
-        bool on;
-    } rows[] = {
+    const rk_named_count rows[] = {
         {"tp",
          rk_megatron_is_on(launch, "tp-comm-overlap", false) && rk_launch_holds(launch, "sp")},
         {"grad", rk_megatron_is_on(launch, "overlap-grad-reduce", false) || torch},
@@ -754,7 +752,7 @@ void rk_megatron_state_overlap(rk_launch *launch)
         rk_megatron_leave(launch, "overlap-moe-expert-parallel-comm");
     }
     for (size_t i = 0; i < COUNT(rows); i++) {
-        if (rows[i].on) {
+        if (rows[i].value) {
             list = rk_launch_format(launch, "%s%s%s", list, *list ? "+" : "", rows[i].name);
         }
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model document of a launch that describes its model by flags, as the fact model.document. */
+#include "base/named.h"
 #include "base/units.h"
 #include "launch/launch_parts.h"
 #include "launch/model_document.h"
@@ -80,10 +81,7 @@ static void take_flags(rk_launch *launch, rk_model_flags *flags)
 /* Switches that other frameworks of the family have for the same. */
 static void take_spellings(rk_launch *launch, rk_model_flags *flags)
 {
-    static const struct {
-        const char *name;
-        rk_model_place place;
-    } rows[] = {
+    static const rk_named_count rows[] = {
         {"no-position-embedding", RK_SHAPE_ROPE},
         {"use-llama2-rotary-position-embeddings", RK_SHAPE_ROPE},
         {"geglu", RK_SHAPE_SWIGLU},
@@ -95,7 +93,7 @@ static void take_spellings(rk_launch *launch, rk_model_flags *flags)
     const char *norm = rk_megatron_value(launch, "normalization");
     for (size_t i = 0; i < COUNT(rows); i++) {
         if (rk_megatron_find(launch, rows[i].name)) {
-            rk_model_flags_keep(flags, rows[i].place, 1);
+            rk_model_flags_keep(flags, (rk_model_place)rows[i].value, 1);
         }
     }
     if (norm && strcasecmp(norm, "rmsnorm") == 0) {

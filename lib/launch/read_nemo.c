@@ -4,6 +4,7 @@
  * (NVIDIA-NeMo/NeMo 8cfedd72) and of Megatron-Bridge (067f987d).
  */
 #include "base/error.h"
+#include "base/named.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "io/csv_in.h"
@@ -45,15 +46,13 @@ static void warn_of_recipe(rk_launch *launch, const rk_megatron_kit *kit, const 
 static void state_machine(rk_launch *launch, const rk_megatron_kit *kit, const char *nodes,
                           const char *node)
 {
-    const struct {
-        const char *field, *name;
-    } sizes[] = {{"nodes", nodes}, {"gpus_per_node", node}};
+    const rk_named_text sizes[] = {{"nodes", nodes}, {"gpus_per_node", node}};
     for (size_t i = 0; i < 2; i++) {
-        const int64_t value = rk_kit_count(launch, kit, sizes[i].name);
-        const bool known = rk_launch_fact_of(launch, sizes[i].field) ||
+        const int64_t value = rk_kit_count(launch, kit, sizes[i].text);
+        const bool known = rk_launch_fact_of(launch, sizes[i].name) ||
                            (i == 0 && rk_launch_fact_of(launch, "processes"));
         if (value > 0 && !known) {
-            rk_launch_state_count(launch, sizes[i].field, value, RK_FACT_STATED, NULL);
+            rk_launch_state_count(launch, sizes[i].name, value, RK_FACT_STATED, NULL);
         }
     }
 }
@@ -292,9 +291,7 @@ static void state_nemo2_adapters(rk_launch *launch)
 /* "bf16_with_fp8_mixed", "fp16_mixed": the precision of the plugin. */
 static void state_mixed_precision(rk_launch *launch, const rk_launch_key *key)
 {
-    static const struct {
-        const char *part, *recipe;
-    } recipes[] = {
+    static const rk_named_text recipes[] = {
         {"mxfp8", "mxfp8"},         {"current", "tensorwise"}, {"subchannel", "blockwise"},
         {"blockwise", "blockwise"}, {"delayed", "delayed"},    {"cs", "tensorwise"},
         {"sc", "blockwise"},        {"ds", "delayed"},         {"fp8", "delayed"}};
@@ -303,11 +300,11 @@ static void state_mixed_precision(rk_launch *launch, const rk_launch_key *key)
         rk_launch_state(launch, "fp4.recipe", "nvfp4", RK_FACT_STATED, key);
     } else if (strstr(value, "fp8")) {
         size_t i = 0;
-        while (i + 1 < COUNT(recipes) && !strstr(value, recipes[i].part)) {
+        while (i + 1 < COUNT(recipes) && !strstr(value, recipes[i].name)) {
             i++;
         }
         rk_launch_state(launch, "fp8.format", i == 0 ? "e4m3" : "hybrid", RK_FACT_STATED, key);
-        rk_launch_state(launch, "fp8.recipe", recipes[i].recipe, RK_FACT_STATED, key);
+        rk_launch_state(launch, "fp8.recipe", recipes[i].text, RK_FACT_STATED, key);
     }
     if (*value) {
         rk_launch_state(launch, "precision", strncmp(value, "fp16", 4) == 0 ? "fp16" : "bf16",

@@ -4,6 +4,7 @@
  * norms, rotary positions.  Nothing here is refused: a value that is not understood is "other", or
  * stays unknown.
  */
+#include "base/named.h"
 #include "base/units.h"
 #include "model/hf_table.h"
 
@@ -44,10 +45,7 @@ static const char *find_text(const hf_draft *draft, const char *const *keys, siz
 
 static rk_activation find_activation(const hf_draft *draft)
 {
-    static const struct {
-        const char *name;
-        rk_activation activation;
-    } names[] = {
+    static const rk_named_count names[] = {
         {"silu", RK_ACTIVATION_SILU},           {"swish", RK_ACTIVATION_SILU},
         {"gelu", RK_ACTIVATION_GELU},           {"gelu_new", RK_ACTIVATION_GELU_TANH},
         {"gelu_fast", RK_ACTIVATION_GELU_TANH}, {"gelu_pytorch_tanh", RK_ACTIVATION_GELU_TANH},
@@ -57,12 +55,7 @@ static rk_activation find_activation(const hf_draft *draft)
     if (!name) {
         return RK_ACTIVATION_USUAL;
     }
-    for (size_t i = 0; i < COUNT(names); i++) {
-        if (strcmp(name, names[i].name) == 0) {
-            return names[i].activation;
-        }
-    }
-    return RK_ACTIVATION_OTHER;
+    return (rk_activation)rk_named_count_of(names, COUNT(names), name, RK_ACTIVATION_OTHER);
 }
 
 /* Types whose classes score by sigmoid by default. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Notes the parts of a config.json other than the language model, which reckon does not read. */
+#include "base/named.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "model/hf_table.h"
@@ -7,9 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-    const char *key, *words;
-} parts[] = {
+static const rk_named_text parts[] = {
     {"vision_config", "vision tower"},
     {"visual", "vision tower"},
     {"vit_config", "vision tower"},
@@ -142,9 +141,9 @@ rk_status rk_hf_note_rest(hf_draft *draft, rk_error *err)
     (void)err;
     for (size_t i = 0; i < COUNT(objects); i++) {
         for (size_t p = 0; p < COUNT(parts); p++) {
-            const json_t *part = json_object_get(objects[i], parts[p].key);
+            const json_t *part = json_object_get(objects[i], parts[p].name);
             if (json_object_size(part) > 0 || json_is_string(part)) {
-                note_part(draft, part, parts[p].words, parts[p].key);
+                note_part(draft, part, parts[p].text, parts[p].name);
             }
         }
     }

@@ -3,6 +3,7 @@
 #include "request/case_options.h"
 
 #include "base/error.h"
+#include "base/named.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "evidence/run_facts.h"
@@ -184,10 +185,7 @@ static bool is_needed(const rk_strategy *s, const rk_field_option *field, const 
     for (size_t i = 0; i < COUNT(without_none); i++) {
         needed = needed && !(strcmp(key, without_none[i]) == 0 && strcmp(text, "none") == 0);
     }
-    const struct {
-        const char *key;
-        bool needed;
-    } meanings[] = {
+    const rk_named_count meanings[] = {
         {"zero", !alias},
         {"hsdp_replicas", s->replicas > 1 && s->sharding != RK_SHARD_NONE},
         {"schedule", s->pp > 1},
@@ -198,9 +196,7 @@ static bool is_needed(const rk_strategy *s, const rk_field_option *field, const 
         {"cross_entropy", s->cross_entropy != RK_CROSS_ENTROPY_OF_STACK},
         {"loss_chunk_tokens", s->cross_entropy == RK_CROSS_ENTROPY_CHUNKED && needed},
     };
-    for (size_t i = 0; i < COUNT(meanings); i++) {
-        needed = strcmp(key, meanings[i].key) == 0 ? meanings[i].needed : needed;
-    }
+    needed = rk_named_count_of(meanings, COUNT(meanings), key, needed);
     return needed && strcmp(field->option, "dp") != 0 && !strstr(key, "_per_parameter");
 }
 
@@ -237,10 +233,7 @@ static void add_states(const rk_run_case *run, rk_bytes *set)
 {
     const rk_state_recipe *states = &run->whole_states;
     const rk_strategy *s = &run->strategy;
-    const struct {
-        const char *name;
-        double value;
-    } others[] = {
+    const rk_named_real others[] = {
         {"offload_layers", (double)s->offload_layers},
         {"adapter_bytes", s->adapter_bytes},
         {"logit_bytes", s->logit_bytes},

@@ -6,6 +6,7 @@
 #include "request/deepspeed_config.h"
 
 #include "base/error.h"
+#include "base/named.h"
 #include "base/units.h"
 #include "io/json.h"
 
@@ -14,26 +15,20 @@
 #include <string.h>
 #include <strings.h>
 
-/* A member as a path, and the option that it sets. */
-struct entry {
-    const char *path, *option;
-};
-
-static const struct entry counts[] = {
+/* Members as paths, and the options that they set. */
+static const rk_named_text counts[] = {
     {"train_micro_batch_size_per_gpu", "micro-batch"},
     {"train_batch_size", "global-batch"},
     {"gradient_accumulation_steps", "accumulation"},
     {"zero_optimization.stage", "zero"},
 };
 
-static const struct entry names[] = {
+static const rk_named_text names[] = {
     {"data_types.grad_accum_dtype", "gradients"},
 };
 
 /* Types of optimizers that differ in what they keep; others are refused. */
-static const struct {
-    const char *type, *optimizer;
-} optimizers[] = {
+static const rk_named_text optimizers[] = {
     {"Adam", "adamw"},
     {"AdamW", "adamw"},
     {"FusedAdam", "adamw"},
@@ -84,16 +79,16 @@ static rk_status set_counts(rk_job *job, const rk_json_doc *doc, rk_error *err)
 {
     rk_status status = RK_OK;
     for (size_t i = 0; i < COUNT(counts) && !status; i++) {
-        const json_t *value = find(doc->root, counts[i].path);
+        const json_t *value = find(doc->root, counts[i].name);
         char number[32];
         if (!value) {
             continue;
         }
         if (!json_is_integer(value)) {
-            return fail_member(doc, counts[i].path, "an integer or \"auto\"", value, err);
+            return fail_member(doc, counts[i].name, "an integer or \"auto\"", value, err);
         }
         (void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)json_integer_value(value));
-        status = set(job, counts[i].option, number, err);
+        status = set(job, counts[i].text, number, err);
     }
     return status;
 }
@@ -102,11 +97,11 @@ static rk_status set_names(rk_job *job, const rk_json_doc *doc, rk_error *err)
 {
     rk_status status = RK_OK;
     for (size_t i = 0; i < COUNT(names) && !status; i++) {
-        const json_t *value = find(doc->root, names[i].path);
+        const json_t *value = find(doc->root, names[i].name);
         if (value && !json_is_null(value)) {
             status = json_is_string(value)
-                         ? set(job, names[i].option, json_string_value(value), err)
-                         : fail_member(doc, names[i].path, "a string", value, err);
+                         ? set(job, names[i].text, json_string_value(value), err)
+                         : fail_member(doc, names[i].name, "a string", value, err);
         }
     }
     return status;
@@ -168,8 +163,8 @@ static rk_status set_optimizer(rk_job *job, const rk_json_doc *doc, rk_error *er
         return RK_OK;
     }
     for (size_t i = 0; i < COUNT(optimizers); i++) {
-        if (text && strcasecmp(text, optimizers[i].type) == 0) {
-            return set(job, "optimizer", optimizers[i].optimizer, err);
+        if (text && strcasecmp(text, optimizers[i].name) == 0) {
+            return set(job, "optimizer", optimizers[i].text, err);
         }
     }
     return rk_job_has(job, "optimizer")

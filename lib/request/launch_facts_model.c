@@ -2,6 +2,7 @@
 /* The model of a launch: a document made of its facts, or one that it names. */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/named.h"
 #include "base/units.h"
 #include "io/catalogue.h"
 #include "launch/launch.h"
@@ -14,12 +15,10 @@
 #include <string.h>
 
 /* Facts that are members of a document, under its name. */
-static const struct {
-    const char *fact, *member;
-} sizes[] = {{"model.hidden", "hidden"},        {"model.heads", "heads"},
-             {"model.kv_heads", "kv_heads"},    {"model.head_size", "head_size"},
-             {"model.experts", "experts"},      {"model.topk", "top_k"},
-             {"model.shared_ffn", "shared_ffn"}};
+static const rk_named_text sizes[] = {
+    {"model.hidden", "hidden"},        {"model.heads", "heads"},     {"model.kv_heads", "kv_heads"},
+    {"model.head_size", "head_size"},  {"model.experts", "experts"}, {"model.topk", "top_k"},
+    {"model.shared_ffn", "shared_ffn"}};
 
 static void add_count(rk_bytes *text, const char *member, int64_t value)
 {
@@ -86,7 +85,7 @@ const char *rk_launch_model_text(rk_launch *launch, int64_t seq)
     }
     rk_bytes_add(&text, start, strlen(start));
     for (size_t i = 0; i < COUNT(sizes); i++) {
-        add_count(&text, sizes[i].member, rk_launch_count_of(launch, sizes[i].fact));
+        add_count(&text, sizes[i].text, rk_launch_count_of(launch, sizes[i].name));
     }
     add_count(&text, "layers", layers);
     add_count(&text, "vocab", vocab);
@@ -112,19 +111,16 @@ const char *rk_launch_model_text(rk_launch *launch, int64_t seq)
 /* The first fact that a model contradicts; NULL: none. */
 static const char *contradiction(const rk_launch *launch, const rk_model *model, int64_t *has)
 {
-    const struct {
-        const char *field;
-        int64_t value;
-    } known[] = {
+    const rk_named_count known[] = {
         {"model.layers_real", model->layers},
         {"model.layers", rk_launch_fact_of(launch, "model.layers_real") ? 0 : model->layers},
         {"model.hidden", model->hidden},
     };
     for (size_t i = 0; i < COUNT(known); i++) {
-        const int64_t said = rk_launch_count_of(launch, known[i].field);
+        const int64_t said = rk_launch_count_of(launch, known[i].name);
         if (said > 0 && known[i].value > 0 && said != known[i].value) {
             *has = known[i].value;
-            return known[i].field;
+            return known[i].name;
         }
     }
     return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that a launch names, as facts of --set. */
+#include "base/named.h"
 #include "base/units.h"
 #include "launch/launch.h"
 #include "request/launch_options.h"
@@ -82,9 +83,7 @@ const char *rk_launch_settings_text(rk_launch *launch, const char *framework, co
         !framework || strcmp(framework, "megatron") == 0 || strcmp(framework, "primus") == 0;
     const bool core = megatron || strcmp(framework, "mindspeed") == 0;
     const bool experts = rk_launch_count_of(launch, "model.experts") > 0;
-    const struct {
-        const char *name, *value;
-    } settings[] = {
+    const rk_named_text settings[] = {
         {"dispatcher", core ? dispatcher_of(launch) : NULL},
         {"permute_fusion", core && experts ? rk_launch_fact_of(launch, "permute_fusion") : NULL},
         {"loss_fusion", megatron ? loss_of(launch) : NULL},
@@ -98,9 +97,9 @@ const char *rk_launch_settings_text(rk_launch *launch, const char *framework, co
     };
     const char *text = "";
     for (size_t i = 0; i < COUNT(settings); i++) {
-        if (settings[i].value && !says(said, settings[i].name)) {
+        if (settings[i].text && !says(said, settings[i].name)) {
             text = rk_launch_format(launch, "%s%s%s=%s", text, *text ? "," : "", settings[i].name,
-                                    settings[i].value);
+                                    settings[i].text);
         }
     }
     return *text ? text : NULL;

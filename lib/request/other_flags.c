@@ -6,6 +6,7 @@
 #include "request/other_flags.h"
 
 #include "base/error.h"
+#include "base/named.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "request/deepspeed_config.h"
@@ -129,9 +130,7 @@ static const struct {
 };
 
 /* Flags that say too little, or different things to different tools. */
-static const struct {
-    const char *flag, *advice;
-} unclear[] = {
+static const rk_named_text unclear[] = {
     {"batch-size",
      "--global-batch, sequences per step, or --micro-batch, sequences per micro-batch"},
     {"batch-tokens", "--global-batch: tokens of a step / sequence length"},
@@ -264,10 +263,9 @@ rk_status rk_take_other_flag(rk_job *job, const char *flag, const char *value, r
     if (strcmp(flag, "deepspeed") == 0 || strcmp(flag, "deepspeed-config") == 0) {
         return set_deepspeed(job, flag, value, use, err);
     }
-    for (size_t i = 0; i < COUNT(unclear); i++) {
-        if (strcmp(flag, unclear[i].flag) == 0) {
-            return rk_fail(err, RK_ERR_INVALID, "instead of --%s give %s", flag, unclear[i].advice);
-        }
+    const char *advice = rk_named_text_of(unclear, COUNT(unclear), flag, NULL);
+    if (advice) {
+        return rk_fail(err, RK_ERR_INVALID, "instead of --%s give %s", flag, advice);
     }
     for (size_t i = 0; i < COUNT(run_options); i++) {
         if (strcmp(flag, run_options[i]) == 0) {

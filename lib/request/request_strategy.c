@@ -2,6 +2,7 @@
 /* The strategy that a request describes, or the space of strategies that it leaves open. */
 #include "base/error.h"
 #include "base/extremes.h"
+#include "base/named.h"
 #include "base/units.h"
 #include "layer/precision.h"
 #include "request/degree_needs.h"
@@ -345,10 +346,7 @@ static rk_status check_needs(const rk_request *r, const rk_strategy *s, rk_error
 static void note_strategy(const rk_request *r, const rk_strategy *s, rk_origins *origins)
 {
     static const char *const degrees[] = {"tp", "cp", "pp", "vp", "ep", "etp", "micro_batch"};
-    const struct {
-        const char *key;
-        bool derived;
-    } fields[] = {
+    const rk_named_count fields[] = {
         {"sp", s->tp == 1},
         {"cp_kind", s->cp == 1},
         {"zero", rk_optimizers[rk_request_optimizer(r)].orthogonalizes},
@@ -361,7 +359,7 @@ static void note_strategy(const rk_request *r, const rk_strategy *s, rk_origins 
         note(r, origins, degrees[i], r->accelerators ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
     }
     for (size_t i = 0; i < COUNT(fields); i++) {
-        note(r, origins, fields[i].key, fields[i].derived ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
+        note(r, origins, fields[i].name, fields[i].value ? RK_ORIGIN_DERIVED : RK_ORIGIN_DEFAULT);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/extremes.h"
+#include "base/named.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "evidence/infer.h"
@@ -85,9 +86,7 @@ static rk_status split(const char *text, items *out, rk_error *err)
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Facts without an option of their own, and the values of those that rules read. */
-static const struct {
-    const char *name, *values; /* NULL: of the type of the fact */
-} settable[] = {
+static const rk_named_text settable[] = {
     {"memory", NULL},
     {"hbm", NULL},
     {"peak", NULL},
@@ -184,10 +183,10 @@ static rk_status check_item(const char *name, const char *value, bool observed, 
 {
     for (size_t i = 0; i < COUNT(settable); i++) {
         if (strcmp(settable[i].name, name) == 0) {
-            return !settable[i].values || is_among(value, settable[i].values)
+            return !settable[i].text || is_among(value, settable[i].text)
                        ? RK_OK
                        : rk_fail(err, RK_ERR_INVALID, "--set %s: expected one of %s, found '%.60s'",
-                                 name, settable[i].values, value);
+                                 name, settable[i].text, value);
         }
     }
     return strchr(name, '.') || (observed && is_column(name)) ? RK_OK : fail_name(name, err);
@@ -199,8 +198,7 @@ static bool reads_rules(const items *said)
     bool reads = false;
     for (size_t i = 0; i < COUNT(settable); i++) {
         for (int item = 0; item < said->count; item++) {
-            reads =
-                reads || (settable[i].values && strcmp(settable[i].name, said->names[item]) == 0);
+            reads = reads || (settable[i].text && strcmp(settable[i].name, said->names[item]) == 0);
         }
     }
     return reads;
@@ -334,9 +332,7 @@ static const char *value_of(const items *said, const char *name)
 /* Model, accelerator and framework, where --set does not say them. */
 static void add_identity(row_text *row, const rk_inputs *inputs, const items *said)
 {
-    const struct {
-        const char *name, *value;
-    } identity[] = {
+    const rk_named_text identity[] = {
         {"model", inputs->model.name},
         {"accelerator", inputs->system.accelerator.name},
         {"framework", inputs->software.framework == RK_FRAMEWORK_ANY
@@ -345,7 +341,7 @@ static void add_identity(row_text *row, const rk_inputs *inputs, const items *sa
     };
     for (size_t i = 0; i < COUNT(identity); i++) {
         if (!value_of(said, identity[i].name)) {
-            add_cell(row, identity[i].name, identity[i].value);
+            add_cell(row, identity[i].name, identity[i].text);
         }
     }
 }
@@ -400,9 +396,7 @@ static rk_status check_observed(const rk_request *r, rk_error *err)
 /* The strategy's field that a column says; NULL: none. */
 static const char *field_of(const char *column)
 {
-    static const struct {
-        const char *column, *field;
-    } others[] = {
+    static const rk_named_text others[] = {
         {"recompute_every", "recompute_layers"},
         {"shard_ranks", "hsdp_replicas"},
         {"flash_attention", "attention"},
@@ -418,10 +412,7 @@ static const char *field_of(const char *column)
         {"gather_bytes", "gather_bytes_per_parameter"},
         {"reduce_bytes", "reduce_bytes_per_parameter"},
     };
-    const char *field = NULL;
-    for (size_t i = 0; i < COUNT(others); i++) {
-        field = strcmp(others[i].column, column) == 0 ? others[i].field : field;
-    }
+    const char *field = rk_named_text_of(others, COUNT(others), column, NULL);
     for (size_t i = 0; i < RK_FIELD_OPTION_COUNT; i++) {
         const char *own = rk_field_options[i].column;
         field = own && own[0] && strcmp(own, column) == 0 ? rk_field_options[i].key : field;

@@ -3,6 +3,7 @@
 #include "request/what_if.h"
 
 #include "base/error.h"
+#include "base/named.h"
 #include "base/units.h"
 #include "evidence/partial_strategy.h"
 
@@ -15,21 +16,18 @@
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
-/* A unit that may follow a number, and how many of the unit that is meant without it. */
-typedef struct unit {
-    const char *name;
-    double factor;
-} unit;
-
-static const unit sizes[] = {{"GiB", 1}, {"GB", 1e9 / GIB}, {"TiB", 1024}, {"TB", 1e12 / GIB}, {0}};
-static const unit rates[] = {{"GB/s", 1},       {"TB/s", 1e3}, {"GBps", 1}, {"TBps", 1e3},
-                             {"Gb/s", 1.0 / 8}, {"Tb/s", 125}, {0}};
-static const unit peaks[] = {{"TFLOP/s", 1}, {"PFLOP/s", 1e3}, {"TFLOPS", 1}, {"PFLOPS", 1e3}, {0}};
-static const unit times[] = {{"us", 1}, {"ns", 1e-3}, {"ms", 1e3}, {0}};
-static const unit counts[] = {{0}};
+/* Units that may follow a number, and how many of the unit that is meant without it. */
+static const rk_named_real sizes[] = {
+    {"GiB", 1}, {"GB", 1e9 / GIB}, {"TiB", 1024}, {"TB", 1e12 / GIB}, {0}};
+static const rk_named_real rates[] = {{"GB/s", 1},       {"TB/s", 1e3}, {"GBps", 1}, {"TBps", 1e3},
+                                      {"Gb/s", 1.0 / 8}, {"Tb/s", 125}, {0}};
+static const rk_named_real peaks[] = {
+    {"TFLOP/s", 1}, {"PFLOP/s", 1e3}, {"TFLOPS", 1}, {"PFLOPS", 1e3}, {0}};
+static const rk_named_real times[] = {{"us", 1}, {"ns", 1e-3}, {"ms", 1e3}, {0}};
+static const rk_named_real counts[] = {{0}};
 
 /* Reads a number above 0 with one of the units, if any; 0: it is none. */
-static double read_amount(const char *value, const unit *units)
+static double read_amount(const char *value, const rk_named_real *units)
 {
     char *end = NULL;
     const double number = isdigit((unsigned char)value[0]) ? strtod(value, &end) : 0;
@@ -42,7 +40,7 @@ static double read_amount(const char *value, const unit *units)
     end += strspn(end, " ");
     for (; *end && units->name; units++) {
         if (strcasecmp(units->name, end) == 0 && (end[1] != 'b') == (units->name[1] != 'b')) {
-            return number * units->factor;
+            return number * units->value;
         }
     }
     return 0;
@@ -55,7 +53,7 @@ static const struct {
     const char *name, *example;
     rk_number_kind kind;
     bool tier;
-    const unit *units;
+    const rk_named_real *units;
 } named[] = {
     {"memory", "192GiB", RK_NUMBER_MEMORY_SIZE, false, sizes},
     {"hbm", "8TB/s", RK_NUMBER_MEMORY_RATE, false, rates},

@@ -3,6 +3,7 @@
 #include "search/plan_lists.h"
 
 #include "base/error.h"
+#include "base/named.h"
 #include "strategy/optimizer.h"
 #include "strategy/strategy_fields.h"
 
@@ -56,10 +57,7 @@ static rk_status check_degrees(const rk_plan_space *s, rk_error *err)
 
 static rk_status check_space(const rk_plan_space *s, rk_error *err)
 {
-    const struct {
-        const char *name;
-        int64_t value;
-    } sizes[] = {
+    const rk_named_count sizes[] = {
         {"number of accelerators", s->accelerators},
         {"global batch", s->global_batch},
         {"sequence", s->base.seq},

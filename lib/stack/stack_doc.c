@@ -3,6 +3,7 @@
 #include "stack/stack_doc.h"
 
 #include "base/error.h"
+#include "base/named.h"
 #include "base/units.h"
 #include "io/fields.h"
 
@@ -306,16 +307,9 @@ const rk_field *rk_stack_field(const char *key)
 
 double rk_stack_unit(const rk_field *field)
 {
-    static const struct {
-        const char *unit;
-        double factor;
-    } units[] = {{"10^6", 1e6}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"GB/s", 1e9}};
-    for (size_t i = 0; field->unit && i < COUNT(units); i++) {
-        if (strcmp(field->unit, units[i].unit) == 0) {
-            return units[i].factor;
-        }
-    }
-    return 1;
+    static const rk_named_real units[] = {
+        {"10^6", 1e6}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"GB/s", 1e9}};
+    return field->unit ? rk_named_real_of(units, COUNT(units), field->unit, 1) : 1;
 }
 
 /* From the units of the document to parameters and bytes. */

@@ -3,6 +3,7 @@
 #include "sweep/calculon_point.h"
 
 #include "base/error.h"
+#include "base/named.h"
 #include "base/units.h"
 #include "calculon/calculon_docs.h"
 #include "calculon/execution.h"
@@ -12,9 +13,7 @@
 #include <string.h>
 
 /* Members of a search's document, and where an execution document has the same. */
-static const struct {
-    const char *name, *execution_name;
-} shared_fields[] = {
+static const rk_named_text shared_fields[] = {
     {"processors", "num_procs"}, {"batch", "batch_size"}, {"datatype", "datatype"}};
 
 static rk_status read_application(const json_t *value, const char *path, void *out, rk_error *err)
@@ -54,8 +53,7 @@ static rk_status read_strategy(const json_t *value, const char *path, void *out,
     int failed = !object;
     for (size_t i = 0; i < sizeof(shared_fields) / sizeof(shared_fields[0]); i++) {
         json_t *shared = json_object_get(point->root, shared_fields[i].name);
-        failed |=
-            shared && object && json_object_set(object, shared_fields[i].execution_name, shared);
+        failed |= shared && object && json_object_set(object, shared_fields[i].text, shared);
     }
     rk_status status =
         failed ? rk_fail(err, RK_ERR_MEMORY, "not enough memory for a point")

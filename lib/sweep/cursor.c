@@ -3,6 +3,7 @@
 #include "sweep/sweep_doc.h"
 
 #include "base/error.h"
+#include "base/named.h"
 #include "io/json_memory.h"
 
 #include <assert.h>
@@ -22,20 +23,13 @@ void rk_sweep_cursor_clear(rk_sweep_cursor *cursor)
 /* The member of the document that contains a key. */
 static unsigned member_of(const rk_sweep_key *key)
 {
-    static const struct {
-        const char *name;
-        unsigned member;
-    } members[] = {
+    static const rk_named_count members[] = {
         {"application", RK_SWEEP_APPLICATION}, {"model", RK_SWEEP_MODEL},
         {"system", RK_SWEEP_SYSTEM},           {"stack", RK_SWEEP_STACK},
         {"strategy", RK_SWEEP_STRATEGY},       {"max_memory", RK_SWEEP_MEMORY},
     };
-    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-        if (strcmp(key->parts[0].name, members[i].name) == 0) {
-            return members[i].member;
-        }
-    }
-    return RK_SWEEP_OTHER;
+    return (unsigned)rk_named_count_of(members, sizeof(members) / sizeof(members[0]),
+                                       key->parts[0].name, RK_SWEEP_OTHER);
 }
 
 /*

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/extremes.h"
 #include "base/list.h"
+#include "base/named.h"
 #include "base/units.h"
 #include "system/collective_whole.h"
 
@@ -245,17 +246,14 @@ typedef rk_status visit_plan(void *user, const rk_collective_plan *plan);
 static rk_status visit_whole(const rk_collective_query *q, visit_plan *visit, void *user)
 {
     const rk_flat_ring ring = rk_price_flat_ring(q);
-    const struct {
-        const char *name;
-        double seconds;
-    } whole[] = {{RK_FLAT_RING_NAME, ring.latency + ring.transfer},
-                 {RK_FLAT_EXCHANGE_NAME, rk_flat_exchange_seconds(q)},
-                 {RK_CONCURRENT_NAME, rk_concurrent_ring_seconds(q)}};
+    const rk_named_real whole[] = {{RK_FLAT_RING_NAME, ring.latency + ring.transfer},
+                                   {RK_FLAT_EXCHANGE_NAME, rk_flat_exchange_seconds(q)},
+                                   {RK_CONCURRENT_NAME, rk_concurrent_ring_seconds(q)}};
     rk_collective_plan plan = {0};
     rk_status status = plan_uneven(q, &plan) ? visit(user, &plan) : RK_OK;
     for (size_t i = 0; i < COUNT(whole) && !status; i++) {
-        if (whole[i].seconds < HUGE_VAL) {
-            plan = (rk_collective_plan){.name = whole[i].name, .seconds = whole[i].seconds};
+        if (whole[i].value < HUGE_VAL) {
+            plan = (rk_collective_plan){.name = whole[i].name, .seconds = whole[i].value};
             status = visit(user, &plan);
         }
     }

@@ -2,6 +2,8 @@
 /* Names of collectives and of plans, and what NCCL and HCCL call the same. */
 #include "system/collective_plan.h"
 
+#include "base/named.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -17,9 +19,7 @@ const char *const rk_collective_plan_names[RK_PLAN_NAME_COUNT + 1] = {RK_FLAT_RI
                                                                       RK_USUAL_NAME,
                                                                       NULL};
 
-static const struct {
-    const char *theirs, *ours;
-} aliases[] = {
+static const rk_named_text aliases[] = {
     {"nvls", "in-network"},         {"sharp", "in-network"},       {"nvls-tree", "tree"},
     {"double-binary-tree", "tree"}, {"h-d_r", "halving-doubling"}, /* HCCL_ALGO */
     {"pipeline", "concurrent"},     {"fullmesh", "mesh"},
@@ -38,8 +38,8 @@ const char *rk_collective_plan_name(const char *asked)
         }
     }
     for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
-        if (strcasecmp(asked, aliases[i].theirs) == 0) {
-            return aliases[i].ours;
+        if (strcasecmp(asked, aliases[i].name) == 0) {
+            return aliases[i].text;
         }
     }
     return NULL;

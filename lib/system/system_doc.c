@@ -3,6 +3,7 @@
 #include "system/system_doc.h"
 
 #include "base/error.h"
+#include "base/named.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "io/catalogue.h"
@@ -18,22 +19,14 @@ static const char system_folder[] = "systems", accelerator_folder[] = "accelerat
 /* ---- fields ----------------------------------------------------------------------------- */
 
 /* Units of keys, and what they are in the structs. */
-static const struct {
-    const char *unit;
-    double factor;
-} units[] = {
+static const rk_named_real units[] = {
     {"GB/s", 1e9},     {"GB", 1e9},  {"GiB", 0x1p30}, {"MB", 1e6},
     {"TFLOP/s", 1e12}, {"us", 1e-6}, {"ns", 1e-9},
 };
 
 static double unit_factor(const rk_field *field)
 {
-    for (size_t i = 0; field->unit && i < COUNT(units); i++) {
-        if (strcmp(field->unit, units[i].unit) == 0) {
-            return units[i].factor;
-        }
-    }
-    return 1;
+    return field->unit ? rk_named_real_of(units, COUNT(units), field->unit, 1) : 1;
 }
 
 /* As rk_fields_read, into a struct of seconds, bytes and FLOP. */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of tables that are a name and what it stands for. */
+#ifndef RK_BASE_NAMED_H
+#define RK_BASE_NAMED_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct rk_named_text {
+    const char *name, *text;
+} rk_named_text;
+
+/* The number may be an enum value, or whether something is so. */
+typedef struct rk_named_count {
+    const char *name;
+    int64_t value;
+} rk_named_count;
+
+typedef struct rk_named_real {
+    const char *name;
+    double value;
+} rk_named_real;
+
+/* What a name stands for; `otherwise`: in no row. */
+static inline const char *rk_named_text_of(const rk_named_text *rows, size_t count,
+                                           const char *name, const char *otherwise)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].name, name) == 0) {
+            return rows[i].text;
+        }
+    }
+    return otherwise;
+}
+
+static inline int64_t rk_named_count_of(const rk_named_count *rows, size_t count, const char *name,
+                                        int64_t otherwise)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].name, name) == 0) {
+            return rows[i].value;
+        }
+    }
+    return otherwise;
+}
+
+static inline double rk_named_real_of(const rk_named_real *rows, size_t count, const char *name,
+                                      double otherwise)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].name, name) == 0) {
+            return rows[i].value;
+        }
+    }
+    return otherwise;
+}
+
+#endif
