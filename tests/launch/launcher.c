@@ -32,6 +32,7 @@ static const struct {
     {"mpirun -H a:8,b:8 python3 t.py", "t.py", 2, 8, 0},
     {"mpirun --host a,b,c -N 4 python3 t.py", "t.py", 3, 4, 0},
     {"mpirun -np 8 --map-by ppr:x:node python3 t.py", "t.py", 0, 0, 8},
+    {"mpirun -np 8 --map-by ppr:1234567890:node python3 t.py", "t.py", 0, 0, 8},
     {"mpirun -np 8 --map-by slot python3 t.py", "t.py", 0, 0, 8},
     {"srun --gres=nic:2 -N2 python t.py", "t.py", 2, 0, 0},
     {"srun --gpus-per-node=8 --ntasks-per-node=1 -N2 python t.py", "t.py", 2, 8, 0},
