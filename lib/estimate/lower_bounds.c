@@ -103,3 +103,16 @@ double rk_least_memory(const rk_cost_table *table, const rk_strategy *s, const r
     rk_stage_need need = rk_stage_need_of(table, s, &mean);
     return least_bytes(&need, 0);
 }
+
+/*
+ * The backward pass of a microbatch begins at the head, with what its rank allocates no less than
+ *
+ *     activations + (1 + modules) saved + transient        modules of multi-token prediction
+ *
+ * of which no more than activations can be late (rk_stage_memory_at).
+ */
+double rk_least_loss(const rk_cost_table *table)
+{
+    const rk_cost *head = &table->head;
+    return (1 + table->context.model->mtp_layers) * head->saved + head->transient;
+}

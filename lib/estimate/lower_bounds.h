@@ -39,6 +39,9 @@ double rk_least_of_rank(const rk_cost_table *table, const rk_stage_need *need, d
  */
 double rk_least_unsharded(const rk_cost_table *table, const rk_stage_need *need, double in_flight);
 
+/* Bytes that some rank needs for a loss, with any pipeline, sharding, recomputation and experts. */
+double rk_least_loss(const rk_cost_table *table);
+
 /* Bytes that the fullest rank needs at least: the states of the mean one. */
 double rk_least_memory(const rk_cost_table *table, const rk_strategy *strategy,
                        const rk_stage *whole);

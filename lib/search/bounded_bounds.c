@@ -453,6 +453,14 @@ void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *gro
         return;
     }
     rk_fill_table(s, w, &legal, false);
+    if (rk_least_loss(&w->table) > s->most_usable * (1 + RK_LOWER_BOUND_SLACK)) {
+        for (; group->legal < group->end; group->legal++) {
+            w->counts.by_memory += s->batches[group->legal].count;
+            s->batches[group->legal].count = 0;
+        }
+        group->open = true;
+        return;
+    }
     if (group->tight) {
         bound_work(s, w, group);
     } else {
