@@ -5,18 +5,38 @@
 #include "base/extremes.h"
 #include "estimate/step_overheads.h"
 
+/* The chunk that has all blocks, for a copy of the strategy that has one. */
+static void fill_whole(const rk_cost_table *table, rk_strategy *s, rk_chunk *chunk)
+{
+    s->pp = s->vp = 1;
+    s->schedule = rk_schedule_usual(1);
+    s->recompute = RK_REC_NONE;
+    s->first_stage_layers = s->last_stage_layers = 0;
+    s->count_embedding = s->count_head = false;
+    s->layout_count = 0;
+    rk_strategy_chunks(table->context.model, s, chunk);
+}
+
 rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
 {
     rk_strategy s = *strategy;
-    s.pp = s.vp = 1;
-    s.schedule = rk_schedule_usual(1);
-    s.recompute = RK_REC_NONE;
-    s.first_stage_layers = s.last_stage_layers = 0;
-    s.count_embedding = s.count_head = false;
-    s.layout_count = 0;
     rk_chunk chunk;
-    rk_strategy_chunks(table->context.model, &s, &chunk);
+    fill_whole(table, &s, &chunk);
     return rk_stage_of(table, &s, &chunk);
+}
+
+double rk_whole_seconds(const rk_cost_table *table, const rk_strategy *strategy, int *experts)
+{
+    const rk_model *model = table->context.model;
+    rk_strategy s = *strategy;
+    rk_chunk chunk;
+    fill_whole(table, &s, &chunk);
+    const rk_stage_blocks blocks = rk_chunk_blocks_of(model, &s, &chunk);
+    *experts = 0;
+    for (int i = 0; i < model->type_count; i++) {
+        *experts += rk_layer_is_moe(&model->types[i]) ? blocks.layers[i][0] : 0;
+    }
+    return rk_stage_seconds(table, &blocks);
 }
 
 /*

@@ -15,6 +15,12 @@
 rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy);
 
 /*
+ * Seconds of a microbatch on all ranks of a pipeline together, without recomputation; *experts: of
+ * so many layers with experts.
+ */
+double rk_whole_seconds(const rk_cost_table *table, const rk_strategy *strategy, int *experts);
+
+/*
  * The makespan of a strategy with these chunks and messages of `send` seconds, at least, but for
  * the bytes sent; messages that hold their sender count as work.  Of one above `limit` seconds
  * without overlapped messages, these are left out.  `sums` as in rk_pipeline.

@@ -331,9 +331,32 @@ static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struc
     return least;
 }
 
-/* `costed`: the table belongs to the group of the batch, but for its experts. */
+/*
+ * Bounds a batch by the work of the mean rank, `seconds` of a microbatch on all ranks together.
+ * Returns whether that is beyond `limit` at all pipeline degrees.
+ */
+static bool is_too_slow(const rk_plan_bounds *s, const struct batch *b, double seconds,
+                        double limit)
+{
+    double *bounds = rk_batch_bounds(s, b), least = (double)INFINITY;
+    for (size_t i = 0; i < s->lists.pipe_count; i++) {
+        const rk_plan_pipe *pipe = &s->lists.pipes[i];
+        const int64_t dp = rk_batch_data_parallel(s, b, pipe);
+        const int64_t microbatches = dp ? s->space->global_batch / dp / b->micro_batch : 0;
+        bounds[i] =
+            dp ? s->fixed + (1 + s->growth) * (double)microbatches * seconds / (double)pipe->pp
+               : (double)INFINITY;
+        least = rk_min(least, bounds[i]);
+    }
+    return least > limit;
+}
+
+/*
+ * `costed`: the table belongs to the group of the batch, but for its experts.  `seconds` as above,
+ * at least.
+ */
 static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch *b, double limit,
-                        const double *floors, bool *costed)
+                        const double *floors, double seconds, bool *costed)
 {
     rk_strategy legal;
     if (!rk_find_legal(s, b, &legal)) {
@@ -342,6 +365,9 @@ static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch 
         for (size_t i = 0; i < s->lists.pipe_count; i++) {
             rk_batch_bounds(s, b)[i] = (double)INFINITY;
         }
+        return;
+    }
+    if (is_too_slow(s, b, seconds, limit)) {
         return;
     }
     if (*costed) {
@@ -358,16 +384,6 @@ static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch 
     if (!(least < (double)INFINITY)) {
         w->counts.by_memory += b->count;
         b->count = 0;
-    }
-}
-
-static void open_batches(const rk_plan_bounds *s, struct worker *w, struct group *group,
-                         bool costed, double limit)
-{
-    const double *floors = &s->group_bounds[group->number * s->lists.pipe_count];
-    group->open = true;
-    for (size_t i = group->legal; i < group->end; i++) {
-        bound_batch(s, w, &s->batches[i], limit, floors, &costed);
     }
 }
 
@@ -471,15 +487,31 @@ void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *gro
 void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *group, double reach,
                    double limit)
 {
+    const double *floors = &s->group_bounds[group->number * s->lists.pipe_count];
     rk_strategy legal;
-    const bool costed = !group->tight && rk_find_legal(s, &s->batches[group->legal], &legal);
+    rk_chunk_times least = {0, 0, 0};
+    double seconds = 0; /* of a microbatch on all ranks, with `least` in so many layers */
+    int layers = 0;
+    bool costed =
+        group->end - group->legal > 1 && rk_find_legal(s, &s->batches[group->legal], &legal);
     if (costed) {
         rk_fill_table(s, w, &legal, false);
-        const rk_chunk_times experts = least_of_group(s, w, group, &legal);
-        group->tight = true;
-        if (bound_experts(s, w, group, &experts, limit) > reach) {
+        least = least_of_group(s, w, group, &legal);
+        if (group->tight) {
+            rk_cost_table_lower_experts(&least, &w->table);
+        } else if (bound_experts(s, w, group, &least, limit) > reach) {
+            group->tight = true;
             return;
         }
+        seconds = rk_whole_seconds(&w->table, &legal, &layers);
+        layers = legal.order == RK_ORDER_DATA_PIPELINE ? layers : 0; /* see least_of_group */
     }
-    open_batches(s, w, group, costed, limit);
+    group->tight = group->open = true;
+    for (size_t i = group->legal; i < group->end; i++) {
+        struct batch *b = &s->batches[i];
+        const rk_chunk_times own = layers > 0 ? least_experts(w, b, &legal) : least;
+        const double more =
+            own.forward - least.forward + own.backward - least.backward + own.weight - least.weight;
+        bound_batch(s, w, b, limit, floors, seconds + layers * more, &costed);
+    }
 }
