@@ -86,8 +86,7 @@ static rk_status add_batch(rk_plan_bounds *s, const struct batch *batch, rk_erro
     return RK_OK;
 }
 
-/* Whether units differ in ep and etp only. */
-static bool share_costs(const rk_plan_unit *a, const rk_plan_unit *b)
+bool rk_share_costs(const rk_plan_unit *a, const rk_plan_unit *b)
 {
     return a->recipe == b->recipe && a->order == b->order && a->tp == b->tp && a->cp == b->cp;
 }
@@ -143,7 +142,7 @@ rk_status rk_list_batches(rk_plan_bounds *s, rk_error *err)
     uint64_t *next = malloc((l->unit_count + 1) * sizeof(*next));
     rk_status status = fill_degrees(s, err);
     for (size_t i = 0, end; next && i < l->unit_count && !status; i = end) {
-        for (end = i; end < l->unit_count && share_costs(&l->units[i], &l->units[end]); end++) {
+        for (end = i; end < l->unit_count && rk_share_costs(&l->units[i], &l->units[end]); end++) {
             next[end] = l->units[end].first;
         }
         status = list_groups(s, &l->units[i], end - i, &next[i], err);

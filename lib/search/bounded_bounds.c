@@ -451,6 +451,26 @@ static void bound_work(const rk_plan_bounds *s, struct worker *w, const struct g
                       &s->group_bounds[group->number * s->lists.pipe_count]);
 }
 
+/*
+ * Whether the loss fits in memory without the rest; if so, the table is filled.  It needs no less
+ * with more sequences, so most groups are settled by one before them.
+ */
+static bool loss_fits(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                      const rk_strategy *legal)
+{
+    const struct batch *large = w->large;
+    if (large && rk_share_costs(b->unit, large->unit) && b->cp_kind == large->cp_kind &&
+        b->micro_batch >= large->micro_batch) {
+        return false;
+    }
+    rk_fill_table(s, w, legal, false);
+    if (rk_least_loss(&w->table) > s->most_usable * (1 + RK_LOWER_BOUND_SLACK)) {
+        w->large = b;
+        return false;
+    }
+    return true;
+}
+
 void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *group)
 {
     const rk_chunk_times nothing = {0, 0, 0};
@@ -468,8 +488,7 @@ void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *gro
         group->open = true;
         return;
     }
-    rk_fill_table(s, w, &legal, false);
-    if (rk_least_loss(&w->table) > s->most_usable * (1 + RK_LOWER_BOUND_SLACK)) {
+    if (!loss_fits(s, w, &s->batches[group->legal], &legal)) {
         for (; group->legal < group->end; group->legal++) {
             w->counts.by_memory += s->batches[group->legal].count;
             s->batches[group->legal].count = 0;

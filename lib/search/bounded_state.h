@@ -57,7 +57,7 @@ struct known_floor {
     uint64_t any;                    /* of these */
 };
 
-enum { RK_KNOWN_EXPERTS = 4096 }; /* a power of two */
+enum { RK_KNOWN_EXPERTS = 32768 }; /* a power of two */
 
 /* What experts take at least with these degrees and tokens on a rank, see rk_least_experts. */
 struct known_experts {
@@ -83,6 +83,7 @@ struct worker {
     rk_strategy costed; /* for which the table was filled */
     bool has_whole;
     rk_stage whole;                /* by the table */
+    const struct batch *large;     /* the last that the loss lacks memory for; or NULL */
     struct known_experts *experts; /* owned: RK_KNOWN_EXPERTS, the last of each place */
     double *least;                 /* owned; by shape: s of a step in the batch at hand */
     uint64_t *first;               /* owned; by shape: index of its first strategy */
@@ -144,6 +145,9 @@ int64_t rk_batch_data_parallel(const rk_plan_bounds *s, const struct batch *b,
 
 /* Lanes of a batch with a pipeline degree. */
 int rk_batch_lane_count(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe);
+
+/* Whether units differ in ep and etp only. */
+bool rk_share_costs(const rk_plan_unit *a, const rk_plan_unit *b);
 
 /* Lists the batches and their groups. */
 rk_status rk_list_batches(rk_plan_bounds *s, rk_error *err);
