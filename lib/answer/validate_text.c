@@ -33,14 +33,15 @@ static void count_rows(const rk_validation *v, size_t *asked, size_t *predicted)
 
 static void write_files(FILE *to, const rk_validation *v)
 {
-    char rows[RK_COUNTED_SIZE];
+    char rows[RK_COUNTED_SIZE], count[RK_COMMAS_SIZE];
     size_t asked, predicted;
     count_rows(v, &asked, &predicted);
     (void)fprintf(to, "runs      ");
     for (size_t i = 0; i < v->table_count; i++) {
         (void)fprintf(to, "%s%s", i ? ", " : "", v->tables[i].name);
     }
-    (void)fprintf(to, ": %s, %zu predicted\n", rk_counted(asked, "row", rows), predicted);
+    (void)fprintf(to, ": %s, %s predicted\n", rk_counted(asked, "row", rows),
+                  rk_with_commas(predicted, count));
 }
 
 /* Columns that mean nothing to reckon, and tables that measure nothing. */

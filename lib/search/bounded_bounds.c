@@ -461,6 +461,7 @@ static bool loss_fits(const rk_plan_bounds *s, struct worker *w, const struct ba
     const struct batch *large = w->large;
     if (large && rk_share_costs(b->unit, large->unit) && b->cp_kind == large->cp_kind &&
         b->micro_batch >= large->micro_batch) {
+        w->counts.bounds++; /* as with a table: which worker was here before must not matter */
         return false;
     }
     rk_fill_table(s, w, legal, false);
