@@ -398,7 +398,7 @@ static rk_chunk_times least_experts(struct worker *w, const struct batch *b,
     const double tokens = (double)strategy.micro_batch * (double)strategy.seq / (double)strategy.cp;
     const uint64_t place = ((uint64_t)tokens * 31 + (uint64_t)unit->tp) * 31 +
                            (uint64_t)unit->ep * 7 + (uint64_t)unit->etp;
-    struct known_experts *known = &w->experts[(place ^ place >> 12) % RK_KNOWN_EXPERTS];
+    struct known_experts *known = &w->experts[(place ^ place >> 12) & (w->expert_places - 1)];
     if (known->recipe != unit->recipe || known->tp != unit->tp || known->ep != unit->ep ||
         known->etp != unit->etp || known->tokens < tokens || known->tokens > tokens) {
         *known = (struct known_experts){

@@ -531,6 +531,16 @@ static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
 
 /* ---- the search ---------------------------------------------------------------------------- */
 
+/* Places for what experts take: enough for the batches of most plans, as empty ones cost time. */
+static size_t expert_places(size_t batches)
+{
+    size_t places = 64;
+    while (places < batches && places < 32768) {
+        places *= 2;
+    }
+    return places;
+}
+
 static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
 {
     const rk_plan_lists *l = &s->lists;
@@ -545,7 +555,8 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
         w->nodes = malloc((l->shape_count + 1) * sizeof(*w->nodes));
         w->floors = calloc(l->floor_count * RK_PLAN_CHOICES + 1, sizeof(*w->floors));
         w->prices = rk_gemm_prices_create();
-        w->experts = calloc(RK_KNOWN_EXPERTS, sizeof(*w->experts));
+        w->expert_places = expert_places(s->batch_count);
+        w->experts = calloc(w->expert_places, sizeof(*w->experts));
         if (!w->least || !w->first || !w->nodes || !w->floors || !w->prices || !w->experts) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }

@@ -57,8 +57,6 @@ struct known_floor {
     uint64_t any;                    /* of these */
 };
 
-enum { RK_KNOWN_EXPERTS = 32768 }; /* a power of two */
-
 /* What experts take at least with these degrees and tokens on a rank, see rk_least_experts. */
 struct known_experts {
     const rk_plan_recipe *recipe; /* NULL: empty */
@@ -84,7 +82,8 @@ struct worker {
     bool has_whole;
     rk_stage whole;                /* by the table */
     const struct batch *large;     /* the last that the loss lacks memory for; or NULL */
-    struct known_experts *experts; /* owned: RK_KNOWN_EXPERTS, the last of each place */
+    struct known_experts *experts; /* owned: the last of each place */
+    size_t expert_places;          /* a power of two */
     double *least;                 /* owned; by shape: s of a step in the batch at hand */
     uint64_t *first;               /* owned; by shape: index of its first strategy */
     /* At the pipeline degree at hand, by the copies of a stage and by part: the lanes of which the
