@@ -535,7 +535,7 @@ static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
 static size_t expert_places(size_t batches)
 {
     size_t places = 64;
-    while (places < batches && places < 32768) {
+    while (places < batches / 4 && places < 32768) {
         places *= 2;
     }
     return places;
