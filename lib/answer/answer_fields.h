@@ -34,7 +34,7 @@ typedef struct rk_answer_field {
     bool optional; /* JSON leaves it out where it is not known */
 } rk_answer_field;
 
-/* The type of a member: whole numbers of 4 or 8 bytes, doubles, truths, texts. */
+/* The type of a member: whole numbers of 4 or 8 bytes, doubles, booleans, strings. */
 #define RK_TYPE_OF(expression)                                                                     \
     _Generic((expression), double: RK_VALUE_REAL, bool: RK_VALUE_BOOL, const char *: RK_VALUE_TEXT,  \
              char *: RK_VALUE_NULL, default: RK_VALUE_INT)

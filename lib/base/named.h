@@ -22,38 +22,39 @@ typedef struct rk_named_real {
     double value;
 } rk_named_real;
 
+/* The row of a name, which is the first member of rows of so many bytes; NULL: there is none. */
+static inline const void *rk_named_find(const void *rows, size_t size, size_t count,
+                                        const char *name)
+{
+    const char *row = rows;
+    for (size_t i = 0; i < count; i++, row += size) {
+        if (strcmp(*(const char *const *)(const void *)row, name) == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
 /* What a name stands for; `otherwise`: in no row. */
 static inline const char *rk_named_text_of(const rk_named_text *rows, size_t count,
                                            const char *name, const char *otherwise)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(rows[i].name, name) == 0) {
-            return rows[i].text;
-        }
-    }
-    return otherwise;
+    const rk_named_text *row = rk_named_find(rows, sizeof(*rows), count, name);
+    return row ? row->text : otherwise;
 }
 
 static inline int64_t rk_named_count_of(const rk_named_count *rows, size_t count, const char *name,
                                         int64_t otherwise)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(rows[i].name, name) == 0) {
-            return rows[i].value;
-        }
-    }
-    return otherwise;
+    const rk_named_count *row = rk_named_find(rows, sizeof(*rows), count, name);
+    return row ? row->value : otherwise;
 }
 
 static inline double rk_named_real_of(const rk_named_real *rows, size_t count, const char *name,
                                       double otherwise)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(rows[i].name, name) == 0) {
-            return rows[i].value;
-        }
-    }
-    return otherwise;
+    const rk_named_real *row = rk_named_find(rows, sizeof(*rows), count, name);
+    return row ? row->value : otherwise;
 }
 
 #endif

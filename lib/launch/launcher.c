@@ -382,12 +382,12 @@ static void read_hosts(rk_launch *launch, launcher_kind kind, size_t from, size_
 /* Variables before the command. */
 static void read_environment(const rk_launch *launch, size_t end, world *w)
 {
-    /* 0: nodes, 1: of a node, 2: a list of nodes */
-    static const rk_named_count names[] = {{"NNODES=", 0},
-                                           {"NPROC_PER_NODE=", 1},
-                                           {"NGPU=", 1},
-                                           {"CUDA_VISIBLE_DEVICES=", 2},
-                                           {"ASCEND_RT_VISIBLE_DEVICES=", 2}};
+    enum { NODES, PER_NODE, DEVICES };
+    static const rk_named_count names[] = {{"NNODES=", NODES},
+                                           {"NPROC_PER_NODE=", PER_NODE},
+                                           {"NGPU=", PER_NODE},
+                                           {"CUDA_VISIBLE_DEVICES=", DEVICES},
+                                           {"ASCEND_RT_VISIBLE_DEVICES=", DEVICES}};
     for (size_t i = 0; i < end; i++) {
         for (size_t j = 0; j < sizeof(names) / sizeof(names[0]); j++) {
             const size_t length = strlen(names[j].name);
@@ -396,10 +396,10 @@ static void read_environment(const rk_launch *launch, size_t end, world *w)
                 continue;
             }
             const int64_t value =
-                names[j].value == 2 ? count_list(word + length) : count_of(word + length);
-            if (names[j].value == 0) {
+                names[j].value == DEVICES ? count_list(word + length) : count_of(word + length);
+            if (names[j].value == NODES) {
                 w->nodes = value;
-            } else if (names[j].value == 1 || w->node == 0) {
+            } else if (names[j].value == PER_NODE || w->node == 0) {
                 w->node = value;
             }
         }

@@ -453,7 +453,7 @@ static void bound_work(const rk_plan_bounds *s, struct worker *w, const struct g
 
 /*
  * Whether the loss fits in memory without the rest; if so, the table is filled.  It needs no less
- * with more sequences, so most groups are settled by one before them.
+ * with more sequences, so a group that failed settles those with more.
  */
 static bool loss_fits(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                       const rk_strategy *legal)

@@ -531,7 +531,7 @@ static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
 
 /* ---- the search ---------------------------------------------------------------------------- */
 
-/* Places for what experts take: enough for the batches of most plans, as empty ones cost time. */
+/* Places for what experts take, which batches share; empty places cost time. */
 static size_t expert_places(size_t batches)
 {
     size_t places = 64;

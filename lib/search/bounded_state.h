@@ -81,7 +81,7 @@ struct worker {
     rk_strategy costed; /* for which the table was filled */
     bool has_whole;
     rk_stage whole;                /* by the table */
-    const struct batch *large;     /* the last that the loss lacks memory for; or NULL */
+    const struct batch *large;     /* the last whose loss does not fit; or NULL */
     struct known_experts *experts; /* owned: the last of each place */
     size_t expert_places;          /* a power of two */
     double *least;                 /* owned; by shape: s of a step in the batch at hand */
