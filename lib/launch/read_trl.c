@@ -47,6 +47,19 @@ static const char *find_trainer(const rk_launch *launch)
     return trainer_name(dot ? dot + 1 : program);
 }
 
+/* Whether an option is given, "--config X" or "--config=X". */
+static bool has_option(const rk_launch *launch, const char *option)
+{
+    const size_t length = strlen(option);
+    for (size_t i = 0; i < launch->word_count; i++) {
+        const char *word = launch->words[i].text;
+        if (strncmp(word, option, length) == 0 && (word[length] == '\0' || word[length] == '=')) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int recognise(const rk_launch *launch)
 {
     const size_t command = rk_hf_find_word(launch, "trl");
@@ -64,8 +77,7 @@ static int recognise(const rk_launch *launch)
         return 8;
     }
     if (trainer &&
-        (recipe || rk_hf_find_word(launch, "--model_name_or_path") < launch->word_count ||
-         rk_hf_find_word(launch, "--config") < launch->word_count)) {
+        (recipe || has_option(launch, "--model_name_or_path") || has_option(launch, "--config"))) {
         return 5;
     }
     return recipe ? 2 : 0;
