@@ -48,6 +48,9 @@ static void state_qlora(rk_launch *launch)
         rk_launch_state_count(launch, "seq", (int64_t)tokens, RK_FACT_DERIVED,
                               rk_launch_find(launch, "target_max_len"));
     }
+    if (!rk_launch_has(launch, "optim")) {
+        rk_launch_state(launch, "optimizer", "paged adamw", RK_FACT_DERIVED, NULL);
+    }
     if (rk_launch_is_on(launch, "full_finetune", false)) {
         rk_launch_assume(launch, "lora", "none");
         return;
@@ -60,9 +63,6 @@ static void state_qlora(rk_launch *launch)
     rk_hf_state_adapters(launch, "lora_r", 64, "lora_modules");
     rk_hf_state_adapter_dropout(launch, 0);
     rk_launch_assume_open(launch, "lora_modules", "attention,mlp");
-    if (!rk_launch_has(launch, "optim")) {
-        rk_launch_state(launch, "optimizer", "paged adamw", RK_FACT_DERIVED, NULL);
-    }
 }
 
 /* Adapters by the switches of the programs that have them. */
@@ -136,8 +136,11 @@ static rk_status resolve(rk_launch *launch, rk_error *err)
     state_adapters(launch);
     state_sequence(launch);
     rk_hf_state_switch(launch, "use_flash_attn", "attention", "flash_attention_2");
-    rk_hf_state_trainer(launch, &(rk_hf_trainer){.micro_batch = is_qlora(launch) ? 1 : 8,
-                                                 .recompute = is_qlora(launch)});
+    const bool qlora = is_qlora(launch);
+    rk_hf_state_accumulation(launch, "gradient_accumulation_steps", qlora ? 16 : 1);
+    rk_hf_state_trainer(
+        launch,
+        &(rk_hf_trainer){.micro_batch = qlora ? 1 : 8, .recompute = qlora, .steps_stated = true});
     rk_hf_finish_sharding(launch);
     rk_launch_name_packing(launch, "packing", false);
     return RK_OK;
