@@ -193,6 +193,7 @@ static void state_options(rk_launch *launch)
                            rk_launch_is_on(launch, gather, false) ? "true" : "false", gather);
         (void)rk_launch_value(launch, "fp8_backend");
     }
+    rk_hf_state_switch(launch, "neat_packing", "packing", "true");
     if (stage && strcmp(stage, "pt") == 0) {
         rk_launch_assume_open(launch, "packing", "true");
     }
