@@ -51,13 +51,13 @@ static int recognise(const rk_launch *launch)
 
 /* ---- machine --------------------------------------------------------------------------------- */
 
-/* Without NPROC_PER_NODE it is one process, however many devices are visible. */
+/* `swift` without NPROC_PER_NODE is one process, however many devices are visible. */
 static void state_machine(rk_launch *launch)
 {
     if (rk_launch_count_of(launch, "processes") == 0 &&
-        rk_launch_count_of(launch, "gpus_per_node") == 0 &&
+        rk_hf_find_word(launch, "swift") < launch->word_count &&
         rk_hf_environment(launch, "NPROC_PER_NODE") == 0) {
-        rk_launch_assume_count(launch, "gpus_per_node", 1);
+        rk_launch_state_count(launch, "gpus_per_node", 1, RK_FACT_STATED, NULL);
     }
     rk_hf_state_environment(launch, false);
 }
@@ -102,14 +102,21 @@ static void state_base(rk_launch *launch)
     rk_hf_state_nested(launch, "bnb_4bit_use_double_quant", true);
 }
 
-/* Weights are loaded in --torch_dtype, and train in it except under DeepSpeed. */
+/*
+ * Weights are loaded in --torch_dtype, and train in it except under DeepSpeed.  Weights in fp32 are
+ * computed with in fp16, unless --bf16 says otherwise.
+ */
 static void state_weights(rk_launch *launch)
 {
     const char *type = rk_launch_precision_name(rk_launch_value(launch, "torch_dtype"));
     const rk_launch_key *by = type ? rk_launch_find(launch, "torch_dtype") : NULL;
     const char *framework = rk_launch_fact_of(launch, "framework");
     const char *lora = rk_launch_fact_of(launch, "lora");
-    rk_launch_state(launch, "precision", type ? type : "bf16",
+    const bool wide = type && strcmp(type, "fp32") == 0;
+    rk_launch_state(launch, "precision",
+                    wide   ? "fp16"
+                    : type ? type
+                           : "bf16",
                     type ? RK_FACT_STATED : RK_FACT_DEFAULT, by);
     const char *held = type ? type : "bf16";
     if (lora && strcmp(lora, "none") != 0) {
