@@ -12,21 +12,23 @@
 rk_value rk_answer_value(const rk_answer_field *field, const void *row)
 {
     const char *place = (const char *)row + field->offset;
+    const rk_value none = {.type = RK_VALUE_NULL};
     switch (field->type) {
-    case RK_VALUE_INT:
+    case RK_VALUE_INT: {
         assert(field->size == sizeof(int) || field->size == sizeof(int64_t));
-        return rk_value_int(field->size == sizeof(int) ? *(const int *)place
-                                                       : *(const int64_t *)place);
+        const int64_t count =
+            field->size == sizeof(int) ? *(const int *)place : *(const int64_t *)place;
+        return field->positive && count <= 0 ? none : rk_value_int(count);
+    }
     case RK_VALUE_REAL: {
         const double real = *(const double *)place;
-        return isfinite(real) && !(field->positive && real <= 0)
-                   ? rk_value_real(real)
-                   : (rk_value){.type = RK_VALUE_NULL};
+        return isfinite(real) && !(field->positive && real <= 0) ? rk_value_real(real) : none;
     }
     case RK_VALUE_BOOL:
         return rk_value_bool(*(const bool *)place);
     default:
-        return rk_value_text(field->type == RK_VALUE_TEXT ? *(const char *const *)place : place);
+        place = field->type == RK_VALUE_TEXT ? *(const char *const *)place : place;
+        return place ? rk_value_text(place) : none;
     }
 }
 

@@ -30,7 +30,7 @@ typedef struct rk_answer_field {
     double factor;     /* of what text prints */
     int digits;
     rk_shown shown;
-    bool positive; /* 0 and less are not known */
+    bool positive; /* numbers of 0 and less are not known */
     bool optional; /* JSON leaves it out where it is not known */
 } rk_answer_field;
 
@@ -44,16 +44,19 @@ typedef struct rk_answer_field {
     .key = key_, .type = RK_TYPE_OF(((row *)0)->member), .offset = offsetof(row, member),          \
     .size = sizeof(((row *)0)->member)
 
+/* A figure with the same name in C, JSON and CSV. */
+#define RK_ANSWER_FIGURE(row, member) RK_ANSWER_FIELD(#member, row, member)
+
 /* A share that text prints in percent. */
 #define RK_PERCENT(title_, digits_) .title = title_, .factor = 100, .digits = digits_
 
-/* The value of a field; RK_VALUE_NULL of a number that is not finite, or not known. */
+/* The value of a field; RK_VALUE_NULL of a number that is not finite, not known, and of no text. */
 rk_value rk_answer_value(const rk_answer_field *field, const void *row);
 
 /* Writes a value as a member, null where there is none. */
 void rk_json_member(rk_json_writer *writer, const char *key, const rk_value *value);
 
-/* Writes the members of an object, or the object as an item of a list. */
+/* Writes the members of an object, the object as an item of a list, or one after its key. */
 void rk_answer_members(rk_json_writer *writer, const rk_answer_field *fields, size_t count,
                        const void *row);
 void rk_answer_item(rk_json_writer *writer, const rk_answer_field *fields, size_t count,

@@ -235,49 +235,49 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     return status;
 }
 
-static void write_lines(rk_out *out, const void *what)
+#define FIELD(key, member) RK_ANSWER_FIELD(key, rk_cluster, member)
+
+static const rk_answer_field fields[] = {
+    {FIELD("system", system)},
+    {FIELD("accelerators", accelerators)},
+    {FIELD("tp", strategy.tp)},
+    {FIELD("cp", strategy.cp)},
+    {FIELD("pp", strategy.pp)},
+    {FIELD("dp", strategy.dp)},
+    {FIELD("global_batch", strategy.global_batch)},
+    {FIELD("step_s", step)},
+    {FIELD("days", days)},
+    {FIELD("days_p90", late_days)},
+    {FIELD("accelerator_hours", hours)},
+    {FIELD("cost", cost), .positive = true},
+    {FIELD("power_W", power)},
+    {FIELD("meets", meets)},
+    {FIELD("front", front)},
+};
+enum { FIELDS = COUNT(fields) };
+
+/* With the words of text for the last column. */
+static void write_cells(rk_csv_out *csv, const void *what)
 {
     const rk_clusters *c = what;
-    char answer[64], cost[32];
-    rk_out_text(out, "system,accelerators,tp,cp,pp,dp,global_batch,step_s,days,days_p90,"
-                     "accelerator_hours,cost,power_W,meets,front,answer\n");
+    char answer[64];
+    rk_column columns[FIELDS + 1];
+    rk_value row[FIELDS + 1];
+    const size_t count = rk_answer_columns(fields, FIELDS, columns);
+    columns[count] = (rk_column){"answer", RK_VALUE_TEXT};
+    rk_csv_header(csv, columns, count + 1);
     for (int i = 0; i < c->count; i++) {
-        const rk_cluster *k = &c->clusters[i];
-        rk_csv_cell(out, k->system);
-        rk_out_printf(out, ",%.0f,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64,
-                      k->accelerators, k->strategy.tp, k->strategy.cp, k->strategy.pp,
-                      k->strategy.dp, k->strategy.global_batch);
-        cost[0] = '\0';
-        if (k->cost > 0) {
-            (void)snprintf(cost, sizeof(cost), "%.9g", k->cost);
-        }
-        rk_out_printf(out, ",%.9g,%.9g,%.9g,%.9g,%s,%.9g,%s,%s,%s\n", k->step, k->days,
-                      k->late_days, k->hours, cost, k->power, k->meets ? "true" : "false",
-                      k->front ? "true" : "false", answer_of(c, i, answer));
+        (void)rk_answer_values(fields, FIELDS, &c->clusters[i], row);
+        row[count] = rk_value_text(answer_of(c, i, answer));
+        rk_csv_row(csv, row, count + 1);
     }
 }
 
 static void write_cluster(rk_json_writer *writer, const rk_clusters *c, int i)
 {
-    assert(i >= 0 && i < c->count);
-    const rk_cluster *k = &c->clusters[i];
     rk_json_item(writer);
     rk_json_open(writer, "{");
-    rk_json_string(writer, "system", k->system);
-    rk_json_count(writer, "accelerators", (uint64_t)k->accelerators);
-    rk_json_count(writer, "tp", (uint64_t)k->strategy.tp);
-    rk_json_count(writer, "cp", (uint64_t)k->strategy.cp);
-    rk_json_count(writer, "pp", (uint64_t)k->strategy.pp);
-    rk_json_count(writer, "dp", (uint64_t)k->strategy.dp);
-    rk_json_count(writer, "global_batch", (uint64_t)k->strategy.global_batch);
-    rk_json_real(writer, "step_s", k->step);
-    rk_json_real(writer, "days", k->days);
-    rk_json_real(writer, "days_p90", k->late_days);
-    rk_json_real(writer, "accelerator_hours", k->hours);
-    rk_json_real(writer, "cost", k->cost > 0 ? k->cost : nan(""));
-    rk_json_real(writer, "power_W", k->power);
-    rk_json_flag(writer, "meets", k->meets);
-    rk_json_flag(writer, "front", k->front);
+    rk_answer_members(writer, fields, FIELDS, &c->clusters[i]);
     rk_json_flag(writer, "smallest", i == c->smallest);
     rk_json_flag(writer, "cheapest", i == c->cheapest);
     rk_json_flag(writer, "fastest", i == c->fastest);
@@ -320,7 +320,7 @@ static void write_members(rk_json_writer *writer, const void *what)
 rk_status rk_clusters_write(const rk_job *job, const rk_clusters *c, rk_error *err)
 {
     static const rk_answer_writers writers = {
-        .text = write_text, .members = write_members, .lines = write_lines};
+        .text = write_text, .members = write_members, .cells = write_cells};
     const rk_request *request = &c->question->request;
     return rk_job_answer(job, &writers, c, request->json, request->csv, request->output, err);
 }

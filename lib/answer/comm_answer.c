@@ -382,16 +382,22 @@ static void write_members(rk_json_writer *writer, const void *what)
     rk_json_close(writer, "]");
 }
 
-static void write_lines(rk_out *out, const void *what)
+static void write_cells(rk_csv_out *csv, const void *what)
 {
+    static const rk_column columns[] = {{"op", RK_VALUE_TEXT},
+                                        {"ranks", RK_VALUE_INT},
+                                        {"ranks_per_node", RK_VALUE_INT},
+                                        {"bytes", RK_VALUE_REAL},
+                                        {"seconds", RK_VALUE_REAL}};
     const rk_comm_answer *answer = ((const struct shown *)what)->answer;
-    rk_out_text(out, "op,ranks,ranks_per_node,bytes,seconds\n");
+    rk_csv_header(csv, columns, COUNT(columns));
     for (size_t i = 0; i < answer->count; i++) {
         const rk_comm_timing *t = &answer->timings[i];
-        char seconds[RK_NUMBER_TEXT_SIZE];
-        rk_out_printf(out, "%s,%" PRId64 ",%" PRId64 ",%.0f,%s\n", rk_collective_names[t->op],
-                      answer->ranks, answer->group.within[0], t->bytes,
-                      rk_double_text(t->seconds, seconds));
+        const rk_value row[COUNT(columns)] = {rk_value_text(rk_collective_names[t->op]),
+                                              rk_value_int(answer->ranks),
+                                              rk_value_int(answer->group.within[0]),
+                                              rk_value_real(t->bytes), rk_value_real(t->seconds)};
+        rk_csv_row(csv, row, COUNT(columns));
     }
 }
 
@@ -466,7 +472,7 @@ rk_status rk_comm_write(const rk_job *job, const rk_comm_answer *answer,
                         const rk_comm_servers *servers, const rk_comm_output *output, rk_error *err)
 {
     static const rk_answer_writers writers = {
-        .text = write_text, .members = write_members, .lines = write_lines};
+        .text = write_text, .members = write_members, .cells = write_cells};
     const struct shown shown = {.answer = answer, .servers = servers, .output = output};
     const rk_status status = output->plot ? plot(job, answer, output->plot, err) : RK_OK;
     if (status) {

@@ -4,7 +4,6 @@
 #include "answer/answers.h"
 #include "answer/timeline_answer.h"
 
-#include "answer/answers.h"
 #include "answer/estimate_operators.h"
 #include "base/time_text.h"
 #include "base/units.h"
@@ -190,13 +189,13 @@ static void write_members(rk_json_writer *writer, const void *what)
 
 static void write_lines(rk_out *out, const void *what)
 {
-    const rk_estimate_answer *e = what;
-    const rk_answer *answer = rk_plan_best(&e->plan);
-    if (e->request->operators && answer) {
-        rk_operators_write_lines(out, &e->operators);
-    } else {
-        rk_answers_write_lines(out, answer, answer ? 1 : 0);
-    }
+    const rk_answer *answer = rk_plan_best(&((const rk_estimate_answer *)what)->plan);
+    rk_answers_write_lines(out, answer, answer ? 1 : 0);
+}
+
+static void write_operators(rk_csv_out *csv, const void *what)
+{
+    rk_operators_write_cells(csv, &((const rk_estimate_answer *)what)->operators);
 }
 
 static void write_drawings(rk_json_writer *writer, const void *what)
@@ -206,11 +205,13 @@ static void write_drawings(rk_json_writer *writer, const void *what)
 
 rk_status rk_estimate_write(rk_job *job, const rk_estimate_answer *e, rk_error *err)
 {
-    static const rk_answer_writers writers = {.text = write_text,
-                                              .members = write_members,
-                                              .lines = write_lines,
-                                              .drawings = write_drawings};
     const rk_request *request = e->request;
+    const bool operators = request->operators && rk_plan_best(&e->plan);
+    const rk_answer_writers writers = {.text = write_text,
+                                       .members = write_members,
+                                       .cells = operators ? write_operators : NULL,
+                                       .lines = write_lines,
+                                       .drawings = write_drawings};
     return request->emit >= 0
                ? rk_launch_write(job, request, e->inputs, rk_plan_best(&e->plan), err)
                : rk_job_answer(job, &writers, e, request->json, request->csv, request->output, err);

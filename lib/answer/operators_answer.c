@@ -2,8 +2,9 @@
 /* Operators of a microbatch as tables, as the member "operators" of a JSON document, as CSV. */
 #include "answer/estimate_operators.h"
 
+#include "answer/answer_fields.h"
 #include "base/time_text.h"
-#include "io/csv_out.h"
+#include "base/units.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -110,88 +111,46 @@ rk_status rk_operators_write_text(FILE *to, const rk_operators *operators, rk_ta
 
 /* ---- data ---------------------------------------------------------------------------------- */
 
-/* The numbers of an entry, in the order of columns. */
-static const struct {
-    const char *name;
-    size_t offset;
-} numbers[] = {
-    {"groups", offsetof(rk_operator, groups)},
-    {"M", offsetof(rk_operator, M)},
-    {"N", offsetof(rk_operator, N)},
-    {"K", offsetof(rk_operator, K)},
-    {"flops", offsetof(rk_operator, flops)},
-    {"moved_bytes", offsetof(rk_operator, bytes)},
-    {"saved_bytes", offsetof(rk_operator, saved)},
-    {"messages", offsetof(rk_operator, message.times)},
-    {"message_bytes", offsetof(rk_operator, message.bytes)},
-    {"sent_bytes", offsetof(rk_operator, message.sent)},
-    {"seconds", offsetof(rk_operator, seconds)},
+#define FIGURE(member) RK_ANSWER_FIGURE(rk_operator_facts, member)
+
+static const rk_answer_field fields[] = {
+    {FIGURE(block)},
+    {FIGURE(blocks)},
+    {FIGURE(kind)},
+    {FIGURE(pass)},
+    {FIGURE(part)},
+    {FIGURE(groups)},
+    {FIGURE(M)},
+    {FIGURE(N)},
+    {FIGURE(K)},
+    {FIGURE(flops)},
+    {FIGURE(moved_bytes)},
+    {FIGURE(saved_bytes)},
+    {FIGURE(messages)},
+    {FIGURE(message_bytes)},
+    {FIGURE(sent_bytes)},
+    {FIGURE(seconds)},
+    {FIGURE(collective), .optional = true},
+    {FIGURE(ranks), .positive = true, .optional = true},
 };
-
-enum { NUMBER_COUNT = sizeof(numbers) / sizeof(numbers[0]) };
-
-static double number_at(const rk_operator *o, size_t i)
-{
-    double value;
-    memcpy(&value, (const char *)o + numbers[i].offset, sizeof(value));
-    return value;
-}
-
-static void write_entry(rk_json_writer *writer, const rk_block_operators *block,
-                        const rk_operator *o)
-{
-    rk_json_item(writer);
-    rk_json_open(writer, "{");
-    rk_json_string(writer, "block", block->name);
-    rk_json_count(writer, "blocks", (uint64_t)block->count);
-    rk_json_string(writer, "kind", rk_operator_kind_names[o->kind]);
-    rk_json_string(writer, "pass", rk_pass_names[o->pass]);
-    rk_json_string(writer, "part", rk_part_names[o->part]);
-    for (size_t i = 0; i < NUMBER_COUNT; i++) {
-        rk_json_real(writer, numbers[i].name, number_at(o, i));
-    }
-    if (o->message.ranks > 1) {
-        rk_json_string(writer, "collective", rk_collective_names[o->message.op]);
-        rk_json_count(writer, "ranks", (uint64_t)o->message.ranks);
-    }
-    rk_json_close(writer, "}");
-}
 
 void rk_operators_write_json(rk_json_writer *writer, const rk_operators *operators)
 {
+    rk_operator_facts facts;
     rk_json_open_member(writer, "operators", "[");
-    for (int b = 0; b < operators->count; b++) {
-        const rk_block_operators *block = &operators->blocks[b];
-        for (size_t i = 0; i < block->list.count; i++) {
-            write_entry(writer, block, &block->list.items[i]);
-        }
+    for (size_t i = 0; rk_operator_at(operators, i, &facts); i++) {
+        rk_answer_item(writer, fields, COUNT(fields), &facts);
     }
     rk_json_close(writer, "]");
 }
 
-void rk_operators_write_lines(rk_out *out, const rk_operators *operators)
+void rk_operators_write_cells(rk_csv_out *csv, const rk_operators *operators)
 {
-    rk_out_text(out, "block,blocks,kind,pass,part");
-    for (size_t i = 0; i < NUMBER_COUNT; i++) {
-        rk_out_printf(out, ",%s", numbers[i].name);
-    }
-    rk_out_text(out, ",collective,ranks\n");
-    for (int b = 0; b < operators->count; b++) {
-        const rk_block_operators *block = &operators->blocks[b];
-        for (size_t i = 0; i < block->list.count; i++) {
-            const rk_operator *o = &block->list.items[i];
-            rk_csv_cell(out, block->name);
-            rk_out_printf(out, ",%d,%s,%s,%s", block->count, rk_operator_kind_names[o->kind],
-                          rk_pass_names[o->pass], rk_part_names[o->part]);
-            for (size_t n = 0; n < NUMBER_COUNT; n++) {
-                rk_out_printf(out, ",%.17g", number_at(o, n));
-            }
-            if (o->message.ranks > 1) {
-                rk_out_printf(out, ",%s,%lld\n", rk_collective_names[o->message.op],
-                              (long long)o->message.ranks);
-            } else {
-                rk_out_text(out, ",,\n");
-            }
-        }
+    rk_operator_facts facts;
+    rk_column columns[COUNT(fields)];
+    rk_value row[COUNT(fields)];
+    rk_csv_header(csv, columns, rk_answer_columns(fields, COUNT(fields), columns));
+    for (size_t i = 0; rk_operator_at(operators, i, &facts); i++) {
+        rk_csv_row(csv, row, rk_answer_values(fields, COUNT(fields), &facts, row));
     }
 }

@@ -38,38 +38,8 @@ void rk_operators_free(rk_operators *operators)
 bool rk_operators_at(const rk_operators *operators, size_t index, rk_operator_facts *facts,
                      size_t size)
 {
-    int b = 0;
-    while (b < operators->count && index >= operators->blocks[b].list.count) {
-        index -= operators->blocks[b++].list.count;
-    }
-    if (b == operators->count) {
-        return false;
-    }
-    const rk_block_operators *block = &operators->blocks[b];
-    const rk_operator *o = &block->list.items[index];
-    const rk_message *message = &o->message;
-    const bool sends = message->ranks > 1;
-    const rk_operator_facts all = {
-        .block = block->name,
-        .blocks = block->count,
-        .kind = rk_operator_kind_names[o->kind],
-        .pass = rk_pass_names[o->pass],
-        .part = rk_part_names[o->part],
-        .groups = o->groups,
-        .M = o->M,
-        .N = o->N,
-        .K = o->K,
-        .flops = o->flops,
-        .moved_bytes = o->bytes,
-        .saved_bytes = o->saved,
-        .collective = sends ? rk_collective_names[message->op] : NULL,
-        .messages = message->times,
-        .message_bytes = message->bytes,
-        .ranks = sends ? message->ranks : 0,
-        .sent_bytes = message->sent,
-        .seconds = o->seconds,
-    };
-    return rk_abi_copy(facts, size, &all, sizeof(all));
+    rk_operator_facts all;
+    return rk_operator_at(operators, index, &all) && rk_abi_copy(facts, size, &all, sizeof(all));
 }
 
 /* ---- the timeline ---------------------------------------------------------------------------- */

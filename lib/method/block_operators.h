@@ -26,4 +26,7 @@ rk_status rk_operators_fill(const rk_inputs *inputs, const rk_strategy *strategy
                             rk_operators *operators, rk_error *err);
 void rk_operators_clear(rk_operators *operators);
 
+/* The figures of operator `index`, block by block; false past the last. */
+bool rk_operator_at(const rk_operators *operators, size_t index, rk_operator_facts *facts);
+
 #endif
