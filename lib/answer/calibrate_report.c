@@ -2,7 +2,9 @@
 /* Fitted constants with deviations, errors before and after, and leave-one-group-out results. */
 #include "answer/calibrate_report.h"
 
+#include "answer/answer_fields.h"
 #include "base/extremes.h"
+#include "base/units.h"
 #include "job/answer_writers.h"
 
 #include <assert.h>
@@ -53,7 +55,7 @@ static void constant_name(const rk_constant *constant, char *text, size_t size)
 
 static const char *remark(const rk_constant_fit *fitted)
 {
-    return fitted->at_bound ? "at its bound" : fitted->idle ? "hardly matters" : "";
+    return fitted->figures.at_bound ? "at its bound" : fitted->figures.idle ? "hardly matters" : "";
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -79,15 +81,15 @@ static rk_status write_errors(FILE *to, const rk_calibration *c, rk_table_style 
     };
     rk_table table;
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-    add_errors(&table, "at the start of the recipe", &c->start);
-    add_errors(&table, "by the documents as found", &c->found);
-    add_errors(&table, "fitted", &c->after);
+    add_errors(&table, "at the start of the recipe", &c->facts.start);
+    add_errors(&table, "by the documents as found", &c->facts.found);
+    add_errors(&table, "fitted", &c->facts.fitted);
     if (c->refitted) {
-        add_errors(&table, "each group by the others", &c->without);
+        add_errors(&table, "each group by the others", &c->facts.by_the_others);
     }
-    if (c->held.rows > 0) {
+    if (c->facts.held_out.rows > 0) {
         add_errors(&table, "held out, at the start", &c->held_start);
-        add_errors(&table, "held out, fitted", &c->held);
+        add_errors(&table, "held out, fitted", &c->facts.held_out);
     }
     return rk_write_table(to, &table, style, err);
 }
@@ -109,20 +111,20 @@ static rk_status write_constants(FILE *to, const rk_calibration *c, rk_table_sty
         const rk_constant_fit *f = &c->constants[i];
         constant_name(constant, name, sizeof(name));
         rk_table_cell(&table, "%s", name);
-        rk_table_cell(&table, "%.4g", f->start);
-        if (isnan(f->found)) {
+        rk_table_cell(&table, "%.4g", f->figures.start);
+        if (isnan(f->figures.found)) {
             rk_table_cell(&table, "-");
         } else {
-            rk_table_cell(&table, "%.4g", f->found);
+            rk_table_cell(&table, "%.4g", f->figures.found);
         }
-        rk_table_cell(&table, "%.4g", f->value);
+        rk_table_cell(&table, "%.4g", f->figures.value);
         if (c->refitted) {
-            rk_table_cell(&table, "%.2g", f->deviation);
+            rk_table_cell(&table, "%.2g", f->figures.deviation);
         } else {
             rk_table_cell(&table, "-");
         }
-        rk_table_cell(&table, "%.2g", f->width);
-        rk_table_cell(&table, "%.0f%%", 100 * rk_min(f->importance, 99.99));
+        rk_table_cell(&table, "%.2g", f->figures.width);
+        rk_table_cell(&table, "%.0f%%", 100 * rk_min(f->figures.importance, 99.99));
         rk_table_cell(&table, "%.4g", constant->min);
         rk_table_cell(&table, "%.4g", constant->max);
         rk_table_cell(&table, "%s", constant->unit);
@@ -146,7 +148,7 @@ static rk_status write_deciding(FILE *to, const rk_calibration *c, rk_table_styl
     for (int i = 0; i < c->recipe->constant_count; i++) {
         const rk_constant_fit *f = &c->constants[i];
         constant_name(&c->recipe->constants[i], name, sizeof(name));
-        for (int k = 0; k < f->deciding_count && !f->idle; k++) {
+        for (int k = 0; k < f->deciding_count && !f->figures.idle; k++) {
             const rk_observation *row = &c->rows.rows[f->deciding[k]];
             rk_observation_name(&c->rows, row, row_name, sizeof(row_name));
             rk_table_cell(&table, "%s", k ? "" : name);
@@ -159,13 +161,15 @@ static rk_status write_deciding(FILE *to, const rk_calibration *c, rk_table_styl
 }
 
 /* Which constant leaving out the group moves most, in units of its deviation. */
-static int most_moved(const rk_calibration *c, const rk_left_out *left, double *by)
+static int most_moved(const rk_calibration *c, const rk_group_left_out *left, double *by)
 {
     int most = 0;
     *by = 0;
     for (int i = 0; i < c->recipe->constant_count; i++) {
         const rk_constant_fit *f = &c->constants[i];
-        const double moved = f->deviation > 0 ? (f->value - left->values[i]) / f->deviation : 0;
+        const double moved = f->figures.deviation > 0
+                                 ? (f->figures.value - left->values[i]) / f->figures.deviation
+                                 : 0;
         if (fabs(moved) > fabs(*by)) {
             *by = moved;
             most = i;
@@ -189,16 +193,16 @@ static rk_status write_groups(FILE *to, const rk_calibration *c, rk_table_style 
     rk_table table;
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < c->group_count; i++) {
-        const rk_left_out *left = &c->groups[i];
+        const rk_group_left_out *left = &c->groups[i];
         double by = 0;
         const int most = c->refitted ? most_moved(c, left, &by) : 0;
-        rk_table_cell(&table, "%s", c->rows.groups[left->group].name);
-        rk_table_cell(&table, "%zu", left->after.rows);
-        rk_table_cell(&table, "%.2f", 100 * left->before.mean);
-        rk_table_cell(&table, "%.2f", 100 * left->after.mean);
-        rk_table_cell(&table, "%+.2f", 100 * left->after.bias);
+        rk_table_cell(&table, "%s", left->errors.group);
+        rk_table_cell(&table, "%zu", left->errors.fitted.rows);
+        rk_table_cell(&table, "%.2f", 100 * left->errors.start.mean);
+        rk_table_cell(&table, "%.2f", 100 * left->errors.fitted.mean);
+        rk_table_cell(&table, "%+.2f", 100 * left->errors.fitted.bias);
         if (c->refitted) {
-            rk_table_cell(&table, "%.2f", 100 * left->without.mean);
+            rk_table_cell(&table, "%.2f", 100 * left->errors.by_the_others.mean);
             rk_table_cell(&table, "%s %+.1f sd", c->recipe->constants[most].keys[0], by);
         } else {
             rk_table_cell(&table, "-");
@@ -215,8 +219,8 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
     for (int i = 0; i < c->recipe->document_count; i++) {
         (void)fprintf(to, "%s %s", i ? "," : "", rk_editable_name(c->bench.documents[i]));
     }
-    (void)fprintf(to, ": loss %.5f at the start, %.5f found, %.5f fitted\n\n", c->loss_start,
-                  c->loss_found, c->loss);
+    (void)fprintf(to, ": loss %.5f at the start, %.5f found, %.5f fitted\n\n", c->facts.loss_start,
+                  c->facts.loss_found, c->facts.loss);
     if (c->rows.skipped > 0) {
         (void)fprintf(to, "%zu runs that meet the conditions cannot be predicted\n\n",
                       c->rows.skipped);
@@ -235,37 +239,34 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
+#define ERRORS(member)   RK_ANSWER_FIGURE(rk_error_summary, member)
+#define CONSTANT(member) RK_ANSWER_FIGURE(rk_fitted_constant, member)
+
+static const rk_answer_field error_fields[] = {
+    {ERRORS(rows)}, {ERRORS(mean)}, {ERRORS(median)}, {ERRORS(p90)}, {ERRORS(rms)}, {ERRORS(bias)},
+};
+
+static const rk_answer_field constant_fields[] = {
+    {CONSTANT(key)},        {CONSTANT(unit)},     {CONSTANT(meaning)},   {CONSTANT(start)},
+    {CONSTANT(found)},      {CONSTANT(value)},    {CONSTANT(deviation)}, {CONSTANT(width)},
+    {CONSTANT(importance)}, {CONSTANT(at_bound)}, {CONSTANT(idle)},
+};
+
 static void write_summary(rk_json_writer *w, const char *key, const rk_error_summary *e)
 {
     rk_json_open_member(w, key, "{");
-    rk_json_count(w, "rows", e->rows);
-    rk_json_real(w, "mean", e->mean);
-    rk_json_real(w, "median", e->median);
-    rk_json_real(w, "p90", e->p90);
-    rk_json_real(w, "rms", e->rms);
-    rk_json_real(w, "bias", e->bias);
+    rk_answer_members(w, error_fields, COUNT(error_fields), e);
     rk_json_close(w, "}");
 }
 
 static void write_constant(rk_json_writer *w, const rk_calibration *c, int index)
 {
     assert(index >= 0 && index < c->recipe->constant_count);
-    const rk_constant *constant = &c->recipe->constants[index];
     const rk_constant_fit *f = &c->constants[index];
     char name[160];
     rk_json_item(w);
     rk_json_open(w, "{");
-    rk_json_string(w, "key", constant->keys[0]);
-    rk_json_string(w, "unit", constant->unit);
-    rk_json_string(w, "meaning", constant->meaning);
-    rk_json_real(w, "start", f->start);
-    rk_json_real(w, "found", f->found);
-    rk_json_real(w, "value", f->value);
-    rk_json_real(w, "deviation", c->refitted ? f->deviation : (double)NAN);
-    rk_json_real(w, "width", f->width);
-    rk_json_real(w, "importance", f->importance);
-    rk_json_flag(w, "at_bound", f->at_bound);
-    rk_json_flag(w, "idle", f->idle);
+    rk_answer_members(w, constant_fields, COUNT(constant_fields), &f->figures);
     rk_json_open_member(w, "deciding_rows", "[");
     for (int i = 0; i < f->deciding_count; i++) {
         rk_observation_name(&c->rows, &c->rows.rows[f->deciding[i]], name, sizeof(name));
@@ -279,15 +280,15 @@ static void write_constant(rk_json_writer *w, const rk_calibration *c, int index
     rk_json_close(w, "}");
 }
 
-static void write_group(rk_json_writer *w, const rk_calibration *c, const rk_left_out *left)
+static void write_group(rk_json_writer *w, const rk_calibration *c, const rk_group_left_out *left)
 {
     rk_json_item(w);
     rk_json_open(w, "{");
-    rk_json_string(w, "group", c->rows.groups[left->group].name);
-    write_summary(w, "start", &left->before);
-    write_summary(w, "fitted", &left->after);
+    rk_json_string(w, "group", left->errors.group);
+    write_summary(w, "start", &left->errors.start);
+    write_summary(w, "fitted", &left->errors.fitted);
     if (c->refitted) {
-        write_summary(w, "by_the_others", &left->without);
+        write_summary(w, "by_the_others", &left->errors.by_the_others);
     }
     rk_json_close(w, "}");
 }
@@ -304,16 +305,16 @@ static void write_members(rk_json_writer *writer, const void *what)
         rk_json_value(writer, text);
     }
     rk_json_close(writer, "]");
-    rk_json_real(writer, "loss_start", c->loss_start);
-    rk_json_real(writer, "loss_found", c->loss_found);
-    rk_json_real(writer, "loss", c->loss);
-    write_summary(writer, "start", &c->start);
-    write_summary(writer, "found", &c->found);
-    write_summary(writer, "fitted", &c->after);
+    rk_json_real(writer, "loss_start", c->facts.loss_start);
+    rk_json_real(writer, "loss_found", c->facts.loss_found);
+    rk_json_real(writer, "loss", c->facts.loss);
+    write_summary(writer, "start", &c->facts.start);
+    write_summary(writer, "found", &c->facts.found);
+    write_summary(writer, "fitted", &c->facts.fitted);
     if (c->refitted) {
-        write_summary(writer, "by_the_others", &c->without);
+        write_summary(writer, "by_the_others", &c->facts.by_the_others);
     }
-    write_summary(writer, "held_out", &c->held);
+    write_summary(writer, "held_out", &c->facts.held_out);
     rk_json_open_member(writer, "constants", "[");
     for (int i = 0; i < c->recipe->constant_count; i++) {
         write_constant(writer, c, i);

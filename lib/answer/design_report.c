@@ -15,55 +15,29 @@
 
 /* ---- for programs -------------------------------------------------------------------------- */
 
-/* A machine with its best strategy, if it runs. */
-struct machine {
-    double cost, each;
-    int64_t processors;
-    bool runs, on_front, meets;
-    double step, sequences, tokens, days, run_cost;
-};
-
-static struct machine machine_of(const rk_design_answer *d, const rk_design *design)
-{
-    struct machine m = {.cost = design->cost,
-                        .each = design->each,
-                        .processors = design->processors,
-                        .runs = design->runs,
-                        .on_front = design->on_front};
-    if (m.runs) {
-        m.meets = design->best.rate >= d->least_rate;
-        m.step = rk_design_answer_step(d, design);
-        m.sequences = design->best.rate;
-        m.tokens = m.sequences * (double)d->question.seq;
-        m.days = rk_design_answer_days(d, design);
-        m.run_cost = rk_design_answer_run_cost(d, design);
-    }
-    return m;
-}
-
-#define FIELD(key, member) RK_ANSWER_FIELD(key, struct machine, member)
+#define FIGURE(member) RK_ANSWER_FIGURE(rk_machine_facts, member)
 
 /* The fields before the axes, which CSV begins with the cost, and those behind them. */
 static const rk_answer_field fields[] = {
-    {FIELD("cost", cost), .in = RK_IN_CSV},
-    {FIELD("cost_of_one", each), .in = RK_IN_CSV},
-    {FIELD("accelerators", processors)},
-    {FIELD("cost_of_one", each), .in = RK_IN_JSON},
-    {FIELD("cost", cost), .in = RK_IN_JSON},
-    {FIELD("runs", runs), .in = RK_IN_CSV},
-    {FIELD("on_front", on_front), .in = RK_IN_CSV},
-    {FIELD("meets_target", meets), .in = RK_IN_CSV},
-    {FIELD("batch_s", step), .positive = true},
-    {FIELD("sequences_per_s", sequences), .in = RK_IN_JSON},
-    {FIELD("tokens_per_s", tokens), .positive = true},
-    {FIELD("days", days), .positive = true, .optional = true},
-    {FIELD("run_cost", run_cost), .in = RK_IN_JSON, .positive = true, .optional = true},
+    {FIGURE(cost), .in = RK_IN_CSV},
+    {FIGURE(cost_of_one), .in = RK_IN_CSV},
+    {FIGURE(accelerators)},
+    {FIGURE(cost_of_one), .in = RK_IN_JSON},
+    {FIGURE(cost), .in = RK_IN_JSON},
+    {FIGURE(runs), .in = RK_IN_CSV},
+    {FIGURE(on_front), .in = RK_IN_CSV},
+    {FIGURE(meets_target), .in = RK_IN_CSV},
+    {FIGURE(step_s), .positive = true},
+    {FIGURE(sequences_per_s), .in = RK_IN_JSON},
+    {FIGURE(tokens_per_s), .positive = true},
+    {FIGURE(days), .positive = true, .optional = true},
+    {FIGURE(run_cost), .in = RK_IN_JSON, .positive = true, .optional = true},
 };
 enum { FIELDS = COUNT(fields), FIRST = 3 };
 
 static void write_design(rk_json_writer *writer, const rk_design_answer *d, const rk_design *design)
 {
-    const struct machine machine = machine_of(d, design);
+    const rk_machine_facts machine = rk_design_answer_machine(d, design);
     rk_json_open(writer, "{");
     rk_answer_members(writer, fields, FIRST, &machine);
     rk_json_open_member(writer, "numbers", "{");
@@ -140,7 +114,7 @@ static size_t fill_strategy(const rk_method *method, const rk_design *design, rk
 
 static void write_row(rk_csv_out *csv, const rk_design_answer *d, const rk_design *design)
 {
-    const struct machine machine = machine_of(d, design);
+    const rk_machine_facts machine = rk_design_answer_machine(d, design);
     rk_value row[COLUMNS];
     size_t count = rk_answer_values(fields, FIRST, &machine, row);
     for (int i = 0; i < d->prices.axis_count; i++) {
@@ -235,6 +209,7 @@ static void write_inputs(FILE *to, const rk_design_answer *d)
 static void write_cheapest(FILE *to, const rk_design_answer *d, bool brief)
 {
     const rk_design *best = d->cheapest;
+    const rk_machine_facts machine = rk_design_answer_machine(d, best);
     const char *separator = "";
     char price[MONEY_SIZE], each[MONEY_SIZE], number[RK_COMMAS_SIZE], words[RK_WORDS_SIZE];
     char rate[RK_NUMBER_TEXT_SIZE], step[RK_TIME_TEXT_SIZE];
@@ -251,15 +226,15 @@ static void write_cheapest(FILE *to, const rk_design_answer *d, bool brief)
         }
     }
     (void)fprintf(to, "\n  %s for the batch, %s tokens/s, %s %.2f %%\n",
-                  rk_time_text(rk_design_answer_step(d, best), step),
-                  rk_human_text(best->best.rate * (double)d->question.seq, RK_HUMAN_BASE10, rate),
+                  rk_time_text(machine.step_s, step),
+                  rk_human_text(machine.tokens_per_s, RK_HUMAN_BASE10, rate),
                   d->question.problem.method->efficiency_name, 100 * best->best.efficiency);
     if (d->target.tokens > 0) {
-        (void)fprintf(to, "  %.4g days for %s tokens", rk_design_answer_days(d, best),
+        (void)fprintf(to, "  %.4g days for %s tokens", machine.days,
                       rk_human_text(d->target.tokens, RK_HUMAN_BASE10, rate));
         if (d->prices.life_days > 0) {
-            (void)fprintf(to, ", %s of a life of %.5g days",
-                          money(d, rk_design_answer_run_cost(d, best), price), d->prices.life_days);
+            (void)fprintf(to, ", %s of a life of %.5g days", money(d, machine.run_cost, price),
+                          d->prices.life_days);
         }
         (void)fputc('\n', to);
     }
@@ -293,6 +268,7 @@ static bool shows_axis(const rk_design_answer *d, int axis, bool brief)
 static void add_design(rk_table *table, const rk_design_answer *d, const rk_design *design,
                        bool brief)
 {
+    const rk_machine_facts machine = rk_design_answer_machine(d, design);
     char text[MONEY_SIZE];
     rk_table_cell(table, design == d->cheapest ? RK_MARK_BEST "%s" RK_MARK_END : "%s",
                   money(d, design->cost, text));
@@ -303,12 +279,11 @@ static void add_design(rk_table *table, const rk_design_answer *d, const rk_desi
             rk_table_cell(table, "%.6g", axis->values[design->choice[i]]);
         }
     }
-    rk_table_cell(table, "%.5g", rk_design_answer_step(d, design));
+    rk_table_cell(table, "%.5g", machine.step_s);
     if (d->target.tokens > 0) {
-        rk_table_cell(table, "%.4g", rk_design_answer_days(d, design));
+        rk_table_cell(table, "%.4g", machine.days);
     } else {
-        const double tokens = design->best.rate * (double)d->question.seq;
-        rk_table_cell(table, "%s", rk_human_text(tokens, RK_HUMAN_BASE10, text));
+        rk_table_cell(table, "%s", rk_human_text(machine.tokens_per_s, RK_HUMAN_BASE10, text));
     }
     rk_table_cell(table, "%.2f", 100 * design->best.efficiency);
 }

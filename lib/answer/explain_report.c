@@ -2,6 +2,8 @@
 /* The answer of `reckon explain`. */
 #include "answer/answers.h"
 
+#include "answer/answer_fields.h"
+#include "base/units.h"
 #include "method/brief.h"
 #include "method/ranking_text.h"
 
@@ -11,24 +13,34 @@
 
 /* ---- for programs -------------------------------------------------------------------------- */
 
+#define FIGURE(member) RK_ANSWER_FIGURE(rk_number_worth, member)
+
+static const rk_answer_field fields[] = {
+    {FIGURE(key)},
+    {FIGURE(name)},
+    {FIGURE(unit)},
+    {FIGURE(from)},
+    {FIGURE(to)},
+    {FIGURE(old_step_s), .positive = true},
+    {FIGURE(runs), .in = RK_IN_JSON},
+    {FIGURE(step_s), .positive = true},
+    {FIGURE(sequences_per_s), .positive = true},
+    {FIGURE(gain)},
+};
+enum { FIELDS = COUNT(fields), OLD_STEP = 5, RUNS };
+
 static void write_replan(rk_json_writer *writer, const rk_explain *explain,
                          const rk_number_effect *replan)
 {
+    const rk_number_worth worth = rk_explain_worth(explain, replan);
     char words[RK_WORDS_SIZE];
     rk_json_item(writer);
     rk_json_open(writer, "{");
-    rk_json_string(writer, "key", replan->number.key);
-    rk_json_string(writer, "name", replan->number.name);
-    rk_json_string(writer, "unit", replan->number.unit);
-    rk_json_real(writer, "from", replan->number.value);
-    rk_json_real(writer, "to", replan->value);
+    rk_answer_members(writer, fields, OLD_STEP, &worth);
     rk_json_flag(writer, "old_runs", replan->old_rate > 0);
-    rk_json_real(writer, "old_step_s", replan->old_step);
+    rk_answer_members(writer, &fields[OLD_STEP], 1, &worth);
     rk_json_real(writer, "old_sequences_per_s", replan->old_rate);
-    rk_json_flag(writer, "runs", replan->runs);
-    rk_json_real(writer, "step_s", replan->best.step);
-    rk_json_real(writer, "sequences_per_s", replan->best.rate);
-    rk_json_real(writer, "gain", rk_explain_gain(explain, replan));
+    rk_answer_members(writer, &fields[RUNS], FIELDS - RUNS, &worth);
     rk_json_string(writer, "changes", rk_explain_changes(explain, replan, words));
     if (replan->runs) {
         explain->question.problem.method->write_json(writer, &replan->best);
@@ -61,32 +73,18 @@ static void write_members(rk_json_writer *writer, const void *what)
 static void write_cells(rk_csv_out *csv, const void *what)
 {
     const rk_explain *explain = what;
-    static const rk_column columns[] = {
-        {"key", RK_VALUE_TEXT},    {"name", RK_VALUE_TEXT},
-        {"unit", RK_VALUE_TEXT},   {"from", RK_VALUE_REAL},
-        {"to", RK_VALUE_REAL},     {"old_step_s", RK_VALUE_REAL},
-        {"step_s", RK_VALUE_REAL}, {"sequences_per_s", RK_VALUE_REAL},
-        {"gain", RK_VALUE_REAL},   {"changes", RK_VALUE_TEXT},
-    };
-    enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
-    rk_csv_header(csv, columns, COLUMNS);
+    rk_column columns[FIELDS];
+    const size_t last = rk_answer_columns(fields, FIELDS, columns);
+    columns[last] = (rk_column){"changes", RK_VALUE_TEXT};
+    rk_csv_header(csv, columns, last + 1);
     for (size_t i = 0; i < explain->count; i++) {
-        const rk_number_effect *r = &explain->replans[i];
-        const rk_value none = {.type = RK_VALUE_NULL};
+        const rk_number_effect *replan = &explain->replans[i];
+        const rk_number_worth worth = rk_explain_worth(explain, replan);
+        rk_value row[FIELDS];
         char words[RK_WORDS_SIZE];
-        const rk_value row[COLUMNS] = {
-            rk_value_text(r->number.key),
-            rk_value_text(r->number.name),
-            rk_value_text(r->number.unit),
-            rk_value_real(r->number.value),
-            rk_value_real(r->value),
-            r->old_rate > 0 ? rk_value_real(r->old_step) : none,
-            r->runs ? rk_value_real(r->best.step) : none,
-            r->runs ? rk_value_real(r->best.rate) : none,
-            r->runs ? rk_value_real(rk_explain_gain(explain, r)) : none,
-            rk_value_text(rk_explain_changes(explain, r, words)),
-        };
-        rk_csv_row(csv, row, COLUMNS);
+        (void)rk_answer_values(fields, FIELDS, &worth, row);
+        row[last] = rk_value_text(rk_explain_changes(explain, replan, words));
+        rk_csv_row(csv, row, last + 1);
     }
 }
 
@@ -151,16 +149,16 @@ static rk_status write_numbers(FILE *to, const rk_explain *explain, rk_table_sty
                    percent < 0 ? "worse" : "better");
     rk_table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t i = 0; i < explain->count && (style.full || i < BRIEF_NUMBERS); i++) {
-        const rk_number_effect *replan = &explain->replans[i];
-        rk_table_cell(&table, i == 0 ? RK_MARK_BEST "%s, %s" RK_MARK_END : "%s, %s",
-                      replan->number.name, replan->number.unit);
-        rk_table_cell(&table, "%.5g", replan->number.value);
-        rk_table_cell(&table, "%.5g", replan->value);
-        add_seconds(&table, replan->old_step);
-        add_seconds(&table, replan->best.step);
+        const rk_number_worth worth = rk_explain_worth(explain, &explain->replans[i]);
+        rk_table_cell(&table, i == 0 ? RK_MARK_BEST "%s, %s" RK_MARK_END : "%s, %s", worth.name,
+                      worth.unit);
+        rk_table_cell(&table, "%.5g", worth.from);
+        rk_table_cell(&table, "%.5g", worth.to);
+        add_seconds(&table, worth.old_step_s);
+        add_seconds(&table, worth.step_s);
         /* in hundredths of a percent, to avoid -0.00 */
-        const double gain = round(1e4 * rk_explain_gain(explain, replan)) / 100;
-        rk_table_cell(&table, replan->runs ? "%.2f" : "-", gain == 0 ? 0.0 : gain);
+        const double gain = round(1e4 * worth.gain) / 100;
+        rk_table_cell(&table, worth.runs ? "%.2f" : "-", gain == 0 ? 0.0 : gain);
     }
     return rk_write_table(to, &table, style, err);
 }

@@ -17,21 +17,22 @@
 
 /* ---- for programs -------------------------------------------------------------------------- */
 
-#define FIELD(key, member) RK_ANSWER_FIELD(key, rk_shape, member)
+#define FIGURE(member) RK_ANSWER_FIGURE(rk_shape_facts, member)
 
 /* Sizes, of which JSON writes a document of the model, then figures of a shape that runs. */
 static const rk_answer_field fields[] = {
-    {FIELD("blocks", sizes.blocks), .in = RK_IN_CSV},
-    {FIELD("hidden", sizes.hidden), .in = RK_IN_CSV},
-    {FIELD("feedforward", sizes.feedforward), .in = RK_IN_CSV},
-    {FIELD("heads", sizes.heads), .in = RK_IN_CSV},
-    {FIELD("head_size", sizes.head_size), .in = RK_IN_CSV},
-    {FIELD("parameters", sizes.parameters)},
-    {FIELD("mappings", mappings)},
-    {FIELD("runs", runs)},
-    {FIELD(NULL, best.efficiency)},
-    {FIELD("step_s", best.step)},
-    {FIELD("sequences_per_s", best.rate)},
+    {FIGURE(blocks), .in = RK_IN_CSV},
+    {FIGURE(hidden), .in = RK_IN_CSV},
+    {FIGURE(feedforward), .in = RK_IN_CSV},
+    {FIGURE(heads), .in = RK_IN_CSV},
+    {FIGURE(head_size), .in = RK_IN_CSV},
+    {FIGURE(parameters)},
+    {FIGURE(mappings)},
+    {FIGURE(runs)},
+    {FIGURE(mfu)},
+    {FIGURE(step_s)},
+    {FIGURE(sequences_per_s)},
+    {FIGURE(tokens_per_s), .in = RK_IN_JSON},
 };
 enum { FIELDS = COUNT(fields), SIZES = 8, BASIC_DEGREES = 3 };
 
@@ -46,6 +47,7 @@ static const rk_answer_field *fields_of(const rk_method *method, rk_answer_field
 static void write_shape(rk_json_writer *writer, const rk_shape_answer *s, const rk_shape *shape)
 {
     const rk_model_sizes *sizes = &shape->sizes;
+    const rk_shape_facts facts = rk_shape_describe(shape);
     rk_answer_field own[FIELDS];
     rk_json_item(writer);
     rk_json_open(writer, "{");
@@ -58,9 +60,8 @@ static void write_shape(rk_json_writer *writer, const rk_shape_answer *s, const 
     rk_json_count(writer, "num_blocks", (uint64_t)sizes->blocks);
     rk_json_close(writer, "}");
     rk_answer_members(writer, fields_of(s->question.problem.method, own),
-                      shape->runs ? FIELDS : SIZES, shape);
+                      shape->runs ? FIELDS : SIZES, &facts);
     if (shape->runs) {
-        rk_json_real(writer, "tokens_per_s", shape->best.rate * (double)sizes->seq);
         s->question.problem.method->write_json(writer, &shape->best);
     }
     rk_json_close(writer, "}");
@@ -103,9 +104,10 @@ static void write_cells(rk_csv_out *csv, const void *what)
     rk_csv_header(csv, columns, count);
     for (size_t i = 0; i < s->count; i++) {
         const rk_shape *shape = &s->shapes[i];
+        const rk_shape_facts facts = rk_shape_describe(shape);
         rk_value row[FIELDS + BASIC_DEGREES] = {{.type = RK_VALUE_NULL}};
         int64_t degrees[RK_DEGREE_MAX];
-        size_t used = rk_answer_values(own, shape->runs ? FIELDS : SIZES, shape, row);
+        size_t used = rk_answer_values(own, shape->runs ? FIELDS : SIZES, &facts, row);
         method->degree_values(&shape->best, degrees);
         for (size_t k = 0; k < method->degree_count && shape->runs; k++) {
             if (method->degrees[k].basic) {

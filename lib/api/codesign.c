@@ -12,13 +12,6 @@
 
 #include <stdlib.h>
 
-static rk_status open_job(const rk_setup *setup, const rk_command *command, rk_job **job,
-                          rk_error *err)
-{
-    const rk_status status = rk_need(setup, "setup", err);
-    return status ? status : rk_job_create(command, job, err);
-}
-
 static bool hand_out_best(const rk_candidate *best, bool runs, rk_strategy *strategy, size_t size)
 {
     if (runs) {
@@ -55,14 +48,9 @@ rk_status rk_explain_system(const rk_setup *setup, const rk_space *space, double
         return status;
     }
     *e = (rk_explanation){.setup = setup, .explain.change = change};
-    status = open_job(setup, &rk_command_explain, &e->job, err);
-    status = status ? status : rk_ask_space(setup, space, e->job, err);
-    status = status ? status : rk_job_use(e->job, control, NULL, NULL, explain, e, err);
-    if (status) {
-        rk_explanation_free(e);
-        *explanation = NULL;
-    }
-    return status;
+    status = rk_open_job(setup, &rk_command_explain, &e->job, err);
+    status = status ? status : rk_use_job(setup, space, e->job, control, explain, e, err);
+    return RK_CREATED(status, explanation, rk_explanation_free);
 }
 
 void rk_explanation_free(rk_explanation *explanation)
@@ -97,19 +85,8 @@ bool rk_explanation_at(const rk_explanation *explanation, size_t index, rk_numbe
     if (index >= e->count) {
         return false;
     }
-    const rk_number_effect *r = &e->replans[index];
-    const rk_number_worth all = {
-        .key = r->number.key,
-        .name = r->number.name,
-        .unit = r->number.unit,
-        .from = r->number.value,
-        .to = r->value,
-        .old_step_s = r->old_step,
-        .runs = r->runs,
-        .step_s = r->best.step,
-        .sequences_per_s = r->best.rate,
-        .gain = r->runs ? rk_explain_gain(e, r) : 0,
-    };
+    rk_number_worth all = rk_explain_worth(e, &e->replans[index]);
+    all.gain = all.runs ? all.gain : 0;
     return rk_abi_copy(worth, size, &all, sizeof(all));
 }
 
@@ -161,17 +138,12 @@ rk_status rk_design_machines(const rk_setup *setup, const rk_space *space,
         return status;
     }
     m->setup = setup;
-    status = open_job(setup, &rk_command_design, &m->job, err);
+    status = rk_open_job(setup, &rk_command_design, &m->job, err);
     if (!status) {
         ((rk_design_args *)rk_job_arguments(m->job))->target = own;
-        status = rk_ask_space(setup, space, m->job, err);
+        status = rk_use_job(setup, space, m->job, control, design, m, err);
     }
-    status = status ? status : rk_job_use(m->job, control, NULL, NULL, design, m, err);
-    if (status) {
-        rk_machines_free(m);
-        *machines = NULL;
-    }
-    return status;
+    return RK_CREATED(status, machines, rk_machines_free);
 }
 
 void rk_machines_free(rk_machines *machines)
@@ -190,22 +162,7 @@ bool rk_machines_at(const rk_machines *machines, size_t index, rk_machine_facts 
     if (index >= d->count) {
         return false;
     }
-    const rk_design *design = &d->designs[index];
-    rk_machine_facts all = {.accelerators = design->processors,
-                            .cost_of_one = design->each,
-                            .cost = design->cost,
-                            .runs = design->runs,
-                            .on_front = design->on_front};
-    if (design->runs) {
-        all.meets_target = design->best.rate >= d->least_rate;
-        all.cheapest = design == d->cheapest;
-        all.step_s = rk_design_answer_step(d, design);
-        all.sequences_per_s = design->best.rate;
-        all.tokens_per_s = design->best.rate * (double)d->question.seq;
-        all.mfu = design->best.efficiency;
-        all.days = rk_design_answer_days(d, design);
-        all.run_cost = rk_design_answer_run_cost(d, design);
-    }
+    const rk_machine_facts all = rk_design_answer_machine(d, &d->designs[index]);
     return rk_abi_copy(facts, size, &all, sizeof(all));
 }
 
@@ -276,17 +233,12 @@ rk_status rk_shape_models(const rk_setup *setup, const rk_space *space,
     }
     s->setup = setup;
     complete_choice(&own);
-    status = open_job(setup, &rk_command_shape, &s->job, err);
+    status = rk_open_job(setup, &rk_command_shape, &s->job, err);
     if (!status) {
         ((rk_shape_args *)rk_job_arguments(s->job))->wish = own;
-        status = rk_ask_space(setup, space, s->job, err);
+        status = rk_use_job(setup, space, s->job, control, shape, s, err);
     }
-    status = status ? status : rk_job_use(s->job, control, NULL, NULL, shape, s, err);
-    if (status) {
-        rk_shapes_free(s);
-        *shapes = NULL;
-    }
-    return status;
+    return RK_CREATED(status, shapes, rk_shapes_free);
 }
 
 void rk_shapes_free(rk_shapes *shapes)
@@ -305,22 +257,7 @@ bool rk_shapes_at(const rk_shapes *shapes, size_t index, rk_shape_facts *facts, 
     if (index >= s->count) {
         return false;
     }
-    const rk_shape *found = &s->shapes[index];
-    const rk_model_sizes *sizes = &found->sizes;
-    rk_shape_facts all = {.blocks = sizes->blocks,
-                          .hidden = sizes->hidden,
-                          .feedforward = sizes->feedforward,
-                          .heads = sizes->heads,
-                          .head_size = sizes->head_size,
-                          .parameters = sizes->parameters,
-                          .mappings = found->mappings,
-                          .runs = found->runs};
-    if (found->runs) {
-        all.mfu = found->best.efficiency;
-        all.step_s = found->best.step;
-        all.sequences_per_s = found->best.rate;
-        all.tokens_per_s = found->best.rate * (double)sizes->seq;
-    }
+    const rk_shape_facts all = rk_shape_describe(&s->shapes[index]);
     return rk_abi_copy(facts, size, &all, sizeof(all));
 }
 

@@ -32,11 +32,7 @@ rk_status rk_model_create(const char *document, rk_model **model, rk_error *err)
     rk_status status = rk_need(document, "name of a model", err);
     *model = rk_allocate(sizeof(**model), "a model", &status, err);
     status = status ? status : rk_model_load(document, *model, err);
-    if (status) {
-        free(*model);
-        *model = NULL;
-    }
-    return status;
+    return RK_CREATED(status, model, free);
 }
 
 void rk_model_free(rk_model *model)
@@ -99,11 +95,7 @@ rk_status rk_system_create(const char *document, rk_system **system, rk_error *e
                          (long long)(machine.count * rk_machine_unit(machine.system)));
     }
     status = status ? status : rk_system_load(document, *system, err);
-    if (status) {
-        free(*system);
-        *system = NULL;
-    }
-    return status;
+    return RK_CREATED(status, system, free);
 }
 
 void rk_system_free(rk_system *system)
@@ -167,11 +159,7 @@ rk_status rk_stack_create(const char *document, const rk_system *system, rk_stac
         status = system ? rk_stack_choose(document, &system->accelerator, *stack, err)
                         : rk_stack_load(document, *stack, err);
     }
-    if (status) {
-        free(*stack);
-        *stack = NULL;
-    }
-    return status;
+    return RK_CREATED(status, stack, free);
 }
 
 void rk_stack_free(rk_stack *stack)

@@ -21,9 +21,7 @@ struct rk_outcome {
     rk_fit fit;  /* `plan` is the result, also of plans */
 };
 
-/* An empty outcome with a job of the command; cleared by rk_outcome_clear. */
-rk_status rk_outcome_begin(const rk_setup *setup, const rk_command *command, rk_outcome *outcome,
-                           rk_error *err);
+/* Frees what an outcome has, but not itself. */
 void rk_outcome_clear(rk_outcome *outcome);
 
 /* Strategy `index` of an outcome; NULL past the last. */
@@ -33,8 +31,13 @@ const rk_answer *rk_outcome_answer(const rk_outcome *outcome, size_t index);
 rk_status rk_outcome_pick(const rk_outcome *outcome, size_t index, const rk_answer **answer,
                           rk_error *err);
 
-/* Sets the options of a job from a space. */
-rk_status rk_ask_space(const rk_setup *setup, const rk_space *space, rk_job *job, rk_error *err);
+/* Creates a job of a command for a setup, which must not be NULL. */
+rk_status rk_open_job(const rk_setup *setup, const rk_command *command, rk_job **job,
+                      rk_error *err);
+
+/* Sets the options of a job from a space, and calls `use` with them. */
+rk_status rk_use_job(const rk_setup *setup, const rk_space *space, rk_job *job,
+                     const rk_job_control *control, rk_job_user *use, void *what, rk_error *err);
 
 /* Predicts a strategy that a program gave in full. */
 rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk_plan *plan,

@@ -11,12 +11,10 @@
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
-rk_status rk_outcome_begin(const rk_setup *setup, const rk_command *command, rk_outcome *outcome,
-                           rk_error *err)
+rk_status rk_open_job(const rk_setup *setup, const rk_command *command, rk_job **job, rk_error *err)
 {
-    *outcome = (rk_outcome){.setup = setup};
     const rk_status status = rk_need(setup, "setup", err);
-    return status ? status : rk_job_create(command, &outcome->job, err);
+    return status ? status : rk_job_create(command, job, err);
 }
 
 void rk_outcome_clear(rk_outcome *outcome)
@@ -28,18 +26,14 @@ void rk_outcome_clear(rk_outcome *outcome)
 static rk_status create_outcome(const rk_setup *setup, const rk_command *command,
                                 rk_outcome **outcome, rk_error *err)
 {
-    rk_outcome *created = calloc(1, sizeof(*created));
-    *outcome = NULL;
-    if (!created) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for an outcome");
-    }
-    const rk_status status = rk_outcome_begin(setup, command, created, err);
+    rk_status status = RK_OK;
+    *outcome = rk_allocate(sizeof(**outcome), "an outcome", &status, err);
     if (status) {
-        free(created);
         return status;
     }
-    *outcome = created;
-    return RK_OK;
+    (*outcome)->setup = setup;
+    status = rk_open_job(setup, command, &(*outcome)->job, err);
+    return RK_CREATED(status, outcome, rk_outcome_free);
 }
 
 /* The fields of a space in the terms of options. */
@@ -69,11 +63,13 @@ static rk_status take_space(const rk_space *given, rk_request *request, rk_space
     return RK_OK;
 }
 
-rk_status rk_ask_space(const rk_setup *setup, const rk_space *space, rk_job *job, rk_error *err)
+rk_status rk_use_job(const rk_setup *setup, const rk_space *space, rk_job *job,
+                     const rk_job_control *control, rk_job_user *use, void *what, rk_error *err)
 {
     rk_space own;
-    const rk_status status = take_space(space, rk_job_arguments(job), &own, err);
-    return status ? status : rk_ask(setup, job, own.options, err);
+    rk_status status = take_space(space, rk_job_arguments(job), &own, err);
+    status = status ? status : rk_ask(setup, job, own.options, err);
+    return status ? status : rk_job_use(job, control, NULL, NULL, use, what, err);
 }
 
 rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk_plan *plan,
@@ -84,23 +80,16 @@ rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk
     return status ? status : rk_plan_predict_one(&setup->setting, &own, plan, err);
 }
 
-/* Searches or fits, and drops the outcome after a failure. */
+/* Searches or fits. */
 static rk_status answer_space(const rk_setup *setup, const rk_space *space,
                               const rk_command *command, rk_job_user *use,
                               const rk_job_control *control, rk_outcome **outcome, rk_error *err)
 {
     rk_status status = create_outcome(setup, command, outcome, err);
-    if (status) {
-        return status;
+    if (!status) {
+        status = rk_use_job(setup, space, (*outcome)->job, control, use, *outcome, err);
     }
-    rk_job *job = (*outcome)->job;
-    status = rk_ask_space(setup, space, job, err);
-    status = status ? status : rk_job_use(job, control, NULL, NULL, use, *outcome, err);
-    if (status) {
-        rk_outcome_free(*outcome);
-        *outcome = NULL;
-    }
-    return status;
+    return RK_CREATED(status, outcome, rk_outcome_free);
 }
 
 static rk_status plan(rk_job *job, void *arguments, void *what, rk_error *err)
@@ -133,16 +122,9 @@ rk_status rk_estimate_strategy(const rk_setup *setup, const rk_strategy *strateg
                                rk_outcome **outcome, rk_error *err)
 {
     rk_status status = create_outcome(setup, &rk_command_estimate, outcome, err);
-    if (status) {
-        return status;
-    }
-    status = rk_ask(setup, (*outcome)->job, NULL, err);
+    status = status ? status : rk_ask(setup, (*outcome)->job, NULL, err);
     status = status ? status : rk_ask_strategy(setup, strategy, &(*outcome)->fit.plan, err);
-    if (status) {
-        rk_outcome_free(*outcome);
-        *outcome = NULL;
-    }
-    return status;
+    return RK_CREATED(status, outcome, rk_outcome_free);
 }
 
 void rk_outcome_free(rk_outcome *outcome)

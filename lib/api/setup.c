@@ -40,16 +40,13 @@ rk_status rk_setup_create(const rk_model *model, const rk_system *system,
                           const rk_setup_choice *choice, rk_setup **setup, rk_error *err)
 {
     rk_setup_choice known;
-    *setup = NULL;
     rk_status status = rk_need(model, "model", err);
     status = status ? status : rk_need(system, "system", err);
     status = status ? status : rk_take_setup_choice(choice, &known, err);
+    rk_setup *created = rk_allocate(sizeof(*created), "a setup", &status, err);
+    *setup = created;
     if (status) {
         return status;
-    }
-    rk_setup *created = calloc(1, sizeof(*created));
-    if (!created) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a setup");
     }
     created->inputs.model = *model;
     created->inputs.system = *system;
@@ -59,12 +56,7 @@ rk_status rk_setup_create(const rk_model *model, const rk_system *system,
     created->inputs.risk = known.max_risk > 0 ? known.max_risk : RK_RISK_USUAL;
     status = choose_software(&known, created, err);
     status = status ? status : rk_setting_open(&created->inputs, &created->setting, err);
-    if (status) {
-        free(created);
-        return status;
-    }
-    *setup = created;
-    return RK_OK;
+    return RK_CREATED(status, setup, free);
 }
 
 void rk_setup_free(rk_setup *setup)
@@ -212,8 +204,7 @@ rk_status rk_strategy_read(const rk_setup *setup, const char *options, rk_strate
 {
     struct reading reading = {.setup = setup};
     rk_job *job = NULL;
-    rk_status status = rk_need(setup, "setup", err);
-    status = status ? status : rk_job_create(&rk_command_estimate, &job, err);
+    rk_status status = rk_open_job(setup, &rk_command_estimate, &job, err);
     status = status ? status : rk_ask(setup, job, options, err);
     status = status ? status : rk_job_use(job, NULL, NULL, NULL, take_strategy, &reading, err);
     rk_job_free(job);

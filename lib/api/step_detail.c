@@ -20,11 +20,7 @@ rk_status rk_operators_create(const rk_outcome *outcome, size_t index, rk_operat
     if (!status) {
         status = rk_operators_fill(&outcome->setup->inputs, &answer->strategy, *operators, err);
     }
-    if (status) {
-        rk_operators_free(*operators);
-        *operators = NULL;
-    }
-    return status;
+    return RK_CREATED(status, operators, rk_operators_free);
 }
 
 void rk_operators_free(rk_operators *operators)
@@ -55,11 +51,7 @@ rk_status rk_timeline_create(const rk_outcome *outcome, size_t index, rk_timelin
         status = rk_timeline_fill(&inputs->model, &inputs->system, &inputs->software.stack,
                                   &answer->strategy, &answer->estimate, *timeline, err);
     }
-    if (status) {
-        rk_timeline_free(*timeline);
-        *timeline = NULL;
-    }
-    return status;
+    return RK_CREATED(status, timeline, rk_timeline_free);
 }
 
 void rk_timeline_free(rk_timeline *timeline)

@@ -34,4 +34,8 @@ rk_status rk_need(const void *given, const char *what, rk_error *err);
  */
 void *rk_allocate(size_t size, const char *what, rk_status *status, rk_error *err);
 
+/* Ends the creation of a handle: frees it after a failure.  The status. */
+#define RK_CREATED(status, handle, free_handle)                                                    \
+    ((status) ? (free_handle(*(handle)), *(handle) = NULL, (status)) : RK_OK)
+
 #endif

@@ -18,11 +18,7 @@ rk_status rk_run_table_create(const char *document, rk_run_table **table, rk_err
     *table = rk_allocate(sizeof(**table), "a table", &status, err);
     status = status ? status : rk_run_table_load(document, *table, err);
     status = status ? status : rk_run_table_check(*table, err);
-    if (status) {
-        rk_run_table_free(*table);
-        *table = NULL;
-    }
-    return status;
+    return RK_CREATED(status, table, rk_run_table_free);
 }
 
 void rk_run_table_free(rk_run_table *table)
@@ -103,24 +99,16 @@ rk_status rk_validate_runs(const rk_run_table *const *tables, size_t count,
                            const rk_validation_choice *choice, rk_validation **validation,
                            rk_error *err)
 {
-    struct checking *created = calloc(1, sizeof(*created));
     rk_validation_choice own;
-    *validation = NULL;
-    if (!created) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a validation");
-    }
     rk_status status = rk_take_validation_choice(choice, &own, err);
     for (size_t i = 0; i < count && !status; i++) {
         status = rk_need(tables ? tables[i] : NULL, "table", err);
     }
+    struct checking *created = rk_allocate(sizeof(*created), "a validation", &status, err);
+    *validation = created ? &created->validation : NULL;
     status = status ? status : read_choice(&own, &created->request, err);
     status = status ? status : compare(created, tables, count, err);
-    if (status) {
-        rk_validation_free(&created->validation);
-        return status;
-    }
-    *validation = &created->validation;
-    return RK_OK;
+    return RK_CREATED(status, validation, rk_validation_free);
 }
 
 void rk_validation_free(rk_validation *validation)

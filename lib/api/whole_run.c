@@ -56,15 +56,19 @@ static rk_status ask_run(const rk_setup *setup, const rk_run_request *request,
                          const rk_job_control *control, rk_run_outcome *outcome, rk_error *err)
 {
     struct asking asking = {.outcome = outcome, .strategy = request->strategy};
-    rk_status status = rk_outcome_begin(setup, &rk_command_run, &outcome->strategies, err);
+    outcome->strategies.setup = setup;
+    rk_status status = rk_open_job(setup, &rk_command_run, &outcome->strategies.job, err);
     if (status) {
         return status;
     }
     rk_job *job = outcome->strategies.job;
     ((rk_run_options *)rk_job_arguments(job))->question.asked = *request;
-    status = request->space ? rk_ask_space(setup, request->space, job, err)
-                            : rk_ask(setup, job, NULL, err);
-    status = status ? status : rk_job_use(job, control, NULL, NULL, find_run, &asking, err);
+    if (request->space) {
+        status = rk_use_job(setup, request->space, job, control, find_run, &asking, err);
+    } else {
+        status = rk_ask(setup, job, NULL, err);
+        status = status ? status : rk_job_use(job, control, NULL, NULL, find_run, &asking, err);
+    }
     outcome->strategies.fit.plan = outcome->run.plan;
     return status;
 }
@@ -73,27 +77,15 @@ rk_status rk_predict_run(const rk_setup *setup, const rk_run_request *request,
                          const rk_job_control *control, rk_run_outcome **run, rk_error *err)
 {
     rk_run_request own;
-    *run = NULL;
     rk_status status = rk_take_run_request(request, &own, err);
-    if (status) {
-        return status;
+    if (!status && !own.strategy == !own.space) {
+        status = rk_fail(err, RK_ERR_INVALID,
+                         "a run has either a strategy or a space to choose one from; begin with "
+                         "rk_run_request_init and set one of them");
     }
-    if (!own.strategy == !own.space) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "a run has either a strategy or a space to choose one from; begin with "
-                       "rk_run_request_init and set one of them");
-    }
-    rk_run_outcome *created = calloc(1, sizeof(*created));
-    if (!created) {
-        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a run");
-    }
-    status = ask_run(setup, &own, control, created, err);
-    if (status) {
-        rk_run_outcome_free(created);
-        return status;
-    }
-    *run = created;
-    return RK_OK;
+    *run = rk_allocate(sizeof(**run), "a run", &status, err);
+    status = status ? status : ask_run(setup, &own, control, *run, err);
+    return RK_CREATED(status, run, rk_run_outcome_free);
 }
 
 void rk_run_outcome_free(rk_run_outcome *run)

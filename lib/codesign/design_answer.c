@@ -10,21 +10,24 @@
 
 /* ---- results ------------------------------------------------------------------------------- */
 
-double rk_design_answer_step(const rk_design_answer *d, const rk_design *design)
+rk_machine_facts rk_design_answer_machine(const rk_design_answer *d, const rk_design *design)
 {
-    return (double)d->question.batch / design->best.rate;
-}
-
-double rk_design_answer_days(const rk_design_answer *d, const rk_design *design)
-{
-    return d->target.tokens / (design->best.rate * (double)d->question.seq) / DAY;
-}
-
-double rk_design_answer_run_cost(const rk_design_answer *d, const rk_design *design)
-{
-    return d->prices.life_days > 0
-               ? design->cost * rk_design_answer_days(d, design) / d->prices.life_days
-               : 0;
+    rk_machine_facts m = {.accelerators = design->processors,
+                          .cost_of_one = design->each,
+                          .cost = design->cost,
+                          .runs = design->runs,
+                          .on_front = design->on_front};
+    if (m.runs) {
+        m.meets_target = design->best.rate >= d->least_rate;
+        m.cheapest = design == d->cheapest;
+        m.step_s = (double)d->question.batch / design->best.rate;
+        m.sequences_per_s = design->best.rate;
+        m.tokens_per_s = design->best.rate * (double)d->question.seq;
+        m.mfu = design->best.efficiency;
+        m.days = d->target.tokens / m.tokens_per_s / DAY;
+        m.run_cost = d->prices.life_days > 0 ? m.cost * m.days / d->prices.life_days : 0;
+    }
+    return m;
 }
 
 /* ---- the search ---------------------------------------------------------------------------- */

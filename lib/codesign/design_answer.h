@@ -26,13 +26,7 @@ rk_status rk_design_answer_prepare(const rk_method *method, void *request, rk_de
 /* Searches on every machine. */
 rk_status rk_design_answer_find(rk_control *control, rk_design_answer *d, rk_error *err);
 
-/* Seconds in which a machine trains the whole batch. */
-double rk_design_answer_step(const rk_design_answer *d, const rk_design *design);
-
-/* Days for the tokens that were asked for; 0: no tokens. */
-double rk_design_answer_days(const rk_design_answer *d, const rk_design *design);
-
-/* The share of a machine's price that a run uses up; 0: not known. */
-double rk_design_answer_run_cost(const rk_design_answer *d, const rk_design *design);
+/* A machine with its best strategy, if it runs. */
+rk_machine_facts rk_design_answer_machine(const rk_design_answer *d, const rk_design *design);
 
 #endif

@@ -2,11 +2,24 @@
 /* The searches behind `reckon explain`: the best strategy first, then one per changed number. */
 #include "codesign/explain_answer.h"
 
+#include <math.h>
+
 /* ---- results ------------------------------------------------------------------------------- */
 
-double rk_explain_gain(const rk_explain *explain, const rk_number_effect *replan)
+rk_number_worth rk_explain_worth(const rk_explain *explain, const rk_number_effect *replan)
 {
-    return replan->best.rate / explain->best.rate - 1;
+    return (rk_number_worth){
+        .key = replan->number.key,
+        .name = replan->number.name,
+        .unit = replan->number.unit,
+        .from = replan->number.value,
+        .to = replan->value,
+        .old_step_s = replan->old_step,
+        .runs = replan->runs,
+        .step_s = replan->best.step,
+        .sequences_per_s = replan->best.rate,
+        .gain = replan->runs ? replan->best.rate / explain->best.rate - 1 : (double)NAN,
+    };
 }
 
 const char *rk_explain_changes(const rk_explain *explain, const rk_number_effect *replan,

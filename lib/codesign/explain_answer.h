@@ -23,8 +23,9 @@ typedef struct rk_explain {
  */
 rk_status rk_explain_find(rk_control *control, rk_explain *explain, rk_error *err);
 
-/* Relative gain of the rate: 0.05 for 5 %. */
-double rk_explain_gain(const rk_explain *explain, const rk_number_effect *replan);
+/* The figures of a changed number; its texts are those of `replan`.  A gain of NAN: nothing runs.
+ */
+rk_number_worth rk_explain_worth(const rk_explain *explain, const rk_number_effect *replan);
 
 /* How the new best strategy differs; "" if it is the same. */
 const char *rk_explain_changes(const rk_explain *explain, const rk_number_effect *replan,

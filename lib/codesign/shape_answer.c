@@ -50,3 +50,23 @@ rk_status rk_shape_answer_find(rk_control *control, rk_shape_answer *s, rk_error
     const rk_status status = complete_wish(&s->question.problem, &s->wish, err);
     return status ? status : search(control, s, err);
 }
+
+rk_shape_facts rk_shape_describe(const rk_shape *shape)
+{
+    const rk_model_sizes *sizes = &shape->sizes;
+    rk_shape_facts facts = {.blocks = sizes->blocks,
+                            .hidden = sizes->hidden,
+                            .feedforward = sizes->feedforward,
+                            .heads = sizes->heads,
+                            .head_size = sizes->head_size,
+                            .parameters = sizes->parameters,
+                            .mappings = shape->mappings,
+                            .runs = shape->runs};
+    if (shape->runs) {
+        facts.mfu = shape->best.efficiency;
+        facts.step_s = shape->best.step;
+        facts.sequences_per_s = shape->best.rate;
+        facts.tokens_per_s = shape->best.rate * (double)sizes->seq;
+    }
+    return facts;
+}

@@ -23,4 +23,7 @@ typedef struct rk_shape_answer {
 /* Searches for the best strategy of every shape. */
 rk_status rk_shape_answer_find(rk_control *control, rk_shape_answer *s, rk_error *err);
 
+/* A shape with its best strategy, if one fits. */
+rk_shape_facts rk_shape_describe(const rk_shape *shape);
+
 #endif

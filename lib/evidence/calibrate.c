@@ -35,7 +35,12 @@ static rk_status find_values(rk_calibration *c, double *found, rk_error *err)
             }
             found[i] = k == 0 ? value : found[i];
         }
-        c->constants[i] = (rk_constant_fit){.start = constant->start, .found = found[i]};
+        c->constants[i].figures = (rk_fitted_constant){.key = constant->keys[0],
+                                                       .unit = constant->unit,
+                                                       .meaning = constant->meaning,
+                                                       .start = constant->start,
+                                                       .found = found[i],
+                                                       .deviation = (double)NAN};
     }
     return status;
 }
@@ -61,14 +66,16 @@ static rk_status fit(rk_calibration *c, rk_error *err)
     const rk_recipe *recipe = c->recipe;
     double start[RK_RECIPE_CONSTANTS], found[RK_RECIPE_CONSTANTS], values[RK_RECIPE_CONSTANTS];
     rk_status status = find_values(c, found, err);
+    c->facts.recipe = recipe->name;
+    c->facts.constants = recipe->constant_count;
     for (int i = 0; i < recipe->constant_count; i++) {
         values[i] = start[i] = recipe->constants[i].start;
     }
     if (!status) {
-        status = assess(c, found, &c->loss_found, &c->found, NULL, err);
+        status = assess(c, found, &c->facts.loss_found, &c->facts.found, NULL, err);
     }
     if (!status) {
-        status = assess(c, start, &c->loss_start, &c->start, &c->held_start, err);
+        status = assess(c, start, &c->facts.loss_start, &c->facts.start, &c->held_start, err);
     }
     status = status ? status : rk_fit_setup_check(&c->bench, err);
     if (!status) {
@@ -76,9 +83,10 @@ static rk_status fit(rk_calibration *c, rk_error *err)
     }
     for (int i = 0; !status && i < recipe->constant_count; i++) {
         values[i] = rk_constant_rounded(&recipe->constants[i], values[i]);
-        c->constants[i].value = values[i];
+        c->constants[i].figures.value = values[i];
     }
-    return status ? status : assess(c, values, &c->loss, &c->after, &c->held, err);
+    return status ? status
+                  : assess(c, values, &c->facts.loss, &c->facts.fitted, &c->facts.held_out, err);
 }
 
 static rk_status read_rows(rk_calibration *c, rk_error *err)
@@ -171,9 +179,9 @@ static void list_constants(const rk_calibration *c, int document, const char *gr
                 continue;
             }
             append(text, size, "%s%s %.3g", first ? "" : ", ",
-                   constant->keys[k] + strlen(group) + 1, c->constants[i].value);
+                   constant->keys[k] + strlen(group) + 1, c->constants[i].figures.value);
             if (c->refitted) {
-                append(text, size, " +- %.2g", c->constants[i].deviation);
+                append(text, size, " +- %.2g", c->constants[i].figures.deviation);
             }
             first = false;
         }
@@ -186,7 +194,7 @@ static void describe(const rk_calibration *c, int document, const char *group, c
     text[0] = '\0';
     append(text, size, "reckon %s, recipe %s: ", rk_version(), c->recipe->name);
     list_constants(c, document, group, text, size);
-    append(text, size, "; %zu rows of", c->after.rows);
+    append(text, size, "; %zu rows of", c->facts.fitted.rows);
     for (int i = 0; i < c->recipe->table_count; i++) {
         const char *slash = strrchr(c->recipe->tables[i].file, '/');
         bool repeated = false;
@@ -198,12 +206,14 @@ static void describe(const rk_calibration *c, int document, const char *group, c
         }
     }
     append(text, size, ", median error %.1f%% (%.1f%% at the start of the recipe",
-           100 * c->after.median, 100 * c->start.median);
+           100 * c->facts.fitted.median, 100 * c->facts.start.median);
     if (c->refitted) {
-        append(text, size, ", %.1f%% of a group by the others", 100 * c->without.median);
+        append(text, size, ", %.1f%% of a group by the others",
+               100 * c->facts.by_the_others.median);
     }
-    if (c->held.rows > 0) {
-        append(text, size, ", %.1f%% on %zu rows held out", 100 * c->held.median, c->held.rows);
+    if (c->facts.held_out.rows > 0) {
+        append(text, size, ", %.1f%% on %zu rows held out", 100 * c->facts.held_out.median,
+               c->facts.held_out.rows);
     }
     append(text, size, ").");
 }

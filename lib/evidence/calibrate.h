@@ -13,12 +13,7 @@ enum { RK_DECIDING_ROWS = 3 };
 
 /* A constant that was fitted. */
 typedef struct rk_constant_fit {
-    double start, found; /* of the recipe; in the first document, NAN: absent */
-    double value;
-    double deviation;    /* standard deviation, by leaving out one group at a time */
-    double width;        /* half of the range in which the loss grows by less than 1% */
-    double importance;   /* growth of the loss at the worse of its bounds, relative */
-    bool at_bound, idle; /* on a bound; importance below 1% */
+    rk_fitted_constant figures;
     /* The rows that influence it most: indices of observations, and the change without each. */
     int deciding_count;
     size_t deciding[RK_DECIDING_ROWS];
@@ -26,22 +21,20 @@ typedef struct rk_constant_fit {
 } rk_constant_fit;
 
 /* The result of leaving out a group. */
-typedef struct rk_left_out {
+typedef struct rk_group_left_out {
+    rk_calibration_errors errors;
     size_t group;
-    rk_error_summary before, after, without; /* its own error, last with constants from the rest */
-    double values[RK_RECIPE_CONSTANTS];
-} rk_left_out;
+    double values[RK_RECIPE_CONSTANTS]; /* of constants fitted to the rest */
+} rk_group_left_out;
 
 struct rk_calibration {
     rk_recipe *recipe;  /* owned */
     rk_fit_setup bench; /* holds the final constants */
     rk_observations rows;
-    double loss_start, loss_found, loss;
-    rk_error_summary start, found, after; /* of rows to fit */
-    rk_error_summary without;             /* each group by constants from the others */
-    rk_error_summary held_start, held;    /* of rows held out; rows: 0 without any */
+    rk_calibration_facts facts;
+    rk_error_summary held_start; /* of rows held out, with the constants of the recipe */
     rk_constant_fit constants[RK_RECIPE_CONSTANTS];
-    rk_left_out *groups; /* owned; the groups that have rows to fit */
+    rk_group_left_out *groups; /* owned; the groups that have rows to fit */
     size_t group_count;
     double *by_others; /* owned; error of each row by constants that its group had no part in */
     bool refitted;     /* without one group after the other: deviations and `without` are known */

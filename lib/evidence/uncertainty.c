@@ -44,18 +44,19 @@ static void refit(void *context, int worker, uint64_t unit, rk_parallel *shared)
 {
     refits *r = context;
     rk_fit_setup *bench = &r->benches[worker];
-    rk_left_out *left = &r->c->groups[unit];
+    rk_group_left_out *left = &r->c->groups[unit];
     rk_error *err = &r->errors[unit];
     (void)shared;
     for (int i = 0; i < r->c->recipe->constant_count; i++) {
-        left->values[i] = r->c->constants[i].value;
+        left->values[i] = r->c->constants[i].figures.value;
     }
     rk_status status = rk_search(bench, (int)left->group, 0, 0, left->values, err);
     if (!status) {
         status = rk_fit_setup_set(bench, left->values, err);
     }
     if (!status) {
-        status = rk_errors_summarise(bench, (int)left->group, false, &left->without, err);
+        status =
+            rk_errors_summarise(bench, (int)left->group, false, &left->errors.by_the_others, err);
     }
     for (size_t i = 0; !status && i < r->c->rows.count; i++) {
         const rk_observation *row = &r->c->rows.rows[i];
@@ -81,14 +82,14 @@ static void set_deviations(rk_calibration *c)
         /* smaller than the search resolves: held by a bound */
         const double range = c->recipe->constants[i].max - c->recipe->constants[i].min;
         const double deviation = sqrt((g - 1) / g * square);
-        c->constants[i].deviation = deviation > 1e-9 * range ? deviation : 0;
+        c->constants[i].figures.deviation = deviation > 1e-9 * range ? deviation : 0;
     }
 }
 
 /* Errors of all groups by constants from the others. */
 static rk_status set_without(rk_calibration *c, rk_error *err)
 {
-    rk_error_summary *out = &c->without;
+    rk_error_summary *out = &c->facts.by_the_others;
     double *each = calloc(c->rows.count, sizeof(*each));
     size_t count = 0;
     if (!each) {
@@ -147,21 +148,23 @@ static rk_status list_groups(rk_calibration *c, rk_error *err)
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the groups");
     }
     for (int i = 0; i < c->recipe->constant_count; i++) {
-        start[i] = c->constants[i].start;
-        values[i] = c->constants[i].value;
+        start[i] = c->constants[i].figures.start;
+        values[i] = c->constants[i].figures.value;
     }
     rk_status status = rk_fit_setup_set(&c->bench, start, err);
     for (size_t i = 0; !status && i < c->rows.group_count; i++) {
         if (c->rows.groups[i].rows > 0) {
-            rk_left_out *left = &c->groups[c->group_count++];
+            rk_group_left_out *left = &c->groups[c->group_count++];
             left->group = i;
-            status = rk_errors_summarise(&c->bench, (int)i, false, &left->before, err);
+            left->errors.group = c->rows.groups[i].name;
+            status = rk_errors_summarise(&c->bench, (int)i, false, &left->errors.start, err);
         }
     }
+    c->facts.groups = (int64_t)c->group_count;
     status = status ? status : rk_fit_setup_set(&c->bench, values, err);
     for (size_t i = 0; !status && i < c->group_count; i++) {
-        rk_left_out *left = &c->groups[i];
-        status = rk_errors_summarise(&c->bench, (int)left->group, false, &left->after, err);
+        rk_group_left_out *left = &c->groups[i];
+        status = rk_errors_summarise(&c->bench, (int)left->group, false, &left->errors.fitted, err);
     }
     return status;
 }
@@ -209,11 +212,11 @@ static rk_status set_slopes(rk_calibration *c, curvature *v, rk_error *err)
     double values[CONSTANTS];
     rk_status status = RK_OK;
     for (int i = 0; i < count; i++) {
-        values[i] = c->constants[i].value;
+        values[i] = c->constants[i].figures.value;
     }
     for (int i = 0; !status && i < count; i++) {
         const rk_constant *constant = &c->recipe->constants[i];
-        const double at = rk_constant_share(constant, c->constants[i].value);
+        const double at = rk_constant_share(constant, c->constants[i].figures.value);
         const double low = rk_max(at - step, 0), high = rk_min(at + step, 1);
         for (int side = 0; !status && side < 2; side++) {
             values[i] = rk_constant_value(constant, side ? high : low);
@@ -223,7 +226,7 @@ static rk_status set_slopes(rk_calibration *c, curvature *v, rk_error *err)
                 v->slopes[j * (size_t)count + (size_t)i] += (side ? error : -error) / (high - low);
             }
         }
-        values[i] = c->constants[i].value;
+        values[i] = c->constants[i].figures.value;
     }
     return status ? status : rk_fit_setup_set(&c->bench, values, err);
 }
@@ -316,8 +319,8 @@ static void set_widths(rk_calibration *c, const curvature *v)
     for (int i = 0; i < count; i++) {
         const rk_constant *constant = &c->recipe->constants[i];
         rk_constant_fit *fitted = &c->constants[i];
-        const double width = sqrt(2 * 0.01 * c->loss * v->weights * v->inverse[i][i]);
-        fitted->width = in_unit(constant, fitted->value, rk_min(width, 1));
+        const double width = sqrt(2 * 0.01 * c->facts.loss * v->weights * v->inverse[i][i]);
+        fitted->figures.width = in_unit(constant, fitted->figures.value, rk_min(width, 1));
         for (size_t j = 0; j < c->rows.count; j++) {
             const rk_observation *row = &c->rows.rows[j];
             const double *slope = v->slopes + j * (size_t)count;
@@ -329,7 +332,7 @@ static void set_widths(rk_calibration *c, const curvature *v)
                 move += v->inverse[i][b] * slope[b];
             }
             move *= row->weight * rk_loss_weight(c->recipe, v->errors[j]) * v->errors[j];
-            keep_deciding(fitted, j, in_unit(constant, fitted->value, move));
+            keep_deciding(fitted, j, in_unit(constant, fitted->figures.value, move));
         }
     }
 }
@@ -340,22 +343,23 @@ static rk_status set_importance(rk_calibration *c, rk_error *err)
     double values[CONSTANTS];
     rk_status status = RK_OK;
     for (int i = 0; i < c->recipe->constant_count; i++) {
-        values[i] = c->constants[i].value;
+        values[i] = c->constants[i].figures.value;
     }
     for (int i = 0; !status && i < c->recipe->constant_count; i++) {
         const rk_constant *constant = &c->recipe->constants[i];
         rk_constant_fit *fitted = &c->constants[i];
         const double slack = 1e-3;
-        const double share = rk_constant_share(constant, fitted->value);
+        const double share = rk_constant_share(constant, fitted->figures.value);
         for (int side = 0; !status && side < 2; side++) {
             values[i] = side ? constant->max : constant->min;
             status = rk_fit_setup_set(&c->bench, values, err);
             const double loss = status ? 0 : rk_fit_setup_loss(&c->bench, -1);
-            fitted->importance = rk_max(fitted->importance, loss / rk_max(c->loss, 1e-12) - 1);
+            fitted->figures.importance =
+                rk_max(fitted->figures.importance, loss / rk_max(c->facts.loss, 1e-12) - 1);
         }
-        fitted->at_bound = share < slack || share > 1 - slack;
-        fitted->idle = fitted->importance < 0.01;
-        values[i] = fitted->value;
+        fitted->figures.at_bound = share < slack || share > 1 - slack;
+        fitted->figures.idle = fitted->figures.importance < 0.01;
+        values[i] = fitted->figures.value;
     }
     return status ? status : rk_fit_setup_set(&c->bench, values, err);
 }

@@ -121,24 +121,25 @@ static void test_recovers(void **state)
     (void)state;
     prepare_gemms(&s, 1, "second");
     calibrate(&s, gemm_recipe, 1, &c);
-    assert_int_equal(c.after.rows, 540);
+    assert_int_equal(c.facts.fitted.rows, 540);
     for (int i = 0; i < 3; i++) {
-        if (fabs(c.constants[i].value / known[i] - 1) > 0.05) {
-            fail_msg("constant %d: %g is not near %g", i, c.constants[i].value, known[i]);
+        if (fabs(c.constants[i].figures.value / known[i] - 1) > 0.05) {
+            fail_msg("constant %d: %g is not near %g", i, c.constants[i].figures.value, known[i]);
         }
-        assert_false(c.constants[i].at_bound || c.constants[i].idle);
+        assert_false(c.constants[i].figures.at_bound || c.constants[i].figures.idle);
         /* 1/sqrt(540) of the noise is not seen in the width, which is that of 1% of the loss */
-        assert_true(fabs(c.constants[i].value - known[i]) < 3 * c.constants[i].width);
+        assert_true(fabs(c.constants[i].figures.value - known[i]) <
+                    3 * c.constants[i].figures.width);
         assert_int_equal(c.constants[i].deciding_count, RK_DECIDING_ROWS);
     }
     /* even noise from -2% to 2% has a mean of half its range */
-    assert_true(c.after.mean > 0.4 * NOISE && c.after.mean < 0.6 * NOISE);
-    assert_true(c.start.mean > 5 * c.after.mean && c.loss < c.loss_found);
+    assert_true(c.facts.fitted.mean > 0.4 * NOISE && c.facts.fitted.mean < 0.6 * NOISE);
+    assert_true(c.facts.start.mean > 5 * c.facts.fitted.mean && c.facts.loss < c.facts.loss_found);
     /* what is held out was not fitted, and is reported separately */
-    assert_int_equal(c.held.rows, 60);
-    assert_true(c.held.bias < -0.85);
+    assert_int_equal(c.facts.held_out.rows, 60);
+    assert_true(c.facts.held_out.bias < -0.85);
     /* a constant that nothing depends on stays where it was */
-    assert_true(c.constants[3].idle && c.constants[3].value == 100);
+    assert_true(c.constants[3].figures.idle && c.constants[3].figures.value == 100);
     rk_calibration_clear(&c);
     scratch_remove(&s);
 }
@@ -152,10 +153,10 @@ static void test_groups(void **state)
     prepare_gemms(&s, 1.1, "second");
     calibrate(&s, gemm_recipe, 2, &c);
     assert_int_equal(c.group_count, 2);
-    assert_true(fabs(c.constants[0].value - 0.525) < 0.015);
-    assert_true(fabs(c.constants[0].deviation - 0.025) < 0.01);
-    assert_true(c.without.mean > 0.08 && c.without.mean < 0.12);
-    assert_true(c.after.mean > 0.035 && c.after.mean < 0.065);
+    assert_true(fabs(c.constants[0].figures.value - 0.525) < 0.015);
+    assert_true(fabs(c.constants[0].figures.deviation - 0.025) < 0.01);
+    assert_true(c.facts.by_the_others.mean > 0.08 && c.facts.by_the_others.mean < 0.12);
+    assert_true(c.facts.fitted.mean > 0.035 && c.facts.fitted.mean < 0.065);
     rk_calibration_clear(&c);
     scratch_remove(&s);
 }
@@ -201,10 +202,10 @@ static void test_ridge(void **state)
     calibrate(&s, recipe, 1, &c);
     for (int i = 0; i < c.recipe->constant_count; i++) {
         const rk_constant *constant = &c.recipe->constants[i];
-        assert_true(fabs(rk_constant_share(constant, c.constants[i].value) -
+        assert_true(fabs(rk_constant_share(constant, c.constants[i].figures.value) -
                          rk_constant_share(constant, constant->start)) < 0.05);
     }
-    assert_true(c.after.mean > 0.05); /* test_recovers: 0.01 */
+    assert_true(c.facts.fitted.mean > 0.05); /* test_recovers: 0.01 */
     rk_calibration_clear(&c);
     scratch_remove(&s);
 }
@@ -222,9 +223,9 @@ static void test_same_again(void **state)
     char *once = scratch_read(scratch_path(&s, "machine.json"), &size);
     calibrate(&s, gemm_recipe, 3, &second);
     for (int i = 0; i < first.recipe->constant_count; i++) {
-        assert_true(first.constants[i].value == second.constants[i].value);
-        assert_true(first.constants[i].deviation == second.constants[i].deviation);
-        assert_true(second.constants[i].found == second.constants[i].value);
+        assert_true(first.constants[i].figures.value == second.constants[i].figures.value);
+        assert_true(first.constants[i].figures.deviation == second.constants[i].figures.deviation);
+        assert_true(second.constants[i].figures.found == second.constants[i].figures.value);
     }
     assert_int_equal(rk_calibration_write(&second, &err), RK_OK);
     char *twice = scratch_read(scratch_path(&s, "machine.json"), &size);
@@ -310,10 +311,10 @@ static void test_runs(void **state)
     copy_document(&s, "stacks/fsdp-llm-foundry", "fsdp-llm-foundry");
     write_runs(&s, 0.7, 0.5);
     calibrate(&s, recipe, 2, &c);
-    assert_true(c.after.rows > 150 && c.rows.skipped == 0);
-    assert_true(fabs(c.constants[0].value - 0.7) < 0.01);
-    assert_true(fabs(c.constants[1].value - 0.5) < 0.015);
-    assert_true(c.after.mean < 0.6 * NOISE && c.without.mean < 0.8 * NOISE);
+    assert_true(c.facts.fitted.rows > 150 && c.rows.skipped == 0);
+    assert_true(fabs(c.constants[0].figures.value - 0.7) < 0.01);
+    assert_true(fabs(c.constants[1].figures.value - 0.5) < 0.015);
+    assert_true(c.facts.fitted.mean < 0.6 * NOISE && c.facts.by_the_others.mean < 0.8 * NOISE);
     rk_calibration_clear(&c);
     scratch_remove(&s);
 }
@@ -334,7 +335,7 @@ static void test_bounds(void **state)
     (void)state;
     prepare_gemms(&s, 1, "second");
     calibrate(&s, recipe, 1, &c);
-    assert_true(c.constants[0].value == 0.7 && c.constants[0].at_bound);
+    assert_true(c.constants[0].figures.value == 0.7 && c.constants[0].figures.at_bound);
     assert_false(c.refitted); /* of one group */
     for (size_t i = 0; i < c.rows.count; i++) {
         assert_string_equal(rk_observation_cell(&c.rows, &c.rows.rows[i], "library"), "first");

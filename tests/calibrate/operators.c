@@ -71,10 +71,11 @@ static void test_held_out(void **state)
         }
         printf(
             "%-20s %4zu rows held out: rms %4.1f%%, median %3.1f%%, p90 %4.1f%%, bias %+4.1f%%\n",
-            promises[i].recipe, c.held.rows, 100 * c.held.rms, 100 * c.held.median,
-            100 * c.held.p90, 100 * c.held.bias);
-        assert_true(c.held.rows >= 30);
-        assert_true(c.held.rms <= promises[i].rms && c.held.median <= promises[i].median);
+            promises[i].recipe, c.facts.held_out.rows, 100 * c.facts.held_out.rms,
+            100 * c.facts.held_out.median, 100 * c.facts.held_out.p90, 100 * c.facts.held_out.bias);
+        assert_true(c.facts.held_out.rows >= 30);
+        assert_true(c.facts.held_out.rms <= promises[i].rms &&
+                    c.facts.held_out.median <= promises[i].median);
         rk_calibration_clear(&c);
     }
 }

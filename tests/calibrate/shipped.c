@@ -46,10 +46,12 @@ static void check_shipped(const char *name)
     assert_int_equal(rk_calibrate_by(recipe, &options, &c, &err), RK_OK);
     for (int k = 0; k < recipe->constant_count; k++) {
         const rk_constant_fit *f = &c.constants[k];
-        const double slack = f->idle ? HUGE_VAL : 0.01 * fabs(f->value) + 0.1 * f->width;
-        if (!rk_is_table_key(recipe->constants[k].keys[0]) && fabs(f->found - f->value) > slack) {
+        const double slack =
+            f->figures.idle ? HUGE_VAL : 0.01 * fabs(f->figures.value) + 0.1 * f->figures.width;
+        if (!rk_is_table_key(recipe->constants[k].keys[0]) &&
+            fabs(f->figures.found - f->figures.value) > slack) {
             fail_msg("%s: %s is %g, its recipe finds %g: make calibrate", name,
-                     recipe->constants[k].keys[0], f->found, f->value);
+                     recipe->constants[k].keys[0], f->figures.found, f->figures.value);
         }
     }
     rk_calibration_clear(&c);

@@ -143,7 +143,7 @@ for machine in 8,40 8,70 16,40 16,70; do
         --gpus "${machine%,*}" --max-memory "${machine#*,}" --json >"$scratch/plan"
     step=$(sed -n 's/^ *"step_s": \([0-9.e+-]*\),*$/\1/p' "$scratch/plan" | head -1)
     awk -F, -v machine="$machine" -v step="$step" '
-        NR == 1 {for (i = 1; i <= NF; i++) if ($i == "batch_s") batch = i}
+        NR == 1 {for (i = 1; i <= NF; i++) if ($i == "step_s") batch = i}
         $3 "," $4 == machine {found = $batch > 0.97 * step && $batch < 1.03 * step}
         END {exit !found}' "$scratch/designs" || fail "design: $machine is no $step s"
 done

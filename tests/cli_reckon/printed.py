@@ -82,7 +82,7 @@ def main():
     numbers = found["numbers"]  # the domain is that of the system, and nothing is offloaded
     system = [f"{found['accelerators']}xh100", "--set",
               f"memory={numbers['memory_GiB']}GiB,infiniband.bandwidth={numbers['tier1_GBps']}GB/s"]
-    compare(["design", *ASKED, *machines], system, lambda answer: answer["cheapest"]["batch_s"])
+    compare(["design", *ASKED, *machines], system, lambda answer: answer["cheapest"]["step_s"])
 
 
 if __name__ == "__main__":
