@@ -3,11 +3,9 @@
 #include "answer/validate_answer.h"
 
 #include "base/error.h"
-#include "io/csv_out.h"
-#include "io/json_write.h"
+#include "base/units.h"
 #include "request/case_options.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,23 +25,101 @@ static void remark_tables(const rk_job *job, const rk_validation *v)
     }
 }
 
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* The figures of a row, and what tables add to them. */
+struct row {
+    rk_validation_row figures;
+    rk_strategy strategy;
+    const char *precision, *schedule, *fits;
+    double memory_low, memory_high, risk;
+};
+
+static struct row row_of(const rk_compared *c)
+{
+    struct row row = {.figures = rk_compared_figures(c)};
+    if (c->predicted) {
+        row.strategy = c->strategy;
+        row.precision = rk_precision_names[c->strategy.precision];
+        row.schedule = c->strategy.pp > 1 ? rk_strategy_schedule(&c->strategy) : "none";
+        row.fits = rk_compared_fits(c);
+        row.memory_low = c->memory_low;
+        row.memory_high = c->memory_high;
+        row.risk = c->risk;
+    }
+    return row;
+}
+
+#define FIELD(key, member)  RK_ANSWER_FIELD(key, struct row, member)
+#define FIGURE(member)      FIELD(#member, figures.member), .optional = true
+#define STRATEGY(key, name) FIELD(key, strategy.name)
+
+/* Every row has the first, and one that is not predicted the last. */
+static const rk_answer_field fields[] = {
+    {FIELD("file", figures.table)},
+    {FIGURE(row)},
+    {FIGURE(id)},
+    {FIGURE(source)},
+    {FIGURE(model)},
+    {FIGURE(system)},
+    {FIGURE(accelerator)},
+    {FIGURE(stack)},
+    {FIGURE(accelerators)},
+    {FIGURE(nodes)},
+    {FIELD("moe", figures.has_experts)},
+    {FIELD("precision", precision)},
+    {FIELD("schedule", schedule)},
+    {STRATEGY("tp", tp)},
+    {STRATEGY("pp", pp)},
+    {STRATEGY("vp", vp)},
+    {STRATEGY("cp", cp)},
+    {STRATEGY("ep", ep)},
+    {STRATEGY("dp", dp)},
+    {STRATEGY("micro_batch", micro_batch)},
+    {STRATEGY("global_batch", global_batch)},
+    {STRATEGY("seq", seq)},
+    {FIGURE(step_s)},
+    {FIGURE(step_measured_s), .positive = true},
+    {FIGURE(step_error)},
+    {FIGURE(step_p10_s), .positive = true},
+    {FIGURE(step_p90_s), .positive = true},
+    {FIGURE(null_step_s), .positive = true},
+    {FIGURE(tokens_per_s)},
+    {FIGURE(flops_per_s)},
+    {FIGURE(mfu)},
+    {FIGURE(mfu_measured), .positive = true},
+    {FIGURE(memory_bytes)},
+    {FIGURE(memory_measured_bytes), .positive = true},
+    {FIGURE(memory_error)},
+    {FIELD("memory_p10_bytes", memory_low)},
+    {FIELD("memory_p90_bytes", memory_high)},
+    {FIGURE(memory_needed_bytes)},
+    {FIGURE(memory_usable_bytes)},
+    {FIELD("out_of_memory_risk", risk)},
+    {FIELD("fits", fits)},
+    {FIGURE(ran_out_of_memory)},
+    {FIGURE(assumed)},
+    {FIGURE(left_out)},
+};
+enum { FIELDS = COUNT(fields), NAMES = 5 };
+
 rk_status rk_validation_write_csv(const rk_job *job, const rk_validation *v, rk_error *err)
 {
     rk_csv_out *out;
-    rk_value values[RK_COMPARED_FIELDS];
+    rk_column columns[FIELDS];
     const rk_status status = rk_job_open_csv(job, v->request->output, &out, err);
     if (status) {
         return status;
     }
     remark_tables(job, v);
-    rk_csv_header(out, rk_compared_columns, RK_COMPARED_FIELDS);
+    rk_csv_header(out, columns, rk_answer_columns(fields, FIELDS, columns));
     for (size_t i = 0; i < v->comparison.count; i++) {
-        const rk_compared *row = &v->comparison.rows[i];
-        for (size_t field = 0; row->selected && field < RK_COMPARED_FIELDS; field++) {
-            values[field] = rk_compared_value(row, field);
-        }
-        if (row->selected) {
-            rk_csv_row(out, values, RK_COMPARED_FIELDS);
+        if (v->comparison.rows[i].selected) {
+            const struct row row = row_of(&v->comparison.rows[i]);
+            rk_value values[FIELDS] = {{.type = RK_VALUE_NULL}};
+            (void)rk_answer_values(fields, row.figures.predicted ? FIELDS : NAMES, &row, values);
+            values[FIELDS - 1] = rk_value_text(row.figures.left_out);
+            rk_csv_row(out, values, FIELDS);
         }
     }
     return rk_csv_close(out, err);
@@ -196,11 +272,10 @@ static rk_status write_rows(rk_json_writer *w, const rk_validation *v, rk_error 
         }
         rk_json_item(w);
         rk_json_open(w, "{");
-        for (size_t field = 0; field < RK_COMPARED_FIELDS; field++) {
-            const rk_value value = rk_compared_value(row, field);
-            if (value.type != RK_VALUE_NULL) {
-                rk_json_member(w, rk_compared_columns[field].name, &value);
-            }
+        const struct row shown = row_of(row);
+        rk_answer_members(w, fields, row->predicted ? FIELDS - 1 : NAMES, &shown);
+        if (!row->predicted) {
+            rk_json_string(w, "left_out", row->reason);
         }
         if (row->predicted && v->request->options >= 0) {
             status = write_options(w, v, row, scratch, err);

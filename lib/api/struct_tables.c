@@ -6,7 +6,7 @@
 #include "base/members.h"
 #include "base/units.h"
 #include "command/option_groups.h"
-#include "strategy/strategy.h"
+#include "strategy/strategy_fields.h"
 #include "whole_run/whole_run.h"
 
 #include <stdlib.h>
@@ -16,7 +16,6 @@
 #define DEGREE_MAX  (1 << 30) /* degrees, batches and tokens, as of options */
 #define VALUE_MAX   (1 << 24) /* blocks, heads and sizes of a shape, as of `reckon shape` */
 #define TOP_MAX     1000
-#define AMOUNT_MAX  1e6    /* bytes per parameter, ratios and shares */
 #define REAL_MAX    0x1p63 /* as of options */
 #define BITS(count) ((1U << (count)) - 1)
 
@@ -32,91 +31,6 @@ static const rk_member setup_choice[] = {
     RK_MEMBER(rk_setup_choice, REAL, max_memory_bytes, 0, REAL_MAX),
     RK_MEMBER(rk_setup_choice, REAL, max_risk, 0, RK_RISK_FITS),
 };
-
-/* ---- strategies ------------------------------------------------------------------------------ */
-
-#define DEGREE(name)        RK_MEMBER(rk_strategy, INT64, name, 1, DEGREE_MAX)
-#define AMOUNT(name)        RK_MEMBER(rk_strategy, INT64, name, 0, DEGREE_MAX)
-#define KIND(name, count)   RK_MEMBER(rk_strategy, ENUM, name, 0, (count)-1)
-#define SHARE(name, least_) RK_MEMBER(rk_strategy, REAL, name, least_, AMOUNT_MAX)
-#define SWITCH(name)        RK_FLAG(rk_strategy, name)
-
-static const rk_member strategy[] = {
-    DEGREE(tp),
-    DEGREE(cp),
-    DEGREE(pp),
-    DEGREE(vp),
-    DEGREE(dp),
-    DEGREE(ep),
-    DEGREE(etp),
-    SWITCH(sp),
-    KIND(cp_kind, RK_CP_ULYSSES + 1),
-    KIND(order, RK_ORDER_COUNT),
-    DEGREE(micro_batch),
-    DEGREE(global_batch),
-    DEGREE(seq),
-    AMOUNT(document),
-    KIND(schedule, RK_SCHEDULE_KIND_COUNT),
-    KIND(recompute, RK_REC_FULL + 1),
-    RK_MEMBER(rk_strategy, UNSIGNED, recompute_modules, 0, 2 * RK_MODULE_PROJECTION - 1),
-    AMOUNT(recompute_layers),
-    KIND(sharding, RK_SHARD_ALL + 1),
-    DEGREE(replicas),
-    KIND(precision, RK_PRECISION_COUNT),
-    KIND(fp8_recipe, RK_FP8_MX + 1),
-    SWITCH(low_weights),
-    SHARE(states.weight, 0),
-    SHARE(states.gradient, 0),
-    SHARE(states.optimizer, 0),
-    SHARE(states.gather, 0),
-    SHARE(states.reduce, 0),
-    SWITCH(flash_attention),
-    SWITCH(tp_overlap),
-    SWITCH(grad_overlap),
-    SWITCH(param_overlap),
-    SWITCH(pp_overlap),
-    SWITCH(moe_overlap),
-    SWITCH(graph_capture),
-    SWITCH(graph_step),
-    SWITCH(offload_optimizer),
-    SWITCH(offload_activations),
-    SWITCH(offload_weights),
-    AMOUNT(first_stage_layers),
-    AMOUNT(last_stage_layers),
-    SWITCH(count_embedding),
-    SWITCH(count_head),
-    SWITCH(mtp_before_head),
-    RK_MEMBER(rk_strategy, INT, layout_count, 0, RK_CHUNK_MAX),
-    AMOUNT(adapter_rank),
-    RK_MEMBER(rk_strategy, UNSIGNED, adapter_modules, 0, RK_ADAPTED_ATTENTION | RK_ADAPTED_FFN),
-    SHARE(learning, 0),
-    SHARE(capacity_factor, 0),
-    SHARE(imbalance, 1),
-    KIND(optimizer, RK_OPTIMIZER_COUNT),
-    SHARE(outer_states, 0),
-    SWITCH(nf4_weights),
-    SWITCH(low_activations),
-    KIND(attention_kernel, RK_KERNEL_COUNT),
-    AMOUNT(offload_layers),
-    KIND(cross_entropy, RK_CROSS_ENTROPY_COUNT),
-    SHARE(logit_bytes, 0),
-    AMOUNT(loss_chunk),
-    SWITCH(foreach_update),
-    SWITCH(step_in_backward),
-    SWITCH(offload_gradients),
-    SWITCH(wide_residual),
-    KIND(frozen_type, RK_FROZEN_COUNT),
-    SHARE(adapter_bytes, 0),
-    SHARE(step_params, 0),
-    SWITCH(adapts_ends),
-    SWITCH(expandable_segments),
-    SWITCH(nvme_optimizer),
-    SWITCH(nvme_weights),
-    SHARE(offload_share, 0),
-    RK_MEMBER(rk_strategy, UNSIGNED, graph_modules, 0, 2 * RK_GRAPH_PREPROCESS - 1),
-};
-
-#undef SHARE
 
 /* ---- spaces ---------------------------------------------------------------------------------- */
 
@@ -225,8 +139,11 @@ RK_TAKEN_STRUCTS(DEFINE)
 
 rk_status rk_take_strategy(const rk_strategy *given, rk_strategy *own, rk_error *err)
 {
+    rk_member members[RK_STRATEGY_MEMBERS_MAX];
+    const size_t count = rk_strategy_members(members);
     *own = (rk_strategy){.size = sizeof(*own)};
-    const rk_status status = TAKE(strategy, given, own, err);
+    const rk_status status =
+        rk_members_take(own, sizeof(*own), given, "rk_strategy", members, count, err);
     return !status && own->layout_count > 0 && !own->layout
                ? rk_fail_at(err, RK_ERR_INVALID, "layout",
                             "the layout is NULL, but layout_count is %d", own->layout_count)

@@ -121,41 +121,6 @@ void rk_validation_free(rk_validation *validation)
     }
 }
 
-static double error_of(double predicted, double measured)
-{
-    return measured > 0 ? rk_compared_error(predicted, measured) : (double)NAN;
-}
-
-static void add_predicted(const rk_compared *c, rk_validation_row *row)
-{
-    row->assumed = c->assumed;
-    row->system = c->system->name;
-    row->accelerator = c->system->accelerator.name;
-    row->stack = c->stack->name;
-    row->accelerators = c->ranks;
-    row->nodes = c->nodes;
-    row->has_experts = c->moe;
-    row->step_s = c->step;
-    row->step_measured_s = c->step_measured;
-    row->step_error = error_of(c->step, c->step_measured);
-    row->step_p10_s = c->low;
-    row->step_p90_s = c->high;
-    row->null_step_s = c->null_step;
-    row->tokens_per_s = c->tokens_per_second;
-    row->flops_per_s = c->flops_per_second;
-    row->mfu = c->mfu;
-    row->mfu_measured = c->mfu_measured;
-    row->memory_bytes = c->memory;
-    row->memory_measured_bytes = c->memory_measured;
-    row->memory_error = error_of(c->memory, c->memory_measured);
-    row->memory_needed_bytes = c->need;
-    row->memory_usable_bytes = c->usable;
-    row->fits = c->fits;
-    row->thrashes = c->thrashes;
-    row->unsure = c->unsure;
-    row->ran_out_of_memory = c->out_of_memory;
-}
-
 bool rk_validation_at(const rk_validation *validation, size_t index, rk_validation_row *row,
                       size_t size)
 {
@@ -163,23 +128,7 @@ bool rk_validation_at(const rk_validation *validation, size_t index, rk_validati
     if (index >= checking->row_count) {
         return false;
     }
-    const rk_compared *c = checking->rows[index];
-    rk_validation_row all = {
-        .table = c->table->name,
-        .row = (int64_t)c->row + 1,
-        .id = rk_run_cell(c->table, c->row, RK_RUN_ID),
-        .source = c->group,
-        .model = rk_run_cell(c->table, c->row, RK_RUN_MODEL),
-        .predicted = c->predicted,
-        .left_out = c->reason,
-        .assumed = "",
-        .system = "",
-        .accelerator = "",
-        .stack = "",
-    };
-    if (c->predicted) {
-        add_predicted(c, &all);
-    }
+    const rk_validation_row all = rk_compared_figures(checking->rows[index]);
     return rk_abi_copy(row, size, &all, sizeof(all));
 }
 

@@ -48,13 +48,10 @@ rk_status rk_validation_write_residuals(const rk_validation *v, bool of_memory, 
 /* Releases the comparison, but not the tables. */
 void rk_validation_clear(rk_validation *v);
 
-/* ---- fields of a row, for tables that programs read ----------------------------------------- */
+/* ---- figures of a row ------------------------------------------------------------------------ */
 
-enum { RK_COMPARED_FIELDS = 44 };
-extern const rk_column rk_compared_columns[RK_COMPARED_FIELDS];
-
-/* The value of a field; a text is borrowed from the row, the table or the program. */
-rk_value rk_compared_value(const rk_compared *row, size_t field);
+/* The figures of a row; texts are borrowed from the row, the table or the program. */
+rk_validation_row rk_compared_figures(const rk_compared *row);
 
 /* Whether it fits, in a word: "yes", "no", "will thrash", "unknown". */
 const char *rk_compared_fits(const rk_compared *row);

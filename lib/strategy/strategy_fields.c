@@ -2,6 +2,7 @@
 /* The table of strategy fields, with text and values of each, and differences of strategies. */
 #include "strategy/strategy_fields.h"
 
+#include "base/units.h"
 #include "strategy/optimizer.h"
 
 #include <assert.h>
@@ -45,22 +46,12 @@ void rk_strategy_set_overlaps(rk_strategy *strategy, unsigned overlaps)
 
 /* ---- fields -------------------------------------------------------------------------------- */
 
-enum field_kind {
-    FIELD_COUNT,   /* int64_t */
-    FIELD_FLAG,    /* bool */
-    FIELD_REAL,    /* double */
-    FIELD_ENUM,    /* enum with names */
-    FIELD_BITS,    /* unsigned, a bit per name */
-    FIELD_CUSTOM,  /* made by a function */
-    FIELD_DERIVED, /* likewise, and follows from other fields */
-};
-
 struct field {
     const char *key, *label;
-    enum field_kind kind;
-    size_t offset;
-    const char *const *names;
+    rk_member member;         /* with its bounds; without a name: made by a function */
+    const char *const *names; /* of an enumeration, or a bit each */
     rk_value (*make)(const rk_strategy *strategy, char out[RK_STRATEGY_TEXT_SIZE]);
+    bool derived; /* made from other fields */
 };
 
 /* Writes the names of the bits that are set: "a+b", "none". */
@@ -161,83 +152,141 @@ static rk_value make_layout(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZE
 static const char *const graph_names[] = {RK_GRAPH_NAMES, NULL};
 static const char *const cross_entropy_names[] = {"stack", RK_CROSS_ENTROPY_NAMES, NULL};
 
-#define AT(member) offsetof(rk_strategy, member)
-#define FIELD_COUNT(key, label, m)                                                                 \
+#define COUNT_MAX  (1 << 30) /* of degrees, batches and tokens, as of options */
+#define AMOUNT_MAX 1e6       /* of bytes per parameter, ratios and shares */
+
+#define MEMBER(kind, m, least, most) RK_MEMBER(rk_strategy, kind, m, least, most)
+#define COUNT_FIELD(key, label, m, least)                                                          \
     {                                                                                              \
-        key, label, FIELD_COUNT, AT(m), NULL, NULL                                                 \
+        key, label, MEMBER(INT64, m, least, COUNT_MAX), NULL, NULL, false                          \
     }
 #define FLAG(key, label, m)                                                                        \
     {                                                                                              \
-        key, label, FIELD_FLAG, AT(m), NULL, NULL                                                  \
+        key, label, RK_FLAG(rk_strategy, m), NULL, NULL, false                                     \
     }
-#define REAL(key, label, m)                                                                        \
+#define REAL(key, label, m, least)                                                                 \
     {                                                                                              \
-        key, label, FIELD_REAL, AT(m), NULL, NULL                                                  \
+        key, label, MEMBER(REAL, m, least, AMOUNT_MAX), NULL, NULL, false                          \
+    }
+#define ENUM(key, label, m, count, names)                                                          \
+    {                                                                                              \
+        key, label, MEMBER(ENUM, m, 0, (count)-1), names, NULL, false                              \
+    }
+#define BITS(key, label, m, last, names)                                                           \
+    {                                                                                              \
+        key, label, MEMBER(UNSIGNED, m, 0, 2 * (last)-1), names, NULL, false                       \
+    }
+#define CUSTOM(key, label, make)                                                                   \
+    {                                                                                              \
+        key, label, {.name = NULL}, NULL, make, false                                              \
+    }
+#define DERIVED(key, label, make)                                                                  \
+    {                                                                                              \
+        key, label, {.name = NULL}, NULL, make, true                                               \
     }
 
 static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
-    {"accelerators", "accelerators", FIELD_DERIVED, 0, NULL, make_accelerators},
-    FIELD_COUNT("tp", "TP", tp),
+    DERIVED("accelerators", "accelerators", make_accelerators),
+    COUNT_FIELD("tp", "TP", tp, 1),
     FLAG("sp", "sequence parallel", sp),
-    FIELD_COUNT("cp", "CP", cp),
-    {"cp_kind", "CP kind", FIELD_CUSTOM, 0, NULL, make_cp_kind},
-    FIELD_COUNT("pp", "PP", pp),
-    FIELD_COUNT("vp", "VP", vp),
-    FIELD_COUNT("ep", "EP", ep),
-    FIELD_COUNT("etp", "ETP", etp),
-    FIELD_COUNT("dp", "DP", dp),
-    {"rank_order", "order of ranks", FIELD_ENUM, AT(order), rk_rank_order_names, NULL},
-    {"zero", "ZeRO", FIELD_CUSTOM, 0, NULL, make_zero},
-    FIELD_COUNT("hsdp_replicas", "HSDP replicas", replicas),
-    FIELD_COUNT("micro_batch", "microbatch", micro_batch),
-    FIELD_COUNT("global_batch", "global batch", global_batch),
-    {"microbatches", "microbatches", FIELD_DERIVED, 0, NULL, make_microbatches},
-    FIELD_COUNT("seq_tokens", "sequence", seq),
-    FIELD_COUNT("document_tokens", "document", document),
-    {"schedule", "schedule", FIELD_ENUM, AT(schedule), rk_schedule_names, NULL},
-    {"recompute", "recompute", FIELD_ENUM, AT(recompute), rk_recompute_kind_names, NULL},
-    {"recompute_modules", "modules", FIELD_BITS, AT(recompute_modules), rk_module_names, NULL},
-    FIELD_COUNT("recompute_layers", "recomputed layers", recompute_layers),
-    {"precision", "precision", FIELD_ENUM, AT(precision), rk_precision_names, NULL},
-    {"recipe", "recipe", FIELD_CUSTOM, 0, NULL, make_recipe},
+    COUNT_FIELD("cp", "CP", cp, 1),
+    CUSTOM("cp_kind", "CP kind", make_cp_kind),
+    COUNT_FIELD("pp", "PP", pp, 1),
+    COUNT_FIELD("vp", "VP", vp, 1),
+    COUNT_FIELD("ep", "EP", ep, 1),
+    COUNT_FIELD("etp", "ETP", etp, 1),
+    COUNT_FIELD("dp", "DP", dp, 1),
+    ENUM("rank_order", "order of ranks", order, RK_ORDER_COUNT, rk_rank_order_names),
+    CUSTOM("zero", "ZeRO", make_zero),
+    COUNT_FIELD("hsdp_replicas", "HSDP replicas", replicas, 1),
+    COUNT_FIELD("micro_batch", "microbatch", micro_batch, 1),
+    COUNT_FIELD("global_batch", "global batch", global_batch, 1),
+    DERIVED("microbatches", "microbatches", make_microbatches),
+    COUNT_FIELD("seq_tokens", "sequence", seq, 1),
+    COUNT_FIELD("document_tokens", "document", document, 0),
+    ENUM("schedule", "schedule", schedule, RK_SCHEDULE_KIND_COUNT, rk_schedule_names),
+    ENUM("recompute", "recompute", recompute, RK_REC_FULL + 1, rk_recompute_kind_names),
+    BITS("recompute_modules", "modules", recompute_modules, RK_MODULE_PROJECTION, rk_module_names),
+    COUNT_FIELD("recompute_layers", "recomputed layers", recompute_layers, 0),
+    ENUM("precision", "precision", precision, RK_PRECISION_COUNT, rk_precision_names),
+    CUSTOM("recipe", "recipe", make_recipe),
     FLAG("low_precision_weights", "weights in low precision", low_weights),
     FLAG("nf4_weights", "weights in NF4", nf4_weights),
     FLAG("fp8_activation_input", "inputs of activations in fp8", low_activations),
-    {"attention", "attention", FIELD_CUSTOM, 0, NULL, make_attention},
-    {"offload", "offload", FIELD_CUSTOM, 0, NULL, make_offload},
-    REAL("offload_share", "share offloaded", offload_share),
-    {"overlap", "overlap", FIELD_CUSTOM, 0, NULL, make_overlap},
+    CUSTOM("attention", "attention", make_attention),
+    CUSTOM("offload", "offload", make_offload),
+    REAL("offload_share", "share offloaded", offload_share, 0),
+    CUSTOM("overlap", "overlap", make_overlap),
     FLAG("graph_capture", "graph capture", graph_capture),
-    {"graph_modules", "modules in graphs", FIELD_BITS, AT(graph_modules), graph_names, NULL},
+    BITS("graph_modules", "modules in graphs", graph_modules, RK_GRAPH_PREPROCESS, graph_names),
     FLAG("graph_step", "graph of the step", graph_step),
-    FIELD_COUNT("first_stage_layers", "layers, first stage", first_stage_layers),
-    FIELD_COUNT("last_stage_layers", "layers, last stage", last_stage_layers),
+    COUNT_FIELD("first_stage_layers", "layers, first stage", first_stage_layers, 0),
+    COUNT_FIELD("last_stage_layers", "layers, last stage", last_stage_layers, 0),
     FLAG("count_embedding", "embedding as layer", count_embedding),
     FLAG("count_head", "head as layer", count_head),
     FLAG("mtp_before_head", "MTP before the head", mtp_before_head),
-    {"layout", "layout", FIELD_CUSTOM, 0, NULL, make_layout},
-    FIELD_COUNT("adapter_rank", "rank of adapters", adapter_rank),
-    {"adapter_modules", "adapters on", FIELD_BITS, AT(adapter_modules), rk_adapted_names, NULL},
-    REAL("capacity_factor", "capacity factor", capacity_factor),
-    REAL("imbalance", "expert imbalance", imbalance),
-    {"optimizer", "optimizer", FIELD_ENUM, AT(optimizer), rk_optimizer_names, NULL},
-    REAL("weight_bytes_per_parameter", "bytes, weight", states.weight),
-    REAL("gradient_bytes_per_parameter", "bytes, gradient", states.gradient),
-    REAL("optimizer_bytes_per_parameter", "bytes, optimizer", states.optimizer),
-    REAL("gather_bytes_per_parameter", "bytes, gathered", states.gather),
-    REAL("reduce_bytes_per_parameter", "bytes, reduced", states.reduce),
-    {"quantised_weights", "frozen weights in", FIELD_CUSTOM, 0, NULL, make_frozen},
+    CUSTOM("layout", "layout", make_layout),
+    COUNT_FIELD("adapter_rank", "rank of adapters", adapter_rank, 0),
+    BITS("adapter_modules", "adapters on", adapter_modules, RK_ADAPTED_FFN, rk_adapted_names),
+    REAL("capacity_factor", "capacity factor", capacity_factor, 0),
+    REAL("imbalance", "expert imbalance", imbalance, 1),
+    ENUM("optimizer", "optimizer", optimizer, RK_OPTIMIZER_COUNT, rk_optimizer_names),
+    REAL("weight_bytes_per_parameter", "bytes, weight", states.weight, 0),
+    REAL("gradient_bytes_per_parameter", "bytes, gradient", states.gradient, 0),
+    REAL("optimizer_bytes_per_parameter", "bytes, optimizer", states.optimizer, 0),
+    REAL("gather_bytes_per_parameter", "bytes, gathered", states.gather, 0),
+    REAL("reduce_bytes_per_parameter", "bytes, reduced", states.reduce, 0),
+    CUSTOM("quantised_weights", "frozen weights in", make_frozen),
     FLAG("wide_residual", "hidden states in fp32", wide_residual),
-    REAL("adapter_bytes_per_weight", "bytes, adapter", adapter_bytes),
+    REAL("adapter_bytes_per_weight", "bytes, adapter", adapter_bytes, 0),
     FLAG("adapts_embeddings", "embedding and head learn", adapts_ends),
     FLAG("foreach_update", "foreach optimizer", foreach_update),
-    REAL("step_parameters", "parameters of a step", step_params),
+    REAL("step_parameters", "parameters of a step", step_params, 0),
     FLAG("step_in_backward", "optimizer in backward", step_in_backward),
-    {"cross_entropy", "cross-entropy", FIELD_ENUM, AT(cross_entropy), cross_entropy_names, NULL},
-    REAL("logit_bytes", "bytes, logit", logit_bytes),
-    FIELD_COUNT("loss_chunk_tokens", "chunk of the loss", loss_chunk),
+    ENUM("cross_entropy", "cross-entropy", cross_entropy, RK_CROSS_ENTROPY_COUNT,
+         cross_entropy_names),
+    REAL("logit_bytes", "bytes, logit", logit_bytes, 0),
+    COUNT_FIELD("loss_chunk_tokens", "chunk of the loss", loss_chunk, 0),
     FLAG("expandable_segments", "expandable segments", expandable_segments),
 };
+
+/* Members that several fields, or none, are made from. */
+static const rk_member other_members[] = {
+    MEMBER(ENUM, cp_kind, 0, RK_CP_ULYSSES),
+    MEMBER(ENUM, sharding, 0, RK_SHARD_ALL),
+    MEMBER(ENUM, fp8_recipe, 0, RK_FP8_MX),
+    MEMBER(ENUM, attention_kernel, 0, RK_KERNEL_COUNT - 1),
+    MEMBER(ENUM, frozen_type, 0, RK_FROZEN_COUNT - 1),
+    MEMBER(INT, layout_count, 0, RK_CHUNK_MAX),
+    MEMBER(INT64, offload_layers, 0, COUNT_MAX),
+    MEMBER(REAL, learning, 0, AMOUNT_MAX),
+    MEMBER(REAL, outer_states, 0, AMOUNT_MAX),
+    RK_FLAG(rk_strategy, flash_attention),
+    RK_FLAG(rk_strategy, tp_overlap),
+    RK_FLAG(rk_strategy, grad_overlap),
+    RK_FLAG(rk_strategy, param_overlap),
+    RK_FLAG(rk_strategy, pp_overlap),
+    RK_FLAG(rk_strategy, moe_overlap),
+    RK_FLAG(rk_strategy, offload_optimizer),
+    RK_FLAG(rk_strategy, offload_activations),
+    RK_FLAG(rk_strategy, offload_weights),
+    RK_FLAG(rk_strategy, offload_gradients),
+    RK_FLAG(rk_strategy, nvme_optimizer),
+    RK_FLAG(rk_strategy, nvme_weights),
+};
+
+size_t rk_strategy_members(rk_member members[RK_STRATEGY_MEMBERS_MAX])
+{
+    size_t count = COUNT(other_members);
+    memcpy(members, other_members, sizeof(other_members));
+    for (size_t i = 0; i < RK_STRATEGY_FIELD_COUNT; i++) {
+        if (fields[i].member.name) {
+            members[count++] = fields[i].member;
+        }
+    }
+    assert(count <= RK_STRATEGY_MEMBERS_MAX);
+    return count;
+}
 
 const char *rk_strategy_key(size_t field)
 {
@@ -264,7 +313,7 @@ size_t rk_find_strategy_field(const char *key)
 size_t rk_strategy_field_at(size_t offset)
 {
     size_t field = 0;
-    while (fields[field].kind != FIELD_COUNT || fields[field].offset != offset) {
+    while (!fields[field].member.name || fields[field].member.offset != offset) {
         field++;
         assert(field < RK_STRATEGY_FIELD_COUNT);
     }
@@ -274,16 +323,19 @@ size_t rk_strategy_field_at(size_t offset)
 rk_value_type rk_strategy_type(size_t field)
 {
     assert(field < RK_STRATEGY_FIELD_COUNT);
-    switch (fields[field].kind) {
-    case FIELD_COUNT:
-    case FIELD_DERIVED:
+    const struct field *f = &fields[field];
+    if (!f->member.name) {
+        return f->derived || f->make == make_zero ? RK_VALUE_INT : RK_VALUE_TEXT;
+    }
+    switch (f->member.kind) {
+    case RK_MEMBER_INT64:
         return RK_VALUE_INT;
-    case FIELD_FLAG:
+    case RK_MEMBER_FLAG:
         return RK_VALUE_BOOL;
-    case FIELD_REAL:
+    case RK_MEMBER_REAL:
         return RK_VALUE_REAL;
     default:
-        return fields[field].make == make_zero ? RK_VALUE_INT : RK_VALUE_TEXT;
+        return RK_VALUE_TEXT;
     }
 }
 
@@ -292,20 +344,21 @@ rk_value rk_strategy_value(const rk_strategy *strategy, size_t field,
 {
     assert(field < RK_STRATEGY_FIELD_COUNT);
     const struct field *f = &fields[field];
-    const void *place = (const char *)strategy + f->offset;
-    switch (f->kind) {
-    case FIELD_COUNT:
-        return rk_value_int(*(const int64_t *)place);
-    case FIELD_FLAG:
-        return rk_value_bool(*(const bool *)place);
-    case FIELD_REAL:
-        return rk_value_real(*(const double *)place);
-    case FIELD_ENUM:
-        return rk_value_text(f->names[*(const unsigned *)place]);
-    case FIELD_BITS:
-        return bits_value(*(const unsigned *)place, f->names, out);
-    default:
+    const void *place = (const char *)strategy + f->member.offset;
+    if (f->make) {
         return f->make(strategy, out);
+    }
+    switch (f->member.kind) {
+    case RK_MEMBER_INT64:
+        return rk_value_int(*(const int64_t *)place);
+    case RK_MEMBER_FLAG:
+        return rk_value_bool(*(const bool *)place);
+    case RK_MEMBER_REAL:
+        return rk_value_real(*(const double *)place);
+    case RK_MEMBER_ENUM:
+        return rk_value_text(f->names[*(const unsigned *)place]);
+    default:
+        return bits_value(*(const unsigned *)place, f->names, out);
     }
 }
 
@@ -322,7 +375,7 @@ const char *rk_strategy_text(const rk_strategy *strategy, size_t field,
 bool rk_strategy_same(const rk_strategy *a, const rk_strategy *b, size_t field)
 {
     char texts[2][RK_STRATEGY_TEXT_SIZE];
-    return fields[field].kind == FIELD_DERIVED ||
+    return fields[field].derived ||
            strcmp(rk_strategy_text(a, field, texts[0]), rk_strategy_text(b, field, texts[1])) == 0;
 }
 

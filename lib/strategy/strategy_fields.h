@@ -6,6 +6,7 @@
 #ifndef RK_STRATEGY_STRATEGY_FIELDS_H
 #define RK_STRATEGY_STRATEGY_FIELDS_H
 
+#include "base/members.h"
 #include "base/value.h"
 #include "strategy/strategy.h"
 
@@ -39,6 +40,11 @@ void rk_strategy_set_overlaps(rk_strategy *strategy, unsigned overlaps);
 /* The names of a field in documents and for people. */
 const char *rk_strategy_key(size_t field);
 const char *rk_strategy_label(size_t field);
+
+#define RK_STRATEGY_MEMBERS_MAX 80
+
+/* Lists the numbers, flags and enumerations of a strategy with their bounds.  Returns how many. */
+size_t rk_strategy_members(rk_member members[RK_STRATEGY_MEMBERS_MAX]);
 
 /* The field of a key of the list. */
 size_t rk_find_strategy_field(const char *key);
