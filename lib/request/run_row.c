@@ -189,7 +189,9 @@ static rk_status check_item(const char *name, const char *value, bool observed, 
                                  name, settable[i].text, value);
         }
     }
-    return strchr(name, '.') || (observed && is_column(name)) ? RK_OK : fail_name(name, err);
+    return strchr(name, '.') || rk_what_if_names(name) || (observed && is_column(name))
+               ? RK_OK
+               : fail_name(name, err);
 }
 
 /* Whether an item is one that rules read, and not a number of the machine or of states. */

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/named.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "evidence/partial_strategy.h"
 
@@ -26,15 +27,17 @@ static const rk_named_real peaks[] = {
 static const rk_named_real times[] = {{"us", 1}, {"ns", 1e-3}, {"ms", 1e3}, {0}};
 static const rk_named_real counts[] = {{0}};
 
-/* Reads a number above 0 with one of the units, if any; 0: it is none. */
-static double read_amount(const char *value, const rk_named_real *units)
+/*
+ * Reads a number above 0 with one of the units, if any; `bare`: or without.  0: it is none.
+ */
+static double read_amount(const char *value, const rk_named_real *units, bool bare)
 {
     char *end = NULL;
     const double number = isdigit((unsigned char)value[0]) ? strtod(value, &end) : 0;
     if (!end || !(number < 1e12)) {
         return 0;
     }
-    if (!*end && !units->name) {
+    if (!*end && (bare || !units->name)) {
         return number;
     }
     end += strspn(end, " ");
@@ -48,30 +51,55 @@ static double read_amount(const char *value, const rk_named_real *units)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Numbers by name; `tier`: of a tier, as in "nvlink.size". */
+/*
+ * Numbers by name, and by the key that answers print; of a tier ("nvlink.size") the key is what
+ * follows "tier1_", or the whole key.
+ */
 static const struct {
-    const char *name, *example;
+    const char *name, *key, *example;
     rk_number_kind kind;
     bool tier;
     const rk_named_real *units;
 } named[] = {
-    {"memory", "192GiB", RK_NUMBER_MEMORY_SIZE, false, sizes},
-    {"hbm", "8TB/s", RK_NUMBER_MEMORY_RATE, false, rates},
-    {"peak", "1979TFLOP/s", RK_NUMBER_MATRIX, false, peaks},
-    {"host_memory", "512GiB", RK_NUMBER_OFFLOAD_SIZE, false, sizes},
-    {"host_link", "128GB/s", RK_NUMBER_OFFLOAD_RATE, false, rates},
-    {"size", "72", RK_NUMBER_DOMAIN, true, counts},
-    {"bandwidth", "900GB/s", RK_NUMBER_TIER_RATE, true, rates},
-    {"latency", "5us", RK_NUMBER_TIER_LATENCY, true, times},
+    {"memory", NULL, "192GiB", RK_NUMBER_MEMORY_SIZE, false, sizes},
+    {"hbm", NULL, "8TB/s", RK_NUMBER_MEMORY_RATE, false, rates},
+    {"peak", "matrix_TFLOPps", "1979TFLOP/s", RK_NUMBER_MATRIX, false, peaks},
+    {"host_memory", "offload_GiB", "512GiB", RK_NUMBER_OFFLOAD_SIZE, false, sizes},
+    {"host_link", "offload_GBps", "128GB/s", RK_NUMBER_OFFLOAD_RATE, false, rates},
+    {"launch", "launch_us", "5us", RK_NUMBER_LAUNCH, false, times},
+    {"size", "domain", "72", RK_NUMBER_DOMAIN, true, counts},
+    {"bandwidth", "GBps", "900GB/s", RK_NUMBER_TIER_RATE, true, rates},
+    {"latency", "us", "5us", RK_NUMBER_TIER_LATENCY, true, times},
 };
+
+/* The length of the tier's word in "nvlink.size" and "tier1_GBps"; 0: names no tier. */
+static size_t tier_length(const char *name)
+{
+    const char *dot = strchr(name, '.');
+    const bool numbered = strncmp(name, "tier", 4) == 0 && isdigit((unsigned char)name[4]);
+    return dot ? (size_t)(dot - name) : numbered && name[5] == '_' ? 5 : 0;
+}
+
+/* The index in `named`; COUNT(named): no number has this name. */
+static size_t find_name(const char *name)
+{
+    const size_t length = tier_length(name);
+    const bool numbered = length > 0 && name[length] == '_';
+    const char *own = length > 0 ? name + length + 1 : name;
+    size_t i = 0;
+    for (; i < COUNT(named); i++) {
+        const char *key = length == 0 || numbered ? named[i].key : NULL;
+        const bool by_name = !numbered && named[i].tier == (length > 0);
+        if ((by_name && strcmp(named[i].name, own) == 0) || (key && strcmp(key, own) == 0)) {
+            break;
+        }
+    }
+    return i;
+}
 
 bool rk_what_if_names(const char *name)
 {
-    bool found = false;
-    for (size_t i = 0; i < COUNT(named); i++) {
-        found = found || (!named[i].tier && strcmp(named[i].name, name) == 0);
-    }
-    return found;
+    return !strchr(name, '.') && find_name(name) < COUNT(named);
 }
 
 /* Whether a word of some length is in the name of a tier: "nvlink" in NVLink4, "infiniband". */
@@ -169,17 +197,13 @@ static rk_status check_change(const char *name, const rk_system *system, const r
 rk_status rk_what_if_set(const char *name, const char *value, rk_system *system, rk_number *change,
                          double *now, rk_error *err)
 {
-    const char *dot = strchr(name, '.'), *key = dot ? dot + 1 : name;
-    const int tier = dot ? find_tier(system, name, (size_t)(dot - name)) : 0;
-    size_t i = 0;
-    while (i < COUNT(named) &&
-           (named[i].tier != (dot != NULL) || strcmp(named[i].name, key) != 0)) {
-        i++;
-    }
+    const size_t i = find_name(name), length = tier_length(name);
+    const int tier = length > 0 ? find_tier(system, name, length) : 0;
     if (i == COUNT(named) || tier < 0 || !find_number(system, named[i].kind, tier, change)) {
         return fail_name(name, system, err);
     }
-    *now = read_amount(value, named[i].units);
+    const bool bare = !rk_ends_with(name, named[i].name); /* keys have their unit */
+    *now = read_amount(value, named[i].units, bare);
     if (!(*now > 0)) {
         return rk_fail(err, RK_ERR_INVALID, "--set %.60s needs a number such as %s, not '%.60s'",
                        name, named[i].example, value);

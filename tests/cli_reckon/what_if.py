@@ -73,6 +73,11 @@ def main():
     narrow = ask("comm", "h100", "--op", "all_reduce", "--bytes", "1Gi", "--ranks", "16", "--json")
     if not wide["collectives"][0]["seconds"] < narrow["collectives"][0]["seconds"]:
         wrong.append("a domain of 16 does not help an all-reduce of 16")
+    for number in ask("explain", "llama3-8b", "64xh100-sxm", *JOB)["numbers"]:
+        changed = ask("estimate", "llama3-8b", "64xh100-sxm", *JOB, "--set", f"{number['key']}={number['to']}")
+        if abs(changed["estimate"]["step_s"] - number["old_step_s"]) > 1e-9 * number["old_step_s"]:
+            wrong.append(f"--set {number['key']}={number['to']}: {changed['estimate']['step_s']} s, by explain "
+                         f"{number['old_step_s']}")
     fitting = [ask("plan", "llama3-70b", "64xh100", "--json", "-n", "1", "--set", f"memory={size}GiB")
                ["strategies"][0]["estimate"]["step_s"] for size in (80, 141, 192)]
     if not fitting[0] > fitting[1] > fitting[2]:
