@@ -11,47 +11,60 @@
 
 /* ---- fields -------------------------------------------------------------------------------- */
 
-#define FIELD(key, member) RK_ANSWER_FIELD(key, rk_whole_run, member)
-
-/* Results, then their spread in simulated runs, then inputs of the cost and the energy. */
-static const rk_answer_field fields[] = {
-    {FIELD("steps", result.steps)},
-    {FIELD("total_s", result.total)},
-    {FIELD("training_s", result.part[RK_TRAINING_STEPS])},
-    {FIELD("checkpoints_s", result.part[RK_TRAINING_CHECKPOINTS])},
-    {FIELD("lost_s", result.part[RK_TRAINING_LOST])},
-    {FIELD("restarts_s", result.part[RK_TRAINING_RESTARTS])},
-    {FIELD("planned_s", result.part[RK_TRAINING_PLANNED])},
-    {FIELD("start_s", result.part[RK_TRAINING_START])},
-    {FIELD("goodput", result.goodput)},
-    {FIELD("goodput_first_order", result.goodput_first), .positive = true},
-    {FIELD("mtbf_s", result.mtbf)},
-    {FIELD("failures", result.failures)},
-    {FIELD("checkpoint_interval_s", result.interval)},
-    {FIELD("near_copies_per_checkpoint", result.far_every)},
-    {FIELD("checkpoint_write_s", result.writing)},
-    {FIELD("checkpoint_blocking_s", result.blocking)},
-    {FIELD("accelerator_hours", result.accelerator_hours)},
-    {FIELD("cost", result.cost), .positive = true},
-    {FIELD("energy_J", result.energy), .positive = true},
-    {FIELD("carbon_kg", result.carbon), .positive = true},
-    {FIELD("total_p10_s", simulated.total_s.p10), .in = RK_IN_CSV},
-    {FIELD("total_p50_s", simulated.total_s.p50), .in = RK_IN_CSV},
-    {FIELD("total_p90_s", simulated.total_s.p90), .in = RK_IN_CSV},
-    {FIELD("goodput_p10", simulated.goodput.p10), .in = RK_IN_CSV},
-    {FIELD("goodput_p50", simulated.goodput.p50), .in = RK_IN_CSV},
-    {FIELD("goodput_p90", simulated.goodput.p90), .in = RK_IN_CSV},
-    {FIELD("price_per_hour", training.price), .in = RK_IN_JSON, .positive = true},
-    {FIELD("spare_accelerators", training.spares), .in = RK_IN_JSON},
-    {FIELD("utilisation", utilisation), .in = RK_IN_JSON},
-    {FIELD("power_W", training.power), .in = RK_IN_JSON},
-    {FIELD("idle_power_W", training.idle_power), .in = RK_IN_JSON},
-    {FIELD("pue", training.pue), .in = RK_IN_JSON},
-    {FIELD("data_bytes", data_bytes), .in = RK_IN_JSON},
-    {FIELD("data_bytes_per_s", data_rate), .in = RK_IN_JSON},
+/* The figures of a run, with the goodput by another law. */
+struct shown {
+    rk_run_outcome_facts figures;
+    double goodput_first;
 };
-enum { RESULTS = 20, LINE = RESULTS + 6, RATES = 8 };
-_Static_assert(COUNT(fields) == LINE + RATES, "fields are results, their spread and rates");
+
+#define FIELD(key, member)  RK_ANSWER_FIELD(key, struct shown, figures.member)
+#define FIGURE(member)      FIELD(#member, member)
+#define SPREAD(key, member) FIELD(key, member), .in = RK_IN_CSV
+
+/* Results, then their spread in simulated runs. */
+static const rk_answer_field fields[] = {
+    {FIGURE(steps)},
+    {FIGURE(total_s)},
+    {FIGURE(training_s)},
+    {FIGURE(checkpoints_s)},
+    {FIGURE(lost_s)},
+    {FIGURE(restarts_s)},
+    {FIGURE(planned_s)},
+    {FIGURE(start_s)},
+    {FIGURE(goodput)},
+    {RK_ANSWER_FIELD("goodput_first_order", struct shown, goodput_first), .positive = true},
+    {FIGURE(mtbf_s)},
+    {FIGURE(failures)},
+    {FIGURE(checkpoint_interval_s)},
+    {FIELD("near_copies_per_checkpoint", near_copies)},
+    {FIGURE(checkpoint_write_s)},
+    {FIGURE(checkpoint_blocking_s)},
+    {FIGURE(accelerator_hours)},
+    {FIGURE(cost), .positive = true},
+    {FIELD("energy_J", energy_joules), .positive = true},
+    {FIGURE(carbon_kg), .positive = true},
+    {SPREAD("total_p10_s", simulated_total_s.p10)},
+    {SPREAD("total_p50_s", simulated_total_s.p50)},
+    {SPREAD("total_p90_s", simulated_total_s.p90)},
+    {SPREAD("goodput_p10", simulated_goodput.p10)},
+    {SPREAD("goodput_p50", simulated_goodput.p50)},
+    {SPREAD("goodput_p90", simulated_goodput.p90)},
+};
+enum { FIELDS = COUNT(fields), RESULTS = FIELDS - 6 };
+
+#define INPUT(key, member) RK_ANSWER_FIELD(key, rk_whole_run, member)
+
+/* Inputs of the cost and the energy. */
+static const rk_answer_field rate_fields[] = {
+    {INPUT("price_per_hour", training.price), .positive = true},
+    {INPUT("spare_accelerators", training.spares)},
+    {INPUT("utilisation", utilisation)},
+    {INPUT("power_W", training.power)},
+    {INPUT("idle_power_W", training.idle_power)},
+    {INPUT("pue", training.pue)},
+    {INPUT("data_bytes", data_bytes)},
+    {INPUT("data_bytes_per_s", data_rate)},
+};
 
 #define TIER(key, member) RK_ANSWER_FIELD(key, rk_run_tier, member)
 
@@ -77,31 +90,31 @@ static const rk_answer_field range_fields[] = {
     {RK_ANSWER_FIELD("high_total_s", rk_assumed_range, high_s)},
 };
 
-static void write_spread(rk_json_writer *writer, const char *key, const rk_spread *spread,
-                         double factor)
+static const rk_answer_field spread_fields[] = {
+    {RK_ANSWER_FIELD("mean", rk_spread, mean)},
+    {RK_ANSWER_FIELD("standard_error", rk_spread, error)},
+    {RK_ANSWER_FIELD("p10", rk_spread, p10)},
+    {RK_ANSWER_FIELD("p50", rk_spread, p50)},
+    {RK_ANSWER_FIELD("p90", rk_spread, p90)},
+};
+
+static void write_spread(rk_json_writer *writer, const char *key, const rk_spread *spread)
 {
-    assert(factor > 0);
     rk_json_open_member(writer, key, "{");
-    rk_json_real(writer, "mean", factor * spread->mean);
-    rk_json_real(writer, "standard_error", factor * spread->error);
-    rk_json_real(writer, "p10", factor * spread->p10);
-    rk_json_real(writer, "p50", factor * spread->p50);
-    rk_json_real(writer, "p90", factor * spread->p90);
+    rk_answer_members(writer, spread_fields, COUNT(spread_fields), spread);
     rk_json_close(writer, "}");
 }
 
-static void write_simulated(rk_json_writer *writer, const rk_whole_run *run)
+static void write_simulated(rk_json_writer *writer, const rk_run_outcome_facts *run)
 {
-    const rk_simulated *s = &run->simulated;
-    const double each = rk_whole_run_cost_rate(run);
     rk_json_open_member(writer, "simulated", "{");
-    rk_json_count(writer, "runs", (uint64_t)run->simulation.runs);
-    rk_json_count(writer, "unfinished", (uint64_t)s->unfinished);
-    write_spread(writer, "total_s", &s->total_s, 1);
-    write_spread(writer, "goodput", &s->goodput, 1);
-    write_spread(writer, "interruptions", &s->interruptions, 1);
-    if (each > 0) {
-        write_spread(writer, "cost", &s->total_s, each);
+    rk_json_count(writer, "runs", (uint64_t)run->simulated_runs);
+    rk_json_count(writer, "unfinished", (uint64_t)run->unfinished_runs);
+    write_spread(writer, "total_s", &run->simulated_total_s);
+    write_spread(writer, "goodput", &run->simulated_goodput);
+    write_spread(writer, "interruptions", &run->simulated_interruptions);
+    if (run->simulated_cost.mean > 0) {
+        write_spread(writer, "cost", &run->simulated_cost);
     }
     rk_json_close(writer, "}");
 }
@@ -163,8 +176,9 @@ static void write_members(rk_json_writer *writer, const void *what)
 {
     const rk_whole_run *run = what;
     const rk_answer *answer = rk_plan_best(&run->plan);
-    const rk_request shown = rk_run_shown_request(run);
-    rk_request_write_json(writer, &shown, run->inputs);
+    const struct shown shown = {rk_whole_run_figures(run), run->result.goodput_first};
+    const rk_request request = rk_run_shown_request(run);
+    rk_request_write_json(writer, &request, run->inputs);
     rk_plan_write_search_json(writer, &run->plan);
     if (!answer) {
         rk_plan_write_missing_json(writer, &run->plan);
@@ -183,11 +197,11 @@ static void write_members(rk_json_writer *writer, const void *what)
                  answer->estimate.mfu * answer->estimate.step /
                      rk_run_step_s(run->question, &answer->estimate));
     rk_json_real(writer, "checkpoint_bytes", run->training.checkpoint);
-    rk_answer_members(writer, fields, LINE, run);
+    rk_answer_members(writer, fields, FIELDS, &shown);
     if (run->simulation.runs > 0) {
-        write_simulated(writer, run);
+        write_simulated(writer, &shown.figures);
     }
-    rk_answer_members(writer, &fields[LINE], RATES, run);
+    rk_answer_members(writer, rate_fields, COUNT(rate_fields), run);
     if (run->phase_count > 0) {
         write_phases(writer, run);
     }
@@ -206,12 +220,13 @@ static void write_members(rk_json_writer *writer, const void *what)
 static void write_cells(rk_csv_out *csv, const void *what)
 {
     const rk_whole_run *run = what;
-    rk_column columns[LINE];
-    rk_value values[LINE] = {{.type = RK_VALUE_NULL}};
-    rk_csv_header(csv, columns, rk_answer_columns(fields, LINE, columns));
-    if (rk_plan_best(&run->plan)) {
-        (void)rk_answer_values(fields, run->simulation.runs > 0 ? LINE : RESULTS, run, values);
-        rk_csv_row(csv, values, LINE);
+    const struct shown shown = {rk_whole_run_figures(run), run->result.goodput_first};
+    rk_column columns[FIELDS];
+    rk_value values[FIELDS] = {{.type = RK_VALUE_NULL}};
+    rk_csv_header(csv, columns, rk_answer_columns(fields, FIELDS, columns));
+    if (shown.figures.found) {
+        (void)rk_answer_values(fields, run->simulation.runs > 0 ? FIELDS : RESULTS, &shown, values);
+        rk_csv_row(csv, values, FIELDS);
     }
 }
 

@@ -60,10 +60,4 @@ rk_status rk_ask(const rk_setup *setup, rk_job *job, const char *options, rk_err
 /* Copies a strategy to a struct of the requested size. */
 void rk_strategy_abi_copy(const rk_strategy *strategy, rk_strategy *out, size_t size);
 
-/* The figures of an estimate for programs, without comparable runs. */
-rk_prediction rk_prediction_of(const rk_estimate *estimate);
-
-/* The memory of a rank by part. */
-void rk_memory_parts_of(const rk_stage_memory *memory, double out[RK_MEMORY_ROOM]);
-
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "command/commands.h"
+#include "method/estimate_fields.h"
 #include "method/fit.h"
 
 #include <stdlib.h>

@@ -13,9 +13,6 @@
 
 #define BYTES_MAX 0x1p63 /* of a collective */
 
-static_assert((int)RK_PART_COUNT <= RK_TIME_ROOM, "parts of a step");
-static_assert((int)RK_MEMORY_PART_COUNT <= RK_MEMORY_ROOM, "parts of memory");
-
 const char *rk_time_part_name(size_t part)
 {
     return part < RK_PART_COUNT ? rk_part_keys[part] : NULL;
@@ -24,46 +21,6 @@ const char *rk_time_part_name(size_t part)
 const char *rk_memory_part_name(size_t part)
 {
     return part < RK_MEMORY_PART_COUNT ? rk_memory_part_keys[part] : NULL;
-}
-
-void rk_memory_parts_of(const rk_stage_memory *memory, double out[RK_MEMORY_ROOM])
-{
-    for (int i = 0; i < RK_MEMORY_ROOM; i++) {
-        out[i] = i < RK_MEMORY_PART_COUNT ? memory->part[i] : 0;
-    }
-}
-
-rk_prediction rk_prediction_of(const rk_estimate *e)
-{
-    rk_prediction p = {
-        .step_s = e->step,
-        .model_flops = e->model_flops,
-        .hardware_flops = e->hardware_flops,
-        .mfu = e->mfu,
-        .hfu = e->hfu,
-        .tokens_per_s = e->tokens_per_second,
-        .tensor_sent_bytes = e->volumes.tensor,
-        .context_sent_bytes = e->volumes.context,
-        .expert_sent_bytes = e->volumes.expert,
-        .pipeline_sent_bytes = e->volumes.pipeline,
-        .data_sent_bytes = e->volumes.data,
-        .fits = e->fits,
-        .thrashes = e->thrashes,
-        .worst_stage = e->worst_stage,
-        .memory_total_bytes = e->memory.total,
-        .memory_usable_bytes = e->usable,
-        .host_memory_bytes = e->host_bytes,
-        .nvme_bytes = e->nvme_bytes,
-        .memory_needed_bytes = rk_needed_bytes(&e->memory),
-        .memory_p10_bytes = e->memory_low,
-        .memory_p90_bytes = e->memory_high,
-        .out_of_memory_risk = e->risk,
-    };
-    for (int i = 0; i < RK_PART_COUNT; i++) {
-        p.time_s[i] = e->times.part[i];
-    }
-    rk_memory_parts_of(&e->memory, p.memory_part_bytes);
-    return p;
 }
 
 rk_status rk_predict_step(const rk_setup *setup, const rk_strategy *strategy,

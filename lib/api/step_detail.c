@@ -74,61 +74,12 @@ void rk_timeline_describe(const rk_timeline *timeline, rk_timeline_facts *facts,
     rk_abi_copy(facts, size, &all, sizeof(all));
 }
 
-static rk_timeline_event event_of_op(const rk_timeline *timeline, const rk_op *op)
-{
-    const bool pairs = rk_timeline_pairs_passes(timeline);
-    double seconds[RK_STREAM_COUNT];
-    rk_timeline_communication(timeline, op, seconds);
-    return (rk_timeline_event){
-        .rank = op->rank,
-        .stream = pairs && op->kind != RK_OP_FORWARD ? "backward" : "compute",
-        .kind = rk_op_kind_names[op->kind],
-        .chunk = op->chunk,
-        .micro_batch = op->microbatch,
-        .start_s = op->start,
-        .duration_s = op->end - op->start,
-        .tensor_s = seconds[RK_STREAM_TP],
-        .context_s = seconds[RK_STREAM_CP],
-        .expert_s = seconds[RK_STREAM_EP],
-    };
-}
-
-static const char *stream_of_part(rk_part part)
-{
-    return part == RK_PART_DP        ? "dp"
-           : part == RK_PART_PP      ? "pp"
-           : part == RK_PART_OFFLOAD ? "host"
-                                     : "compute";
-}
-
-/* An event after the pipeline; these follow each other. */
-static rk_timeline_event event_after(const rk_timeline *timeline, int index)
-{
-    double start = timeline->pipeline;
-    for (int i = 0; i < index; i++) {
-        start += timeline->after[i].seconds;
-    }
-    return (rk_timeline_event){
-        .rank = -1,
-        .stream = stream_of_part(timeline->after[index].part),
-        .kind = timeline->after[index].name,
-        .chunk = -1,
-        .micro_batch = -1,
-        .start_s = start,
-        .duration_s = timeline->after[index].seconds,
-    };
-}
-
 bool rk_timeline_at(const rk_timeline *timeline, size_t index, rk_timeline_event *event,
                     size_t size)
 {
-    if (index >= timeline->op_count + (size_t)timeline->after_count) {
-        return false;
-    }
-    const rk_timeline_event all = index < timeline->op_count
-                                      ? event_of_op(timeline, &timeline->ops[index])
-                                      : event_after(timeline, (int)(index - timeline->op_count));
-    return rk_abi_copy(event, size, &all, sizeof(all));
+    rk_timeline_event all;
+    return rk_timeline_event_at(timeline, index, &all) &&
+           rk_abi_copy(event, size, &all, sizeof(all));
 }
 
 bool rk_timeline_rank_at(const rk_timeline *timeline, int64_t rank, rk_timeline_rank *use,

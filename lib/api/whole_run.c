@@ -98,66 +98,10 @@ void rk_run_outcome_free(rk_run_outcome *run)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static rk_spread scaled(const rk_spread *spread, double factor)
-{
-    return (rk_spread){.mean = factor * spread->mean,
-                       .error = factor * spread->error,
-                       .p10 = factor * spread->p10,
-                       .p50 = factor * spread->p50,
-                       .p90 = factor * spread->p90};
-}
-
-static void add_simulated(const rk_whole_run *run, rk_run_outcome_facts *facts)
-{
-    const rk_simulated *s = &run->simulated;
-    facts->simulated_runs = run->simulation.runs;
-    facts->unfinished_runs = s->unfinished;
-    facts->simulated_total_s = s->total_s;
-    facts->simulated_goodput = s->goodput;
-    facts->simulated_interruptions = s->interruptions;
-    if (rk_whole_run_cost_rate(run) > 0) {
-        facts->simulated_cost = scaled(&s->total_s, rk_whole_run_cost_rate(run));
-    }
-}
-
 void rk_run_outcome_describe(const rk_run_outcome *outcome, rk_run_outcome_facts *facts,
                              size_t size)
 {
-    rk_run_outcome_facts all = {.found = false};
-    const rk_whole_run *run = &outcome->run;
-    const rk_training *t = &run->training;
-    const rk_training_result *r = &run->result;
-    if (rk_plan_best(&run->plan)) {
-        all = (rk_run_outcome_facts){
-            .found = true,
-            .tokens = t->tokens,
-            .steps = r->steps,
-            .step_s = t->step,
-            .accelerators = t->accelerators,
-            .checkpoint_bytes = t->checkpoint,
-            .total_s = r->total,
-            .training_s = r->part[RK_TRAINING_STEPS],
-            .checkpoints_s = r->part[RK_TRAINING_CHECKPOINTS],
-            .lost_s = r->part[RK_TRAINING_LOST],
-            .restarts_s = r->part[RK_TRAINING_RESTARTS],
-            .planned_s = r->part[RK_TRAINING_PLANNED],
-            .start_s = r->part[RK_TRAINING_START],
-            .goodput = r->goodput,
-            .mtbf_s = r->mtbf,
-            .failures = r->failures,
-            .checkpoint_interval_s = r->interval,
-            .near_copies = r->far_every,
-            .checkpoint_write_s = r->writing,
-            .checkpoint_blocking_s = r->blocking,
-            .accelerator_hours = r->accelerator_hours,
-            .cost = r->cost,
-            .energy_joules = r->energy,
-            .carbon_kg = r->carbon,
-        };
-        if (run->simulation.runs > 0) {
-            add_simulated(run, &all);
-        }
-    }
+    const rk_run_outcome_facts all = rk_whole_run_figures(&outcome->run);
     rk_abi_copy(facts, size, &all, sizeof(all));
 }
 

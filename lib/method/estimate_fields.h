@@ -15,6 +15,14 @@
 extern const char *const rk_part_keys[RK_PART_COUNT];
 extern const char *const rk_memory_part_keys[RK_MEMORY_PART_COUNT];
 
+/* ---- programs ------------------------------------------------------------------------------ */
+
+/* The figures of an estimate for programs, without comparable runs. */
+rk_prediction rk_prediction_of(const rk_estimate *estimate);
+
+/* The memory of a rank by part. */
+void rk_memory_parts_of(const rk_stage_memory *memory, double out[RK_MEMORY_ROOM]);
+
 /* ---- documents ----------------------------------------------------------------------------- */
 
 /* Members of an object: "strategy", and "estimate" with its parts. */

@@ -123,6 +123,64 @@ size_t rk_timeline_first(const rk_timeline *timeline, int64_t rank)
     return low;
 }
 
+/* ---- events -------------------------------------------------------------------------------- */
+
+static rk_timeline_event event_of_op(const rk_timeline *timeline, const rk_op *op)
+{
+    const bool pairs = rk_timeline_pairs_passes(timeline);
+    double seconds[RK_STREAM_COUNT];
+    rk_timeline_communication(timeline, op, seconds);
+    return (rk_timeline_event){
+        .rank = op->rank,
+        .stream = pairs && op->kind != RK_OP_FORWARD ? "backward" : "compute",
+        .kind = rk_op_kind_names[op->kind],
+        .chunk = op->chunk,
+        .micro_batch = op->microbatch,
+        .start_s = op->start,
+        .duration_s = op->end - op->start,
+        .tensor_s = seconds[RK_STREAM_TP],
+        .context_s = seconds[RK_STREAM_CP],
+        .expert_s = seconds[RK_STREAM_EP],
+    };
+}
+
+static const char *stream_of_part(rk_part part)
+{
+    return part == RK_PART_DP        ? "dp"
+           : part == RK_PART_PP      ? "pp"
+           : part == RK_PART_OFFLOAD ? "host"
+                                     : "compute";
+}
+
+/* An event after the pipeline; these follow each other. */
+static rk_timeline_event event_after(const rk_timeline *timeline, int index)
+{
+    double start = timeline->pipeline;
+    for (int i = 0; i < index; i++) {
+        start += timeline->after[i].seconds;
+    }
+    return (rk_timeline_event){
+        .rank = -1,
+        .stream = stream_of_part(timeline->after[index].part),
+        .kind = timeline->after[index].name,
+        .chunk = -1,
+        .micro_batch = -1,
+        .start_s = start,
+        .duration_s = timeline->after[index].seconds,
+    };
+}
+
+bool rk_timeline_event_at(const rk_timeline *timeline, size_t index, rk_timeline_event *event)
+{
+    const size_t after = index - timeline->op_count; /* of the operations */
+    if (index >= timeline->op_count + (size_t)timeline->after_count) {
+        return false;
+    }
+    *event = index < timeline->op_count ? event_of_op(timeline, &timeline->ops[index])
+                                        : event_after(timeline, (int)after);
+    return true;
+}
+
 /* ---- writing ------------------------------------------------------------------------------- */
 
 const char *rk_timeline_op_name(const rk_timeline *timeline, const rk_op *op,

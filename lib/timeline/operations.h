@@ -41,6 +41,9 @@ void rk_timeline_clear(rk_timeline *timeline);
 /* The operations of a rank: the first, and one past the last. */
 size_t rk_timeline_first(const rk_timeline *timeline, int64_t rank);
 
+/* Event `index` in order: the operations, then what follows the pipeline; false past the last. */
+bool rk_timeline_event_at(const rk_timeline *timeline, size_t index, rk_timeline_event *event);
+
 /* "F 3", "B 3", "W 3" of microbatch 3; "F 3.1" of chunk 1 where ranks have several.  Returns out.
  */
 #define RK_OP_NAME_SIZE 32

@@ -173,6 +173,9 @@ double rk_whole_run_cost_rate(const rk_whole_run *run);
 rk_status rk_run_check_length(const char *option, double tokens, int64_t batch, int64_t seq,
                               rk_error *err);
 
+/* The figures of a run, and of its simulation; all zero if no strategy fits. */
+rk_run_outcome_facts rk_whole_run_figures(const rk_whole_run *run);
+
 /* The request as an answer shows it: what phases give is not assumed. */
 rk_request rk_run_shown_request(const rk_whole_run *run);
 
