@@ -74,16 +74,22 @@ static void take_world(rk_launch *launch, const json_t *world)
 }
 
 /* Whether every member of a configuration is itself a document: {"recipe": {...}, ...}. */
-static bool is_several(const json_t *config)
+static bool is_several(json_t *config)
 {
     static const char *const names[] = {"recipe", "accelerate", "deepspeed", "train", "config"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (json_is_object(json_object_get(config, names[i])) &&
-            json_object_size(config) <= sizeof(names) / sizeof(names[0])) {
-            return true;
+    const char *name = NULL;
+    json_t *value = NULL;
+    json_object_foreach(config, name, value)
+    {
+        bool known = false;
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+            known |= strcmp(name, names[i]) == 0;
+        }
+        if (!known || !json_is_object(value)) {
+            return false;
         }
     }
-    return false;
+    return json_object_size(config) > 0;
 }
 
 static void take_config(rk_launch *launch, json_t *config)

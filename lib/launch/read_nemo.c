@@ -291,10 +291,15 @@ static void state_nemo2_adapters(rk_launch *launch)
 /* "bf16_with_fp8_mixed", "fp16_mixed": the precision of the plugin. */
 static void state_mixed_precision(rk_launch *launch, const rk_launch_key *key)
 {
-    static const rk_named_text recipes[] = {
-        {"mxfp8", "mxfp8"},         {"current", "tensorwise"}, {"subchannel", "blockwise"},
-        {"blockwise", "blockwise"}, {"delayed", "delayed"},    {"cs", "tensorwise"},
-        {"sc", "blockwise"},        {"ds", "delayed"},         {"fp8", "delayed"}};
+    static const rk_named_text recipes[] = {{"mx", "mxfp8"},
+                                            {"current", "tensorwise"},
+                                            {"subchannel", "blockwise"},
+                                            {"blockwise", "blockwise"},
+                                            {"delayed", "delayed"},
+                                            {"cs", "tensorwise"},
+                                            {"sc", "blockwise"},
+                                            {"ds", "delayed"},
+                                            {"fp8", "delayed"}};
     const char *value = key && key->value ? rk_kit_lower(launch, key->value) : "";
     if (strstr(value, "nvfp4")) {
         rk_launch_state(launch, "fp4.recipe", "nvfp4", RK_FACT_STATED, key);
