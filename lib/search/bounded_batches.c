@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct degree rk_degree_of(const rk_plan_bounds *s, const rk_plan_unit *unit, int64_t pp)
 {
@@ -32,6 +33,52 @@ int64_t rk_batch_data_parallel(const rk_plan_bounds *s, const struct batch *b,
 int rk_batch_lane_count(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe)
 {
     return degree_in(s, b, pipe)->lanes;
+}
+
+/* Whether states take less than others, of gradients alone. */
+static bool take_less(const rk_state_recipe *a, const rk_state_recipe *b)
+{
+    const rk_state_recipe like = {a->weight, b->gradient, a->optimizer, a->gather, b->reduce};
+    return memcmp(&like, b, sizeof(like)) == 0 && a->gradient <= b->gradient &&
+           a->reduce <= b->reduce && (a->gradient < b->gradient || a->reduce < b->reduce);
+}
+
+/*
+ * The recipe with which no strategy of a unit takes more memory or time: its own, or one with fewer
+ * bytes of gradients, which are kept, added to and reduced.
+ */
+static const rk_plan_recipe *leader_of(const rk_plan_lists *l, const rk_plan_unit *unit)
+{
+    const rk_plan_recipe *leader = unit->recipe;
+    for (int i = 0; i < l->recipe_count; i++) {
+        const rk_plan_recipe *recipe = &l->recipes[i];
+        const bool alike = unit->tp == 1 || recipe->sp == unit->recipe->sp;
+        leader = alike && take_less(&recipe->states, &leader->states) ? recipe : leader;
+    }
+    return leader;
+}
+
+static bool is_led(const rk_plan_bounds *s, const rk_plan_unit *unit, const rk_plan_unit *leader)
+{
+    return unit != leader && unit->order == leader->order && unit->tp == leader->tp &&
+           unit->cp == leader->cp && unit->ep == leader->ep && unit->etp == leader->etp &&
+           leader_of(&s->lists, unit) == leader->recipe;
+}
+
+int rk_led_batches(const rk_plan_bounds *s, const struct batch *leader, struct batch *led)
+{
+    int count = 0;
+    for (size_t i = 0; i < s->lists.unit_count && count < leader->led; i++) {
+        const rk_plan_unit *unit = &s->lists.units[i];
+        if (is_led(s, unit, leader->unit)) {
+            led[count] = *leader;
+            led[count].unit = unit;
+            led[count].first += unit->first - leader->unit->first;
+            led[count].count /= (uint32_t)leader->led + 1;
+            led[count++].led = 0;
+        }
+    }
+    return count;
 }
 
 /* Fills the degrees of each unit and pipeline degree. */
@@ -113,18 +160,23 @@ static rk_status list_groups(rk_plan_bounds *s, const rk_plan_unit *units, size_
                              uint64_t *next, rk_error *err)
 {
     const rk_plan_lists *l = &s->lists;
+    int8_t led = 0;
     rk_status status = RK_OK;
+    for (size_t i = 0; i < l->unit_count; i++) {
+        led = (int8_t)(led + is_led(s, &l->units[i], units));
+    }
     for (int kind = 0; kind < rk_plan_cp_kinds(l, units->cp); kind++) {
         for (size_t j = 0; j < l->micro_batch.count && !status; j++) {
             const size_t first = s->batch_count;
             for (size_t i = 0; i < count && !status; i++) {
                 struct batch batch = {.first = next[i],
                                       .unit = &units[i],
-                                      .cp_kind = kind,
+                                      .cp_kind = (int8_t)kind,
+                                      .led = led,
                                       .micro_batch = l->micro_batch.items[j]};
                 const uint64_t size = batch_size(s, &batch);
-                assert(size <= UINT32_MAX); /* lanes of shapes that are listed one by one */
-                batch.count = (uint32_t)size;
+                assert(size < UINT32_MAX / (RK_PLAN_RECIPE_MAX + 1)); /* lanes of shapes in lists */
+                batch.count = (uint32_t)size * ((uint32_t)led + 1);
                 next[i] += size;
                 status = batch.count > 0 ? add_batch(s, &batch, err) : RK_OK;
             }
@@ -145,7 +197,9 @@ rk_status rk_list_batches(rk_plan_bounds *s, rk_error *err)
         for (end = i; end < l->unit_count && rk_share_costs(&l->units[i], &l->units[end]); end++) {
             next[end] = l->units[end].first;
         }
-        status = list_groups(s, &l->units[i], end - i, &next[i], err);
+        status = leader_of(l, &l->units[i]) == l->units[i].recipe
+                     ? list_groups(s, &l->units[i], end - i, &next[i], err)
+                     : RK_OK;
     }
     s->queue = malloc((s->batch_count + 1) * sizeof(*s->queue));
     s->pipe_bounds = malloc((s->batch_count * l->pipe_count + 1) * sizeof(*s->pipe_bounds));

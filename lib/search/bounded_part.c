@@ -93,11 +93,6 @@ static uint64_t lanes_of(const rk_plan_lists *l, const rk_plan_part *part)
     return lanes;
 }
 
-double rk_pipe_bound(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe)
-{
-    return rk_batch_bounds(s, b)[pipe - s->lists.pipes];
-}
-
 static int compare_batches(const void *a, const void *b)
 {
     const struct batch *x = *(const struct batch *const *)a, *y = *(const struct batch *const *)b;
@@ -154,7 +149,7 @@ void rk_queue_groups(rk_plan_bounds *s)
         const struct group *group = &s->groups[s->open_count++];
         for (size_t i = group->legal; i < group->end; i++) {
             struct batch *b = &s->batches[i];
-            b->bound = least_bound(s, rk_parts_of_batch(s, b), rk_batch_bounds(s, b));
+            b->bound = b->fast ? 0 : least_bound(s, rk_parts_of_batch(s, b), rk_batch_bounds(s, b));
             s->queue[s->queue_count++] = b;
         }
     }

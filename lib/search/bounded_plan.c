@@ -45,16 +45,6 @@ static void renew_limit(const rk_plan_bounds *s, struct worker *w, int part)
     }
 }
 
-/* Those of the parts that steps of so many seconds can still enter. */
-static unsigned parts_in_time(const struct worker *w, unsigned parts, double seconds)
-{
-    unsigned in_time = seconds > w->longest ? 0 : parts;
-    for (int i = 0; seconds > w->shortest && in_time >> i; i++) {
-        in_time &= ~((unsigned)(seconds > w->limit[i]) << i);
-    }
-    return in_time;
-}
-
 /* ---- one choice of layers ------------------------------------------------------------------ */
 
 /* The lanes that fit on every rank. */
@@ -105,7 +95,7 @@ static void offer_base(const rk_plan_bounds *s, struct worker *w, struct visit *
     uint64_t lanes[RK_PLAN_PARTS], kept = 0, timed = 0;
     unsigned open = rk_part_lanes(s, w, &base->strategy, fitting, parts, lanes);
     w->counts.bounds++;
-    open = parts_in_time(w, open, rk_plan_clock_least(&w->clock, base, rk_longest_of(w, open)));
+    open = rk_parts_in_time(w, open, rk_plan_clock_least(&w->clock, base, rk_longest_of(w, open)));
     if (open) {
         uint64_t all = 0;
         for (int i = 0; open >> i; i++) {
@@ -245,7 +235,7 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
             v.base.index += (uint64_t)node->lanes;
             continue;
         }
-        parts = parts_in_time(w, parts, rk_base_work(s, w, node, v.base.choice));
+        parts = rk_parts_in_time(w, parts, rk_base_work(s, w, node, v.base.choice));
         if (parts) {
             settle_base(s, w, &v, full ? node->shape->layer_choices[i] : 0, parts);
         } else {
@@ -278,16 +268,19 @@ static void fit_node(const rk_plan_bounds *s, const struct worker *w, struct nod
     }
 }
 
-/* Lists the nodes that bounds do not settle, by their bounds.  The table is without recompute. */
-static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct batch *b)
+/*
+ * Lists the nodes that bounds do not settle, by their bounds: of a batch, by pipeline degree, and
+ * its own.  The table is without recompute.
+ */
+static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                         const double *bounds)
 {
     const rk_plan_lists *l = &s->lists;
     size_t count = 0;
     for (size_t i = 0; i < l->pipe_count; i++) {
         struct node node = {.pipe = &l->pipes[i], .dp = rk_batch_data_parallel(s, b, &l->pipes[i])};
         const unsigned parts = rk_parts_of_batch(s, b) & rk_parts_of_pipe(s, node.pipe);
-        if (!node.dp ||
-            (!s->counts && !(rk_pipe_bound(s, b, node.pipe) <= rk_longest_of(w, parts)))) {
+        if (!node.dp || (!s->counts && !(bounds[i] <= rk_longest_of(w, parts)))) {
             continue;
         }
         node.lanes = rk_batch_lane_count(s, b, node.pipe);
@@ -296,7 +289,7 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
         (void)rk_bound_shapes(s, w, b, node, rk_longest_of(w, parts), parts);
         for (size_t j = 0; j < node.pipe->shape_count; j++, node.shape++) {
             node.bound = w->least[node.shape - l->shapes];
-            node.parts = parts_in_time(w, parts & rk_parts_of_shape(s, node.shape), node.bound);
+            node.parts = rk_parts_in_time(w, parts & rk_parts_of_shape(s, node.shape), node.bound);
             const bool in_time = node.parts != 0;
             fit_node(s, w, &node);
             if (node.parts != 0 && node.bound < (double)INFINITY) {
@@ -345,7 +338,7 @@ static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct
     for (size_t i = 0; i < count && !w->status; i++) {
         struct node *node = &w->nodes[i];
         node->recompute = recompute;
-        const unsigned in_time = parts_in_time(w, node->parts & parts, node->bound);
+        const unsigned in_time = rk_parts_in_time(w, node->parts & parts, node->bound);
         if (in_time == 0) {
             w->counts.by_time += node_size(s, node);
             continue;
@@ -367,25 +360,52 @@ static void clear_tops(const rk_plan_bounds *s, rk_top *tops)
     }
 }
 
-static void settle_batch(void *context, int worker_index, uint64_t index, rk_parallel *shared)
+/* Settles the strategies of a batch itself; `bounds` as above. */
+static void settle_strategies(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                              const double *bounds)
 {
-    rk_plan_bounds *s = context;
-    struct worker *w = &s->workers[worker_index];
-    const struct batch *b = s->queue[s->done + index];
     rk_strategy legal;
-    clear_tops(s, w->top);
-    for (int i = 0; i < s->part_count; i++) {
-        renew_limit(s, w, i);
-    }
     if (rk_find_legal(s, b, &legal)) {
         rk_fill_table(s, w, &legal, true);
-        const size_t count = list_nodes(s, w, b);
+        const size_t count = list_nodes(s, w, b, bounds);
         uint64_t first = b->first;
         for (int i = 0; i < s->lists.recompute_count && count > 0 && !w->status; i++) {
             first = place_shapes(s, w, b, i, first);
             settle_nodes(s, w, b, i, count);
         }
     }
+}
+
+/* Settles the batches that a settled one leads; `entered`: it had a strategy for a top list. */
+static void settle_led(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                       bool entered)
+{
+    struct batch led[RK_PLAN_RECIPE_MAX];
+    const int count = entered ? rk_led_batches(s, b, led) : 0;
+    if (!entered) { /* nor has any that takes as long or longer */
+        w->counts.by_dominance += b->count / (1 + (uint64_t)b->led) * (uint64_t)b->led;
+    }
+    for (int i = 0; i < count; i++) {
+        settle_strategies(s, w, &led[i], rk_batch_bounds(s, b));
+    }
+}
+
+static void settle_batch(void *context, int worker_index, uint64_t index, rk_parallel *shared)
+{
+    rk_plan_bounds *s = context;
+    struct worker *w = &s->workers[worker_index];
+    struct batch *b = s->queue[s->done + index];
+    bool entered = false;
+    clear_tops(s, w->top);
+    for (int i = 0; i < s->part_count; i++) {
+        renew_limit(s, w, i);
+    }
+    settle_strategies(s, w, b, rk_batch_bounds(s, b));
+    for (int i = 0; i < s->part_count; i++) {
+        entered = entered || w->top[i].count > 0;
+    }
+    settle_led(s, w, b, entered);
+    b->fast = b->fast || (s->counts && entered);
     for (int i = 0; i < s->part_count && !w->status; i++) {
         w->status = rk_top_merge(&w->found[i], &w->top[i], &w->error);
     }
@@ -499,7 +519,7 @@ static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
     /* Nothing is counted for parts, so that rounds need not be the same on all machines. */
     const size_t first = s->counts ? 1 : (size_t)s->threads, growth = s->counts ? 2 : 1;
     size_t few = 1;
-    for (size_t size = first; !status; size *= growth) {
+    for (size_t size = first; !status; size = size < 32 ? size * growth : size) {
         double most = 0;
         size_t count = 0;
         for (int i = 0; i < s->part_count; i++) {
@@ -732,8 +752,10 @@ rk_status rk_plan_bounds_search_again(rk_plan_bounds *bounds, double longest_s, 
     counts->evaluated -= before.evaluated;
     counts->bounds -= before.bounds;
     counts->by_memory -= before.by_memory;
+    counts->by_dominance -= before.by_dominance;
     counts->by_rule -= before.by_rule;
-    counts->by_time = counts->total - counts->evaluated - counts->by_memory - counts->by_rule;
+    counts->by_time = counts->total - counts->evaluated - counts->by_memory - counts->by_dominance -
+                      counts->by_rule;
     rk_bound_parts(bounds, &everything, 1);
     return status;
 }

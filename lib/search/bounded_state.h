@@ -18,8 +18,10 @@ struct batch {
     uint64_t first; /* index of its first strategy */
     const rk_plan_unit *unit;
     int64_t micro_batch;
-    uint32_t count; /* of strategies; 0 once none is legal or can fit */
-    int cp_kind;
+    uint32_t count; /* of strategies, with those it leads; 0 once none is legal or can fit */
+    int8_t cp_kind;
+    int8_t led; /* batches with other recipes, which need no less memory and time */
+    bool fast;  /* had a strategy that entered a top list: comes first when parts are searched */
 };
 
 /* What goes with a unit and a pipeline degree, whatever the micro-batch. */
@@ -148,8 +150,11 @@ int rk_batch_lane_count(const rk_plan_bounds *s, const struct batch *b, const rk
 /* Whether units differ in ep and etp only. */
 bool rk_share_costs(const rk_plan_unit *a, const rk_plan_unit *b);
 
-/* Lists the batches and their groups. */
+/* Lists the batches and their groups, but for batches that others lead. */
 rk_status rk_list_batches(rk_plan_bounds *s, rk_error *err);
+
+/* Fills the batches that a batch leads, RK_PLAN_RECIPE_MAX at most.  Returns how many. */
+int rk_led_batches(const rk_plan_bounds *s, const struct batch *leader, struct batch *led);
 
 /* ---- bounds -------------------------------------------------------------------------------- */
 
@@ -207,6 +212,16 @@ static inline double rk_longest_of(const struct worker *w, unsigned parts)
     return longest;
 }
 
+/* Those of the parts that steps of so many seconds can still enter. */
+static inline unsigned rk_parts_in_time(const struct worker *w, unsigned parts, double seconds)
+{
+    unsigned in_time = seconds > w->longest ? 0 : parts;
+    for (int i = 0; seconds > w->shortest && in_time >> i; i++) {
+        in_time &= ~((unsigned)(seconds > w->limit[i]) << i);
+    }
+    return in_time;
+}
+
 /*
  * Seconds of a step with no more than all microbatches of the slowest rank of a node, of the pipe
  * that `fit` turned to.
@@ -259,9 +274,6 @@ static inline double rk_part_bytes(const rk_plan_bounds *s, double usual, int pa
  */
 unsigned rk_part_lanes(const rk_plan_bounds *s, struct worker *w, const rk_strategy *strategy,
                        uint64_t fitting, unsigned parts, uint64_t lanes[RK_PLAN_PARTS]);
-
-/* Lower bound on the step time of a batch's strategies with a pipeline degree, s. */
-double rk_pipe_bound(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe);
 
 /* Turns to parts, bounds groups and open batches by their strategies in these, and sorts them. */
 void rk_bound_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count);
