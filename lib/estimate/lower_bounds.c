@@ -54,18 +54,14 @@ static bool adds_less_overlapped(const rk_stack *stack, const rk_strategy *s)
            2 * m * v * stack->pp_exposed + 2 * (p - 1) < m * (2 * v - 1) - 2 * p;
 }
 
-rk_makespan rk_least_makespan(const rk_stack *stack, const rk_strategy *s, double send,
-                              const rk_chunk_times *chunks, const rk_chunk_times *sums,
-                              double limit)
+rk_makespan rk_least_makespan(const rk_stack *stack, const rk_strategy *s,
+                              const rk_pipeline *pipeline, double send, double limit)
 {
-    rk_makespan least = {0};
-    rk_pipeline without = rk_pipeline_of(s, chunks, 0);
-    without.sums = sums;
-    least.work = rk_pipeline_bound(&without);
+    rk_makespan least = {.work = rk_pipeline_bound(pipeline)};
     if (send > 0 && least.work <= limit && adds_less_overlapped(stack, s)) {
         least.sends = rk_overlapped_sends(stack, s, send);
     } else if (send > 0 && least.work <= limit) {
-        rk_pipeline with = without;
+        rk_pipeline with = *pipeline;
         with.send_seconds = send;
         least.sends = rk_min(rk_overlapped_sends(stack, s, send),
                              rk_max(rk_pipeline_bound(&with) - least.work, 0));

@@ -21,13 +21,12 @@ rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
 double rk_whole_seconds(const rk_cost_table *table, const rk_strategy *strategy, int *experts);
 
 /*
- * The makespan of a strategy with these chunks and messages of `send` seconds, at least, but for
- * the bytes sent; messages that hold their sender count as work.  Of one above `limit` seconds
- * without overlapped messages, these are left out.  `sums` as in rk_pipeline.
+ * The makespan of a strategy with this pipeline, which has no messages, and messages of `send`
+ * seconds, at least, but for the bytes sent; messages that hold their sender count as work.  Of one
+ * above `limit` seconds without overlapped messages, these are left out.
  */
-rk_makespan rk_least_makespan(const rk_stack *stack, const rk_strategy *strategy, double send,
-                              const rk_chunk_times *chunks, const rk_chunk_times *sums,
-                              double limit);
+rk_makespan rk_least_makespan(const rk_stack *stack, const rk_strategy *strategy,
+                              const rk_pipeline *pipeline, double send, double limit);
 
 /* Seconds of a step with a makespan of so much or more, with any sharding and offload. */
 double rk_least_step(const rk_cost_table *table, const rk_strategy *strategy,

@@ -25,55 +25,80 @@ double rk_longest_wait(const rk_waits *w)
                              : before + after;
 }
 
+/* What the ranks before one take, and all. */
+struct passes {
+    double forwards, backwards, forwards_before, backwards_before; /* s */
+};
+
+/* The bound of one rank of rk_linear_bound with these times of its only chunk. */
+static double linear_bound_of(const rk_pipeline *p, int64_t factor, int64_t r,
+                              const rk_chunk_times *t, const struct passes *s)
+{
+    const int64_t m = p->microbatches;
+    const bool splits = factor > 0;
+    const int64_t ahead = splits ? factor : 1; /* forwards per rank behind */
+    const double backward = t->backward + (splits ? 0 : t->weight);
+    const double forwards_after = s->forwards - s->forwards_before - t->forward;
+    const double backwards_after = s->backwards - s->backwards_before - backward;
+    const int64_t behind = p->ranks - 1 - r, lying = splits ? factor * r : 0;
+    const int64_t both = rk_least_of(ahead * behind + 1, m); /* forwards before the first backward,
+                                                and backwards after the last forward */
+    /* of split backwards: weight gradients after the last forward, and after the last input */
+    const int64_t pairs = m - both, late = splits ? m - (pairs > lying ? pairs - lying : 0) : 0;
+    const int64_t last = splits ? rk_least_of(lying + 1, m) : 0;
+    const rk_waits waits = {
+        .first_forward = s->forwards_before,
+        .first_backward = s->forwards + backwards_after - (double)both * t->forward,
+        .last_step = rk_max(s->backwards_before - (double)last * t->weight, 0),
+        .last_forward =
+            forwards_after + s->backwards - (double)both * backward - (double)late * t->weight,
+        .forwards_first = both == m,
+    };
+    return (double)m * (t->forward + t->backward + t->weight) + rk_longest_wait(&waits);
+}
+
+/*
+ * Of ranks that are alike the outer ones are looked at: the bound of those between is no longer,
+ * except where a rank is the first to run a forward after a backward.
+ */
 double rk_linear_bound(const rk_pipeline *p, int64_t factor)
 {
     assert(factor >= 0 && p->chunks_per_rank == 1);
-    const int64_t m = p->microbatches;
-    const bool splits = factor > 0;
-    const int64_t ahead = splits ? factor : 1;       /* forwards per rank behind */
-    double forwards = 0, backwards = 0, seconds = 0; /* of all ranks */
-    double forwards_before = 0, backwards_before = 0;
-    for (int64_t r = 0; r < p->ranks; r++) {
+    struct passes s = {0};
+    double seconds = 0;
+    for (int64_t r = 0, end; r < p->ranks; r = end) {
         const rk_chunk_times t = rk_chunk_times_at(p, r, 0);
-        forwards += t.forward;
-        backwards += t.backward + (splits ? 0 : t.weight);
+        end = rk_run_end(p, r);
+        s.forwards += (double)(end - r) * t.forward;
+        s.backwards += (double)(end - r) * (t.backward + (factor > 0 ? 0 : t.weight));
     }
-    for (int64_t r = 0; r < p->ranks; r++) {
+    for (int64_t r = 0, end; r < p->ranks; r = end) {
         const rk_chunk_times t = rk_chunk_times_at(p, r, 0);
-        const double backward = t.backward + (splits ? 0 : t.weight);
-        const double forwards_after = forwards - forwards_before - t.forward;
-        const double backwards_after = backwards - backwards_before - backward;
-        const int64_t behind = p->ranks - 1 - r, lying = splits ? factor * r : 0;
-        const int64_t both =
-            rk_least_of(ahead * behind + 1, m); /* forwards before the first backward, and
-                                        backwards after the last forward */
-        /* of split backwards: weight gradients after the last forward, and after the last input */
-        const int64_t pairs = m - both, late = splits ? m - (pairs > lying ? pairs - lying : 0) : 0;
-        const int64_t last = splits ? rk_least_of(lying + 1, m) : 0;
-        const rk_waits waits = {
-            .first_forward = forwards_before,
-            .first_backward = forwards + backwards_after - (double)both * t.forward,
-            .last_step = rk_max(backwards_before - (double)last * t.weight, 0),
-            .last_forward =
-                forwards_after + backwards - (double)both * backward - (double)late * t.weight,
-            .forwards_first = both == m,
-        };
-        seconds = rk_max(seconds,
-                         (double)m * (t.forward + t.backward + t.weight) + rk_longest_wait(&waits));
-        forwards_before += t.forward;
-        backwards_before += backward;
+        const double backward = t.backward + (factor > 0 ? 0 : t.weight);
+        end = rk_run_end(p, r);
+        seconds = rk_max(seconds, linear_bound_of(p, factor, r, &t, &s));
+        s.forwards_before += (double)(end - 1 - r) * t.forward;
+        s.backwards_before += (double)(end - 1 - r) * backward;
+        if (end - r > 1) {
+            seconds = rk_max(seconds, linear_bound_of(p, factor, end - 1, &t, &s));
+        }
+        s.forwards_before += t.forward;
+        s.backwards_before += backward;
     }
-    return rk_max(seconds, forwards + backwards);
+    return rk_max(seconds, s.forwards + s.backwards);
 }
 
 double rk_v_bound(const rk_pipeline *p)
 {
     double before = 0, seconds = 0;
-    for (int64_t r = 0; r < p->ranks; r++) {
+    for (int64_t r = 0, end; r < p->ranks; r = end) {
         const rk_chunk_times sum = rk_rank_times(p, r);
-        const double work = (double)p->microbatches * (sum.forward + sum.backward + sum.weight);
-        seconds = rk_max(seconds, before + work);
-        before += rk_chunk_times_at(p, r, 0).forward;
+        const double first = rk_chunk_times_at(p, r, 0).forward;
+        end = rk_run_end(p, r);
+        before += (double)(end - 1 - r) * first; /* the last of those alike waits longest */
+        seconds = rk_max(seconds, before + (double)p->microbatches *
+                                               (sum.forward + sum.backward + sum.weight));
+        before += first;
     }
     return seconds;
 }
@@ -84,7 +109,7 @@ double rk_pipeline_bound(const rk_pipeline *pipeline)
         return rk_schedules[pipeline->kind]->bound(pipeline);
     }
     double seconds = 0; /* the work of a rank: what it waits for may lie in the step before */
-    for (int64_t r = 0; r < pipeline->ranks; r++) {
+    for (int64_t r = 0; r < pipeline->ranks; r = rk_run_end(pipeline, r)) {
         const rk_chunk_times t = rk_rank_times(pipeline, r);
         seconds =
             rk_max(seconds, (double)pipeline->microbatches * (t.forward + t.backward + t.weight));

@@ -162,7 +162,7 @@ static double bound(const rk_pipeline *p)
     for (int64_t depth = 0; depth < p->ranks / 2; depth++) {
         for (int side = 0; side < 2; side++) {
             const int64_t r = side == 0 ? depth : p->ranks - 1 - depth;
-            const rk_chunk_times *a = &p->chunks[2 * r], *b = a + 1;
+            const rk_chunk_times *a = &p->chunks[2 * rk_rank_place(p, r)], *b = a + 1;
             const double forward = a->forward + b->forward;
             const double backward = a->backward + a->weight + b->backward + b->weight;
             const double work =

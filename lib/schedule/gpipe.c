@@ -34,9 +34,10 @@ static double in_flight(int64_t ranks, int64_t chunks_per_rank, int64_t microbat
 static double bound(const rk_pipeline *p)
 {
     double sum = 0, forward = 0, backward = 0;
-    for (int64_t r = 0; r < p->ranks; r++) {
+    for (int64_t r = 0, end; r < p->ranks; r = end) {
         const rk_chunk_times t = rk_chunk_times_at(p, r, 0);
-        sum += t.forward + t.backward + t.weight;
+        end = rk_run_end(p, r);
+        sum += (double)(end - r) * (t.forward + t.backward + t.weight);
         forward = rk_max(forward, t.forward);
         backward = rk_max(backward, t.backward + t.weight);
     }

@@ -66,54 +66,82 @@ static double in_flight(int64_t ranks, int64_t chunks_per_rank, int64_t microbat
     return (double)rk_least_of(m * v, ahead) / (double)v;
 }
 
+/* What all chunks take, and those that a rank waits for, s. */
+struct passes {
+    double forwards, backwards;
+    double first_before, first_back_before; /* chunk 0 of the preceding ranks */
+    double last_back_after, last_after;     /* the last chunk of the following ranks */
+};
+
+/* The bound of one rank, of which all chunks, the first and the last take so long. */
+static double bound_of(const rk_pipeline *p, int64_t r, const rk_chunk_times *sum,
+                       const rk_chunk_times *first, const rk_chunk_times *end,
+                       const struct passes *s)
+{
+    const int64_t m = p->microbatches;
+    const int64_t ahead = 2 * (p->ranks - 1 - r) + 1; /* beyond p of the other chunks */
+    const int64_t of_last = rk_least_of(ahead, p->ranks), again = ahead - of_last;
+    const bool forwards_first = m == p->ranks && ahead >= p->ranks;
+    const double more = forwards_first ? 0 : (double)again, n = (double)p->ranks;
+    rk_waits waits = {.first_forward = s->first_before,
+                      .first_backward = 0,
+                      .last_step = s->first_back_before,
+                      .forwards_first = forwards_first};
+    if (m % p->ranks == 0) {
+        waits.first_backward = s->forwards + s->last_back_after -
+                               n * (sum->forward - end->forward) - (double)of_last * end->forward -
+                               more * first->forward;
+        waits.last_forward = s->backwards + s->last_after -
+                             n * (sum->backward + sum->weight - end->backward - end->weight) -
+                             (double)of_last * (end->backward + end->weight) -
+                             more * (first->backward + first->weight);
+    }
+    return (double)m * (sum->forward + sum->backward + sum->weight) + rk_longest_wait(&waits);
+}
+
+/* Moves `count` ranks from those that follow to those before. */
+static void pass_ranks(struct passes *s, int64_t count, const rk_chunk_times *first,
+                       const rk_chunk_times *end)
+{
+    s->first_before += (double)count * first->forward;
+    s->first_back_before += (double)count * (first->backward + first->weight);
+    s->last_after -= (double)count * end->forward;
+    s->last_back_after -= (double)count * (end->backward + end->weight);
+}
+
 /*
  * The first backward of a rank belongs to its last chunk, and comes after
  * 2 (p - 1 - r) + (v - 1) p + 1 forwards: p of every chunk but the last, the rest of the last, and,
- * beyond p, of the first chunk again.  After the last forward of a rank the same is left.
+ * beyond p, of the first chunk again.  After the last forward of a rank the same is left.  Of ranks
+ * that are alike the outer ones are looked at, as in rk_linear_bound.
  */
 static double bound(const rk_pipeline *p)
 {
-    const int64_t v = p->chunks_per_rank, m = p->microbatches, last = v - 1;
-    const bool groups = m % p->ranks == 0;
-    double forwards = 0, backwards = 0, seconds = 0; /* of all chunks */
-    double first_before = 0, first_back_before = 0;  /* chunk 0 of the preceding ranks */
-    double last_after = 0, last_back_after = 0;      /* the last chunk of the following ranks */
-    for (int64_t r = 0; r < p->ranks; r++) {
-        const rk_chunk_times sum = rk_rank_times(p, r), t = rk_chunk_times_at(p, r, last);
-        forwards += sum.forward;
-        backwards += sum.backward + sum.weight;
-        last_after += t.forward;
-        last_back_after += t.backward + t.weight;
+    const rk_chunk_times none = {0, 0, 0};
+    const int64_t last = p->chunks_per_rank - 1;
+    struct passes s = {0};
+    double seconds = 0;
+    for (int64_t r = 0, next; r < p->ranks; r = next) {
+        const rk_chunk_times sum = rk_rank_times(p, r), end = rk_chunk_times_at(p, r, last);
+        next = rk_run_end(p, r);
+        s.forwards += (double)(next - r) * sum.forward;
+        s.backwards += (double)(next - r) * (sum.backward + sum.weight);
+        pass_ranks(&s, r - next, &none, &end);
     }
-    const double all = forwards + backwards;
-    for (int64_t r = 0; r < p->ranks; r++) {
+    for (int64_t r = 0, next; r < p->ranks; r = next) {
         const rk_chunk_times sum = rk_rank_times(p, r);
         const rk_chunk_times first = rk_chunk_times_at(p, r, 0),
                              end = rk_chunk_times_at(p, r, last);
-        const int64_t ahead = 2 * (p->ranks - 1 - r) + 1; /* beyond p of the other chunks */
-        const int64_t of_last = rk_least_of(ahead, p->ranks), again = ahead - of_last;
-        const bool forwards_first = m == p->ranks && ahead >= p->ranks;
-        const double more = forwards_first ? 0 : (double)again, n = (double)p->ranks;
-        last_after -= end.forward;
-        last_back_after -= end.backward + end.weight;
-        rk_waits waits = {.first_forward = first_before,
-                          .first_backward = 0,
-                          .last_step = first_back_before,
-                          .forwards_first = forwards_first};
-        if (groups) {
-            waits.first_backward = forwards + last_back_after - n * (sum.forward - end.forward) -
-                                   (double)of_last * end.forward - more * first.forward;
-            waits.last_forward = backwards + last_after -
-                                 n * (sum.backward + sum.weight - end.backward - end.weight) -
-                                 (double)of_last * (end.backward + end.weight) -
-                                 more * (first.backward + first.weight);
+        next = rk_run_end(p, r);
+        pass_ranks(&s, 1, &none, &end); /* none follows itself */
+        seconds = rk_max(seconds, bound_of(p, r, &sum, &first, &end, &s));
+        if (next - r > 1) {
+            pass_ranks(&s, next - r - 1, &first, &end);
+            seconds = rk_max(seconds, bound_of(p, next - 1, &sum, &first, &end, &s));
         }
-        const double work = (double)m * (sum.forward + sum.backward + sum.weight);
-        seconds = rk_max(seconds, work + rk_longest_wait(&waits));
-        first_before += first.forward;
-        first_back_before += first.backward + first.weight;
+        pass_ranks(&s, 1, &first, &none);
     }
-    return rk_max(seconds, all);
+    return rk_max(seconds, s.forwards + s.backwards);
 }
 
 /* As 1F1B, but chunk by chunk: filling and draining take 1/v. */

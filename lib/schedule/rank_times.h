@@ -30,10 +30,29 @@ static inline int64_t rk_rank_sends(const rk_pipeline *p, int64_t rank, int dire
                            last * rk_chunk_sends(p, rank, last - end, direction);
 }
 
+/* Where the times of a rank are. */
+static inline int64_t rk_rank_place(const rk_pipeline *p, int64_t rank)
+{
+    return p->alike ? p->alike[rank] : rank;
+}
+
+/*
+ * The end of a run of ranks that have the same times.  The first and the last rank, which send
+ * less, are runs of their own.
+ */
+static inline int64_t rk_run_end(const rk_pipeline *p, int64_t rank)
+{
+    int64_t end = rank + 1;
+    while (p->alike && rank > 0 && end < p->ranks - 1 && p->alike[end] == p->alike[rank]) {
+        end++;
+    }
+    return end;
+}
+
 /* Times of a chunk with the messages that keep their sender. */
 static inline rk_chunk_times rk_chunk_times_at(const rk_pipeline *p, int64_t rank, int64_t chunk)
 {
-    rk_chunk_times t = p->chunks[rank * p->chunks_per_rank + chunk];
+    rk_chunk_times t = p->chunks[rk_rank_place(p, rank) * p->chunks_per_rank + chunk];
     if (p->send_seconds > 0 && !p->send_overlapped) {
         t.forward += rk_chunk_sends(p, rank, chunk, 1) ? p->send_seconds : 0;
         t.backward += rk_chunk_sends(p, rank, chunk, -1) ? p->send_seconds : 0;
@@ -46,14 +65,14 @@ static inline rk_chunk_times rk_rank_times(const rk_pipeline *p, int64_t rank)
 {
     rk_chunk_times sum = {0, 0, 0};
     if (p->sums) {
-        sum = p->sums[rank];
+        sum = p->sums[rk_rank_place(p, rank)];
         if (p->send_seconds > 0 && !p->send_overlapped) {
             sum.forward += (double)rk_rank_sends(p, rank, 1) * p->send_seconds;
             sum.backward += (double)rk_rank_sends(p, rank, -1) * p->send_seconds;
         }
         return sum;
     }
-    const rk_chunk_times *t = &p->chunks[rank * p->chunks_per_rank];
+    const rk_chunk_times *t = &p->chunks[rk_rank_place(p, rank) * p->chunks_per_rank];
     const double send = p->send_overlapped ? 0 : p->send_seconds;
     const int64_t last = p->chunks_per_rank - 1;
     /* the others send as the chunk at the other end does */

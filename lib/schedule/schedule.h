@@ -60,10 +60,15 @@ typedef struct rk_pipeline {
     int64_t chunks_per_rank; /* v, as the schedule requires */
     int64_t microbatches;    /* m */
     const rk_chunk_times *chunks;
-    const rk_chunk_times *sums; /* of all chunks of each rank; for bounds, which then need only the
-                                   first and the last of the chunks; NULL: added up */
-    double send_seconds;        /* one message between neighbours */
-    bool send_overlapped;       /* messages delay the receiver only, not the sender */
+    /*
+     * For bounds, which then need only the first and the last of the chunks: the sums of all chunks
+     * of a rank; NULL: added up.  And for each rank one that is like it, whose times stand for its
+     * own; NULL: each has its own.
+     */
+    const rk_chunk_times *sums;
+    const int64_t *alike;
+    double send_seconds;    /* one message between neighbours */
+    bool send_overlapped;   /* messages delay the receiver only, not the sender */
     bool rolls;             /* a rank begins the next step when it has finished its own steps: the
                                time of a step is that between two of many */
     double overlapped_pair; /* of schedules that run pairs, s: a forward and a whole backward

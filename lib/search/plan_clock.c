@@ -181,13 +181,15 @@ static void fill_chunks(rk_plan_clock *clock, const rk_plan_base *base)
     spread_kinds(clock, base, clock->chunks);
 }
 
-/* Fills what bounds need: the first and the last chunk of each rank, and the sums of all. */
+/*
+ * Fills what bounds need, at the first rank of each kind: its first and its last chunk, and the
+ * sum of all.
+ */
 static void fill_ends(rk_plan_clock *clock, const rk_plan_base *base)
 {
     const rk_plan_lists *l = clock->lists;
     const rk_plan_shape *shape = base->shape;
     const int64_t *kinds = &l->kinds.items[shape->kind_first];
-    const int64_t *alike = &l->ranks.items[shape->rank_first];
     const struct passes passes = passes_of(&base->strategy);
     const int last = shape->chunks - 1;
     for (size_t i = 0; i < shape->kind_count; i++) {
@@ -199,16 +201,6 @@ static void fill_ends(rk_plan_clock *clock, const rk_plan_base *base)
         }
         clock->sums[kinds[i]] =
             times_of(clock, &l->blocks[held], &passes, &clock->held[held].times);
-    }
-    for (int64_t r = 0; r < base->strategy.pp; r++) {
-        const int64_t kind = alike[r];
-        if (kind != r) {
-            const rk_chunk_times *own = &clock->chunks[kind * shape->chunks];
-            rk_chunk_times *to = &clock->chunks[r * shape->chunks];
-            to[0] = own[0];
-            to[last] = own[last];
-            clock->sums[r] = clock->sums[kind];
-        }
     }
 }
 
@@ -240,9 +232,12 @@ static double send_seconds(rk_plan_clock *clock, const rk_plan_base *base)
 
 double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base, double limit)
 {
+    rk_pipeline pipeline = rk_pipeline_of(&base->strategy, clock->chunks, 0);
+    pipeline.sums = clock->sums;
+    pipeline.alike = &clock->lists->ranks.items[base->shape->rank_first];
     fill_ends(clock, base);
-    clock->least = rk_least_makespan(clock->table->context.stack, &base->strategy,
-                                     send_seconds(clock, base), clock->chunks, clock->sums, limit);
+    clock->least = rk_least_makespan(clock->table->context.stack, &base->strategy, &pipeline,
+                                     send_seconds(clock, base), limit);
     return rk_least_step(clock->table, &base->strategy, &clock->least);
 }
 
@@ -504,8 +499,10 @@ static uint64_t keep_waiting(rk_plan_clock *clock, const rk_plan_base *base, int
     if (pace->late) {
         return 0;
     }
-    pace->makespan = rk_least_makespan(clock->table->context.stack, &lane,
-                                       send_seconds(clock, base), pace->chunks, NULL, limit);
+    rk_pipeline pipeline = rk_pipeline_of(&lane, pace->chunks, 0);
+    pipeline.alike = &clock->lists->ranks.items[base->shape->rank_first];
+    pace->makespan = rk_least_makespan(clock->table->context.stack, &lane, &pipeline,
+                                       send_seconds(clock, base), limit);
     return within(clock, base, pace, UINT64_C(1) << number, limit, steps);
 }
 

@@ -494,6 +494,7 @@ static void test_bounds(void **state)
     uint64_t seed = 10;
     char text[160];
     double most[RK_SCHEDULE_KIND_COUNT] = {0};
+    const int64_t first_ranks[CHUNKS_MAX] = {0};
     (void)state;
     for (int i = 0; i < 70000; i++) {
         struct sample s;
@@ -505,8 +506,12 @@ static void test_bounds(void **state)
         }
         most[kind] = fmax(most[kind], played / bound);
         fill_random(&s, kind, &seed);
+        rk_pipeline alike = s.pipeline; /* all ranks are */
+        alike.alike = first_ranks;
+        assert_true(rk_pipeline_bound(&alike) <= rk_pipeline_bound(&s.pipeline) * (1 + 1e-11));
         if (kind <= RK_SCHEDULE_INTERLEAVED) {
             assert_true(near(rk_pipeline_bound(&s.pipeline), play(&s, NULL, NULL)));
+            assert_true(near(rk_pipeline_bound(&alike), play(&s, NULL, NULL)));
         }
     }
     for (int i = 0; i < RK_SCHEDULE_KIND_COUNT; i++) {

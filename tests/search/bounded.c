@@ -321,14 +321,16 @@ static void audit(const struct problem *p, const rk_planned_strategy *planned)
     double sent;
     const double send = rk_send_seconds(&own, s, &sent);
     /* recompute only adds */
-    const rk_makespan makespan =
-        rk_least_makespan(&p->stack, s, send, times, NULL, (double)INFINITY);
-    const rk_makespan shorter = rk_least_makespan(&p->stack, s, send, less, NULL, (double)INFINITY);
+    const rk_pipeline with = rk_pipeline_of(s, times, 0), without_any = rk_pipeline_of(s, less, 0);
+    const rk_makespan makespan = rk_least_makespan(&p->stack, s, &with, send, (double)INFINITY);
+    const rk_makespan shorter =
+        rk_least_makespan(&p->stack, s, &without_any, send, (double)INFINITY);
     const double bound = rk_least_step(&own, s, &makespan);
     assert_true(bound <= step);
     assert_true(rk_least_step(&none, s, &shorter) <= bound * (1 + RK_LOWER_BOUND_SLACK));
     /* and so do experts */
-    const rk_makespan bare = rk_least_makespan(&p->stack, s, send, mixers, NULL, (double)INFINITY);
+    const rk_pipeline bare_one = rk_pipeline_of(s, mixers, 0);
+    const rk_makespan bare = rk_least_makespan(&p->stack, s, &bare_one, send, (double)INFINITY);
     assert_true(bare.work <= shorter.work * (1 + RK_LOWER_BOUND_SLACK));
     assert_true(rk_least_step(&without, s, &bare) <= bound * (1 + RK_LOWER_BOUND_SLACK));
     const double memory = planned->estimate.memory.total * (1 + RK_LOWER_BOUND_SLACK);
