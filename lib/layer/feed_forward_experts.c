@@ -384,7 +384,7 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
     const double tokens = routed_tokens(x->c), rows = expert_rows(x->c, moe);
     const double seen = seen_width(moe, h);
     const double permuted =
-        stack->permute_passes * 4 * x->c->element * permuted_rows(x->c, moe) * seen;
+        stack->permute_passes * 4 * x->c->written * permuted_rows(x->c, moe) * seen;
 
     const double routed = experts + (double)moe->zero_experts;
     rk_add_linear(x, RK_PART_EXPERT, rk_wide_precision(s), tokens, routed, h);
@@ -408,7 +408,7 @@ static void add(rk_cost_builder *x, const rk_layer_type *type)
     rk_add_activation(x, RK_PART_EXPERT, &type->ffn, rows * width,
                       operators ? (type->ffn.gated ? 2 : 1) : 0);
     rk_add_grouped_linear(x, s->precision, local, rows / local, seen, width);
-    rk_save(x, false, stack->kept_outputs * x->c->element * rows * seen);
+    rk_save(x, false, stack->kept_outputs * x->c->written * rows * seen);
     /* logits and map of the router; the permuted input */
     rk_save(x, false, tokens * routed * (4 + x->c->element));
     rk_save(x, false, rk_kept_input_bytes(x->c, false) * rows * seen);

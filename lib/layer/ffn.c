@@ -18,7 +18,7 @@
  */
 static void save_inputs(rk_cost_builder *x, const rk_ffn_shape *ffn, double saved, double again)
 {
-    const double wide = x->c->element;
+    const double wide = x->c->written;
     const bool low = x->c->strategy->low_activations && ffn->gated;
     rk_save(x, false, (low ? LOW_INPUT_BYTES : wide) * saved);
     rk_save(x, true, wide * (low ? saved + again : again));
@@ -38,14 +38,14 @@ void rk_add_activation(rk_cost_builder *x, rk_part part, const rk_ffn_shape *ffn
     /* A captured step runs the compiled form of a clamped activation. */
     const bool clamped = ffn->clamped && !s->graph_step;
     const double passes =
-        (clamped ? stack->clamped_passes : stack->activation_passes) * x->c->element * elements;
+        (clamped ? stack->clamped_passes : stack->activation_passes) * x->c->written * elements;
     const rk_cost before = x->cost;
     rk_add_stream(x, part, passes * (gated ? 3 : 2), passes * (gated ? 5 : 3));
     if (again) {
         rk_repeat(x, &before);
     }
     save_inputs(x, ffn, elements * ((gated ? 2 : 1) - inputs_again), elements * inputs_again);
-    rk_save(x, again, gated && stack->keeps_activation ? x->c->element * elements : 0);
+    rk_save(x, again, gated && stack->keeps_activation ? x->c->written * elements : 0);
     const bool adapts = x->adapts && part != RK_PART_EXPERT;
     rk_save(x, again, rk_kept_input_bytes(x->c, adapts) * elements);
 }

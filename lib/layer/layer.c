@@ -88,7 +88,8 @@ rk_block_context rk_block_context_of(const rk_model *model, const rk_system *sys
     rk_attention_set_rates(&context);
     const bool casts = autocasts(stack, strategy);
     context.autocasts = casts && stack->wide_norms; /* a compiler casts again in backward */
-    context.residual = casts || strategy->wide_residual ? RK_FP32_BYTES : context.element;
+    context.written = strategy->wide_residual ? RK_FP32_BYTES : context.element;
+    context.residual = casts ? RK_FP32_BYTES : context.written;
     set_groups(&context);
     const rk_collective reduction = strategy->sp ? RK_COLL_REDUCE_SCATTER : RK_COLL_ALL_REDUCE;
     const double bytes = hidden_bytes(&context), gathers = strategy->sp ? 1 : 0;

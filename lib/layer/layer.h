@@ -116,6 +116,7 @@ typedef struct rk_block_context {
     rk_group groups[RK_GROUP_LAYER_COUNT];
     double element;  /* bytes of an element of activations */
     double residual; /* of an element of hidden states between layers */
+    double written;  /* of an element that a linear writes: casts back where these are wide */
     bool autocasts;  /* linears keep 16-bit casts of hidden states and weights in fp32 */
     double width;    /* element / 2: stacks give bytes per element of 16 bits */
     struct {

@@ -264,6 +264,15 @@ static double cast_bytes(const rk_cost_builder *x, rk_precision precision)
                : 0;
 }
 
+/*
+ * Bytes each way of a quantised linear beside hidden states in fp32: it casts its input to 16 bits
+ * and its output back, and their gradients the other way (bitsandbytes, Linear4bit.forward).
+ */
+static double wide_cast_bytes(const rk_block_context *c, double M, double N, double K)
+{
+    return (c->written + c->element) * M * (N + K);
+}
+
 /* Emits the weight gradient (N,K,M) of a linear (M,N,K), which it becomes, unless it is frozen. */
 static void add_weight_gradient(rk_cost_builder *x, rk_operator *linear, double M, double N,
                                 double K)
@@ -324,6 +333,10 @@ static void add_products(rk_cost_builder *x, rk_part part, rk_precision precisio
         rk_add_stream(x, RK_PART_CAST, cast * times * rows.inputs * K,
                       cast * times * rows.gradients * N);
     }
+    if (x->c->strategy->wide_residual && part != RK_PART_HEAD) {
+        const double wide = times * wide_cast_bytes(x->c, M, N, K);
+        rk_add_stream(x, RK_PART_CAST, wide, wide);
+    }
 }
 
 /*
@@ -339,14 +352,14 @@ static void add_adapter(rk_cost_builder *x, double M, double summed, double N, d
                         int modules)
 {
     assert(modules >= 1);
-    const double r = (double)x->c->strategy->adapter_rank, e = x->c->element;
+    const double r = (double)x->c->strategy->adapter_rank, e = x->c->written;
     const double copies = modules * own_copy_bytes(x->c) * K;
     rk_operator o = {
         .kind = RK_OPERATOR_STREAM,
         .part = RK_PART_STREAM,
         .flops = 2 * M * r * (N + K),
         .bytes = e * (M * K + 4 * summed * N),
-        .saved = M * (e * r + copies),
+        .saved = M * (x->c->element * r + copies),
     };
     rk_emit(x, &o);
     o.pass = RK_PASS_BACKWARD;
@@ -478,6 +491,10 @@ void rk_add_product_again(rk_cost_builder *x, double M, double N, double K, bool
         o.bytes = cast_bytes(x, precision) * cast_rows_of(x, M, summed).inputs * K +
                   rk_dequantised_bytes(x->c->strategy, x->c->stack) * N * K;
         rk_emit(x, &o);
+        if (x->c->strategy->wide_residual) {
+            o.bytes = wide_cast_bytes(x->c, M, N, K);
+            rk_emit(x, &o);
+        }
     }
 }
 

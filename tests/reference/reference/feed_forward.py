@@ -12,7 +12,7 @@ def add_activation(x, part, layer, elements, inputs_unsaved, module="ffn"):
     c, s, stack = x.c, x.c.strategy, x.c.stack
     again = c.recomputes("activation")
     clamped = layer.clamped and not s.graph_step
-    size = (stack.clamped_passes if clamped else stack.activation_passes) * c.element * elements
+    size = (stack.clamped_passes if clamped else stack.activation_passes) * c.written * elements
     before = x.copy()
     x.stream(part, size * (3 if layer.gated else 2), size * (5 if layer.gated else 3))
     if again:
@@ -20,12 +20,12 @@ def add_activation(x, part, layer, elements, inputs_unsaved, module="ffn"):
     kept = elements * ((2 if layer.gated else 1) - inputs_unsaved)
     if layer.gated and s.low_activations:
         x.save(kept)
-        x.save(c.element * kept, True)
-        x.stream("casts", (c.element + 1) * kept, (c.element + 1) * kept)
+        x.save(c.written * kept, True)
+        x.stream("casts", (c.written + 1) * kept, (c.written + 1) * kept)
     else:
-        x.save(c.element * kept)
-    x.save(c.element * elements * inputs_unsaved, True)
-    x.save(c.element * elements if layer.gated and stack.keeps_activation else 0, again)
+        x.save(c.written * kept)
+    x.save(c.written * elements * inputs_unsaved, True)
+    x.save(c.written * elements if layer.gated and stack.keeps_activation else 0, again)
     x.save(c.kept_input(None if part == "experts" else module) * elements, again)
 
 
@@ -175,7 +175,7 @@ def add_experts(x, layer):
     sorted_rows = rows / s.etp
     if not stack.deduplicates and s.ep * s.etp > 1 and layer.experts > s.ep:
         sorted_rows += rows
-    permuted = stack.permute_passes * 4 * c.element * sorted_rows * seen
+    permuted = stack.permute_passes * 4 * c.written * sorted_rows * seen
     if stack.masks_tokens and s.capacity_factor > 0:
         add_masks(x, layer, seen)
     else:
@@ -198,7 +198,7 @@ def add_experts(x, layer):
     add_activation(x, "experts", layer, rows * width, up if operators else 0)
     x.gemms("experts", s.precision, local, rows / local, seen, width)
     x.low_experts += x.low_weights("experts", s.precision, local * width * seen, 1, local)
-    x.save(stack.kept_outputs * c.element * rows * seen)
+    x.save(stack.kept_outputs * c.written * rows * seen)
     x.save((4 + c.element) * tokens * (layer.experts + layer.zero_experts))
     x.save(c.kept_input() * rows * seen)
     if layer.expert_latent:

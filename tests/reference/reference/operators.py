@@ -35,7 +35,8 @@ class Setting:
         casts = (stack.autocasts and s.states.weight >= 4 and self.element < 4
                  and not s.low_weights and self.alone)
         self.autocasts = casts and stack.wide_norms  # a compiler casts again
-        self.residual = 4 if casts or s.wide_residual else self.element
+        self.written = 4 if s.wide_residual else self.element  # by a linear
+        self.residual = 4 if casts else self.written
         self.T = s.micro_batch * s.seq / s.cp
         self.T_s = self.T / s.tp if s.sp else self.T
         self.H = self.T_s * model.hidden
@@ -216,6 +217,8 @@ class Block:
             size = c.formats.passes * c.formats.cast_input
             inputs, gradients = cast or (M, M)
             self.stream("casts", size * (groups or 1) * inputs * K, size * (groups or 1) * gradients * N)
+        if c.strategy.wide_residual and part != "head and loss":
+            self.stream("casts", *[(4 + c.element) * (groups or 1) * M * (K + N)] * 2)
 
     def low_weights(self, part, form, parameters, backward, groups=1):
         """Of these, those in 8 or 4 bits; frozen ones are dequantised for each GEMM, of experts one
@@ -240,8 +243,8 @@ class Block:
     def adapter(self, M, M_s, N, K, modules):
         """Each of the modules that share the input may keep a copy of its own."""
         r = self.c.strategy.adapter_rank
-        self.stream("memory-bound ops", self.c.element * (M * K + 4 * M_s * N),
-                    self.c.element * (2 * M_s * N + 5 * M * K))
+        self.stream("memory-bound ops", self.c.written * (M * K + 4 * M_s * N),
+                    self.c.written * (2 * M_s * N + 5 * M * K))
         self.save(self.c.element * M * r)
         self.save(modules * self.c.adapter_copy() * M * K)
         self.flops_forward += 2 * M * r * (N + K)
