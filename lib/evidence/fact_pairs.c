@@ -68,6 +68,9 @@ static const struct meaning {
     {"frozen_dtype", "int4", "frozen_type", "int4", NULL, NULL},
     {"frozen_dtype", "gptq8", "frozen_type", "int8", NULL, NULL},
     {"frozen_dtype", "int8", "frozen_type", "int8", NULL, NULL},
+    /* of quantised weights alone: they cast the adapter, not its input (fms-acceleration) */
+    {"kernels_fused", "lora", "adapter_bytes", "2", "frozen_dtype", "nf4"},
+    {"kernels_fused", "lora", "adapter_bytes", "2", "frozen_dtype", "gptq"},
     {"kbit_upcast", "1", "wide_residual", "true", NULL, NULL},
     {"optimizer", "8bit", "optimizer", "adamw-8bit", NULL, NULL},
     {"optimizer", "4bit", "optimizer", "adamw-4bit", NULL, NULL},
@@ -102,6 +105,7 @@ static const struct meaning {
     {"packing", "0", "varied_lengths", "true", NULL, NULL},
     {"fsdp", "2", "fsdp_version", "2", NULL, NULL},
     {"trainer", "torchtune", "fsdp_version", "2", NULL, NULL},
+    {"trainer", "torchtune", "adapter_bytes", "2", NULL, NULL}, /* dtype is that of adapters, too */
     {"moe_impl", "scattermoe", "trainer", "fms-acceleration", "trainer", "hf"},
     {"trainer", "litgpt", "trainer", "litgpt", NULL, NULL},
     {"trainer", "optimum-habana", "trainer", "optimum-habana", NULL, NULL},
