@@ -21,7 +21,7 @@ CARDS = (
     ("llama3.1-8b", "rtx-4090", 2025, TORCHTUNE, 3083, 0.20),
     ("llama3.1-8b", "rtx-4090", 2025, TORCHTUNE + ";frozen_dtype=nf4", 2413, 0.05),
     ("qwen3-8b", "rtx-5090", 2026, "", 3500, 0.27),
-    ("qwen3-8b", "rtx-5090", 2026, "frozen_dtype=nf4", 3400, 0.27),
+    ("qwen3-8b", "rtx-5090", 2026, "frozen_dtype=nf4", 3400, 0.31),
     ("qwen3-8b", "h100-sxm", 2026, "", 8900, 0.31),
     ("qwen3-32b", "h100-sxm", 2026, "", 2600, 0.37),
     ("qwen3-0.6b", "h100-sxm", 2026, "", 21300, 0.20),
