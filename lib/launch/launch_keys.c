@@ -187,11 +187,8 @@ static size_t own_words(const rk_launch_flag *flag, const char *next, size_t cou
     if (strncmp(flag->type, "bool-switch", strlen("bool-switch")) == 0) {
         return count == 1 && rk_launch_truth_text(next) ? 1 : 0;
     }
-    if (strncmp(flag->type, "list by blanks", strlen("list by blanks")) == 0 ||
-        strstr(flag->type, "nargs")) {
-        return count;
-    }
-    return count > 0 ? 1 : 0;
+    const bool list = strncmp(flag->type, "list by blanks", strlen("list by blanks")) == 0;
+    return list ? count : count > 0 ? 1 : 0;
 }
 
 /* The words of a value between blanks; of data there may be thousands. */

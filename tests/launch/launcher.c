@@ -107,6 +107,45 @@ static void test_lines(void **state)
     }
 }
 
+/* A bare word behind an option that takes no value is the program. */
+static void test_switches(void **state)
+{
+    static const char *const switches[] = {"standalone",
+                                           "no-python",
+                                           "use-env",
+                                           "multi-gpu",
+                                           "use-deepspeed",
+                                           "use-fsdp",
+                                           "use-megatron-lm",
+                                           "cpu",
+                                           "mps",
+                                           "same-network",
+                                           "no-local-rank",
+                                           "force-multi",
+                                           "no-ssh",
+                                           "no-ssh-check",
+                                           "save-pid",
+                                           "enable-elastic-training",
+                                           "debug",
+                                           "tpu",
+                                           "quiet",
+                                           "dynamo-use-dynamic",
+                                           "enable-numa-binding",
+                                           "no-color"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++) {
+        char line[96];
+        rk_launch launch = {0};
+        rk_error err;
+        (void)snprintf(line, sizeof(line), "torchrun --%s tool --x 1", switches[i]);
+        assert_int_equal(rk_launch_parse(line, strlen(line), "line.sh", &launch, &err), RK_OK);
+        if (strcmp(rk_launch_program(&launch), "tool") != 0) {
+            fail_msg("%s: %s", line, rk_launch_program(&launch));
+        }
+        rk_launch_clear(&launch);
+    }
+}
+
 /* Variables that set PyTorch's allocator, before the command or exported. */
 static void test_allocator(void **state)
 {
@@ -215,9 +254,11 @@ static void test_written_file(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines), cmocka_unit_test(test_nothing_is_started),
-        cmocka_unit_test(test_allocator), cmocka_unit_test(test_written_file),
-        cmocka_unit_test(test_paths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines),
+                                       cmocka_unit_test(test_switches),
+                                       cmocka_unit_test(test_nothing_is_started),
+                                       cmocka_unit_test(test_allocator),
+                                       cmocka_unit_test(test_written_file),
+                                       cmocka_unit_test(test_paths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
