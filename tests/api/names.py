@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every figure of an estimate has one name, in C, JSON, CSV, run tables and Python.
+"""Every figure of an answer has one name, in C, JSON, CSV, run tables and Python.
 
     names.py RECKON INCLUDE PYTHON PAGE
 
@@ -10,6 +10,7 @@ import ast
 import csv
 import io
 import json
+import pathlib
 import re
 import subprocess
 import sys
@@ -28,6 +29,33 @@ OF_ROWS = {
     "step_error", "null_step_s", "flops_per_s", "mfu_measured", "memory_bytes", "memory_measured_bytes", "memory_error",
     "ran_out_of_memory", "assumed", "left_out",
 }
+
+
+# Of the answers with a struct of their own: the struct, the question, the object of the JSON answer that has its
+# figures, the class of Python (None: Python has the JSON object), and members of C that the answer calls otherwise
+# or, as None, has no figure for.
+PRICES = str(pathlib.Path(__file__).resolve().parent.parent / "record/files/prices.json")
+JOB = ("llama3-8b", "--tp", "1", "--pp", "1", "--cp", "1", "--micro-batch", "1", "--zero", "1", "-b", "64")
+ANSWERS = [
+    ("rk_operator_facts", ("estimate", *JOB, "8xh100", "--operators"), "operators.0", None, {}),
+    ("rk_number_worth", ("explain", *JOB, "8xh100"), "numbers.0", None, {}),
+    ("rk_machine_facts", ("design", *JOB, "h100", "--prices", PRICES, "--tokens", "1T"), "front.0", None,
+     {"cheapest": None, "run_cost": None}),
+    ("rk_shape_facts", ("shape", *JOB, "8xh100", "--heads", "32", "--blocks", "32"), "shapes.0", None, {}),
+    ("rk_run_outcome_facts",
+     ("run", *JOB, "8xh100", "--tokens", "1T", "--simulate", "9", "--price", "2", "--reliability", "published"), "run", "Run",
+     {"found": None, "accelerators": None, "energy_joules": "energy_J", "near_copies": "near_copies_per_checkpoint",
+      "simulated_runs": "simulated.runs", "unfinished_runs": "simulated.unfinished",
+      "simulated_total_s": "simulated.total_s", "simulated_goodput": "simulated.goodput",
+      "simulated_interruptions": "simulated.interruptions", "simulated_cost": "simulated.cost"}),
+    ("rk_validation_row", ("validate", "--only", "hf_playbook-0001"), "rows.0", "MeasuredRun",
+     {"table": "file", "has_experts": "moe", "thrashes": "fits", "unsure": "fits", "predicted": "left_out"}),
+    ("rk_collective_timing", ("comm", "h100-sxm", "-p", "8", "--bytes", "1MB"), "collectives.0", "Collective",
+     {"ranks": None, "ranks_of_innermost_domain": None}),
+]
+# Members of JSON objects that are no figures of their own, and columns of CSV that join some.
+OBJECTS = {"strategy", "estimate", "interval", "numbers", "shape", "raw", "choice", "simulated", "clusters", "op", "changes",
+           "old_runs", "old_sequences_per_s", "ranks", "ranks_per_node"}
 
 
 def ask(*words):
@@ -65,6 +93,41 @@ def fields(path, kind):
     return [node.target.id for node in body if isinstance(node, ast.AnnAssign)]
 
 
+def at(tree, path):
+    """The object at a path of names and indices."""
+    for step in path.split("."):
+        tree = tree[int(step) if step.isdigit() else step]
+    return tree
+
+
+def check_answer(reckon, headers, python, struct, words, path, kind, others):
+    """Faults of an answer with a struct of its own."""
+    shown = at(json.loads(ask(reckon, *words, "--json")), path)
+    columns = set(next(csv.reader(io.StringIO(ask(reckon, *words, "--csv")))))
+    keys = set(shown) | {name.rpartition(".")[0] or name for name in flat(shown)} | set(flat(shown))
+    for name in members(headers, struct):
+        other = others.get(name, name)
+        if other and other not in keys | columns:
+            yield f"{struct}.{name} has another name in JSON and CSV"
+    own = set(members(headers, struct)) | {name for name in others.values() if name}
+    spreads = {f"{name}_p{share}{unit}" for name, unit in (("total", "_s"), ("goodput", "")) for share in (10, 50, 90)}
+    degrees = set(shown.get("strategy", {})) | set(shown.get("numbers", {}))
+    for name in sorted(columns - own - keys - OBJECTS - degrees - spreads):
+        yield f"the column {name} of {words[0]} has another name in C and JSON"
+    for name in fields(f"{python}/results.py", kind) if kind else ():
+        if name not in keys | columns | OBJECTS:
+            yield f"Python's {kind}.{name} has another name in JSON"
+
+
+def check_page(rows, names, struct, others):
+    """Whether the row of a struct on the page has its figures, and no other name."""
+    row = re.search(r"^\|.*`" + struct + r"` \| (.*) \|$", rows, re.M)
+    told = set(re.findall(r"`([\w.]+)`", row[1])) if row else set()
+    if told != {others.get(name, name) for name in names} - {None}:
+        yield f"the page's row of {struct} should be: " + ", ".join(
+            f"`{others.get(name, name)}`" for name in names if others.get(name, name))
+
+
 def main(reckon, include, python, page):
     faults = []
     question = [reckon, "estimate", "8xh100", "--model", "llama3-8b"]
@@ -98,8 +161,16 @@ def main(reckon, include, python, page):
     for name in next(csv.reader(io.StringIO(ask(*collective, "--csv")))):
         if name not in set(timings) | {"ranks", "ranks_per_node"}:
             faults.append(f"the column {name} of comm has another name in JSON")
+    headers = header
+    for name in ("codesign", "run", "evidence"):
+        with open(f"{include}/reckon/{name}.h", encoding="utf-8") as text:
+            headers += text.read()
     with open(page, encoding="utf-8") as text:
-        listed = set(re.findall(r"`(\w+)`", text.read().partition("## Old names")[0]))
+        estimates, _, rest = text.read().partition("## Other answers")
+    for answer_of in ANSWERS:
+        faults += check_answer(reckon, headers, python, *answer_of)
+        faults += check_page(rest, members(headers, answer_of[0]), answer_of[0], answer_of[4])
+    listed = set(re.findall(r"`(\w+)`", estimates))
     spoken = {name.rpartition(".")[2] for name in figures if not name.startswith("interval.")} | {"step_p10_s", "step_p90_s"}
     faults += [f"{page} lacks {name}" for name in sorted(spoken - listed)]
     groups = {"validate", "estimate", "interval", "rk_prediction", "time_s", "sent_bytes_per_step", "memory_part_bytes",
