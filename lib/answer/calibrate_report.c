@@ -13,8 +13,9 @@
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-void rk_observation_name(const rk_observations *all, const rk_observation *row, char *text,
-                         size_t size)
+/* id of a run, or the shape of an operator: names the row of an observation. */
+static void observation_name(const rk_observations *all, const rk_observation *row, char *text,
+                             size_t size)
 {
     static const char *const columns[][7] = {
         [RK_TABLE_GEMM] = {"accelerator", "m", "n", "k"},
@@ -150,7 +151,7 @@ static rk_status write_deciding(FILE *to, const rk_calibration *c, rk_table_styl
         constant_name(&c->recipe->constants[i], name, sizeof(name));
         for (int k = 0; k < f->deciding_count && !f->figures.idle; k++) {
             const rk_observation *row = &c->rows.rows[f->deciding[k]];
-            rk_observation_name(&c->rows, row, row_name, sizeof(row_name));
+            observation_name(&c->rows, row, row_name, sizeof(row_name));
             rk_table_cell(&table, "%s", k ? "" : name);
             rk_table_cell(&table, "%s", row_name);
             rk_table_cell(&table, "%+.2g", f->moves[k]);
@@ -269,7 +270,7 @@ static void write_constant(rk_json_writer *w, const rk_calibration *c, int index
     rk_answer_members(w, constant_fields, COUNT(constant_fields), &f->figures);
     rk_json_open_member(w, "deciding_rows", "[");
     for (int i = 0; i < f->deciding_count; i++) {
-        rk_observation_name(&c->rows, &c->rows.rows[f->deciding[i]], name, sizeof(name));
+        observation_name(&c->rows, &c->rows.rows[f->deciding[i]], name, sizeof(name));
         rk_json_item(w);
         rk_json_open(w, "{");
         rk_json_string(w, "row", name);
@@ -356,7 +357,7 @@ rk_status rk_calibration_rows(const char *path, const rk_calibration *calibratio
     for (size_t i = 0; i < c->rows.count; i++) {
         const rk_observation *row = &c->rows.rows[i];
         char name[256];
-        rk_observation_name(&c->rows, row, name, sizeof(name));
+        observation_name(&c->rows, row, name, sizeof(name));
         const rk_value cells[COLUMNS] = {
             rk_value_text(name),
             rk_value_text(c->rows.groups[row->group].name),

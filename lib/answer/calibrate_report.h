@@ -13,8 +13,4 @@ rk_status rk_calibration_report(const rk_job *job, const rk_calibration *calibra
 /* Errors row by row as CSV. */
 rk_status rk_calibration_rows(const char *path, const rk_calibration *calibration, rk_error *err);
 
-/* id of a run, or the shape of an operator: names the row of an observation. */
-void rk_observation_name(const rk_observations *all, const rk_observation *row, char *text,
-                         size_t size);
-
 #endif

@@ -305,12 +305,6 @@ static void settle_unit(void *context, int worker_index, uint64_t index, rk_para
 
 /* ---- rounds ------------------------------------------------------------------------------ */
 
-static bool tick(void *user, uint64_t done)
-{
-    const struct search *s = user;
-    return s->control->progress(s->control->user, s->settled + done, s->shared.plan.total);
-}
-
 /* Runs `count` units of work, on threads if worthwhile. */
 static rk_status run_units(struct search *s,
                            void (*work)(void *, int, uint64_t, rk_parallel *shared), uint64_t count,
@@ -326,8 +320,8 @@ static rk_status run_units(struct search *s,
         }
     } else {
         const int threads = count < (uint64_t)s->threads ? (int)count : s->threads;
-        const bool ticks = s->control && s->control->progress;
-        status = rk_parallel_run(threads, count, work, s, ticks ? tick : NULL, s, err);
+        status = rk_parallel_search(s->control, s->settled, s->shared.plan.total, threads, count,
+                                    work, s, err);
     }
     for (int i = 0; i < s->threads && !status; i++) {
         if (s->workers[i].status) {

@@ -343,17 +343,6 @@ static rk_status merge_workers(struct search *s, int threads, rk_calculon_ranked
     return RK_OK;
 }
 
-struct ticker {
-    const rk_search_control *control;
-    uint64_t total;
-};
-
-static bool tick(void *user, uint64_t done)
-{
-    const struct ticker *t = user;
-    return t->control->progress(t->control->user, done, t->total);
-}
-
 rk_status rk_calculon_search(const rk_calculon_app *app, const rk_calculon_sys *sys,
                              const rk_calculon_space *space, const rk_search_control *control,
                              size_t top_n, rk_calculon_ranked *ranked, size_t *ranked_count,
@@ -386,10 +375,9 @@ rk_status rk_calculon_search(const rk_calculon_app *app, const rk_calculon_sys *
     for (int i = 0; i < sys->network_count; i++) {
         s.usage[i] = sys->networks[i].processor_usage;
     }
-    struct ticker ticker = {.control = control, .total = s.plan.total};
-    ticker.total /= s.slices ? s.slices : 1;
-    status = rk_parallel_run(threads, rk_slice_count(s.units.count, s.slice, s.slices), search_unit,
-                             &s, control && control->progress ? tick : NULL, &ticker, err);
+    status =
+        rk_parallel_search(control, 0, s.plan.total / (s.slices ? s.slices : 1), threads,
+                           rk_slice_count(s.units.count, s.slice, s.slices), search_unit, &s, err);
     if (!status) {
         status = merge_workers(&s, threads, ranked, ranked_count, counts, err);
     }

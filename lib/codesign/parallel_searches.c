@@ -16,10 +16,8 @@ struct worker {
 };
 
 struct run {
-    uint64_t count;
     rk_each_search *search;
     void *context;
-    const rk_search_control *control;
     struct worker *workers;
 };
 
@@ -37,28 +35,19 @@ static void run_unit(void *context, int worker_index, uint64_t unit, rk_parallel
     }
 }
 
-static bool tick(void *user, uint64_t done)
-{
-    const struct run *run = user;
-    return run->control->progress(run->control->user, done, run->count);
-}
-
 rk_status rk_search_each(uint64_t count, rk_each_search *search, void *context,
                          const rk_search_control *control, rk_bounded_counts *counts, rk_error *err)
 {
     const int threads = control && control->threads > 0 ? control->threads : rk_core_count();
-    struct run run = {.count = count,
-                      .search = search,
+    struct run run = {.search = search,
                       .context = context,
-                      .control = control,
                       .workers = calloc((size_t)threads, sizeof(*run.workers))};
     const struct worker *first = NULL; /* searches are taken in order */
     *counts = (rk_bounded_counts){0};
     if (!run.workers) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %d threads", threads);
     }
-    rk_status status = rk_parallel_run(threads, count, run_unit, &run,
-                                       control && control->progress ? tick : NULL, &run, err);
+    rk_status status = rk_parallel_search(control, 0, count, threads, count, run_unit, &run, err);
     for (int i = 0; i < threads; i++) {
         const struct worker *w = &run.workers[i];
         rk_bounded_counts_add(counts, &w->counts);

@@ -66,7 +66,8 @@ static bool condition_holds(const rk_condition *condition, const char *cell)
     }
 }
 
-bool rk_conditions_hold(const rk_recipe_table *recipe, const rk_run_table *table, size_t row)
+/* Whether a row of a table meets the conditions. */
+static bool conditions_hold(const rk_recipe_table *recipe, const rk_run_table *table, size_t row)
 {
     for (int i = 0; i < recipe->condition_count; i++) {
         const rk_condition *condition = &recipe->conditions[i];
@@ -219,7 +220,7 @@ static rk_status read_operators(const rk_recipe *recipe, const char *const *name
         rk_observation o = {.table = index, .row = row, .weight = from->weight};
         o.document = document_of(recipe, names, cell_of(table, row, "accelerator"));
         o.held = !is_fit(table, row);
-        if (o.document < 0 || !rk_conditions_hold(from, table, row)) {
+        if (o.document < 0 || !conditions_hold(from, table, row)) {
             continue;
         }
         status = read_operator(from->kind, table, row, &o, err);
@@ -279,7 +280,7 @@ static rk_status read_runs(const rk_recipe *recipe, const char *const *names, in
     status = status ? status : rk_run_sources_add(&all->sources, table, err);
     for (size_t row = 0; !status && row < table->rows; row++) {
         rk_run_case run;
-        if (!is_fit(table, row) || !rk_conditions_hold(&recipe->tables[index], table, row)) {
+        if (!is_fit(table, row) || !conditions_hold(&recipe->tables[index], table, row)) {
             continue;
         }
         if (rk_run_case_fill(&all->sources, table, row, &run, NULL)) {

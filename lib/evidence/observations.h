@@ -58,7 +58,4 @@ void rk_observations_clear(rk_observations *observations);
 const char *rk_observation_cell(const rk_observations *all, const rk_observation *row,
                                 const char *column);
 
-/* Whether a row of a table meets the conditions. */
-bool rk_conditions_hold(const rk_recipe_table *recipe, const rk_run_table *table, size_t row);
-
 #endif

@@ -61,9 +61,6 @@ struct rk_run_rule {
     rk_run_changes changes;
 };
 
-/* Whether a rule applies to a row. */
-bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, size_t row);
-
 /*
  * Applies all rules to a row, or only rules that read a non-empty cell other than model,
  * accelerator, framework and date.  *assumed gets a bit (1 << rk_run_column) for each column that

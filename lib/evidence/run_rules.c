@@ -69,7 +69,8 @@ static const char *cell_of(const char *name, rk_run_column column, const rk_run_
                                         : rk_run_fact_cell(table, row, rk_run_fact_of(name));
 }
 
-bool rk_run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, size_t row)
+/* Whether a rule applies to a row. */
+static bool run_rule_matches(const rk_run_rule *rule, const rk_run_table *table, size_t row)
 {
     json_t *match = (json_t *)(uintptr_t)rule->match; /* jansson iterates over no const object */
     for (void *at = json_object_iter(match); at; at = json_object_iter_next(match, at)) {
@@ -379,7 +380,7 @@ rk_status rk_run_facts_of(const rk_run_sources *sources, rk_run_rules which,
     changes->count = 0;
     for (size_t i = 0; i < sources->rule_count; i++) {
         const rk_run_rule *rule = &sources->rules[i];
-        if (!rk_run_rule_matches(rule, table, row) ||
+        if (!run_rule_matches(rule, table, row) ||
             (which == RK_RUN_RULES_OF_CELLS && !reads_cell(rule, table, row))) {
             continue;
         }

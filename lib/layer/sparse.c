@@ -61,7 +61,7 @@ int64_t rk_index_matrices(const rk_attention_shape *a, int64_t h)
 }
 
 /* Besides its matrices, gain and bias of the norm of keys, or norms of queries and keys. */
-void rk_index_count(const rk_attention_shape *a, int64_t h, rk_layer_params *p)
+static void index_count(const rk_attention_shape *a, int64_t h, rk_layer_params *p)
 {
     assert(h >= 1);
     const int64_t matrices = rk_index_matrices(a, h);
@@ -274,14 +274,14 @@ rk_status rk_sparse_check(const rk_layer_type *type, rk_error *err)
 void rk_sparse_count(const rk_layer_type *type, int64_t h, rk_layer_params *params)
 {
     dense_of(type)->count(type, h, params);
-    rk_index_count(&type->attention, h, params);
+    index_count(&type->attention, h, params);
 }
 
 /* Every tensor rank has the whole indexer. */
 void rk_sparse_unsplit(const rk_layer_type *type, double h, double t, double *whole, double *copied)
 {
     rk_layer_params index = {0};
-    rk_index_count(&type->attention, (int64_t)h, &index);
+    index_count(&type->attention, (int64_t)h, &index);
     dense_of(type)->unsplit(type, h, t, whole, copied);
     *whole += (double)index.attention;
 }

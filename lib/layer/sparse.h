@@ -20,9 +20,6 @@ rk_status rk_index_check(const rk_attention_shape *a, rk_error *err);
 /* Weights of the matrices of an indexer of hidden size h; 0 where the layer has none. */
 int64_t rk_index_matrices(const rk_attention_shape *a, int64_t h);
 
-/* Adds the parameters of the indexer to the rest of the attention's. */
-void rk_index_count(const rk_attention_shape *a, int64_t h, rk_layer_params *params);
-
 /* Keys that a kernel visits for a query, in sequences of so many tokens. */
 double rk_index_visited(const rk_attention_shape *a, double seq);
 

@@ -66,6 +66,9 @@ void rk_write_label(FILE *to, const char *label);
  */
 void rk_launch_write_text(FILE *to, const struct rk_launch *launch, bool full);
 
+/* The stack and the framework, each with its reason. */
+void rk_write_software(FILE *to, const rk_request *request, const rk_inputs *inputs);
+
 /* The documents with their main figures, and the strategy in words. */
 void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs);
 void rk_write_strategy(FILE *to, bool recommended, const rk_strategy *strategy);

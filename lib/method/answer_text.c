@@ -134,19 +134,9 @@ static void write_launch(FILE *to, const rk_request *request)
     }
 }
 
-void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs)
+void rk_write_software(FILE *to, const rk_request *request, const rk_inputs *inputs)
 {
-    char words[RK_WORDS_SIZE], reason[RK_REASON_SIZE];
-    rk_write_label(to, "model");
-    const bool unnamed = rk_json_is_text(request->model) && inputs->model.name[0];
-    (void)fprintf(to, "%s: %s\n", unnamed ? inputs->model.name : rk_json_title(request->model),
-                  rk_describe_model(&inputs->model, words));
-    if (inputs->model.note[0]) {
-        rk_write_label(to, "");
-        (void)fprintf(to, "%s\n", inputs->model.note);
-    }
-    write_system(to, request, &inputs->system);
-    rk_write_label(to, "stack");
+    char reason[RK_REASON_SIZE];
     (void)fprintf(to, "%s; framework %s", inputs->software.stack.name,
                   rk_framework_names[inputs->software.framework]);
     if (inputs->software.source != RK_FRAMEWORK_GIVEN) {
@@ -157,6 +147,22 @@ void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *input
         rk_write_label(to, "");
         (void)fprintf(to, "%s\n", reason);
     }
+}
+
+void rk_write_inputs(FILE *to, const rk_request *request, const rk_inputs *inputs)
+{
+    char words[RK_WORDS_SIZE];
+    rk_write_label(to, "model");
+    const bool unnamed = rk_json_is_text(request->model) && inputs->model.name[0];
+    (void)fprintf(to, "%s: %s\n", unnamed ? inputs->model.name : rk_json_title(request->model),
+                  rk_describe_model(&inputs->model, words));
+    if (inputs->model.note[0]) {
+        rk_write_label(to, "");
+        (void)fprintf(to, "%s\n", inputs->model.note);
+    }
+    write_system(to, request, &inputs->system);
+    rk_write_label(to, "stack");
+    rk_write_software(to, request, inputs);
     if (request->settings) {
         char settings[RK_WORDS_SIZE];
         rk_write_label(to, "set");

@@ -88,22 +88,13 @@ void rk_brief_write_question(FILE *to, const rk_request *request, const rk_input
                              int64_t accelerators)
 {
     const rk_accelerator *a = &inputs->system.accelerator;
-    char words[RK_WORDS_SIZE], reason[RK_REASON_SIZE];
+    char words[RK_WORDS_SIZE];
     const bool unnamed = rk_json_is_text(request->model) && inputs->model.name[0];
     (void)rk_describe_model(&inputs->model, words);
     write_model(to, unnamed ? inputs->model.name : rk_json_title(request->model), words);
     write_system(to, a, rk_describe_tiers(&inputs->system, words));
     rk_write_label(to, "software");
-    (void)fprintf(to, "%s; framework %s", inputs->software.stack.name,
-                  rk_framework_names[inputs->software.framework]);
-    if (inputs->software.source != RK_FRAMEWORK_GIVEN) {
-        (void)fprintf(to, " (%s)", rk_framework_reason(inputs, reason));
-    }
-    (void)fputc('\n', to);
-    if (rk_stack_reason(request, inputs, reason)[0]) {
-        rk_write_label(to, "");
-        (void)fprintf(to, "%s\n", reason);
-    }
+    rk_write_software(to, request, inputs);
     write_changes(to, &inputs->settings);
     write_batch(to, request, inputs, accelerators);
     if (rk_describe_kernel(a, &inputs->software.stack, rk_request_kernel(request), words)) {

@@ -124,7 +124,10 @@ const char *rk_describe_networks(const rk_calculon_sys *sys, char out[RK_WORDS_S
     return out;
 }
 
-const char *rk_describe_offload(const rk_calculon_exe *exe, char out[RK_OFFLOAD_TEXT_SIZE])
+#define OFFLOAD_TEXT_SIZE 40
+
+/* The data that a mapping keeps in tier 2: "weights+activations", or "none". */
+static const char *describe_offload(const rk_calculon_exe *exe, char out[OFFLOAD_TEXT_SIZE])
 {
     const struct {
         bool on;
@@ -132,7 +135,7 @@ const char *rk_describe_offload(const rk_calculon_exe *exe, char out[RK_OFFLOAD_
     } parts[] = {{exe->weight_offload, "weights"},
                  {exe->activations_offload, "activations"},
                  {exe->optimizer_offload, "optimizer"}};
-    words to = {.text = out, .size = RK_OFFLOAD_TEXT_SIZE};
+    words to = {.text = out, .size = OFFLOAD_TEXT_SIZE};
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         if (parts[i].on) {
             add(&to, "%s%s", to.used ? "+" : "", parts[i].name);
@@ -146,7 +149,7 @@ const char *rk_describe_offload(const rk_calculon_exe *exe, char out[RK_OFFLOAD_
 
 const char *rk_describe_exe(const rk_calculon_exe *exe, char out[RK_WORDS_SIZE])
 {
-    char offload[RK_OFFLOAD_TEXT_SIZE];
+    char offload[OFFLOAD_TEXT_SIZE];
     words to = {.text = out, .size = RK_WORDS_SIZE};
     add(&to, "TP %" PRId64 ", PP %" PRId64 ", DP %" PRId64, exe->tensor_par, exe->pipeline_par,
         exe->data_par);
@@ -157,7 +160,7 @@ const char *rk_describe_exe(const rk_calculon_exe *exe, char out[RK_WORDS_SIZE])
     if (exe->optimizer_sharding) {
         add(&to, ", sharded optimizer");
     }
-    add(&to, ", offload %s", rk_describe_offload(exe, offload));
+    add(&to, ", offload %s", describe_offload(exe, offload));
     return out;
 }
 
@@ -184,7 +187,7 @@ static const char *yes(bool flag)
 const char *rk_describe_exe_changes(const rk_calculon_exe *a, const rk_calculon_exe *b,
                                     char out[RK_WORDS_SIZE])
 {
-    char offload[2][RK_OFFLOAD_TEXT_SIZE];
+    char offload[2][OFFLOAD_TEXT_SIZE];
     words to = {.text = out, .size = RK_WORDS_SIZE};
     out[0] = '\0';
     add_number_change(&to, "TP", b->tensor_par, a->tensor_par);
@@ -203,8 +206,7 @@ const char *rk_describe_exe_changes(const rk_calculon_exe *a, const rk_calculon_
     add_change(&to, "DP overlap", yes(b->data_par_overlap), yes(a->data_par_overlap));
     add_change(&to, "fused activation", yes(b->fused_activation), yes(a->fused_activation));
     add_change(&to, "sharded optimizer", yes(b->optimizer_sharding), yes(a->optimizer_sharding));
-    add_change(&to, "offload", rk_describe_offload(b, offload[0]),
-               rk_describe_offload(a, offload[1]));
+    add_change(&to, "offload", describe_offload(b, offload[0]), describe_offload(a, offload[1]));
     add_number_change(&to, "network of TP", b->tensor_par_net, a->tensor_par_net);
     add_number_change(&to, "network of PP", b->pipeline_par_net, a->pipeline_par_net);
     add_number_change(&to, "network of DP", b->data_par_net, a->data_par_net);

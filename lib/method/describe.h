@@ -33,10 +33,6 @@ const char *rk_describe_exe(const rk_calculon_exe *exe, char out[RK_WORDS_SIZE])
 const char *rk_describe_exe_changes(const rk_calculon_exe *a, const rk_calculon_exe *b,
                                     char out[RK_WORDS_SIZE]);
 
-/* The data that a mapping keeps in tier 2: "weights+activations", or "none". */
-#define RK_OFFLOAD_TEXT_SIZE 40
-const char *rk_describe_offload(const rk_calculon_exe *exe, char out[RK_OFFLOAD_TEXT_SIZE]);
-
 /* "70.554 G parameters, 80 layers, hidden 8192", with the active ones of a mixture of experts. */
 const char *rk_describe_model(const rk_model *model, char out[RK_WORDS_SIZE]);
 

@@ -1,34 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A change of a strategy as the difference of two launch files. */
+#include "base/bytes.h"
 #include "base/error.h"
 #include "framework/launch_file.h"
 #include "method/gains.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- a launch file in memory ----------------------------------------------------------------- */
-
-typedef struct launch_text {
-    char *start; /* owned */
-    size_t size;
-    bool failed;
-} launch_text;
-
-static void append(void *user, const char *piece, size_t size)
-{
-    launch_text *t = user;
-    char *larger = t->failed ? NULL : realloc(t->start, t->size + size + 1);
-    if (!larger) {
-        t->failed = true;
-        return;
-    }
-    t->start = larger;
-    memcpy(t->start + t->size, piece, size);
-    t->size += size;
-    t->start[t->size] = '\0';
-}
 
 /* The first writer of a framework, or of the one it is built on; NULL: it has none. */
 static rk_launch_writer *find_writer(rk_framework framework)
@@ -44,8 +24,8 @@ static rk_launch_writer *find_writer(rk_framework framework)
 }
 
 /* Leaves the file empty where the framework has no writer, or it refuses the strategy. */
-static rk_status write_file(const rk_setting *setting, const rk_strategy *strategy,
-                            launch_text *file, rk_error *err)
+static rk_status write_file(const rk_setting *setting, const rk_strategy *strategy, rk_bytes *file,
+                            rk_error *err)
 {
     rk_error refusal; /* what the writer refuses is said in other words */
     rk_out *out = NULL;
@@ -57,18 +37,18 @@ static rk_status write_file(const rk_setting *setting, const rk_strategy *strate
                                    .title = "",
                                    .notes = &notes};
     rk_launch_writer *write = find_writer(setting->framework);
-    rk_status status = write ? rk_out_open_writer(append, file, &out, err) : RK_OK;
+    rk_status status = write ? rk_out_open_writer(rk_bytes_take_in, file, &out, err) : RK_OK;
     if (!write || status) {
         return status;
     }
     const rk_status written = write(&launch, out, &refusal);
     status = rk_out_close(out, err);
+    rk_bytes_add(file, "", 1);
     if (file->failed || written == RK_ERR_MEMORY) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the flags of a change");
     }
     if (written) {
-        free(file->start);
-        *file = (launch_text){.start = NULL};
+        rk_bytes_clear(file);
     }
     return status;
 }
@@ -99,10 +79,10 @@ static size_t name_length(const char *line, size_t length)
 }
 
 /* Whether a file has a line, or one of its name. */
-static bool has_line(const launch_text *file, const char *wanted, size_t length)
+static bool has_line(const rk_bytes *file, const char *wanted, size_t length)
 {
     size_t found = 0;
-    for (const char *at = file->start; *at;) {
+    for (const char *at = (const char *)file->data; *at;) {
         const char *line = next_line(&at, &found);
         if (found >= length && strncmp(line, wanted, length) == 0 &&
             (found == length || line[length] == ' ' || line[length] == '=')) {
@@ -136,17 +116,17 @@ static void add(words *w, const char *between, const char *line, size_t length)
 }
 
 /* Collects the lines that are new or different in `to`, and the names that it lacks. */
-static void compare(const launch_text *from, const launch_text *to, words *set, words *unset,
+static void compare(const rk_bytes *from, const rk_bytes *to, words *set, words *unset,
                     const char *between)
 {
     size_t length = 0;
-    for (const char *at = to->start; *at;) {
+    for (const char *at = (const char *)to->data; *at;) {
         const char *line = next_line(&at, &length);
         if (is_flag(line, length) && !has_line(from, line, length)) {
             add(set, between, line, length);
         }
     }
-    for (const char *at = from->start; *at;) {
+    for (const char *at = (const char *)from->data; *at;) {
         const char *line = next_line(&at, &length);
         const size_t name = name_length(line, length);
         if (is_flag(line, length) && !has_line(to, line, name)) {
@@ -160,17 +140,17 @@ static rk_status find_changes(const rk_setting *setting, const rk_strategy *from
                               const rk_strategy *to, const char *between, rk_flag_changes *changes,
                               bool *written, rk_error *err)
 {
-    launch_text before = {.start = NULL}, after = {.start = NULL};
+    rk_bytes before = {0}, after = {0};
     words set = {.out = changes->set}, unset = {.out = changes->unset};
     changes->set[0] = changes->unset[0] = '\0';
     rk_status status = write_file(setting, from, &before, err);
     status = status ? status : write_file(setting, to, &after, err);
-    *written = !status && before.start && after.start;
+    *written = !status && before.data && after.data;
     if (*written) {
         compare(&before, &after, &set, &unset, between);
     }
-    free(before.start);
-    free(after.start);
+    rk_bytes_clear(&before);
+    rk_bytes_clear(&after);
     return status;
 }
 

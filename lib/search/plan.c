@@ -401,17 +401,6 @@ static rk_status report(const struct search *s, rk_planned_strategy *planned, si
     return RK_OK;
 }
 
-struct ticker {
-    const rk_search_control *control;
-    uint64_t total;
-};
-
-static bool tick(void *user, uint64_t done)
-{
-    const struct ticker *t = user;
-    return t->control->progress(t->control->user, done, t->total);
-}
-
 rk_status rk_plan_search(const rk_model *model, const rk_system *system, const rk_stack *stack,
                          const rk_plan_space *space, const rk_search_control *control, size_t top_n,
                          rk_planned_strategy *planned, size_t *found, rk_planned_strategy *nearest,
@@ -449,9 +438,7 @@ rk_status rk_plan_search(const rk_model *model, const rk_system *system, const r
         status = init_workers(&s, threads, err);
     }
     if (!status) {
-        struct ticker ticker = {.control = control, .total = s.total};
-        status = rk_parallel_run(threads, units, search_unit, &s,
-                                 control && control->progress ? tick : NULL, &ticker, err);
+        status = rk_parallel_search(control, 0, s.total, threads, units, search_unit, &s, err);
     }
     if (!status) {
         status = merge_workers(&s, threads, err);

@@ -204,7 +204,8 @@ static void fill_ends(rk_plan_clock *clock, const rk_plan_base *base)
     }
 }
 
-const rk_stage *rk_plan_clock_stage(rk_plan_clock *clock, const rk_plan_base *base, size_t kind)
+/* Blocks, memory and times of a kind of rank of a base. */
+static const rk_stage *plan_clock_stage(rk_plan_clock *clock, const rk_plan_base *base, size_t kind)
 {
     const size_t place =
         clock->pipe->block_first + rk_plan_held(clock->lists, base->shape, base->choice, kind);
@@ -318,7 +319,7 @@ static struct pace pace_of(rk_plan_clock *clock, const rk_plan_base *base, const
             pace.late = true;
             return pace;
         }
-        const rk_stage *stage = rk_plan_clock_stage(clock, base, i);
+        const rk_stage *stage = plan_clock_stage(clock, base, i);
         const double params = stage->dense_params + stage->expert_params;
         if (!slowest || rk_busier(busy, ranks->busy)) {
             slowest = stage;

@@ -43,9 +43,6 @@ void rk_plan_clock_renew(rk_plan_clock *clock, const rk_cost_table *table);
 /* Turns to a pipeline degree. */
 void rk_plan_clock_turn(rk_plan_clock *clock, const rk_plan_pipe *pipe);
 
-/* Blocks, memory and times of a kind of rank of a base. */
-const rk_stage *rk_plan_clock_stage(rk_plan_clock *clock, const rk_plan_base *base, size_t kind);
-
 /*
  * Seconds of a step that no lane of a base undercuts, with any more of its layers recomputed; above
  * `limit` the bound may be looser.  Otherwise the base is the one at hand then.

@@ -28,7 +28,7 @@ void rk_strategy_set_offloads(rk_strategy *strategy, unsigned offloads)
     strategy->offload_gradients = offloads >> 3 & 1U;
 }
 
-unsigned rk_strategy_overlaps(const rk_strategy *strategy)
+static unsigned overlaps_of(const rk_strategy *strategy)
 {
     return (unsigned)strategy->tp_overlap | (unsigned)strategy->grad_overlap << 1 |
            (unsigned)strategy->param_overlap << 2 | (unsigned)strategy->pp_overlap << 3 |
@@ -77,7 +77,7 @@ static rk_value make_offload(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZ
 static rk_value make_overlap(const rk_strategy *s, char out[RK_STRATEGY_TEXT_SIZE])
 {
     static const char *const names[] = {RK_OVERLAP_NAMES, NULL};
-    return bits_value(rk_strategy_overlaps(s), names, out);
+    return bits_value(overlaps_of(s), names, out);
 }
 
 /* How operands of linears in 8 and 4 bits are scaled; int8 has the names of fp8. */

@@ -26,7 +26,6 @@
 /* The flags of the strategy, as a set: bits in the order of the names.  What goes to NVMe is
  * offloaded. */
 unsigned rk_strategy_offloads(const rk_strategy *strategy);
-unsigned rk_strategy_overlaps(const rk_strategy *strategy);
 void rk_strategy_set_offloads(rk_strategy *strategy, unsigned offloads);
 void rk_strategy_set_overlaps(rk_strategy *strategy, unsigned overlaps);
 

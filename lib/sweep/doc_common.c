@@ -15,7 +15,8 @@ rk_status rk_sweep_refuse(const json_t *value, const char *path, void *out, rk_e
     return rk_fail_at(err, RK_ERR_INVALID, path, "this is about all points and cannot be varied");
 }
 
-rk_status rk_sweep_prefix_path(rk_status status, const char *path, rk_error *err)
+/* Completes the path of an error in the document at `path`. */
+static rk_status sweep_prefix_path(rk_status status, const char *path, rk_error *err)
 {
     if (status != RK_OK && err) {
         char inner[sizeof(err->path)];
@@ -34,8 +35,8 @@ rk_status rk_sweep_read_document(rk_sweep_common *out, rk_document_kind kind, un
 {
     const rk_source source = {.object = value};
     return out->changed & change
-               ? rk_sweep_prefix_path(out->problem.method->load(&out->problem, kind, &source, err),
-                                      path, err)
+               ? sweep_prefix_path(out->problem.method->load(&out->problem, kind, &source, err),
+                                   path, err)
                : RK_OK;
 }
 

@@ -16,9 +16,6 @@ rk_status rk_sweep_read_document(rk_sweep_common *out, rk_document_kind kind, un
                                  const json_t *value, const char *path, rk_error *err);
 rk_status rk_sweep_read_system(const json_t *value, const char *path, void *out, rk_error *err);
 
-/* Completes the path of an error in the document at `path`. */
-rk_status rk_sweep_prefix_path(rk_status status, const char *path, rk_error *err);
-
 #define RK_SWEEP_ABOUT_ALL(name_, help_)                                                           \
     RK_FIELD(name_, CUSTOM, 0, .optional = true, .read = rk_sweep_refuse, .help = help_)
 

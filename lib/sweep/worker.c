@@ -62,7 +62,8 @@ rk_status rk_sweep_worker_read(rk_sweep_worker *worker, uint64_t number, bool *k
     return fail_here(worker, status, err);
 }
 
-rk_status rk_sweep_worker_count(rk_sweep_worker *worker, uint64_t *strategies, rk_error *err)
+/* Strategies of the point that was read; 1 of an estimate. */
+static rk_status count_strategies(rk_sweep_worker *worker, uint64_t *strategies, rk_error *err)
 {
     *strategies = 1;
     return worker->table->doc->mode.estimate
@@ -75,12 +76,16 @@ rk_status rk_sweep_worker_look(rk_sweep_worker *worker, uint64_t number, bool *k
 {
     *strategies = 0;
     const rk_status status = rk_sweep_worker_read(worker, number, kept, err);
-    return status == RK_OK && *kept ? rk_sweep_worker_count(worker, strategies, err) : status;
+    return status == RK_OK && *kept ? count_strategies(worker, strategies, err) : status;
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-size_t rk_sweep_worker_wanted(const rk_sweep_worker *worker, unsigned round)
+/*
+ * Results to make from the candidates of a search in round `round` (from 0): the number grows as
+ * long as constraints drop too many.
+ */
+static size_t results_wanted(const rk_sweep_worker *worker, unsigned round)
 {
     const size_t most = RK_SWEEP_CANDIDATES_MAX;
     size_t wanted = (size_t)worker->state.point->top;
@@ -94,7 +99,7 @@ void rk_point_result_start(const rk_sweep_worker *worker, unsigned round, rk_poi
 {
     rk_top_clear(&found->top);
     *found = (rk_point_result){.reason = ""};
-    rk_top_init(&found->top, rk_sweep_worker_wanted(worker, round),
+    rk_top_init(&found->top, results_wanted(worker, round),
                 worker->state.reader->method->candidate_size);
 }
 
@@ -182,9 +187,9 @@ rk_status rk_sweep_worker_finish(rk_sweep_worker *worker, unsigned round, rk_poi
 {
     assert(found->top.count <= found->top.limit);
     const rk_sweep_table *table = worker->table;
-    const size_t wanted = rk_sweep_worker_wanted(worker, round), start = rows->size;
+    const size_t wanted = results_wanted(worker, round), start = rows->size;
     const bool exhausted =
-        found->top.count < found->top.limit || wanted == rk_sweep_worker_wanted(worker, round + 1);
+        found->top.count < found->top.limit || wanted == results_wanted(worker, round + 1);
     const size_t count = found->top.count < wanted ? found->top.count : wanted;
     uint64_t kept = 0;
     *again = false;

@@ -28,9 +28,6 @@ void rk_sweep_worker_clear(rk_sweep_worker *worker);
 /* Goes to a point and reads it, unless a constraint drops it.  An error names the point. */
 rk_status rk_sweep_worker_read(rk_sweep_worker *worker, uint64_t number, bool *kept, rk_error *err);
 
-/* Strategies of the point that was read; 1 of an estimate. */
-rk_status rk_sweep_worker_count(rk_sweep_worker *worker, uint64_t *strategies, rk_error *err);
-
 /* Both: the strategies are 0 when the point is dropped. */
 rk_status rk_sweep_worker_look(rk_sweep_worker *worker, uint64_t number, bool *kept,
                                uint64_t *strategies, rk_error *err);
@@ -40,12 +37,6 @@ rk_status rk_sweep_worker_settle(rk_sweep_worker *worker, const rk_search_contro
                                  rk_bytes *rows, rk_error *err);
 
 /* ---- a search in slices ---------------------------------------------------------------------- */
-
-/*
- * Results to make from the candidates of a search in round `round` (from 0): the number grows as
- * long as constraints drop too many.
- */
-size_t rk_sweep_worker_wanted(const rk_sweep_worker *worker, unsigned round);
 
 /* Empties `found` and gives it its limit. */
 void rk_point_result_start(const rk_sweep_worker *worker, unsigned round, rk_point_result *found);

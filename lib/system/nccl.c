@@ -227,7 +227,9 @@ static double rate(const rk_nccl_graph *g, rk_collective op, rk_nccl_algorithm a
 
 /* ---- the choice ---------------------------------------------------------------------------- */
 
-bool rk_nccl_runs(const rk_nccl_graph *g, rk_collective op, rk_nccl_algorithm a, rk_nccl_protocol p)
+/* Whether the tuner considers a pair for a collective (all-reduce, reduce-scatter, all-gather). */
+static bool nccl_runs(const rk_nccl_graph *g, rk_collective op, rk_nccl_algorithm a,
+                      rk_nccl_protocol p)
 {
     const bool all_reduce = op == RK_COLL_ALL_REDUCE;
     switch (a) {
@@ -265,7 +267,7 @@ rk_nccl_choice rk_nccl_choose(const rk_nccl_graph *g, rk_collective op, double b
         for (int p = 0; p < RK_NCCL_PROTOCOL_COUNT; p++) {
             const rk_nccl_algorithm algorithm = (rk_nccl_algorithm)a;
             const rk_nccl_protocol protocol = (rk_nccl_protocol)p;
-            if (!rk_nccl_runs(g, op, algorithm, protocol)) {
+            if (!nccl_runs(g, op, algorithm, protocol)) {
                 continue;
             }
             const double seconds = rk_nccl_seconds(g, op, algorithm, protocol, bytes);

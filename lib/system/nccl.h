@@ -59,10 +59,6 @@ typedef struct rk_nccl_choice {
     double seconds, latency_s; /* by the tuner */
 } rk_nccl_choice;
 
-/* Whether the tuner considers a pair for a collective (all-reduce, reduce-scatter, all-gather). */
-bool rk_nccl_runs(const rk_nccl_graph *graph, rk_collective op, rk_nccl_algorithm algorithm,
-                  rk_nccl_protocol protocol);
-
 /* The latency term of a pair, s. */
 double rk_nccl_latency(const rk_nccl_graph *graph, rk_collective op, rk_nccl_algorithm algorithm,
                        rk_nccl_protocol protocol);

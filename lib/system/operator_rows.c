@@ -79,8 +79,9 @@ static rk_status fail_choice(const rk_cells *table, size_t row, const char *colu
     return RK_ERR_INVALID;
 }
 
-rk_status rk_cell_choice(const rk_cells *table, size_t row, const char *column,
-                         const char *const *names, bool optional, int *index, rk_error *err)
+/* The same for an index into `names` (NULL-terminated) of the text of a cell. */
+static rk_status cell_choice(const rk_cells *table, size_t row, const char *column,
+                             const char *const *names, bool optional, int *index, rk_error *err)
 {
     const char *cell = rk_cell(table, row, column);
     if (!cell && optional) {
@@ -108,11 +109,10 @@ static rk_status read_gemm(const rk_cells *t, size_t row, rk_operator_row *out, 
     static const char *const clocks[] = {"training", "sustained", "burst", NULL};
     int precision = 0, clock = 0, module = 0, grouped = 0;
     rk_gemm_work g = {.batch = 1};
-    rk_status status =
-        rk_cell_choice(t, row, "precision", rk_precision_names, false, &precision, err);
-    status = status ? status : rk_cell_choice(t, row, "clock", clocks, true, &clock, err);
-    status = status ? status : rk_cell_choice(t, row, "module", flags, true, &module, err);
-    status = status ? status : rk_cell_choice(t, row, "grouped", flags, true, &grouped, err);
+    rk_status status = cell_choice(t, row, "precision", rk_precision_names, false, &precision, err);
+    status = status ? status : cell_choice(t, row, "clock", clocks, true, &clock, err);
+    status = status ? status : cell_choice(t, row, "module", flags, true, &module, err);
+    status = status ? status : cell_choice(t, row, "grouped", flags, true, &grouped, err);
     status = status ? status : rk_cell_number(t, row, "batch", least, true, &g.batch, err);
     status = status ? status : rk_cell_number(t, row, "m", least, false, &g.M, err);
     status = status ? status : rk_cell_number(t, row, "n", least, false, &g.N, err);
@@ -132,9 +132,9 @@ static rk_status read_attention(const rk_cells *t, size_t row, rk_operator_row *
     static const char *const passes[] = {"forward", "backward", NULL};
     double size = 0, heads = 0, batch = 0, seq = 0;
     int pass = 0, causal = 0, module = 0;
-    rk_status status = rk_cell_choice(t, row, "pass", passes, false, &pass, err);
-    status = status ? status : rk_cell_choice(t, row, "causal", flags, true, &causal, err);
-    status = status ? status : rk_cell_choice(t, row, "module", flags, true, &module, err);
+    rk_status status = cell_choice(t, row, "pass", passes, false, &pass, err);
+    status = status ? status : cell_choice(t, row, "causal", flags, true, &causal, err);
+    status = status ? status : cell_choice(t, row, "module", flags, true, &module, err);
     status = status ? status : rk_cell_number(t, row, "head_size", least, false, &size, err);
     status = status ? status : rk_cell_number(t, row, "heads", least, false, &heads, err);
     status = status ? status : rk_cell_number(t, row, "batch", least, false, &batch, err);
@@ -188,8 +188,8 @@ rk_status rk_flash_row_read(const rk_cells *t, size_t row, rk_flash_row *out, rk
             rk_cell_number(t, row, numbers[i].column, numbers[i].low, false, numbers[i].value, err);
     }
     for (size_t i = 0; !status && i < COUNT(choices); i++) {
-        status = rk_cell_choice(t, row, choices[i].column, choices[i].names, false,
-                                choices[i].index, err);
+        status =
+            cell_choice(t, row, choices[i].column, choices[i].names, false, choices[i].index, err);
     }
     w.library = (rk_flash_library)library;
     w.group = w.heads / kv_heads;
@@ -209,7 +209,7 @@ rk_status rk_collective_row_read(const rk_cells *table, size_t row, rk_collectiv
 {
     double ranks = 2, per_node = 0;
     int op = 0;
-    rk_status status = rk_cell_choice(table, row, "op", rk_collective_names, false, &op, err);
+    rk_status status = cell_choice(table, row, "op", rk_collective_names, false, &op, err);
     status = status ? status : rk_cell_number(table, row, "ranks", 2, false, &ranks, err);
     status =
         status ? status : rk_cell_number(table, row, "ranks_per_node", 1, true, &per_node, err);

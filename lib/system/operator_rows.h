@@ -19,14 +19,12 @@ int rk_cell_column(const rk_cells *table, const char *column);
 const char *rk_cell(const rk_cells *table, size_t row, const char *column);
 
 /*
- * A number of at least `low` of a cell; an index into `names` (NULL-terminated) of its text.  Where
- * the table lacks the column, *value keeps what it has if `optional`.  Anything else that is no
- * such value is RK_ERR_INVALID with the file, the row and the column.
+ * A number of at least `low` of a cell.  Where the table lacks the column, *value keeps what it has
+ * if `optional`.  Anything else that is no such value is RK_ERR_INVALID with the file, the row and
+ * the column.
  */
 rk_status rk_cell_number(const rk_cells *table, size_t row, const char *column, double low,
                          bool optional, double *value, rk_error *err);
-rk_status rk_cell_choice(const rk_cells *table, size_t row, const char *column,
-                         const char *const *names, bool optional, int *index, rk_error *err);
 
 typedef struct rk_operator_row {
     rk_measured_kernel kernel;

@@ -162,3 +162,26 @@ rk_parallel_run(int threads, uint64_t unit_count,
     free(workers);
     return status;
 }
+
+/* Progress of a search. */
+struct ticker {
+    const rk_search_control *control;
+    uint64_t settled, total;
+};
+
+static bool tick_search(void *user, uint64_t done)
+{
+    const struct ticker *t = user;
+    return t->control->progress(t->control->user, t->settled + done, t->total);
+}
+
+rk_status rk_parallel_search(const rk_search_control *control, uint64_t settled, uint64_t total,
+                             int threads, uint64_t unit_count,
+                             void (*work)(void *context, int worker, uint64_t unit,
+                                          rk_parallel *shared),
+                             void *context, rk_error *err)
+{
+    struct ticker ticker = {.control = control, .settled = settled, .total = total};
+    return rk_parallel_run(threads, unit_count, work, context,
+                           control && control->progress ? tick_search : NULL, &ticker, err);
+}

@@ -30,6 +30,16 @@ rk_parallel_run(int threads, uint64_t unit_count,
                 void *context, bool (*tick)(void *user, uint64_t done), void *user, rk_error *err);
 
 /*
+ * The same, with progress told to the control of a search (NULL: to none): `settled` candidates of
+ * `total`, and those that shared->done counts.
+ */
+rk_status rk_parallel_search(const rk_search_control *control, uint64_t settled, uint64_t total,
+                             int threads, uint64_t unit_count,
+                             void (*work)(void *context, int worker, uint64_t unit,
+                                          rk_parallel *shared),
+                             void *context, rk_error *err);
+
+/*
  * Deals units round-robin to `slices` parts, so that similar neighbours spread evenly: the number
  * of units in part `slice`, and the unit at place i.
  */
