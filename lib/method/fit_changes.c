@@ -58,31 +58,26 @@ unsigned rk_change_kinds(const rk_strategy *a, const rk_strategy *b)
 
 /* ---- in words -------------------------------------------------------------------------------- */
 
-struct words {
-    char *out;
-    size_t used;
-};
+/* Appends words behind a comma; what does not fit is cut. */
+static void add(char out[RK_FIT_CHANGE_TEXT], const char *format, ...) RK_PRINTF(2, 3);
 
-static void add(struct words *w, const char *format, ...) RK_PRINTF(2, 3);
-
-static void add(struct words *w, const char *format, ...)
+static void add(char out[RK_FIT_CHANGE_TEXT], const char *format, ...)
 {
+    size_t used = strlen(out);
     va_list list;
-    if (w->used > 0 && w->used < RK_FIT_CHANGE_TEXT) {
-        w->used += (size_t)snprintf(w->out + w->used, RK_FIT_CHANGE_TEXT - w->used, ", ");
+    if (used > 0) {
+        (void)snprintf(out + used, RK_FIT_CHANGE_TEXT - used, ", ");
+        used = strlen(out);
     }
     va_start(list, format);
-    if (w->used < RK_FIT_CHANGE_TEXT) {
-        const int n = vsnprintf(w->out + w->used, RK_FIT_CHANGE_TEXT - w->used, format, list);
-        w->used += n > 0 ? (size_t)n : 0;
-    }
+    (void)vsnprintf(out + used, RK_FIT_CHANGE_TEXT - used, format, list);
     va_end(list);
 }
 
-static void add_degree(struct words *w, const char *name, int64_t from, int64_t to)
+static void add_degree(char *out, const char *name, int64_t from, int64_t to)
 {
     if (from != to) {
-        add(w, "%s %" PRId64 " to %" PRId64, name, from, to);
+        add(out, "%s %" PRId64 " to %" PRId64, name, from, to);
     }
 }
 
@@ -92,26 +87,26 @@ static const char *text_of(const rk_strategy *s, const char *key, char out[RK_ST
     return rk_strategy_text(s, rk_find_strategy_field(key), out);
 }
 
-static void add_recompute(struct words *w, const rk_strategy *to)
+static void add_recompute(char *out, const rk_strategy *to)
 {
     char modules[RK_STRATEGY_TEXT_SIZE];
     if (to->recompute == RK_REC_SELECTIVE) {
-        add(w, "recompute %.100s", text_of(to, "recompute_modules", modules));
+        add(out, "recompute %.100s", text_of(to, "recompute_modules", modules));
     } else if (to->recompute == RK_REC_FULL && to->recompute_layers > 0) {
-        add(w, "recompute full of %" PRId64 " layer%s", to->recompute_layers,
+        add(out, "recompute full of %" PRId64 " layer%s", to->recompute_layers,
             to->recompute_layers == 1 ? "" : "s");
     } else {
-        add(w, "recompute %s", rk_recompute_kind_names[to->recompute]);
+        add(out, "recompute %s", rk_recompute_kind_names[to->recompute]);
     }
 }
 
-static void add_states(struct words *w, const rk_strategy *from, const rk_strategy *to)
+static void add_states(char *out, const rk_strategy *from, const rk_strategy *to)
 {
     if (to->states.gradient < from->states.gradient) {
-        add(w, "gradients in bf16");
+        add(out, "gradients in bf16");
     }
     if (to->states.optimizer < from->states.optimizer) {
-        add(w, "optimizer moments in %s", to->states.optimizer > 6 ? "bf16" : "8 bits");
+        add(out, "optimizer moments in %s", to->states.optimizer > 6 ? "bf16" : "8 bits");
     }
 }
 
@@ -119,41 +114,40 @@ const char *rk_fit_change_text(const rk_strategy *from, const rk_fit_change *cha
                                char out[RK_FIT_CHANGE_TEXT])
 {
     const rk_strategy *to = &change->strategy;
-    struct words w = {.out = out};
     char text[RK_STRATEGY_TEXT_SIZE];
     out[0] = '\0';
-    add_degree(&w, "TP", from->tp, to->tp);
-    add_degree(&w, "CP", from->cp, to->cp);
-    add_degree(&w, "PP", from->pp, to->pp);
-    add_degree(&w, "VP", from->vp, to->vp);
-    add_degree(&w, "EP", from->ep, to->ep);
-    add_degree(&w, "ETP", from->etp, to->etp);
-    add_degree(&w, "micro-batch", from->micro_batch, to->micro_batch);
-    add_degree(&w, "ZeRO", from->sharding, to->sharding);
+    add_degree(out, "TP", from->tp, to->tp);
+    add_degree(out, "CP", from->cp, to->cp);
+    add_degree(out, "PP", from->pp, to->pp);
+    add_degree(out, "VP", from->vp, to->vp);
+    add_degree(out, "EP", from->ep, to->ep);
+    add_degree(out, "ETP", from->etp, to->etp);
+    add_degree(out, "micro-batch", from->micro_batch, to->micro_batch);
+    add_degree(out, "ZeRO", from->sharding, to->sharding);
     if (change->kinds & RK_CHANGE_RECOMPUTE) {
-        add_recompute(&w, to);
+        add_recompute(out, to);
     }
     if (change->kinds & RK_CHANGE_OFFLOAD) {
-        add(&w, "offload %.60s", text_of(to, "offload", text));
+        add(out, "offload %.60s", text_of(to, "offload", text));
     }
     if (change->kinds & RK_CHANGE_OVERLAP) {
-        add(&w, "overlap %.60s", text_of(to, "overlap", text));
+        add(out, "overlap %.60s", text_of(to, "overlap", text));
     }
     if (change->kinds & RK_CHANGE_SP) {
-        add(&w, "sequence parallelism");
+        add(out, "sequence parallelism");
     }
     if (change->kinds & RK_CHANGE_SCHEDULE) {
-        add(&w, "schedule %s", rk_strategy_schedule(to));
+        add(out, "schedule %s", rk_strategy_schedule(to));
     }
     if (change->kinds & RK_CHANGE_KERNELS) {
-        add(&w, from->graph_capture != to->graph_capture ? "CUDA graphs" : "fused attention");
+        add(out, from->graph_capture != to->graph_capture ? "CUDA graphs" : "fused attention");
     }
     if (change->kinds & RK_CHANGE_ALLOCATOR) {
-        add(&w, "expandable segments");
+        add(out, "expandable segments");
     }
-    add_states(&w, from, to);
+    add_states(out, from, to);
     if (change->kinds & RK_CHANGE_PRECISION) {
-        add(&w, "%s%s", rk_precision_names[to->precision],
+        add(out, "%s%s", rk_precision_names[to->precision],
             to->low_weights ? ", weights held in it" : "");
     }
     return out;

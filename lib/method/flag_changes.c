@@ -101,22 +101,16 @@ static bool is_flag(const char *line, size_t length)
            (line[0] == '-' || strchr(line, '='));
 }
 
-typedef struct words {
-    char *out;
-    size_t used;
-} words;
-
-static void add(words *w, const char *between, const char *line, size_t length)
+/* Appends a line behind what is there; what does not fit is cut. */
+static void add(char out[RK_FLAG_CHANGE_TEXT], const char *between, const char *line, size_t length)
 {
-    if (w->used < RK_FLAG_CHANGE_TEXT) {
-        const int n = snprintf(w->out + w->used, RK_FLAG_CHANGE_TEXT - w->used, "%s%.*s",
-                               w->used > 0 ? between : "", (int)length, line);
-        w->used += n > 0 ? (size_t)n : 0;
-    }
+    const size_t used = strlen(out);
+    (void)snprintf(out + used, RK_FLAG_CHANGE_TEXT - used, "%s%.*s", used > 0 ? between : "",
+                   (int)length, line);
 }
 
 /* Collects the lines that are new or different in `to`, and the names that it lacks. */
-static void compare(const rk_bytes *from, const rk_bytes *to, words *set, words *unset,
+static void compare(const rk_bytes *from, const rk_bytes *to, char *set, char *unset,
                     const char *between)
 {
     size_t length = 0;
@@ -141,13 +135,12 @@ static rk_status find_changes(const rk_setting *setting, const rk_strategy *from
                               bool *written, rk_error *err)
 {
     rk_bytes before = {0}, after = {0};
-    words set = {.out = changes->set}, unset = {.out = changes->unset};
     changes->set[0] = changes->unset[0] = '\0';
     rk_status status = write_file(setting, from, &before, err);
     status = status ? status : write_file(setting, to, &after, err);
     *written = !status && before.data && after.data;
     if (*written) {
-        compare(&before, &after, &set, &unset, between);
+        compare(&before, &after, changes->set, changes->unset, between);
     }
     rk_bytes_clear(&before);
     rk_bytes_clear(&after);
@@ -176,13 +169,12 @@ rk_status rk_flag_change_text(const rk_setting *setting, const rk_strategy *from
     bool written = false;
     const rk_status status =
         find_changes(setting, from, &change->strategy, ", ", &changes, &written, err);
-    words w = {.out = out};
     out[0] = '\0';
-    add(&w, "", changes.set, strlen(changes.set));
+    add(out, "", changes.set, strlen(changes.set));
     for (const char *at = changes.unset; *at;) {
         const size_t length = strcspn(at, ",");
-        add(&w, ", ", "without ", strlen("without "));
-        add(&w, "", at, length);
+        add(out, ", ", "without ", strlen("without "));
+        add(out, "", at, length);
         at += length + strspn(at + length, ", ");
     }
     if (!status && !out[0]) {
