@@ -200,9 +200,11 @@ const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker 
 double rk_base_work(const rk_plan_bounds *s, struct worker *w, const struct node *node,
                     size_t choice)
 {
-    const double seconds = rk_plan_fit_seconds(&w->fit, node->shape, choice);
+    const rk_plan_shape *shape = node->shape;
     w->counts.bounds++;
-    return s->fixed + (1 + s->growth) * (double)node->microbatches * seconds;
+    return s->fixed + (1 + s->growth) * rk_plan_fit_busy(&w->fit, shape, choice,
+                                                         (double)node->microbatches,
+                                                         &w->clock.idle[shape->kind_first]);
 }
 
 bool rk_schedule_runs(const rk_strategy *strategy)
@@ -221,7 +223,11 @@ static size_t bound_works(const rk_plan_bounds *s, struct worker *w, struct node
     for (size_t i = first; i < end; i++) {
         node->shape = &s->lists.shapes[i];
         rk_plan_set_shape(node->shape, strategy);
-        w->least[i] = rk_schedule_runs(strategy) ? rk_base_work(s, w, node, 0) : (double)INFINITY;
+        w->counts.bounds++;
+        w->least[i] = rk_schedule_runs(strategy)
+                          ? s->fixed + (1 + s->growth) * (double)node->microbatches *
+                                           rk_plan_fit_seconds(&w->fit, node->shape, 0)
+                          : (double)INFINITY;
         least = w->least[i] < w->least[least] ? i : least;
     }
     return least;
@@ -253,6 +259,9 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
         base.shape = &s->lists.shapes[at];
         const bool twice = rk_schedule_copies(base.shape->schedule) == 2;
         const double most = parts ? longest[twice] : rk_min(limit, least);
+        if (parts) {
+            rk_plan_clock_wait(&w->clock, base.shape, NULL);
+        }
         if (work <= most && work < (double)INFINITY) { /* beyond, work is loose, but enough */
             rk_plan_set_shape(base.shape, &base.strategy);
             if (!known[twice]) {
@@ -262,6 +271,9 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
             if (work <= longest[twice]) {
                 w->counts.bounds++;
                 w->least[at] = rk_plan_clock_least(&w->clock, &base, most);
+                if (parts) {
+                    rk_plan_clock_wait(&w->clock, base.shape, &base);
+                }
             } else if (longest[twice] < 0) {
                 w->least[at] = (double)INFINITY;
             }

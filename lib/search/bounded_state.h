@@ -223,8 +223,8 @@ static inline unsigned rk_parts_in_time(const struct worker *w, unsigned parts, 
 }
 
 /*
- * Seconds of a step with no more than all microbatches of the slowest rank of a node, of the pipe
- * that `fit` turned to.
+ * Seconds of a step with all microbatches of a rank of a node and what it waits at least, of the
+ * pipe that `fit` turned to.
  */
 double rk_base_work(const rk_plan_bounds *s, struct worker *w, const struct node *node,
                     size_t choice);

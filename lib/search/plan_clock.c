@@ -70,8 +70,9 @@ rk_status rk_plan_clock_init(rk_plan_clock *clock, const rk_plan_lists *lists, r
     clock->longer = calloc(most_chunks(lists), sizeof(*clock->longer));
     clock->sums = calloc(most_chunks(lists), sizeof(*clock->sums));
     clock->waits = calloc(pieces * lane_count(lists), sizeof(*clock->waits));
-    if (!clock->pieces || !clock->held || !clock->waits || !clock->chunks || !clock->longer ||
-        !clock->sums) {
+    clock->idle = calloc(lists->kinds.count + 1, sizeof(*clock->idle));
+    if (!clock->idle || !clock->pieces || !clock->held || !clock->waits || !clock->chunks ||
+        !clock->longer || !clock->sums) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a plan");
     }
     return rk_makespans_new(&clock->makespans, err);
@@ -86,6 +87,7 @@ void rk_plan_clock_clear(rk_plan_clock *clock)
     free(clock->chunks);
     free(clock->longer);
     free(clock->sums);
+    free(clock->idle);
     *clock = (rk_plan_clock){.lists = NULL};
 }
 
@@ -240,6 +242,27 @@ double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base, doubl
     clock->least = rk_least_makespan(clock->table->context.stack, &base->strategy, &pipeline,
                                      send_seconds(clock, base), limit);
     return rk_least_step(clock->table, &base->strategy, &clock->least);
+}
+
+void rk_plan_clock_wait(rk_plan_clock *clock, const rk_plan_shape *shape, const rk_plan_base *base)
+{
+    const int64_t *kinds = &clock->lists->kinds.items[shape->kind_first];
+    const int64_t *alike = &clock->lists->ranks.items[shape->rank_first];
+    double *idle = &clock->idle[shape->kind_first], before = 0;
+    const rk_schedule *schedule = rk_schedules[shape->schedule];
+    memset(idle, 0, shape->kind_count * sizeof(*idle));
+    if (!base || schedule->rolls || schedule->pairs) {
+        return;
+    }
+    for (int64_t r = 0; r < base->strategy.pp; r++) {
+        const rk_chunk_times *first = &clock->chunks[alike[r] * shape->chunks];
+        size_t kind = 0;
+        while (kinds[kind] != alike[r]) {
+            kind++;
+        }
+        idle[kind] = before; /* of several ranks the last waits longest */
+        before += first->forward + (schedule->splits ? 0 : first->backward + first->weight);
+    }
 }
 
 /* A set of lanes that share the times of their passes. */

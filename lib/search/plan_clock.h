@@ -29,6 +29,7 @@ typedef struct rk_plan_clock {
     rk_chunk_times *chunks;        /* owned; of all ranks of the base at hand */
     rk_chunk_times *longer;        /* owned; the same with the traffic of a lane */
     rk_chunk_times *sums;          /* owned; of all chunks of each rank */
+    double *idle;                  /* owned; by kinds of ranks, see rk_plan_clock_wait */
     rk_makespan least;             /* of that base, at least */
     double send;                   /* s of one message between stages; negative: not known */
     uint64_t visit;                /* of a table */
@@ -48,6 +49,13 @@ void rk_plan_clock_turn(rk_plan_clock *clock, const rk_plan_pipe *pipe);
  * `limit` the bound may be looser.  Otherwise the base is the one at hand then.
  */
 double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base, double limit);
+
+/*
+ * Fills clock->idle for the kinds of ranks of a shape, from shape->kind_first on: seconds that a
+ * rank of each waits at least for its first step and after its last one, with any more layers
+ * recomputed.  The base is at hand; NULL: forgets them.
+ */
+void rk_plan_clock_wait(rk_plan_clock *clock, const rk_plan_shape *shape, const rk_plan_base *base);
 
 /* Of lanes of the base at hand, those of which a bound of the step is within the limit. */
 uint64_t rk_plan_clock_within(rk_plan_clock *clock, const rk_plan_base *base, uint64_t lanes,

@@ -135,6 +135,17 @@ double rk_plan_fit_seconds(rk_plan_fit *fit, const rk_plan_shape *shape, size_t 
     return seconds;
 }
 
+double rk_plan_fit_busy(rk_plan_fit *fit, const rk_plan_shape *shape, size_t choice,
+                        double microbatches, const double *idle)
+{
+    double busy = 0;
+    for (size_t i = 0; i < shape->kind_count; i++) {
+        const double seconds = seconds_of(fit, rk_plan_held(fit->lists, shape, choice, i));
+        busy = rk_max(busy, microbatches * seconds + idle[i]);
+    }
+    return busy;
+}
+
 /* ---- one rank ------------------------------------------------------------------------------ */
 
 /* Share of the gradients of a lane of the base at hand that is whole. */

@@ -58,6 +58,10 @@ void rk_plan_fit_turn_to(rk_plan_fit *fit, const rk_plan_base *base);
  */
 double rk_plan_fit_seconds(rk_plan_fit *fit, const rk_plan_shape *shape, size_t choice);
 
+/* The same of so many microbatches, and of `idle` seconds that a rank of each kind waits. */
+double rk_plan_fit_busy(rk_plan_fit *fit, const rk_plan_shape *shape, size_t choice,
+                        double microbatches, const double *idle);
+
 /* Whether a strategy of the base fits that has the sharding and offload of `lane`. */
 bool rk_plan_fit_holds(rk_plan_fit *fit, const rk_strategy *strategy, int lane);
 
