@@ -519,7 +519,7 @@ static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
     /* Nothing is counted for parts, so that rounds need not be the same on all machines. */
     const size_t first = s->counts ? 1 : (size_t)s->threads, growth = s->counts ? 2 : 1;
     size_t few = 1;
-    for (size_t size = first; !status; size = size < 32 ? size * growth : size) {
+    for (size_t size = first; !status; size *= growth) {
         double most = 0;
         size_t count = 0;
         for (int i = 0; i < s->part_count; i++) {

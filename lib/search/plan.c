@@ -18,6 +18,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,14 +37,14 @@ struct worker {
     rk_top top;
     struct least least;
     rk_plan_counts counts;
-    rk_cost_table table;
-    bool has_table;     /* of the current costs of blocks */
-    rk_strategy costed; /* that it was filled for */
+    bool has_table; /* of the current costs of blocks */
     rk_plan_fit fit;
     rk_plan_clock clock;
     bool *misfits; /* owned; bases of which no lane fitted a smaller micro-batch */
     rk_status status;
     rk_error error;
+    rk_strategy costed;  /* that the table was filled for */
+    rk_cost_table table; /* large: from here on nothing is touched before it is filled */
 };
 
 struct search {
@@ -316,9 +317,12 @@ rk_status rk_plan_count(const rk_model *model, const rk_system *system, const rk
 static rk_status init_workers(struct search *s, int threads, rk_error *err)
 {
     assert(threads >= 1);
-    s->workers = calloc((size_t)threads, sizeof(*s->workers));
+    s->workers = malloc((size_t)threads * sizeof(*s->workers));
     if (!s->workers) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for %d threads", threads);
+    }
+    for (int i = 0; i < threads; i++) {
+        memset(&s->workers[i], 0, offsetof(struct worker, costed));
     }
     for (int i = 0; i < threads; i++) {
         struct worker *w = &s->workers[i];

@@ -35,7 +35,6 @@ struct rk_clock_stage {
 
 /* Traffic that the passes of a chunk wait for in one lane. */
 struct rk_clock_wait {
-    uint64_t visit;
     bool splits;  /* with weight gradients apart */
     double alone; /* rk_alone_share */
     rk_pass_traffic traffic;
@@ -69,10 +68,12 @@ rk_status rk_plan_clock_init(rk_plan_clock *clock, const rk_plan_lists *lists, r
     clock->chunks = calloc(most_chunks(lists), sizeof(*clock->chunks));
     clock->longer = calloc(most_chunks(lists), sizeof(*clock->longer));
     clock->sums = calloc(most_chunks(lists), sizeof(*clock->sums));
-    clock->waits = calloc(pieces * lane_count(lists), sizeof(*clock->waits));
+    /* few are ever filled, so that most of the memory is not touched */
+    clock->waits = malloc(pieces * lane_count(lists) * sizeof(*clock->waits));
+    clock->waited = calloc(pieces * lane_count(lists), sizeof(*clock->waited));
     clock->idle = calloc(lists->kinds.count + 1, sizeof(*clock->idle));
-    if (!clock->idle || !clock->pieces || !clock->held || !clock->waits || !clock->chunks ||
-        !clock->longer || !clock->sums) {
+    if (!clock->idle || !clock->pieces || !clock->held || !clock->waits || !clock->waited ||
+        !clock->chunks || !clock->longer || !clock->sums) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a plan");
     }
     return rk_makespans_new(&clock->makespans, err);
@@ -84,6 +85,7 @@ void rk_plan_clock_clear(rk_plan_clock *clock)
     free(clock->pieces);
     free(clock->held);
     free(clock->waits);
+    free(clock->waited);
     free(clock->chunks);
     free(clock->longer);
     free(clock->sums);
@@ -277,14 +279,14 @@ struct pace {
 static const rk_pass_traffic *traffic_at(rk_plan_clock *clock, const rk_strategy *lane, int number,
                                          size_t place, const rk_chunk_times *passes)
 {
-    struct rk_clock_wait *wait =
-        &clock->waits[(clock->pipe->piece_first + place) * lane_count(clock->lists) +
-                      (size_t)number];
+    const size_t at =
+        (clock->pipe->piece_first + place) * lane_count(clock->lists) + (size_t)number;
+    struct rk_clock_wait *wait = &clock->waits[at];
     const bool splits = rk_stage_splits(lane);
     const double alone = rk_alone_share(lane);
-    if (wait->visit != clock->visit || wait->splits != splits || wait->alone < alone ||
+    if (clock->waited[at] != clock->visit || wait->splits != splits || wait->alone < alone ||
         wait->alone > alone) {
-        wait->visit = clock->visit;
+        clock->waited[at] = clock->visit;
         wait->splits = splits;
         wait->alone = alone;
         wait->traffic = rk_pass_traffic_of(clock->table, lane, piece_stage(clock, place), passes);

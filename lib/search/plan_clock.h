@@ -26,6 +26,7 @@ typedef struct rk_plan_clock {
     struct rk_clock_piece *pieces; /* owned; by pieces */
     struct rk_clock_stage *held;   /* owned; by blocks */
     struct rk_clock_wait *waits;   /* owned; by pieces, of each by lane */
+    uint64_t *waited;              /* owned; likewise: the visit in which it was filled */
     rk_chunk_times *chunks;        /* owned; of all ranks of the base at hand */
     rk_chunk_times *longer;        /* owned; the same with the traffic of a lane */
     rk_chunk_times *sums;          /* owned; of all chunks of each rank */

@@ -25,7 +25,6 @@ struct load {
 /* What is known of a set of blocks in a lane: loads that fit, that do not, and that need `bytes`.
  */
 struct rk_plan_bracket {
-    uint64_t visit;
     double open;  /* share of the gradients that is whole, which is up to schedule and batch */
     double limit; /* bytes that are within the risk */
     struct load fits, fails;
@@ -34,26 +33,28 @@ struct rk_plan_bracket {
     rk_stage_need need; /* with the gradients of the base at hand */
 };
 
-/* The losses of all microbatches lie in memory with GPipe. */
-enum { WAYS = 2 };
-
 rk_status rk_plan_fit_init(rk_plan_fit *fit, const rk_plan_lists *lists, const rk_system *system,
                            const rk_risk_limits *limits, rk_error *err)
 {
     const size_t most = lists->block_count + 1;
     size_t kinds = 1;
+    bool losses_first = false;
     for (size_t i = 0; i < lists->shape_count; i++) {
         const size_t count = lists->shapes[i].kind_count;
         kinds = count > kinds ? count : kinds;
+        losses_first = losses_first || rk_schedules[lists->shapes[i].schedule]->losses_first;
     }
     *fit = (rk_plan_fit){.lists = lists,
                          .system = system,
                          .limits = limits,
-                         .lanes = (size_t)(lists->sharding_count * lists->offload_count)};
+                         .lanes = (size_t)(lists->sharding_count * lists->offload_count),
+                         .ways = losses_first ? 2 : 1};
     fit->known = calloc(most, sizeof(*fit->known));
-    fit->bracket = calloc(most * WAYS * fit->lanes, sizeof(*fit->bracket));
+    /* few are ever filled, so that most of the memory is not touched */
+    fit->bracket = malloc(most * fit->ways * fit->lanes * sizeof(*fit->bracket));
+    fit->filled = calloc(most * fit->ways * fit->lanes, sizeof(*fit->filled));
     fit->ranks = malloc(kinds * sizeof(*fit->ranks));
-    return fit->known && fit->bracket && fit->ranks
+    return fit->known && fit->bracket && fit->filled && fit->ranks
                ? RK_OK
                : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a plan");
 }
@@ -62,6 +63,7 @@ void rk_plan_fit_clear(rk_plan_fit *fit)
 {
     free(fit->known);
     free(fit->bracket);
+    free(fit->filled);
     free(fit->ranks);
     *fit = (rk_plan_fit){.lists = NULL};
 }
@@ -174,15 +176,17 @@ static struct rk_plan_bracket *bracket_of(rk_plan_fit *fit, const rk_strategy *s
     const size_t way = rk_schedules[strategy->schedule]->losses_first;
     const double open = open_share(fit, strategy);
     const size_t place = fit->pipe->block_first + blocks;
-    struct rk_plan_bracket *b = &fit->bracket[(place * WAYS + way) * fit->lanes + (size_t)lane];
-    const bool other = b->open < open || b->open > open;
-    if (b->visit == fit->visit && other && opens_gradients_alone(stack, strategy)) {
+    const size_t at = (place * fit->ways + way) * fit->lanes + (size_t)lane;
+    struct rk_plan_bracket *b = &fit->bracket[at];
+    const bool filled = fit->filled[at] == fit->visit;
+    const bool other = filled && (b->open < open || b->open > open);
+    if (other && opens_gradients_alone(stack, strategy)) {
         b->open = open;
         b->need.gradients =
             rk_stage_gradient_bytes(stack, strategy, stage_of(fit, blocks), b->need.shards);
-    } else if (b->visit != fit->visit || other) {
+    } else if (!filled || other) {
+        fit->filled[at] = fit->visit;
         *b = (struct rk_plan_bracket){
-            .visit = fit->visit,
             .open = open,
             .limit = fit->riskier ? fit->limits->usable : rk_risk_limit(fit->limits, strategy),
             .fits = none,

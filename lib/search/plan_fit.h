@@ -25,13 +25,15 @@ typedef struct rk_plan_fit {
     const rk_cost_table *table;
     const rk_plan_pipe *pipe;
     struct rk_plan_known *known;     /* owned; by blocks */
-    struct rk_plan_bracket *bracket; /* owned; by blocks, whether GPipe, and lane */
+    struct rk_plan_bracket *bracket; /* owned; by blocks, way, and lane */
+    uint64_t *filled;                /* owned; of each the visit in which it was */
     const rk_plan_base *base;        /* at hand */
     rk_plan_rank *ranks;             /* owned; of that base */
     size_t rank_count;               /* 0: not filled yet */
     double
         open[RK_SHARD_ALL + 1]; /* of that base, by sharding: see rk_gradient_runs; -1: not known */
     size_t lanes;
+    size_t ways;  /* 2: GPipe, with the losses of all microbatches in memory, and any other */
     bool riskier; /* at any risk that fits */
     uint64_t visit;
 } rk_plan_fit;
