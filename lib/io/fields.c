@@ -279,12 +279,6 @@ rk_status rk_field_text(const json_t *value, const char *path, char *out, size_t
     return read_text(value, path, 1, out, size, err);
 }
 
-rk_status rk_field_text_or_empty(const json_t *value, const char *path, char *out, size_t size,
-                                 rk_error *err)
-{
-    return read_text(value, path, 0, out, size, err);
-}
-
 static json_t *write_field(const rk_field *field, const void *place)
 {
     switch (field->type) {

@@ -65,11 +65,9 @@ rk_status rk_fields_read(const json_t *object, const char *path, const rk_field 
 rk_status rk_field_read(const json_t *value, const char *path, const rk_field *field, void *out,
                         rk_error *err);
 
-/* Reads a text of 1 to size - 1 characters; or of none, too.  For the readers of custom fields. */
+/* Reads a text of 1 to size - 1 characters.  For the readers of custom fields. */
 rk_status rk_field_text(const json_t *value, const char *path, char *out, size_t size,
                         rk_error *err);
-rk_status rk_field_text_or_empty(const json_t *value, const char *path, char *out, size_t size,
-                                 rk_error *err);
 
 /* Passes over the value of a custom field. */
 rk_status rk_field_pass(const json_t *value, const char *path, void *out, rk_error *err);
