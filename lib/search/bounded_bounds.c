@@ -207,24 +207,22 @@ double rk_base_work(const rk_plan_bounds *s, struct worker *w, const struct node
                                                          &w->clock.idle[shape->kind_first]);
 }
 
-bool rk_schedule_runs(const rk_strategy *strategy)
+bool rk_schedule_runs(const struct node *node)
 {
-    const rk_schedule_needs needs = rk_schedule_needs_of(strategy->schedule, strategy->pp);
-    const int64_t m = rk_strategy_microbatches(strategy);
-    return m >= needs.microbatch_min && m % needs.microbatch_multiple == 0;
+    const rk_schedule_needs needs = rk_schedule_needs_of(node->shape->schedule, node->pipe->pp);
+    return node->microbatches >= needs.microbatch_min &&
+           node->microbatches % needs.microbatch_multiple == 0;
 }
 
 /* Fills the least work of the shapes of a node's pipeline degree.  Returns that of the least. */
-static size_t bound_works(const rk_plan_bounds *s, struct worker *w, struct node *node,
-                          rk_strategy *strategy)
+static size_t bound_works(const rk_plan_bounds *s, struct worker *w, struct node *node)
 {
     const size_t first = node->pipe->shape_first, end = first + node->pipe->shape_count;
     size_t least = first;
     for (size_t i = first; i < end; i++) {
         node->shape = &s->lists.shapes[i];
-        rk_plan_set_shape(node->shape, strategy);
         w->counts.bounds++;
-        w->least[i] = rk_schedule_runs(strategy)
+        w->least[i] = rk_schedule_runs(node)
                           ? s->fixed + (1 + s->growth) * (double)node->microbatches *
                                            rk_plan_fit_seconds(&w->fit, node->shape, 0)
                           : (double)INFINITY;
@@ -250,7 +248,7 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
     rk_plan_base base = {.strategy = rk_node_strategy(s, b, &node)};
     rk_plan_clock_turn(&w->clock, node.pipe);
     rk_plan_fit_turn(&w->fit, node.pipe);
-    const size_t first = bound_works(s, w, &node, &base.strategy);
+    const size_t first = bound_works(s, w, &node);
     for (size_t i = 0; i < node.pipe->shape_count; i++) {
         /* the first, which may settle others, changes places with the one of least work */
         const size_t turn = node.pipe->shape_first + i;

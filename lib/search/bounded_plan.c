@@ -246,14 +246,12 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
 }
 
 /* The count of what settles a node that is not listed. */
-static uint64_t *reason_of(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                           const struct node *node, bool in_time)
+static uint64_t *reason_of(struct worker *w, const struct node *node, bool in_time)
 {
     if (!in_time && node->bound < (double)INFINITY) {
         return &w->counts.by_time;
     }
-    const rk_strategy strategy = rk_node_strategy(s, b, node);
-    return rk_schedule_runs(&strategy) ? &w->counts.by_memory : &w->counts.by_rule;
+    return rk_schedule_runs(node) ? &w->counts.by_memory : &w->counts.by_rule;
 }
 
 /* Limits the parts and lanes of a node to those of which the states fit. */
@@ -296,7 +294,7 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
                 w->nodes[count++] = node;
                 continue;
             }
-            uint64_t *reason = reason_of(s, w, b, &node, in_time);
+            uint64_t *reason = reason_of(w, &node, in_time);
             for (node.recompute = 0; node.recompute < l->recompute_count; node.recompute++) {
                 *reason += node_size(s, &node);
             }

@@ -229,8 +229,8 @@ static inline unsigned rk_parts_in_time(const struct worker *w, unsigned parts, 
 double rk_base_work(const rk_plan_bounds *s, struct worker *w, const struct node *node,
                     size_t choice);
 
-/* Whether a schedule runs with this number of microbatches. */
-bool rk_schedule_runs(const rk_strategy *strategy);
+/* Whether the schedule of a node runs with its number of microbatches. */
+bool rk_schedule_runs(const struct node *node);
 
 /*
  * Bounds all shapes of a node's pipeline degree: w->least, infinite where the states of no lane
