@@ -81,7 +81,7 @@ def read_cases():
         if line.startswith("= "):
             reader, launch = line[2:].split(": ", 1)
             reader = reader.split("/")[0]
-        elif " -> " in line:
+        elif " -> " in line and not line.startswith("# "):
             text, expected = line.split(" -> ")
             cases.add(reader, f"{launch.replace('@', text)} {reader} {expected}".replace("\\n", " "))
     for line in (HERE / "collected.jsonl").read_text(encoding="utf-8").splitlines():

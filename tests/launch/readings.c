@@ -137,7 +137,7 @@ int main(int count, char **words)
     int wrong = 0, cases = 0;
     while (fgets(line, sizeof(line), file)) {
         const char *arrow = strstr(line, " -> ");
-        if (*line == '#' || *line == '\n') {
+        if (*line == '\n' || (*line == '#' && strchr(" \n", line[1]))) {
             continue;
         }
         if (strncmp(line, "= ", 2) == 0) {
