@@ -21,6 +21,15 @@ from reckon import _library, _pictures, _words, results  # noqa: E402
 MODEL, SYSTEM = "llama3-8b", "h100-sxm"
 
 
+class Places(unittest.TestCase):
+    def test_where_the_library_is_looked_for(self):
+        with mock.patch.dict("os.environ", RECKON_LIBRARY=""), mock.patch("shutil.which", return_value=None):
+            for found, places in (("libx.so", ["libx.so", "libreckon.so.1"]), (None, ["libreckon.so.1"])):
+                with mock.patch("ctypes.util.find_library", return_value=found), \
+                        mock.patch("pathlib.Path.exists", return_value=False):
+                    self.assertEqual(_library._candidates(), places)
+
+
 class Rows(unittest.TestCase):
     def test_cells(self):
         cells = {("memory_bytes", 2.0**30): "1.00 GiB", ("mfu", 0.5): "50.0%", ("step_s", 1.23456): "1.235",
