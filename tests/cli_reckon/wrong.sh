@@ -47,6 +47,8 @@ deepspeed 'zero_optimization.stage: expected an integer or "auto", found a strin
 deepspeed 'optimizer.type: expected Adam, AdamW' \
     '{"train_batch_size": 64, "optimizer": {"type": "Lion"}}'
 
+wrong '--set changes up to 8 numbers of a system' estimate llama3-8b 8xh100 --set 'memory=70GB,hbm=3TB/s,peak=900TFLOP/s,host_memory=1TB,host_link=60GB/s,nvlink.bandwidth=400GB/s,nvlink.latency=2us,infiniband.bandwidth=50GB/s,infiniband.latency=3us'
+
 # ---- files ---------------------------------------------------------------------------------------
 
 : >empty.json
