@@ -310,7 +310,9 @@ static rk_status draw_step(const rk_inputs *inputs, const rk_answer *answer, rk_
         status = rk_out_open_writer(rk_bytes_take_in, svg, &out, err);
         if (!status) {
             rk_timeline_write_picture(&timeline, title_of(&timeline, inputs, title), out);
-            status = rk_out_close(out, err);
+            status = rk_out_close(out, err) /* fails for no other reason, as it writes no file */
+                         ? rk_fail(err, RK_ERR_MEMORY, "not enough memory for a drawing")
+                         : RK_OK;
         }
     }
     rk_timeline_clear(&timeline);

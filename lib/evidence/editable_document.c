@@ -305,7 +305,7 @@ static rk_status edit_note(char **text, const change *note, rk_error *err)
 {
     char path[PATH_SIZE + sizeof(".provenance")];
     json_t *string = json_string(note->note);
-    char *value = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+    char *value = string ? rk_json_dump(string, JSON_ENCODE_ANY) : NULL;
     json_decref(string);
     if (!value) {
         return fail_memory(err);

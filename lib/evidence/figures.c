@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "io/fields.h"
+#include "io/json_memory.h"
 #include "io/json_write.h"
 
 #include <math.h>
@@ -293,8 +294,11 @@ rk_status rk_figures_write(const rk_figures *figures, rk_out *out, rk_error *err
     rk_json_string(&w, "description", description ? description : "");
     rk_out_text(out, ",\n  \"figures\": [\n");
     for (size_t i = 0; i < figures->count; i++) {
-        char *text = json_dumps(json_array_get(list, i), JSON_REAL_PRECISION(6));
-        rk_out_printf(out, "    %s%s\n", text ? text : "", i + 1 < figures->count ? "," : "");
+        char *text = rk_json_dump(json_array_get(list, i), JSON_REAL_PRECISION(6));
+        if (!text) {
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the figures");
+        }
+        rk_out_printf(out, "    %s%s\n", text, i + 1 < figures->count ? "," : "");
         free(text);
     }
     rk_out_text(out, "  ]\n}\n");

@@ -50,13 +50,13 @@ static rk_status score_errors(const rk_compared **rows, size_t count, rk_row_sco
         }
     }
     rk_status status = finish_pairs(&p, &out->time, err);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !status; i++) {
         if (rk_compared_has_time(rows[i]) && rows[i]->null_step > 0) {
             add_pair(&p, rows[i]->null_step / rows[i]->step_measured, 1, 1);
         }
     }
     status = status ? status : finish_pairs(&p, &out->null, err);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !status; i++) {
         if (rk_compared_has_memory(rows[i])) {
             add_pair(&p, rows[i]->memory / rows[i]->memory_measured, rows[i]->memory,
                      rows[i]->memory_measured);

@@ -135,3 +135,15 @@ json_t *rk_json_deep_copy(const json_t *value)
 {
     return copy_whole(value, copy_deep);
 }
+
+char *rk_json_dump(const json_t *value, size_t flags)
+{
+    (void)pthread_once(&once, install);
+    const unsigned long before = shortages;
+    char *text = json_dumps(value, flags);
+    if (shortages != before) {
+        free_block(text);
+        text = NULL;
+    }
+    return text;
+}

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "io/json.h"
+#include "io/json_memory.h"
 #include "job/job.h"
 
 #include <inttypes.h>
@@ -37,7 +38,7 @@ static rk_status write_value(const json_t *value, rk_bytes *text, const char *pa
 {
     rk_status status = RK_OK;
     if (json_is_object(value)) {
-        char *document = json_dumps(value, JSON_REAL_PRECISION(17));
+        char *document = rk_json_dump(value, JSON_REAL_PRECISION(17));
         if (!document) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the request");
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words and documents of a launch as keys, by the framework's table of flags. */
 #include "base/error.h"
+#include "io/json_memory.h"
 #include "launch/launch_parts.h"
 
 #include <assert.h>
@@ -288,7 +289,7 @@ static const char *scalar_text(rk_launch *launch, const json_t *value)
     if (json_is_null(value)) {
         return NULL;
     }
-    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
+    char *text = rk_json_dump(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
     launch->out_of_memory |= !text;
     const char *kept = rk_launch_keep(launch, text ? text : "");
     free(text);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "evidence/run_facts.h"
+#include "io/json_memory.h"
 #include "layer/all_kinds.h"
 #include "model/model_doc.h"
 #include "request/field_options.h"
@@ -96,7 +97,7 @@ static void add_model(const rk_run_sources *sources, const rk_run_table *table, 
         memcpy(same.name, run->model.name, sizeof(same.name));
         known = rk_model_to_json(&same, &rk_all_kinds);
     }
-    char *text = document ? json_dumps(document, JSON_COMPACT) : NULL;
+    char *text = document ? rk_json_dump(document, JSON_COMPACT) : NULL;
     out->words.failed |= !text || (place >= 0 && !known);
     add(out, "model", known && json_equal(document, known) ? name : text ? text : "");
     free(text);

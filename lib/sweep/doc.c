@@ -107,7 +107,7 @@ static json_t *list_axes(const rk_sweep_doc *doc)
 static rk_status write_text(rk_sweep_doc *doc, json_t *root, rk_error *err)
 {
     if (json_object_set_new(root, "axes", list_axes(doc)) == 0) {
-        doc->text = json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS);
+        doc->text = rk_json_dump(root, JSON_COMPACT | JSON_SORT_KEYS);
     }
     return doc->text ? RK_OK : rk_sweep_fail_memory(err);
 }
