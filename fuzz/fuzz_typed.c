@@ -128,7 +128,7 @@ static void try_run(bytes *from)
         return;
     }
     rk_run_outcome_describe(run, &f, sizeof(f));
-    REQUIRE(isfinite(f.total_s) && isfinite(f.cost) && isfinite(f.energy_joules));
+    REQUIRE(isfinite(f.total_s) && isfinite(f.cost) && isfinite(f.energy_J));
     REQUIRE(f.mtbf_s > 0 && isfinite(f.failures));
     rk_run_outcome_free(run);
 }

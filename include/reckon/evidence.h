@@ -79,7 +79,7 @@ RK_API void rk_validation_free(rk_validation *validation);
 /* A measured run and its prediction; 0: not measured, or not predicted.  Texts live as long as
    the validation. */
 typedef struct rk_validation_row {
-    const char *table;            /* file or name */
+    const char *file;             /* or the name of a table */
     int64_t row;                  /* number in the table, from 1 */
     const char *id;               /* of the run */
     const char *source;           /* that printed it, or a part of it */
@@ -92,7 +92,7 @@ typedef struct rk_validation_row {
     const char *stack;            /* name of its document */
     int64_t accelerators;         /* of the run */
     int64_t nodes;                /* of the run */
-    bool has_experts;             /* some layers of the model are mixtures of experts */
+    bool moe;                     /* some layers of the model are mixtures of experts */
     double step_s;                /* predicted */
     double step_measured_s;       /* as measured */
     double step_error;            /* predicted over measured, less 1; NaN: not measured */

@@ -120,12 +120,12 @@ typedef struct rk_run_outcome_facts {
     double mtbf_s;                     /* between interruptions; infinite without */
     double failures;                   /* expected interruptions */
     double checkpoint_interval_s;      /* infinite: there are no checkpoints */
-    double near_copies;                /* per checkpoint in storage; 1: none are made nearby */
+    double near_copies_per_checkpoint; /* per checkpoint in storage; 1: none are made nearby */
     double checkpoint_write_s;         /* to write one to storage, or to read it */
     double checkpoint_blocking_s;      /* that training waits for one */
     double accelerator_hours;          /* of all accelerators, spares included */
     double cost;                       /* in the currency of the price; 0: not known */
-    double energy_joules;              /* building included; 0: not known */
+    double energy_J;                   /* building included; 0: not known */
     double carbon_kg;                  /* of CO2; 0: not known */
     int64_t simulated_runs;            /* 0: the rest is 0 */
     int64_t unfinished_runs;           /* simulated runs that never finish */

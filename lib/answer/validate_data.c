@@ -56,7 +56,7 @@ static struct row row_of(const rk_compared *c)
 
 /* Every row has the first, and one that is not predicted the last. */
 static const rk_answer_field fields[] = {
-    {FIELD("file", figures.table)},
+    {FIGURE(file)},
     {FIGURE(row)},
     {FIGURE(id)},
     {FIGURE(source)},
@@ -66,7 +66,7 @@ static const rk_answer_field fields[] = {
     {FIGURE(stack)},
     {FIGURE(accelerators)},
     {FIGURE(nodes)},
-    {FIELD("moe", figures.has_experts)},
+    {FIGURE(moe)},
     {FIELD("precision", precision)},
     {FIELD("schedule", schedule)},
     {STRATEGY("tp", tp)},

@@ -29,7 +29,7 @@ static void add_predicted(const rk_compared *c, rk_validation_row *row)
     row->stack = c->stack->name;
     row->accelerators = c->ranks;
     row->nodes = c->nodes;
-    row->has_experts = c->moe;
+    row->moe = c->moe;
     row->step_s = c->step;
     row->step_measured_s = c->step_measured;
     row->step_error = error_of(c->step, c->step_measured);
@@ -54,7 +54,7 @@ static void add_predicted(const rk_compared *c, rk_validation_row *row)
 rk_validation_row rk_compared_figures(const rk_compared *c)
 {
     rk_validation_row row = {
-        .table = c->table->name,
+        .file = c->table->name,
         .row = (int64_t)c->row + 1,
         .id = rk_run_cell(c->table, c->row, RK_RUN_ID),
         .source = c->group,

@@ -395,12 +395,12 @@ rk_run_outcome_facts rk_whole_run_figures(const rk_whole_run *run)
             .mtbf_s = r->mtbf,
             .failures = r->failures,
             .checkpoint_interval_s = r->interval,
-            .near_copies = r->far_every,
+            .near_copies_per_checkpoint = r->far_every,
             .checkpoint_write_s = r->writing,
             .checkpoint_blocking_s = r->blocking,
             .accelerator_hours = r->accelerator_hours,
             .cost = r->cost,
-            .energy_joules = r->energy,
+            .energy_J = r->energy,
             .carbon_kg = r->carbon,
         };
         if (run->simulation.runs > 0) {

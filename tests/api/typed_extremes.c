@@ -303,7 +303,7 @@ static void use_run(const void *given, void *user)
         require_number(f.mtbf_s);
         require_number(f.checkpoint_interval_s);
         assert_true(isfinite(f.failures));
-        REQUIRE_FINITE(&f, rk_run_outcome_facts, near_copies, simulated_runs);
+        REQUIRE_FINITE(&f, rk_run_outcome_facts, near_copies_per_checkpoint, simulated_runs);
         const rk_spread *const spreads[] = {&f.simulated_total_s, &f.simulated_goodput,
                                             &f.simulated_interruptions, &f.simulated_cost};
         for (size_t i = 0; i < COUNT(spreads); i++) {

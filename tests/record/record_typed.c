@@ -304,9 +304,9 @@ static rk_status ask_run(struct work *w, bool *found)
         (void)printf("run.goodput %.17g\nrun.mtbf_s %.17g\nrun.failures %.17g\n", f.goodput,
                      f.mtbf_s, f.failures);
         (void)printf("run.checkpoint_bytes %.17g\nrun.interval_s %.17g\nrun.near_copies %.17g\n",
-                     f.checkpoint_bytes, f.checkpoint_interval_s, f.near_copies);
+                     f.checkpoint_bytes, f.checkpoint_interval_s, f.near_copies_per_checkpoint);
         (void)printf("run.accelerator_hours %.17g\nrun.cost %.17g\nrun.energy_J %.17g\n",
-                     f.accelerator_hours, f.cost, f.energy_joules);
+                     f.accelerator_hours, f.cost, f.energy_J);
         (void)printf("run.carbon_kg %.17g\nsimulated.p50_s %.17g\nsimulated.p90_s %.17g\n",
                      f.carbon_kg, f.simulated_total_s.p50, f.simulated_total_s.p90);
         for (size_t i = 0; rk_run_outcome_assumption(run, i, &assumption, sizeof(assumption));
