@@ -279,7 +279,7 @@ static void print_run(const rk_run_outcome *run)
         {"checkpoint_blocking_s", f.checkpoint_blocking_s},
         {"accelerator_hours", f.accelerator_hours},
         {"cost", f.cost > 0 ? f.cost : (double)NAN}, /* null where it is not known */
-        {"energy_J", f.energy_J > 0 ? f.energy_joules : (double)NAN},
+        {"energy_J", f.energy_J > 0 ? f.energy_J : (double)NAN},
         {"carbon_kg", f.carbon_kg > 0 ? f.carbon_kg : (double)NAN},
     };
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
