@@ -23,8 +23,7 @@ typedef struct rk_explain {
  */
 rk_status rk_explain_find(rk_control *control, rk_explain *explain, rk_error *err);
 
-/* The figures of a changed number; its texts are those of `replan`.  A gain of NAN: nothing runs.
- */
+/* The figures of a changed number, with texts of `replan`; the gain is NAN where nothing runs. */
 rk_number_worth rk_explain_worth(const rk_explain *explain, const rk_number_effect *replan);
 
 /* How the new best strategy differs; "" if it is the same. */

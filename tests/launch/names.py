@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each name that a reader of launches knows stands in a case of its framework.
+"""Each name that a reader of launches knows is in a case of its framework.
 
     names.py
 
 Names are the texts without blanks in lib/launch: flags, keys, values of enumerations, and fields and values that are
 stated.  Cases are those of readings.txt, of other tests, and the collected launches with what is read from them.  A
-name that stands in none could be misspelt without a test that fails.
+name in none of them could be misspelt, and no test would fail.
 """
 
 import csv
@@ -53,7 +53,7 @@ def dotted_of(text):
 
 
 class Cases:
-    """What stands in the cases of each reader, and under "" in those of any."""
+    """The words in the cases of each reader, and under "" those of any."""
 
     def __init__(self):
         self.words = {"": set()}
@@ -100,7 +100,7 @@ def read_cases():
 
 def main():
     cases, missing, count = read_cases(), [], 0
-    known = {path.stem for path in (ROOT / "data").rglob("*")}  # tables, and what stands in them
+    known = {path.stem for path in (ROOT / "data").rglob("*")}  # tables, and their words
     for path in (ROOT / "data" / "launch_flags").glob("*.csv"):
         known.update(re.findall(r"[\w-]+", path.read_text(encoding="utf-8").split("\n", 1)[0]))
         with path.open(encoding="utf-8") as file:
@@ -111,7 +111,7 @@ def main():
         readers = READER.findall(source) or [""]
         names = names_of(source)
         count += len(names)
-        missing += [f"lib/launch/{path.name}:{line}: {name} stands in no case of {', '.join(readers) or 'a test'}"
+        missing += [f"lib/launch/{path.name}:{line}: {name} is in no case of {', '.join(readers) or 'a test'}"
                     for name, line in names.items()
                     if name not in known and not any(cases.have(reader, name) for reader in readers + ["no reader"])]
     print("\n".join(missing))
