@@ -202,6 +202,9 @@ bool rk_launch_runs_by(const rk_launch *launch, const char *word);
 /* The file name of the program without its folders: "pretrain_gpt.py"; "": none. */
 const char *rk_launch_program(const rk_launch *launch);
 
+/* How many of the flags are among the words; NULL-terminated, without dashes. */
+int rk_launch_count_flags(const rk_launch *launch, const char *const *names);
+
 /* ---- for readers: facts ---------------------------------------------------------------------- */
 
 /* printf into a text that lives as long as the launch: the value of a fact. */

@@ -432,3 +432,24 @@ const char *rk_launch_program(const rk_launch *launch)
                ? rk_launch_base_name(launch->words[launch->program].text)
                : "";
 }
+
+static bool is_flag(const char *word, const char *name)
+{
+    const size_t length = strlen(name);
+    return strncmp(word, "--", 2) == 0 && strncmp(word + 2, name, length) == 0 &&
+           (word[2 + length] == '\0' || word[2 + length] == '=');
+}
+
+int rk_launch_count_flags(const rk_launch *launch, const char *const *names)
+{
+    int count = 0;
+    for (size_t i = 0; names[i]; i++) {
+        for (size_t j = 0; j < launch->word_count; j++) {
+            if (is_flag(launch->words[j].text, names[i])) {
+                count++;
+                break;
+            }
+        }
+    }
+    return count;
+}

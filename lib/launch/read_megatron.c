@@ -75,27 +75,6 @@ const rk_launch_key *rk_megatron_find_among(rk_launch *launch, const char *const
     return NULL;
 }
 
-static bool is_flag(const char *word, const char *name)
-{
-    const size_t length = strlen(name);
-    return strncmp(word, "--", 2) == 0 && strncmp(word + 2, name, length) == 0 &&
-           (word[2 + length] == '\0' || word[2 + length] == '=');
-}
-
-int rk_megatron_count_flags(const rk_launch *launch, const char *const *names)
-{
-    int count = 0;
-    for (size_t i = 0; names[i]; i++) {
-        for (size_t j = 0; j < launch->word_count; j++) {
-            if (is_flag(launch->words[j].text, names[i])) {
-                count++;
-                break;
-            }
-        }
-    }
-    return count;
-}
-
 bool rk_megatron_is_line(const rk_launch *launch)
 {
     static const char *const flags[] = {"num-layers",
@@ -108,7 +87,7 @@ bool rk_megatron_is_line(const rk_launch *launch)
                                         "pipeline-model-parallel-size",
                                         "global-batch-size",
                                         NULL};
-    return rk_megatron_count_flags(launch, flags) >= 3;
+    return rk_launch_count_flags(launch, flags) >= 3;
 }
 
 /* Between the words of a list. */

@@ -29,9 +29,6 @@ void rk_megatron_class_pieces(rk_launch *launch, const rk_launch_key *layers);
 /* The first of several names that is there; NULL-terminated. */
 const rk_launch_key *rk_megatron_find_among(rk_launch *launch, const char *const *names);
 
-/* How many of the flags are among the words; NULL-terminated, without dashes. */
-int rk_megatron_count_flags(const rk_launch *launch, const char *const *names);
-
 /* Whether the words have flags as every line of Megatron-LM has them. */
 bool rk_megatron_is_line(const rk_launch *launch);
 

@@ -24,7 +24,7 @@ static int recognise(const rk_launch *launch)
                                         "ds-sequence-parallel-size",
                                         "use-flash-attn-v2",
                                         NULL};
-    const int own = rk_megatron_is_line(launch) ? rk_megatron_count_flags(launch, flags) : 0;
+    const int own = rk_megatron_is_line(launch) ? rk_launch_count_flags(launch, flags) : 0;
     return own > 0 ? 10 + own : 0;
 }
 

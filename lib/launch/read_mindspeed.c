@@ -22,7 +22,7 @@ static int recognise_core(const rk_launch *launch)
         "swap-attention",        "schedules-method",  "noop-layers",
         "optimization-level",    "moe-tp-extend-ep",  "recompute-activation-function",
         "swap-optimizer",        "moe-zero-memory",   NULL};
-    const int own = rk_megatron_is_line(launch) ? rk_megatron_count_flags(launch, flags) : 0;
+    const int own = rk_megatron_is_line(launch) ? rk_launch_count_flags(launch, flags) : 0;
     return own > 0 ? 10 + own : 0;
 }
 
@@ -43,7 +43,7 @@ static int recognise_llm(const rk_launch *launch)
                                         "gelu-tanh",
                                         "tokenizer-not-use-fast",
                                         NULL};
-    const int own = rk_megatron_is_line(launch) ? rk_megatron_count_flags(launch, flags) : 0;
+    const int own = rk_megatron_is_line(launch) ? rk_launch_count_flags(launch, flags) : 0;
     const bool program = strncmp(rk_launch_program(launch), "posttrain_", 10) == 0;
     return own > 0 || program ? recognise_core(launch) + own + (program ? 15 : 6) : 0;
 }

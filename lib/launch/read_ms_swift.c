@@ -112,13 +112,9 @@ static void state_weights(rk_launch *launch)
     const rk_launch_key *by = type ? rk_launch_find(launch, "torch_dtype") : NULL;
     const char *framework = rk_launch_fact_of(launch, "framework");
     const char *lora = rk_launch_fact_of(launch, "lora");
-    const bool wide = type && strcmp(type, "fp32") == 0;
-    rk_launch_state(launch, "precision",
-                    wide   ? "fp16"
-                    : type ? type
-                           : "bf16",
-                    type ? RK_FACT_STATED : RK_FACT_DEFAULT, by);
     const char *held = type ? type : "bf16";
+    rk_launch_state(launch, "precision", strcmp(held, "fp32") == 0 ? "fp16" : held,
+                    type ? RK_FACT_STATED : RK_FACT_DEFAULT, by);
     if (lora && strcmp(lora, "none") != 0) {
         held = rk_launch_format(launch, "%s base, fp32 adapters", held);
     } else if (framework && strcmp(framework, "deepspeed") == 0) {

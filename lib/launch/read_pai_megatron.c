@@ -13,7 +13,7 @@ static int recognise(const rk_launch *launch)
     static const char *const flags[] = {"extra-vocab-size",   "patch-tokenizer-type",
                                         "max-padding-length", "train-mode",
                                         "n-head-kv",          NULL};
-    const int own = rk_megatron_is_line(launch) ? rk_megatron_count_flags(launch, flags) : 0;
+    const int own = rk_megatron_is_line(launch) ? rk_launch_count_flags(launch, flags) : 0;
     return own > 0 ? 10 + 2 * own : 0;
 }
 

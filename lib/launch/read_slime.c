@@ -16,7 +16,7 @@ static int recognise(const rk_launch *launch)
                                         "actor-num-gpus-per-node",     "actor-num-nodes",
                                         "rollout-max-response-len",    "num-rollout",
                                         "rollout-num-gpus-per-engine", NULL};
-    const int own = rk_megatron_count_flags(launch, flags);
+    const int own = rk_launch_count_flags(launch, flags);
     return own >= 2 ? 20 + own : 0;
 }
 

@@ -47,21 +47,9 @@ static const char *find_trainer(const rk_launch *launch)
     return trainer_name(dot ? dot + 1 : program);
 }
 
-/* Whether an option is given, "--config X" or "--config=X". */
-static bool has_option(const rk_launch *launch, const char *option)
-{
-    const size_t length = strlen(option);
-    for (size_t i = 0; i < launch->word_count; i++) {
-        const char *word = launch->words[i].text;
-        if (strncmp(word, option, length) == 0 && (word[length] == '\0' || word[length] == '=')) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int recognise(const rk_launch *launch)
 {
+    static const char *const flags[] = {"model_name_or_path", "config", NULL};
     const size_t command = rk_hf_find_word(launch, "trl");
     const char *path =
         launch->program < launch->word_count ? launch->words[launch->program].text : "";
@@ -76,8 +64,7 @@ static int recognise(const rk_launch *launch)
         (strstr(path, "examples/scripts/") && trainer)) {
         return 8;
     }
-    if (trainer &&
-        (recipe || has_option(launch, "--model_name_or_path") || has_option(launch, "--config"))) {
+    if (trainer && (recipe || rk_launch_count_flags(launch, flags) > 0)) {
         return 5;
     }
     return recipe ? 2 : 0;
