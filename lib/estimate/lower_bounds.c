@@ -5,6 +5,9 @@
 #include "base/extremes.h"
 #include "estimate/step_overheads.h"
 
+#include <assert.h>
+#include <math.h>
+
 /* The chunk that has all blocks, for a copy of the strategy that has one. */
 static void fill_whole(const rk_cost_table *table, rk_strategy *s, rk_chunk *chunk)
 {
@@ -37,6 +40,49 @@ double rk_whole_seconds(const rk_cost_table *table, const rk_strategy *strategy,
         *experts += rk_layer_is_moe(&model->types[i]) ? blocks.layers[i][0] : 0;
     }
     return rk_stage_seconds(table, &blocks);
+}
+
+/* Seconds of the passes of one layer, which waits for what it gathers and scatters. */
+static double gathering_layer(const rk_cost_table *table, const rk_strategy *s, int type)
+{
+    rk_stage_blocks blocks = {.embedding = false};
+    rk_stage stage;
+    blocks.layers[type][0] = 1;
+    rk_stage_keep(table, &blocks, &stage);
+    rk_chunk_times passes = rk_chunk_times_of(table, &blocks, rk_stage_splits(s));
+    const rk_pass_traffic traffic = rk_pass_traffic_of(table, s, &stage, &passes);
+    rk_lengthen_passes(&passes, &traffic);
+    return passes.forward + passes.backward + passes.weight;
+}
+
+/*
+ * Some rank has the mean number of layers or more, each no faster than the fastest type.  A longer
+ * pass hides at most as much more of the traffic as it is longer, and no more parameters than a
+ * layer's make its messages shorter: embedding, head, recomputation and other layers only add.
+ */
+double rk_least_gathering_seconds(const rk_cost_table *table, const rk_strategy *strategy)
+{
+    const rk_model *model = table->context.model;
+    rk_strategy s = *strategy;
+    double least = (double)INFINITY, layers = 0;
+    rk_chunk chunk;
+    assert(s.sharding == RK_SHARD_ALL);
+    s.offload_activations = s.offload_weights = false;
+    if (rk_strategy_group(table->context.system, &s, RK_GROUP_EXPERT_SHARD).size < 1) {
+        return (double)INFINITY; /* replicas do not divide the copies of experts: no strategy */
+    }
+    const double ranks = (double)s.pp;
+    rk_strategy whole = s;
+    fill_whole(table, &whole, &chunk);
+    const rk_stage_blocks blocks = rk_chunk_blocks_of(model, &whole, &chunk);
+    for (int splits = 0; splits < 2; splits++) {
+        s.schedule = splits ? RK_SCHEDULE_ZB_H1 : RK_SCHEDULE_1F1B;
+        for (int type = 0; type < model->type_count; type++) {
+            least = rk_min(least, gathering_layer(table, &s, type));
+            layers += splits ? 0 : blocks.layers[type][0];
+        }
+    }
+    return table->context.stack->gathers_tensors ? 0 : least * layers / ranks;
 }
 
 /*

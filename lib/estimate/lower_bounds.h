@@ -21,6 +21,13 @@ rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
 double rk_whole_seconds(const rk_cost_table *table, const rk_strategy *strategy, int *experts);
 
 /*
+ * Seconds of a microbatch on the mean rank of a pipeline at least, without recomputation, where
+ * every layer gathers its parameters (ZeRO-3); 0 where gathers go tensor by tensor.  The strategy's
+ * schedule and offload are of no account.
+ */
+double rk_least_gathering_seconds(const rk_cost_table *table, const rk_strategy *strategy);
+
+/*
  * The makespan of a strategy with this pipeline, which has no messages, and messages of `send`
  * seconds, at least, but for the bytes sent; messages that hold their sender count as work.  Of one
  * above `limit` seconds without overlapped messages, these are left out.

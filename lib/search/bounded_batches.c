@@ -120,6 +120,30 @@ static uint64_t batch_size(const rk_plan_bounds *s, const struct batch *b)
     return count;
 }
 
+int rk_node_choices(const rk_plan_bounds *s, int recompute, const rk_plan_shape *shape)
+{
+    return s->lists.recomputes[recompute].kind == RK_REC_FULL ? shape->layer_choice_count : 1;
+}
+
+uint64_t rk_node_size(const rk_plan_bounds *s, const struct node *node)
+{
+    return (uint64_t)rk_node_choices(s, node->recompute, node->shape) * (uint64_t)node->lanes;
+}
+
+uint64_t rk_pipe_size(const rk_plan_bounds *s, const struct node *of)
+{
+    const rk_plan_lists *l = &s->lists;
+    struct node node = *of;
+    uint64_t size = 0;
+    for (node.recompute = 0; node.recompute < l->recompute_count; node.recompute++) {
+        for (size_t i = 0; i < node.pipe->shape_count; i++) {
+            node.shape = &l->shapes[node.pipe->shape_first + i];
+            size += rk_node_size(s, &node);
+        }
+    }
+    return size;
+}
+
 static rk_status add_batch(rk_plan_bounds *s, const struct batch *batch, rk_error *err)
 {
     struct batch *batches =

@@ -174,17 +174,6 @@ static void settle_base(const rk_plan_bounds *s, struct worker *w, struct visit 
 
 /* ---- nodes --------------------------------------------------------------------------------- */
 
-/* Strategies of a node: its choices of recomputed layers times its lanes. */
-static int node_choices(const rk_plan_bounds *s, int recompute, const rk_plan_shape *shape)
-{
-    return s->lists.recomputes[recompute].kind == RK_REC_FULL ? shape->layer_choice_count : 1;
-}
-
-static uint64_t node_size(const rk_plan_bounds *s, const struct node *node)
-{
-    return (uint64_t)node_choices(s, node->recompute, node->shape) * (uint64_t)node->lanes;
-}
-
 static int compare_nodes(const void *a, const void *b)
 {
     const struct node *x = a, *y = b;
@@ -211,7 +200,7 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
                         const struct node *node, unsigned open)
 {
     const bool full = s->lists.recomputes[node->recompute].kind == RK_REC_FULL;
-    const int choices = node_choices(s, node->recompute, node->shape);
+    const int choices = rk_node_choices(s, node->recompute, node->shape);
     const uint64_t own = rk_node_lanes(s, node), lanes = rk_count_lanes(own);
     w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - lanes);
     if (none_fits(w, node, full, choices, own)) {
@@ -277,11 +266,17 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
     size_t count = 0;
     for (size_t i = 0; i < l->pipe_count; i++) {
         struct node node = {.pipe = &l->pipes[i], .dp = rk_batch_data_parallel(s, b, &l->pipes[i])};
-        const unsigned parts = rk_parts_of_batch(s, b) & rk_parts_of_pipe(s, node.pipe);
+        unsigned parts = rk_parts_of_batch(s, b) & rk_parts_of_pipe(s, node.pipe);
         if (!node.dp || (!s->counts && !(bounds[i] <= rk_longest_of(w, parts)))) {
             continue;
         }
         node.lanes = rk_batch_lane_count(s, b, node.pipe);
+        parts = s->counts ? parts : rk_parts_in_time(w, parts, bounds[i]);
+        parts = rk_parts_gathering_in_time(s, w, b, &node, parts);
+        if (parts == 0) {
+            w->counts.by_time += rk_pipe_size(s, &node);
+            continue;
+        }
         node.microbatches = s->space->global_batch / node.dp / b->micro_batch;
         node.shape = &l->shapes[node.pipe->shape_first];
         (void)rk_bound_shapes(s, w, b, node, rk_longest_of(w, parts), parts);
@@ -296,7 +291,7 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
             }
             uint64_t *reason = reason_of(w, &node, in_time);
             for (node.recompute = 0; node.recompute < l->recompute_count; node.recompute++) {
-                *reason += node_size(s, &node);
+                *reason += rk_node_size(s, &node);
             }
             node.recompute = 0;
         }
@@ -321,7 +316,7 @@ static uint64_t place_shapes(const rk_plan_bounds *s, struct worker *w, const st
         const uint64_t lanes = has ? (uint64_t)rk_batch_lane_count(s, b, pipe) : 0;
         for (size_t j = pipe->shape_first; j < pipe->shape_first + pipe->shape_count; j++) {
             w->first[j] = index;
-            index += (uint64_t)node_choices(s, recompute, &l->shapes[j]) * lanes;
+            index += (uint64_t)rk_node_choices(s, recompute, &l->shapes[j]) * lanes;
         }
     }
     return index;
@@ -338,7 +333,7 @@ static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct
         node->recompute = recompute;
         const unsigned in_time = rk_parts_in_time(w, node->parts & parts, node->bound);
         if (in_time == 0) {
-            w->counts.by_time += node_size(s, node);
+            w->counts.by_time += rk_node_size(s, node);
             continue;
         }
         if (!filled) {

@@ -129,6 +129,7 @@ struct rk_plan_bounds {
     bool counts;                        /* everything is searched, and counted */
     uint64_t part_lanes[RK_PLAN_PARTS]; /* a bit per lane */
     uint64_t lanes;                     /* of all parts together */
+    unsigned gathering;                 /* parts of which every lane gathers every layer */
 };
 
 /* Where the bounds of a batch are in pipe_bounds. */
@@ -146,6 +147,13 @@ int64_t rk_batch_data_parallel(const rk_plan_bounds *s, const struct batch *b,
 
 /* Lanes of a batch with a pipeline degree. */
 int rk_batch_lane_count(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe);
+
+/* Choices of recomputed layers that a shape has with a recompute. */
+int rk_node_choices(const rk_plan_bounds *s, int recompute, const rk_plan_shape *shape);
+
+/* Strategies of a node, and of all shapes of its pipeline degree with any recompute. */
+uint64_t rk_node_size(const rk_plan_bounds *s, const struct node *node);
+uint64_t rk_pipe_size(const rk_plan_bounds *s, const struct node *node);
 
 /* Whether units differ in ep and etp only. */
 bool rk_share_costs(const rk_plan_unit *a, const rk_plan_unit *b);
@@ -231,6 +239,13 @@ double rk_base_work(const rk_plan_bounds *s, struct worker *w, const struct node
 
 /* Whether the schedule of a node runs with its number of microbatches. */
 bool rk_schedule_runs(const struct node *node);
+
+/*
+ * Those of the parts that are in time at the pipeline degree of a node although their layers gather
+ * parameters in every pass.  The table is without recompute.
+ */
+unsigned rk_parts_gathering_in_time(const rk_plan_bounds *s, const struct worker *w,
+                                    const struct batch *b, const struct node *node, unsigned parts);
 
 /*
  * Bounds all shapes of a node's pipeline degree: w->least, infinite where the states of no lane

@@ -328,6 +328,11 @@ static void audit(const struct problem *p, const rk_planned_strategy *planned)
     const double bound = rk_least_step(&own, s, &makespan);
     assert_true(bound <= step);
     assert_true(rk_least_step(&none, s, &shorter) <= bound * (1 + RK_LOWER_BOUND_SLACK));
+    if (s->sharding == RK_SHARD_ALL) { /* and the rest of a model to layers that gather */
+        const rk_makespan gathering = {.work = (double)rk_strategy_microbatches(s) *
+                                               rk_least_gathering_seconds(&none, s)};
+        assert_true(rk_least_step(&none, s, &gathering) <= step);
+    }
     /* and so do experts */
     const rk_pipeline bare_one = rk_pipeline_of(s, mixers, 0);
     const rk_makespan bare = rk_least_makespan(&p->stack, s, &bare_one, send, (double)INFINITY);
@@ -386,7 +391,7 @@ static void audit_floor(const struct problem *p, const rk_planned_strategy *plan
 static void test_admissible(void **state)
 {
     rk_planned_strategy *all = calloc(TOP_MAX, sizeof(*all));
-    size_t audited = 0;
+    size_t audited = 0, gathering = 0;
     uint64_t random = 1;
     (void)state;
     assert_non_null(all);
@@ -402,10 +407,11 @@ static void test_admissible(void **state)
             audit(&p, &all[i]);
             audit_floor(&p, &all[i], &random);
             audited++;
+            gathering += all[i].strategy.sharding == RK_SHARD_ALL;
         }
     }
-    print_message("%zu strategies\n", audited);
-    assert_true(audited > 1500);
+    print_message("%zu strategies, %zu gather their layers\n", audited, gathering);
+    assert_true(audited > 1500 && gathering > 300);
     free(all);
 }
 
