@@ -50,13 +50,24 @@ static rk_search_control control_of(const rk_search_control *control, struct tic
 
 /* ---- one number after the other ------------------------------------------------------------ */
 
+/* Systems that differ by more than this in a number share bounds that are too loose to pay. */
+static const double most_alike = 1.2;
+
+/* How many times better a number may be than it is in another system of these. */
+static double difference(double change)
+{
+    const double rate = fmax(1 + change, 1 / (1 + change));
+    return change < 1 ? fmax(rate, fmax(1 - change, 1 / (1 - change))) : rate;
+}
+
 /*
  * Searches on a changed system. The earlier strategy is kept unless another is faster by more than
- * one part in ten thousand.
+ * one part in ten thousand, and without a search where nothing changed.  `known`: bounds that hold
+ * there, or NULL.
  */
-static rk_status replan(const rk_problem *changed, rk_search_control *control,
-                        const rk_candidate *before, rk_number_effect *replan,
-                        rk_bounded_counts *counts, rk_error *err)
+static rk_status replan(const rk_problem *changed, rk_known_bounds *known,
+                        rk_search_control *control, const rk_candidate *before,
+                        rk_number_effect *replan, rk_bounded_counts *counts, rk_error *err)
 {
     const rk_method *method = changed->method;
     rk_bounded_counts own = {0};
@@ -67,8 +78,11 @@ static rk_status replan(const rk_problem *changed, rk_search_control *control,
     replan->old_step = kept ? old.step : 0;
     replan->old_rate = kept ? old.rate : 0;
     control->least_rate = replan->old_rate;
-    if (!status) {
-        status = method->bound(changed, control, 1, &best, &found, &own, err);
+    const bool settled =
+        kept && method->uses_number && !method->uses_number(changed, &replan->number);
+    if (!status && !settled) {
+        status = known ? method->bound_again(changed, known, control, 1, &best, &found, &own, err)
+                       : method->bound(changed, control, 1, &best, &found, &own, err);
     }
     rk_bounded_counts_add(counts, &own);
     const bool faster = !status && found > 0 && best.rate > replan->old_rate * 1.0001;
@@ -99,10 +113,12 @@ rk_status rk_replan_all(const rk_problem *problem, const rk_search_control *cont
     const rk_method *method = problem->method;
     rk_number numbers[RK_NUMBER_MAX];
     struct ticker ticker;
+    rk_known_bounds known = {.faster = difference(change)};
     const size_t all = method->numbers(problem, numbers);
     assert(all <= RK_NUMBER_MAX);
     rk_search_control one = control_of(control, &ticker, all);
-    rk_status status = RK_OK;
+    const bool alike = method->open_nearby && known.faster <= most_alike;
+    rk_status status = alike ? method->open_nearby(problem, &one, &known, err) : RK_OK;
     *count = 0;
     *counts = (rk_bounded_counts){0};
     for (size_t i = 0; i < all && !status; i++) {
@@ -118,8 +134,10 @@ rk_status rk_replan_all(const rk_problem *problem, const rk_search_control *cont
         }
         rk_number_effect *next = &replans[(*count)++];
         *next = (rk_number_effect){.number = numbers[i], .value = value};
-        status = replan(&changed, &one, best, next, counts, err);
+        const bool shared = alike && numbers[i].kind != RK_NUMBER_DOMAIN;
+        status = replan(&changed, shared ? &known : NULL, &one, best, next, counts, err);
     }
+    rk_known_bounds_clear(&known);
     qsort(replans, *count, sizeof(*replans), compare);
     return status;
 }

@@ -32,6 +32,11 @@ rk_gemm_prices *rk_gemm_prices_create(void)
     return calloc(1, sizeof(rk_gemm_prices));
 }
 
+void rk_gemm_prices_clear(rk_gemm_prices *prices)
+{
+    memset(prices, 0, sizeof(*prices));
+}
+
 /* Fills the costs of the layers of a type; with `whole` also of those that are checkpointed. */
 static void fill_layer(rk_cost_table *table, int type, bool whole)
 {

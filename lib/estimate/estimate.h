@@ -95,6 +95,9 @@ void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk
 /* Prices of GEMMs on an accelerator, none yet; free() frees them.  NULL: not enough memory. */
 rk_gemm_prices *rk_gemm_prices_create(void);
 
+/* Forgets them, for another accelerator. */
+void rk_gemm_prices_clear(rk_gemm_prices *prices);
+
 /*
  * The costs that estimates of strategies need: of layers that are checkpointed whole only if the
  * strategy has such.  `prices` of GEMMs on that accelerator, which it adds to; NULL: none is kept.

@@ -130,6 +130,7 @@ typedef struct rk_known_best {
 /* What searches share that differ in the memory of accelerators and hosts only. */
 typedef struct rk_known_bounds {
     double most_memory;            /* bytes of an accelerator, in any of them */
+    double faster;                 /* above 1: see rk_method.open_nearby; 0: only these differ */
     struct rk_plan_bounds *bounds; /* owned; NULL before the first */
     uint64_t strategies;           /* of the space */
     int searches;
@@ -243,6 +244,14 @@ struct rk_method {
                              size_t *found, rk_bounded_counts *counts, rk_error *err);
 
     /*
+     * Begins searches with bound_again of systems that differ from this one in all but the sizes of
+     * domains, none by more than the factor known->faster in any number; NULL: the method has none.
+     * All look for strategies that reach the least rate of the control, which outlives them.
+     */
+    rk_status (*open_nearby)(const rk_problem *problem, const rk_search_control *control,
+                             rk_known_bounds *known, rk_error *err);
+
+    /*
      * Evaluates the strategy of a candidate and fills the rest; what does not fit gets no times by
      * the Calculon method.  By the reckon model the schedule is played.
      */
@@ -268,6 +277,9 @@ struct rk_method {
     /* The numbers of the system.  Returns how many. */
     size_t (*numbers)(const rk_problem *problem, rk_number out[RK_NUMBER_MAX]);
     void (*set_number)(rk_problem *problem, const rk_number *number, double value);
+
+    /* Whether a strategy of the space takes or needs what depends on it; NULL: some always do. */
+    bool (*uses_number)(const rk_problem *problem, const rk_number *number);
 
     /* The accelerators to train on. */
     int64_t (*accelerators)(const rk_problem *problem);

@@ -248,7 +248,7 @@ static rk_status search_largest(const rk_system *largest, double longest, rk_kno
     rk_planned_strategy best;
     rk_bounded_counts counts;
     size_t found;
-    rk_status status = rk_plan_bounds_turn(known->bounds, largest, err);
+    rk_status status = rk_plan_bounds_turn(known->bounds, largest, 1, err);
     status = status ? status
                     : rk_plan_bounds_search_again(known->bounds, longest, 1, &best, &found, &counts,
                                                   err);
@@ -272,7 +272,7 @@ static rk_status open_bounds(const rk_problem *problem, rk_known_bounds *known,
     largest.accelerator.memory_usable = known->most_memory;
     rk_status status = rk_plan_bounds_open(&inputs->model, &largest, &inputs->software.stack,
                                            &problem->reckon.space, control, &known->bounds, err);
-    status = status ? status : rk_plan_bounds_turn(known->bounds, &inputs->system, err);
+    status = status ? status : rk_plan_bounds_turn(known->bounds, &inputs->system, 1, err);
     status =
         status ? status : rk_plan_bounds_search(known->bounds, top, planned, found, counts, err);
     if (!status) {
@@ -352,8 +352,8 @@ static rk_status search_again(const rk_problem *problem, rk_known_bounds *bounds
         return RK_OK;
     }
     const double longest = known.holds ? known.best.estimate.step : 0;
-    status =
-        status ? status : rk_plan_bounds_turn(bounds->bounds, &problem->reckon.inputs.system, err);
+    status = status ? status
+                    : rk_plan_bounds_turn(bounds->bounds, &problem->reckon.inputs.system, 1, err);
     status = status ? status
                     : rk_plan_bounds_search_again(bounds->bounds, longest, top, planned, found,
                                                   counts, err);
@@ -364,12 +364,39 @@ static rk_status search_again(const rk_problem *problem, rk_known_bounds *bounds
     return status;
 }
 
+static rk_status open_nearby(const rk_problem *problem, const rk_search_control *control,
+                             rk_known_bounds *known, rk_error *err)
+{
+    const rk_inputs *inputs = &problem->reckon.inputs;
+    rk_system largest = inputs->system;
+    largest.accelerator.memory_usable *= known->faster;
+    return rk_plan_bounds_open(&inputs->model, &largest, &inputs->software.stack,
+                               &problem->reckon.space, control, &known->bounds, err);
+}
+
+/* Searches one of the systems that the bounds were opened for, for steps that are fast enough. */
+static rk_status search_nearby(const rk_problem *problem, const rk_known_bounds *known,
+                               const rk_search_control *control, size_t top,
+                               rk_planned_strategy *planned, size_t *found,
+                               rk_bounded_counts *counts, rk_error *err)
+{
+    const double least_rate = control ? control->least_rate : 0;
+    const double longest =
+        least_rate > 0 ? (double)problem->reckon.space.global_batch / least_rate : 0;
+    const rk_status status =
+        rk_plan_bounds_turn(known->bounds, &problem->reckon.inputs.system, known->faster, err);
+    return status ? status
+                  : rk_plan_bounds_search_again(known->bounds, longest, top, planned, found, counts,
+                                                err);
+}
+
 static rk_status bound_again(const rk_problem *problem, rk_known_bounds *known,
                              const rk_search_control *control, size_t top, rk_candidate *candidates,
                              size_t *found, rk_bounded_counts *counts, rk_error *err)
 {
     assert(top >= 1);
-    assert(!known || !control || !(control->least_rate > 0)); /* or "nothing fits" means less */
+    const bool nearby = known && known->faster > 0;
+    assert(!known || nearby || !control || !(control->least_rate > 0)); /* or "none fits" is less */
     rk_planned_strategy *planned = calloc(top, sizeof(*planned));
     *found = 0;
     *counts = (rk_bounded_counts){0};
@@ -382,6 +409,8 @@ static rk_status bound_again(const rk_problem *problem, rk_known_bounds *known,
         status = rk_plan_search_bounded(&inputs->model, &inputs->system, &inputs->software.stack,
                                         &problem->reckon.space, control, top, planned, found,
                                         counts, err);
+    } else if (nearby) {
+        status = search_nearby(problem, known, control, top, planned, found, counts, err);
     } else if (known->bounds && inputs->system.accelerator.memory_usable <= known->most_memory) {
         status = search_again(problem, known, top, planned, found, counts, err);
     } else {
@@ -450,6 +479,13 @@ static size_t list_numbers(const rk_problem *problem, rk_number out[RK_NUMBER_MA
 static void set_number(rk_problem *problem, const rk_number *number, double value)
 {
     rk_system_set_number(&problem->reckon.inputs.system, number, value);
+}
+
+static bool uses_number(const rk_problem *problem, const rk_number *number)
+{
+    const bool offload =
+        number->kind == RK_NUMBER_OFFLOAD_RATE || number->kind == RK_NUMBER_OFFLOAD_SIZE;
+    return !offload || problem->reckon.space.offloads != RK_PLAN_NO_OFFLOAD;
 }
 
 static int64_t accelerators(const rk_problem *problem)
@@ -597,12 +633,14 @@ const rk_method rk_method_reckon = {
     .search = search,
     .bound = bound,
     .bound_again = bound_again,
+    .open_nearby = open_nearby,
     .evaluate = evaluate,
     .misfit = misfit,
     .find_shortage = rk_reckon_find_shortage,
     .detach = detach,
     .numbers = list_numbers,
     .set_number = set_number,
+    .uses_number = uses_number,
     .accelerators = accelerators,
     .set_accelerators = set_accelerators,
     .check = check,

@@ -504,6 +504,47 @@ static bool loss_fits(const rk_plan_bounds *s, struct worker *w, const struct ba
     return true;
 }
 
+/*
+ * Factor by which bounds fall, at least, from one system to another.  The time of an operator is
+ * bytes, FLOPs and rounds over rates, and falls no more than these rise, or such a time by the
+ * ratio of two others, of attention kernels.  Sums, overlaps and waits fall no more than their
+ * parts, and never grow where these fall.
+ */
+static double loosened(const rk_plan_bounds *s)
+{
+    const bool ratio = rk_stack_lacks_kernel(s->stack, s->space->base.attention_kernel);
+    return 1 / (ratio ? s->faster * s->faster : s->faster);
+}
+
+static void loosen_group(const rk_plan_bounds *s, struct group *group, double factor)
+{
+    const size_t pipes = s->lists.pipe_count;
+    double *bounds = &s->group_bounds[group->number * pipes];
+    for (size_t i = 0; i < pipes; i++) {
+        bounds[i] *= factor;
+    }
+    for (size_t i = group->open ? group->legal : group->end; i < group->end; i++) {
+        for (size_t j = 0; j < pipes; j++) {
+            rk_batch_bounds(s, &s->batches[i])[j] *= factor;
+        }
+    }
+    group->loose = true;
+}
+
+void rk_loosen_bounds(rk_plan_bounds *s)
+{
+    for (size_t i = 0; i < s->group_count; i++) {
+        if (!s->groups[i].loose) {
+            loosen_group(s, &s->groups[i], loosened(s));
+        }
+    }
+    for (int i = 0; i < s->threads; i++) {
+        struct worker *w = &s->workers[i];
+        rk_gemm_prices_clear(w->prices);
+        memset(w->experts, 0, w->expert_places * sizeof(*w->experts));
+    }
+}
+
 void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *group)
 {
     const rk_chunk_times nothing = {0, 0, 0};
@@ -553,11 +594,13 @@ void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *grou
             rk_cost_table_lower_experts(&least, &w->table);
         } else if (bound_experts(s, w, group, &least, limit) > reach) {
             group->tight = true;
+            group->loose = false;
             return;
         }
         seconds = rk_whole_seconds(&w->table, &legal, &layers);
         layers = legal.order == RK_ORDER_DATA_PIPELINE ? layers : 0; /* see least_of_group */
     }
+    group->loose = false;
     group->tight = group->open = true;
     for (size_t i = group->legal; i < group->end; i++) {
         struct batch *b = &s->batches[i];

@@ -510,7 +510,8 @@ static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
 {
     rk_status status = RK_OK;
     /* Nothing is counted for parts, so that rounds need not be the same on all machines. */
-    const size_t first = s->counts ? 1 : (size_t)s->threads, growth = s->counts ? 2 : 1;
+    const bool same = s->counts || s->faster > 1;
+    const size_t first = same ? 1 : (size_t)s->threads, growth = same ? 2 : 1;
     size_t few = 1;
     for (size_t size = first; !status; size *= growth) {
         double most = 0;
@@ -620,18 +621,19 @@ static size_t take_found(const rk_plan_bounds *s, rk_top *top, rk_planned_strate
     return top->count;
 }
 
-/* What the workers have counted so far. */
-static rk_bounded_counts count_work(const rk_plan_bounds *s)
+/* What the workers have counted since this was last asked. */
+static rk_bounded_counts count_work(rk_plan_bounds *s)
 {
     rk_bounded_counts counts = {.total = s->lists.total};
     for (int i = 0; i < s->threads; i++) {
-        const rk_bounded_counts *own = &s->workers[i].counts;
+        rk_bounded_counts *own = &s->workers[i].counts;
         counts.evaluated += own->evaluated;
         counts.by_time += own->by_time;
         counts.by_memory += own->by_memory;
         counts.by_dominance += own->by_dominance;
         counts.by_rule += own->by_rule;
         counts.bounds += own->bounds;
+        *own = (rk_bounded_counts){0};
     }
     return counts;
 }
@@ -652,12 +654,17 @@ static void report(rk_plan_bounds *s, rk_planned_strategy *planned, size_t *foun
     *found = take_found(s, &s->top[0], planned);
 }
 
-rk_status rk_plan_bounds_turn(rk_plan_bounds *bounds, const rk_system *system, rk_error *err)
+rk_status rk_plan_bounds_turn(rk_plan_bounds *bounds, const rk_system *system, double faster,
+                              rk_error *err)
 {
     const rk_plan_space *space = bounds->space;
     const rk_setting setting = {
         .model = bounds->model, .system = &bounds->system, .stack = bounds->stack};
     bounds->system = *system;
+    if (faster > 1) {
+        bounds->faster = faster;
+        rk_loosen_bounds(bounds);
+    }
     if (space->max_memory > 0) {
         bounds->system.accelerator.memory_usable = space->max_memory;
     }
@@ -689,7 +696,7 @@ rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, co
     s->fixed = rk_fixed_seconds(stack, &all, 0);
     s->growth = rk_fixed_seconds(stack, &all, 1) - s->fixed;
     rk_bound_parts(s, &everything, 1);
-    status = status ? status : rk_plan_bounds_turn(s, system, err);
+    status = status ? status : rk_plan_bounds_turn(s, system, 1, err);
     s->most_usable = s->limits.usable;
     (void)(status || (status = rk_list_batches(s, err)) || (status = init_workers(s, err)) ||
            (status = run_batches(s, bound_group, s->group_count, err)));
@@ -736,17 +743,11 @@ rk_status rk_plan_bounds_search_again(rk_plan_bounds *bounds, double longest_s, 
                                       rk_bounded_counts *counts, rk_error *err)
 {
     const rk_plan_part part = {.longest_step_s = longest_s};
-    const rk_bounded_counts before = count_work(bounds);
     bounds->counts = false;
     rk_bound_parts(bounds, &part, 1);
     const rk_status status = run_search(bounds, top_n, err);
     *found = status ? 0 : take_found(bounds, &bounds->top[0], planned);
     *counts = count_work(bounds);
-    counts->evaluated -= before.evaluated;
-    counts->bounds -= before.bounds;
-    counts->by_memory -= before.by_memory;
-    counts->by_dominance -= before.by_dominance;
-    counts->by_rule -= before.by_rule;
     counts->by_time = counts->total - counts->evaluated - counts->by_memory - counts->by_dominance -
                       counts->by_rule;
     rk_bound_parts(bounds, &everything, 1);

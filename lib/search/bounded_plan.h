@@ -42,13 +42,17 @@ rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned
 
 /*
  * Turns to a system that differs from the bounds' in the sizes of memories, which are no larger
- * than when the bounds were opened, and in the rate of offload.
+ * than when the bounds were opened, and in the rate of offload.  If `faster` is above 1, all rates
+ * and latencies may differ, none better by more than that factor in any two of the systems, the
+ * first included; it is the same in every call.
  */
-rk_status rk_plan_bounds_turn(rk_plan_bounds *bounds, const rk_system *system, rk_error *err);
+rk_status rk_plan_bounds_turn(rk_plan_bounds *bounds, const rk_system *system, double faster,
+                              rk_error *err);
 
 /*
- * Searches once more, after rk_plan_bounds_search, for strategies of steps of at most `longest_s`
- * (0: of any).  Strategies that no other count has are counted as settled by time.
+ * Searches without or after rk_plan_bounds_search for strategies of steps of at most `longest_s`
+ * (0: of any).  The counts begin where those of the last search end; strategies that no other count
+ * has are counted as settled by time.
  */
 rk_status rk_plan_bounds_search_again(rk_plan_bounds *bounds, double longest_s, size_t top_n,
                                       rk_planned_strategy *planned, size_t *found,

@@ -39,6 +39,7 @@ struct group {
     size_t number;     /* place in group_bounds */
     bool tight;        /* its bound has what experts take */
     bool open;         /* its batches are bounded one by one */
+    bool loose;        /* its bounds and theirs hold for other systems, see rk_loosen_bounds */
 };
 
 /* Strategies of a batch with one shape and, in turn, each recompute. */
@@ -119,6 +120,7 @@ struct rk_plan_bounds {
     size_t done;               /* batches of the queue that are settled */
     double reach, limit;       /* see rk_open_group, s */
     double fixed, growth;      /* of a step: s, and the share of the rest that is added to it */
+    double faster;             /* see rk_plan_bounds_turn; 0 before */
     rk_top top[RK_PLAN_PARTS]; /* of all rounds */
     struct worker *workers;
     int threads;
@@ -266,6 +268,9 @@ void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *gro
  */
 void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *group, double reach,
                    double limit);
+
+/* Lowers bounds that hold for the last system alone until they hold for all, forgets prices. */
+void rk_loosen_bounds(rk_plan_bounds *s);
 
 /* ---- parts --------------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include "estimate/step_overheads.h"
 #include "models.h"
 #include "search/plan_lists.h"
+#include "system/machine_numbers.h"
 #include "system/measured.h"
 
 #include <math.h>
@@ -291,6 +292,69 @@ static void test_parts(void **state)
     }
 }
 
+/* ---- systems nearby ------------------------------------------------------------------------ */
+
+/* Any numbers of a system better, by 1.1 times, but for the sizes of domains. */
+static rk_system improved(const struct problem *p, uint64_t *r)
+{
+    rk_number numbers[RK_NUMBER_MAX];
+    rk_system system = p->system;
+    const size_t count = rk_system_numbers(&p->system, p->space.base.precision, numbers);
+    for (size_t i = 0; i < count; i++) {
+        const rk_number *n = &numbers[i];
+        if (n->kind != RK_NUMBER_DOMAIN && n->value > 0 && PICK(r, 0, 1)) {
+            rk_system_set_number(&system, n, n->lower ? n->value / 1.1 : n->value * 1.1);
+        }
+    }
+    return system;
+}
+
+/* Bounds of one system find on others what bounds of these find; not by luck of the first. */
+static void test_nearby(void **state)
+{
+    int found = 0, fewer = 0, more = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        struct problem p = random_problem(seed * 7);
+        const rk_search_control control = {.threads = 1 + (int)(seed % 2)};
+        uint64_t r = seed;
+        rk_plan_bounds *bounds;
+        rk_error err;
+        p.space.base.attention_kernel = (rk_attention_kernel)PICK(
+            &r, RK_KERNEL_OF_STACK, RK_KERNEL_OF_STACK, RK_KERNEL_FLASH_2, RK_KERNEL_FLASH_3);
+        assert_int_equal(
+            rk_plan_bounds_open(&p.model, &p.system, &p.stack, &p.space, &control, &bounds, &err),
+            RK_OK);
+        for (int i = 0; i < 4; i++) {
+            const rk_system other = improved(&p, &r);
+            rk_planned_strategy own, best;
+            rk_bounded_counts alone, again;
+            size_t own_count, count;
+            assert_int_equal(rk_plan_search_bounded(&p.model, &other, &p.stack, &p.space, &control,
+                                                    1, &own, &own_count, &alone, &err),
+                             RK_OK);
+            const double longest = own_count && PICK(&r, 0, 1) ? own.estimate.step : 0;
+            assert_int_equal(rk_plan_bounds_turn(bounds, &other, 1.1, &err), RK_OK);
+            assert_int_equal(
+                rk_plan_bounds_search_again(bounds, longest, 1, &best, &count, &again, &err),
+                RK_OK);
+            assert_int_equal(count, own_count);
+            if (count > 0) {
+                assert_same(&best, &own);
+            }
+            assert_int_equal(again.evaluated + again.by_time + again.by_memory +
+                                 again.by_dominance + again.by_rule,
+                             again.total);
+            found += count > 0;
+            fewer += again.bounds < alone.bounds;
+            more += again.bounds > alone.bounds;
+        }
+        rk_plan_bounds_close(bounds);
+    }
+    assert_true(found >= 80);
+    assert_true(fewer > more);
+}
+
 /* ---- the bounds ---------------------------------------------------------------------------- */
 
 /* Checks the bounds of a strategy that the exhaustive search has found. */
@@ -455,7 +519,7 @@ static void test_measured_tables(void **state)
                         *best = calloc(TOP_MAX, sizeof(*best));
     (void)state;
     assert_true(all && best);
-    for (uint64_t seed = 1; seed <= 60; seed++) {
+    for (uint64_t seed = 1; seed <= 50; seed++) {
         struct problem p = random_problem(seed);
         measure(&p.system, seed);
         (void)compare(&p, all, best);
@@ -519,7 +583,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_problems), cmocka_unit_test(test_parts),
         cmocka_unit_test(test_admissible),      cmocka_unit_test(test_measured_tables),
-        cmocka_unit_test(test_fill_experts),
+        cmocka_unit_test(test_fill_experts),    cmocka_unit_test(test_nearby),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
