@@ -44,8 +44,8 @@ fuzz:
 mutants: setup
 	tests/mutants/run.py $(BUILD)-mutants
 
-# What the fast tests execute, by module: writes docs/coverage.md, and fails where a module gets worse. The test of
-# exported symbols fails there, as gcov exports functions.
+# What the fast tests execute, by module: writes docs/coverage.md, and fails where a module gets worse. Tests of the
+# sources execute nothing, and fail there: gcov exports functions.
 coverage: setup
 	[ -f $(BUILD)-coverage/build.ninja ] || meson setup -Doptimization=1 -Db_coverage=true -Db_ndebug=true \
 	    -Dmpi=disabled $(BUILD)-coverage

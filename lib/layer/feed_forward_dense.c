@@ -14,11 +14,6 @@ static const rk_field fields[] = {
                   "learned numbers in the activation of the dense FFN"),
 };
 
-static bool claims(const rk_layer_type *type)
-{
-    return !rk_layer_is_moe(type);
-}
-
 static rk_status check(const rk_layer_type *type, rk_error *err)
 {
     const rk_size_range sizes[] = {
@@ -112,7 +107,6 @@ const rk_feed_forward rk_feed_forward_dense = {
              .shapes = RK_SHAPE_FFN | RK_SHAPE_WIDTH,
              .fields = fields,
              .field_count = COUNT(fields),
-             .claims = claims,
              .check = check,
              .count = count,
              .unsplit = unsplit,

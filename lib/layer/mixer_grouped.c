@@ -39,11 +39,6 @@ static const rk_field fields[] = {
     RK_LAYER_FLAG(relative_positions, attention.relative_positions, "a projection of positions"),
 };
 
-static bool claims(const rk_layer_type *type)
-{
-    return type->attention.query_heads != 0 && !rk_attention_is_latent(&type->attention);
-}
-
 static rk_status complete(rk_layer_type *type, int64_t hidden, const char *path, rk_error *err)
 {
     rk_attention_shape *a = &type->attention;
@@ -249,7 +244,6 @@ const rk_mixer rk_mixer_grouped = {
              .shapes = RK_SHAPE_ATTENTION,
              .fields = fields,
              .field_count = COUNT(fields),
-             .claims = claims,
              .complete = complete,
              .check = check,
              .count = count,

@@ -109,7 +109,7 @@ static int matrices(const rk_layer_type *type, double h, rk_matrix out[RK_MATRIX
     const rk_attention_shape *a = &type->attention;
     const double qk = (double)rk_attention_qk_size(a), v = (double)rk_attention_value_size(a);
     const double n = (double)a->query_heads, kv = (double)a->kv_heads;
-    int found = rk_mixer_mamba2.part.matrices ? rk_mixer_mamba2.part.matrices(&states, h, out) : 0;
+    int found = rk_mixer_mamba2.part.matrices(&states, h, out);
     out[found++] = (rk_matrix){h, h, 1, false};
     if (!type->shared.borrowed) {
         out[found++] = (rk_matrix){n * qk, 2 * h, 1, false};

@@ -60,7 +60,7 @@ typedef struct rk_part_kind {
     size_t field_count;
 
     /* Whether a layer with these sizes, whose document names no kind, is of this one; NULL: a
-     * document has to name it. */
+     * document has to name it, unless it is the last of all. */
     bool (*claims)(const rk_layer_type *type);
 
     /*

@@ -31,11 +31,6 @@ rk_pipeline_survey rk_survey_pipeline(const rk_pipeline *p)
     return s;
 }
 
-double rk_sends_both_ways(const rk_pipeline *pipeline)
-{
-    return 2 * (double)(pipeline->ranks - 1);
-}
-
 double rk_pipeline_seconds(const rk_pipeline *pipeline)
 {
     assert((unsigned)pipeline->kind < RK_SCHEDULE_KIND_COUNT);
@@ -43,11 +38,7 @@ double rk_pipeline_seconds(const rk_pipeline *pipeline)
     if (!schedule->closed) {
         return rk_pipeline_bound(pipeline);
     }
-    const double seconds =
-        (pipeline->rolls ? schedule->closed_rolling : schedule->closed)(pipeline);
-    return pipeline->send_seconds > 0 && pipeline->send_overlapped
-               ? seconds + pipeline->send_seconds * schedule->overlapped_sends(pipeline)
-               : seconds;
+    return (pipeline->rolls ? schedule->closed_rolling : schedule->closed)(pipeline);
 }
 
 double rk_pipeline_in_flight(rk_schedule_kind kind, int64_t ranks, int64_t chunks_per_rank,

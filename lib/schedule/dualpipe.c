@@ -215,7 +215,6 @@ const rk_schedule rk_schedule_dualpipe = {
     .in_flight = in_flight,
     .bound = bound,
     .closed = closed,
-    .overlapped_sends = rk_sends_both_ways,
     .round = round_of,
     .first_round = first_round,
 };

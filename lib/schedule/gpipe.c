@@ -75,6 +75,5 @@ const rk_schedule rk_schedule_gpipe = {
     .in_flight = in_flight,
     .bound = bound,
     .closed = closed,
-    .overlapped_sends = rk_sends_both_ways,
     .ticks = ticks,
 };

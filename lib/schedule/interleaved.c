@@ -152,27 +152,6 @@ static double closed(const rk_pipeline *p)
     return (double)p->microbatches * s.work_max + others / (double)p->chunks_per_rank;
 }
 
-/* Once along all stages in each direction. */
-static double overlapped_sends(const rk_pipeline *p)
-{
-    return p->ranks == 1 ? 0 : 2 * (double)(p->ranks * p->chunks_per_rank - 1);
-}
-
-/* Rank 0 runs 2 (p - 1) + (v - 1) p forwards ahead, and then p v forwards in a round. */
-static rk_schedule_round round_of(const rk_pipeline *p)
-{
-    const int64_t ranks = p->ranks, v = p->chunks_per_rank;
-    if (p->microbatches % ranks != 0) {
-        return (rk_schedule_round){0};
-    }
-    return (rk_schedule_round){2 * ranks * v, ranks, ranks * (2 + (2 * ranks - 3) / ranks)};
-}
-
-static int64_t first_round(const rk_pipeline *p, int64_t rank)
-{
-    return 2 * (p->ranks - 1 - rank) + (p->chunks_per_rank - 1) * p->ranks;
-}
-
 const rk_schedule rk_schedule_interleaved = {
     .usual = true,
     .runs = true,
@@ -181,8 +160,5 @@ const rk_schedule rk_schedule_interleaved = {
     .in_flight = in_flight,
     .bound = bound,
     .closed = closed,
-    .overlapped_sends = overlapped_sends,
-    .round = round_of,
-    .first_round = first_round,
     .ticks = rk_interleaved_ticks,
 };

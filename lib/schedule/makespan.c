@@ -291,12 +291,6 @@ rk_status rk_pipeline_makespan(rk_makespans *m, const rk_pipeline *p, double *se
     const size_t durations = (size_t)(p->ranks * p->chunks_per_rank) * RK_STEP_KINDS;
     const rk_program *program;
     const rk_clock clock = rk_clock_of(p);
-    if (p->send_seconds > 0 && p->send_overlapped) {
-        rk_pipeline_result result = {0};
-        const rk_status played = rk_pipeline_play(p, &result, NULL, NULL, err);
-        *seconds = result.seconds;
-        return played;
-    }
     if (!clock.finite) {
         *seconds = (double)INFINITY;
         return RK_OK;

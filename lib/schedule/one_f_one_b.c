@@ -47,13 +47,6 @@ static double closed(const rk_pipeline *p)
     return s.forward_sum + s.backward_sum + ((double)p->microbatches - 1) * s.work_max;
 }
 
-/* Neighbours wait for each other's answer in every round of p microbatches. */
-static double overlapped_sends(const rk_pipeline *p)
-{
-    const int64_t gaps = p->ranks - 1, later = p->microbatches - 1;
-    return 2 * (double)(gaps + later - (later + p->ranks - 1) / p->ranks);
-}
-
 static rk_schedule_round round_of(const rk_pipeline *p)
 {
     return (rk_schedule_round){2, 1, p->ranks};
@@ -71,7 +64,6 @@ const rk_schedule rk_schedule_1f1b = {
     .in_flight = in_flight,
     .bound = bound,
     .closed = closed,
-    .overlapped_sends = overlapped_sends,
     .round = round_of,
     .first_round = first_round,
 };

@@ -184,7 +184,7 @@ static void run_step(struct play *y, rk_place place, const rk_step *step, int64_
     }
     keep(r, step);
     r->busy += duration;
-    r->free_at = sends && !y->pipeline->send_overlapped ? end + y->send : end;
+    r->free_at = sends ? end + y->send : end;
     r->next++;
 }
 

@@ -53,7 +53,7 @@ static inline int64_t rk_run_end(const rk_pipeline *p, int64_t rank)
 static inline rk_chunk_times rk_chunk_times_at(const rk_pipeline *p, int64_t rank, int64_t chunk)
 {
     rk_chunk_times t = p->chunks[rk_rank_place(p, rank) * p->chunks_per_rank + chunk];
-    if (p->send_seconds > 0 && !p->send_overlapped) {
+    if (p->send_seconds > 0) {
         t.forward += rk_chunk_sends(p, rank, chunk, 1) ? p->send_seconds : 0;
         t.backward += rk_chunk_sends(p, rank, chunk, -1) ? p->send_seconds : 0;
     }
@@ -66,14 +66,14 @@ static inline rk_chunk_times rk_rank_times(const rk_pipeline *p, int64_t rank)
     rk_chunk_times sum = {0, 0, 0};
     if (p->sums) {
         sum = p->sums[rk_rank_place(p, rank)];
-        if (p->send_seconds > 0 && !p->send_overlapped) {
+        if (p->send_seconds > 0) {
             sum.forward += (double)rk_rank_sends(p, rank, 1) * p->send_seconds;
             sum.backward += (double)rk_rank_sends(p, rank, -1) * p->send_seconds;
         }
         return sum;
     }
     const rk_chunk_times *t = &p->chunks[rk_rank_place(p, rank) * p->chunks_per_rank];
-    const double send = p->send_overlapped ? 0 : p->send_seconds;
+    const double send = p->send_seconds;
     const int64_t last = p->chunks_per_rank - 1;
     /* the others send as the chunk at the other end does */
     const double up = rk_chunk_sends(p, rank, 0, 1) ? send : 0;
@@ -98,9 +98,6 @@ typedef struct rk_pipeline_survey {
 } rk_pipeline_survey;
 
 rk_pipeline_survey rk_survey_pipeline(const rk_pipeline *pipeline);
-
-/* Messages of a pipeline whose ranks wait for each other once in each direction: 2 (p - 1). */
-double rk_sends_both_ways(const rk_pipeline *pipeline);
 
 /* Seconds that a rank waits before its run of steps, and seconds after it: see bound.c. */
 typedef struct rk_waits {

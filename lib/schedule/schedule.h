@@ -68,7 +68,6 @@ typedef struct rk_pipeline {
     const rk_chunk_times *sums;
     const int64_t *alike;
     double send_seconds;    /* one message between neighbours */
-    bool send_overlapped;   /* messages delay the receiver only, not the sender */
     bool rolls;             /* a rank begins the next step when it has finished its own steps: the
                                time of a step is that between two of many */
     double overlapped_pair; /* of schedules that run pairs, s: a forward and a whole backward
@@ -118,12 +117,10 @@ typedef struct rk_schedule {
     /* Lower bound on its time, see rk_pipeline_bound. */
     double (*bound)(const rk_pipeline *pipeline);
 
-    /* Closed form, s, without overlapped messages; NULL: there is none. */
+    /* Closed form, s; NULL: there is none. */
     double (*closed)(const rk_pipeline *pipeline);
     /* The same of a pipeline that rolls; only of schedules that do. */
     double (*closed_rolling)(const rk_pipeline *pipeline);
-    /* Overlapped messages on the longest path; only with a closed form. */
-    double (*overlapped_sends)(const rk_pipeline *pipeline);
 
     /* Rounds, and where round 0 of a rank begins; NULL: no rounds. */
     rk_schedule_round (*round)(const rk_pipeline *pipeline);
@@ -178,8 +175,7 @@ rk_status rk_pipeline_check(const rk_pipeline *pipeline, rk_error *err);
  * Equal stages without messages: exact for every schedule.
  * Stages that differ: GPipe exact; 1F1B exact when the last rank is slowest, otherwise up to
  * (p - 1) / m too long; the others within 6% for stages that differ by 10%.
- * Overlapped messages that are short compared to chunks: exact for equal stages of GPipe, 1F1B and
- * interleaved, otherwise to first order.  Blocking ones count as work of their sender.
+ * Messages count as work of their sender.
  */
 double rk_pipeline_seconds(const rk_pipeline *pipeline);
 

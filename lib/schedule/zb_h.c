@@ -94,7 +94,6 @@ const rk_schedule rk_schedule_zb_h1 = {
     .in_flight = in_flight_h1,
     .bound = bound_h1,
     .closed = closed_h1,
-    .overlapped_sends = rk_sends_both_ways,
     .round = round_h1,
     .first_round = first_round_h1,
 };
@@ -179,7 +178,6 @@ const rk_schedule rk_schedule_zb_h2 = {
     .bound = bound_h2,
     .closed = closed_h2,
     .closed_rolling = rolling_h2,
-    .overlapped_sends = rk_sends_both_ways,
     .round = round_h2,
     .first_round = first_round_h2,
 };

@@ -107,12 +107,6 @@ static double closed(const rk_pipeline *p)
     return work + rk_max(rk_max(balanced, backward), forward - (n - 1) * rk_min(b, 2 * w));
 }
 
-/* Once down and up the V each way. */
-static double overlapped_sends(const rk_pipeline *p)
-{
-    return 4 * (double)(p->ranks - 1);
-}
-
 static rk_schedule_round round_of(const rk_pipeline *p)
 {
     return (rk_schedule_round){6, 1, 2 * p->ranks};
@@ -132,7 +126,6 @@ const rk_schedule rk_schedule_zb_v = {
     .in_flight = in_flight,
     .bound = rk_v_bound,
     .closed = closed,
-    .overlapped_sends = overlapped_sends,
     .round = round_of,
     .first_round = first_round,
 };

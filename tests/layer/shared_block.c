@@ -111,12 +111,43 @@ static void test_split(void **state)
                 1e-12);
 }
 
+/* Inputs and outputs of all linears that adapters of rank 1 learn in one of four layers. */
+static double adapted(bool borrowed, bool apart)
+{
+    const rk_layer_type type = layer_of(&rk_mixer_shared, borrowed);
+    const rk_model model = model_with(&type);
+    rk_strategy s = rk_strategy_defaults(&model);
+    s.adapter_bytes = apart ? 4 : 0;
+    rk_strategy_freeze(&model, 1, RK_ADAPTED_ATTENTION, &s);
+    return s.learning * (double)rk_model_params_of(&model).total / 4;
+}
+
+/*
+ * Megatron's linears of queries, keys and values together and of gate and up, and the input of the
+ * state-space layer: gates and x of 64 x 64, B and C of 128, 64 steps.  On the Hub they are apart,
+ * and that input has no adapter.  Every use has a projection; a borrowed block learns with its
+ * owner.
+ */
+static void test_adapters(void **state)
+{
+    const double inner = 64 * 64, projection = 2 * HIDDEN, output = HEADS * SIZE + HIDDEN;
+    const double states_in = HIDDEN + 2 * inner + 2 * 128 + 64, states_out = inner + HIDDEN;
+    (void)state;
+    assert_near(adapted(true, false), states_in + states_out + projection, 1e-12);
+    assert_near(adapted(false, false) - adapted(true, false),
+                2 * HIDDEN + 3 * HEADS * SIZE + output + 2 * HIDDEN + 3 * WIDTH, 1e-12);
+    assert_near(adapted(true, true), states_out + projection, 1e-12);
+    assert_near(adapted(false, true) - adapted(true, true),
+                3 * (2 * HIDDEN + HEADS * SIZE) + output + 3 * (HIDDEN + WIDTH), 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_work),
         cmocka_unit_test(test_split),
+        cmocka_unit_test(test_adapters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
