@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "layer/model_load.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -272,12 +273,45 @@ static void test_reckon_shortage(void **state)
     rk_ranking_clear(&ranking);
 }
 
+/* Wants no more when it is asked for the second time, a tick after the first. */
+static bool is_first(void *user, uint64_t done, uint64_t total)
+{
+    int *calls = user;
+    (void)done;
+    (void)total;
+    return ++*calls < 2;
+}
+
+/* Slices of a fifth of a second, as every strategy fits: the search ends within one. */
+static void test_stopped_team(void **state)
+{
+    int calls = 0;
+    rk_team team = {.size = 1, .receive = receive_nothing};
+    const rk_search_control control = {.threads = 1, .progress = is_first, .user = &calls};
+    rk_problem problem = reckon_problem();
+    rk_plan_space *space = &problem.reckon.space;
+    rk_ranking ranking;
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_model_load("llama3-405b", &problem.reckon.inputs.model, &err), RK_OK);
+    *space = rk_plan_space_defaults(&problem.reckon.inputs.model, &problem.reckon.inputs.system,
+                                    1 << 14, 1 << 17);
+    space->offloads = RK_PLAN_ALL_OFFLOADS;
+    space->recompute_layers = -1;
+    space->max_memory = HUGE_VAL;
+    assert_int_equal(
+        rk_rank_strategies(&problem, RK_SEARCH_EXHAUSTIVE, 1, &team, &control, &ranking, &err),
+        RK_ERR_STOPPED);
+    assert_int_equal(calls, 2);
+    assert_string_equal(err.message, "stopped before the end");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calculon),          cmocka_unit_test(test_reckon),
         cmocka_unit_test(test_calculon_shortage), cmocka_unit_test(test_calculon_batch),
-        cmocka_unit_test(test_reckon_shortage),
+        cmocka_unit_test(test_reckon_shortage),   cmocka_unit_test(test_stopped_team),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
