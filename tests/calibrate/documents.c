@@ -158,6 +158,27 @@ static void test_recipe(void **state)
     assert_int_equal(recipe->tables[0].conditions[2].kind, RK_CONDITION_WITHOUT);
     assert_int_equal(recipe->tables[0].group_count, 2);
     assert_int_equal(recipe->loss, RK_LOSS_SQUARE);
+    assert_true(recipe->scale == 0.05 && recipe->ridge == 1e-7 && recipe->balance == 0.5);
+    assert_int_equal(recipe->starts, 4);
+    assert_int_equal(recipe->seed, 1);
+    rk_recipe_free(recipe);
+}
+
+static void test_recipe_numbers(void **state)
+{
+    static const char text[] =
+        "{\"name\": \"n\", \"description\": \"d\", \"documents\": \"x.json\", "
+        "\"constants\": [" CONSTANT "], \"data\": [" TABLE
+        "], \"loss\": {\"scale\": 0.1, \"balance\": 0.25, \"ridge\": 0.5}, \"starts\": 7, "
+        "\"seed\": 9}";
+    rk_recipe *recipe;
+    rk_error err;
+    (void)state;
+    assert_int_equal(parse(text, &recipe, &err), RK_OK);
+    assert_int_equal(recipe->loss, RK_LOSS_HUBER);
+    assert_true(recipe->scale == 0.1 && recipe->balance == 0.25 && recipe->ridge == 0.5);
+    assert_int_equal(recipe->starts, 7);
+    assert_int_equal(recipe->seed, 9);
     rk_recipe_free(recipe);
 }
 
@@ -241,9 +262,13 @@ static void test_cluster(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edit),   cmocka_unit_test(test_edit_keeps_bytes),
-        cmocka_unit_test(test_tuned),  cmocka_unit_test(test_cluster),
-        cmocka_unit_test(test_recipe), cmocka_unit_test(test_recipe_refusals),
+        cmocka_unit_test(test_edit),
+        cmocka_unit_test(test_edit_keeps_bytes),
+        cmocka_unit_test(test_tuned),
+        cmocka_unit_test(test_cluster),
+        cmocka_unit_test(test_recipe),
+        cmocka_unit_test(test_recipe_numbers),
+        cmocka_unit_test(test_recipe_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,30 @@ static void prepare_gemms(scratch *s, double bias, const char *second)
     write_gemms(s, &system.accelerator, bias, second);
 }
 
+/* How much the loss grows where a constant alone is at the bound that is worse. */
+static void check_importance(rk_calibration *c)
+{
+    const int count = c->recipe->constant_count;
+    double values[RK_RECIPE_CONSTANTS];
+    rk_error err;
+    for (int i = 0; i < count; i++) {
+        values[i] = c->constants[i].figures.value;
+    }
+    assert_true(rk_fit_setup_loss(&c->bench, -1) == c->facts.loss);
+    for (int i = 0; i < count; i++) {
+        const rk_constant *constant = &c->recipe->constants[i];
+        const double bounds[] = {constant->min, constant->max};
+        double most = 0;
+        for (int side = 0; side < 2; side++) {
+            values[i] = bounds[side];
+            assert_int_equal(rk_fit_setup_set(&c->bench, values, &err), RK_OK);
+            most = fmax(most, rk_fit_setup_loss(&c->bench, -1));
+        }
+        values[i] = c->constants[i].figures.value;
+        assert_true(fabs(c->constants[i].figures.importance - (most / c->facts.loss - 1)) < 1e-9);
+    }
+}
+
 static void test_recovers(void **state)
 {
     static const double known[] = {0.55, 200, 6};
@@ -140,6 +164,7 @@ static void test_recovers(void **state)
     assert_true(c.facts.held_out.bias < -0.85);
     /* a constant that nothing depends on stays where it was */
     assert_true(c.constants[3].figures.idle && c.constants[3].figures.value == 100);
+    check_importance(&c);
     rk_calibration_clear(&c);
     scratch_remove(&s);
 }
