@@ -23,13 +23,7 @@ rk_status rk_calibrate_constants(const char *recipe, const rk_calibration_choice
     return RK_CREATED(status, calibration, rk_calibration_free);
 }
 
-void rk_calibration_free(rk_calibration *calibration)
-{
-    if (calibration) {
-        rk_calibration_clear(calibration);
-        free(calibration);
-    }
-}
+RK_DEFINE_FREE(rk_calibration, rk_calibration_clear)
 
 void rk_calibration_describe(const rk_calibration *calibration, rk_calibration_facts *facts,
                              size_t size)

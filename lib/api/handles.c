@@ -98,13 +98,7 @@ rk_status rk_system_create(const char *document, rk_system **system, rk_error *e
     return RK_CREATED(status, system, free);
 }
 
-void rk_system_free(rk_system *system)
-{
-    if (system) {
-        rk_system_clear(system);
-        free(system);
-    }
-}
+RK_DEFINE_FREE(rk_system, rk_system_clear)
 
 void rk_system_describe(const rk_system *system, rk_system_facts *facts, size_t size)
 {

@@ -17,15 +17,12 @@ struct rk_setup {
 
 struct rk_outcome {
     const rk_setup *setup;
-    rk_job *job; /* owned; its request is the question; NULL: one strategy */
+    rk_job *job; /* owned; its request is the question; NULL: a strategy is */
     rk_fit fit;  /* `plan` is the result, also of plans */
 };
 
 /* Frees what an outcome has, but not itself. */
 void rk_outcome_clear(rk_outcome *outcome);
-
-/* Strategy `index` of an outcome; NULL past the last. */
-const rk_answer *rk_outcome_answer(const rk_outcome *outcome, size_t index);
 
 /* Refuses a strategy past the last. */
 rk_status rk_outcome_pick(const rk_outcome *outcome, size_t index, const rk_answer **answer,
@@ -35,9 +32,12 @@ rk_status rk_outcome_pick(const rk_outcome *outcome, size_t index, const rk_answ
 rk_status rk_open_job(const rk_setup *setup, const rk_command *command, rk_job **job,
                       rk_error *err);
 
-/* Sets the options of a job from a space, and calls `use` with them. */
-rk_status rk_use_job(const rk_setup *setup, const rk_space *space, rk_job *job,
-                     const rk_job_control *control, rk_job_user *use, void *what, rk_error *err);
+/*
+ * Sets the options of a job, whose arguments are an rk_request, from a space, and starts it; the
+ * documents come from the setup.  Refuses options that belong to the setup.
+ */
+rk_status rk_start_job(const rk_setup *setup, const rk_space *space, const rk_job_control *control,
+                       rk_job *job, rk_error *err);
 
 /* Predicts a strategy that a program gave in full. */
 rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk_plan *plan,
@@ -51,13 +51,7 @@ rk_status rk_find_name(const char *what, const char *name, const char *const *na
 rk_status rk_strategy_adopt_legal(const rk_setup *setup, const rk_strategy *given,
                                   rk_strategy *strategy, rk_error *err);
 
-/*
- * Sets options of a job whose arguments are an rk_request, from JSON (NULL: none); the documents
- * come from the setup.  Refuses options that belong to the setup.
- */
-rk_status rk_ask(const rk_setup *setup, rk_job *job, const char *options, rk_error *err);
-
-/* Copies a strategy to a struct of the requested size. */
-void rk_strategy_abi_copy(const rk_strategy *strategy, rk_strategy *out, size_t size);
+/* Copies a strategy to a struct of the requested size; returns true, for strategies found. */
+bool rk_strategy_abi_copy(const rk_strategy *strategy, rk_strategy *out, size_t size);
 
 #endif

@@ -8,33 +8,15 @@
 #include "method/estimate_fields.h"
 #include "method/fit.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* ---- what is asked --------------------------------------------------------------------------- */
-
-rk_status rk_open_job(const rk_setup *setup, const rk_command *command, rk_job **job, rk_error *err)
-{
-    const rk_status status = rk_need(setup, "setup", err);
-    return status ? status : rk_job_create(command, job, err);
-}
 
 void rk_outcome_clear(rk_outcome *outcome)
 {
     rk_plan_clear(&outcome->fit.plan);
     rk_job_free(outcome->job);
-}
-
-static rk_status create_outcome(const rk_setup *setup, const rk_command *command,
-                                rk_outcome **outcome, rk_error *err)
-{
-    rk_status status = RK_OK;
-    *outcome = rk_allocate(sizeof(**outcome), "an outcome", &status, err);
-    if (status) {
-        return status;
-    }
-    (*outcome)->setup = setup;
-    status = rk_open_job(setup, command, &(*outcome)->job, err);
-    return RK_CREATED(status, outcome, rk_outcome_free);
 }
 
 /* The fields of a space in the terms of options. */
@@ -64,13 +46,62 @@ static rk_status take_space(const rk_space *given, rk_request *request, rk_space
     return RK_OK;
 }
 
-rk_status rk_use_job(const rk_setup *setup, const rk_space *space, rk_job *job,
-                     const rk_job_control *control, rk_job_user *use, void *what, rk_error *err)
+/* Options that belong to the setup. */
+static rk_status check_options(const rk_setup *setup, const rk_request *request, rk_error *err)
+{
+    if (request->model || request->system) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "the options name a model or a system, which the setup has already");
+    }
+    if (request->stack || request->framework >= 0 || request->convention >= 0 ||
+        request->max_memory > 0 || request->risk > 0) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "stack, framework, mfu_convention, max_memory and risk belong to the "
+                       "setup: see rk_setup_choice");
+    }
+    if (request->gpus_per_node && request->gpus_per_node != rk_system_node(&setup->inputs.system)) {
+        return rk_fail(err, RK_ERR_INVALID,
+                       "gpus_per_node %" PRId64 ": the nodes of %s have %" PRId64
+                       "; give the setup a system of other nodes",
+                       request->gpus_per_node, setup->inputs.system.name,
+                       rk_system_node(&setup->inputs.system));
+    }
+    if (request->settings || request->policy == RK_POLICY_OBSERVED) {
+        return rk_fail(
+            err, RK_ERR_INVALID,
+            "\"set\" and \"complete\": \"observed\" change documents, which the setup has "
+            "already; rk_answer_request takes them");
+    }
+    return request->emit >= 0
+               ? rk_fail(err, RK_ERR_INVALID,
+                         "\"emit\" writes a file; rk_outcome_write_launch gives its text")
+               : RK_OK;
+}
+
+static rk_status set_options(const rk_setup *setup, const char *options, rk_job *job, rk_error *err)
+{
+    rk_system own = setup->inputs.system; /* the limit is checked, and memory already set */
+    rk_request *request = rk_job_arguments(job);
+    rk_status status = options ? rk_job_set_json(job, options, err) : RK_OK;
+    status = status ? status : check_options(setup, request, err);
+    status = status ? status : rk_job_set(job, "model", setup->inputs.model.name, err);
+    status = status ? status : rk_job_set_exactly(job, "system", setup->inputs.system.name, err);
+    return status ? status : rk_request_limit(request, &own, err);
+}
+
+rk_status rk_open_job(const rk_setup *setup, const rk_command *command, rk_job **job, rk_error *err)
+{
+    const rk_status status = rk_need(setup, "setup", err);
+    return status ? status : rk_job_create(command, job, err);
+}
+
+rk_status rk_start_job(const rk_setup *setup, const rk_space *space, const rk_job_control *control,
+                       rk_job *job, rk_error *err)
 {
     rk_space own;
     rk_status status = take_space(space, rk_job_arguments(job), &own, err);
-    status = status ? status : rk_ask(setup, job, own.options, err);
-    return status ? status : rk_job_use(job, control, NULL, NULL, use, what, err);
+    status = status ? status : set_options(setup, own.options, job, err);
+    return status ? status : rk_job_start(job, control, NULL, NULL, err);
 }
 
 rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk_plan *plan,
@@ -81,60 +112,61 @@ rk_status rk_ask_strategy(const rk_setup *setup, const rk_strategy *strategy, rk
     return status ? status : rk_plan_predict_one(&setup->setting, &own, plan, err);
 }
 
-/* Searches or fits. */
-static rk_status answer_space(const rk_setup *setup, const rk_space *space,
-                              const rk_command *command, rk_job_user *use,
-                              const rk_job_control *control, rk_outcome **outcome, rk_error *err)
+/* An outcome with its job, which is started. */
+static rk_status start_outcome(const rk_setup *setup, const rk_space *space,
+                               const rk_command *command, const rk_job_control *control,
+                               rk_outcome **outcome, rk_error *err)
 {
-    rk_status status = create_outcome(setup, command, outcome, err);
+    rk_status status = RK_OK;
+    rk_outcome *o = rk_allocate(sizeof(*o), "an outcome", &status, err);
+    *outcome = o;
+    status = status ? status : rk_open_job(setup, command, &o->job, err);
     if (!status) {
-        status = rk_use_job(setup, space, (*outcome)->job, control, use, *outcome, err);
+        o->setup = setup;
+        status = rk_start_job(setup, space, control, o->job, err);
     }
-    return RK_CREATED(status, outcome, rk_outcome_free);
-}
-
-static rk_status plan(rk_job *job, void *arguments, void *what, rk_error *err)
-{
-    rk_outcome *outcome = what;
-    const rk_request *request = arguments;
-    return rk_plan_request(rk_job_work(job), request, &outcome->setup->inputs, (size_t)request->top,
-                           &outcome->fit.plan, err);
+    return status;
 }
 
 rk_status rk_plan_strategies(const rk_setup *setup, const rk_space *space,
                              const rk_job_control *control, rk_outcome **outcome, rk_error *err)
 {
-    return answer_space(setup, space, &rk_command_plan, plan, control, outcome, err);
-}
-
-static rk_status fit(rk_job *job, void *arguments, void *what, rk_error *err)
-{
-    rk_outcome *outcome = what;
-    return rk_fit_find(rk_job_work(job), arguments, &outcome->setup->inputs, &outcome->fit, err);
+    rk_status status = start_outcome(setup, space, &rk_command_plan, control, outcome, err);
+    if (!status) {
+        rk_job *job = (*outcome)->job;
+        const rk_request *request = rk_job_arguments(job);
+        status = rk_plan_request(rk_job_work(job), request, &setup->inputs, (size_t)request->top,
+                                 &(*outcome)->fit.plan, err);
+    }
+    return RK_CREATED(status, outcome, rk_outcome_free);
 }
 
 rk_status rk_fit_strategies(const rk_setup *setup, const rk_space *space,
                             const rk_job_control *control, rk_outcome **outcome, rk_error *err)
 {
-    return answer_space(setup, space, &rk_command_fit, fit, control, outcome, err);
+    rk_status status = start_outcome(setup, space, &rk_command_fit, control, outcome, err);
+    if (!status) {
+        rk_job *job = (*outcome)->job;
+        status = rk_fit_find(rk_job_work(job), rk_job_arguments(job), &setup->inputs,
+                             &(*outcome)->fit, err);
+    }
+    return RK_CREATED(status, outcome, rk_outcome_free);
 }
 
 rk_status rk_estimate_strategy(const rk_setup *setup, const rk_strategy *strategy,
                                rk_outcome **outcome, rk_error *err)
 {
-    rk_status status = create_outcome(setup, &rk_command_estimate, outcome, err);
-    status = status ? status : rk_ask(setup, (*outcome)->job, NULL, err);
-    status = status ? status : rk_ask_strategy(setup, strategy, &(*outcome)->fit.plan, err);
+    rk_status status = rk_need(setup, "setup", err);
+    rk_outcome *o = rk_allocate(sizeof(*o), "an outcome", &status, err);
+    *outcome = o;
+    if (!status) {
+        o->setup = setup;
+        status = rk_ask_strategy(setup, strategy, &o->fit.plan, err);
+    }
     return RK_CREATED(status, outcome, rk_outcome_free);
 }
 
-void rk_outcome_free(rk_outcome *outcome)
-{
-    if (outcome) {
-        rk_outcome_clear(outcome);
-        free(outcome);
-    }
-}
+RK_DEFINE_FREE(rk_outcome, rk_outcome_clear)
 
 /* ---- what was found -------------------------------------------------------------------------- */
 
@@ -160,30 +192,23 @@ size_t rk_outcome_count(const rk_outcome *outcome)
     return outcome->fit.plan.answer_count;
 }
 
-const rk_answer *rk_outcome_answer(const rk_outcome *outcome, size_t index)
+static const rk_answer *find_answer(const rk_outcome *outcome, size_t index)
 {
-    if (index >= rk_outcome_count(outcome)) {
-        return NULL;
-    }
-    return &outcome->fit.plan.answers[index];
+    return index < rk_outcome_count(outcome) ? &outcome->fit.plan.answers[index] : NULL;
 }
 
 rk_status rk_outcome_pick(const rk_outcome *outcome, size_t index, const rk_answer **answer,
                           rk_error *err)
 {
-    *answer = NULL;
     const rk_status status = rk_need(outcome, "outcome", err);
-    if (status) {
-        return status;
-    }
-    *answer = rk_outcome_answer(outcome, index);
-    return *answer
-               ? RK_OK
+    *answer = status ? NULL : find_answer(outcome, index);
+    return status || *answer
+               ? status
                : rk_fail(err, RK_ERR_INVALID, "the outcome has %zu strategies, and not number %zu",
                          rk_outcome_count(outcome), index);
 }
 
-static void hand_out_prediction(const rk_answer *answer, rk_prediction *prediction, size_t size)
+static bool hand_out_prediction(const rk_answer *answer, rk_prediction *prediction, size_t size)
 {
     const rk_interval *interval = &answer->interval;
     rk_prediction all = rk_prediction_of(&answer->estimate);
@@ -193,33 +218,27 @@ static void hand_out_prediction(const rk_answer *answer, rk_prediction *predicti
     all.comparable_models = interval->groups;
     (void)snprintf(all.comparable_text, sizeof(all.comparable_text), "%s", interval->basis);
     all.bf16_step_s = answer->bf16_step;
-    rk_abi_copy(prediction, size, &all, sizeof(all));
+    return rk_abi_copy(prediction, size, &all, sizeof(all));
 }
 
 bool rk_outcome_strategy(const rk_outcome *outcome, size_t index, rk_strategy *strategy,
                          size_t size)
 {
-    const rk_answer *answer = rk_outcome_answer(outcome, index);
-    if (answer) {
-        rk_strategy_abi_copy(&answer->strategy, strategy, size);
-    }
-    return answer;
+    const rk_answer *answer = find_answer(outcome, index);
+    return answer && rk_strategy_abi_copy(&answer->strategy, strategy, size);
 }
 
 bool rk_outcome_prediction(const rk_outcome *outcome, size_t index, rk_prediction *prediction,
                            size_t size)
 {
-    const rk_answer *answer = rk_outcome_answer(outcome, index);
-    if (answer) {
-        hand_out_prediction(answer, prediction, size);
-    }
-    return answer;
+    const rk_answer *answer = find_answer(outcome, index);
+    return answer && hand_out_prediction(answer, prediction, size);
 }
 
 bool rk_outcome_stage(const rk_outcome *outcome, size_t index, int64_t stage, rk_stage_use *use,
                       size_t size)
 {
-    const rk_answer *answer = rk_outcome_answer(outcome, index);
+    const rk_answer *answer = find_answer(outcome, index);
     if (!answer || stage < 0 || stage >= answer->strategy.pp) {
         return false;
     }
@@ -238,13 +257,8 @@ bool rk_outcome_nearest(const rk_outcome *outcome, rk_strategy *strategy, size_t
     if (plan->answer_count > 0 || !plan->ranking.shortage.legal) {
         return false;
     }
-    if (strategy) {
-        rk_strategy_abi_copy(&plan->nearest.strategy, strategy, strategy_size);
-    }
-    if (prediction) {
-        hand_out_prediction(&plan->nearest, prediction, prediction_size);
-    }
-    return true;
+    return (!strategy || rk_strategy_abi_copy(&plan->nearest.strategy, strategy, strategy_size)) &&
+           (!prediction || hand_out_prediction(&plan->nearest, prediction, prediction_size));
 }
 
 bool rk_outcome_change(const rk_outcome *outcome, size_t index, char *text, size_t text_size,
@@ -257,8 +271,7 @@ bool rk_outcome_change(const rk_outcome *outcome, size_t index, char *text, size
     }
     const rk_fit_change *change = &outcome->fit.changes.items[index];
     (void)snprintf(text, text_size, "%s", rk_fit_change_text(&answer->strategy, change, words));
-    rk_strategy_abi_copy(&change->strategy, strategy, strategy_size);
-    return true;
+    return rk_strategy_abi_copy(&change->strategy, strategy, strategy_size);
 }
 
 /* ---- launch files ---------------------------------------------------------------------------- */

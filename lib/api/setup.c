@@ -6,9 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "command/commands.h"
-#include "method/estimate_fields.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 /* ---- the setup ------------------------------------------------------------------------------- */
@@ -59,13 +57,11 @@ rk_status rk_setup_create(const rk_model *model, const rk_system *system,
     return RK_CREATED(status, setup, free);
 }
 
-void rk_setup_free(rk_setup *setup)
+static void clear_setup(rk_setup *setup)
 {
-    if (setup) {
-        rk_setting_close(&setup->setting);
-        free(setup);
-    }
+    rk_setting_close(&setup->setting);
 }
+RK_DEFINE_FREE(rk_setup, clear_setup)
 
 void rk_setup_describe(const rk_setup *setup, rk_setup_facts *facts, size_t size)
 {
@@ -94,12 +90,12 @@ rk_status rk_strategy_adopt_legal(const rk_setup *setup, const rk_strategy *give
     return rk_fail(err, RK_ERR_INVALID, "the rule %s: %s", violation.rule, violation.message);
 }
 
-void rk_strategy_abi_copy(const rk_strategy *strategy, rk_strategy *out, size_t size)
+bool rk_strategy_abi_copy(const rk_strategy *strategy, rk_strategy *out, size_t size)
 {
     rk_strategy all = *strategy;
     all.size = size;
     all.layout = all.layout_count > 0 ? all.layout : NULL; /* not a dangling pointer */
-    rk_abi_copy(out, size, &all, sizeof(all));
+    return rk_abi_copy(out, size, &all, sizeof(all));
 }
 
 rk_status rk_strategy_check(const rk_setup *setup, const rk_strategy *strategy,
@@ -140,76 +136,29 @@ bool rk_strategy_field(const rk_strategy *strategy, size_t index, const char **n
 
 /* ---- strategies from options ----------------------------------------------------------------- */
 
-/* Options that belong to the setup. */
-static rk_status check_options(const rk_setup *setup, const rk_request *request, rk_error *err)
+static rk_status read_strategy(const rk_setup *setup, const char *options, rk_job *job,
+                               rk_strategy *strategy, size_t size, rk_error *err)
 {
-    if (request->model || request->system) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "the options name a model or a system, which the setup has already");
+    const rk_space space = {.size = sizeof(space), .options = options};
+    const rk_request *request = rk_job_arguments(job);
+    rk_strategy own;
+    rk_status status = rk_start_job(setup, &space, NULL, job, err);
+    if (!status && request->layout_count > 0) {
+        status = rk_fail(err, RK_ERR_INVALID, "set rk_strategy.layout in place of \"layout\"");
     }
-    if (request->stack || request->framework >= 0 || request->convention >= 0 ||
-        request->max_memory > 0 || request->risk > 0) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "stack, framework, mfu_convention, max_memory and risk belong to the "
-                       "setup: see rk_setup_choice");
+    status = status ? status : rk_request_strategy(request, &setup->inputs, &own, err);
+    if (!status) {
+        rk_strategy_abi_copy(&own, strategy, size);
     }
-    if (request->gpus_per_node && request->gpus_per_node != rk_system_node(&setup->inputs.system)) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "gpus_per_node %" PRId64 ": the nodes of %s have %" PRId64
-                       "; give the setup a system of other nodes",
-                       request->gpus_per_node, setup->inputs.system.name,
-                       rk_system_node(&setup->inputs.system));
-    }
-    if (request->settings || request->policy == RK_POLICY_OBSERVED) {
-        return rk_fail(
-            err, RK_ERR_INVALID,
-            "\"set\" and \"complete\": \"observed\" change documents, which the setup has "
-            "already; rk_answer_request takes them");
-    }
-    return request->emit >= 0
-               ? rk_fail(err, RK_ERR_INVALID,
-                         "\"emit\" writes a file; rk_outcome_write_launch gives its text")
-               : RK_OK;
-}
-
-rk_status rk_ask(const rk_setup *setup, rk_job *job, const char *options, rk_error *err)
-{
-    rk_system own = setup->inputs.system; /* the limit is checked, and memory already set */
-    rk_request *request = rk_job_arguments(job);
-    rk_status status = options ? rk_job_set_json(job, options, err) : RK_OK;
-    status = status ? status : check_options(setup, request, err);
-    status = status ? status : rk_job_set(job, "model", setup->inputs.model.name, err);
-    status = status ? status : rk_job_set_exactly(job, "system", setup->inputs.system.name, err);
-    return status ? status : rk_request_limit(request, &own, err);
-}
-
-/* A strategy that is read from options. */
-struct reading {
-    const rk_setup *setup;
-    rk_strategy strategy;
-};
-
-static rk_status take_strategy(rk_job *job, void *arguments, void *what, rk_error *err)
-{
-    struct reading *reading = what;
-    const rk_request *request = arguments;
-    (void)job;
-    return request->layout_count > 0
-               ? rk_fail(err, RK_ERR_INVALID, "set rk_strategy.layout in place of \"layout\"")
-               : rk_request_strategy(request, &reading->setup->inputs, &reading->strategy, err);
+    return status;
 }
 
 rk_status rk_strategy_read(const rk_setup *setup, const char *options, rk_strategy *strategy,
                            size_t size, rk_error *err)
 {
-    struct reading reading = {.setup = setup};
     rk_job *job = NULL;
     rk_status status = rk_open_job(setup, &rk_command_estimate, &job, err);
-    status = status ? status : rk_ask(setup, job, options, err);
-    status = status ? status : rk_job_use(job, NULL, NULL, NULL, take_strategy, &reading, err);
+    status = status ? status : read_strategy(setup, options, job, strategy, size, err);
     rk_job_free(job);
-    if (!status) {
-        rk_strategy_abi_copy(&reading.strategy, strategy, size);
-    }
     return status;
 }

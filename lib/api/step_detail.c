@@ -23,13 +23,7 @@ rk_status rk_operators_create(const rk_outcome *outcome, size_t index, rk_operat
     return RK_CREATED(status, operators, rk_operators_free);
 }
 
-void rk_operators_free(rk_operators *operators)
-{
-    if (operators) {
-        rk_operators_clear(operators);
-        free(operators);
-    }
-}
+RK_DEFINE_FREE(rk_operators, rk_operators_clear)
 
 bool rk_operators_at(const rk_operators *operators, size_t index, rk_operator_facts *facts,
                      size_t size)
@@ -54,13 +48,7 @@ rk_status rk_timeline_create(const rk_outcome *outcome, size_t index, rk_timelin
     return RK_CREATED(status, timeline, rk_timeline_free);
 }
 
-void rk_timeline_free(rk_timeline *timeline)
-{
-    if (timeline) {
-        rk_timeline_clear(timeline);
-        free(timeline);
-    }
-}
+RK_DEFINE_FREE(rk_timeline, rk_timeline_clear)
 
 void rk_timeline_describe(const rk_timeline *timeline, rk_timeline_facts *facts, size_t size)
 {

@@ -38,4 +38,14 @@ void *rk_allocate(size_t size, const char *what, rk_status *status, rk_error *er
 #define RK_CREATED(status, handle, free_handle)                                                    \
     ((status) ? (free_handle(*(handle)), *(handle) = NULL, (status)) : RK_OK)
 
+/* Defines the function that frees a handle, which may be NULL, with what `clear` releases. */
+#define RK_DEFINE_FREE(name, clear)                                                                \
+    void name##_free(name *handle)                                                                 \
+    {                                                                                              \
+        if (handle) {                                                                              \
+            clear(handle);                                                                         \
+            free(handle);                                                                          \
+        }                                                                                          \
+    }
+
 #endif

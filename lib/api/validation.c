@@ -21,13 +21,7 @@ rk_status rk_run_table_create(const char *document, rk_run_table **table, rk_err
     return RK_CREATED(status, table, rk_run_table_free);
 }
 
-void rk_run_table_free(rk_run_table *table)
-{
-    if (table) {
-        rk_run_table_clear(table);
-        free(table);
-    }
-}
+RK_DEFINE_FREE(rk_run_table, rk_run_table_clear)
 
 size_t rk_run_table_count(const rk_run_table *table)
 {

@@ -23,52 +23,40 @@ void rk_run_request_init(rk_run_request *request, size_t size)
     rk_abi_copy(request, size, &usual, sizeof(usual));
 }
 
-/* A question about a run. */
-struct asking {
-    rk_run_outcome *outcome;
-    const rk_strategy *strategy; /* NULL: the options hold a space */
-};
-
-static rk_status find_run(rk_job *job, void *arguments, void *what, rk_error *err)
+static rk_status find_run(const rk_setup *setup, rk_run_outcome *outcome, rk_error *err)
 {
-    const struct asking *asking = what;
-    rk_run_outcome *outcome = asking->outcome;
+    rk_job *job = outcome->strategies.job;
     rk_whole_run *run = &outcome->run;
-    const rk_setup *setup = outcome->strategies.setup;
-    const rk_run_options *options = arguments;
-    const rk_run_question *question = &options->question;
-    run->question = question;
+    const rk_run_options *options = rk_job_arguments(job);
+    run->question = &options->question;
     run->inputs = &setup->inputs;
-    if (rk_run_asks_for_cluster(question) || options->timeline) {
+    if (rk_run_asks_for_cluster(run->question) || options->timeline) {
         return rk_fail(err, RK_ERR_INVALID,
                        "deadline, budget, max_power and timeline are for jobs: see "
                        "rk_answer_request");
     }
-    rk_status status = rk_run_check_tokens(question, &setup->inputs.model, err);
-    if (status || !asking->strategy) {
+    const rk_strategy *strategy = run->question->asked.strategy;
+    rk_status status = rk_run_check_tokens(run->question, &setup->inputs.model, err);
+    if (status || !strategy) {
         return status ? status : rk_whole_run_find(rk_job_work(job), run, err);
     }
-    status = rk_ask_strategy(setup, asking->strategy, &run->plan, err);
+    status = rk_ask_strategy(setup, strategy, &run->plan, err);
     return status ? status : rk_whole_run_fill(run, err);
 }
 
 static rk_status ask_run(const rk_setup *setup, const rk_run_request *request,
                          const rk_job_control *control, rk_run_outcome *outcome, rk_error *err)
 {
-    struct asking asking = {.outcome = outcome, .strategy = request->strategy};
-    outcome->strategies.setup = setup;
+    static const rk_space none = {.size = sizeof(none)};
     rk_status status = rk_open_job(setup, &rk_command_run, &outcome->strategies.job, err);
     if (status) {
         return status;
     }
     rk_job *job = outcome->strategies.job;
+    outcome->strategies.setup = setup;
     ((rk_run_options *)rk_job_arguments(job))->question.asked = *request;
-    if (request->space) {
-        status = rk_use_job(setup, request->space, job, control, find_run, &asking, err);
-    } else {
-        status = rk_ask(setup, job, NULL, err);
-        status = status ? status : rk_job_use(job, control, NULL, NULL, find_run, &asking, err);
-    }
+    status = rk_start_job(setup, request->space ? request->space : &none, control, job, err);
+    status = status ? status : find_run(setup, outcome, err);
     outcome->strategies.fit.plan = outcome->run.plan;
     return status;
 }
@@ -88,13 +76,11 @@ rk_status rk_predict_run(const rk_setup *setup, const rk_run_request *request,
     return RK_CREATED(status, run, rk_run_outcome_free);
 }
 
-void rk_run_outcome_free(rk_run_outcome *run)
+static void clear_run(rk_run_outcome *run)
 {
-    if (run) {
-        rk_outcome_clear(&run->strategies);
-        free(run);
-    }
+    rk_outcome_clear(&run->strategies);
 }
+RK_DEFINE_FREE(rk_run_outcome, clear_run)
 
 /* ---- results --------------------------------------------------------------------------------- */
 

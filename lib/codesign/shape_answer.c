@@ -12,6 +12,22 @@ const rk_shape_choice rk_shape_usual = {
     .aspect_max = 256,
 };
 
+static double given_or(double number, double usual)
+{
+    return number > 0 ? number : usual;
+}
+
+void rk_shape_take_usual(rk_shape_choice *wish)
+{
+    const rk_shape_choice *usual = &rk_shape_usual;
+    wish->tolerance_percent = given_or(wish->tolerance_percent, usual->tolerance_percent);
+    wish->aspect_min = given_or(wish->aspect_min, usual->aspect_min);
+    wish->aspect_max = given_or(wish->aspect_max, usual->aspect_max);
+    if (!wish->head_multiple) {
+        wish->head_multiple = usual->head_multiple;
+    }
+}
+
 static rk_status search(rk_control *control, rk_shape_answer *s, rk_error *err)
 {
     const rk_search_control search = rk_control_search(control, "shapes", s->question.view.threads);

@@ -9,6 +9,9 @@
 /* The defaults where a request leaves them open. */
 extern const rk_shape_choice rk_shape_usual;
 
+/* The same where numbers of a program's choice are 0. */
+void rk_shape_take_usual(rk_shape_choice *wish);
+
 /* The question and the answer. */
 typedef struct rk_shape_answer {
     rk_shape_choice wish;

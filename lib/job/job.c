@@ -617,8 +617,8 @@ static rk_status take_control(const rk_job_control *given, rk_job_control *own, 
                                     : RK_OK;
 }
 
-rk_status rk_job_use(rk_job *job, const rk_job_control *control, rk_out_writer *write, void *user,
-                     rk_job_user *use, void *what, rk_error *err)
+rk_status rk_job_start(rk_job *job, const rk_job_control *control, rk_out_writer *write, void *user,
+                       rk_error *err)
 {
     job->write = write;
     job->write_user = user;
@@ -637,22 +637,14 @@ rk_status rk_job_use(rk_job *job, const rk_job_control *control, rk_out_writer *
     job->nested--;
     status = status ? status : check_required(job, err);
     status = status ? status : check_outputs(job, err);
-    if (!status && job->command->complete) {
-        status = job->command->complete(job->arguments, err);
-    }
-    return status ? status : use(job, job->arguments, what, err);
-}
-
-static rk_status run_command(rk_job *job, void *arguments, void *what, rk_error *err)
-{
-    (void)what;
-    return job->command->run(job, arguments, err);
+    return !status && job->command->complete ? job->command->complete(job->arguments, err) : status;
 }
 
 rk_status rk_job_run_into(rk_job *job, const rk_job_control *control, rk_out_writer *write,
                           void *user, rk_error *err)
 {
-    return rk_job_use(job, control, write, user, run_command, NULL, err);
+    const rk_status status = rk_job_start(job, control, write, user, err);
+    return status ? status : job->command->run(job, job->arguments, err);
 }
 
 const rk_command *rk_job_command(const rk_job *job)

@@ -51,13 +51,9 @@ size_t rk_command_option_count(const rk_command *command);
 rk_status rk_job_run_into(rk_job *job, const rk_job_control *control, rk_out_writer *write,
                           void *user, rk_error *err);
 
-/*
- * Checks the options of a job and calls `use` with them in place of the command; `what` is handed
- * to it.  Otherwise as rk_job_run_into.
- */
-typedef rk_status rk_job_user(rk_job *job, void *arguments, void *what, rk_error *err);
-rk_status rk_job_use(rk_job *job, const rk_job_control *control, rk_out_writer *write, void *user,
-                     rk_job_user *use, void *what, rk_error *err);
+/* The first half of that: checks the options, which the command then has as its arguments. */
+rk_status rk_job_start(rk_job *job, const rk_job_control *control, rk_out_writer *write, void *user,
+                       rk_error *err);
 
 const rk_command *rk_job_command(const rk_job *job);
 

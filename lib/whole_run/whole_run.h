@@ -38,7 +38,7 @@ typedef struct rk_batch_ramp {
 /* The inputs of a run; numbers are below 0 if they are not given and 0 is a legal value. */
 typedef struct rk_run_question {
     rk_request request;
-    rk_run_request asked; /* as of programs; without their strategy and space */
+    rk_run_request asked; /* as of programs; from options without a strategy and a space */
     const char *far;
     double start, silent, idle_power; /* minutes, minutes, W; below 0: not given */
     double barriers, token_bytes;     /* the latter 0: by the vocabulary */

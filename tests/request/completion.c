@@ -22,12 +22,9 @@ typedef struct question {
     bool searched; /* the origins are those of a space */
 } question;
 
-static rk_status complete(rk_job *job, void *arguments, void *what, rk_error *err)
+static rk_status complete(const rk_request *request, question *q, rk_error *err)
 {
-    question *q = what;
-    const rk_request *request = arguments;
     rk_plan_space space;
-    (void)job;
     rk_status status = rk_request_load(request, &q->inputs, err);
     if (status) {
         return status;
@@ -45,13 +42,6 @@ static rk_status complete(rk_job *job, void *arguments, void *what, rk_error *er
     return status ? status
                   : rk_estimate_step(&q->inputs.model, &q->inputs.system, &q->inputs.software.stack,
                                      &q->strategy, RK_FLOPS_MEGATRON, &q->estimate);
-}
-
-static void write_nothing(void *user, const char *text, size_t size)
-{
-    (void)user;
-    (void)text;
-    (void)size;
 }
 
 /* Asks with words such as "tp=8 pp=2 explain", and 64 H100 unless they say otherwise. */
@@ -72,7 +62,8 @@ static rk_status ask(const char *words, question *q, rk_error *err)
         }
         status = rk_job_set(job, word, equals ? equals + 1 : NULL, err);
     }
-    status = status ? status : rk_job_use(job, NULL, write_nothing, NULL, complete, q, err);
+    status = status ? status : rk_job_start(job, NULL, NULL, NULL, err);
+    status = status ? status : complete(rk_job_arguments(job), q, err);
     rk_job_free(job);
     return status;
 }

@@ -26,12 +26,9 @@ typedef struct answer {
     rk_strategy strategy;
 } answer;
 
-static rk_status estimate_question(rk_job *job, void *arguments, void *what, rk_error *err)
+static rk_status estimate_question(const rk_request *request, answer *to, rk_error *err)
 {
-    answer *to = what;
-    const rk_request *request = arguments;
     rk_inputs *inputs = malloc(sizeof(*inputs));
-    (void)job;
     assert_non_null(inputs);
     rk_status status = rk_request_load(request, inputs, err);
     status = status ? status : rk_request_strategy(request, inputs, &to->strategy, err);
@@ -51,13 +48,6 @@ static rk_status estimate_question(rk_job *job, void *arguments, void *what, rk_
     return status;
 }
 
-static void write_nothing(void *user, const char *text, size_t size)
-{
-    (void)user;
-    (void)text;
-    (void)size;
-}
-
 /* Asks `reckon estimate` with these options. */
 static rk_status ask(const rk_case_options *options, answer *to, rk_error *err)
 {
@@ -69,8 +59,8 @@ static rk_status ask(const rk_case_options *options, answer *to, rk_error *err)
         status = rk_job_set(job, word, value[0] ? value : NULL, err);
         word = value + strlen(value) + 1;
     }
-    status =
-        status ? status : rk_job_use(job, NULL, write_nothing, NULL, estimate_question, to, err);
+    status = status ? status : rk_job_start(job, NULL, NULL, NULL, err);
+    status = status ? status : estimate_question(rk_job_arguments(job), to, err);
     rk_job_free(job);
     return status;
 }
