@@ -107,20 +107,18 @@ rk_status rk_validation_write_csv(const rk_job *job, const rk_validation *v, rk_
 {
     rk_csv_out *out;
     rk_column columns[FIELDS];
-    const rk_status status = rk_job_open_csv(job, v->request->output, &out, err);
+    const rk_status status = rk_job_open_csv(job, v->request.output, &out, err);
     if (status) {
         return status;
     }
     remark_tables(job, v);
     rk_csv_header(out, columns, rk_answer_columns(fields, FIELDS, columns));
-    for (size_t i = 0; i < v->comparison.count; i++) {
-        if (v->comparison.rows[i].selected) {
-            const struct row row = row_of(&v->comparison.rows[i]);
-            rk_value values[FIELDS] = {{.type = RK_VALUE_NULL}};
-            (void)rk_answer_values(fields, row.figures.predicted ? FIELDS : NAMES, &row, values);
-            values[FIELDS - 1] = rk_value_text(row.figures.left_out);
-            rk_csv_row(out, values, FIELDS);
-        }
+    for (size_t i = 0; i < v->comparison.selected_count; i++) {
+        const struct row row = row_of(v->comparison.selected[i]);
+        rk_value values[FIELDS] = {{.type = RK_VALUE_NULL}};
+        (void)rk_answer_values(fields, row.figures.predicted ? FIELDS : NAMES, &row, values);
+        values[FIELDS - 1] = rk_value_text(row.figures.left_out);
+        rk_csv_row(out, values, FIELDS);
     }
     return rk_csv_close(out, err);
 }
@@ -195,17 +193,17 @@ static void write_group(rk_json_writer *w, const rk_score_group *g)
     rk_json_item(w);
     rk_json_open(w, "{");
     rk_json_string(w, "group", g->label);
-    write_errors(w, "step", &g->score.time);
-    write_errors(w, "null_model", &g->score.null);
+    write_errors(w, "step", &g->score.step);
+    write_errors(w, "null_model", &g->score.null_model);
     if (g->score.intervals > 0) {
-        rk_json_real(w, "interval_coverage", rk_score_coverage(&g->score));
-        rk_json_real(w, "interval_width", g->score.width);
+        rk_json_real(w, "interval_coverage", g->score.interval_coverage);
+        rk_json_real(w, "interval_width", g->score.interval_width);
     }
     write_errors(w, "memory", &g->score.memory);
-    write_regret(w, &g->score.regret);
-    if (g->score.verdicts.oom_fits + g->score.verdicts.oom_not > 0) {
-        write_verdicts(w, &g->score.verdicts);
-        write_risk(w, &g->score.risk);
+    write_regret(w, &g->score.first_choice);
+    if (g->score.out_of_memory.oom_fits + g->score.out_of_memory.oom_not > 0) {
+        write_verdicts(w, &g->score.out_of_memory);
+        write_risk(w, &g->risk);
     }
     rk_json_close(w, "}");
 }
@@ -241,7 +239,7 @@ static rk_status write_options(rk_json_writer *w, const rk_validation *v, const 
     rk_status status = rk_run_case_fill(&v->sources, row->table, row->row, scratch, err);
     status = status ? status
                     : rk_case_options_of(&v->sources, row->table, row->row, scratch,
-                                         (rk_case_extent)v->request->options, &options, err);
+                                         (rk_case_extent)v->request.options, &options, err);
     const char *word = (const char *)options.words.data;
     rk_json_open_member(w, "options", "[");
     for (size_t i = 0; i < 2 * options.count && !status; i++) {
@@ -265,11 +263,8 @@ static rk_status write_rows(rk_json_writer *w, const rk_validation *v, rk_error 
     rk_status status =
         scratch ? RK_OK : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the options");
     rk_json_open_member(w, "rows", "[");
-    for (size_t i = 0; i < comparison->count && !status; i++) {
-        const rk_compared *row = &comparison->rows[i];
-        if (!row->selected) {
-            continue;
-        }
+    for (size_t i = 0; i < comparison->selected_count && !status; i++) {
+        const rk_compared *row = comparison->selected[i];
         rk_json_item(w);
         rk_json_open(w, "{");
         const struct row shown = row_of(row);
@@ -277,7 +272,7 @@ static rk_status write_rows(rk_json_writer *w, const rk_validation *v, rk_error 
         if (!row->predicted) {
             rk_json_string(w, "left_out", row->reason);
         }
-        if (row->predicted && v->request->options >= 0) {
+        if (row->predicted && v->request.options >= 0) {
             status = write_options(w, v, row, scratch, err);
         }
         rk_json_close(w, "}");
@@ -332,7 +327,7 @@ rk_status rk_validation_write_json(const rk_job *job, const rk_validation *v, rk
 {
     rk_remark remarks[RK_REMARK_MAX];
     rk_out *out;
-    rk_status status = rk_job_open(job, v->request->output, &out, err);
+    rk_status status = rk_job_open(job, v->request.output, &out, err);
     if (status) {
         return status;
     }

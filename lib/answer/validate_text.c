@@ -22,26 +22,24 @@ static void cell_percent(rk_table *table, double share)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static void count_rows(const rk_validation *v, size_t *asked, size_t *predicted)
+static size_t count_predicted(const rk_validation *v)
 {
-    *asked = *predicted = 0;
-    for (size_t i = 0; i < v->comparison.count; i++) {
-        *asked += v->comparison.rows[i].selected;
-        *predicted += v->comparison.rows[i].selected && v->comparison.rows[i].predicted;
+    size_t count = 0;
+    for (size_t i = 0; i < v->comparison.selected_count; i++) {
+        count += v->comparison.selected[i]->predicted;
     }
+    return count;
 }
 
 static void write_files(FILE *to, const rk_validation *v)
 {
     char rows[RK_COUNTED_SIZE], count[RK_COMMAS_SIZE];
-    size_t asked, predicted;
-    count_rows(v, &asked, &predicted);
     (void)fprintf(to, "runs      ");
     for (size_t i = 0; i < v->table_count; i++) {
         (void)fprintf(to, "%s%s", i ? ", " : "", v->tables[i].name);
     }
-    (void)fprintf(to, ": %s, %s predicted\n", rk_counted(asked, "row", rows),
-                  rk_with_commas(predicted, count));
+    (void)fprintf(to, ": %s, %s predicted\n", rk_counted(v->comparison.selected_count, "row", rows),
+                  rk_with_commas(count_predicted(v), count));
 }
 
 /* Columns that mean nothing to reckon, and tables that measure nothing. */
@@ -93,7 +91,7 @@ static rk_status write_time(FILE *to, const rk_validation *v, rk_table_style sty
     enum { OWN = 1 + RK_SCORE_FIELDS };
     rk_table_column columns[OWN + 3];
     rk_table table;
-    if (v->all.groups[0].score.time.count == 0) {
+    if (v->all.groups[0].score.step.count == 0) {
         return RK_OK;
     }
     init_table(&table, columns, "step time, error in %", rk_error_fields);
@@ -103,16 +101,16 @@ static rk_status write_time(FILE *to, const rk_validation *v, rk_table_style sty
     table.column_count = COUNT(columns);
     for (size_t i = 0; i <= v->by.count; i++) {
         const rk_score_group *g = i < v->by.count ? &v->by.groups[i] : &v->all.groups[0];
-        if (g->score.time.count == 0) {
+        if (g->score.step.count == 0) {
             continue;
         }
         if (i == v->by.count) {
             rk_table_rule(&table);
         }
-        begin_row(&table, g->label, rk_error_fields, &g->score.time);
-        cell_percent(&table, g->score.null.count ? g->score.null.mean : (double)NAN);
-        cell_percent(&table, g->score.null.median);
-        cell_percent(&table, rk_score_coverage(&g->score));
+        begin_row(&table, g->label, rk_error_fields, &g->score.step);
+        cell_percent(&table, g->score.null_model.count ? g->score.null_model.mean : (double)NAN);
+        cell_percent(&table, g->score.null_model.median);
+        cell_percent(&table, g->score.interval_coverage);
     }
     return rk_write_table(to, &table, style, err);
 }
@@ -140,7 +138,7 @@ static rk_status write_groups(FILE *to, const rk_validation *v, const char *titl
 
 static void write_verdicts(FILE *to, const rk_score_group *g)
 {
-    const rk_verdicts *v = &g->score.verdicts;
+    const rk_verdicts *v = &g->score.out_of_memory;
     const size_t all = v->ran_fits + v->ran_not + v->oom_fits + v->oom_not;
     if (v->oom_fits + v->oom_not == 0) {
         return;
@@ -156,7 +154,7 @@ static void write_verdicts(FILE *to, const rk_score_group *g)
         "  %zu predicted to fit ran out of memory, %zu predicted not to fit ran; of the %zu "
         "predicted to thrash, %zu ran out\n",
         v->oom_fits, v->ran_not, v->thrash_ran + v->thrash_oom, v->thrash_oom);
-    const rk_risk_score *r = &g->score.risk;
+    const rk_risk_score *r = &g->risk;
     (void)fprintf(
         to,
         "  risk of running out: Brier score %.4f, %.4f of the verdicts; %zu of the %zu that "
@@ -256,9 +254,9 @@ static rk_status write_rows(FILE *to, const rk_validation *v, rk_table_style sty
     rk_table table;
     char place[32];
     rk_table_init(&table, columns, COUNT(columns));
-    for (size_t i = 0; i < v->comparison.count; i++) {
-        const rk_compared *row = &v->comparison.rows[i];
-        if (!row->selected || !row->predicted) {
+    for (size_t i = 0; i < v->comparison.selected_count; i++) {
+        const rk_compared *row = v->comparison.selected[i];
+        if (!row->predicted) {
             continue;
         }
         rk_table_cell(&table, "%s", name_of(row, place));
@@ -283,19 +281,19 @@ static rk_status write_rows(FILE *to, const rk_validation *v, rk_table_style sty
 
 static const char *unread_of(const rk_compared *row)
 {
-    return row->selected ? rk_run_cell(row->table, row->row, RK_RUN_UNREAD) : "";
+    return rk_run_cell(row->table, row->row, RK_RUN_UNREAD);
 }
 
 /* Rows whose sources state facts for which there is no column. */
 static void write_unread_count(FILE *to, const rk_validation *v)
 {
     size_t count = 0;
-    for (size_t i = 0; i < v->comparison.count; i++) {
-        count += unread_of(&v->comparison.rows[i])[0] != '\0';
+    for (size_t i = 0; i < v->comparison.selected_count; i++) {
+        count += unread_of(v->comparison.selected[i])[0] != '\0';
     }
     if (count > 0) {
         (void)fprintf(to, "%-9s %4zu  rows have facts that no column takes%s\n", "unread", count,
-                      v->request->rows ? "" : "; --rows prints them");
+                      v->request.rows ? "" : "; --rows prints them");
     }
 }
 
@@ -303,9 +301,9 @@ static void write_unread_count(FILE *to, const rk_validation *v)
 static void write_uncounted(FILE *to, const rk_validation *v)
 {
     size_t count = 0;
-    for (size_t i = 0; i < v->comparison.count; i++) {
-        const rk_compared *row = &v->comparison.rows[i];
-        count += row->selected && row->predicted && row->uncounted;
+    for (size_t i = 0; i < v->comparison.selected_count; i++) {
+        const rk_compared *row = v->comparison.selected[i];
+        count += row->predicted && row->uncounted;
     }
     if (count > 0) {
         (void)fprintf(to,
@@ -319,8 +317,8 @@ static void write_uncounted(FILE *to, const rk_validation *v)
 static void write_unread(FILE *to, const rk_validation *v)
 {
     char place[32];
-    for (size_t i = 0; i < v->comparison.count; i++) {
-        const rk_compared *row = &v->comparison.rows[i];
+    for (size_t i = 0; i < v->comparison.selected_count; i++) {
+        const rk_compared *row = v->comparison.selected[i];
         if (unread_of(row)[0]) {
             (void)fprintf(to, "%s: unread: %s\n", name_of(row, place), unread_of(row));
         }
@@ -331,9 +329,9 @@ static void write_unread(FILE *to, const rk_validation *v)
 static void write_missing(FILE *to, const rk_validation *v)
 {
     char place[32];
-    for (size_t i = 0; i < v->comparison.count; i++) {
-        const rk_compared *row = &v->comparison.rows[i];
-        if (row->selected && !row->predicted) {
+    for (size_t i = 0; i < v->comparison.selected_count; i++) {
+        const rk_compared *row = v->comparison.selected[i];
+        if (!row->predicted) {
             (void)fprintf(to, "%s: %s\n", name_of(row, place), row->reason);
         }
     }
@@ -417,18 +415,18 @@ static bool is_large(const rk_validation *v, size_t group)
     assert(group < v->by.count);
     size_t larger = 0;
     for (size_t i = 0; i < v->by.count; i++) {
-        const size_t runs = v->by.groups[i].score.time.count;
-        larger += runs > v->by.groups[group].score.time.count ||
-                  (runs == v->by.groups[group].score.time.count && i < group);
+        const size_t runs = v->by.groups[i].score.step.count;
+        larger += runs > v->by.groups[group].score.step.count ||
+                  (runs == v->by.groups[group].score.step.count && i < group);
     }
-    return larger < BRIEF_GROUPS && v->by.groups[group].score.time.count > 0;
+    return larger < BRIEF_GROUPS && v->by.groups[group].score.step.count > 0;
 }
 
 static rk_status write_brief(FILE *to, const rk_validation *v, rk_table_style style, rk_error *err)
 {
     rk_table_column columns[1 + RK_SCORE_FIELDS];
-    static const rk_row_score none;
-    const rk_row_score *all = v->all.count > 0 ? &v->all.groups[0].score : &none;
+    static const rk_score none;
+    const rk_score *all = v->all.count > 0 ? &v->all.groups[0].score : &none;
     rk_remark remarks[RK_REMARK_MAX];
     char runs[RK_COUNTED_SIZE];
     rk_status status = RK_OK;
@@ -438,20 +436,20 @@ static rk_status write_brief(FILE *to, const rk_validation *v, rk_table_style st
     write_left_out(to, remarks, rk_validation_left_out(v, remarks));
     write_assumed(to, remarks, rk_validation_assumed(v, remarks));
     (void)fputc('\n', to);
-    if (all->time.count > 0) {
+    if (all->step.count > 0) {
         init_table(&table, columns, "step time, error in %", rk_error_fields);
         for (size_t i = 0; i < v->by.count; i++) {
             if (is_large(v, i)) {
                 begin_row(&table, v->by.groups[i].label, rk_error_fields,
-                          &v->by.groups[i].score.time);
+                          &v->by.groups[i].score.step);
             }
         }
         rk_table_rule(&table);
-        begin_row(&table, "all", rk_error_fields, &all->time);
+        begin_row(&table, "all", rk_error_fields, &all->step);
         status = rk_write_table(to, &table, style, err);
         if (all->intervals > 0) {
             (void)fprintf(to, "\nintervals 10th to 90th percentiles hold %.1f %% of %s\n",
-                          100 * rk_score_coverage(all), rk_counted(all->intervals, "run", runs));
+                          100 * all->interval_coverage, rk_counted(all->intervals, "run", runs));
         }
     }
     if (all->memory.count > 0) {
@@ -469,7 +467,7 @@ rk_status rk_validation_write_text(FILE *to, const void *what, rk_table_style st
 {
     const rk_validation *v = what;
     rk_remark remarks[RK_REMARK_MAX];
-    if (!style.full && !v->request->rows) {
+    if (!style.full && !v->request.rows) {
         return write_brief(to, v, style, err);
     }
     write_files(to, v);
@@ -480,7 +478,7 @@ rk_status rk_validation_write_text(FILE *to, const void *what, rk_table_style st
     write_uncounted(to, v);
     (void)fputc('\n', to);
     rk_status status = RK_OK;
-    if (v->request->rows) {
+    if (v->request.rows) {
         write_missing(to, v);
         status = write_rows(to, v, style, err);
     }
@@ -490,10 +488,10 @@ rk_status rk_validation_write_text(FILE *to, const void *what, rk_table_style st
     status = write_time(to, v, style, err);
     status = status ? status
                     : write_groups(to, v, "peak memory, error in %", rk_error_fields,
-                                   offsetof(rk_row_score, memory), style, err);
+                                   offsetof(rk_score, memory), style, err);
     status = status ? status
                     : write_groups(to, v, "slower than best, %", rk_regret_fields,
-                                   offsetof(rk_row_score, regret), style, err);
+                                   offsetof(rk_score, first_choice), style, err);
     for (size_t i = 0; i < v->by.count; i++) {
         write_verdicts(to, &v->by.groups[i]);
     }

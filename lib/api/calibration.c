@@ -17,8 +17,7 @@ rk_status rk_calibrate_constants(const char *recipe, const rk_calibration_choice
     status = status ? status : rk_take_calibration_choice(choice, &own, err);
     *calibration = rk_allocate(sizeof(**calibration), "a calibration", &status, err);
     if (!status) {
-        const rk_calibrate_options options = {.threads = (int)own.threads, .quick = own.quick};
-        status = rk_calibrate(recipe, &options, *calibration, err);
+        status = rk_calibrate(recipe, &own, *calibration, err);
     }
     return RK_CREATED(status, calibration, rk_calibration_free);
 }

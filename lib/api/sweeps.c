@@ -33,29 +33,18 @@ rk_status rk_sweep_count(const rk_sweep *sweep, rk_sweep_totals *totals, size_t 
 rk_status rk_sweep_points(const rk_sweep *sweep, const rk_sweep_control *control,
                           rk_sweep_totals *totals, size_t size, rk_error *err)
 {
-    rk_sweep_control own;
+    rk_sweep_options options = {.block_points = 0};
     rk_sweep_totals all = {0};
     rk_status status = rk_need(sweep, "sweep", err);
-    status = status ? status : rk_take_sweep_control(control, &own, err);
+    status = status ? status : rk_take_sweep_control(control, &options.control, err);
     if (status) {
         return status;
     }
-    if (own.resume && !own.sqlite) {
+    if (options.control.resume && !options.control.sqlite) {
         return rk_fail(err, RK_ERR_INVALID,
                        "to resume a sweep, name the database of the earlier "
                        "run in `sqlite`");
     }
-    const rk_sweep_options options = {
-        .csv_path = own.csv,
-        .sqlite_path = own.sqlite,
-        .pareto = own.pareto,
-        .resume = own.resume,
-        .threads = (int)own.threads,
-        .team = own.team,
-        .row = own.row,
-        .progress = own.progress,
-        .user = own.user,
-    };
     status = rk_sweep_run(sweep, &options, &all, err);
     if (totals) {
         rk_abi_copy(totals, size, &all, sizeof(all));

@@ -55,7 +55,7 @@ static rk_status check_calibrate(void *arguments, rk_error *err)
 static rk_status run_calibrate(rk_job *job, void *arguments, rk_error *err)
 {
     const calibrate_arguments *args = arguments;
-    const rk_calibrate_options options = {.threads = (int)args->threads, .quick = args->quick};
+    const rk_calibration_choice options = {.threads = args->threads, .quick = args->quick};
     rk_calibration *calibration = malloc(sizeof(*calibration));
     if (!calibration) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a calibration");

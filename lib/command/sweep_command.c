@@ -144,19 +144,19 @@ static rk_status run_sweep(rk_job *job, void *arguments, rk_error *err)
 {
     const struct arguments *args = arguments;
     rk_sweep_options options = {
-        .csv_path = args->output,
-        .sqlite_path = args->sqlite,
-        .pareto = args->pareto,
-        .resume = args->resume,
-        .threads = rk_control_search(rk_job_work(job), "points", args->threads).threads,
-        .team = rk_control_team(rk_job_work(job)),
+        .control = {.csv = args->output,
+                    .sqlite = args->sqlite,
+                    .pareto = args->pareto,
+                    .resume = args->resume,
+                    .threads = rk_control_search(rk_job_work(job), "points", args->threads).threads,
+                    .team = rk_control_team(rk_job_work(job)),
+                    .progress = show,
+                    .user = job},
         .silent_seconds = args->lost_after,
         .write = rk_job_write,
-        .progress = show,
         .resumed = report_resumed,
         .lost = report_lost,
         .stopped = report_stopped,
-        .user = job,
     };
     rk_sweep_totals totals = {0};
     rk_sweep_doc *doc = NULL;
@@ -166,7 +166,7 @@ static rk_status run_sweep(rk_job *job, void *arguments, rk_error *err)
     }
     rk_status status = rk_sweep_doc_load(args->grid, &doc, err);
     if (status) {
-        rk_share_leave(options.team, err);
+        rk_share_leave(options.control.team, err);
         return status;
     }
     status = args->dry_run ? rk_sweep_check(doc, &options, &totals, err)

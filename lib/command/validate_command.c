@@ -90,7 +90,7 @@ static rk_status load_tables(const char *list, rk_validation *v, rk_error *err)
 
 static rk_status write_answer(const rk_job *job, const rk_validation *v, rk_error *err)
 {
-    const rk_validate_request *request = v->request;
+    const rk_validate_request *request = &v->request;
     rk_status status = request->plot ? rk_validation_plot(job, v, request->plot, err) : RK_OK;
     status = status ? status : rk_validation_write_residuals(v, false, err);
     status = status ? status : rk_validation_write_residuals(v, true, err);
@@ -121,7 +121,7 @@ static rk_status write_figures(const rk_job *job, const rk_figures *figures, con
 /* Compares with recorded figures; *worse: a figure is worse. */
 static rk_status judge(const rk_job *job, const rk_validation *v, bool *worse, rk_error *err)
 {
-    const rk_validate_request *request = v->request;
+    const rk_validate_request *request = &v->request;
     rk_figures figures;
     rk_status status = rk_figures_load(request->figures, &figures, err);
     if (status) {
@@ -215,7 +215,7 @@ static rk_status run_validate(rk_job *job, void *arguments, rk_error *err)
     if (!v) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory");
     }
-    v->request = request;
+    v->request = *request;
     bool worse = false;
     rk_status status = rk_run_sources_load(request->sources, &v->sources, err);
     status = status ? status : load_tables(request->runs, v, err);

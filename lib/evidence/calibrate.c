@@ -109,7 +109,7 @@ static rk_status read_rows(rk_calibration *c, rk_error *err)
     return status;
 }
 
-rk_status rk_calibrate_by(rk_recipe *recipe, const rk_calibrate_options *options,
+rk_status rk_calibrate_by(rk_recipe *recipe, const rk_calibration_choice *choice,
                           rk_calibration *calibration, rk_error *err)
 {
     rk_calibration *c = calibration;
@@ -119,17 +119,17 @@ rk_status rk_calibrate_by(rk_recipe *recipe, const rk_calibrate_options *options
     status = status ? status : read_rows(c, err);
     status = status ? status : rk_fit_setup_take(&c->bench, &c->rows, err);
     status = status ? status : fit(c, err);
-    return status ? status : rk_calibration_judge(c, options, err);
+    return status ? status : rk_calibration_judge(c, choice, err);
 }
 
-rk_status rk_calibrate(const char *path, const rk_calibrate_options *options,
+rk_status rk_calibrate(const char *path, const rk_calibration_choice *choice,
                        rk_calibration *calibration, rk_error *err)
 {
     rk_recipe *recipe;
     memset(calibration, 0, sizeof(*calibration));
     rk_status status = rk_recipe_load(path, &recipe, err);
     if (!status) {
-        status = rk_calibrate_by(recipe, options, calibration, err);
+        status = rk_calibrate_by(recipe, choice, calibration, err);
         rk_error_set_file(status ? err : NULL, rk_json_title(path));
     }
     return status;

@@ -40,20 +40,15 @@ struct rk_calibration {
     bool refitted;     /* without one group after the other: deviations and `without` are known */
 };
 
-typedef struct rk_calibrate_options {
-    int threads; /* 0: one per core */
-    bool quick;  /* no refits without a group: no deviations */
-} rk_calibrate_options;
-
 /*
  * Reads the recipe, the documents and the tables, and fits.  The caller releases the calibration
  * with rk_calibration_clear, also after a failure.
  */
-rk_status rk_calibrate(const char *path, const rk_calibrate_options *options,
+rk_status rk_calibrate(const char *path, const rk_calibration_choice *choice,
                        rk_calibration *calibration, rk_error *err);
 
 /* The same with a loaded recipe; the calibration takes ownership, also on failure. */
-rk_status rk_calibrate_by(rk_recipe *recipe, const rk_calibrate_options *options,
+rk_status rk_calibrate_by(rk_recipe *recipe, const rk_calibration_choice *choice,
                           rk_calibration *calibration, rk_error *err);
 
 void rk_calibration_clear(rk_calibration *calibration);
@@ -63,7 +58,7 @@ rk_status rk_errors_summarise(const rk_fit_setup *bench, int group, bool held,
                               rk_error_summary *out, rk_error *err);
 
 /* Fills deviation, width, importance and deciding rows; see uncertainty.c. */
-rk_status rk_calibration_judge(rk_calibration *calibration, const rk_calibrate_options *options,
+rk_status rk_calibration_judge(rk_calibration *calibration, const rk_calibration_choice *choice,
                                rk_error *err);
 
 #endif

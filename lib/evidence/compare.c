@@ -145,8 +145,9 @@ rk_status rk_compare_runs(const rk_run_sources *sources, const rk_run_table *tab
         total += tables[i].rows;
     }
     rk_run_case *scratch = malloc(sizeof(*scratch));
-    *out = (rk_comparison){.rows = calloc(total ? total : 1, sizeof(*out->rows))};
-    if (!out->rows || !scratch) {
+    *out = (rk_comparison){.rows = calloc(total + 1, sizeof(*out->rows)),
+                           .selected = calloc(total + 1, sizeof(*out->selected))};
+    if (!out->rows || !out->selected || !scratch) {
         free(scratch);
         rk_comparison_clear(out);
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the comparison");
@@ -159,6 +160,9 @@ rk_status rk_compare_runs(const rk_run_sources *sources, const rk_run_table *tab
             c->row = row;
             status = compare_row(sources, scratch, c, err);
             c->selected = is_selected(c, selection);
+            if (c->selected) {
+                out->selected[out->selected_count++] = c;
+            }
         }
     }
     free(scratch);
@@ -173,6 +177,7 @@ rk_status rk_compare_runs(const rk_run_sources *sources, const rk_run_table *tab
 void rk_comparison_clear(rk_comparison *comparison)
 {
     free(comparison->rows);
+    free(comparison->selected);
     *comparison = (rk_comparison){.rows = NULL};
 }
 

@@ -43,6 +43,8 @@ typedef struct rk_compared {
 typedef struct rk_comparison {
     rk_compared *rows; /* owned */
     size_t count;
+    const rk_compared **selected; /* owned; the rows that the user selected */
+    size_t selected_count;
 } rk_comparison;
 
 /* Which rows to select; NULL: all. */

@@ -102,9 +102,9 @@ static int compare_remarks(const void *a, const void *b)
 size_t rk_validation_left_out(const rk_validation *v, rk_remark out[RK_REMARK_MAX])
 {
     size_t count = 0;
-    for (size_t i = 0; i < v->comparison.count; i++) {
-        const rk_compared *row = &v->comparison.rows[i];
-        if (row->selected && !row->predicted) {
+    for (size_t i = 0; i < v->comparison.selected_count; i++) {
+        const rk_compared *row = v->comparison.selected[i];
+        if (!row->predicted) {
             add_remark(out, &count, row->reason, strlen(row->reason));
         }
     }
@@ -115,9 +115,9 @@ size_t rk_validation_left_out(const rk_validation *v, rk_remark out[RK_REMARK_MA
 size_t rk_validation_assumed(const rk_validation *v, rk_remark out[RK_REMARK_MAX])
 {
     size_t count = 0;
-    for (size_t i = 0; i < v->comparison.count; i++) {
-        const rk_compared *row = &v->comparison.rows[i];
-        for (const char *at = row->assumed; row->selected && row->predicted && *at;) {
+    for (size_t i = 0; i < v->comparison.selected_count; i++) {
+        const rk_compared *row = v->comparison.selected[i];
+        for (const char *at = row->assumed; row->predicted && *at;) {
             const size_t length = strcspn(at, ",");
             add_remark(out, &count, at, length);
             at += length + strspn(at + length, ", ");

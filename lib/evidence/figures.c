@@ -215,39 +215,40 @@ static void judge(rk_figure *f)
 static rk_status evaluate(rk_figure *f, const rk_comparison *comparison, const rk_compared **rows,
                           rk_error *err)
 {
-    rk_row_score score;
+    rk_score score;
+    rk_risk_score risk;
     size_t count = 0;
     for (size_t i = 0; i < comparison->count; i++) {
         if (matches(&comparison->rows[i], f)) {
             rows[count++] = &comparison->rows[i];
         }
     }
-    const rk_status status = rk_score_rows(rows, count, &score, err);
+    const rk_status status = rk_score_rows(rows, count, &score, &risk, err);
     if (status) {
         return status;
     }
     switch (f->measure) {
     case RK_MEASURE_TIME:
-        set_errors(&score.time, f);
+        set_errors(&score.step, f);
         break;
     case RK_MEASURE_MEMORY:
         set_errors(&score.memory, f);
         break;
     case RK_MEASURE_NULL:
-        set_errors(&score.null, f);
+        set_errors(&score.null_model, f);
         break;
     case RK_MEASURE_VERDICT:
-        set_verdict(&score.verdicts, f);
+        set_verdict(&score.out_of_memory, f);
         break;
     case RK_MEASURE_FIRST_CHOICE:
-        set_first_choice(&score.regret, f);
+        set_first_choice(&score.first_choice, f);
         break;
     case RK_MEASURE_INTERVAL:
         f->runs_now = (int64_t)score.intervals;
-        f->now = f->runs_now ? (double)score.inside / (double)f->runs_now : (double)NAN;
+        f->now = score.interval_coverage;
         break;
     case RK_MEASURE_RISK:
-        set_risk(&score.risk, &score.regret, f);
+        set_risk(&risk, &score.first_choice, f);
         break;
     }
     judge(f);

@@ -35,8 +35,7 @@ static rk_status finish_pairs(pairs *p, rk_errors *out, rk_error *err)
     return status;
 }
 
-static rk_status score_errors(const rk_compared **rows, size_t count, rk_row_score *out,
-                              rk_error *err)
+static rk_status score_errors(const rk_compared **rows, size_t count, rk_score *out, rk_error *err)
 {
     double *numbers = calloc(3 * count + 1, sizeof(*numbers));
     pairs p = {.ratio = numbers, .predicted = numbers + count, .measured = numbers + 2 * count};
@@ -49,13 +48,13 @@ static rk_status score_errors(const rk_compared **rows, size_t count, rk_row_sco
                      rows[i]->mfu_measured);
         }
     }
-    rk_status status = finish_pairs(&p, &out->time, err);
+    rk_status status = finish_pairs(&p, &out->step, err);
     for (size_t i = 0; i < count && !status; i++) {
         if (rk_compared_has_time(rows[i]) && rows[i]->null_step > 0) {
             add_pair(&p, rows[i]->null_step / rows[i]->step_measured, 1, 1);
         }
     }
-    status = status ? status : finish_pairs(&p, &out->null, err);
+    status = status ? status : finish_pairs(&p, &out->null_model, err);
     for (size_t i = 0; i < count && !status; i++) {
         if (rk_compared_has_memory(rows[i])) {
             add_pair(&p, rows[i]->memory / rows[i]->memory_measured, rows[i]->memory,
@@ -212,34 +211,35 @@ static rk_status score_regret(const rk_compared **rows, size_t count, rk_regret 
 
 /* ---- intervals ----------------------------------------------------------------------------- */
 
-/* Adds the interval of a run, and its width to the sum. */
-double rk_score_coverage(const rk_row_score *score)
+/* Shares of the runs with an interval, and means over them. */
+static void score_intervals(const rk_compared **rows, size_t count, rk_score *out)
 {
-    return score->intervals > 0 ? (double)score->inside / (double)score->intervals : (double)NAN;
-}
-
-static void add_interval(const rk_compared *row, rk_row_score *out)
-{
-    if (rk_compared_has_time(row) && row->low > 0) {
-        out->intervals++;
-        out->inside += row->step_measured >= row->low && row->step_measured <= row->high;
-        out->width += row->high / row->low - 1;
+    double inside = 0, width = 0;
+    for (size_t i = 0; i < count; i++) {
+        const rk_compared *row = rows[i];
+        if (rk_compared_has_time(row) && row->low > 0) {
+            out->intervals++;
+            inside += row->step_measured >= row->low && row->step_measured <= row->high;
+            width += row->high / row->low - 1;
+        }
     }
+    out->interval_coverage = out->intervals ? inside / (double)out->intervals : (double)NAN;
+    out->interval_width = out->intervals ? width / (double)out->intervals : (double)NAN;
 }
 
 /* ---- scores -------------------------------------------------------------------------------- */
 
-rk_status rk_score_rows(const rk_compared **rows, size_t count, rk_row_score *out, rk_error *err)
+rk_status rk_score_rows(const rk_compared **rows, size_t count, rk_score *score,
+                        rk_risk_score *risk, rk_error *err)
 {
-    *out = (rk_row_score){.time = {.count = 0}};
+    *score = (rk_score){.group = NULL};
     for (size_t i = 0; i < count; i++) {
-        add_verdict(rows[i], &out->verdicts);
-        add_interval(rows[i], out);
+        add_verdict(rows[i], &score->out_of_memory);
     }
-    out->width /= out->intervals ? (double)out->intervals : 1;
-    rk_status status = rk_score_risk(rows, count, &out->risk, err);
-    status = status ? status : score_errors(rows, count, out, err);
-    return status ? status : score_regret(rows, count, &out->regret, err);
+    score_intervals(rows, count, score);
+    rk_status status = rk_score_risk(rows, count, risk, err);
+    status = status ? status : score_errors(rows, count, score, err);
+    return status ? status : score_regret(rows, count, &score->first_choice, err);
 }
 
 /* ---- groups -------------------------------------------------------------------------------- */
@@ -337,8 +337,9 @@ rk_status rk_score_groups(const rk_comparison *comparison, const rk_dimension *d
             qsort(out->groups, out->count, sizeof(*out->groups), compare_groups);
         }
         for (size_t g = 0; !status && g < out->count; g++) {
-            status = rk_score_rows(out->groups[g].rows, out->groups[g].count, &out->groups[g].score,
-                                   err);
+            rk_score_group *group = &out->groups[g];
+            status = rk_score_rows(group->rows, group->count, &group->score, &group->risk, err);
+            group->score.group = group->label;
         }
     }
     free(group_of);

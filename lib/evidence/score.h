@@ -28,29 +28,17 @@ typedef struct rk_risk_score {
 rk_status rk_score_risk(const rk_compared *const *rows, size_t count, rk_risk_score *out,
                         rk_error *err);
 
-/* The scores of a set of rows. */
-typedef struct rk_row_score {
-    rk_errors time, memory;
-    size_t intervals, inside; /* runs with an interval of time, and those measured within it */
-    double width;             /* mean of high / low - 1 */
-    rk_errors null;           /* of the null model, over the rows that it predicts */
-    rk_regret regret;
-    rk_verdicts verdicts;
-    rk_risk_score risk;
-} rk_row_score;
-
-/* Share of the runs with an interval that lie in it; NaN without any. */
-double rk_score_coverage(const rk_row_score *score);
-
-/* Scores rows; reorders the list. */
-rk_status rk_score_rows(const rk_compared **rows, size_t count, rk_row_score *out, rk_error *err);
+/* Scores rows; reorders the list.  The score has no name of a group. */
+rk_status rk_score_rows(const rk_compared **rows, size_t count, rk_score *score,
+                        rk_risk_score *risk, rk_error *err);
 
 typedef struct rk_score_group {
     char label[2 * RK_LABEL_TEXT];
     int order[2];
     const rk_compared **rows; /* into the list of the grouping */
     size_t count;
-    rk_row_score score;
+    rk_score score; /* its group is `label` */
+    rk_risk_score risk;
 } rk_score_group;
 
 typedef struct rk_grouping {

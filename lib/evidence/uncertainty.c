@@ -364,7 +364,7 @@ static rk_status set_importance(rk_calibration *c, rk_error *err)
     return status ? status : rk_fit_setup_set(&c->bench, values, err);
 }
 
-rk_status rk_calibration_judge(rk_calibration *calibration, const rk_calibrate_options *options,
+rk_status rk_calibration_judge(rk_calibration *calibration, const rk_calibration_choice *choice,
                                rk_error *err)
 {
     rk_calibration *c = calibration;
@@ -373,8 +373,8 @@ rk_status rk_calibration_judge(rk_calibration *calibration, const rk_calibrate_o
     if (status || slopes == 0) {
         return status;
     }
-    if (!status && !options->quick && c->group_count > 1) {
-        status = leave_out_groups(c, options->threads, err);
+    if (!status && !choice->quick && c->group_count > 1) {
+        status = leave_out_groups(c, (int)choice->threads, err);
     }
     curvature v = {
         .slopes = calloc(slopes, sizeof(*v.slopes)),

@@ -32,10 +32,10 @@ static rk_status set_intervals(rk_validation *v, rk_error *err)
     rk_status status = rk_compare_intervals(&v->comparison, &rk_residuals_built_in, err);
     status =
         status ? status : rk_compare_intervals(&v->comparison, &rk_memory_residuals_built_in, err);
-    if (status || !v->request->intervals) {
+    if (status || !v->request.intervals) {
         return status;
     }
-    status = rk_residuals_load(v->request->intervals, &residuals, err);
+    status = rk_residuals_load(v->request.intervals, &residuals, err);
     if (!status) {
         status = rk_compare_intervals(&v->comparison, &residuals, err);
         rk_residuals_clear(&residuals);
@@ -45,7 +45,7 @@ static rk_status set_intervals(rk_validation *v, rk_error *err)
 
 rk_status rk_validation_compare(rk_validation *v, rk_error *err)
 {
-    const rk_validate_request *request = v->request;
+    const rk_validate_request *request = &v->request;
     const rk_selection selection = {
         .split = request->split < 0 ? NULL : rk_split_names[request->split], .only = request->only};
     rk_dimension by[RK_DIMENSION_COUNT];
@@ -67,7 +67,7 @@ rk_status rk_validation_compare(rk_validation *v, rk_error *err)
 
 rk_status rk_validation_write_residuals(const rk_validation *v, bool of_memory, rk_error *err)
 {
-    const rk_validate_request *request = v->request;
+    const rk_validate_request *request = &v->request;
     const char *path = of_memory ? request->memory_residuals : request->residuals;
     rk_residuals residuals;
     if (!path) {

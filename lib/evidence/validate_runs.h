@@ -21,7 +21,7 @@ typedef struct rk_validate_request {
 void rk_validate_request_init(rk_validate_request *request);
 
 struct rk_validation {
-    const rk_validate_request *request;
+    rk_validate_request request;
     rk_run_sources sources;
     rk_run_table tables[RK_VALIDATION_TABLES];
     size_t table_count;

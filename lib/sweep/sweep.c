@@ -20,8 +20,8 @@ rk_status rk_sweep_check(const rk_sweep_doc *doc, const rk_sweep_options *option
         return status;
     }
     status = rk_sweep_check_all(&table, options, &kept, totals, err);
-    if (status == RK_OK && options->resume && options->sqlite_path &&
-        access(options->sqlite_path, F_OK) == 0) {
+    if (status == RK_OK && options->control.resume && options->control.sqlite &&
+        access(options->control.sqlite, F_OK) == 0) {
         status = rk_sweep_look_back(&table, kept, options, totals, err);
     }
     free(kept);
@@ -55,13 +55,14 @@ static rk_status start_first(rk_sweep_running *run, rk_error *err)
     if (status == RK_OK) {
         status = rk_sweep_writer_open(&run->writer, &run->table, run->options, err);
     }
-    if (status == RK_OK && run->options->resume) {
+    if (status == RK_OK && run->options->control.resume) {
         rk_sweep_tell_missing(&run->writer, kept, run->options, run->totals);
     }
     free(kept);
     run->progress =
         (rk_sweep_progress){.points_total = run->totals->points, .total = run->totals->strategies};
-    run->shared = run->threads > 1 || (run->options->team && run->options->team->size > 1);
+    run->shared =
+        run->threads > 1 || (run->options->control.team && run->options->control.team->size > 1);
     run->block = run->doc->mode.estimate ? UINT64_MAX : slice > 0 ? slice / 4 : 1;
     run->block_size =
         run->options->block_points > 0 && run->options->block_points < RK_SWEEP_BLOCK_POINTS
@@ -97,19 +98,19 @@ static rk_status share(rk_sweep_running *run, rk_error *err)
         .fingerprint = rk_share_fingerprint(rk_sweep_doc_text(run->doc)),
         .silent_seconds = run->options->silent_seconds,
     };
-    return rk_share_run(&job, run->options->team, run->threads, err);
+    return rk_share_run(&job, run->options->control.team, run->threads, err);
 }
 
 rk_status rk_sweep_run(const rk_sweep_doc *doc, const rk_sweep_options *options,
                        rk_sweep_totals *totals, rk_error *err)
 {
     rk_sweep_running run = {.doc = doc, .options = options, .totals = totals};
-    const bool first = !options->team || options->team->rank == 0;
+    const bool first = !options->control.team || options->control.team->rank == 0;
     *totals = (rk_sweep_totals){.points = rk_sweep_doc_point_count(doc)};
-    run.threads = options->threads > 0 ? options->threads : rk_core_count();
+    run.threads = options->control.threads > 0 ? (int)options->control.threads : rk_core_count();
     rk_status status = rk_sweep_table_init(doc, &run.table, err);
     if (status == RK_OK) {
-        run.table.has_text = options->csv_path && !options->pareto;
+        run.table.has_text = options->control.csv && !options->control.pareto;
         status = start_workers(&run, err);
     }
     if (status == RK_OK && first) {
@@ -118,7 +119,7 @@ rk_status rk_sweep_run(const rk_sweep_doc *doc, const rk_sweep_options *options,
     if (status == RK_OK) {
         status = share(&run, err);
     } else {
-        rk_share_leave(options->team, err);
+        rk_share_leave(options->control.team, err);
     }
     if (first && status == RK_OK) {
         status = rk_sweep_writer_finish(&run.writer, err);

@@ -13,23 +13,11 @@
 
 /* How a sweep is run; all zero is legal. */
 typedef struct rk_sweep_options {
-    const char *csv_path;    /* "-": lines go to `write`; NULL: no CSV */
-    const char *sqlite_path; /* NULL: no database */
-    const char *pareto;      /* goals, see rk_sweep_pareto_init; NULL: no front */
-    bool resume;             /* take finished points from the database; it may be new */
-    int threads;             /* of each rank; 0: one per core that this process may use */
-    rk_team *team;           /* NULL: this process alone */
-    int block_points;        /* points of a task, at most; 0: chosen by their size */
-    double flush_seconds;    /* time between transactions; 0: half a second */
-    double silent_seconds;   /* silence after which a rank counts as lost; 0: a minute */
-    rk_out_writer *write;    /* receives CSV lines that go to no file; NULL: they are dropped */
-    /*
-     * Receives the rows in the order of points, or the Pareto front in the end; return false to
-     * stop.  May be NULL.
-     */
-    bool (*row)(void *user, const rk_sweep_row *row);
-    /* Called several times a second, and for every task; return false to stop.  May be NULL. */
-    bool (*progress)(void *user, const rk_sweep_progress *progress);
+    rk_sweep_control control; /* as of programs; its CSV file "-": lines go to `write` */
+    int block_points;         /* points of a task, at most; 0: chosen by their size */
+    double flush_seconds;     /* time between transactions; 0: half a second */
+    double silent_seconds;    /* silence after which a rank counts as lost; 0: a minute */
+    rk_out_writer *write;     /* receives CSV lines that go to no file; NULL: they are dropped */
     /* Called when a sweep is resumed, with the number and list of missing points: "3-7, 12". */
     void (*resumed)(void *user, uint64_t missing, const char *points);
     /* Called when a rank is lost, with the points that others do again: "3-7, 12".  May be NULL. */
@@ -39,7 +27,6 @@ typedef struct rk_sweep_options {
      * with the points that were begun. May be NULL.
      */
     void (*stopped)(void *user, const char *points);
-    void *user;
 } rk_sweep_options;
 
 /*

@@ -15,7 +15,7 @@
 
 bool rk_sweep_report(const rk_sweep_options *options, const rk_sweep_progress *progress)
 {
-    return !options->progress || options->progress(options->user, progress);
+    return !options->control.progress || options->control.progress(options->control.user, progress);
 }
 
 /* `kept_points` gets a bit for each point that is not dropped. */
@@ -85,7 +85,7 @@ void rk_sweep_tell_missing(const rk_sweep_writer *writer, const unsigned char *k
     }
     totals->resumed = writer->resumed;
     if (options->resumed && writer->resumed > 0) {
-        options->resumed(options->user, missing, text);
+        options->resumed(options->control.user, missing, text);
     }
 }
 
@@ -93,7 +93,8 @@ rk_status rk_sweep_look_back(const rk_sweep_table *table, const unsigned char *k
                              const rk_sweep_options *options, rk_sweep_totals *totals,
                              rk_error *err)
 {
-    const rk_sweep_options files = {.sqlite_path = options->sqlite_path, .resume = true};
+    const rk_sweep_options files = {.control.sqlite = options->control.sqlite,
+                                    .control.resume = true};
     rk_sweep_writer writer;
     rk_status status = rk_sweep_writer_open(&writer, table, &files, err);
     if (status == RK_OK) {

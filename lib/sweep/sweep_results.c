@@ -16,7 +16,7 @@ static bool stop(rk_sweep_running *run)
     char text[RK_SWEEP_LIST_SIZE];
     (void)rk_sweep_writer_flush(&run->writer, true, NULL);
     if (run->options->stopped) {
-        run->options->stopped(run->options->user,
+        run->options->stopped(run->options->control.user,
                               rk_sweep_writer_missing(&run->writer, text, sizeof(text)));
     }
     return false;
@@ -132,6 +132,6 @@ void rk_sweep_lost(void *context, int rank, const rk_task_list *tasks)
                                  used ? ", " : "", first, last);
     }
     if (run->options->lost) {
-        run->options->lost(run->options->user, rank, text);
+        run->options->lost(run->options->control.user, rank, text);
     }
 }

@@ -36,22 +36,22 @@ static rk_status open_files(rk_sweep_writer *writer, const rk_sweep_options *opt
 {
     const rk_sweep_doc *doc = writer->table->doc;
     const char *const inputs[] = {doc->name, rk_sweep_doc_text(doc)};
-    rk_status status = rk_refuse_input(options->sqlite_path, inputs, COUNT(inputs), err);
-    status = status ? status : rk_refuse_input(options->csv_path, inputs, COUNT(inputs), err);
-    if (status == RK_OK && options->sqlite_path) {
-        status = rk_sqlite_open(options->sqlite_path, options->resume, &writer->layout,
+    rk_status status = rk_refuse_input(options->control.sqlite, inputs, COUNT(inputs), err);
+    status = status ? status : rk_refuse_input(options->control.csv, inputs, COUNT(inputs), err);
+    if (status == RK_OK && options->control.sqlite) {
+        status = rk_sqlite_open(options->control.sqlite, options->control.resume, &writer->layout,
                                 &writer->sqlite, err);
     }
-    if (status == RK_OK && writer->sqlite && options->resume) {
+    if (status == RK_OK && writer->sqlite && options->control.resume) {
         writer->finished =
             calloc(1, (size_t)(rk_sweep_doc_point_count(writer->table->doc) / 8 + 1));
         status = writer->finished ? rk_sqlite_points(writer->sqlite, remember, writer, err)
                                   : rk_sweep_fail_memory(err);
     }
-    if (status == RK_OK && options->csv_path) {
-        status = strcmp(options->csv_path, "-") == 0
-                     ? rk_csv_open_writer(options->write, options->user, &writer->csv, err)
-                     : rk_csv_open_growing(options->csv_path, &writer->csv, err);
+    if (status == RK_OK && options->control.csv) {
+        status = strcmp(options->control.csv, "-") == 0
+                     ? rk_csv_open_writer(options->write, options->control.user, &writer->csv, err)
+                     : rk_csv_open_growing(options->control.csv, &writer->csv, err);
     }
     if (status == RK_OK && writer->csv) {
         rk_csv_header(writer->csv, writer->table->columns, writer->table->count);
@@ -70,16 +70,16 @@ rk_status rk_sweep_writer_open(rk_sweep_writer *writer, const rk_sweep_table *ta
                    .columns = table->columns,
                    .column_count = table->count,
                    .point_column_count = table->point_count},
-        .take_row = options->row,
-        .user = options->user,
+        .take_row = options->control.row,
+        .user = options->control.user,
         .flushed = rk_wall_seconds(),
         .flush_seconds = options->flush_seconds > 0 ? options->flush_seconds : FLUSH_SECONDS,
     };
     writer->row = calloc(table->count, sizeof(*writer->row));
     rk_status status = writer->row ? RK_OK : rk_sweep_fail_memory(err);
-    if (status == RK_OK && options->pareto) {
+    if (status == RK_OK && options->control.pareto) {
         writer->has_pareto = true;
-        status = rk_sweep_pareto_init(options->pareto, table, &writer->pareto, err);
+        status = rk_sweep_pareto_init(options->control.pareto, table, &writer->pareto, err);
     }
     return status == RK_OK ? open_files(writer, options, err) : status;
 }

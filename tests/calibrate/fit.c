@@ -92,7 +92,7 @@ static rk_system load(const char *name)
 /* Prepares a folder and fits; the caller clears the calibration and removes the folder. */
 static void calibrate(scratch *s, const char *recipe, int threads, rk_calibration *c)
 {
-    const rk_calibrate_options options = {.threads = threads};
+    const rk_calibration_choice options = {.threads = threads};
     rk_error err;
     char text[900];
     assert_true(scratch_write(s, "recipe.json", recipe, strlen(recipe)));
@@ -375,7 +375,7 @@ static void test_bounds(void **state)
 
 static void expect_refusal(scratch *s, const char *recipe, const char *message)
 {
-    const rk_calibrate_options options = {.threads = 1, .quick = true};
+    const rk_calibration_choice options = {.threads = 1, .quick = true};
     rk_calibration c;
     rk_error err;
     assert_true(scratch_write(s, "recipe.json", recipe, strlen(recipe)));

@@ -57,7 +57,7 @@ static void keep_table_constants(rk_recipe *recipe)
 
 static void test_held_out(void **state)
 {
-    const rk_calibrate_options options = {.threads = 1, .quick = true};
+    const rk_calibration_choice options = {.threads = 1, .quick = true};
     (void)state;
     for (size_t i = 0; i < sizeof(promises) / sizeof(promises[0]); i++) {
         rk_recipe *recipe;

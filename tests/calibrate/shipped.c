@@ -38,7 +38,7 @@ static void load(const char *name, rk_recipe **recipe)
 /* A document holds what its recipe finds, as far as the rows decide it. */
 static void check_shipped(const char *name)
 {
-    const rk_calibrate_options options = {.threads = 1, .quick = true};
+    const rk_calibration_choice options = {.threads = 1, .quick = true};
     rk_recipe *recipe;
     rk_calibration c;
     rk_error err;

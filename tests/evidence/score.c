@@ -80,7 +80,7 @@ static void test_regret(void **state)
     make(rows);
     assert_int_equal(rk_score_groups(&all, NULL, 0, &grouping, &err), RK_OK);
     assert_int_equal(grouping.count, 1);
-    const rk_regret *r = &grouping.groups[0].score.regret;
+    const rk_regret *r = &grouping.groups[0].score.first_choice;
     assert_int_equal(r->groups, 2);
     assert_int_equal(r->failed, 1);
     assert_int_equal(r->best, 0);
@@ -91,8 +91,8 @@ static void test_regret(void **state)
     rows[0].step = 1.15; /* now the second is chosen, and the third is not there */
     rows[2].selected = false;
     assert_int_equal(rk_score_groups(&all, NULL, 0, &grouping, &err), RK_OK);
-    assert_int_equal(grouping.groups[0].score.regret.best, 1);
-    assert_near(grouping.groups[0].score.regret.mean, 0, 0);
+    assert_int_equal(grouping.groups[0].score.first_choice.best, 1);
+    assert_near(grouping.groups[0].score.first_choice.mean, 0, 0);
     rk_grouping_clear(&grouping);
 }
 
@@ -107,7 +107,7 @@ static void test_verdicts(void **state)
     rows[4].fits = false;
     rows[3].thrashes = true;
     assert_int_equal(rk_score_groups(&all, NULL, 0, &grouping, &err), RK_OK);
-    const rk_verdicts *v = &grouping.groups[0].score.verdicts;
+    const rk_verdicts *v = &grouping.groups[0].score.out_of_memory;
     assert_int_equal(v->ran_fits, 5);
     assert_int_equal(v->ran_not, 1);
     assert_int_equal(v->oom_fits, 1);
@@ -162,8 +162,8 @@ static void test_groups(void **state)
     assert_string_equal(grouping.groups[0].label, "1 node, MoE");
     assert_string_equal(grouping.groups[1].label, "2-8 nodes, dense");
     assert_string_equal(grouping.groups[2].label, "129+ nodes, dense");
-    assert_near(grouping.groups[0].score.time.mean, 0.1, 1e-12);
-    assert_int_equal(grouping.groups[1].score.time.count, 4);
+    assert_near(grouping.groups[0].score.step.mean, 0.1, 1e-12);
+    assert_int_equal(grouping.groups[1].score.step.count, 4);
     rk_grouping_clear(&grouping);
 }
 

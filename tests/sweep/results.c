@@ -18,7 +18,7 @@ static rk_sweep_totals run(const char *members, rk_sweep_options options, grid_c
     char text[4096];
     (void)snprintf(text, sizeof(text), "{%s}", members);
     assert_true(scratch_make(&s));
-    options.csv_path = scratch_path(&s, "a.csv");
+    options.control.csv = scratch_path(&s, "a.csv");
     rk_sweep_doc *doc = grid_parse(text);
     const rk_sweep_totals totals = grid_run(doc, &options);
     grid_csv_read(s.path, csv);
@@ -43,14 +43,14 @@ static void test_columns(void **state)
     char members[2048];
     (void)state;
     (void)snprintf(members, sizeof(members), SMALL "\"top\": 2, %s", axes);
-    (void)run(members, (rk_sweep_options){.threads = 1}, &whole);
+    (void)run(members, (rk_sweep_options){.control.threads = 1}, &whole);
     (void)snprintf(members, sizeof(members),
                    SMALL
                    "\"top\": 2, \"columns\": [\"total_time\", {\"cost\": \"processors * "
                    "total_time / 3600\", \"per\": \"batch / processors\"}, \"data_par\","
                    " {\"hidden\": \"application.hidden\", \"share\": \"good / executed\"}], %s",
                    axes);
-    (void)run(members, (rk_sweep_options){.threads = 2, .block_points = 1}, &csv);
+    (void)run(members, (rk_sweep_options){.control.threads = 2, .block_points = 1}, &csv);
     static const char *const names[] = {"point",      "processors", "batch",   "per", "hidden",
                                         "share",      "executed",   "good",    "bad", "rank",
                                         "total_time", "cost",       "data_par"};
@@ -86,7 +86,7 @@ static void test_columns_without_results(void **state)
     (void)run(SMALL "\"processors\": 2, \"batch\": 4, \"columns\": [{\"twice\": \"2 * processors\","
                     "\"time\": \"total_time * 2\"}], \"axes\": [{\"key\": \"system.mem1.GiB\","
                     "\"values\": [80, 0.01]}]",
-              (rk_sweep_options){.threads = 1}, &csv);
+              (rk_sweep_options){.control.threads = 1}, &csv);
     assert_int_equal(csv.rows, 3);
     assert_string_equal(grid_csv_cell(&csv, 2, "rank"), "");
     assert_string_equal(grid_csv_cell(&csv, 2, "twice"), "4");
@@ -117,7 +117,8 @@ static void test_constraints(void **state)
                          "[\"tensor_par\", \"sample_rate\", "
                          "\"proc_mem_tier1_cap_req\"]");
     rk_sweep_doc *doc = grid_parse(members);
-    const rk_sweep_options options = {.csv_path = scratch_path(&s, "all.csv"), .threads = 1};
+    const rk_sweep_options options = {.control.csv = scratch_path(&s, "all.csv"),
+                                      .control.threads = 1};
     (void)grid_run(doc, &options);
     rk_sweep_doc_free(doc);
     size_t size;
@@ -143,7 +144,7 @@ static void test_constraints(void **state)
         (void)snprintf(members, sizeof(members), search, 5,
                        "\"result_constraints\": [\"tensor_par == 8\","
                        "\"proc_mem_tier1_cap_req > 1e9\"],");
-        (void)run(members, (rk_sweep_options){.threads = threads}, &csv);
+        (void)run(members, (rk_sweep_options){.control.threads = threads}, &csv);
         assert_int_equal(csv.rows, 6);
         for (count = 1; count < csv.rows; count++) {
             assert_true(real_cell(&csv, count, "rank") == (double)count - 1);
@@ -156,7 +157,7 @@ static void test_constraints(void **state)
     /* None of them: the point has one row without a result. */
     (void)snprintf(members, sizeof(members), search, 5,
                    "\"result_constraints\": [\"tensor_par > 100\"],");
-    const rk_sweep_totals totals = run(members, (rk_sweep_options){.threads = 1}, &csv);
+    const rk_sweep_totals totals = run(members, (rk_sweep_options){.control.threads = 1}, &csv);
     assert_int_equal(totals.fitting, 0);
     assert_int_equal(csv.rows, 2);
     assert_string_equal(grid_csv_cell(&csv, 1, "rank"), "");
@@ -301,8 +302,9 @@ static void test_cut_search(void **state)
                        constrained ? "\"result_constraints\": [\"optimizer_offload\","
                                      "\"tensor_par_comm_type == 'ar'\"],"
                                    : "");
-        (void)run(members, (rk_sweep_options){.threads = 1}, &alone);
-        const rk_sweep_totals totals = run(members, (rk_sweep_options){.threads = 3}, &shared);
+        (void)run(members, (rk_sweep_options){.control.threads = 1}, &alone);
+        const rk_sweep_totals totals =
+            run(members, (rk_sweep_options){.control.threads = 3}, &shared);
         assert_true(totals.strategies > 16000000);
         assert_int_equal(alone.size, shared.size);
         assert_memory_equal(alone.text, shared.text, alone.size);
@@ -323,7 +325,7 @@ static void test_bounded(void **state)
                        SMALL "\"top\": 3, \"search\": \"%s\", "
                              "\"columns\": [\"tensor_par\", \"sample_rate\"], %s",
                        i ? "bounded" : "exhaustive", axes);
-        (void)run(members, (rk_sweep_options){.threads = 2}, i ? &bounded : &all);
+        (void)run(members, (rk_sweep_options){.control.threads = 2}, i ? &bounded : &all);
     }
     assert_int_equal(all.rows, bounded.rows);
     for (size_t row = 1; row < all.rows; row++) {
@@ -346,7 +348,7 @@ static void test_estimates(void **state)
     char members[4096], strategy[2048] = "";
     (void)state;
     (void)run(SMALL "\"processors\": 8, \"batch\": 8, \"top\": 30",
-              (rk_sweep_options){.threads = 1}, &searched);
+              (rk_sweep_options){.control.threads = 1}, &searched);
     for (size_t row = 1; row < searched.rows; row += 7) {
         size_t used = 0;
         for (size_t i = 5; i < 28; i++) { /* behind point, counts and rank */
@@ -361,7 +363,8 @@ static void test_estimates(void **state)
                        SMALL "\"task\": \"estimate\", \"strategy\": {%s}, \"axes\": [{\"key\": "
                              "\"processors\", \"values\": [8, 16]}]",
                        strategy);
-        const rk_sweep_totals totals = run(members, (rk_sweep_options){.threads = 1}, &estimated);
+        const rk_sweep_totals totals =
+            run(members, (rk_sweep_options){.control.threads = 1}, &estimated);
         assert_int_equal(totals.strategies, 2);
         assert_int_equal(totals.fitting, 1);
         assert_int_equal(estimated.rows, 3);
@@ -392,7 +395,7 @@ static void test_new_columns(void **state)
                   "{\"processors_\": \"round(more - cost, 1) / 16\"}],"
                   "\"result_constraints\": [\"more - cost > 33\"],"
                   "\"axes\": [{\"key\": \"processors\", \"values\": [1, 2, 4, 8]}]",
-            (rk_sweep_options){.threads = 1}, &csv);
+            (rk_sweep_options){.control.threads = 1}, &csv);
     assert_int_equal(csv.columns, sizeof(first) / sizeof(first[0]));
     for (size_t i = 0; i < csv.columns; i++) {
         assert_string_equal(csv.cells[0][i], first[i]);
@@ -428,9 +431,10 @@ static void test_pareto(void **state)
                    "\"top\": 10, \"columns\": [\"total_time\", \"proc_mem_tier1_cap_req\","
                    "{\"cost\": \"round(processors * total_time, 0.01)\"}, \"sample_rate\"], %s",
                    axes);
-    (void)run(members, (rk_sweep_options){.threads = 1}, &all);
+    (void)run(members, (rk_sweep_options){.control.threads = 1}, &all);
     (void)run(members,
-              (rk_sweep_options){.threads = 2, .block_points = 1, .pareto = "memory,cost,rate"},
+              (rk_sweep_options){
+                  .control.threads = 2, .block_points = 1, .control.pareto = "memory,cost,rate"},
               &front);
     size_t kept = 0;
     for (size_t i = 1; i < all.rows; i++) {
@@ -493,7 +497,7 @@ static void test_faults(void **state)
         rk_sweep_doc *doc = NULL;
         rk_sweep_totals totals;
         rk_error err = {0};
-        const rk_sweep_options options = {.threads = 1, .pareto = faults[i].pareto};
+        const rk_sweep_options options = {.control.threads = 1, .control.pareto = faults[i].pareto};
         (void)snprintf(text, sizeof(text), "{" SMALL "\"processors\": 2, \"batch\": 4, %s}",
                        faults[i].members);
         rk_status status = rk_sweep_doc_parse(text, strlen(text), "grid.json", &doc, &err);

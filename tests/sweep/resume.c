@@ -93,7 +93,7 @@ static void test_one_writer(void **state)
     assert_int_equal(byte, 1);
     rk_sweep_doc *doc = grid_parse(grid_small);
     for (int resume = 0; resume < 2; resume++) {
-        const rk_sweep_options options = {.sqlite_path = db_path, .resume = resume};
+        const rk_sweep_options options = {.control.sqlite = db_path, .control.resume = resume};
         assert_int_equal(rk_sweep_run(doc, &options, &totals, &err), RK_ERR_INVALID);
         assert_string_equal(err.file, db_path);
         assert_non_null(strstr(err.message, "is writing this file"));
@@ -103,7 +103,7 @@ static void test_one_writer(void **state)
      * lowest descriptor, 0 where there is no standard input. */
     (void)kill(other, SIGKILL);
     assert_true(waitpid(other, NULL, 0) == other);
-    const rk_sweep_options options = {.sqlite_path = db_path};
+    const rk_sweep_options options = {.control.sqlite = db_path};
     const int input = dup(STDIN_FILENO);
     (void)close(STDIN_FILENO);
     (void)grid_run(doc, &options);
@@ -125,7 +125,7 @@ static void test_database_equals_csv(void **state)
     (void)snprintf(csv_path, sizeof(csv_path), "%s", scratch_path(&s, "a.csv"));
     (void)snprintf(db_path, sizeof(db_path), "%s", scratch_path(&s, "a.db"));
     rk_sweep_doc *doc = grid_parse(grid_mixed);
-    const rk_sweep_options options = {.csv_path = csv_path, .sqlite_path = db_path};
+    const rk_sweep_options options = {.control.csv = csv_path, .control.sqlite = db_path};
     (void)grid_run(doc, &options);
     grid_csv_read(csv_path, &csv);
 
@@ -176,8 +176,8 @@ static bool run_and_kill(const rk_sweep_doc *doc, rk_sweep_options options, int 
     if (child == 0) {
         rk_sweep_totals totals;
         rk_error err;
-        options.progress = calls > 0 ? die : NULL;
-        options.user = &calls;
+        options.control.progress = calls > 0 ? die : NULL;
+        options.control.user = &calls;
         _exit(rk_sweep_run(doc, &options, &totals, &err) == RK_OK ? 0 : 1);
     }
     if (calls == 0) {
@@ -273,10 +273,10 @@ static void run_whole(struct whole *w, scratch *s)
     *w = (struct whole){.doc = grid_parse(grid_rich)};
     (void)snprintf(w->csv_path, sizeof(w->csv_path), "%s", scratch_path(s, "a.csv"));
     (void)snprintf(w->db_path, sizeof(w->db_path), "%s", scratch_path(s, "a.db"));
-    w->options = (rk_sweep_options){.csv_path = w->csv_path,
-                                    .sqlite_path = w->db_path,
-                                    .pareto = "time,cost",
-                                    .threads = 2,
+    w->options = (rk_sweep_options){.control.csv = w->csv_path,
+                                    .control.sqlite = w->db_path,
+                                    .control.pareto = "time,cost",
+                                    .control.threads = 2,
                                     .block_points = 1,
                                     .flush_seconds = 0.02};
     const double started = seconds_now();
@@ -310,7 +310,7 @@ static void check_resumed(const struct whole *w)
     const int64_t finished = access(w->db_path, F_OK) == 0
                                  ? query_integer(w->db_path, "SELECT count(*) FROM points")
                                  : 0;
-    again.resume = true;
+    again.control.resume = true;
     for (int i = 0; i < 2; i++) { /* the second time, all is there */
         size_t size = 0;
         const rk_sweep_totals totals = grid_run(w->doc, &again);
@@ -385,7 +385,7 @@ static void test_kill_again_and_again(void **state)
     assert_true(scratch_make(&s));
     run_whole(&w, &s);
     remove_files(&w);
-    w.options.resume = true;
+    w.options.control.resume = true;
     for (int i = 0; i < KILLS; i++) {
         (void)run_and_kill(w.doc, w.options, 0, draw_moment(w.seconds / 4));
     }
@@ -414,14 +414,14 @@ static void test_nothing_twice(void **state)
     assert_true(scratch_make(&s));
     (void)snprintf(csv_path, sizeof(csv_path), "%s", scratch_path(&s, "a.csv"));
     rk_sweep_doc *doc = grid_parse(grid_small);
-    rk_sweep_options options = {.sqlite_path = scratch_path(&s, "a.db")};
+    rk_sweep_options options = {.control.sqlite = scratch_path(&s, "a.db")};
     (void)grid_run(doc, &options);
     execute(s.path, "UPDATE points SET executed = 77 WHERE point = 2;"
                     "DELETE FROM results WHERE point = 3; DELETE FROM points WHERE point = 3");
-    options.resume = true;
-    options.csv_path = csv_path;
+    options.control.resume = true;
+    options.control.csv = csv_path;
     options.resumed = expect_missing;
-    options.user = &told;
+    options.control.user = &told;
     assert_int_equal(rk_sweep_check(doc, &options, &totals, &err), RK_OK);
     assert_int_equal(totals.resumed, 5);
     totals = grid_run(doc, &options);
@@ -464,7 +464,7 @@ static void check_refused(scratch *s, const char *grid, bool resume, rk_status c
     assert_true(scratch_write(s, "a.csv", "old", 3));
     (void)snprintf(csv_path, sizeof(csv_path), "%s", s->path);
     const rk_sweep_options options = {
-        .csv_path = csv_path, .sqlite_path = db_path, .resume = resume};
+        .control.csv = csv_path, .control.sqlite = db_path, .control.resume = resume};
     assert_int_equal(rk_sweep_run(doc, &options, &totals, &err), code);
     assert_string_equal(err.file, db_path);
     if (!strstr(err.message, says)) {
@@ -480,7 +480,7 @@ static void test_refusals(void **state)
     (void)state;
     assert_true(scratch_make(&s));
     rk_sweep_doc *doc = grid_parse(grid_small);
-    const rk_sweep_options options = {.sqlite_path = scratch_path(&s, "a.db")};
+    const rk_sweep_options options = {.control.sqlite = scratch_path(&s, "a.db")};
     (void)grid_run(doc, &options);
     rk_sweep_doc_free(doc);
 
@@ -510,8 +510,8 @@ static void test_new_files(void **state)
             assert_true(scratch_write(&s, "a.db", "", 0));
         }
         rk_sweep_doc *doc = grid_parse(grid_small);
-        const rk_sweep_options options = {.sqlite_path = scratch_path(&s, "a.db"),
-                                          .resume = (i & 2) != 0};
+        const rk_sweep_options options = {.control.sqlite = scratch_path(&s, "a.db"),
+                                          .control.resume = (i & 2) != 0};
         assert_int_equal(grid_run(doc, &options).resumed, 0);
         assert_int_equal(query_integer(s.path, "SELECT count(*) FROM results"), 6 * GRID_TOP);
         rk_sweep_doc_free(doc);

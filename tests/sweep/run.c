@@ -96,7 +96,7 @@ static void test_equals_direct_searches(void **state)
     (void)state;
     assert_true(scratch_make(&s));
     rk_sweep_doc *doc = grid_parse(grid_small);
-    const rk_sweep_options options = {.csv_path = scratch_path(&s, "a.csv")};
+    const rk_sweep_options options = {.control.csv = scratch_path(&s, "a.csv")};
     const rk_sweep_totals totals = grid_run(doc, &options);
     grid_csv_read(s.path, &csv);
     assert_int_equal(totals.points, 6);
@@ -140,7 +140,8 @@ static void test_nothing_fits(void **state)
     (void)state;
     assert_true(scratch_make(&s));
     rk_sweep_doc *doc = grid_parse(grid_mixed);
-    const rk_sweep_options options = {.csv_path = scratch_path(&s, "a.csv"), .threads = 2};
+    const rk_sweep_options options = {.control.csv = scratch_path(&s, "a.csv"),
+                                      .control.threads = 2};
     const rk_sweep_totals totals = grid_run(doc, &options);
     grid_csv_read(s.path, &csv);
     uint64_t fitting = 0;
@@ -223,11 +224,11 @@ static void test_csv_cells(void **state)
 
 static void test_full_disk(void **state)
 {
-    const rk_sweep_options options = {.csv_path = "/dev/full"};
+    const rk_sweep_options options = {.control.csv = "/dev/full"};
     rk_sweep_totals totals;
     rk_error err = {0};
     (void)state;
-    if (access(options.csv_path, W_OK) != 0) {
+    if (access(options.control.csv, W_OK) != 0) {
         skip();
     }
     rk_sweep_doc *doc = grid_parse(grid_small);
@@ -256,11 +257,11 @@ static void test_stop(void **state)
     (void)state;
     assert_true(scratch_make(&s));
     rk_sweep_doc *doc = grid_parse(grid_small);
-    const rk_sweep_options options = {.csv_path = scratch_path(&s, "a.csv"),
-                                      .threads = 1,
+    const rk_sweep_options options = {.control.csv = scratch_path(&s, "a.csv"),
+                                      .control.threads = 1,
                                       .block_points = 1,
-                                      .progress = count_down,
-                                      .user = &left};
+                                      .control.progress = count_down,
+                                      .control.user = &left};
     assert_int_equal(rk_sweep_run(doc, &options, &totals, &err), RK_ERR_STOPPED);
     grid_csv_read(s.path, &csv);
     assert_true(csv.rows <= 1 + 3 * GRID_TOP && (csv.rows - 1) % GRID_TOP == 0);
@@ -291,7 +292,7 @@ static void test_points_are_checked_first(void **state)
         rk_error err = {0};
         assert_true(scratch_make(&s));
         rk_sweep_doc *doc = grid_parse(cases[i].text);
-        const rk_sweep_options options = {.csv_path = scratch_path(&s, "a.csv")};
+        const rk_sweep_options options = {.control.csv = scratch_path(&s, "a.csv")};
         assert_int_equal(rk_sweep_run(doc, &options, &totals, &err), RK_ERR_INVALID);
         assert_string_equal(err.file, "grid.json");
         assert_non_null(strstr(err.message, cases[i].says));
