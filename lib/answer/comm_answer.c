@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the writers write. */
+/* A result as the writers get it. */
 struct shown {
     const rk_comm_answer *answer;
     const rk_comm_servers *servers;

@@ -83,11 +83,11 @@ const rk_answer_field rk_run_tier_fields[RK_RUN_TIER_FIELDS] = {
 };
 
 static const rk_answer_field range_fields[] = {
-    {RK_ANSWER_FIELD("name", rk_assumed_range, name)},
-    {RK_ANSWER_FIELD("low", rk_assumed_range, low)},
-    {RK_ANSWER_FIELD("high", rk_assumed_range, high)},
-    {RK_ANSWER_FIELD("low_total_s", rk_assumed_range, low_s)},
-    {RK_ANSWER_FIELD("high_total_s", rk_assumed_range, high_s)},
+    {RK_ANSWER_FIELD("name", rk_run_assumption, name)},
+    {RK_ANSWER_FIELD("low", rk_run_assumption, low)},
+    {RK_ANSWER_FIELD("high", rk_run_assumption, high)},
+    {RK_ANSWER_FIELD("low_total_s", rk_run_assumption, low_total_s)},
+    {RK_ANSWER_FIELD("high_total_s", rk_run_assumption, high_total_s)},
 };
 
 static const rk_answer_field spread_fields[] = {
@@ -209,7 +209,7 @@ static void write_members(rk_json_writer *writer, const void *what)
         write_list(writer, "tiers", rk_run_tier_fields, RK_RUN_TIER_FIELDS, run->tiers,
                    sizeof(run->tiers[0]), run->tier_count);
     }
-    write_list(writer, "assumptions", range_fields, COUNT(range_fields), run->ranges,
+    write_list(writer, "assumptions", range_fields, COUNT(range_fields), &run->ranges->figures,
                sizeof(run->ranges[0]), run->range_count);
     rk_rules_write_json(writer, &run->rules);
     rk_json_close(writer, "}");

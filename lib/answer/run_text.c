@@ -374,8 +374,9 @@ static void write_rule(FILE *to, const rk_whole_run *run)
 static void write_ranges(FILE *to, const rk_whole_run *run)
 {
     for (int i = 0; i < run->range_count && i < 3; i++) {
-        const rk_assumed_range *r = &run->ranges[i];
-        const double low = rk_min(r->low_s, r->high_s), high = rk_max(r->low_s, r->high_s);
+        const rk_run_assumption *r = &run->ranges[i].figures;
+        const double low = rk_min(r->low_total_s, r->high_total_s);
+        const double high = rk_max(r->low_total_s, r->high_total_s);
         const rk_time_unit unit = rk_time_unit_of(low);
         rk_write_label(to, i == 0 ? "assumed" : "");
         (void)fprintf(to, "%s x %.3g to %.3g: ", r->name, r->low, r->high);

@@ -31,7 +31,7 @@ static char letter_at(const rk_timeline *t, size_t *next, size_t past, double ti
     while (*next < past && t->ops[*next].end <= time) {
         ++*next;
     }
-    if (time >= t->pipeline) {
+    if (time >= t->figures.pipeline_s) {
         return '=';
     }
     if (*next == past || t->ops[*next].start > time) {
@@ -64,7 +64,7 @@ static void write_letters(FILE *to, const rk_timeline *t, rk_table_style style)
         const size_t past = rk_timeline_first(t, rank + 1);
         (void)fprintf(to, "rank %-5" PRId64, rank);
         for (int i = 0; i < columns; i++) {
-            (void)fputc(letter_at(t, &next, past, (i + 0.5) / columns * t->step), to);
+            (void)fputc(letter_at(t, &next, past, (i + 0.5) / columns * t->figures.step_s), to);
         }
         (void)fputc('\n', to);
     }
@@ -81,9 +81,10 @@ static void write_idle(FILE *to, const rk_timeline *t)
         most = t->idle[rank] > t->idle[most] ? rank : most;
     }
     (void)fprintf(to, "idle: %.2f %% of the pipeline on rank %" PRId64,
-                  100 * t->idle[least] / t->pipeline, least);
+                  100 * t->idle[least] / t->figures.pipeline_s, least);
     if (most != least) {
-        (void)fprintf(to, ", %.2f %% on rank %" PRId64, 100 * t->idle[most] / t->pipeline, most);
+        (void)fprintf(to, ", %.2f %% on rank %" PRId64, 100 * t->idle[most] / t->figures.pipeline_s,
+                      most);
     }
     (void)fputc('\n', to);
 }
@@ -102,7 +103,7 @@ static double seconds_of(const rk_timeline *t, int64_t rank, rk_op_kind kind)
 
 static rk_status write_ranks(FILE *to, const rk_timeline *t, rk_table_style style, rk_error *err)
 {
-    const rk_time_unit unit = rk_time_unit_of(t->step);
+    const rk_time_unit unit = rk_time_unit_of(t->figures.step_s);
     char titles[4][RK_TIME_TITLE_SIZE];
     const rk_table_column columns[] = {
         {"rank", RK_ALIGN_LEFT},
@@ -121,7 +122,7 @@ static rk_status write_ranks(FILE *to, const rk_timeline *t, rk_table_style styl
             rk_table_cell(&table, "%.3f", seconds_of(t, rank, (rk_op_kind)kind) / unit.seconds);
         }
         rk_table_cell(&table, "%.3f", t->idle[rank] / unit.seconds);
-        rk_table_cell(&table, "%.2f", 100 * t->idle[rank] / t->pipeline);
+        rk_table_cell(&table, "%.2f", 100 * t->idle[rank] / t->figures.pipeline_s);
         rk_table_cell(&table, "%.4g", t->in_flight[rank]);
     }
     return rk_write_table(to, &table, style, err);
@@ -156,8 +157,8 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
                                 &answer->strategy);
     }
     rk_write_label(to, "step");
-    (void)fprintf(to, "%s, of which the pipeline %s\n", rk_time_text(t->step, time),
-                  rk_time_text(t->pipeline, part));
+    (void)fprintf(to, "%s, of which the pipeline %s\n", rk_time_text(t->figures.step_s, time),
+                  rk_time_text(t->figures.pipeline_s, part));
     rk_write_label(to, "");
     for (int i = 0; i < t->after_count; i++) {
         (void)fprintf(to, "%s%s %s", i ? ", " : "then ", t->after[i].name,
@@ -201,7 +202,7 @@ static const char *title_of(const rk_timeline *t, const rk_inputs *inputs, char 
                    inputs->model.name, rk_strategy_ranks(t->strategy),
                    inputs->system.accelerator.name, t->strategy->tp, t->strategy->cp,
                    t->strategy->pp, t->strategy->dp, rk_strategy_schedule(t->strategy),
-                   rk_time_text(t->step, step));
+                   rk_time_text(t->figures.step_s, step));
     return out;
 }
 

@@ -2,19 +2,25 @@
 /* Constants fitted to measurements. */
 #include "evidence/calibrate.h"
 
-#include "api/abi_copy.h"
 #include "api/struct_tables.h"
 #include "base/error.h"
+#include "base/units.h"
+#include "command/option_groups.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 rk_status rk_calibrate_constants(const char *recipe, const rk_calibration_choice *choice,
                                  rk_calibration **calibration, rk_error *err)
 {
+    static const rk_member members[] = {
+        RK_MEMBER(rk_calibration_choice, INT64, threads, 0, RK_THREADS_MAX),
+        RK_FLAG(rk_calibration_choice, quick),
+    };
     rk_calibration_choice own;
     rk_status status = rk_need(recipe, "recipe", err);
-    status = status ? status : rk_take_calibration_choice(choice, &own, err);
+    status = status ? status
+                    : rk_take_choice(choice, &own, sizeof(own), "rk_calibration_choice", members,
+                                     COUNT(members), err);
     *calibration = rk_allocate(sizeof(**calibration), "a calibration", &status, err);
     if (!status) {
         status = rk_calibrate(recipe, &own, *calibration, err);

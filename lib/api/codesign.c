@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sensitivities of a machine's numbers, the cheapest machine, the best shape of a model. */
 #include "api/handles.h"
-#include "api/struct_tables.h"
 
 #include "base/error.h"
 #include "base/members.h"
@@ -19,29 +18,31 @@ struct rk_explanation {
     rk_explain explain;
 };
 
-static rk_status explain(const rk_setup *setup, const rk_space *space,
-                         const rk_job_control *control, rk_explanation *e, rk_error *err)
+/* Starts the job of a verb, and reads its question. */
+static rk_status ask(const rk_setup *setup, const rk_space *space, const rk_command *command,
+                     const rk_job_control *control, rk_job **job, rk_question *question,
+                     rk_error *err)
 {
-    rk_status status = rk_open_job(setup, &rk_command_explain, &e->job, err);
-    status = status ? status : rk_start_job(setup, space, control, e->job, err);
-    status = status ? status
-                    : rk_question_ask(&setup->inputs, rk_job_arguments(e->job),
-                                      &e->explain.question, err);
-    return status ? status : rk_explain_find(rk_job_work(e->job), &e->explain, err);
+    rk_status status = rk_open_job(setup, command, job, err);
+    status = status ? status : rk_start_job(setup, space, control, *job, err);
+    return status ? status : rk_question_ask(&setup->inputs, rk_job_arguments(*job), question, err);
 }
 
 rk_status rk_explain_system(const rk_setup *setup, const rk_space *space, double change,
                             const rk_job_control *control, rk_explanation **explanation,
                             rk_error *err)
 {
-    static const rk_member bounds = {"change", RK_MEMBER_REAL, 0, -0.9, 9, false};
+    static const rk_member bounds = {
+        .name = "change", .kind = RK_MEMBER_REAL, .least = -0.9, .most = 9};
     rk_status status = rk_members_check(&change, "", &bounds, 1, err);
     rk_explanation *e = rk_allocate(sizeof(*e), "an explanation", &status, err);
     *explanation = e;
     if (!status) {
         e->explain.change = change;
-        status = explain(setup, space, control, e, err);
+        status =
+            ask(setup, space, &rk_command_explain, control, &e->job, &e->explain.question, err);
     }
+    status = status ? status : rk_explain_find(rk_job_work(e->job), &e->explain, err);
     return RK_CREATED(status, explanation, rk_explanation_free);
 }
 
@@ -55,16 +56,7 @@ RK_DEFINE_FREE(rk_explanation, clear_explanation)
 void rk_explanation_describe(const rk_explanation *explanation, rk_explanation_facts *facts,
                              size_t size)
 {
-    const rk_explain *e = &explanation->explain;
-    const rk_explanation_facts all = {
-        .found = rk_question_has_answer(&e->question),
-        .change = e->change,
-        .step_s = e->best.step,
-        .sequences_per_s = e->best.rate,
-        .numbers = (int64_t)e->count,
-        .strategies = e->counts.total,
-        .evaluated = e->counts.evaluated,
-    };
+    const rk_explanation_facts all = rk_explain_figures(&explanation->explain);
     rk_abi_copy(facts, size, &all, sizeof(all));
 }
 
@@ -122,18 +114,11 @@ rk_status rk_design_machines(const rk_setup *setup, const rk_space *space,
                              const rk_machine_target *target, const rk_job_control *control,
                              rk_machines **machines, rk_error *err)
 {
-    rk_machine_target own;
-    rk_status status = rk_take_machine_target(target, &own, err);
-    if (!status && !own.prices) {
-        status = rk_fail_at(err, RK_ERR_INVALID, "prices",
-                            "a design needs prices: \"example\", or a .json file");
-    }
+    rk_status status = RK_OK;
     rk_machines *m = rk_allocate(sizeof(*m), "machines", &status, err);
     *machines = m;
-    if (!status) {
-        m->answer.target = own;
-        status = design(setup, space, control, m, err);
-    }
+    status = status ? status : rk_machine_target_take(target, &m->answer.target, err);
+    status = status ? status : design(setup, space, control, m, err);
     return RK_CREATED(status, machines, rk_machines_free);
 }
 
@@ -187,30 +172,18 @@ struct rk_shapes {
     rk_shape_answer answer;
 };
 
-static rk_status shape(const rk_setup *setup, const rk_space *space, const rk_job_control *control,
-                       rk_shapes *s, rk_error *err)
-{
-    rk_status status = rk_open_job(setup, &rk_command_shape, &s->job, err);
-    status = status ? status : rk_start_job(setup, space, control, s->job, err);
-    status = status ? status
-                    : rk_question_ask(&setup->inputs, rk_job_arguments(s->job), &s->answer.question,
-                                      err);
-    return status ? status : rk_shape_answer_find(rk_job_work(s->job), &s->answer, err);
-}
-
 rk_status rk_shape_models(const rk_setup *setup, const rk_space *space,
                           const rk_shape_choice *choice, const rk_job_control *control,
                           rk_shapes **shapes, rk_error *err)
 {
-    rk_shape_choice own;
-    rk_status status = rk_take_shape_choice(choice, &own, err);
+    rk_status status = RK_OK;
     rk_shapes *s = rk_allocate(sizeof(*s), "shapes", &status, err);
     *shapes = s;
-    if (!status) {
-        s->answer.wish = own;
-        rk_shape_take_usual(&s->answer.wish);
-        status = shape(setup, space, control, s, err);
-    }
+    status = status ? status : rk_shape_choice_take(choice, &s->answer.wish, err);
+    status = status
+                 ? status
+                 : ask(setup, space, &rk_command_shape, control, &s->job, &s->answer.question, err);
+    status = status ? status : rk_shape_answer_find(rk_job_work(s->job), &s->answer, err);
     return RK_CREATED(status, shapes, rk_shapes_free);
 }
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models, systems and stacks as handles. */
 #include "api/handles.h"
-#include "api/struct_tables.h"
 
 #include "base/error.h"
-#include "base/text.h"
 #include "layer/model_load.h"
 #include "system/machine.h"
 
@@ -13,16 +11,10 @@
 rk_status rk_find_name(const char *what, const char *name, const char *const *names, int *index,
                        rk_error *err)
 {
-    char list[256];
-    size_t count = 0;
-    for (; names[count]; count++) {
-        if (name && strcmp(names[count], name) == 0) {
-            *index = (int)count;
-            return RK_OK;
-        }
-    }
-    return rk_fail(err, RK_ERR_INVALID, "the %s must be %s, not '%.80s'", what,
-                   rk_join_words(names, count, " or ", list, sizeof(list)), name ? name : "NULL");
+    const rk_option option =
+        RK_OPTION(what, CHOICE, 0, .positional = true, .value = what, .choices = names);
+    const rk_status status = rk_need(name, what, err);
+    return status ? status : rk_option_read(&option, name, index, err);
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */

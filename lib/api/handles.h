@@ -3,7 +3,7 @@
 #ifndef RK_API_HANDLES_H
 #define RK_API_HANDLES_H
 
-#include "api/abi_copy.h"
+#include "api/struct_tables.h"
 #include "job/job.h"
 #include "method/estimate_change.h"
 #include "method/fit.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans, estimates and fits, with everything that is predicted. */
 #include "api/handles.h"
-#include "api/struct_tables.h"
 
 #include "base/error.h"
 #include "command/commands.h"
@@ -19,63 +18,29 @@ void rk_outcome_clear(rk_outcome *outcome)
     rk_job_free(outcome->job);
 }
 
-/* The fields of a space in the terms of options. */
-static rk_status take_space(const rk_space *given, rk_request *request, rk_space *space,
-                            rk_error *err)
-{
-    const rk_status status = rk_take_space(given, space, err);
-    if (status) {
-        return status;
-    }
-    request->tp = space->tp;
-    request->cp = space->cp;
-    request->pp = space->pp;
-    request->vp = space->vp;
-    request->ep = space->ep;
-    request->etp = space->etp;
-    request->micro_batch = space->micro_batch;
-    request->zero = space->zero;
-    request->accelerators = space->accelerators;
-    request->global_batch = space->global_batch;
-    request->schedules = space->schedules;
-    request->recomputes = space->recomputes;
-    request->top = space->top > 0 ? space->top : RK_PLAN_TOP;
-    request->threads = space->threads;
-    request->bounded = space->bounded;
-    request->exhaustive = space->exhaustive;
-    return RK_OK;
-}
-
 /* Options that belong to the setup. */
 static rk_status check_options(const rk_setup *setup, const rk_request *request, rk_error *err)
 {
-    if (request->model || request->system) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "the options name a model or a system, which the setup has already");
-    }
-    if (request->stack || request->framework >= 0 || request->convention >= 0 ||
-        request->max_memory > 0 || request->risk > 0) {
-        return rk_fail(err, RK_ERR_INVALID,
-                       "stack, framework, mfu_convention, max_memory and risk belong to the "
-                       "setup: see rk_setup_choice");
-    }
-    if (request->gpus_per_node && request->gpus_per_node != rk_system_node(&setup->inputs.system)) {
+    const int64_t node = rk_system_node(&setup->inputs.system);
+    if (request->gpus_per_node && request->gpus_per_node != node) {
         return rk_fail(err, RK_ERR_INVALID,
                        "gpus_per_node %" PRId64 ": the nodes of %s have %" PRId64
                        "; give the setup a system of other nodes",
-                       request->gpus_per_node, setup->inputs.system.name,
-                       rk_system_node(&setup->inputs.system));
+                       request->gpus_per_node, setup->inputs.system.name, node);
     }
-    if (request->settings || request->policy == RK_POLICY_OBSERVED) {
-        return rk_fail(
-            err, RK_ERR_INVALID,
-            "\"set\" and \"complete\": \"observed\" change documents, which the setup has "
-            "already; rk_answer_request takes them");
-    }
-    return request->emit >= 0
-               ? rk_fail(err, RK_ERR_INVALID,
-                         "\"emit\" writes a file; rk_outcome_write_launch gives its text")
-               : RK_OK;
+    const char *fault =
+        request->model || request->system
+            ? "the options name a model or a system, which the setup has already"
+        : request->stack || request->framework >= 0 || request->convention >= 0 ||
+                request->max_memory > 0 || request->risk > 0
+            ? "stack, framework, mfu_convention, max_memory and risk belong to the setup: see "
+              "rk_setup_choice"
+        : request->settings || request->policy == RK_POLICY_OBSERVED
+            ? "\"set\" and \"complete\": \"observed\" change documents, which the setup has "
+              "already; rk_answer_request takes them"
+        : request->emit >= 0 ? "\"emit\" writes a file; rk_outcome_write_launch gives its text"
+                             : NULL;
+    return fault ? rk_fail(err, RK_ERR_INVALID, "%s", fault) : RK_OK;
 }
 
 static rk_status set_options(const rk_setup *setup, const char *options, rk_job *job, rk_error *err)
@@ -98,9 +63,9 @@ rk_status rk_open_job(const rk_setup *setup, const rk_command *command, rk_job *
 rk_status rk_start_job(const rk_setup *setup, const rk_space *space, const rk_job_control *control,
                        rk_job *job, rk_error *err)
 {
-    rk_space own;
-    rk_status status = take_space(space, rk_job_arguments(job), &own, err);
-    status = status ? status : set_options(setup, own.options, job, err);
+    const char *options;
+    rk_status status = rk_take_space(space, rk_job_arguments(job), &options, err);
+    status = status ? status : set_options(setup, options, job, err);
     return status ? status : rk_job_start(job, control, NULL, NULL, err);
 }
 
@@ -156,7 +121,7 @@ rk_status rk_fit_strategies(const rk_setup *setup, const rk_space *space,
 rk_status rk_estimate_strategy(const rk_setup *setup, const rk_strategy *strategy,
                                rk_outcome **outcome, rk_error *err)
 {
-    rk_status status = rk_need(setup, "setup", err);
+    rk_status status = RK_OK;
     rk_outcome *o = rk_allocate(sizeof(*o), "an outcome", &status, err);
     *outcome = o;
     if (!status) {
@@ -172,18 +137,7 @@ RK_DEFINE_FREE(rk_outcome, rk_outcome_clear)
 
 void rk_outcome_describe(const rk_outcome *outcome, rk_outcome_facts *facts, size_t size)
 {
-    const rk_plan *plan = &outcome->fit.plan;
-    const rk_ranking *ranking = &plan->ranking;
-    rk_outcome_facts all = {.fewest_accelerators = outcome->fit.fewest};
-    if (plan->searched) {
-        all.searched = true;
-        all.bounded = ranking->by_bounds;
-        all.strategies = ranking->by_bounds ? ranking->bounded.total : ranking->counts[0];
-        all.evaluated = ranking->by_bounds ? ranking->bounded.evaluated : ranking->counts[1];
-        all.legal = ranking->by_bounds ? 0 : ranking->counts[1];
-        all.fitting = ranking->by_bounds ? 0 : ranking->counts[2];
-        all.enough_accelerators = ranking->shortage.accelerators;
-    }
+    const rk_outcome_facts all = rk_fit_figures(&outcome->fit);
     rk_abi_copy(facts, size, &all, sizeof(all));
 }
 
@@ -210,14 +164,7 @@ rk_status rk_outcome_pick(const rk_outcome *outcome, size_t index, const rk_answ
 
 static bool hand_out_prediction(const rk_answer *answer, rk_prediction *prediction, size_t size)
 {
-    const rk_interval *interval = &answer->interval;
-    rk_prediction all = rk_prediction_of(&answer->estimate);
-    all.step_p10_s = interval->low * answer->estimate.step;
-    all.step_p90_s = interval->high * answer->estimate.step;
-    all.comparable_runs = interval->runs;
-    all.comparable_models = interval->groups;
-    (void)snprintf(all.comparable_text, sizeof(all.comparable_text), "%s", interval->basis);
-    all.bf16_step_s = answer->bf16_step;
+    const rk_prediction all = rk_answer_figures(answer);
     return rk_abi_copy(prediction, size, &all, sizeof(all));
 }
 

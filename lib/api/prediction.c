@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predictions of single strategies and collectives. */
 #include "api/handles.h"
-#include "api/struct_tables.h"
 #include "base/error.h"
 #include "comm/comm_place.h"
 #include "comm/comm_question.h"
 #include "method/estimate_fields.h"
-#include "residual/risk.h"
-
-#include <assert.h>
-#include <math.h>
 
 #define BYTES_MAX 0x1p63 /* of a collective */
 
@@ -28,8 +23,7 @@ rk_status rk_predict_step(const rk_setup *setup, const rk_strategy *strategy,
 {
     rk_strategy own;
     rk_estimate estimate;
-    rk_status status = rk_need(setup, "setup", err);
-    status = status ? status : rk_strategy_adopt_legal(setup, strategy, &own, err);
+    rk_status status = rk_strategy_adopt_legal(setup, strategy, &own, err);
     if (!status) {
         status = rk_predict_estimate(&setup->setting, &own, &estimate, NULL, err);
     }
@@ -46,7 +40,6 @@ rk_status rk_predict_collective(const rk_system *system, const char *name, int64
 {
     int op = 0;
     rk_group group;
-    rk_collective_timing t;
     rk_status status = rk_need(system, "system", err);
     status = status ? status : rk_find_name("collective", name, rk_collective_names, &op, err);
     if (!status && (ranks < 0 || stride < 1 || !(bytes > 0) || bytes > BYTES_MAX)) {
@@ -58,12 +51,7 @@ rk_status rk_predict_collective(const rk_system *system, const char *name, int64
     if (status) {
         return status;
     }
-    t.seconds = rk_collective_seconds(system, (rk_collective)op, bytes, &group);
-    t.algorithm_bytes_per_s = bytes / t.seconds;
-    t.bus_bytes_per_s =
-        t.algorithm_bytes_per_s * rk_comm_bus_factor((rk_collective)op, (double)group.size);
-    t.ranks = group.size;
-    t.ranks_of_innermost_domain = group.within[0];
-    rk_abi_copy(timing, size, &t, sizeof(t));
+    const rk_collective_timing all = rk_comm_figures(system, (rk_collective)op, bytes, &group);
+    rk_abi_copy(timing, size, &all, sizeof(all));
     return RK_OK;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model on a system with its software, and its strategies. */
 #include "api/handles.h"
-#include "api/struct_tables.h"
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/units.h"
 #include "command/commands.h"
 
 #include <stdlib.h>
@@ -37,10 +36,16 @@ static rk_status choose_software(const rk_setup_choice *choice, rk_setup *setup,
 rk_status rk_setup_create(const rk_model *model, const rk_system *system,
                           const rk_setup_choice *choice, rk_setup **setup, rk_error *err)
 {
+    static const rk_member members[] = {
+        RK_MEMBER(rk_setup_choice, REAL, max_memory_bytes, 0, RK_MEMBER_REAL_MAX),
+        RK_MEMBER(rk_setup_choice, REAL, max_risk, 0, RK_RISK_FITS),
+    };
     rk_setup_choice known;
     rk_status status = rk_need(model, "model", err);
     status = status ? status : rk_need(system, "system", err);
-    status = status ? status : rk_take_setup_choice(choice, &known, err);
+    status = status ? status
+                    : rk_take_choice(choice, &known, sizeof(known), "rk_setup_choice", members,
+                                     COUNT(members), err);
     rk_setup *created = rk_allocate(sizeof(*created), "a setup", &status, err);
     *setup = created;
     if (status) {
@@ -77,17 +82,28 @@ void rk_setup_describe(const rk_setup *setup, rk_setup_facts *facts, size_t size
 
 /* ---- strategies ------------------------------------------------------------------------------ */
 
+/* A copy of a program's strategy, and whether it is legal. */
+static rk_status judge_strategy(const rk_setup *setup, const rk_strategy *given,
+                                rk_strategy *strategy, rk_legality *legality, rk_error *err)
+{
+    rk_status status = rk_need(setup, "setup", err);
+    status = status ? status : rk_take_strategy(given, strategy, err);
+    if (!status) {
+        const rk_inputs *inputs = &setup->inputs;
+        (void)rk_strategy_legal(&inputs->model, &inputs->system, strategy,
+                                inputs->software.framework, legality);
+    }
+    return status;
+}
+
 rk_status rk_strategy_adopt_legal(const rk_setup *setup, const rk_strategy *given,
                                   rk_strategy *strategy, rk_error *err)
 {
-    rk_violation violation;
-    const rk_inputs *inputs = &setup->inputs;
-    const rk_status status = rk_take_strategy(given, strategy, err);
-    if (status || rk_strategy_legal(&inputs->model, &inputs->system, strategy,
-                                    inputs->software.framework, &violation)) {
-        return status;
-    }
-    return rk_fail(err, RK_ERR_INVALID, "the rule %s: %s", violation.rule, violation.message);
+    rk_legality legality;
+    const rk_status status = judge_strategy(setup, given, strategy, &legality, err);
+    return status || legality.legal
+               ? status
+               : rk_fail(err, RK_ERR_INVALID, "the rule %s: %s", legality.rule, legality.message);
 }
 
 bool rk_strategy_abi_copy(const rk_strategy *strategy, rk_strategy *out, size_t size)
@@ -102,22 +118,12 @@ rk_status rk_strategy_check(const rk_setup *setup, const rk_strategy *strategy,
                             rk_legality *legality, size_t size, rk_error *err)
 {
     rk_strategy own;
-    rk_violation violation = {0};
-    rk_legality all = {.legal = true};
-    rk_status status = rk_need(setup, "setup", err);
-    status = status ? status : rk_take_strategy(strategy, &own, err);
-    if (status) {
-        return status;
+    rk_legality all;
+    const rk_status status = judge_strategy(setup, strategy, &own, &all, err);
+    if (!status) {
+        rk_abi_copy(legality, size, &all, sizeof(all));
     }
-    const rk_inputs *inputs = &setup->inputs;
-    if (!rk_strategy_legal(&inputs->model, &inputs->system, &own, inputs->software.framework,
-                           &violation)) {
-        all.legal = false;
-        all.rule = violation.rule;
-        memcpy(all.message, violation.message, sizeof(all.message));
-    }
-    rk_abi_copy(legality, size, &all, sizeof(all));
-    return RK_OK;
+    return status;
 }
 
 bool rk_strategy_field(const rk_strategy *strategy, size_t index, const char **name, char *text,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operators of a strategy, and the timeline of its step. */
 #include "api/handles.h"
-#include "api/struct_tables.h"
 
 #include "base/error.h"
 #include "method/block_operators.h"
@@ -52,14 +51,7 @@ RK_DEFINE_FREE(rk_timeline, rk_timeline_clear)
 
 void rk_timeline_describe(const rk_timeline *timeline, rk_timeline_facts *facts, size_t size)
 {
-    const rk_timeline_facts all = {
-        .step_s = timeline->step,
-        .pipeline_s = timeline->pipeline,
-        .ranks = timeline->strategy->pp,
-        .events = (int64_t)timeline->op_count + timeline->after_count,
-        .microbatches = rk_strategy_microbatches(timeline->strategy),
-    };
-    rk_abi_copy(facts, size, &all, sizeof(all));
+    rk_abi_copy(facts, size, &timeline->figures, sizeof(timeline->figures));
 }
 
 bool rk_timeline_at(const rk_timeline *timeline, size_t index, rk_timeline_event *event,

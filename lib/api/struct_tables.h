@@ -7,23 +7,27 @@
 #ifndef RK_API_STRUCT_TABLES_H
 #define RK_API_STRUCT_TABLES_H
 
-#include "reckon/reckon.h"
+#include "base/members.h"
+#include "request/request.h"
 
-/* Structs with bounds of members that begin as zeros, and whether a program may leave them out. */
-#define RK_TAKEN_STRUCTS(TAKEN)                                                                    \
-    TAKEN(setup_choice, true)                                                                      \
-    TAKEN(space, false)                                                                            \
-    TAKEN(machine_target, false)                                                                   \
-    TAKEN(shape_choice, true)                                                                      \
-    TAKEN(calibration_choice, true)                                                                \
-    TAKEN(sweep_control, true)
+#include <string.h>
 
-#define RK_TAKE(name, optional)                                                                    \
-    rk_status rk_take_##name(const rk_##name *given, rk_##name *own, rk_error *err);
-RK_TAKEN_STRUCTS(RK_TAKE)
-RK_TAKE(strategy, false)
-RK_TAKE(run_request, false)
-RK_TAKE(validation_choice, true)
+/* Copies a struct to a program, whose version has `size` bytes; returns true, for items found. */
+static inline bool rk_abi_copy(void *to, size_t size, const void *from, size_t known)
+{
+    memcpy(to, from, size < known ? size : known);
+    return true;
+}
+
+/* Structs that begin as zeros; a program may leave them out. */
+rk_status rk_take_choice(const void *given, void *own, size_t size, const char *type,
+                         const rk_member *members, size_t count, rk_error *err);
+
+rk_status rk_take_strategy(const rk_strategy *given, rk_strategy *own, rk_error *err);
+
+/* Fills a request from a space. */
+rk_status rk_take_space(const rk_space *given, rk_request *request, const char **options,
+                        rk_error *err);
 
 /* Refuses a handle or a text that is NULL; `what` names it in the message: "setup". */
 rk_status rk_need(const void *given, const char *what, rk_error *err);

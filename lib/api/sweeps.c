@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sweeps. */
-#include "api/abi_copy.h"
 #include "api/struct_tables.h"
 
 #include "base/error.h"
+#include "base/units.h"
+#include "command/option_groups.h"
 #include "sweep/sweep.h"
 
 rk_status rk_sweep_create(const char *document, rk_sweep **sweep, rk_error *err)
@@ -33,10 +34,16 @@ rk_status rk_sweep_count(const rk_sweep *sweep, rk_sweep_totals *totals, size_t 
 rk_status rk_sweep_points(const rk_sweep *sweep, const rk_sweep_control *control,
                           rk_sweep_totals *totals, size_t size, rk_error *err)
 {
+    static const rk_member members[] = {
+        RK_MEMBER(rk_sweep_control, INT64, threads, 0, RK_THREADS_MAX),
+        RK_FLAG(rk_sweep_control, resume),
+    };
     rk_sweep_options options = {.block_points = 0};
     rk_sweep_totals all = {0};
     rk_status status = rk_need(sweep, "sweep", err);
-    status = status ? status : rk_take_sweep_control(control, &options.control, err);
+    status = status ? status
+                    : rk_take_choice(control, &options.control, sizeof(options.control),
+                                     "rk_sweep_control", members, COUNT(members), err);
     if (status) {
         return status;
     }

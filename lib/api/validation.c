@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of measured runs, compared with predictions. */
 #include "api/handles.h"
-#include "api/struct_tables.h"
 
 #include "base/error.h"
 #include "evidence/run_table.h"
 #include "evidence/validate_runs.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -53,7 +51,8 @@ rk_status rk_validate_runs(const rk_run_table *const *tables, size_t count,
                            rk_error *err)
 {
     rk_validation_choice own;
-    rk_status status = rk_take_validation_choice(choice, &own, err);
+    rk_status status =
+        rk_take_choice(choice, &own, sizeof(own), "rk_validation_choice", NULL, 0, err);
     for (size_t i = 0; i < count && !status; i++) {
         status = rk_need(tables ? tables[i] : NULL, "table", err);
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whole runs. */
 #include "api/handles.h"
-#include "api/struct_tables.h"
 
 #include "base/error.h"
 #include "command/commands.h"
@@ -65,7 +64,7 @@ rk_status rk_predict_run(const rk_setup *setup, const rk_run_request *request,
                          const rk_job_control *control, rk_run_outcome **run, rk_error *err)
 {
     rk_run_request own;
-    rk_status status = rk_take_run_request(request, &own, err);
+    rk_status status = rk_run_request_take(request, &own, err);
     if (!status && !own.strategy == !own.space) {
         status = rk_fail(err, RK_ERR_INVALID,
                          "a run has either a strategy or a space to choose one from; begin with "
@@ -99,16 +98,6 @@ const rk_outcome *rk_run_outcome_strategies(const rk_run_outcome *run)
 bool rk_run_outcome_assumption(const rk_run_outcome *run, size_t index,
                                rk_run_assumption *assumption, size_t size)
 {
-    if (index >= (size_t)run->run.range_count) {
-        return false;
-    }
-    const rk_assumed_range *range = &run->run.ranges[index];
-    const rk_run_assumption all = {
-        .name = range->name,
-        .low = range->low,
-        .high = range->high,
-        .low_total_s = range->low_s,
-        .high_total_s = range->high_s,
-    };
-    return rk_abi_copy(assumption, size, &all, sizeof(all));
+    return index < (size_t)run->run.range_count &&
+           rk_abi_copy(assumption, size, &run->run.ranges[index].figures, sizeof(*assumption));
 }

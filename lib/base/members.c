@@ -157,3 +157,11 @@ rk_status rk_members_take(void *to, size_t known, const void *given, const char 
     }
     return status;
 }
+
+void rk_members_copy(void *to, const void *from, const rk_member *members, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        memcpy((char *)to + members[i].to, (const char *)from + members[i].offset,
+               size_of(members[i].kind));
+    }
+}

@@ -24,7 +24,10 @@ typedef struct rk_member {
     size_t offset;      /* in the struct */
     double least, most; /* inclusive */
     bool or_zero;       /* 0 is legal too */
+    size_t to;          /* offset in the struct that rk_members_copy fills */
 } rk_member;
+
+#define RK_MEMBER_REAL_MAX 0x1p63 /* bound of numbers without another, as of options */
 
 #define RK_FLAG(type, name_)                                                                       \
     {                                                                                              \
@@ -34,6 +37,13 @@ typedef struct rk_member {
     {                                                                                              \
         .name = #name_, .kind = RK_MEMBER_##kind_, .offset = offsetof(type, name_),                \
         .least = (double)(least_), .most = (double)(most_)                                         \
+    }
+
+/* A number that 0 leaves open. */
+#define RK_MEMBER_OR_ZERO(type, name_, least_, most_)                                              \
+    {                                                                                              \
+        .name = #name_, .kind = RK_MEMBER_REAL, .offset = offsetof(type, name_), .least = least_,  \
+        .most = most_, .or_zero = true                                                             \
     }
 
 /* Refuses the first member out of its bounds; err->path is its name, behind `prefix`. */
@@ -47,5 +57,8 @@ rk_status rk_members_check(const void *given, const char *prefix, const rk_membe
  */
 rk_status rk_members_take(void *to, size_t known, const void *given, const char *type,
                           const rk_member *members, size_t count, rk_error *err);
+
+/* Copies members of a struct to their places in another, where they have the same types. */
+void rk_members_copy(void *to, const void *from, const rk_member *members, size_t count);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/extremes.h"
+#include "base/members.h"
 #include "base/units.h"
 
 #include <string.h>
@@ -69,6 +70,26 @@ static rk_status search(rk_control *control, rk_design_answer *d, rk_error *err)
 }
 
 /* ---- what was asked -------------------------------------------------------------------------- */
+
+#define TARGET(name) RK_MEMBER(rk_machine_target, REAL, name, 0, RK_MEMBER_REAL_MAX)
+
+rk_status rk_machine_target_take(const rk_machine_target *given, rk_machine_target *own,
+                                 rk_error *err)
+{
+    static const rk_member members[] = {
+        TARGET(step_s),
+        TARGET(tokens_per_s),
+        TARGET(days),
+        TARGET(tokens),
+    };
+    *own = (rk_machine_target){.size = sizeof(*own)};
+    const rk_status status = rk_members_take(own, sizeof(*own), given, "rk_machine_target", members,
+                                             COUNT(members), err);
+    return status || own->prices
+               ? status
+               : rk_fail_at(err, RK_ERR_INVALID, "prices",
+                            "a design needs prices: \"example\", or a .json file");
+}
 
 /*
  * The number of processors comes from an axis, or else from the request. One problem serves all

@@ -19,6 +19,10 @@ typedef struct rk_design_answer {
     double cpu_s;
 } rk_design_answer;
 
+/* Copies the target of a program, whose version may differ; refuses numbers out of bounds. */
+rk_status rk_machine_target_take(const rk_machine_target *given, rk_machine_target *own,
+                                 rk_error *err);
+
 /* Loads the prices of the target, and settles how many accelerators the request means. */
 rk_status rk_design_answer_prepare(const rk_method *method, void *request, rk_design_answer *d,
                                    rk_error *err);

@@ -6,6 +6,19 @@
 
 /* ---- results ------------------------------------------------------------------------------- */
 
+rk_explanation_facts rk_explain_figures(const rk_explain *explain)
+{
+    return (rk_explanation_facts){
+        .found = rk_question_has_answer(&explain->question),
+        .change = explain->change,
+        .step_s = explain->best.step,
+        .sequences_per_s = explain->best.rate,
+        .numbers = (int64_t)explain->count,
+        .strategies = explain->counts.total,
+        .evaluated = explain->counts.evaluated,
+    };
+}
+
 rk_number_worth rk_explain_worth(const rk_explain *explain, const rk_number_effect *replan)
 {
     return (rk_number_worth){

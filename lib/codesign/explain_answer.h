@@ -23,6 +23,9 @@ typedef struct rk_explain {
  */
 rk_status rk_explain_find(rk_control *control, rk_explain *explain, rk_error *err);
 
+/* How the searches went, for programs. */
+rk_explanation_facts rk_explain_figures(const rk_explain *explain);
+
 /* The figures of a changed number, with texts of `replan`; the gain is NAN where nothing runs. */
 rk_number_worth rk_explain_worth(const rk_explain *explain, const rk_number_effect *replan);
 

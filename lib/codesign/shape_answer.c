@@ -3,6 +3,8 @@
 #include "codesign/shape_answer.h"
 
 #include "base/error.h"
+#include "base/members.h"
+#include "base/units.h"
 
 const rk_shape_choice rk_shape_usual = {
     .size = sizeof(rk_shape_choice),
@@ -17,15 +19,33 @@ static double given_or(double number, double usual)
     return number > 0 ? number : usual;
 }
 
-void rk_shape_take_usual(rk_shape_choice *wish)
+#define VALUE_MAX         (1 << 24) /* blocks, heads and sizes, as of options */
+#define REAL(name, most_) RK_MEMBER(rk_shape_choice, REAL, name, 0, most_)
+#define LIST(name)        RK_MEMBER(rk_shape_choice, COUNTS, name, 1, VALUE_MAX)
+
+rk_status rk_shape_choice_take(const rk_shape_choice *given, rk_shape_choice *own, rk_error *err)
 {
+    static const rk_member members[] = {
+        RK_MEMBER_OR_ZERO(rk_shape_choice, parameters, 1, RK_MEMBER_REAL_MAX),
+        REAL(tolerance_percent, 50),
+        LIST(blocks),
+        LIST(heads),
+        LIST(head_sizes),
+        RK_MEMBER(rk_shape_choice, INT64, head_multiple, 0, VALUE_MAX),
+        RK_MEMBER_OR_ZERO(rk_shape_choice, feedforward, 1, 64),
+        REAL(aspect_min, RK_MEMBER_REAL_MAX),
+        REAL(aspect_max, RK_MEMBER_REAL_MAX),
+    };
     const rk_shape_choice *usual = &rk_shape_usual;
-    wish->tolerance_percent = given_or(wish->tolerance_percent, usual->tolerance_percent);
-    wish->aspect_min = given_or(wish->aspect_min, usual->aspect_min);
-    wish->aspect_max = given_or(wish->aspect_max, usual->aspect_max);
-    if (!wish->head_multiple) {
-        wish->head_multiple = usual->head_multiple;
-    }
+    *own = *usual;
+    const rk_status status = given ? rk_members_take(own, sizeof(*own), given, "rk_shape_choice",
+                                                     members, COUNT(members), err)
+                                   : RK_OK;
+    own->tolerance_percent = given_or(own->tolerance_percent, usual->tolerance_percent);
+    own->aspect_min = given_or(own->aspect_min, usual->aspect_min);
+    own->aspect_max = given_or(own->aspect_max, usual->aspect_max);
+    own->head_multiple = own->head_multiple ? own->head_multiple : usual->head_multiple;
+    return status;
 }
 
 static rk_status search(rk_control *control, rk_shape_answer *s, rk_error *err)

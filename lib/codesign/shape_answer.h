@@ -9,8 +9,11 @@
 /* The defaults where a request leaves them open. */
 extern const rk_shape_choice rk_shape_usual;
 
-/* The same where numbers of a program's choice are 0. */
-void rk_shape_take_usual(rk_shape_choice *wish);
+/*
+ * Copies the choice of a program, whose version may differ, with defaults for what is 0; NULL: all
+ * is.  Refuses numbers out of bounds.
+ */
+rk_status rk_shape_choice_take(const rk_shape_choice *given, rk_shape_choice *own, rk_error *err);
 
 /* The question and the answer. */
 typedef struct rk_shape_answer {

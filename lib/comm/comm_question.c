@@ -33,6 +33,20 @@ double rk_comm_bus_factor(rk_collective op, double ranks)
     }
 }
 
+rk_collective_timing rk_comm_figures(const rk_system *system, rk_collective op, double bytes,
+                                     const rk_group *group)
+{
+    const double seconds = rk_collective_seconds(system, op, bytes, group);
+    const double speed = bytes / seconds;
+    return (rk_collective_timing){
+        .seconds = seconds,
+        .algorithm_bytes_per_s = speed,
+        .bus_bytes_per_s = speed * rk_comm_bus_factor(op, (double)group->size),
+        .ranks = group->size,
+        .ranks_of_innermost_domain = group->within[0],
+    };
+}
+
 /* Of a message size; the busiest rank of an all-to-all may send more. */
 static rk_collective_query query_of(const rk_comm_answer *answer, rk_collective op, double bytes)
 {

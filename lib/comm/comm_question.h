@@ -68,4 +68,8 @@ rk_comm_concurrent rk_comm_concurrent_of(const rk_comm_answer *answer,
  */
 double rk_comm_bus_factor(rk_collective op, double ranks);
 
+/* A collective of training on a group, for programs. */
+rk_collective_timing rk_comm_figures(const rk_system *system, rk_collective op, double bytes,
+                                     const rk_group *group);
+
 #endif

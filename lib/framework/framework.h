@@ -126,10 +126,7 @@ bool rk_framework_replicates(rk_framework framework, int64_t year);
 /* ---- rules --------------------------------------------------------------------------------- */
 
 /* A broken rule: its name, e.g. "heads % tp", what was found and the nearest legal choice. */
-typedef struct rk_violation {
-    const char *rule; /* static; NULL: none */
-    char message[256];
-} rk_violation;
+typedef rk_legality rk_violation;
 
 /*
  * Whether the strategy is legal.  Returns true, or false with the first broken rule; `violation`

@@ -33,7 +33,7 @@ bool rk_strategy_legal(const rk_model *model, const rk_system *system, const rk_
     if (violation && broken) {
         rk_rule_tell(&q, broken, violation);
     } else if (violation) {
-        memset(violation, 0, sizeof(*violation));
+        *violation = (rk_violation){.legal = true};
     }
     return !broken;
 }

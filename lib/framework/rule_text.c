@@ -297,6 +297,7 @@ static void append_layout(struct text *t, const struct question *q, bool more)
 void rk_rule_tell(const struct question *q, const struct rk_rule *rule, rk_violation *violation)
 {
     struct text t = {.out = violation->message, .size = sizeof(violation->message)};
+    violation->legal = false;
     violation->rule = rule->name;
     violation->message[0] = '\0';
     append_text(&t, q, rule->broken(q), rule->text);

@@ -4,9 +4,23 @@
 
 #include "base/error.h"
 #include "layer/all_kinds.h"
+#include "method/estimate_fields.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+rk_prediction rk_answer_figures(const rk_answer *answer)
+{
+    const rk_interval *interval = &answer->interval;
+    rk_prediction figures = rk_prediction_of(&answer->estimate);
+    figures.step_p10_s = interval->low * answer->estimate.step;
+    figures.step_p90_s = interval->high * answer->estimate.step;
+    figures.comparable_runs = interval->runs;
+    figures.comparable_models = interval->groups;
+    (void)snprintf(figures.comparable_text, sizeof(figures.comparable_text), "%s", interval->basis);
+    figures.bf16_step_s = answer->bf16_step;
+    return figures;
+}
 
 rk_setting rk_setting_of(const rk_inputs *inputs)
 {

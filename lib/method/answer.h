@@ -27,6 +27,9 @@ typedef struct rk_answer {
 rk_status rk_answer_fill(const rk_setting *setting, const rk_strategy *strategy, rk_answer *answer,
                          rk_error *err);
 
+/* The figures of an answer for programs. */
+rk_prediction rk_answer_figures(const rk_answer *answer);
+
 rk_setting rk_setting_of(const rk_inputs *inputs);
 
 /* The same with a store of costs, which rk_setting_close releases, also after a failure. */

@@ -295,7 +295,7 @@ const char *rk_risk_text(double risk, char out[RK_RISK_TEXT_SIZE])
     return out;
 }
 
-/* What is allocated at each moment; the one that decides comes first. */
+/* Allocations at each moment; the one that decides comes first. */
 static void write_peaks(FILE *to, const rk_stage_memory *memory)
 {
     static const char *const names[] = {"in backward", "at the loss", "in update"};

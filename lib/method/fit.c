@@ -19,6 +19,22 @@ const rk_answer *rk_fit_answer(const rk_fit *fit)
     return answer ? answer : plan->ranking.shortage.legal ? &plan->nearest : NULL;
 }
 
+rk_outcome_facts rk_fit_figures(const rk_fit *fit)
+{
+    const rk_ranking *ranking = &fit->plan.ranking;
+    rk_outcome_facts facts = {.fewest_accelerators = fit->fewest};
+    if (fit->plan.searched) {
+        facts.searched = true;
+        facts.bounded = ranking->by_bounds;
+        facts.strategies = ranking->by_bounds ? ranking->bounded.total : ranking->counts[0];
+        facts.evaluated = ranking->by_bounds ? ranking->bounded.evaluated : ranking->counts[1];
+        facts.legal = ranking->by_bounds ? 0 : ranking->counts[1];
+        facts.fitting = ranking->by_bounds ? 0 : ranking->counts[2];
+        facts.enough_accelerators = ranking->shortage.accelerators;
+    }
+    return facts;
+}
+
 /* The fewest accelerators with the batch of the answer and everything else as requested. */
 static rk_status find_fewest(rk_control *control, rk_fit *fit, const rk_answer *answer,
                              rk_error *err)

@@ -28,6 +28,9 @@ rk_status rk_fit_find(rk_control *control, const rk_request *request, const rk_i
 /* Whether the strategy, or any, fits. */
 bool rk_fit_fits(const rk_fit *fit);
 
+/* How the search went, for programs; of a plan, too. */
+rk_outcome_facts rk_fit_figures(const rk_fit *fit);
+
 /* The strategy in question; NULL: none is legal. */
 const rk_answer *rk_fit_answer(const rk_fit *fit);
 

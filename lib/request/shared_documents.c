@@ -106,7 +106,7 @@ static const struct kept *add(rk_documents *documents, struct kept *own)
     return kept;
 }
 
-/* What a document is read from. */
+/* The text or file of a document. */
 struct source {
     const char *name; /* of a model or a system */
     const rk_software_request *wish;

@@ -33,16 +33,18 @@ static double total_with(const rk_training *training, rk_assumption what, double
 static int by_effect(const void *a, const void *b)
 {
     const rk_assumed_range *x = a, *y = b;
-    const double left = fabs(x->high_s - x->low_s), right = fabs(y->high_s - y->low_s);
+    const double left = fabs(x->figures.high_total_s - x->figures.low_total_s);
+    const double right = fabs(y->figures.high_total_s - y->figures.low_total_s);
     return left > right ? -1 : left < right ? 1 : (int)x->what - (int)y->what;
 }
 
 void rk_training_sensitivity(const rk_training *training, rk_assumed_range *ranges, int count)
 {
     for (int i = 0; i < count; i++) {
-        ranges[i].name = names[ranges[i].what];
-        ranges[i].low_s = total_with(training, ranges[i].what, ranges[i].low);
-        ranges[i].high_s = total_with(training, ranges[i].what, ranges[i].high);
+        rk_run_assumption *figures = &ranges[i].figures;
+        figures->name = names[ranges[i].what];
+        figures->low_total_s = total_with(training, ranges[i].what, figures->low);
+        figures->high_total_s = total_with(training, ranges[i].what, figures->high);
     }
     qsort(ranges, (size_t)count, sizeof(*ranges), by_effect);
 }

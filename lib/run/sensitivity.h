@@ -3,6 +3,7 @@
 #ifndef RK_RUN_SENSITIVITY_H
 #define RK_RUN_SENSITIVITY_H
 
+#include "reckon/run.h"
 #include "run/training.h"
 
 typedef enum rk_assumption {
@@ -16,13 +17,11 @@ typedef enum rk_assumption {
 /* An assumption with its range, as factors of what the run assumes. */
 typedef struct rk_assumed_range {
     rk_assumption what;
-    const char *name; /* "time of a step" */
-    double low, high;
-    double low_s, high_s; /* total of the run at either end; infinite: it does not advance */
+    rk_run_assumption figures;
 } rk_assumed_range;
 
 /*
- * Fills the name, low_s and high_s of every range, whose what, low and high are given, and sorts
+ * Fills the name and the totals of every range, whose what, low and high are given, and sorts
  * the ranges by the difference between the two, the largest first.  The interval between
  * checkpoints follows where the run leaves it open.
  */

@@ -65,7 +65,8 @@ static void fill_after(rk_timeline *t, const rk_estimate *e, const rk_times *out
     add_after(t, RK_PART_FIXED, rk_part_names[RK_PART_FIXED], e->times.part[RK_PART_FIXED]);
     add_after(t, RK_PART_COUNT, "norm gradients and casts",
               outside->part[RK_PART_TP] + outside->part[RK_PART_CAST]);
-    t->step = e->step;
+    t->figures.step_s = e->step;
+    t->figures.events = (int64_t)t->op_count + t->after_count;
 }
 
 rk_status rk_timeline_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
@@ -93,7 +94,11 @@ rk_status rk_timeline_fill(const rk_model *model, const rk_system *system, const
     }
     if (!status) {
         qsort(timeline->ops, timeline->op_count, sizeof(*timeline->ops), compare_ops);
-        timeline->pipeline = result.seconds;
+        timeline->figures = (rk_timeline_facts){
+            .pipeline_s = result.seconds,
+            .ranks = strategy->pp,
+            .microbatches = rk_strategy_microbatches(strategy),
+        };
         fill_after(timeline, estimate, &outside);
     }
     return status;
@@ -155,7 +160,7 @@ static const char *stream_of_part(rk_part part)
 /* An event after the pipeline; these follow each other. */
 static rk_timeline_event event_after(const rk_timeline *timeline, int index)
 {
-    double start = timeline->pipeline;
+    double start = timeline->figures.pipeline_s;
     for (int i = 0; i < index; i++) {
         start += timeline->after[i].seconds;
     }

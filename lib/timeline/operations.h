@@ -26,10 +26,9 @@ struct rk_timeline {
     size_t op_count, op_room;
     double *idle, *in_flight; /* owned, by rank; s, and microbatches at the most */
     rk_streams streams;
-    double pipeline; /* s until the last rank is done */
     rk_timeline_after after[RK_TIMELINE_AFTER_MAX];
     int after_count;
-    double step; /* s, of all */
+    rk_timeline_facts figures;
 };
 
 /* Plays a legal strategy, whose estimate is given; cleared with rk_timeline_clear. */

@@ -316,7 +316,7 @@ static void draw_rows(const struct picture *p)
     for (int64_t rank = 0; rank < t->strategy->pp; rank++) {
         char label[32];
         const double y = y_of(p, rank);
-        double done = t->pipeline;
+        double done = t->figures.pipeline_s;
         (void)snprintf(label, sizeof(label), "rank %" PRId64, rank);
         rk_draw_text(p->out, LEFT - 6, y + ROW / 2 + TEXT / 3, label,
                      (rk_text_style){.size = TEXT, .anchor = RK_ANCHOR_END});
@@ -442,7 +442,7 @@ static double detail_of(const rk_timeline *t)
         busy += t->ops[i].end - t->ops[i].start;
     }
     const double wide = WIDTH - LEFT - RIGHT, mean = busy / (double)t->op_count;
-    return mean * wide < LEGIBLE * t->step ? mean * wide / ENLARGED : 0;
+    return mean * wide < LEGIBLE * t->figures.step_s ? mean * wide / ENLARGED : 0;
 }
 
 void rk_timeline_write_picture(const rk_timeline *timeline, const char *title, rk_out *out)
@@ -463,7 +463,7 @@ void rk_timeline_write_picture(const rk_timeline *timeline, const char *title, r
     rk_draw_box(out, 0, 0, WIDTH, height, "#ffffff");
     rk_draw_text(out, LEFT, 22, title, (rk_text_style){.size = 14, .bold = true});
     draw_legend(&p);
-    draw_panel(p, timeline->step, TOP);
+    draw_panel(p, timeline->figures.step_s, TOP);
     if (detail > 0) {
         rk_draw_text(out, LEFT, TOP + panel - 14, "The beginning, enlarged",
                      (rk_text_style){.size = TEXT, .bold = true});

@@ -164,7 +164,7 @@ static trace_lane lane_of_part(rk_part part)
 
 static void write_after(struct trace *t)
 {
-    double done = t->timeline->pipeline;
+    double done = t->timeline->figures.pipeline_s;
     for (int i = 0; i < t->timeline->after_count; i++) {
         const rk_timeline_after *after = &t->timeline->after[i];
         const trace_lane lane = lane_of_part(after->part);
@@ -205,7 +205,7 @@ static void write_rank(struct trace *t)
         write_op(t, &line->ops[i]);
         done = rk_max(done, line->ops[i].end);
     }
-    write_idle(t, done, line->pipeline);
+    write_idle(t, done, line->figures.pipeline_s);
     write_after(t);
     if (!rk_timeline_visit_memory(line, t->rank, write_memory, t)) {
         rk_out_fail_memory(t->out);
@@ -320,7 +320,7 @@ void rk_timeline_write_trace(const rk_timeline *timeline, const char *title, rk_
     rk_json_open_member(&writer, "otherData", "{");
     rk_json_string(&writer, "reckon", rk_version());
     rk_json_string(&writer, "title", title);
-    rk_json_real(&writer, "step_us", microseconds(timeline->step));
+    rk_json_real(&writer, "step_us", microseconds(timeline->figures.step_s));
     rk_json_string(&writer, "communication",
                    "the visible part, at the end of the pass that waits for it");
     rk_json_close(&writer, "}");

@@ -242,7 +242,7 @@ static void add_range(rk_whole_run *run, rk_assumption what, double low, double 
     assert((size_t)run->range_count < sizeof(run->ranges) / sizeof(run->ranges[0]));
     if (high > low) {
         run->ranges[run->range_count++] =
-            (rk_assumed_range){.what = what, .low = low, .high = high};
+            (rk_assumed_range){.what = what, .figures = {.low = low, .high = high}};
     }
 }
 
@@ -295,21 +295,6 @@ rk_status rk_whole_run_fill(rk_whole_run *run, rk_error *err)
 bool rk_run_asks_for_cluster(const rk_run_question *question)
 {
     return question->deadline > 0 || question->budget > 0 || question->max_power > 0;
-}
-
-rk_run_request rk_run_request_usual(void)
-{
-    return (rk_run_request){
-        .size = sizeof(rk_run_request),
-        .failures = -1,
-        .restart_s = -1,
-        .spares = -1,
-        .price_per_hour = -1,
-        .life_years = RK_RUN_LIFE_YEARS,
-        .carbon_g_per_kwh = -1,
-        .simulated_runs = RK_RUN_SIMULATED,
-        .seed = 1,
-    };
 }
 
 double rk_run_stated_mfu(const rk_run_question *question)

@@ -107,6 +107,9 @@ typedef struct rk_whole_run {
 /* The defaults of a request. */
 rk_run_request rk_run_request_usual(void);
 
+/* Copies the request of a program, whose version may differ; refuses numbers out of bounds. */
+rk_status rk_run_request_take(const rk_run_request *given, rk_run_request *own, rk_error *err);
+
 /* The MFU that is assumed, a share; 0: as estimated. */
 double rk_run_stated_mfu(const rk_run_question *question);
 

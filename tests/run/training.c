@@ -188,20 +188,22 @@ static void test_sensitivity(void **state)
 {
     (void)state;
     const rk_training t = llama();
-    rk_assumed_range ranges[] = {{.what = RK_ASSUMES_STORAGE, .low = 0.5, .high = 2},
-                                 {.what = RK_ASSUMES_STEP, .low = 0.9, .high = 1.1},
-                                 {.what = RK_ASSUMES_RESTART, .low = 0.3, .high = 300}};
+    rk_assumed_range ranges[] = {
+        {.what = RK_ASSUMES_STORAGE, .figures = {.low = 0.5, .high = 2}},
+        {.what = RK_ASSUMES_STEP, .figures = {.low = 0.9, .high = 1.1}},
+        {.what = RK_ASSUMES_RESTART, .figures = {.low = 0.3, .high = 300}}};
     rk_training changed = t;
     rk_training_result r;
     rk_error err;
     rk_training_sensitivity(&t, ranges, 3);
     assert_int_equal(ranges[0].what, RK_ASSUMES_RESTART); /* does not advance at one end */
-    assert_true(isinf(ranges[0].high_s));
+    assert_true(isinf(ranges[0].figures.high_total_s));
     assert_int_equal(ranges[1].what, RK_ASSUMES_STEP);
     changed.step *= 1.1;
     assert_int_equal(rk_training_run(&changed, &r, &err), RK_OK);
-    assert_true(r.total == ranges[1].high_s);
-    assert_true(ranges[2].low_s > ranges[2].high_s); /* slower storage, longer run */
+    assert_true(r.total == ranges[1].figures.high_total_s);
+    assert_true(ranges[2].figures.low_total_s >
+                ranges[2].figures.high_total_s); /* slower storage, longer run */
 }
 
 static void test_prices(void **state)

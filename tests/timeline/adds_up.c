@@ -144,7 +144,7 @@ static void check_strategy(const char *what, const rk_outcome *outcome, size_t i
     assert_int_equal(rk_timeline_create(outcome, index, &t, &err), RK_OK);
     struct communication *ranks = calloc((size_t)t->strategy->pp, sizeof(*ranks));
     assert_non_null(ranks);
-    assert_adds_up(what, "the step of the timeline", t->step, p.step_s);
+    assert_adds_up(what, "the step of the timeline", t->figures.step_s, p.step_s);
     check_events(what, t, ranks);
     check_communication(what, t, &p, ranks);
     if (t->op_count < PICTURE_MOST) {

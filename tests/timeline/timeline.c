@@ -67,7 +67,7 @@ static void check_rank(const rk_timeline *t, int64_t rank, size_t i)
         const rk_op *op = &t->ops[k];
         assert_int_equal(op->rank, rank);
         assert_true(op->start >= 0 && op->end >= op->start);
-        assert_true(op->end <= t->pipeline * (1 + 1e-12));
+        assert_true(op->end <= t->figures.pipeline_s * (1 + 1e-12));
         if (cases[i].schedule != RK_SCHEDULE_DUALPIPE && k > first) {
             assert_true(op->start >= t->ops[k - 1].end * (1 - 1e-12));
         }
@@ -80,7 +80,7 @@ static void check_rank(const rk_timeline *t, int64_t rank, size_t i)
     assert_int_equal(count[RK_OP_BACKWARD], microbatches);
     assert_true(cases[i].split || count[RK_OP_WEIGHT] == 0);
     if (cases[i].schedule != RK_SCHEDULE_DUALPIPE) {
-        assert_near(busy + t->idle[rank], t->pipeline, 1e-9);
+        assert_near(busy + t->idle[rank], t->figures.pipeline_s, 1e-9);
     }
 }
 
@@ -90,13 +90,13 @@ static void test_operations(void **state)
     for (size_t i = 0; i < CASES; i++) {
         struct played p;
         play(i, &p);
-        double step = p.timeline.pipeline;
+        double step = p.timeline.figures.pipeline_s;
         for (int k = 0; k < p.timeline.after_count; k++) {
             assert_true(p.timeline.after[k].seconds > 0);
             step += p.timeline.after[k].seconds;
         }
         assert_near(step, p.estimate.step, 1e-9);
-        assert_near(p.timeline.step, p.estimate.step, 0);
+        assert_near(p.timeline.figures.step_s, p.estimate.step, 0);
         for (int64_t rank = 0; rank < cases[i].pp; rank++) {
             check_rank(&p.timeline, rank, i);
         }
@@ -135,7 +135,7 @@ static void check_trace(const json_t *events, const rk_timeline *t)
         slices++;
     }
     assert_true(slices >= t->op_count);
-    assert_true(last >= 1e6 * t->step - 0.01 && last <= 1e6 * t->step + 0.01);
+    assert_true(last >= 1e6 * t->figures.step_s - 0.01 && last <= 1e6 * t->figures.step_s + 0.01);
 }
 
 /* Whether a slice of the thread holds the time; its end is not a part of it. */
