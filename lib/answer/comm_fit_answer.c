@@ -2,6 +2,7 @@
 /* Fits collective constants to logs, and writes them with errors as text, JSON or CSV. */
 #include "answer/comm_answer.h"
 
+#include "base/named.h"
 #include "base/text.h"
 #include "comm/comm_errors.h"
 #include "io/csv_out.h"
@@ -39,10 +40,8 @@ static void add_set(rk_table *table, const rk_comm_set *set, const rk_comm_fitte
     add_percent(table, &fitted->left_out, fitted->left_out.median);
 }
 
-static const struct {
-    const char *name;
-    size_t place;
-} summaries[] = {
+/* Their places in rk_comm_fits. */
+static const rk_named_count summaries[] = {
     {"all rows", offsetof(rk_comm_fits, all)},
     {"not slower than a larger size", offsetof(rk_comm_fits, sound)},
     {"held out", offsetof(rk_comm_fits, held)},
@@ -52,7 +51,7 @@ enum { SUMMARY_COUNT = sizeof(summaries) / sizeof(summaries[0]) };
 
 static const rk_comm_error *summary_at(const rk_comm_fits *fits, size_t which)
 {
-    return (const rk_comm_error *)(const void *)((const char *)fits + summaries[which].place);
+    return (const rk_comm_error *)(const void *)((const char *)fits + summaries[which].value);
 }
 
 static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk_error *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reckon validate` for people. */
 #include "answer/validate_answer.h"
+#include "base/named.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -200,14 +201,11 @@ static void cell_layout(rk_table *table, const rk_compared *row)
     const rk_strategy *s = &row->strategy;
     char text[128];
     int length = snprintf(text, sizeof(text), "tp%lld pp%lld", (long long)s->tp, (long long)s->pp);
-    const struct {
-        const char *name;
-        int64_t degree;
-    } more[] = {{"vp", s->vp}, {"cp", s->cp}, {"ep", s->ep}};
+    const rk_named_count more[] = {{"vp", s->vp}, {"cp", s->cp}, {"ep", s->ep}};
     for (size_t i = 0; i < COUNT(more); i++) {
-        if (more[i].degree > 1) {
+        if (more[i].value > 1) {
             length += snprintf(text + length, sizeof(text) - (size_t)length, " %s%lld",
-                               more[i].name, (long long)more[i].degree);
+                               more[i].name, (long long)more[i].value);
         }
     }
     (void)snprintf(text + length, sizeof(text) - (size_t)length, " dp%lld mbs%lld gbs%lld s%lld",

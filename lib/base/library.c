@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-rk_status rk_library_open(const char *file, const char *package, const rk_symbol *symbols,
+rk_status rk_library_open(const char *file, const char *package, const rk_named_count *symbols,
                           size_t count, void *table, rk_error *err)
 {
     errno = 0;
@@ -23,7 +23,7 @@ rk_status rk_library_open(const char *file, const char *package, const rk_symbol
             break;
         }
         /* POSIX lets a pointer to an object hold one to a function, ISO C does not. */
-        memcpy((char *)table + symbols[i].offset, &function, sizeof(function));
+        memcpy((char *)table + symbols[i].value, &function, sizeof(function));
     }
     return library ? RK_OK
                    : rk_fail(err, RK_ERR_INVALID, "%s; install the package %s", dlerror(), package);

@@ -11,7 +11,7 @@ typedef struct rk_named_text {
     const char *name, *text;
 } rk_named_text;
 
-/* The number may be an enum value, or whether something is so. */
+/* The number may be an enum value, a place in a struct, or whether something is so. */
 typedef struct rk_named_count {
     const char *name;
     int64_t value;

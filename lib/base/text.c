@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Formats numbers that read back exactly, suggests near names by edit distance, and joins paths. */
 #include "base/text.h"
+#include "base/named.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -45,30 +46,28 @@ const char *rk_python_float_text(double value, char out[RK_NUMBER_TEXT_SIZE])
 
 const char *rk_human_text(double value, rk_human_style style, char out[RK_NUMBER_TEXT_SIZE])
 {
-    static const struct {
-        double step;
-        const char *suffix;
-    } styles[] = {
-        [RK_HUMAN_BASE10] = {1000.0, ""},   [RK_HUMAN_BASE2] = {1024.0, ""},
-        [RK_HUMAN_BYTES] = {1024.0, "iB"},  [RK_HUMAN_BANDWIDTH] = {1000.0, "B/s"},
-        [RK_HUMAN_FLOPS] = {1000.0, "Ops"}, [RK_HUMAN_THROUGHPUT] = {1000.0, "Op/s"},
+    /* Suffixes, and the step from one letter to the next. */
+    static const rk_named_real styles[] = {
+        [RK_HUMAN_BASE10] = {"", 1000.0},   [RK_HUMAN_BASE2] = {"", 1024.0},
+        [RK_HUMAN_BYTES] = {"iB", 1024.0},  [RK_HUMAN_BANDWIDTH] = {"B/s", 1000.0},
+        [RK_HUMAN_FLOPS] = {"Ops", 1000.0}, [RK_HUMAN_THROUGHPUT] = {"Op/s", 1000.0},
     };
     static const char *const letters[] = {"", "k", "M", "G", "T", "P", "E"};
     const size_t last = sizeof(letters) / sizeof(letters[0]) - 1;
 
     assert((size_t)style < sizeof(styles) / sizeof(styles[0]));
     if (isnan(value)) {
-        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "n/a %s", styles[style].suffix);
+        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "n/a %s", styles[style].name);
         return out;
     }
     double x = fabs(value);
     size_t letter = 0;
-    while (letter < last && x >= styles[style].step) {
-        x /= styles[style].step;
+    while (letter < last && x >= styles[style].value) {
+        x /= styles[style].value;
         letter++;
     }
     (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%s%.3f %s%s", value < 0 ? "-" : "", x,
-                   letters[letter], styles[style].suffix);
+                   letters[letter], styles[style].name);
     return out;
 }
 

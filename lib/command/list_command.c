@@ -41,7 +41,7 @@ static const char *const list_choices[] = {
     "calculon-systems", "runs",    "aliases",      NULL,
 };
 
-static const rk_synonym list_synonyms[] = {
+static const rk_named_text list_synonyms[] = {
     {"gpus", "accelerators"},
     {"devices", "accelerators"},
     {"machines", "systems"},

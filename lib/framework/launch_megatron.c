@@ -3,6 +3,7 @@
 #include "framework/megatron_flags.h"
 
 #include "base/error.h"
+#include "base/named.h"
 #include "strategy/optimizer.h"
 #include "strategy/strategy_fields.h"
 
@@ -151,21 +152,18 @@ static void write_precision(rk_out *out, const rk_strategy *s)
 
 static void write_modules(rk_out *out, const rk_strategy *s)
 {
-    static const struct {
-        unsigned module;
-        const char *name;
-    } modules[] = {
-        {RK_MODULE_CORE_ATTENTION, "core_attn"},
-        {RK_MODULE_NORM, "layernorm"},
-        {RK_MODULE_ACTIVATION, "moe_act"},
-        {RK_MODULE_MLA_UP, "mla_up_proj"},
-        {RK_MODULE_MLP, "mlp"},
-        {RK_MODULE_MOE, "moe"},
-        {RK_MODULE_STREAMS, "mhc"},
+    static const rk_named_count modules[] = {
+        {"core_attn", RK_MODULE_CORE_ATTENTION},
+        {"layernorm", RK_MODULE_NORM},
+        {"moe_act", RK_MODULE_ACTIVATION},
+        {"mla_up_proj", RK_MODULE_MLA_UP},
+        {"mlp", RK_MODULE_MLP},
+        {"moe", RK_MODULE_MOE},
+        {"mhc", RK_MODULE_STREAMS},
     };
     rk_out_text(out, " \\\n    --recompute-modules");
     for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++) {
-        if (s->recompute_modules & modules[i].module) {
+        if (s->recompute_modules & (unsigned)modules[i].value) {
             rk_out_printf(out, " %s", modules[i].name);
         }
     }

@@ -3,6 +3,7 @@
 #include "io/expression_code.h"
 
 #include "base/error.h"
+#include "base/named.h"
 #include "base/text.h"
 #include "io/json.h"
 
@@ -314,17 +315,12 @@ static rk_status parse_unary(struct parser *p)
     return status;
 }
 
-struct infix {
-    const char *symbol;
-    rk_operation operation;
-};
-
-/* Consumes the first of `operators` (which a NULL symbol ends) that comes next. */
-static const struct infix *take_operator(struct parser *p, const struct infix *operators)
+/* Consumes the first of `operators` (symbols of operations, which NULL ends) that comes next. */
+static const rk_named_count *take_operator(struct parser *p, const rk_named_count *operators)
 {
-    for (; operators->symbol; operators++) {
-        const bool word = strspn(operators->symbol, LETTERS) > 0;
-        if (word ? take_word(p, operators->symbol) : take(p, operators->symbol)) {
+    for (; operators->name; operators++) {
+        const bool word = strspn(operators->name, LETTERS) > 0;
+        if (word ? take_word(p, operators->name) : take(p, operators->name)) {
             return operators;
         }
     }
@@ -333,17 +329,17 @@ static const struct infix *take_operator(struct parser *p, const struct infix *o
 
 /* Values of the next tighter level joined by `operators`, from the left; once, unless `chain`. */
 static rk_status parse_level(struct parser *p, rk_status (*parse_next)(struct parser *p),
-                             const struct infix *operators, bool chain)
+                             const rk_named_count *operators, bool chain)
 {
     rk_status status = parse_next(p);
-    const struct infix *found = NULL;
+    const rk_named_count *found = NULL;
     do {
         skip_blanks(p);
         const char *at = p->at;
         found = status ? NULL : take_operator(p, operators);
         status = found ? parse_next(p) : status;
         if (found && !status) {
-            status = emit(p, (rk_step){.operation = found->operation}, 2, at);
+            status = emit(p, (rk_step){.operation = (rk_operation)found->value}, 2, at);
         }
     } while (found && !status && chain);
     return status;
@@ -351,37 +347,39 @@ static rk_status parse_level(struct parser *p, rk_status (*parse_next)(struct pa
 
 static rk_status parse_product(struct parser *p)
 {
-    static const struct infix operators[] = {
+    static const rk_named_count operators[] = {
         {"*", RK_OP_MULTIPLY}, {"/", RK_OP_DIVIDE}, {"%", RK_OP_REMAINDER}, {NULL, RK_OP_ADD}};
     return parse_level(p, parse_unary, operators, true);
 }
 
 static rk_status parse_sum(struct parser *p)
 {
-    static const struct infix operators[] = {
+    static const rk_named_count operators[] = {
         {"+", RK_OP_ADD}, {"-", RK_OP_SUBTRACT}, {NULL, RK_OP_ADD}};
     return parse_level(p, parse_product, operators, true);
 }
 
 static rk_status parse_comparison(struct parser *p)
 {
-    static const struct infix operators[] = {{"==", RK_OP_EQUAL},      {"!=", RK_OP_UNEQUAL},
-                                             {"<=", RK_OP_LESS_EQUAL}, {">=", RK_OP_GREATER_EQUAL},
-                                             {"<", RK_OP_LESS},        {">", RK_OP_GREATER},
-                                             {NULL, RK_OP_ADD}};
+    static const rk_named_count operators[] = {
+        {"==", RK_OP_EQUAL},      {"!=", RK_OP_UNEQUAL},
+        {"<=", RK_OP_LESS_EQUAL}, {">=", RK_OP_GREATER_EQUAL},
+        {"<", RK_OP_LESS},        {">", RK_OP_GREATER},
+        {NULL, RK_OP_ADD}};
     return parse_level(p, parse_sum, operators, false);
 }
 
 static rk_status parse_and(struct parser *p)
 {
-    static const struct infix operators[] = {
+    static const rk_named_count operators[] = {
         {"&&", RK_OP_AND}, {"and", RK_OP_AND}, {NULL, RK_OP_ADD}};
     return parse_level(p, parse_comparison, operators, true);
 }
 
 static rk_status parse_or(struct parser *p)
 {
-    static const struct infix operators[] = {{"||", RK_OP_OR}, {"or", RK_OP_OR}, {NULL, RK_OP_ADD}};
+    static const rk_named_count operators[] = {
+        {"||", RK_OP_OR}, {"or", RK_OP_OR}, {NULL, RK_OP_ADD}};
     return parse_level(p, parse_and, operators, true);
 }
 

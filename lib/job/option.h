@@ -6,6 +6,7 @@
 #ifndef RK_JOB_OPTION_H
 #define RK_JOB_OPTION_H
 
+#include "base/named.h"
 #include "reckon/reckon.h"
 
 typedef enum rk_option_type {
@@ -22,11 +23,6 @@ typedef enum rk_option_type {
 typedef rk_counts rk_option_counts;
 
 #define RK_ALIAS_MAX 3
-
-/* Another word for a choice; lists end with {NULL, NULL}. */
-typedef struct rk_synonym {
-    const char *typed, *choice;
-} rk_synonym;
 
 /* How a word without an option name is read: `reckon plan llama3-70b 64xh100`. */
 typedef enum rk_word {
@@ -58,9 +54,10 @@ struct rk_option {
     bool binary;      /* k and M are powers of 1024: 8k tokens are 8,192 */
     rk_word word;
     const char *const *choices; /* NULL-terminated */
-    const rk_synonym *synonyms; /* of choices, not listed; NULL: none */
-    const char *value;          /* placeholder of the value in help, e.g. "NAME|FILE" */
-    const char *catalogue;      /* shell completion offers names of this kind; NULL: none */
+    const rk_named_text
+        *synonyms;         /* words for choices, not listed; {NULL, NULL} ends them; NULL: none */
+    const char *value;     /* placeholder of the value in help, e.g. "NAME|FILE" */
+    const char *catalogue; /* shell completion offers names of this kind; NULL: none */
     const char
         *group;  /* heading of the group that starts here in the full help; NULL: same as before */
     bool common; /* listed in the short help */

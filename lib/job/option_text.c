@@ -182,8 +182,8 @@ static rk_status set_choice(const rk_option *option, const char *given, int *val
 {
     char name[RK_OPTION_WORD_SIZE], list[256];
     const size_t count = choice_count(option->choices);
-    for (const rk_synonym *s = option->synonyms; s && s->typed; s++) {
-        given = is_choice(given, s->typed) ? s->choice : given;
+    for (const rk_named_text *s = option->synonyms; s && s->name; s++) {
+        given = is_choice(given, s->name) ? s->text : given;
     }
     for (size_t i = 0; i < count; i++) {
         if (is_choice(given, option->choices[i])) {

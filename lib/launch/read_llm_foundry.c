@@ -25,8 +25,8 @@ static bool has_start(const rk_launch *launch, const char *start)
 /* Without a section for FSDP the ranks are replicas, DDP. */
 static void state_layout(rk_launch *launch)
 {
-    static const rk_launch_default ones[] = {{"tp", "1"}, {"pp", "1"}, {"vp", "1"},
-                                             {"cp", "1"}, {"ep", "1"}, {"sp", "false"}};
+    static const rk_named_text ones[] = {{"tp", "1"}, {"pp", "1"}, {"vp", "1"},
+                                         {"cp", "1"}, {"ep", "1"}, {"sp", "false"}};
     const rk_launch_key *key = rk_launch_find(launch, "fsdp_config.sharding_strategy");
     const char *strategy = key && key->value                   ? key->value
                            : has_start(launch, "fsdp_config.") ? "FULL_SHARD"

@@ -335,7 +335,7 @@ static bool changes_shape(const rk_launch *launch)
 /* Without a name it is the shape of base.yml: 16 layers of width 2048. */
 static void state_model(rk_launch *launch)
 {
-    static const rk_launch_default base[] = {
+    static const rk_named_text base[] = {
         {"model.hidden", "2048"}, {"model.heads", "16"},   {"model.kv_heads", "16"},
         {"model.ffn", "7168"},    {"model.layers", "16"},  {"model.head_size", "128"},
         {"model.vocab", "32000"}, {"model.tied", "false"}, {"model.gated", "true"}};

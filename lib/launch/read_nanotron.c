@@ -20,9 +20,8 @@ static bool value_is(rk_launch *launch, const char *key, const char *word)
 
 static void state_layout(rk_launch *launch)
 {
-    static const rk_launch_default ones[] = {{"tp", "1"},   {"pp", "1"},  {"vp", "1"},
-                                             {"cp", "1"},   {"ep", "1"},  {"dp", "1"},
-                                             {"zero", "0"}, {"hsdp", "1"}};
+    static const rk_named_text ones[] = {{"tp", "1"}, {"pp", "1"}, {"vp", "1"},   {"cp", "1"},
+                                         {"ep", "1"}, {"dp", "1"}, {"zero", "0"}, {"hsdp", "1"}};
     rk_launch_assume_all(launch, ones, COUNT(ones));
     const int64_t tp = rk_launch_count_of(launch, "tp"), dp = rk_launch_count_of(launch, "dp");
     const bool scatter = value_is(launch, "parallelism.tp_mode", "reduce_scatter");
@@ -119,13 +118,13 @@ static void state_experts(rk_launch *launch)
 
 static void state_model(rk_launch *launch)
 {
-    static const rk_launch_default llama[] = {{"model.hidden", "4096"},
-                                              {"model.ffn", "11008"},
-                                              {"model.heads", "32"},
-                                              {"model.layers", "32"},
-                                              {"model.vocab_unpadded", "32000"},
-                                              {"model.tied", "false"},
-                                              {"model.gated", "true"}};
+    static const rk_named_text llama[] = {{"model.hidden", "4096"},
+                                          {"model.ffn", "11008"},
+                                          {"model.heads", "32"},
+                                          {"model.layers", "32"},
+                                          {"model.vocab_unpadded", "32000"},
+                                          {"model.tied", "false"},
+                                          {"model.gated", "true"}};
     const bool mamba = rk_launch_is_on(launch, MODEL "is_mamba_config", false);
     if (mamba) {
         rk_launch_state(launch, "model.hybrid_pattern", "M", RK_FACT_DERIVED,

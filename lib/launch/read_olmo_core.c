@@ -69,8 +69,8 @@ static void state_replicas(rk_launch *launch)
 
 static void state_layout(rk_launch *launch)
 {
-    static const rk_launch_default ones[] = {{"tp", "1"}, {"pp", "1"}, {"vp", "1"},
-                                             {"cp", "1"}, {"ep", "1"}, {"sp", "false"}};
+    static const rk_named_text ones[] = {{"tp", "1"}, {"pp", "1"}, {"vp", "1"},
+                                         {"cp", "1"}, {"ep", "1"}, {"sp", "false"}};
     static const char *const groups[] = {TRAIN "dp_config.num_replicas", "num_replicas",
                                          TRAIN "dp_config.shard_degree", "shard_degree"};
     const rk_launch_key *key = find(launch, TRAIN "dp_config.name", "dp");

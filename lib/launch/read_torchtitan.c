@@ -64,8 +64,8 @@ static void drop_pipeline(rk_launch *launch)
 
 static void state_layout(rk_launch *launch, const rk_torchtitan_base *base)
 {
-    static const rk_launch_default ones[] = {{"tp", "1"}, {"pp", "1"},   {"cp", "1"},
-                                             {"ep", "1"}, {"hsdp", "1"}, {"vp", "1"}};
+    static const rk_named_text ones[] = {{"tp", "1"}, {"pp", "1"},   {"cp", "1"},
+                                         {"ep", "1"}, {"hsdp", "1"}, {"vp", "1"}};
     rk_launch_assume_all(launch, ones, COUNT(ones));
     const int64_t tp = rk_launch_count_of(launch, "tp"), pp = rk_launch_count_of(launch, "pp");
     if (!base->is_main) {

@@ -89,8 +89,8 @@ static void state_model(rk_launch *launch)
 
 static void state_layout(rk_launch *launch, bool single)
 {
-    static const rk_launch_default ones[] = {{"tp", "1"}, {"pp", "1"}, {"vp", "1"},
-                                             {"cp", "1"}, {"ep", "1"}, {"sp", "false"}};
+    static const rk_named_text ones[] = {{"tp", "1"}, {"pp", "1"}, {"vp", "1"},
+                                         {"cp", "1"}, {"ep", "1"}, {"sp", "false"}};
     const double shards = rk_launch_number(launch, "data_parallel_shard_dim", -1);
     const int64_t replicas = rk_launch_count_of(launch, "hsdp");
     rk_launch_assume_all(launch, ones, COUNT(ones));

@@ -18,10 +18,10 @@ void rk_launch_assume_open(rk_launch *launch, const char *field, const char *val
     }
 }
 
-void rk_launch_assume_all(rk_launch *launch, const rk_launch_default *defaults, size_t count)
+void rk_launch_assume_all(rk_launch *launch, const rk_named_text *defaults, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        rk_launch_assume(launch, defaults[i].field, defaults[i].value);
+        rk_launch_assume(launch, defaults[i].name, defaults[i].text);
     }
 }
 

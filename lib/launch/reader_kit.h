@@ -3,17 +3,14 @@
 #ifndef RK_LAUNCH_READER_KIT_H
 #define RK_LAUNCH_READER_KIT_H
 
+#include "base/named.h"
 #include "launch/launch.h"
 
 /* Assumes a value where none is known, be it of another default. */
 void rk_launch_assume_open(rk_launch *launch, const char *field, const char *value);
 
-/* A fact of a framework that says nothing else. */
-typedef struct rk_launch_default {
-    const char *field, *value;
-} rk_launch_default;
-
-void rk_launch_assume_all(rk_launch *launch, const rk_launch_default *defaults, size_t count);
+/* Facts of a framework that says nothing else, by field. */
+void rk_launch_assume_all(rk_launch *launch, const rk_named_text *defaults, size_t count);
 
 /* Assumes a size that follows from another; nothing if that is unknown, 0. */
 void rk_launch_assume_size(rk_launch *launch, const char *field, int64_t value);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic of the shell: integers, variables, assignments. */
+#include "base/named.h"
 #include "launch/shell_parts.h"
 
 #include <ctype.h>
@@ -213,10 +214,7 @@ static int64_t unary(sum *s)
 }
 
 /* Operators of two sides, from those that bind least. */
-static const struct {
-    const char *operator;
-    int level;
-} operators[] = {
+static const rk_named_count operators[] = {
     {"||", 0}, {"&&", 1},  {"==", 5}, {"!=", 5}, {"<=", 6}, {">=", 6}, {"<<", 7},
     {">>", 7}, {"**", 10}, {"|", 2},  {"^", 3},  {"&", 4},  {"<", 6},  {">", 6},
     {"+", 8},  {"-", 8},   {"*", 9},  {"/", 9},  {"%", 9},
@@ -256,10 +254,10 @@ static size_t find_operator(sum *s, int level)
 {
     skip_blanks(s);
     for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
-        const size_t length = strlen(operators[i].operator);
-        if (strncmp(s->at, operators[i].operator, length) == 0) {
+        const size_t length = strlen(operators[i].name);
+        if (strncmp(s->at, operators[i].name, length) == 0) {
             const bool assigns = s->at[length] == '=' && strchr("+-*/%", s->at[0]);
-            return operators[i].level >= level && !assigns ? i : SIZE_MAX;
+            return (int)operators[i].value >= level && !assigns ? i : SIZE_MAX;
         }
     }
     return SIZE_MAX;
@@ -274,11 +272,11 @@ static int64_t binary(sum *s, int level)
     }
     int64_t left = unary(s);
     for (size_t i; !s->failed && (i = find_operator(s, level)) != SIZE_MAX;) {
-        const char *operator= operators[i].operator;
+        const char *operator= operators[i].name;
         const bool dry = s->dry;
         s->at += strlen(operator);
         s->dry |= (strcmp(operator, "||") == 0 && left) || (strcmp(operator, "&&") == 0 && !left);
-        const int64_t right = binary(s, operators[i].level + (strcmp(operator, "**") != 0));
+        const int64_t right = binary(s, (int)operators[i].value + (strcmp(operator, "**") != 0));
         s->dry = dry;
         left = apply(s, operator, left, right);
     }

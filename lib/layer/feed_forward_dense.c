@@ -20,7 +20,7 @@ static rk_status check(const rk_layer_type *type, rk_error *err)
         {"ffn", type->ffn.width, 1, RK_WIDTH_MAX},
         {"activation_scalars", type->ffn.activation_scalars, 0, RK_WIDTH_MAX},
     };
-    const rk_foreign_size moe[] = {
+    const rk_named_count moe[] = {
         {"top_k", type->moe.top_k},
         {"expert_ffn", type->moe.expert_width},
         {"shared_experts", type->moe.shared_experts},

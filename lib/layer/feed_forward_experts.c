@@ -60,7 +60,7 @@ static rk_status complete(rk_layer_type *type, int64_t hidden, const char *path,
 static rk_status check_groups(const rk_moe_shape *moe, rk_error *err)
 {
     const bool limited = moe->route_groups != 0;
-    const rk_foreign_size alone[] = {
+    const rk_named_count alone[] = {
         {"expert_groups", limited ? 0 : moe->expert_groups},
     };
     const rk_size_range sizes[] = {
@@ -92,7 +92,7 @@ static rk_status check(const rk_layer_type *type, rk_error *err)
                           "experts is a shared expert (shared_experts, shared_ffn)");
     }
     const bool has_shared = moe->shared_experts != 0;
-    const rk_foreign_size shared[] = {
+    const rk_named_count shared[] = {
         {"shared_ffn", has_shared ? 0 : moe->shared_width},
         {"shared_gate", has_shared ? 0 : moe->shared_gate},
     };

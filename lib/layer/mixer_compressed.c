@@ -52,7 +52,7 @@ static rk_status check(const rk_layer_type *type, rk_error *err)
         {"out_groups", a->out_groups, 1, a->query_heads},
         {"kv_heads", a->kv_heads, 1, 1},
     };
-    const rk_foreign_size latent[] = {
+    const rk_named_count latent[] = {
         {"kv_rank", a->kv_rank},
         {"nope_size", a->nope_size},
         {"rope_size", a->rope_size},

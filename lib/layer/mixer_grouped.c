@@ -65,7 +65,7 @@ static rk_status check(const rk_layer_type *type, rk_error *err)
         {"head_size", a->head_size, 1, RK_HEAD_SIZE_MAX},
         {"value_size", a->value_size, 0, RK_HEAD_SIZE_MAX},
     };
-    const rk_foreign_size latent[] = {
+    const rk_named_count latent[] = {
         {"q_rank", a->q_rank},
         {"nope_size", a->nope_size},
         {"rope_size", a->rope_size},

@@ -2,6 +2,7 @@
 /* Phrases for models, machines and mappings: sizes in GiB, rates, tiers, changed settings. */
 #include "method/describe.h"
 
+#include "base/named.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "calculon/calculon_docs.h"
@@ -129,15 +130,12 @@ const char *rk_describe_networks(const rk_calculon_sys *sys, char out[RK_WORDS_S
 /* The data that a mapping keeps in tier 2: "weights+activations", or "none". */
 static const char *describe_offload(const rk_calculon_exe *exe, char out[OFFLOAD_TEXT_SIZE])
 {
-    const struct {
-        bool on;
-        const char *name;
-    } parts[] = {{exe->weight_offload, "weights"},
-                 {exe->activations_offload, "activations"},
-                 {exe->optimizer_offload, "optimizer"}};
+    const rk_named_count parts[] = {{"weights", exe->weight_offload},
+                                    {"activations", exe->activations_offload},
+                                    {"optimizer", exe->optimizer_offload}};
     words to = {.text = out, .size = OFFLOAD_TEXT_SIZE};
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (parts[i].on) {
+        if (parts[i].value) {
             add(&to, "%s%s", to.used ? "+" : "", parts[i].name);
         }
     }

@@ -2,6 +2,7 @@
 /* The field table of estimates, and its JSON members and CSV columns. */
 #include "method/estimate_fields.h"
 
+#include "base/named.h"
 #include "residual/risk.h"
 
 #include <assert.h>
@@ -85,10 +86,8 @@ static double result_value(size_t i, const rk_strategy *s, const rk_estimate *e)
                            : *(const double *)((const char *)e + results[i].offset);
 }
 
-static const struct {
-    const char *key;
-    size_t offset;
-} volumes[] = {
+/* Their places in rk_volumes. */
+static const rk_named_count volumes[] = {
     {"tensor", offsetof(rk_volumes, tensor)}, {"context", offsetof(rk_volumes, context)},
     {"expert", offsetof(rk_volumes, expert)}, {"pipeline", offsetof(rk_volumes, pipeline)},
     {"data", offsetof(rk_volumes, data)},
@@ -97,7 +96,7 @@ static const struct {
 
 static double volume_value(size_t i, const rk_volumes *v)
 {
-    return *(const double *)((const char *)v + volumes[i].offset);
+    return *(const double *)((const char *)v + volumes[i].value);
 }
 
 /* ---- programs ------------------------------------------------------------------------------ */
@@ -204,7 +203,7 @@ void rk_estimate_write_json(rk_json_writer *writer, const rk_strategy *strategy,
     rk_json_close(writer, "}");
     rk_json_open_member(writer, "sent_bytes_per_step", "{");
     for (size_t i = 0; i < VOLUME_COUNT; i++) {
-        rk_json_real(writer, volumes[i].key, volume_value(i, &estimate->volumes));
+        rk_json_real(writer, volumes[i].name, volume_value(i, &estimate->volumes));
     }
     rk_json_close(writer, "}");
     rk_json_close(writer, "}");
@@ -266,7 +265,7 @@ rk_value_type rk_estimate_column(size_t column, char name[RK_ESTIMATE_COLUMN_SIZ
     const size_t size = RK_ESTIMATE_COLUMN_SIZE;
     assert(column < COLUMN_COUNT);
     if (column >= FIRST_VOLUME) {
-        (void)snprintf(name, size, "%s_sent_bytes", volumes[column - FIRST_VOLUME].key);
+        (void)snprintf(name, size, "%s_sent_bytes", volumes[column - FIRST_VOLUME].name);
     } else if (column >= FIRST_MEMORY) {
         (void)snprintf(name, size, "%s_bytes", rk_memory_part_keys[column - FIRST_MEMORY]);
     } else if (column >= FIRST_PART) {

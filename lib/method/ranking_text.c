@@ -3,6 +3,7 @@
 #include "method/ranking_text.h"
 
 #include "base/error.h"
+#include "base/named.h"
 #include "method/describe.h"
 
 #include <assert.h>
@@ -13,14 +14,11 @@
 
 void rk_write_bounded(FILE *to, const rk_bounded_counts *counts, const char *method, double cpu_s)
 {
-    const struct {
-        const char *name;
-        uint64_t count;
-    } settled[] = {
-        {"time", counts->by_time},
-        {"memory", counts->by_memory},
-        {"dominance", counts->by_dominance},
-        {"rules", counts->by_rule},
+    const rk_named_count settled[] = {
+        {"time", (int64_t)counts->by_time},
+        {"memory", (int64_t)counts->by_memory},
+        {"dominance", (int64_t)counts->by_dominance},
+        {"rules", (int64_t)counts->by_rule},
     };
     const char *separator = "settled by ";
     char number[RK_COMMAS_SIZE];
@@ -30,7 +28,7 @@ void rk_write_bounded(FILE *to, const rk_bounded_counts *counts, const char *met
     (void)fprintf(to, "%-10s", "");
     for (size_t i = 0; i < sizeof(settled) / sizeof(settled[0]); i++) {
         (void)fprintf(to, "%s%s %s", separator, settled[i].name,
-                      rk_with_commas(settled[i].count, number));
+                      rk_with_commas((uint64_t)settled[i].value, number));
         separator = ", ";
     }
     (void)fprintf(to, "\n%-10s%.3f s of processor time\n", "", cpu_s);

@@ -64,12 +64,12 @@ static bool reads_itself(const hf_draft *draft, const char *key)
 static rk_status refuse_inexpressible(hf_draft *draft, rk_error *err)
 {
     for (size_t i = 0; i < rk_hf_refusal_count; i++) {
-        if (!reads_itself(draft, rk_hf_refusals[i].key) &&
-            !is_void(rk_hf_value(draft->config, rk_hf_refusals[i].key))) {
+        if (!reads_itself(draft, rk_hf_refusals[i].name) &&
+            !is_void(rk_hf_value(draft->config, rk_hf_refusals[i].name))) {
             return rk_hf_fail(
-                draft, rk_hf_refusals[i].key, err,
+                draft, rk_hf_refusals[i].name, err,
                 "this model has %s, which reckon does not read for a model of this type yet",
-                rk_hf_refusals[i].reason);
+                rk_hf_refusals[i].text);
         }
     }
     return RK_OK;

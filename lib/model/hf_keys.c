@@ -107,7 +107,7 @@ const hf_alias rk_hf_aliases[] = {
 };
 const size_t rk_hf_alias_count = COUNT(rk_hf_aliases);
 
-const hf_refusal rk_hf_refusals[] = {
+const rk_named_text rk_hf_refusals[] = {
     {"num_mem_blocks", "transformer blocks that layers share"},
     {"index_n_heads", "sparse attention with an indexer"},
     {"sparse_attention_config", "sparse attention with an indexer"},

@@ -6,6 +6,7 @@
 #ifndef RK_MODEL_HF_TABLE_H
 #define RK_MODEL_HF_TABLE_H
 
+#include "base/named.h"
 #include "io/json.h"
 #include "model/kinds.h"
 
@@ -158,13 +159,8 @@ const char *rk_hf_nearest_type(const char *text);
 #define RK_HF_LIKE_LLAMA "like llama"
 bool rk_hf_is_like_llama(const struct hf_draft *draft);
 
-/* A key that, unless null, false, 0 or empty, makes a model that reckon cannot express. */
-typedef struct hf_refusal {
-    const char *key;
-    const char *reason;
-} hf_refusal;
-
-extern const hf_refusal rk_hf_refusals[];
+/* Keys that, unless null, false, 0 or empty, make a model that reckon cannot express, and why. */
+extern const rk_named_text rk_hf_refusals[];
 extern const size_t rk_hf_refusal_count;
 
 /* Keys that look like sizes of a layer, but change nothing or are read outside the tables. */

@@ -9,6 +9,7 @@
 #ifndef RK_MODEL_KINDS_H
 #define RK_MODEL_KINDS_H
 
+#include "base/named.h"
 #include "io/fields.h"
 #include "model/model.h"
 
@@ -185,16 +186,10 @@ typedef struct rk_size_range {
     int64_t value, min, max;
 } rk_size_range;
 
-/* A size that a layer of another kind would have. */
-typedef struct rk_foreign_size {
-    const char *key;
-    int64_t value;
-} rk_foreign_size;
-
 rk_status rk_check_sizes(const rk_size_range *sizes, size_t count, rk_error *err);
 
-/* Refuses sizes that mean nothing in a layer that lacks `key`. */
-rk_status rk_check_foreign(const rk_foreign_size *sizes, size_t count, const char *key,
+/* Refuses sizes of layers of another kind, which mean nothing in one that lacks `key`. */
+rk_status rk_check_foreign(const rk_named_count *sizes, size_t count, const char *key,
                            rk_error *err);
 
 #endif

@@ -31,12 +31,12 @@ rk_status rk_check_sizes(const rk_size_range *sizes, size_t count, rk_error *err
     return RK_OK;
 }
 
-rk_status rk_check_foreign(const rk_foreign_size *sizes, size_t count, const char *key,
+rk_status rk_check_foreign(const rk_named_count *sizes, size_t count, const char *key,
                            rk_error *err)
 {
     for (size_t i = 0; i < count; i++) {
         if (sizes[i].value != 0) {
-            return rk_fail_at(err, RK_ERR_INVALID, sizes[i].key,
+            return rk_fail_at(err, RK_ERR_INVALID, sizes[i].name,
                               "means nothing without \"%s\": give that key too, or leave this out",
                               key);
         }

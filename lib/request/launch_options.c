@@ -582,8 +582,8 @@ static rk_status set_attention(const taking *t, rk_error *err)
     for (size_t i = 0; value && rk_attention_choices[i]; i++) {
         known = known || strcmp(rk_attention_choices[i], value) == 0;
     }
-    for (size_t i = 0; value && rk_attention_synonyms[i].typed; i++) {
-        known = known || strcmp(rk_attention_synonyms[i].typed, value) == 0;
+    for (size_t i = 0; value && rk_attention_synonyms[i].name; i++) {
+        known = known || strcmp(rk_attention_synonyms[i].name, value) == 0;
     }
     return known ? set(t, "attention", value, "attention", err) : RK_OK;
 }

@@ -93,13 +93,13 @@ rk_attention_kernel rk_request_kernel(const rk_request *r)
 
 /* ---- other words for them: of PyTorch, Transformers, and people ------------------------------ */
 
-const rk_synonym rk_precision_synonyms[] = {
+const rk_named_text rk_precision_synonyms[] = {
     {"bfloat16", "bf16"}, {"torch.bfloat16", "bf16"}, {"bf16-mixed", "bf16"}, {"float16", "fp16"},
     {"half", "fp16"},     {"torch.float16", "fp16"},  {"fp16-mixed", "fp16"}, {"float8", "fp8"},
     {"float32", "fp32"},  {"torch.float32", "fp32"},  {NULL, NULL},
 };
 
-const rk_synonym rk_attention_synonyms[] = {
+const rk_named_text rk_attention_synonyms[] = {
     {"fa2", "flash_attention_2"},
     {"flash2", "flash_attention_2"},
     {"fa3", "flash_attention_3"},
@@ -113,7 +113,7 @@ const rk_synonym rk_attention_synonyms[] = {
     {NULL, NULL},
 };
 
-const rk_synonym rk_framework_synonyms[] = {
+const rk_named_text rk_framework_synonyms[] = {
     {"megatron-lm", "megatron"},
     {"megatron-core", "megatron"},
     {"mcore", "megatron"},

@@ -27,7 +27,8 @@ extern const char *const rk_precision_choices[],
                                                                *const rk_graph_choices[];
 
 /* Other words for choices: of PyTorch, Transformers, and people. */
-extern const rk_synonym rk_precision_synonyms[], rk_attention_synonyms[], rk_framework_synonyms[];
+extern const rk_named_text rk_precision_synonyms[], rk_attention_synonyms[],
+    rk_framework_synonyms[];
 
 rk_precision rk_request_precision(const rk_request *request);
 bool rk_request_is_mxfp8(const rk_request *request);

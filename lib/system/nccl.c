@@ -70,9 +70,7 @@ static const double tree_correction[RK_NCCL_PROTOCOL_COUNT][CORRECTIONS] = {
 /* ---- the machine --------------------------------------------------------------------------- */
 
 /* A link of NVLink in GB/s, nominal and as NCCL counts it; by generation. */
-static const struct {
-    double nominal, counted;
-} nvlink[] = {{25, 20}, {25, 20}, {25, 20.6}, {50, 40.1}};
+static const double nvlink[][2] = {{25, 20}, {25, 20}, {25, 20.6}, {50, 40.1}};
 
 bool rk_nccl_graph_of(const rk_system *system, const rk_group *group, rk_nccl_graph *graph)
 {
@@ -86,14 +84,14 @@ bool rk_nccl_graph_of(const rk_system *system, const rk_group *group, rk_nccl_gr
     }
     const int index = (int)generation - (int)RK_GENERATION_VOLTA;
     const bool links = rk_tier_is_switch(inside);
-    const double nominal = links ? nvlink[index].nominal : 12;
+    const double nominal = links ? nvlink[index][0] : 12;
     const double channels = rk_max(round(inside->bandwidth / 1e9 / nominal), 1);
     *graph = (rk_nccl_graph){
         .generation = (rk_nccl_generation)index,
         .ranks = (int32_t)group->size,
         .nodes = (int32_t)(group->size / local),
         .channels = channels,
-        .intra_GBps = links ? nvlink[index].counted : 12,
+        .intra_GBps = links ? nvlink[index][1] : 12,
         .inter_GBps = outside->bandwidth / 1e9 * (double)local / channels,
         .nvlink = links,
         .nvls = inside->in_network_reduce,

@@ -24,7 +24,7 @@ static void test_library(void **state)
     struct {
         int (*absent)(void);
     } table = {NULL};
-    static const rk_symbol symbols[] = {{"rk_no_such_function", 0}};
+    static const rk_named_count symbols[] = {{"rk_no_such_function", 0}};
     rk_error err;
     (void)state;
     assert_int_equal(rk_library_open("libabsent.so.9", "libabsent9", symbols, 1, &table, &err),
