@@ -32,10 +32,12 @@ SIZES = {256: 1024, 1024: 2048, 16384: 8192, 1048576: 1048576}  # accelerators, 
 FRAMEWORKS = {"megatron": (0.5, SIZES), "torchtitan": (0.7, {1024: 2048}), "any": (1.0, {1024: 2048})}
 FIVE = "h100-sxm:{0},b200-sxm:{0},h200-sxm:{0},mi300x:{0},gb200-nvl72:{1}"
 
-# Questions that are slow for their kind, and those that search many times: the aim in s.
+# Questions that are slow for their kind (nothing fits on 64 H100), and those that search many times: the aim in s.
 OTHERS = {
     "plan qwen3-235b-a22b 1024xh100 -b 2048 --seq 1048576": 1,
     "plan deepseek-v3 1024xh100 -b 720720": 1,
+    "plan deepseek-v3 64xh100 -b 256": 0.5,
+    "plan deepseek-v3 64xh100 -b 256 --framework any": 1,
     "explain llama3-70b 1024xh100 -b 2048": 0.5,
     "explain deepseek-v3 1024xh100 -b 2048": 1,
     "explain llama3-70b 1024xh100 -b 2048 --framework any": 0.5,

@@ -187,7 +187,10 @@ rk_status rk_rank_alternatives(const rk_problem *problem, rk_search_kind kind, r
                (status = open_bounds(problem, control, &bounds, err)));
         status = status ? status : find_fastest(problem, bounds, ranking, err);
     }
-    if (!status && ranking->count == 0) {
+    if (!status && ranking->by_bounds && ranking->count == 0) {
+        rk_candidate nearest = {.index = UINT64_MAX};
+        status = rk_rank_misfits(problem, 1, control, &nearest, ranking, err);
+    } else if (!status && ranking->count == 0) {
         rk_ranking_clear(ranking);
         status = rk_rank_strategies(problem, kind, 1, team, control, ranking, err);
         status = status ? status : make_room(ranking, err);

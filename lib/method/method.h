@@ -167,7 +167,6 @@ struct rk_method {
         *counts[RK_METHOD_COUNTS]; /* counts of an exhaustive search; the first one is the total */
     const char *counted[RK_METHOD_COUNTS]; /* the same in an answer; NULL: that is left out */
     const char *search_note;               /* text after these counts, for people; "" */
-    bool finds_nearest;       /* the search also returns the strategy that needs least memory */
     uint64_t bounds_pay_from; /* strategies of a space; UINT64_MAX: bounds only on request */
     uint64_t slice;           /* strategies that are worth a task of their own */
     int64_t most_results;     /* of a point of a sweep */
@@ -228,7 +227,16 @@ struct rk_method {
                         size_t top, rk_candidate *candidates, size_t *found, rk_candidate *nearest,
                         uint64_t counts[RK_METHOD_COUNTS], rk_error *err);
 
-    /* The same result without evaluating what bounds settle; `control` must not ask for slices. */
+    /*
+     * The same for a space in which `bound` has found nothing, without counting it: what fits at a
+     * higher risk, and `nearest`.  NULL: the method does not look for these.
+     */
+    rk_status (*search_nearest)(const rk_problem *problem, const rk_search_control *control,
+                                size_t top, rk_candidate *candidates, size_t *found,
+                                rk_candidate *nearest, rk_error *err);
+
+    /* The same result as of `search` without evaluating what bounds settle; `control` must not ask
+     * for slices. */
     rk_status (*bound)(const rk_problem *problem, const rk_search_control *control, size_t top,
                        rk_candidate *candidates, size_t *found, rk_bounded_counts *counts,
                        rk_error *err);

@@ -34,25 +34,29 @@ rk_status rk_choose_search(const rk_problem *problem, rk_search_kind kind, bool 
     return status;
 }
 
-/*
- * Only an exhaustive search knows the strategy that needs least memory: a method that wants it
- * searches again if bounds have found nothing.
- */
-static rk_status search(const rk_problem *problem, rk_search_kind kind, size_t top, rk_team *team,
+static rk_status search(const rk_problem *problem, size_t top, rk_team *team,
                         const rk_search_control *control, rk_ranking *ranking,
                         rk_candidate *nearest, rk_error *err)
 {
     const rk_method *method = problem->method;
+    return ranking->by_bounds ? method->bound(problem, control, top, ranking->candidates,
+                                              &ranking->count, &ranking->bounded, err)
+                              : method->search(problem, team, control, top, ranking->candidates,
+                                               &ranking->count, nearest, ranking->counts, err);
+}
+
+rk_status rk_rank_misfits(const rk_problem *problem, size_t top, const rk_search_control *control,
+                          rk_candidate *nearest, rk_ranking *ranking, rk_error *err)
+{
+    const rk_method *method = problem->method;
     rk_status status = RK_OK;
-    if (ranking->by_bounds) {
-        status = method->bound(problem, control, top, ranking->candidates, &ranking->count,
-                               &ranking->bounded, err);
+    if (ranking->by_bounds && method->search_nearest) {
+        status = method->search_nearest(problem, control, top, ranking->candidates, &ranking->count,
+                                        nearest, err);
     }
-    const bool again = ranking->by_bounds && ranking->count == 0 && method->finds_nearest;
-    if (!status && (!ranking->by_bounds || again)) {
-        ranking->by_bounds = kind == RK_SEARCH_BOUNDED;
-        status = method->search(problem, again ? NULL : team, control, top, ranking->candidates,
-                                &ranking->count, nearest, ranking->counts, err);
+    if (!status && ranking->count == 0) {
+        status = method->find_shortage(problem, nearest, rk_ranking_total(ranking), control,
+                                       &ranking->shortage, err);
     }
     return status;
 }
@@ -78,10 +82,8 @@ rk_status rk_rank_strategies(const rk_problem *problem, rk_search_kind kind, siz
     if (ranking->by_bounds && !first) {
         return RK_OK;
     }
-    status = search(problem, kind, top, team, control, ranking, &nearest, err);
-    if (!status && first && ranking->count == 0) {
-        status = problem->method->find_shortage(problem, &nearest, rk_ranking_total(ranking),
-                                                control, &ranking->shortage, err);
-    }
-    return status;
+    status = search(problem, top, team, control, ranking, &nearest, err);
+    return !status && first && ranking->count == 0
+               ? rk_rank_misfits(problem, top, control, &nearest, ranking, err)
+               : status;
 }

@@ -29,6 +29,13 @@ rk_status rk_rank_strategies(const rk_problem *problem, rk_search_kind kind, siz
                              rk_error *err);
 void rk_ranking_clear(rk_ranking *ranking);
 
+/*
+ * Completes an empty ranking: what fits at a higher risk, or what is missing.  `nearest` is what an
+ * exhaustive search has found.
+ */
+rk_status rk_rank_misfits(const rk_problem *problem, size_t top, const rk_search_control *control,
+                          rk_candidate *nearest, rk_ranking *ranking, rk_error *err);
+
 /* Whether to search by bounds, which is the same on all ranks of a team. */
 rk_status rk_choose_search(const rk_problem *problem, rk_search_kind kind, bool *by_bounds,
                            rk_error *err);

@@ -177,18 +177,36 @@ rk_candidate rk_reckon_candidate(const rk_problem *problem, const rk_planned_str
  * risks that the strategy that needs least memory is within.
  */
 static rk_status search_riskier(const rk_problem *problem, const rk_search_control *control,
-                                size_t top, const rk_planned_strategy *least,
+                                bool by_bounds, size_t top, const rk_planned_strategy *least,
                                 rk_planned_strategy *planned, size_t *found, rk_error *err)
 {
     rk_plan_counts counts;
+    rk_bounded_counts bounded;
     static const double risks[] = {0.2, 0.3, 0.4, RK_RISK_FITS};
     const rk_inputs *inputs = &problem->reckon.inputs;
     rk_plan_space space = problem->reckon.space;
     for (size_t i = 0; i < COUNT(risks) && space.risk < least->estimate.risk; i++) {
         space.risk = rk_max(risks[i], problem->reckon.space.risk);
     }
-    return rk_plan_search(&inputs->model, &inputs->system, &inputs->software.stack, &space, control,
-                          top, planned, found, NULL, &counts, err);
+    return by_bounds
+               ? rk_plan_search_bounded(&inputs->model, &inputs->system, &inputs->software.stack,
+                                        &space, control, top, planned, found, &bounded, err)
+               : rk_plan_search(&inputs->model, &inputs->system, &inputs->software.stack, &space,
+                                control, top, planned, found, NULL, &counts, err);
+}
+
+/* Hands out what a search has found, and the strategy that needs least memory. */
+static void hand_out(const rk_problem *problem, const rk_planned_strategy *planned, size_t found,
+                     const rk_planned_strategy *least, rk_candidate *candidates,
+                     rk_candidate *nearest)
+{
+    for (size_t i = 0; i < found; i++) {
+        candidates[i] = rk_reckon_candidate(problem, &planned[i]);
+    }
+    if (nearest) {
+        *nearest = least->index != UINT64_MAX ? rk_reckon_candidate(problem, least)
+                                              : (rk_candidate){.index = UINT64_MAX};
+    }
 }
 
 static rk_status search(const rk_problem *problem, rk_team *team, const rk_search_control *control,
@@ -210,18 +228,36 @@ static rk_status search(const rk_problem *problem, rk_team *team, const rk_searc
                               control, top, planned, found, &least, &searched, err);
     const bool risky = !status && !team && *found == 0 && least.index != UINT64_MAX;
     if (risky && least.estimate.fits) {
-        status = search_riskier(problem, control, top, &least, planned, found, err);
+        status = search_riskier(problem, control, false, top, &least, planned, found, err);
     }
     counts[0] = searched.enumerated;
     counts[1] = searched.legal;
     counts[2] = searched.fitting;
-    for (size_t i = 0; i < *found && !status; i++) {
-        candidates[i] = rk_reckon_candidate(problem, &planned[i]);
+    least.index = status ? UINT64_MAX : least.index;
+    hand_out(problem, planned, status ? 0 : *found, &least, candidates, nearest);
+    free(planned);
+    return status;
+}
+
+static rk_status search_nearest(const rk_problem *problem, const rk_search_control *control,
+                                size_t top, rk_candidate *candidates, size_t *found,
+                                rk_candidate *nearest, rk_error *err)
+{
+    assert(top >= 1);
+    const rk_inputs *inputs = &problem->reckon.inputs;
+    rk_planned_strategy least, *planned = calloc(top, sizeof(*planned));
+    *found = 0;
+    if (!planned) {
+        return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the ranking");
     }
-    if (nearest) {
-        *nearest = !status && least.index != UINT64_MAX ? rk_reckon_candidate(problem, &least)
-                                                        : (rk_candidate){.index = UINT64_MAX};
+    rk_status status =
+        rk_plan_find_nearest(&inputs->model, &inputs->system, &inputs->software.stack,
+                             &problem->reckon.space, control, &least, err);
+    if (!status && least.index != UINT64_MAX && least.estimate.fits) {
+        status = search_riskier(problem, control, true, top, &least, planned, found, err);
     }
+    least.index = status ? UINT64_MAX : least.index;
+    hand_out(problem, planned, status ? 0 : *found, &least, candidates, nearest);
     free(planned);
     return status;
 }
@@ -607,7 +643,6 @@ const rk_method rk_method_reckon = {
     .most_blocks = RK_LAYER_MAX,
     .counts = {"strategies", "legal", "fitting"},
     .bounds_pay_from = BOUNDS_PAY_FROM,
-    .finds_nearest = true,
     .slice = SLICE,
     .most_results = 1000,
     .candidate_size = sizeof(rk_candidate),
@@ -631,6 +666,7 @@ const rk_method rk_method_reckon = {
     .seq = seq,
     .count = count_strategies,
     .search = search,
+    .search_nearest = search_nearest,
     .bound = bound,
     .bound_again = bound_again,
     .open_nearby = open_nearby,

@@ -41,6 +41,9 @@ struct worker {
     rk_plan_fit fit;
     rk_plan_clock clock;
     bool *misfits; /* owned; bases of which no lane fitted a smaller micro-batch */
+    /* Owned; by recompute, floor and choice of layers: bytes that a base of the unit needs at least
+     * with the least micro-batch or more; negative: not known. */
+    double *floors;
     rk_status status;
     rk_error error;
     rk_strategy costed;  /* that the table was filled for */
@@ -56,6 +59,7 @@ struct search {
     rk_plan_lists lists;
     struct worker *workers;
     size_t top_n;
+    bool least_only;        /* neither counts nor times strategies */
     uint64_t slice, slices; /* of the control */
     double floor;           /* likewise; less: none */
     uint64_t total;         /* strategies of the slice */
@@ -63,6 +67,7 @@ struct search {
 
 struct base {
     rk_plan_base its;
+    int recompute;
     bool *misfits;  /* as in the worker */
     uint64_t lanes; /* that the framework can run with its pp and recompute */
 };
@@ -87,10 +92,10 @@ static uint64_t fitting_lanes(const struct search *s, struct worker *w, const rk
         if (!(lanes >> lane & 1)) {
             continue;
         }
-        double bytes;
         rk_plan_set_lane(&s->lists, lane, &strategy);
-        const bool fits = rk_plan_fit_lane(&w->fit, &strategy, lane, w->least.bytes, &bytes);
+        const double bytes = rk_plan_fit_least(&w->fit, &strategy, lane, w->least.bytes);
         settle_least(&w->least, bytes, base->index + (uint64_t)lane, &strategy);
+        const bool fits = !s->least_only && rk_plan_fit_holds(&w->fit, &strategy, lane);
         fitting |= (uint64_t)fits << lane;
         w->counts.fitting += fits;
     }
@@ -161,26 +166,71 @@ static uint64_t count_lanes(uint64_t lanes)
     return count;
 }
 
-/*
- * Memory grows with the micro-batch: a base that did not fit will not fit with a larger one, unless
- * that is the only one of a step, whose gradients may be freed before it.
- */
-static void search_base(const struct search *s, struct worker *w, const struct base *base,
-                        uint64_t lanes)
+static void fill_table(const struct search *s, struct worker *w, const rk_strategy *strategy)
 {
-    w->counts.legal += count_lanes(lanes);
-    const bool frees =
-        s->stack->frees_gradients && rk_strategy_microbatches(&base->its.strategy) == 1;
-    if (lanes == 0 || (*base->misfits && !frees)) {
-        return;
-    }
     if (!w->has_table) {
-        w->costed = base->its.strategy;
+        w->costed = *strategy;
         rk_cost_table_fill_with(s->model, &s->system, s->stack, &w->costed, NULL, &w->table);
         w->has_table = true;
         rk_plan_fit_renew(&w->fit, &w->table);
         rk_plan_clock_renew(&w->clock, &w->table);
     }
+}
+
+/* Whether the step of a base is a single microbatch, whose gradients may be freed before it. */
+static bool frees_gradients(const struct search *s, const struct base *base)
+{
+    return s->stack->frees_gradients && rk_strategy_microbatches(&base->its.strategy) == 1;
+}
+
+/*
+ * Memory grows with the micro-batch: a base that did not fit will not fit with a larger one, unless
+ * that is the only one of a step, whose gradients may be freed before it.
+ */
+static bool is_misfit(const struct search *s, const struct base *base)
+{
+    return *base->misfits && !frees_gradients(s, base);
+}
+
+/* Bytes that any shape of the schedule needs at least with the recompute and choice of a base. */
+static double floor_bytes(const struct search *s, struct worker *w, const struct base *base)
+{
+    const size_t place = (size_t)base->recompute * s->lists.floor_count + base->its.shape->floor;
+    double *known = &w->floors[place * RK_PLAN_CHOICES + base->its.choice];
+    if (*known >= 0) {
+        return *known;
+    }
+    rk_strategy strategy = base->its.strategy;
+    *known = (double)INFINITY;
+    fill_table(s, w, &strategy);
+    rk_plan_fit_turn_to(&w->fit, &base->its);
+    const double in_flight = rk_plan_fit_floor_flight(&w->fit, &base->its);
+    for (int lane = 0; base->lanes >> lane; lane++) {
+        if (base->lanes >> lane & 1) {
+            rk_plan_set_lane(&s->lists, lane, &strategy);
+            *known = rk_min(
+                *known, rk_plan_fit_floor(&w->fit, &base->its, &strategy, lane, in_flight, false));
+        }
+    }
+    return *known;
+}
+
+/* Whether a base may need as little memory as the least so far. */
+static bool may_be_least(const struct search *s, struct worker *w, const struct base *base)
+{
+    return !is_misfit(s, base) &&
+           (frees_gradients(s, base) ||
+            floor_bytes(s, w, base) <= w->least.bytes * (1 + RK_LOWER_BOUND_SLACK));
+}
+
+static void search_base(const struct search *s, struct worker *w, const struct base *base,
+                        uint64_t lanes)
+{
+    w->counts.legal += count_lanes(lanes);
+    if (lanes == 0 || is_misfit(s, base)) {
+        return;
+    }
+    fill_table(s, w, &base->its.strategy);
     rk_plan_fit_turn_to(&w->fit, &base->its);
     const uint64_t fitting = fitting_lanes(s, w, &base->its, lanes);
     *base->misfits = fitting == 0;
@@ -200,6 +250,7 @@ static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_p
     const uint64_t first = index;
     struct base base = {
         .its = {.strategy = *strategy},
+        .recompute = recompute,
         .misfits = &w->misfits[(size_t)recompute * s->lists.base_count + pipe->base_first],
         .lanes = pipe->legal_lanes[recompute] & (((uint64_t)1 << lane_count) - 1),
     };
@@ -211,13 +262,18 @@ static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_p
         rk_plan_set_shape(base.its.shape, &base.its.strategy);
         const bool full = base.its.strategy.recompute == RK_REC_FULL;
         base.its.strategy.recompute_layers = s->lists.recomputes[recompute].layers;
-        const uint64_t lanes = all_legal_lanes(s, &base);
+        uint64_t lanes = s->least_only ? 0 : all_legal_lanes(s, &base);
+        bool asked = !s->least_only;
         const int choices = full ? base.its.shape->layer_choice_count : 1;
         for (int j = 0; j < choices && !w->status; j++) {
             base.its.strategy.recompute_layers = full ? base.its.shape->layer_choices[j] : 0;
             base.its.choice = full ? (size_t)j + 1 : 0;
             base.its.index = index;
-            search_base(s, w, &base, lanes);
+            if (!s->least_only || may_be_least(s, w, &base)) {
+                lanes = asked ? lanes : all_legal_lanes(s, &base);
+                asked = true;
+                search_base(s, w, &base, lanes);
+            }
             index += (uint64_t)lane_count;
             base.misfits++;
         }
@@ -249,13 +305,21 @@ static uint64_t search_batch(const struct search *s, struct worker *w, const rk_
     return index - first;
 }
 
+static size_t floor_places(const rk_plan_lists *l)
+{
+    return (size_t)l->recompute_count * l->floor_count * RK_PLAN_CHOICES;
+}
+
 static void search_unit(void *context, int worker_index, uint64_t number, rk_parallel *shared)
 {
     assert(worker_index >= 0);
     struct search *s = context;
     struct worker *w = &s->workers[worker_index];
     const rk_plan_lists *l = &s->lists;
-    const rk_plan_unit *unit = &l->units[rk_slice_unit(number, s->slice, s->slices)];
+    /* larger degrees come last, and need less */
+    const rk_plan_unit *unit =
+        &l->units[s->least_only ? l->unit_count - 1 - number
+                                : rk_slice_unit(number, s->slice, s->slices)];
     uint64_t index = unit->first;
     rk_strategy strategy = s->space->base;
     rk_plan_set_unit(unit, &strategy);
@@ -263,6 +327,9 @@ static void search_unit(void *context, int worker_index, uint64_t number, rk_par
     for (int kind = 0; kind < rk_plan_cp_kinds(l, unit->cp); kind++) {
         strategy.cp_kind = l->cp_kinds[kind];
         memset(w->misfits, 0, (size_t)l->recompute_count * l->base_count * sizeof(*w->misfits));
+        for (size_t i = 0; s->least_only && i < floor_places(l); i++) {
+            w->floors[i] = -1;
+        }
         for (size_t i = 0; i < l->micro_batch.count; i++) {
             strategy.micro_batch = l->micro_batch.items[i];
             const uint64_t passed = search_batch(s, w, unit, &strategy, index);
@@ -329,7 +396,8 @@ static rk_status init_workers(struct search *s, int threads, rk_error *err)
         rk_top_init(&w->top, s->top_n, sizeof(rk_plan_entry));
         w->least = (struct least){.bytes = (double)INFINITY, .index = UINT64_MAX};
         w->misfits = malloc((size_t)s->lists.recompute_count * s->lists.base_count + 1);
-        if (!w->misfits) {
+        w->floors = s->least_only ? malloc(floor_places(&s->lists) * sizeof(*w->floors) + 1) : NULL;
+        if (!w->misfits || (s->least_only && !w->floors)) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
         rk_status status = rk_plan_fit_init(&w->fit, &s->lists, &s->system, &s->limits, err);
@@ -348,6 +416,7 @@ static void clear_search(struct search *s, int threads)
         rk_plan_fit_clear(&s->workers[i].fit);
         rk_plan_clock_clear(&s->workers[i].clock);
         free(s->workers[i].misfits);
+        free(s->workers[i].floors);
     }
     free(s->workers);
     rk_plan_lists_clear(&s->lists);
@@ -405,12 +474,45 @@ static rk_status report(const struct search *s, rk_planned_strategy *planned, si
     return RK_OK;
 }
 
+/* Searches the space of `s`, of which the lists are empty. */
+static rk_status search_space(struct search *s, const rk_search_control *control,
+                              rk_planned_strategy *planned, size_t *found,
+                              rk_planned_strategy *nearest, rk_plan_counts *counts, rk_error *err)
+{
+    int threads = control && control->threads > 0 ? control->threads : rk_core_count();
+    if (s->space->max_memory > 0) {
+        s->system.accelerator.memory_usable = s->space->max_memory;
+    }
+    const rk_setting setting = {.model = s->model, .system = &s->system, .stack = s->stack};
+    rk_status status = rk_plan_lists_init(s->model, &s->system, s->space, &s->lists, err);
+    status = status ? status
+                    : rk_risk_limits_of(&setting, &s->space->base, s->space->risk, &s->limits, err);
+    const uint64_t units = rk_slice_count(s->lists.unit_count, s->slice, s->slices);
+    for (uint64_t i = 0; i < units && !status; i++) {
+        s->total += s->lists.units[rk_slice_unit(i, s->slice, s->slices)].count;
+    }
+    threads = s->total < THREADS_PAY_FROM ? 1 : threads;
+    if (!status) {
+        status = init_workers(s, threads, err);
+    }
+    if (!status) {
+        status = rk_parallel_search(control, 0, s->total, threads, units, search_unit, s, err);
+    }
+    if (!status) {
+        status = merge_workers(s, threads, err);
+    }
+    if (!status) {
+        status = report(s, planned, found, nearest, counts, err);
+    }
+    clear_search(s, threads);
+    return status;
+}
+
 rk_status rk_plan_search(const rk_model *model, const rk_system *system, const rk_stack *stack,
                          const rk_plan_space *space, const rk_search_control *control, size_t top_n,
                          rk_planned_strategy *planned, size_t *found, rk_planned_strategy *nearest,
                          rk_plan_counts *counts, rk_error *err)
 {
-    int threads = control && control->threads > 0 ? control->threads : rk_core_count();
     struct search s = {.model = model,
                        .system = *system,
                        .stack = stack,
@@ -420,36 +522,29 @@ rk_status rk_plan_search(const rk_model *model, const rk_system *system, const r
                        .slices = control ? control->slices : 0,
                        .floor = control && control->floor ? *control->floor : -(double)INFINITY};
     rk_error ignored;
-    err = err ? err : &ignored;
     *found = 0;
     *counts = (rk_plan_counts){0};
     if (nearest) {
         *nearest = (rk_planned_strategy){.index = UINT64_MAX};
     }
-    if (space->max_memory > 0) {
-        s.system.accelerator.memory_usable = space->max_memory;
-    }
-    const rk_setting setting = {.model = model, .system = &s.system, .stack = stack};
-    rk_status status = rk_plan_lists_init(model, system, space, &s.lists, err);
-    status =
-        status ? status : rk_risk_limits_of(&setting, &space->base, space->risk, &s.limits, err);
-    const uint64_t units = rk_slice_count(s.lists.unit_count, s.slice, s.slices);
-    for (uint64_t i = 0; i < units && !status; i++) {
-        s.total += s.lists.units[rk_slice_unit(i, s.slice, s.slices)].count;
-    }
-    threads = s.total < THREADS_PAY_FROM ? 1 : threads;
-    if (!status) {
-        status = init_workers(&s, threads, err);
-    }
-    if (!status) {
-        status = rk_parallel_search(control, 0, s.total, threads, units, search_unit, &s, err);
-    }
-    if (!status) {
-        status = merge_workers(&s, threads, err);
-    }
-    if (!status) {
-        status = report(&s, planned, found, nearest, counts, err);
-    }
-    clear_search(&s, threads);
-    return status;
+    return search_space(&s, control, planned, found, nearest, counts, err ? err : &ignored);
+}
+
+rk_status rk_plan_find_nearest(const rk_model *model, const rk_system *system,
+                               const rk_stack *stack, const rk_plan_space *space,
+                               const rk_search_control *control, rk_planned_strategy *nearest,
+                               rk_error *err)
+{
+    struct search s = {.model = model,
+                       .system = *system,
+                       .stack = stack,
+                       .space = space,
+                       .top_n = 1,
+                       .least_only = true,
+                       .floor = -(double)INFINITY};
+    rk_plan_counts counts;
+    rk_error ignored;
+    size_t found = 0;
+    *nearest = (rk_planned_strategy){.index = UINT64_MAX};
+    return search_space(&s, control, NULL, &found, nearest, &counts, err ? err : &ignored);
 }

@@ -302,22 +302,21 @@ double rk_plan_fit_floor(rk_plan_fit *fit, const rk_plan_base *base, const rk_st
                : rk_least_of_rank(fit->table, &b->need, in_flight);
 }
 
-bool rk_plan_fit_lane(rk_plan_fit *fit, const rk_strategy *strategy, int lane, double least,
-                      double *bytes)
+double rk_plan_fit_least(rk_plan_fit *fit, const rk_strategy *strategy, int lane, double least)
 {
-    *bytes = (double)INFINITY;
+    double bytes = 0;
     if (fit->rank_count == 0) {
         fill_ranks(fit);
     }
-    if (!needs_more(fit, strategy, lane, least)) {
-        *bytes = 0;
-        for (size_t i = 0; i < fit->rank_count; i++) {
-            const rk_plan_rank *rank = &fit->ranks[i];
-            struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, rank->blocks);
-            double own;
-            (void)evaluate(fit, b, rank, &own);
-            *bytes = rk_max(*bytes, own);
-        }
+    if (needs_more(fit, strategy, lane, least)) {
+        return (double)INFINITY;
     }
-    return rk_plan_fit_holds(fit, strategy, lane);
+    for (size_t i = 0; i < fit->rank_count && bytes <= least; i++) {
+        const rk_plan_rank *rank = &fit->ranks[i];
+        struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, rank->blocks);
+        double own;
+        (void)evaluate(fit, b, rank, &own);
+        bytes = rk_max(bytes, own);
+    }
+    return bytes;
 }

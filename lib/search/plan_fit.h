@@ -81,10 +81,9 @@ double rk_plan_fit_floor(rk_plan_fit *fit, const rk_plan_base *base, const rk_st
 double rk_plan_fit_bytes(rk_plan_fit *fit, const rk_strategy *strategy, int lane);
 
 /*
- * Whether it fits.  *bytes gets what its fullest rank needs, with what the host has no room for,
- * when that may be `least` or less; otherwise something above.
+ * What the fullest rank of a strategy of the base needs, with what the host has no room for, in
+ * bytes, when that may be `least` or less; otherwise something above.
  */
-bool rk_plan_fit_lane(rk_plan_fit *fit, const rk_strategy *strategy, int lane, double least,
-                      double *bytes);
+double rk_plan_fit_least(rk_plan_fit *fit, const rk_strategy *strategy, int lane, double least);
 
 #endif

@@ -479,6 +479,36 @@ static void test_admissible(void **state)
     free(all);
 }
 
+/* Where nothing fits, the strategy that needs least memory is the one of all, whatever is skipped.
+ */
+static void test_nearest(void **state)
+{
+    int found_count = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 150; seed++) {
+        struct problem p = random_problem(seed);
+        rk_planned_strategy nearest, quick;
+        rk_plan_counts counts;
+        rk_error err;
+        size_t found;
+        p.space.max_memory = 1e6;
+        assert_int_equal(rk_plan_search(&p.model, &p.system, &p.stack, &p.space, NULL, 0, NULL,
+                                        &found, &nearest, &counts, &err),
+                         RK_OK);
+        assert_int_equal(found, 0);
+        assert_int_equal(
+            rk_plan_find_nearest(&p.model, &p.system, &p.stack, &p.space, NULL, &quick, &err),
+            RK_OK);
+        assert_true(nearest.index == quick.index);
+        if (nearest.index != UINT64_MAX) {
+            assert_true(nearest.needed == quick.needed &&
+                        nearest.estimate.step == quick.estimate.step);
+            found_count++;
+        }
+    }
+    assert_true(found_count > 100);
+}
+
 /* Gives the machine tables of kernels that are faster and slower than the model. */
 static void measure(rk_system *system, uint64_t seed)
 {
@@ -582,8 +612,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_problems), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_admissible),      cmocka_unit_test(test_measured_tables),
-        cmocka_unit_test(test_fill_experts),    cmocka_unit_test(test_nearby),
+        cmocka_unit_test(test_admissible),      cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_measured_tables), cmocka_unit_test(test_fill_experts),
+        cmocka_unit_test(test_nearby),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
