@@ -8,6 +8,7 @@
 #include "estimate/cost_store.h"
 #include "estimate/step.h"
 #include "estimate/step_overheads.h"
+#include "layer/precision.h"
 #include "layer/price.h"
 
 #include <assert.h>
@@ -49,24 +50,37 @@ static void fill_layer(rk_cost_table *table, int type, bool whole)
     }
 }
 
-static void fill_layers(rk_cost_table *table, bool whole)
+/* Whether layers keep weights in 8 or 4 bits, which are counted as their linears are. */
+static bool keeps_low_weights(const rk_block_context *context)
+{
+    return rk_is_low(context->strategy->precision) ||
+           rk_dequantised_bytes(context->strategy, context->stack) > 0;
+}
+
+/* `mixers`: of layers with experts only what rk_cost_table_lower_experts takes over. */
+static void fill_layers(rk_cost_table *table, bool whole, bool mixers)
 {
     const rk_model *model = table->context.model;
+    const bool bare = mixers && !keeps_low_weights(&table->context);
     for (int i = 0; i < model->type_count; i++) {
         const rk_layer_type *type = &model->types[i];
         const bool again = i > 0 && rk_same_mixer(type, type - 1);
         table->mixers[i] = again ? table->mixers[i - 1] : rk_block_mixer(&table->context, type);
-        fill_layer(table, i, whole);
+        if (bare && rk_layer_is_moe(type)) {
+            rk_block_count_params(&table->context, type, &table->layers[i][0]);
+        } else {
+            fill_layer(table, i, whole);
+        }
     }
 }
 
 static void fill_table(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                       const rk_strategy *strategy, rk_gemm_prices *prices, bool whole,
+                       const rk_strategy *strategy, rk_gemm_prices *prices, bool whole, bool mixers,
                        rk_cost_table *table)
 {
     table->context = rk_block_context_of(model, system, stack, strategy);
     table->context.prices = prices;
-    fill_layers(table, whole);
+    fill_layers(table, whole, mixers);
     table->embedding = rk_block_embedding(&table->context);
     table->head = rk_block_head(&table->context);
     table->mtp = model->mtp_layers > 0 ? rk_block_mtp(&table->context) : (rk_cost){.saved = 0};
@@ -79,14 +93,22 @@ static void fill_table(const rk_model *model, const rk_system *system, const rk_
 void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
                         const rk_strategy *strategy, rk_cost_table *table)
 {
-    fill_table(model, system, stack, strategy, NULL, true, table);
+    fill_table(model, system, stack, strategy, NULL, true, false, table);
 }
 
 void rk_cost_table_fill_with(const rk_model *model, const rk_system *system, const rk_stack *stack,
                              const rk_strategy *strategy, rk_gemm_prices *prices,
                              rk_cost_table *table)
 {
-    fill_table(model, system, stack, strategy, prices, strategy->recompute == RK_REC_FULL, table);
+    const bool whole = strategy->recompute == RK_REC_FULL;
+    fill_table(model, system, stack, strategy, prices, whole, false, table);
+}
+
+void rk_cost_table_fill_mixers(const rk_model *model, const rk_system *system,
+                               const rk_stack *stack, const rk_strategy *strategy,
+                               rk_gemm_prices *prices, rk_cost_table *table)
+{
+    fill_table(model, system, stack, strategy, prices, false, true, table);
 }
 
 void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *table)
@@ -108,7 +130,7 @@ void rk_cost_table_fill_layers(const rk_cost_table *like, const rk_strategy *str
     table->head = like->head;
     table->mtp = like->mtp;
     table->executed_flops = 0;
-    fill_layers(table, strategy->recompute == RK_REC_FULL);
+    fill_layers(table, strategy->recompute == RK_REC_FULL, false);
 }
 
 /* Of two types with experts; some that are the same may count as different. */

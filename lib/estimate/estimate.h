@@ -107,8 +107,16 @@ void rk_cost_table_fill_with(const rk_model *model, const rk_system *system, con
                              rk_cost_table *table);
 
 /*
- * As above, for a table that was filled for a strategy that differs at most in ep, etp and in what
- * tables do not depend on.
+ * The same of a strategy without recompute, but for the costs of layers with experts, which
+ * rk_cost_table_lower_experts or rk_cost_table_fill_experts has to fill.
+ */
+void rk_cost_table_fill_mixers(const rk_model *model, const rk_system *system,
+                               const rk_stack *stack, const rk_strategy *strategy,
+                               rk_gemm_prices *prices, rk_cost_table *table);
+
+/*
+ * As rk_cost_table_fill_with, for a table that was filled for a strategy that differs at most in
+ * ep, etp and in what tables do not depend on.
  */
 void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *table);
 

@@ -567,6 +567,14 @@ void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
     cost[0] = x.cost;
 }
 
+void rk_block_count_params(const rk_block_context *context, const rk_layer_type *type,
+                           rk_cost *cost)
+{
+    rk_cost_builder x = {.c = context, .cost = *cost};
+    count_params(&x, type);
+    *cost = x.cost;
+}
+
 static rk_status list_status(const rk_operator_list *list, rk_error *err)
 {
     return list->failed

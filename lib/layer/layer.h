@@ -150,6 +150,10 @@ rk_cost rk_block_mixer(const rk_block_context *context, const rk_layer_type *typ
 /* The feed-forward network of a layer by itself, without norms and tensor parallelism. */
 rk_cost rk_block_network(const rk_block_context *context, const rk_layer_type *type);
 
+/* The parameters of a layer, but for those in 8 and 4 bits. */
+void rk_block_count_params(const rk_block_context *context, const rk_layer_type *type,
+                           rk_cost *cost);
+
 /* A layer of a type with its mixer; `whole` fills cost[1], the layer checkpointed at its input. */
 void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
                     const rk_cost *mixer, bool whole, rk_cost cost[2]);

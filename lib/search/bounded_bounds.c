@@ -90,6 +90,16 @@ void rk_fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy 
     know_table(w, &w->table);
 }
 
+/* The same for a group of batches, without their experts. */
+static void fill_group(const rk_plan_bounds *s, struct worker *w, const rk_strategy *legal)
+{
+    w->costed = *legal;
+    w->costed.recompute = RK_REC_NONE;
+    w->costed.recompute_modules = 0;
+    rk_cost_table_fill_mixers(s->model, &s->system, s->stack, &w->costed, w->prices, &w->table);
+    know_table(w, &w->table);
+}
+
 void rk_turn_table(struct worker *w, const rk_plan_recompute *recompute)
 {
     const bool selective = recompute->kind == RK_REC_SELECTIVE;
@@ -487,16 +497,21 @@ static void bound_work(const rk_plan_bounds *s, struct worker *w, const struct g
  * Whether the loss fits in memory without the rest; if so, the table is filled.  It needs no less
  * with more sequences, so a group that failed settles those with more.
  */
-static bool loss_fits(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+static bool loss_fits(const rk_plan_bounds *s, struct worker *w, const struct group *group,
                       const rk_strategy *legal)
 {
+    const struct batch *b = &s->batches[group->legal];
     const struct batch *large = w->large;
     if (large && rk_share_costs(b->unit, large->unit) && b->cp_kind == large->cp_kind &&
         b->micro_batch >= large->micro_batch) {
         w->counts.bounds++; /* as with a table: which worker was here before must not matter */
         return false;
     }
-    rk_fill_table(s, w, legal, false);
+    if (group->tight) {
+        rk_fill_table(s, w, legal, false);
+    } else {
+        fill_group(s, w, legal);
+    }
     if (rk_least_loss(&w->table) > s->most_usable * (1 + RK_LOWER_BOUND_SLACK)) {
         w->large = b;
         return false;
@@ -562,7 +577,7 @@ void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *gro
         group->open = true;
         return;
     }
-    if (!loss_fits(s, w, &s->batches[group->legal], &legal)) {
+    if (!loss_fits(s, w, group, &legal)) {
         for (; group->legal < group->end; group->legal++) {
             w->counts.by_memory += s->batches[group->legal].count;
             s->batches[group->legal].count = 0;
@@ -588,7 +603,7 @@ void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *grou
     bool costed =
         group->end - group->legal > 1 && rk_find_legal(s, &s->batches[group->legal], &legal);
     if (costed) {
-        rk_fill_table(s, w, &legal, false);
+        fill_group(s, w, &legal);
         least = least_of_group(s, w, group, &legal);
         if (group->tight) {
             rk_cost_table_lower_experts(&least, &w->table);

@@ -593,6 +593,20 @@ static void test_fill_experts(void **state)
     rk_cost_table_lower_experts(&nothing, &other);
     assert_true(other.layers[1][0].forward_seconds < table.layers[1][0].forward_seconds);
     assert_memory_equal(&without.layers, &other.layers, sizeof(without.layers));
+    /* which need not be filled for that, also where linears in 8 bits are counted */
+    for (int low = 0; low < 2; low++) {
+        rk_strategy plain = a;
+        plain.recompute = RK_REC_NONE;
+        plain.precision = low ? RK_FP8 : RK_BF16;
+        memset(&other, 0, sizeof(other));
+        rk_cost_table_fill(&p.model, &p.system, &p.stack, &plain, &without);
+        rk_cost_table_fill_mixers(&p.model, &p.system, &p.stack, &plain, NULL, &other);
+        rk_cost_table_lower_experts(&nothing, &without);
+        rk_cost_table_lower_experts(&nothing, &other);
+        assert_true(low == (other.layers[1][0].low_dense_params > 0));
+        assert_memory_equal(&without.layers[1], &other.layers[1], sizeof(without.layers[1]));
+        assert_memory_equal(&without.layers[0][0], &other.layers[0][0], sizeof(rk_cost));
+    }
     /* and of one that differs in recompute */
     b.recompute = RK_REC_SELECTIVE;
     b.recompute_modules = RK_MODULE_NORM | RK_MODULE_ACTIVATION;
