@@ -80,14 +80,17 @@ static rk_status check_total(const rk_model *model, rk_error *err)
     sum +=
         (double)(model->layers * model->layer_embedding) * (double)(model->vocab + model->hidden);
     sum += (double)model->learned_positions * (double)model->hidden;
+    double total[RK_LAYER_TYPE_MAX];
+    for (int i = 0; i < model->type_count; i++) {
+        total[i] = (double)rk_layer_params_of(model, &model->types[i]).total;
+    }
     for (int i = 0; i < model->layers; i++) {
-        const rk_layer_type *type = &model->types[model->type_of[i]];
-        sum += (double)rk_layer_params_of(model, type).total;
+        sum += total[model->type_of[i]];
     }
     uint8_t mtp[RK_MTP_LAYERS_MAX];
     const int each = rk_model_mtp_types(model, mtp);
     for (int i = 0; i < each; i++) {
-        sum += model->mtp_layers * (double)rk_layer_params_of(model, &model->types[mtp[i]]).total;
+        sum += model->mtp_layers * total[mtp[i]];
     }
     if (sum > PARAMS_MAX) {
         return rk_fail(err, RK_ERR_LIMIT, "the model has more than 2^62 parameters (%.3g)", sum);

@@ -169,8 +169,12 @@ static double layers_of_head(const rk_plan_lists *l)
     if (modules > 0) {
         ends += (double)rk_model_params_of(model).mtp_active + modules * head;
     }
+    double counted[RK_LAYER_TYPE_MAX];
+    for (int i = 0; i < model->type_count; i++) {
+        counted[i] = (double)rk_layer_params_of(model, &model->types[i]).counted;
+    }
     for (int i = 0; i < model->layers; i++) {
-        layers += (double)rk_layer_params_of(model, &model->types[model->type_of[i]]).counted;
+        layers += counted[model->type_of[i]];
     }
     return layers > 0 ? ends * model->layers / layers : 0;
 }
