@@ -145,6 +145,7 @@ typedef struct rk_inputs {
     rk_software software;
     rk_settings settings;
     rk_completed_strategy completed;
+    struct rk_plan_store *store; /* borrowed; of searches of their plans (plan_store.h), or NULL */
 } rk_inputs;
 
 /*

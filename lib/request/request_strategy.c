@@ -573,6 +573,7 @@ rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, r
     space->framework = inputs->software.framework;
     space->convention = inputs->software.convention;
     space->risk = inputs->risk;
+    space->store = inputs->store;
     apply_base(r, inputs, &space->base, &space->origins);
     space->base.layout = r->layout;
     space->base.layout_count = r->layout_count;

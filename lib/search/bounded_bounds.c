@@ -85,7 +85,7 @@ void rk_fill_table(const rk_plan_bounds *s, struct worker *w, const rk_strategy 
     w->costed = *legal;
     w->costed.recompute = whole ? RK_REC_FULL : RK_REC_NONE;
     w->costed.recompute_modules = 0;
-    rk_cost_table_fill_with(s->model, &s->system, s->stack, &w->costed, w->prices, &w->table);
+    rk_cost_table_fill_with(s->model, &s->system, s->stack, &w->costed, w->prices.gemms, &w->table);
     w->costed.recompute = RK_REC_NONE;
     know_table(w, &w->table);
 }
@@ -96,7 +96,8 @@ static void fill_group(const rk_plan_bounds *s, struct worker *w, const rk_strat
     w->costed = *legal;
     w->costed.recompute = RK_REC_NONE;
     w->costed.recompute_modules = 0;
-    rk_cost_table_fill_mixers(s->model, &s->system, s->stack, &w->costed, w->prices, &w->table);
+    rk_cost_table_fill_mixers(s->model, &s->system, s->stack, &w->costed, w->prices.gemms,
+                              &w->table);
     know_table(w, &w->table);
 }
 
@@ -373,9 +374,17 @@ static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struc
     return least;
 }
 
+/* A step in which the mean rank works so many `seconds` of a microbatch on all ranks together. */
+static double mean_work(const rk_plan_bounds *s, const struct batch *b, int64_t dp, int64_t pp,
+                        double seconds)
+{
+    const double microbatches = (double)(s->space->global_batch / dp / b->micro_batch);
+    return s->fixed + (1 + s->growth) * microbatches * seconds / (double)pp;
+}
+
 /*
- * Bounds a batch by the work of the mean rank, `seconds` of a microbatch on all ranks together.
- * Returns whether that is beyond `limit` at all pipeline degrees.
+ * Bounds a batch by the work of the mean rank.  Returns whether that is beyond `limit` at all
+ * pipeline degrees.
  */
 static bool is_too_slow(const rk_plan_bounds *s, const struct batch *b, double seconds,
                         double limit)
@@ -384,10 +393,7 @@ static bool is_too_slow(const rk_plan_bounds *s, const struct batch *b, double s
     for (size_t i = 0; i < s->lists.pipe_count; i++) {
         const rk_plan_pipe *pipe = &s->lists.pipes[i];
         const int64_t dp = rk_batch_data_parallel(s, b, pipe);
-        const int64_t microbatches = dp ? s->space->global_batch / dp / b->micro_batch : 0;
-        bounds[i] =
-            dp ? s->fixed + (1 + s->growth) * (double)microbatches * seconds / (double)pipe->pp
-               : (double)INFINITY;
+        bounds[i] = dp ? mean_work(s, b, dp, pipe->pp, seconds) : (double)INFINITY;
         least = rk_min(least, bounds[i]);
     }
     return least > limit;
@@ -429,23 +435,46 @@ static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch 
     }
 }
 
+bool rk_get_prices(const rk_plan_bounds *s, struct worker *w)
+{
+    size_t places = 64; /* empty places cost time, but for later searches */
+    while (places < (s->space->store ? 8192 : s->batch_count / 4) && places < 32768) {
+        places *= 2;
+    }
+    if (s->space->store) {
+        w->prices = rk_plan_store_take(s->space->store);
+    }
+    w->prices = w->prices.gemms ? w->prices : rk_plan_prices_new(places);
+    return w->prices.gemms && w->prices.experts;
+}
+
+void rk_put_prices(const rk_plan_bounds *s, struct worker *w)
+{
+    if (s->space->store && w->prices.gemms && w->prices.experts) {
+        rk_plan_store_give(s->space->store, &w->prices);
+    } else {
+        rk_plan_prices_free(&w->prices);
+    }
+}
+
 /* What the experts of a batch take at least; `legal` and the table are of its group. */
-static rk_chunk_times least_experts(struct worker *w, const struct batch *b,
-                                    const rk_strategy *legal)
+static rk_chunk_times least_experts(const rk_plan_bounds *s, struct worker *w,
+                                    const struct batch *b, const rk_strategy *legal)
 {
     const rk_plan_unit *unit = b->unit;
+    const int64_t recipe = unit->recipe - s->lists.recipes;
     rk_strategy strategy = *legal;
     strategy.ep = unit->ep;
     strategy.etp = unit->etp;
     const double tokens = (double)strategy.micro_batch * (double)strategy.seq / (double)strategy.cp;
     const uint64_t place = ((uint64_t)tokens * 31 + (uint64_t)unit->tp) * 31 +
                            (uint64_t)unit->ep * 7 + (uint64_t)unit->etp;
-    struct known_experts *known = &w->experts[(place ^ place >> 12) & (w->expert_places - 1)];
-    if (known->recipe != unit->recipe || known->tp != unit->tp || known->ep != unit->ep ||
+    rk_known_experts *known = &w->prices.experts[(place ^ place >> 12) & (w->prices.places - 1)];
+    if (known->recipe != recipe || known->tp != unit->tp || known->ep != unit->ep ||
         known->etp != unit->etp || known->tokens < tokens || known->tokens > tokens) {
-        *known = (struct known_experts){
-            .recipe = unit->recipe,
+        *known = (rk_known_experts){
             .tp = unit->tp,
+            .recipe = recipe,
             .ep = unit->ep,
             .etp = unit->etp,
             .tokens = tokens,
@@ -464,7 +493,7 @@ static rk_chunk_times least_of_group(const rk_plan_bounds *s, struct worker *w,
         return (rk_chunk_times){0, 0, 0};
     }
     for (size_t i = group->legal; i < group->end; i++) {
-        const rk_chunk_times least = least_experts(w, &s->batches[i], legal);
+        const rk_chunk_times least = least_experts(s, w, &s->batches[i], legal);
         all.forward = rk_min(all.forward, least.forward);
         all.backward = rk_min(all.backward, least.backward);
         all.weight = rk_min(all.weight, least.weight);
@@ -491,6 +520,89 @@ static void bound_work(const rk_plan_bounds *s, struct worker *w, const struct g
 {
     (void)bound_pipes(s, w, &s->batches[group->legal], false, 0, NULL,
                       &s->group_bounds[group->number * s->lists.pipe_count]);
+}
+
+/* Whether the times of a group may be kept: they depend on neither accelerators nor pipeline. */
+static bool is_kept(const rk_plan_bounds *s, const struct group *group)
+{
+    const struct batch *b = &s->batches[group->legal];
+    bool experts = false;
+    for (int i = 0; i < s->model->type_count; i++) {
+        experts |= rk_layer_is_moe(&s->model->types[i]);
+    }
+    return s->space->store && s->space->accelerators > 1 &&
+           b->unit->order == RK_ORDER_DATA_PIPELINE && !(experts && group->tight);
+}
+
+static rk_plan_group key_of(const rk_plan_bounds *s, const struct group *group)
+{
+    const struct batch *b = &s->batches[group->first];
+    return (rk_plan_group){
+        .tp = b->unit->tp,
+        .cp = b->unit->cp,
+        .micro_batch = b->micro_batch,
+        .recipe = b->unit->recipe - s->lists.recipes,
+        .cp_kind = b->cp_kind,
+    };
+}
+
+rk_status rk_store_groups(const rk_plan_bounds *s, rk_error *err)
+{
+    rk_status status = RK_OK;
+    for (size_t i = 0; i < s->group_count && !status; i++) {
+        const struct group *group = &s->groups[i];
+        if (group->seconds > 0) {
+            rk_plan_group kept = key_of(s, group);
+            kept.seconds = group->seconds;
+            status = rk_plan_store_add(s->space->store, &kept, err);
+        }
+    }
+    return status;
+}
+
+void rk_store_pace(const rk_plan_bounds *s, double step)
+{
+    if (s->space->store) {
+        rk_plan_store_add_pace(s->space->store, step * (double)s->space->accelerators /
+                                                    (double)s->space->global_batch);
+    }
+}
+
+/*
+ * Seconds of a step that the best will hardly exceed, by what is known of other searches; infinite:
+ * nothing is.
+ */
+static double guess_step(const rk_plan_bounds *s)
+{
+    const double paces = 1.4; /* the best of a few to that of eight times as many accelerators */
+    const double least_rate = s->control ? s->control->least_rate : 0;
+    const double batch = (double)s->space->global_batch;
+    const double pace = rk_plan_store_pace(s->space->store);
+    return least_rate > 0 ? batch / least_rate
+           : pace > 0     ? paces * pace * batch / (double)s->space->accelerators
+                          : (double)INFINITY;
+}
+
+/* Whether the work of the mean rank of a known group is beyond the guess, which bounds it then. */
+static bool is_known_slow(const rk_plan_bounds *s, const struct group *group)
+{
+    const struct batch *b = &s->batches[group->legal];
+    double *bounds = &s->group_bounds[group->number * s->lists.pipe_count],
+           least = (double)INFINITY;
+    rk_plan_group known = key_of(s, group);
+    rk_plan_unit any = *b->unit;
+    any.ep = any.etp = 1;
+    if (!is_kept(s, group) || !rk_plan_store_find(s->space->store, &known)) {
+        return false;
+    }
+    for (size_t i = 0; i < s->lists.pipe_count; i++) {
+        const int64_t pp = s->lists.pipes[i].pp;
+        const struct degree wide = rk_degree_of(s, &any, pp);
+        const bool divides = wide.dp > 0 && wide.samples % b->micro_batch == 0;
+        bounds[i] = divides ? mean_work(s, b, wide.dp, pp, known.seconds) : (double)INFINITY;
+        least = rk_min(least, bounds[i]);
+    }
+    return least > guess_step(s);
 }
 
 /*
@@ -555,14 +667,36 @@ void rk_loosen_bounds(rk_plan_bounds *s)
     }
     for (int i = 0; i < s->threads; i++) {
         struct worker *w = &s->workers[i];
-        rk_gemm_prices_clear(w->prices);
-        memset(w->experts, 0, w->expert_places * sizeof(*w->experts));
+        rk_gemm_prices_clear(w->prices.gemms);
+        memset(w->prices.experts, 0, w->prices.places * sizeof(rk_known_experts));
     }
+}
+
+/* Bounds a group with the table of its first legal strategy. */
+static void bound_table(const rk_plan_bounds *s, struct worker *w, struct group *group,
+                        const rk_strategy *legal)
+{
+    const rk_chunk_times nothing = {0, 0, 0};
+    int experts;
+    group->tight = group->end - group->legal < 2;
+    if (!loss_fits(s, w, group, legal)) {
+        for (; group->legal < group->end; group->legal++) {
+            w->counts.by_memory += s->batches[group->legal].count;
+            s->batches[group->legal].count = 0;
+        }
+        group->open = true;
+        return;
+    }
+    if (group->tight) {
+        bound_work(s, w, group);
+    } else {
+        (void)bound_experts(s, w, group, &nothing, (double)INFINITY);
+    }
+    group->seconds = is_kept(s, group) ? rk_whole_seconds(&w->table, legal, &experts) : 0;
 }
 
 void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *group)
 {
-    const rk_chunk_times nothing = {0, 0, 0};
     rk_strategy legal;
     for (; group->legal < group->end; group->legal++) {
         struct batch *b = &s->batches[group->legal];
@@ -577,18 +711,9 @@ void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *gro
         group->open = true;
         return;
     }
-    if (!loss_fits(s, w, group, &legal)) {
-        for (; group->legal < group->end; group->legal++) {
-            w->counts.by_memory += s->batches[group->legal].count;
-            s->batches[group->legal].count = 0;
-        }
-        group->open = true;
-        return;
-    }
-    if (group->tight) {
-        bound_work(s, w, group);
-    } else {
-        (void)bound_experts(s, w, group, &nothing, (double)INFINITY);
+    group->rough = is_known_slow(s, group);
+    if (!group->rough) {
+        bound_table(s, w, group, &legal);
     }
 }
 
@@ -600,6 +725,13 @@ void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *grou
     rk_chunk_times least = {0, 0, 0};
     double seconds = 0; /* of a microbatch on all ranks, with `least` in so many layers */
     int layers = 0;
+    if (group->rough) { /* others may come first now */
+        group->rough = false;
+        if (rk_find_legal(s, &s->batches[group->legal], &legal)) {
+            bound_table(s, w, group, &legal);
+        }
+        return;
+    }
     bool costed =
         group->end - group->legal > 1 && rk_find_legal(s, &s->batches[group->legal], &legal);
     if (costed) {
@@ -619,7 +751,7 @@ void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *grou
     group->tight = group->open = true;
     for (size_t i = group->legal; i < group->end; i++) {
         struct batch *b = &s->batches[i];
-        const rk_chunk_times own = layers > 0 ? least_experts(w, b, &legal) : least;
+        const rk_chunk_times own = layers > 0 ? least_experts(s, w, b, &legal) : least;
         const double more =
             own.forward - least.forward + own.backward - least.backward + own.weight - least.weight;
         bound_batch(s, w, b, limit, floors, seconds + layers * more, &costed);

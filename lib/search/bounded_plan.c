@@ -545,16 +545,6 @@ static rk_status run_rounds(rk_plan_bounds *s, rk_error *err)
 
 /* ---- the search ---------------------------------------------------------------------------- */
 
-/* Places for what experts take, which batches share; empty places cost time. */
-static size_t expert_places(size_t batches)
-{
-    size_t places = 64;
-    while (places < batches / 4 && places < 32768) {
-        places *= 2;
-    }
-    return places;
-}
-
 static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
 {
     const rk_plan_lists *l = &s->lists;
@@ -568,10 +558,7 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
         w->first = malloc((l->shape_count + 1) * sizeof(*w->first));
         w->nodes = malloc((l->shape_count + 1) * sizeof(*w->nodes));
         w->floors = calloc(l->floor_count * RK_PLAN_CHOICES + 1, sizeof(*w->floors));
-        w->prices = rk_gemm_prices_create();
-        w->expert_places = expert_places(s->batch_count);
-        w->experts = calloc(w->expert_places, sizeof(*w->experts));
-        if (!w->least || !w->first || !w->nodes || !w->floors || !w->prices || !w->experts) {
+        if (!w->least || !w->first || !w->nodes || !w->floors || !rk_get_prices(s, w)) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
         rk_status status = rk_plan_clock_init(&w->clock, l, err);
@@ -593,8 +580,7 @@ static void clear_search(rk_plan_bounds *s)
         free(s->workers[i].least);
         free(s->workers[i].first);
         free(s->workers[i].floors);
-        free(s->workers[i].prices);
-        free(s->workers[i].experts);
+        rk_put_prices(s, &s->workers[i]);
         free(s->workers[i].nodes);
     }
     free(s->workers);
@@ -652,6 +638,9 @@ static void report(rk_plan_bounds *s, rk_planned_strategy *planned, size_t *foun
         }
     }
     *found = take_found(s, &s->top[0], planned);
+    if (*found > 0) {
+        rk_store_pace(s, planned[0].estimate.step);
+    }
 }
 
 rk_status rk_plan_bounds_turn(rk_plan_bounds *bounds, const rk_system *system, double faster,
@@ -699,7 +688,8 @@ rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, co
     status = status ? status : rk_plan_bounds_turn(s, system, 1, err);
     s->most_usable = s->limits.usable;
     (void)(status || (status = rk_list_batches(s, err)) || (status = init_workers(s, err)) ||
-           (status = run_batches(s, bound_group, s->group_count, err)));
+           (status = run_batches(s, bound_group, s->group_count, err)) ||
+           (status = rk_store_groups(s, err)));
     if (!status) {
         rk_bound_parts(s, &everything, 1);
     }

@@ -9,6 +9,7 @@
 #include "search/plan_clock.h"
 #include "search/plan_fit.h"
 #include "search/plan_lists.h"
+#include "search/plan_store.h"
 
 #include <math.h>
 
@@ -39,6 +40,8 @@ struct group {
     size_t number;     /* place in group_bounds */
     bool tight;        /* its bound has what experts take */
     bool open;         /* its batches are bounded one by one */
+    double seconds;    /* 0, or of a microbatch on all ranks of a pipeline, to keep for others */
+    bool rough;        /* bounded by the work of the mean rank, until it is opened */
     bool loose;        /* its bounds and theirs hold for other systems, see rk_loosen_bounds */
 };
 
@@ -60,14 +63,6 @@ struct known_floor {
     uint64_t any;                    /* of these */
 };
 
-/* What experts take at least with these degrees and tokens on a rank, see rk_least_experts. */
-struct known_experts {
-    const rk_plan_recipe *recipe; /* NULL: empty */
-    int64_t tp, ep, etp;
-    double tokens;
-    rk_chunk_times least;
-};
-
 /* Scratch and results of one thread. */
 struct worker {
     /* By part. */
@@ -78,17 +73,15 @@ struct worker {
     double shortest, longest;           /* of these */
     rk_bounded_counts counts;
     rk_cost_table table, selective; /* without recompute; with the one at hand */
-    rk_gemm_prices *prices;         /* owned */
     rk_plan_clock clock;
     rk_plan_fit fit;
     rk_strategy costed; /* for which the table was filled */
     bool has_whole;
-    rk_stage whole;                /* by the table */
-    const struct batch *large;     /* the last whose loss does not fit; or NULL */
-    struct known_experts *experts; /* owned: the last of each place */
-    size_t expert_places;          /* a power of two */
-    double *least;                 /* owned; by shape: s of a step in the batch at hand */
-    uint64_t *first;               /* owned; by shape: index of its first strategy */
+    rk_stage whole;            /* by the table */
+    const struct batch *large; /* the last whose loss does not fit; or NULL */
+    rk_plan_prices prices;     /* owned, or the store's */
+    double *least;             /* owned; by shape: s of a step in the batch at hand */
+    uint64_t *first;           /* owned; by shape: index of its first strategy */
     /* At the pipeline degree at hand, by the copies of a stage and by part: the lanes of which the
      * states fit. */
     uint64_t fitting[2][RK_PLAN_PARTS];
@@ -261,6 +254,16 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
 
 /* Bounds all batches of a group together, a batch alone by its work. */
 void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *group);
+
+/* Takes prices from the store, or new ones; false: not enough memory.  Gives them back. */
+bool rk_get_prices(const rk_plan_bounds *s, struct worker *w);
+void rk_put_prices(const rk_plan_bounds *s, struct worker *w);
+
+/* Keeps the times of groups for searches that come after this one. */
+rk_status rk_store_groups(const rk_plan_bounds *s, rk_error *err);
+
+/* The same of the step that was found. */
+void rk_store_pace(const rk_plan_bounds *s, double step);
 
 /*
  * Bounds a group with its experts, and its batches one by one if that is within `reach`.  Bounds

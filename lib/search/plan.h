@@ -67,7 +67,8 @@ typedef struct rk_plan_space {
      * unless the base has a layout of its own.
      */
     rk_strategy base;
-    rk_origins origins; /* where the fields of its strategies come from */
+    rk_origins origins;          /* where the fields of its strategies come from */
+    struct rk_plan_store *store; /* of bounded searches (plan_store.h), or NULL */
 } rk_plan_space;
 
 /*

@@ -7,6 +7,7 @@
 #include "estimate/step_overheads.h"
 #include "models.h"
 #include "search/plan_lists.h"
+#include "search/plan_store.h"
 #include "system/machine_numbers.h"
 #include "system/measured.h"
 
@@ -355,6 +356,55 @@ static void test_nearby(void **state)
     assert_true(fewer > more);
 }
 
+/* ---- clusters of other sizes --------------------------------------------------------------- */
+
+/* Searches find the same with what searches of other sizes have kept, with fewer bounds. */
+static void test_store(void **state)
+{
+    static const int64_t sizes[] = {16, 8, 24, 32, 12};
+    int found = 0, fewer = 0, more = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct problem p = random_problem(seed * 11);
+        rk_plan_store *store;
+        rk_error err;
+        uint64_t r = seed;
+        assert_int_equal(rk_plan_store_new(&store, &err), RK_OK);
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+            rk_search_control control = {.threads = 1 + (int)(seed % 2)};
+            rk_planned_strategy own, best;
+            rk_bounded_counts alone, again;
+            size_t own_count, count;
+            p.space.accelerators = sizes[i];
+            p.space.global_batch = sizes[i] * PICK(&r, 1, 2, 4);
+            p.space.store = NULL;
+            assert_int_equal(rk_plan_search_bounded(&p.model, &p.system, &p.stack, &p.space,
+                                                    &control, 1, &own, &own_count, &alone, &err),
+                             RK_OK);
+            if (own_count > 0 && PICK(&r, 0, 1)) {
+                control.least_rate = (double)p.space.global_batch / own.estimate.step;
+            }
+            p.space.store = store;
+            assert_int_equal(rk_plan_search_bounded(&p.model, &p.system, &p.stack, &p.space,
+                                                    &control, 1, &best, &count, &again, &err),
+                             RK_OK);
+            assert_int_equal(count, own_count);
+            if (count > 0) {
+                assert_same(&best, &own);
+            }
+            assert_int_equal(again.evaluated + again.by_time + again.by_memory +
+                                 again.by_dominance + again.by_rule,
+                             again.total);
+            found += count > 0;
+            fewer += again.bounds < alone.bounds;
+            more += again.bounds > alone.bounds;
+        }
+        rk_plan_store_free(store);
+    }
+    assert_true(found >= 25);
+    assert_true(fewer > 4 * more);
+}
+
 /* ---- the bounds ---------------------------------------------------------------------------- */
 
 /* Checks the bounds of a strategy that the exhaustive search has found. */
@@ -628,7 +678,7 @@ int main(void)
         cmocka_unit_test(test_random_problems), cmocka_unit_test(test_parts),
         cmocka_unit_test(test_admissible),      cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_measured_tables), cmocka_unit_test(test_fill_experts),
-        cmocka_unit_test(test_nearby),
+        cmocka_unit_test(test_nearby),          cmocka_unit_test(test_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
