@@ -169,6 +169,8 @@ static void test_outcomes(void **state)
     rk_prediction first, second;
     rk_strategy s;
     rk_stage_use use;
+    rk_operators *operators;
+    rk_timeline *timeline;
     rk_error err;
     char *script;
     int calls = 0;
@@ -184,6 +186,13 @@ static void test_outcomes(void **state)
     assert_true(rk_outcome_stage(outcome, 0, s.pp - 1, &use, sizeof(use)));
     assert_true(use.total_bytes > use.reserved_bytes && use.reserved_bytes > use.allocated_bytes);
     assert_false(rk_outcome_stage(outcome, 0, s.pp, &use, sizeof(use)));
+    assert_false(rk_outcome_stage(outcome, 0, -1, &use, sizeof(use)));
+    assert_false(rk_outcome_stage(outcome, 2, 0, &use, sizeof(use)));
+    assert_false(rk_outcome_strategy(outcome, 2, &s, sizeof(s)));
+    assert_int_equal(rk_outcome_write_launch(outcome, 2, "megatron", NULL, NULL, &script, &err),
+                     RK_ERR_INVALID);
+    assert_int_equal(rk_operators_create(outcome, 2, &operators, &err), RK_ERR_INVALID);
+    assert_int_equal(rk_timeline_create(outcome, 2, &timeline, &err), RK_ERR_INVALID);
     assert_false(rk_outcome_nearest(outcome, NULL, 0, NULL, 0));
     rk_outcome_describe(outcome, &facts, sizeof(facts));
     assert_true(facts.searched && facts.strategies > facts.legal && facts.legal > facts.fitting);

@@ -127,6 +127,8 @@ static void test_machines(void **state)
         }
     }
     assert_int_equal(count, 4);
+    assert_false(rk_machines_number(m, count, 0, NULL, &cost));
+    assert_false(rk_machines_strategy(m, count, &s, sizeof(s)));
     assert_true(fronts >= 1 && cheapest == 1);
     rk_machines_free(m);
     target.tokens = 0;
