@@ -76,7 +76,7 @@ def on(number):
 @atexit.register
 def report():
     if path:
-        with open(path, "a") as file:
+        with open(path, "a", encoding="utf-8") as file:
             file.writelines(f"{number}\\n" for number in reached)
 """
 
