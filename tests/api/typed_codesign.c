@@ -118,7 +118,9 @@ static void test_machines(void **state)
         cost = f.cost;
         fronts += f.on_front;
         cheapest += f.cheapest;
+        s.dp = 0;
         assert_true(rk_machines_strategy(m, count, &s, sizeof(s)) == f.runs);
+        assert_true(!f.runs || s.tp * s.cp * s.pp * s.dp == f.accelerators);
         if (f.runs) {
             assert_near(f.days, 1e11 / f.tokens_per_s / 86400);
             assert_near(f.run_cost, f.cost * f.days / 1000);
@@ -167,7 +169,9 @@ static void test_shapes(void **state)
         assert_true(fabs(f.parameters / 8.03e9 - 1) < 0.052);
         assert_true(!f.runs || f.mfu <= last);
         assert_near(f.tokens_per_s, 8192 * f.sequences_per_s);
+        s.dp = 0;
         assert_true(rk_shapes_strategy(shapes, count, &s, sizeof(s)) == f.runs);
+        assert_true(!f.runs || s.tp * s.cp * s.pp * s.dp == 8);
         last = f.runs ? f.mfu : 0;
     }
     assert_true(count >= 1);
