@@ -554,7 +554,9 @@ bool rk_shell_run_file(rk_shell *sh, const char *path, const rk_launch_word *arg
     sh->argument_count = count;
     rk_shell_run_text(sh, text, strlen(text), rk_shell_line(sh, sh->at));
     sh->flow = sh->flow == FLOW_RETURN ? FLOW_ON : sh->flow;
-    sh->arguments = before;
-    sh->argument_count = before_count;
+    if (arguments != before) { /* a sourced file without words shifts those of the script */
+        sh->arguments = before;
+        sh->argument_count = before_count;
+    }
     return true;
 }
