@@ -52,6 +52,8 @@ static void test_edit(void **state)
     expect_edit("{\"a\": 1}", "b.c", "2", NULL);
     expect_edit("{\"a\": [1]}", "a[1]", "2", NULL);
     expect_edit("{\"a\": {}}", "a.b", "2", NULL);
+    expect_edit("{\"a\": 1}", "a.b", "2", NULL);
+    expect_edit("{\"a\": 1}", "a[0]", "2", NULL);
 }
 
 /* Every number of every document of the catalogue folders, set to itself, changes no byte. */

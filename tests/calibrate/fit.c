@@ -256,6 +256,9 @@ static void test_same_again(void **state)
     char *twice = scratch_read(scratch_path(&s, "machine.json"), &size);
     assert_string_equal(once, twice);
     assert_non_null(strstr(once, "\"provenance\": \"reckon "));
+    assert_non_null(strstr(once, ", recipe test: kernel_us "));
+    assert_non_null(strstr(once, ", recipe test: efficiency 0."));
+    assert_non_null(strstr(once, ", recipe test: ramp_tokens 100"));
     free(once);
     free(twice);
     rk_calibration_clear(&first);
