@@ -99,6 +99,24 @@ static void test_notations(void **state)
     rk_run_table_free(json);
 }
 
+/* A degree that a row lacks is found: what does not fit by it may fit by another. */
+static void test_unsure(void **state)
+{
+    static const char rows[] =
+        HEADER "a,large,80,8192,28672,64,128256,4096,H100,8,,1,,1,8,true,1.5,megatron-core\n"
+               "b,small,16,2048,8192,32,131072,4096,H100,8,,1,,4,32,true,1.5,megatron-core\n";
+    rk_validation_row large, small;
+    (void)state;
+    rk_run_table *table = open_table(rows);
+    rk_validation *v = validate(table, NULL);
+    assert_true(rk_validation_at(v, 0, &large, sizeof(large)));
+    assert_true(rk_validation_at(v, 1, &small, sizeof(small)));
+    assert_true(large.predicted && !large.fits && large.unsure);
+    assert_true(small.predicted && small.fits && !small.unsure);
+    rk_validation_free(v);
+    rk_run_table_free(table);
+}
+
 /* ---- validations ----------------------------------------------------------------------------- */
 
 static void test_scores(void **state)
@@ -231,7 +249,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables),         cmocka_unit_test(test_notations),
-        cmocka_unit_test(test_scores),         cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_unsure),         cmocka_unit_test(test_scores),
+        cmocka_unit_test(test_choices),
 #ifdef HAVE_NLOPT
         cmocka_unit_test(test_calibration),
 #endif
