@@ -25,7 +25,7 @@ static rk_status write_text(FILE *to, const void *what, rk_table_style style, rk
         return method->write_brief(to, question, style, err);
     }
     rk_question_write(to, question);
-    rk_ranking_write(to, method, ranking, question->plan.time.cpu_s);
+    rk_ranking_write(to, method, ranking, question->plan.cpu_s);
     if (method->write_choices) {
         method->write_choices(to, question);
     }
@@ -45,7 +45,7 @@ static void write_members(rk_json_writer *writer, const void *what)
     const rk_method *method = question->problem.method;
     const rk_ranking *ranking = &question->plan.ranking;
     method->write_request_json(writer, question);
-    rk_ranking_write_json(writer, method, ranking, question->plan.time);
+    rk_ranking_write_json(writer, method, ranking, question->plan.cpu_s, question->plan.wall_s);
     if (ranking->count == 0) {
         method->write_missing_json(writer, question);
     } else {

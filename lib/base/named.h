@@ -3,6 +3,7 @@
 #ifndef RK_BASE_NAMED_H
 #define RK_BASE_NAMED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -21,6 +22,23 @@ typedef struct rk_named_real {
     const char *name;
     double value;
 } rk_named_real;
+
+/* A case, and the words for it where it holds. */
+typedef struct rk_named_case {
+    bool holds;
+    const char *words;
+} rk_named_case;
+
+/* The words of the first case that holds; NULL: none does. */
+static inline const char *rk_first_that_holds(const rk_named_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (cases[i].holds) {
+            return cases[i].words;
+        }
+    }
+    return NULL;
+}
 
 /* The row of a name, which is the first member of rows of so many bytes; NULL: there is none. */
 static inline const void *rk_named_find(const void *rows, size_t size, size_t count,

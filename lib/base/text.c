@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,4 +231,15 @@ uint32_t rk_next_character(const unsigned char **text)
     }
     *text = c + 1 + more;
     return code;
+}
+
+void rk_text_add(rk_growing_text *to, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (to->used < to->size) {
+        const int added = vsnprintf(to->text + to->used, to->size - to->used, format, list);
+        to->used += added > 0 ? (size_t)added : 0;
+    }
+    va_end(list);
 }

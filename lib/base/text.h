@@ -3,6 +3,8 @@
 #ifndef RK_BASE_TEXT_H
 #define RK_BASE_TEXT_H
 
+#include "reckon/base.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -71,6 +73,14 @@ size_t rk_count_characters(const char *text, size_t size);
 #define RK_MARK_TIGHT "\x02"
 #define RK_MARK_END   "\x03"
 #define RK_MARKS      RK_MARK_BEST RK_MARK_TIGHT RK_MARK_END
+
+/* A text that grows at its end and is cut off at the end of its room. */
+typedef struct rk_growing_text {
+    char *text;
+    size_t size, used; /* used may pass size */
+} rk_growing_text;
+
+void rk_text_add(rk_growing_text *to, const char *format, ...) RK_PRINTF(2, 3);
 
 /* A letter of ASCII in lower case, whatever the locale; any other character as it is. */
 char rk_lower(char c);

@@ -16,9 +16,7 @@
 
 /* ---- lists of pairs ---------------------------------------------------------------------- */
 
-typedef struct pair {
-    double first, second;
-} pair;
+typedef double pair[2];
 
 /* Reads a list that starts with two values and, when `exact`, ends there. */
 static rk_status read_pair(const json_t *value, const char *path, const rk_field fields[2],
@@ -46,8 +44,8 @@ static rk_status read_pair(const json_t *value, const char *path, const rk_field
 }
 
 static const rk_field step_fields[2] = {
-    RK_FIELD("threshold", NUMBER, offsetof(pair, first), .min = -OTHER_MOST, .max = OTHER_MOST),
-    RK_FIELD("efficiency", NUMBER, offsetof(pair, second), .max = 1, .above_min = true),
+    RK_FIELD("threshold", NUMBER, 0, .min = -OTHER_MOST, .max = OTHER_MOST),
+    RK_FIELD("efficiency", NUMBER, sizeof(double), .max = 1, .above_min = true),
 };
 
 /* Reads the steps unchanged: thresholds in the document's unit, efficiencies as rates. */
@@ -74,8 +72,8 @@ static rk_status read_curve(const json_t *value, const char *path, void *out, rk
         if (status) {
             return status;
         }
-        curve->threshold[i] = step.first;
-        curve->rate[i] = step.second;
+        curve->threshold[i] = step[0];
+        curve->rate[i] = step[1];
     }
     return RK_OK;
 }
@@ -128,15 +126,10 @@ static rk_status scale_curve(rk_curve *curve, double unit, double peak, const ch
 /* ---- engines and memories ---------------------------------------------------------------- */
 
 /* Where a part of the system goes, and which unknown keys its objects may have. */
-typedef struct engine_place {
-    rk_calculon_engine *engine; /* the four datatypes for an `engines_place` */
+typedef struct place {
+    void *part; /* an engine, the four datatypes of one, or a memory */
     rk_unknown_keys unknown;
-} engine_place;
-
-typedef struct memory_place {
-    rk_calculon_memory *memory;
-    rk_unknown_keys unknown;
-} memory_place;
+} place;
 
 static const rk_field engine_fields[] = {
     RK_FIELD("tflops", NUMBER, offsetof(rk_calculon_engine, peak), .max = RATE_MOST,
@@ -148,10 +141,10 @@ static const rk_field engine_fields[] = {
 
 static rk_status read_engine(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    const engine_place *place = out;
-    rk_calculon_engine *engine = place->engine;
-    rk_status status = rk_fields_read(value, path, engine_fields, COUNT(engine_fields),
-                                      place->unknown, engine, err);
+    const place *to = out;
+    rk_calculon_engine *engine = to->part;
+    rk_status status =
+        rk_fields_read(value, path, engine_fields, COUNT(engine_fields), to->unknown, engine, err);
     if (!status) {
         char curve[RK_JSON_PATH_SIZE];
         engine->present = true;
@@ -163,7 +156,7 @@ static rk_status read_engine(const json_t *value, const char *path, void *out, r
 }
 
 #define DATATYPE(key, index)                                                                       \
-    RK_FIELD(key, CUSTOM, (index) * sizeof(engine_place), .optional = true, .read = read_engine,   \
+    RK_FIELD(key, CUSTOM, (index) * sizeof(place), .optional = true, .read = read_engine,          \
              .help = "rates of this datatype")
 
 static const rk_field datatype_fields[RK_DATATYPE_COUNT] = {
@@ -175,10 +168,11 @@ static const rk_field datatype_fields[RK_DATATYPE_COUNT] = {
 
 static rk_status read_engines(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    const engine_place *place = out;
-    engine_place datatypes[RK_DATATYPE_COUNT];
+    const place *all = out;
+    place datatypes[RK_DATATYPE_COUNT];
     for (int i = 0; i < RK_DATATYPE_COUNT; i++) {
-        datatypes[i] = (engine_place){.engine = place->engine + i, .unknown = place->unknown};
+        datatypes[i] =
+            (place){.part = (rk_calculon_engine *)all->part + i, .unknown = all->unknown};
     }
     return rk_fields_read(value, path, datatype_fields, RK_DATATYPE_COUNT, RK_UNKNOWN_NEVER,
                           datatypes, err);
@@ -202,18 +196,19 @@ static const rk_field memory_fields[] = {
 
 static rk_status read_memory(const json_t *value, const char *path, void *out, rk_error *err)
 {
-    const memory_place *place = out;
+    const place *to = out;
+    rk_calculon_memory *memory = to->part;
     memory_document document = {0};
-    rk_status status = rk_fields_read(value, path, memory_fields, COUNT(memory_fields),
-                                      place->unknown, &document, err);
+    rk_status status = rk_fields_read(value, path, memory_fields, COUNT(memory_fields), to->unknown,
+                                      &document, err);
     if (!status) {
         char curve[RK_JSON_PATH_SIZE];
         (void)rk_json_path_member(path, memory_fields[2].name, curve);
         status = scale_curve(&document.curve, 1e6, document.GBps * 1e9, curve, err);
     }
-    place->memory->capacity = document.GiB * 0x1p30;
-    place->memory->peak = document.GBps * 1e9;
-    place->memory->curve = document.curve;
+    memory->capacity = document.GiB * 0x1p30;
+    memory->peak = document.GBps * 1e9;
+    memory->curve = document.curve;
     return status;
 }
 
@@ -229,19 +224,18 @@ static rk_status read_null(const json_t *value, const char *path, void *out, rk_
                             rk_json_describe(value, found));
 }
 
-#define SCALAR_FIELD                                                                               \
-    RK_FIELD("scalar", NUMBER, offsetof(pair, first), .max = OTHER_MOST, .above_min = true)
+#define SCALAR_FIELD RK_FIELD("scalar", NUMBER, 0, .max = OTHER_MOST, .above_min = true)
 
 static const rk_field p2p_fields[2] = {
     SCALAR_FIELD,
-    RK_FIELD("null", CUSTOM, offsetof(pair, second), .read = read_null),
+    RK_FIELD("null", CUSTOM, sizeof(double), .read = read_null),
 };
 
 static const rk_field collective_fields[2] = {
     SCALAR_FIELD,
     {.name = "offset",
      .type = RK_FIELD_NUMBER,
-     .offset = offsetof(pair, second),
+     .offset = sizeof(double),
      .min = -2, /* a message to two participants shrinks to nothing, never below */
      .max = OTHER_MOST},
 };
@@ -273,8 +267,8 @@ static rk_status read_ops(const json_t *value, const char *path, void *out, rk_e
     rk_status status =
         rk_fields_read(value, path, op_fields, RK_NET_OP_COUNT, RK_UNKNOWN_NEVER, ops, err);
     for (int i = 0; i < RK_NET_OP_COUNT; i++) {
-        network->scalar[i] = ops[i].first;
-        network->offset[i] = ops[i].second;
+        network->scalar[i] = ops[i][0];
+        network->offset[i] = ops[i][1];
     }
     return status;
 }
@@ -333,8 +327,7 @@ enum { MODE_ROOFLINE, MODE_NO_OVERLAP };
 static const char *const mode_names[] = {"roofline", "no_overlap", NULL};
 
 typedef struct sys_document {
-    engine_place matrix, vector;
-    memory_place mem1, mem2;
+    place matrix, vector, mem1, mem2;
     unsigned mode;
     rk_calculon_sys *sys;
 } sys_document;

@@ -60,7 +60,7 @@ static rk_status replan(rk_control *control, rk_explain *explain, rk_error *err)
                                explain->replans, &explain->count, &explain->counts, err);
     }
     rk_bounded_counts_add(&explain->counts, &plan->ranking.bounded);
-    explain->cpu_s = plan->time.cpu_s + rk_control_cpu_s(control) - started;
+    explain->cpu_s = plan->cpu_s + rk_control_cpu_s(control) - started;
     return status;
 }
 

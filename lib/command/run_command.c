@@ -4,6 +4,7 @@
 
 #include "answer/run_answer.h"
 #include "base/error.h"
+#include "base/named.h"
 #include "base/units.h"
 #include "command/commands.h"
 #include "command/option_groups.h"
@@ -169,10 +170,7 @@ static rk_status check_options(const rk_run_options *options, rk_error *err)
     const bool cluster = options->deadline || q->budget > 0 || options->max_power;
     const int lengths = (q->asked.tokens > 0) + (q->asked.steps > 0) + (q->asked.loss > 0) +
                         (options->phases != NULL);
-    const struct {
-        bool both;
-        const char *message;
-    } refused[] = {
+    const rk_named_case refused[] = {
         {lengths == 0, "--tokens is missing; --steps, --loss or --phases take its place"},
         {lengths > 1, "--tokens, --steps, --loss and --phases exclude each other"},
         {q->asked.price_per_hour >= 0 && q->asked.purchase_price > 0,
@@ -190,12 +188,8 @@ static rk_status check_options(const rk_run_options *options, rk_error *err)
         {q->asked.mfu_percent > 0 && q->asked.step_s > 0,
          "--mfu and --step-time exclude each other"},
     };
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-        if (refused[i].both) {
-            return rk_fail(err, RK_ERR_INVALID, "%s", refused[i].message);
-        }
-    }
-    return RK_OK;
+    const char *fault = rk_first_that_holds(refused, COUNT(refused));
+    return fault ? rk_fail(err, RK_ERR_INVALID, "%s", fault) : RK_OK;
 }
 
 static rk_status complete_run(void *arguments, rk_error *err)

@@ -9,19 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_selected(const rk_compared *c, const rk_selection *selection)
+static bool is_selected(const rk_compared *c, const char *split, const char *only)
 {
-    const char *split = rk_run_cell(c->table, c->row, RK_RUN_SPLIT);
     const rk_run_column columns[] = {RK_RUN_ID, RK_RUN_PART, RK_RUN_MODEL, RK_RUN_ACCELERATOR};
-    if (selection->split && strcmp(split, selection->split) != 0) {
+    if (split && strcmp(split, rk_run_cell(c->table, c->row, RK_RUN_SPLIT)) != 0) {
         return false;
     }
-    if (!selection->only || rk_run_contains(c->group, selection->only) ||
-        (c->stack && rk_run_contains(c->stack->name, selection->only))) {
+    if (!only || rk_run_contains(c->group, only) ||
+        (c->stack && rk_run_contains(c->stack->name, only))) {
         return true;
     }
     for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
-        if (rk_run_contains(rk_run_cell(c->table, c->row, columns[i]), selection->only)) {
+        if (rk_run_contains(rk_run_cell(c->table, c->row, columns[i]), only)) {
             return true;
         }
     }
@@ -137,8 +136,8 @@ static void set_labelled(rk_comparison *out)
 }
 
 rk_status rk_compare_runs(const rk_run_sources *sources, const rk_run_table *tables,
-                          size_t table_count, const rk_selection *selection, rk_comparison *out,
-                          rk_error *err)
+                          size_t table_count, const char *split, const char *only,
+                          rk_comparison *out, rk_error *err)
 {
     size_t total = 0;
     for (size_t i = 0; i < table_count; i++) {
@@ -159,7 +158,7 @@ rk_status rk_compare_runs(const rk_run_sources *sources, const rk_run_table *tab
             c->table = &tables[i];
             c->row = row;
             status = compare_row(sources, scratch, c, err);
-            c->selected = is_selected(c, selection);
+            c->selected = is_selected(c, split, only);
             if (c->selected) {
                 out->selected[out->selected_count++] = c;
             }

@@ -47,12 +47,6 @@ typedef struct rk_comparison {
     size_t selected_count;
 } rk_comparison;
 
-/* Which rows to select; NULL: all. */
-typedef struct rk_selection {
-    const char *split; /* "fit" or "check" */
-    const char *only;  /* part of the id, source, model, accelerator or stack */
-} rk_selection;
-
 /*
  * Sets the intervals of all predicted rows from the residuals, of time or of memory; these set the
  * risks, too.  Rows of split "fit", which the built-in residuals are made of, get theirs without
@@ -73,12 +67,13 @@ rk_status rk_compare_memory_residuals(const rk_comparison *comparison, rk_residu
                                       rk_error *err);
 
 /*
- * Predicts every row of the tables, which outlive the comparison.  The caller releases it with
- * rk_comparison_clear.
+ * Predicts every row of the tables, which outlive the comparison.  It selects those of a split,
+ * "fit" or "check", that have `only` in their id, source, model, accelerator or stack; NULL: all.
+ * The caller releases it with rk_comparison_clear.
  */
 rk_status rk_compare_runs(const rk_run_sources *sources, const rk_run_table *tables,
-                          size_t table_count, const rk_selection *selection, rk_comparison *out,
-                          rk_error *err);
+                          size_t table_count, const char *split, const char *only,
+                          rk_comparison *out, rk_error *err);
 void rk_comparison_clear(rk_comparison *comparison);
 
 /* Whether the time (or memory) of a row counts: predicted, measured and selected. */

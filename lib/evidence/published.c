@@ -170,9 +170,9 @@ rk_status rk_published_load(const char *path, rk_published *out, rk_error *err)
     status = status ? status : rk_run_table_check(&out->facts, err);
     status = status ? status : rk_run_sources_load(NULL, &out->sources, err);
     status = status ? status : rk_run_sources_add(&out->sources, &out->facts, err);
-    const rk_selection all = {.split = NULL};
-    status =
-        status ? status : rk_compare_runs(&out->sources, &out->facts, 1, &all, &out->compared, err);
+    status = status
+                 ? status
+                 : rk_compare_runs(&out->sources, &out->facts, 1, NULL, NULL, &out->compared, err);
     if (!status) {
         out->runs = calloc(out->compared.count + 1, sizeof(*out->runs));
         status =

@@ -2,6 +2,7 @@
 /* A row of a table as the inputs of an estimate. */
 #include "base/error.h"
 #include "base/extremes.h"
+#include "base/named.h"
 #include "base/units.h"
 #include "evidence/infer.h"
 #include "evidence/run_facts.h"
@@ -265,11 +266,9 @@ rk_status rk_run_known_of(const rk_run_table *table, size_t row, uint64_t assume
 /* Completes the strategy, and notes the columns that were filled in. */
 static rk_status infer(const rk_run_sources *sources, filling *f, bool *no_memory, rk_error *err)
 {
-    static const struct {
-        const char *field;
-        rk_run_column column;
-    } columns[] = {{"tp", RK_RUN_TP}, {"pp", RK_RUN_PP}, {"cp", RK_RUN_CP},
-                   {"ep", RK_RUN_EP}, {"vp", RK_RUN_VP}, {"micro_batch", RK_RUN_MICRO_BATCH}};
+    static const rk_named_count columns[] = {
+        {"tp", RK_RUN_TP}, {"pp", RK_RUN_PP}, {"cp", RK_RUN_CP},
+        {"ep", RK_RUN_EP}, {"vp", RK_RUN_VP}, {"micro_batch", RK_RUN_MICRO_BATCH}};
     rk_run_case *run = f->run;
     rk_inference *i = &f->inference;
     rk_run_system(run, &sources->systems[run->system], &f->system);
@@ -286,9 +285,9 @@ static rk_status infer(const rk_run_sources *sources, filling *f, bool *no_memor
         return status;
     }
     for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
-        const rk_origin origin = rk_origin_of(&i->origins, columns[c].field);
+        const rk_origin origin = rk_origin_of(&i->origins, columns[c].name);
         const bool filled = origin == RK_ORIGIN_INFERRED || origin == RK_ORIGIN_ASSUMED;
-        f->assumed |= filled ? rk_run_column_bit((int)columns[c].column) : 0;
+        f->assumed |= filled ? rk_run_column_bit((int)columns[c].value) : 0;
     }
     if (i->transposes_again) {
         f->stack.transposes_again = true;

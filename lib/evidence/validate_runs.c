@@ -46,8 +46,7 @@ static rk_status set_intervals(rk_validation *v, rk_error *err)
 rk_status rk_validation_compare(rk_validation *v, rk_error *err)
 {
     const rk_validate_request *request = &v->request;
-    const rk_selection selection = {
-        .split = request->split < 0 ? NULL : rk_split_names[request->split], .only = request->only};
+    const char *split = request->split < 0 ? NULL : rk_split_names[request->split];
     rk_dimension by[RK_DIMENSION_COUNT];
     size_t by_count = 0;
     for (unsigned i = 0; i < RK_DIMENSION_COUNT; i++) {
@@ -58,8 +57,8 @@ rk_status rk_validation_compare(rk_validation *v, rk_error *err)
     if (by_count > 2) {
         return rk_fail(err, RK_ERR_INVALID, "--by takes one or two dimensions");
     }
-    rk_status status =
-        rk_compare_runs(&v->sources, v->tables, v->table_count, &selection, &v->comparison, err);
+    rk_status status = rk_compare_runs(&v->sources, v->tables, v->table_count, split, request->only,
+                                       &v->comparison, err);
     status = status ? status : set_intervals(v, err);
     status = status ? status : rk_score_groups(&v->comparison, NULL, 0, &v->all, err);
     return status ? status : rk_score_groups(&v->comparison, by, by_count, &v->by, err);

@@ -121,7 +121,7 @@ static const char *missing_of_recurrence(const rk_layer_type *type, const rk_lay
 static const char *missing_of_type(const rk_model *model, const rk_layer_type *type)
 {
     const struct mixer_row *row = row_of(type);
-    const rk_missing_part parts[] = {
+    const rk_named_case parts[] = {
         {row && row->missing, row ? row->missing : NULL},
         {!row && type->mixer->part.shapes != 0, "a mixer that is not in its list"},
         {type->attention.kv_source != RK_KV_OWN, "the keys and values that layers or heads share"},
@@ -133,7 +133,7 @@ static const char *missing_of_type(const rk_model *model, const rk_layer_type *t
         {type->attention.window > 0 && rk_megatron_is_hybrid(model),
          "the windows of attention in a pattern of blocks"},
     };
-    const char *missing = rk_first_missing(parts, sizeof(parts) / sizeof(parts[0]));
+    const char *missing = rk_first_that_holds(parts, sizeof(parts) / sizeof(parts[0]));
     if (missing) {
         return missing;
     }

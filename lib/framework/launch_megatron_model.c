@@ -158,7 +158,7 @@ static const char *missing_of_ffn(const rk_model *model)
 
 const char *rk_launch_megatron_missing(const rk_model *model)
 {
-    const rk_missing_part parts[] = {
+    const rk_named_case parts[] = {
         {rk_megatron_missing_layer(model) != NULL, rk_megatron_missing_layer(model)},
         {is_mixed(model), "the layers, which have several shapes,"},
         {model->norms_per_layer != 2, "the norms of a layer, which are not two,"},
@@ -171,7 +171,7 @@ const char *rk_launch_megatron_missing(const rk_model *model)
         {model->learned_positions == 0 && model->details.rope_scaling == RK_ROPE_OTHER,
          "the scaling of rotary positions"},
     };
-    const char *missing = rk_first_missing(parts, sizeof(parts) / sizeof(parts[0]));
+    const char *missing = rk_first_that_holds(parts, sizeof(parts) / sizeof(parts[0]));
     missing = missing ? missing : missing_of_attention(model);
     return missing ? missing : missing_of_ffn(model);
 }

@@ -3,6 +3,7 @@
 #ifndef RK_FRAMEWORK_MEGATRON_FLAGS_H
 #define RK_FRAMEWORK_MEGATRON_FLAGS_H
 
+#include "base/named.h"
 #include "framework/launch_file.h"
 
 #include <inttypes.h>
@@ -41,23 +42,6 @@ static inline void rk_megatron_degree(rk_out *out, const char *name, int64_t val
     if (value > 1) {
         rk_megatron_count(out, name, value);
     }
-}
-
-/* A part of a model that Megatron-LM may lack. */
-typedef struct rk_missing_part {
-    bool found;
-    const char *words;
-} rk_missing_part;
-
-/* The words of the first that is found; NULL: none is. */
-static inline const char *rk_first_missing(const rk_missing_part *parts, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (parts[i].found) {
-            return parts[i].words;
-        }
-    }
-    return NULL;
 }
 
 /* Whether a layer has softmax attention of any kind, and a feed-forward network. */

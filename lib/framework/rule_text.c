@@ -3,6 +3,7 @@
  * The message of a broken rule.  The nearest legal values are found by trying: the field is moved
  * down and up until all rules that would move it are kept, so they are right by construction.
  */
+#include "base/text.h"
 #include "framework/rules.h"
 #include "strategy/strategy_fields.h"
 
@@ -28,59 +29,33 @@ static void set_number(rk_strategy *strategy, size_t offset, int64_t value)
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-struct text {
-    char *out;
-    size_t size, length; /* length stays below size */
-};
-
-static void append(struct text *t, const char *piece, size_t length)
-{
-    assert(t->length < t->size);
-    const size_t room = t->size - 1 - t->length;
-    const size_t taken = length < room ? length : room;
-    memcpy(t->out + t->length, piece, taken);
-    t->length += taken;
-    t->out[t->length] = '\0';
-}
-
-static void append_string(struct text *t, const char *piece)
-{
-    append(t, piece, strlen(piece));
-}
-
-static void append_number(struct text *t, int64_t number)
-{
-    char digits[24];
-    (void)snprintf(digits, sizeof(digits), "%lld", (long long)number);
-    append_string(t, digits);
-}
-
 static bool is_key(const char *key, size_t length, const char *name)
 {
     return strlen(name) == length && memcmp(key, name, length) == 0;
 }
 
 /* The names whose bits are set, "a, b or c". */
-static void append_names(struct text *t, unsigned set, const char *const *names, const char *last)
+static void append_names(rk_growing_text *t, unsigned set, const char *const *names,
+                         const char *last)
 {
     bool first = true;
     for (int i = 0; names[i] && set >> i; i++) {
         if (set >> i & 1U) {
-            append_string(t, first ? "" : set >> i >> 1 ? ", " : last);
-            append_string(t, names[i]);
+            rk_text_add(t, "%s", first ? "" : set >> i >> 1 ? ", " : last);
+            rk_text_add(t, "%s", names[i]);
             first = false;
         }
     }
 }
 
 /* Appends an ability of the framework by its key.  False: the key is another. */
-static bool append_ability(struct text *t, const struct question *q, int64_t number,
+static bool append_ability(rk_growing_text *t, const struct question *q, int64_t number,
                            const char *key, size_t length)
 {
     static const char *const stages[] = {"0", "1", "2", "3", NULL};
     const rk_framework_traits *f = rk_traits_of(q);
     if (is_key(key, length, "framework")) {
-        append_string(t, rk_framework_names[q->framework]);
+        rk_text_add(t, "%s", rk_framework_names[q->framework]);
     } else if (is_key(key, length, "schedules")) {
         append_names(t, f->schedules, rk_schedule_names, " and ");
     } else if (is_key(key, length, "cp_kinds")) {
@@ -103,7 +78,7 @@ static bool append_ability(struct text *t, const struct question *q, int64_t num
 
 /* The layout that is nearest to one whose sum is wrong: the fullest stage absorbs the
  * difference. */
-static void append_repair(struct text *t, const struct question *q)
+static void append_repair(rk_growing_text *t, const struct question *q)
 {
     const rk_strategy *s = q->strategy;
     int fullest = 0;
@@ -113,88 +88,89 @@ static void append_repair(struct text *t, const struct question *q)
     const int64_t right =
         s->layout[fullest] + q->model->layers - rk_strategy_layout_before(s, s->layout_count);
     if (right < 0) {
-        append_string(t, "without a layout they are shared evenly");
+        rk_text_add(t, "%s", "without a layout they are shared evenly");
         return;
     }
-    append_string(t, "nearest legal: ");
-    append_number(t, right);
-    append_string(t, " instead of ");
-    append_number(t, s->layout[fullest]);
-    append_string(t, " on stage ");
-    append_number(t, fullest);
+    rk_text_add(t, "%s", "nearest legal: ");
+    rk_text_add(t, "%lld", (long long)(right));
+    rk_text_add(t, "%s", " instead of ");
+    rk_text_add(t, "%lld", (long long)(s->layout[fullest]));
+    rk_text_add(t, "%s", " on stage ");
+    rk_text_add(t, "%lld", (long long)(fullest));
 }
 
 /* The layers that are given for the first and last rank; nothing where none are. */
-static void append_ends(struct text *t, const rk_strategy *s)
+static void append_ends(rk_growing_text *t, const rk_strategy *s)
 {
     const int64_t given[] = {s->first_stage_layers, s->last_stage_layers};
     static const char *const ranks[] = {" on the first rank", " on the last rank"};
     for (size_t i = 0, said = 0; i < 2; i++) {
         if (given[i] > 0) {
-            append_string(t, said++ ? " and " : ", with ");
-            append_number(t, given[i]);
-            append_string(t, ranks[i]);
+            rk_text_add(t, "%s", said++ ? " and " : ", with ");
+            rk_text_add(t, "%lld", (long long)(given[i]));
+            rk_text_add(t, "%s", ranks[i]);
         }
     }
 }
 
 /* Writes a field of the strategy by its key. */
-static void append_field(struct text *t, const rk_strategy *s, const char *key, size_t length)
+static void append_field(rk_growing_text *t, const rk_strategy *s, const char *key, size_t length)
 {
     char value[RK_STRATEGY_TEXT_SIZE];
     for (size_t i = 0; i < RK_STRATEGY_FIELD_COUNT; i++) {
         if (is_key(key, length, rk_strategy_key(i))) {
-            append_string(t, rk_strategy_text(s, i, value));
+            rk_text_add(t, "%s", rk_strategy_text(s, i, value));
         }
     }
 }
 
 /* Writes the value of a key in a text. */
-static void append_key(struct text *t, const struct question *q, int64_t number, const char *key,
-                       size_t length)
+static void append_key(rk_growing_text *t, const struct question *q, int64_t number,
+                       const char *key, size_t length)
 {
     const rk_strategy *s = q->strategy;
     if (append_ability(t, q, number, key, length)) {
         return;
     }
     if (is_key(key, length, "n")) {
-        append_number(t, number);
+        rk_text_add(t, "%lld", (long long)(number));
     } else if (is_key(key, length, "m")) {
-        append_number(t, rk_strategy_microbatches(s));
+        rk_text_add(t, "%lld", (long long)(rk_strategy_microbatches(s)));
     } else if (is_key(key, length, "chunks")) {
-        append_number(t, rk_schedule_stages(s->schedule, 1, s->vp));
+        rk_text_add(t, "%lld", (long long)(rk_schedule_stages(s->schedule, 1, s->vp)));
     } else if (is_key(key, length, "given")) {
-        append_number(t, s->layout_count);
+        rk_text_add(t, "%lld", (long long)(s->layout_count));
     } else if (is_key(key, length, "sum")) {
-        append_number(t, rk_strategy_layout_before(s, s->layout_count));
+        rk_text_add(t, "%lld", (long long)(rk_strategy_layout_before(s, s->layout_count)));
     } else if (is_key(key, length, "layers")) {
-        append_number(t, q->model->layers);
+        rk_text_add(t, "%lld", (long long)(q->model->layers));
     } else if (is_key(key, length, "ends")) {
         append_ends(t, s);
     } else if (is_key(key, length, "repair")) {
         append_repair(t, q);
     } else if (is_key(key, length, "cp_kind")) { /* even with nothing to exchange */
-        append_string(t, rk_cp_kind_names[s->cp_kind]);
+        rk_text_add(t, "%s", rk_cp_kind_names[s->cp_kind]);
     } else if (is_key(key, length, "accelerator")) {
-        append_string(t, q->system->accelerator.name);
+        rk_text_add(t, "%s", q->system->accelerator.name);
     } else if (is_key(key, length, "model")) {
-        append_string(t, q->model->name);
+        rk_text_add(t, "%s", q->model->name);
     } else {
         append_field(t, s, key, length);
     }
 }
 
-static void append_text(struct text *t, const struct question *q, int64_t number, const char *text)
+static void append_text(rk_growing_text *t, const struct question *q, int64_t number,
+                        const char *text)
 {
     const char *open = strchr(text, '{');
     while (open) {
         const char *close = strchr(open, '}');
-        append(t, text, (size_t)(open - text));
+        rk_text_add(t, "%.*s", (int)(open - text), text);
         append_key(t, q, number, open + 1, (size_t)(close - open - 1));
         text = close + 1;
         open = strchr(text, '{');
     }
-    append_string(t, text);
+    rk_text_add(t, "%s", text);
 }
 
 /* ---- nearest legal values ------------------------------------------------------------------ */
@@ -232,30 +208,30 @@ static int64_t next_legal(const struct question *q, size_t field, int step)
 }
 
 /* A label within a sentence: "tp", "global batch". */
-static void append_label(struct text *t, const char *label)
+static void append_label(rk_growing_text *t, const char *label)
 {
     for (; *label; label++) {
         const char small = (char)tolower((unsigned char)*label);
-        append(t, &small, 1);
+        rk_text_add(t, "%c", small);
     }
 }
 
 /* Returns whether there are any. */
-static bool append_nearest(struct text *t, const struct question *q, size_t field)
+static bool append_nearest(rk_growing_text *t, const struct question *q, size_t field)
 {
     const int64_t below = next_legal(q, field, -1), above = next_legal(q, field, 1);
     if (below == 0 && above == 0) {
         return false;
     }
-    append_string(t, "; nearest legal ");
+    rk_text_add(t, "%s", "; nearest legal ");
     append_label(t, rk_strategy_label(rk_strategy_field_at(field)));
-    append_string(t, ": ");
+    rk_text_add(t, "%s", ": ");
     if (below > 0) {
-        append_number(t, below);
+        rk_text_add(t, "%lld", (long long)(below));
     }
     if (above > 0) {
-        append_string(t, below > 0 ? " or " : "");
-        append_number(t, above);
+        rk_text_add(t, "%s", below > 0 ? " or " : "");
+        rk_text_add(t, "%lld", (long long)(above));
     }
     return true;
 }
@@ -274,7 +250,7 @@ static void spread_layers(int64_t layers, int64_t stages, int16_t layout[STAGES_
 }
 
 /* Names the layout with which the strategy is legal, if any; `more`: after another value. */
-static void append_layout(struct text *t, const struct question *q, bool more)
+static void append_layout(rk_growing_text *t, const struct question *q, bool more)
 {
     rk_strategy s = *q->strategy;
     int16_t layout[STAGES_MAX];
@@ -289,14 +265,14 @@ static void append_layout(struct text *t, const struct question *q, bool more)
     s.layout_count = (int)stages;
     const struct question changed = {q->model, q->system, &s, q->framework};
     if (!rk_rule_first_broken(&changed)) {
-        append_string(t, more ? ", or the layout " : "; it is legal with the layout ");
+        rk_text_add(t, "%s", more ? ", or the layout " : "; it is legal with the layout ");
         append_field(t, &s, "layout", strlen("layout"));
     }
 }
 
 void rk_rule_tell(const struct question *q, const struct rk_rule *rule, rk_violation *violation)
 {
-    struct text t = {.out = violation->message, .size = sizeof(violation->message)};
+    rk_growing_text t = {.text = violation->message, .size = sizeof(violation->message)};
     violation->legal = false;
     violation->rule = rule->name;
     violation->message[0] = '\0';

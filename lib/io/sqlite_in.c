@@ -2,6 +2,7 @@
 /* Reads the result rows of an SQLite file as CSV text, for the CSV reader. */
 #include "io/sqlite_in.h"
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "io/sqlite_library.h"
@@ -13,36 +14,15 @@
 
 #define BUSY_MS 30000 /* how long to wait for a sweep that is writing */
 
-/* A growing CSV text. */
-typedef struct text {
-    char *bytes; /* owned */
-    size_t size, room;
-} text;
-
-static bool add(text *to, const char *bytes, size_t size)
-{
-    if (to->room - to->size < size) {
-        const size_t room = 2 * to->room + size + 4096;
-        char *more = realloc(to->bytes, room);
-        if (!more) {
-            return false;
-        }
-        to->bytes = more;
-        to->room = room;
-    }
-    memcpy(to->bytes + to->size, bytes, size);
-    to->size += size;
-    return true;
-}
-
 /* Adds a cell in quotes and what separates it from the next. */
-static bool add_cell(text *to, const char *cell, bool last)
+static void add_cell(rk_bytes *to, const char *cell, bool last)
 {
-    bool good = add(to, "\"", 1);
-    for (; cell && *cell && good; cell++) {
-        good = add(to, cell, 1) && (*cell != '"' || add(to, "\"", 1));
+    rk_bytes_add(to, "\"", 1);
+    for (; cell && *cell; cell++) {
+        rk_bytes_add(to, cell, 1);
+        rk_bytes_add(to, "\"", *cell == '"');
     }
-    return good && add(to, last ? "\"\n" : "\",", 2);
+    rk_bytes_add(to, last ? "\"\n" : "\",", 2);
 }
 
 /* The cell as in the CSV file: numbers that read back exactly, booleans as words. */
@@ -65,29 +45,28 @@ static const char *cell_text(const rk_sqlite *sqlite, sqlite3_stmt *rows, int co
     return (const char *)sqlite->column_text(rows, column);
 }
 
-static rk_status read_rows(const rk_sqlite *sqlite, sqlite3 *db, text *csv, rk_error *err)
+static rk_status read_rows(const rk_sqlite *sqlite, sqlite3 *db, rk_bytes *csv, rk_error *err)
 {
     sqlite3_stmt *rows = NULL;
     char number[RK_NUMBER_TEXT_SIZE];
-    bool good = true;
     int code = sqlite->prepare_v2(
         db, "SELECT * FROM points LEFT JOIN results USING (point) ORDER BY point, rank", -1, &rows,
         NULL);
     const int columns = code == SQLITE_OK ? sqlite->column_count(rows) : 0;
-    for (int i = 0; i < columns && good; i++) {
-        good = add_cell(csv, sqlite->column_name(rows, i), i + 1 == columns);
+    for (int i = 0; i < columns; i++) {
+        add_cell(csv, sqlite->column_name(rows, i), i + 1 == columns);
     }
-    while (good && code != SQLITE_DONE && columns > 0) {
+    while (!csv->failed && code != SQLITE_DONE && columns > 0) {
         code = sqlite->step(rows);
         if (code != SQLITE_ROW) {
             break;
         }
-        for (int i = 0; i < columns && good; i++) {
-            good = add_cell(csv, cell_text(sqlite, rows, i, number), i + 1 == columns);
+        for (int i = 0; i < columns; i++) {
+            add_cell(csv, cell_text(sqlite, rows, i, number), i + 1 == columns);
         }
     }
     rk_status status = RK_OK;
-    if (!good) {
+    if (csv->failed) {
         status = rk_fail(err, RK_ERR_MEMORY, "not enough memory for the table");
     } else if (code != SQLITE_DONE) {
         status = rk_fail(err, RK_ERR_INVALID, "this is not a database of a sweep: %s",
@@ -100,7 +79,7 @@ static rk_status read_rows(const rk_sqlite *sqlite, sqlite3 *db, text *csv, rk_e
 rk_status rk_sqlite_load(const char *path, rk_csv_in *table, rk_error *err)
 {
     sqlite3 *db = NULL;
-    text csv = {.bytes = NULL};
+    rk_bytes csv = {.data = NULL};
     rk_sqlite sqlite;
     memset(table, 0, sizeof(*table));
     rk_status status = rk_sqlite_library_open(&sqlite, err);
@@ -118,8 +97,8 @@ rk_status rk_sqlite_load(const char *path, rk_csv_in *table, rk_error *err)
     if (status) {
         rk_error_set_file(err, path);
     } else {
-        status = rk_csv_parse(csv.bytes, csv.size, path, table, err);
+        status = rk_csv_parse((const char *)csv.data, csv.size, path, table, err);
     }
-    free(csv.bytes);
+    rk_bytes_clear(&csv);
     return status;
 }

@@ -55,7 +55,8 @@ rk_status rk_sqlite_points(rk_sqlite_out *out,
 }
 
 rk_status rk_sqlite_read(rk_sqlite_out *out, uint64_t number, rk_value *row,
-                         rk_status (*visit)(void *user, rk_error *err), void *user, rk_error *err)
+                         rk_status (*visit)(void *user, uint64_t number, rk_error *err), void *user,
+                         rk_error *err)
 {
     (void)out;
     (void)number;

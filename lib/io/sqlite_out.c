@@ -377,7 +377,8 @@ static rk_value read_value(const rk_sqlite *sqlite, sqlite3_stmt *statement, int
 }
 
 rk_status rk_sqlite_read(rk_sqlite_out *out, uint64_t number, rk_value *row,
-                         rk_status (*visit)(void *user, rk_error *err), void *user, rk_error *err)
+                         rk_status (*visit)(void *user, uint64_t number, rk_error *err), void *user,
+                         rk_error *err)
 {
     const rk_sqlite_layout *layout = out->layout;
     rk_status status = RK_OK;
@@ -386,7 +387,7 @@ rk_status rk_sqlite_read(rk_sqlite_out *out, uint64_t number, rk_value *row,
         for (size_t i = 0; i < layout->column_count; i++) {
             row[i] = read_value(&out->sqlite, out->select, (int)i, layout->columns[i].type);
         }
-        status = visit(user, err);
+        status = visit(user, number, err);
         code = status == RK_OK ? SQLITE_OK : SQLITE_DONE;
     }
     if (code != SQLITE_DONE) {

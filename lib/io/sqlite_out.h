@@ -49,7 +49,8 @@ rk_status rk_sqlite_points(rk_sqlite_out *out,
  * returns) and calls `visit` for each; one without results has one, whose rank is RK_VALUE_NULL.
  */
 rk_status rk_sqlite_read(rk_sqlite_out *out, uint64_t number, rk_value *row,
-                         rk_status (*visit)(void *user, rk_error *err), void *user, rk_error *err);
+                         rk_status (*visit)(void *user, uint64_t number, rk_error *err), void *user,
+                         rk_error *err);
 
 /* Replaces the table `pareto` by these rows, whose places are `points` and `ranks`. */
 rk_status rk_sqlite_write_pareto(rk_sqlite_out *out, const uint64_t *points, const uint64_t *ranks,

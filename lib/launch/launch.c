@@ -104,19 +104,19 @@ void rk_launch_add_word(rk_launch *launch, const char *text, int line)
 
 void rk_launch_add_written(rk_launch *launch, const char *path, const char *text)
 {
-    rk_launch_text *written =
+    rk_named_text *written =
         grow(launch, launch->written, launch->written_count, sizeof(*launch->written));
     if (written) {
         launch->written = written;
         written[launch->written_count++] =
-            (rk_launch_text){rk_launch_keep(launch, path), rk_launch_keep(launch, text)};
+            (rk_named_text){rk_launch_keep(launch, path), rk_launch_keep(launch, text)};
     }
 }
 
 const char *rk_launch_written(const rk_launch *launch, const char *path)
 {
     for (size_t i = 0; i < launch->written_count; i++) {
-        if (strcmp(launch->written[i].path, path) == 0) {
+        if (strcmp(launch->written[i].name, path) == 0) {
             return launch->written[i].text;
         }
     }

@@ -16,6 +16,7 @@
 #ifndef RK_LAUNCH_LAUNCH_H
 #define RK_LAUNCH_LAUNCH_H
 
+#include "base/named.h"
 #include "io/json.h"
 #include "io/json_write.h"
 
@@ -63,11 +64,6 @@ typedef struct rk_launch_document {
     json_t *root;     /* owned */
 } rk_launch_document;
 
-/* A file that a script writes for its program. */
-typedef struct rk_launch_text {
-    const char *path, *text;
-} rk_launch_text;
-
 /* A word of the command line; `line` of the script, 1 for a pasted line. */
 typedef struct rk_launch_word {
     const char *text;
@@ -89,7 +85,7 @@ typedef struct rk_launch {
     size_t program; /* the place among the words of the script or module; word_count: none */
     rk_launch_document *documents;
     size_t document_count;
-    rk_launch_text *written; /* files that its script writes */
+    rk_named_text *written; /* files that its script writes for its program, by path */
     size_t written_count;
     const rk_launch_reader *reader;
     rk_launch_key *keys;

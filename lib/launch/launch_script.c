@@ -31,7 +31,7 @@ static void add_plain_words(rk_launch *launch, const char *text)
 static void keep_files(rk_launch *launch, const rk_shell_result *result)
 {
     for (size_t i = 0; i < result->file_count; i++) {
-        rk_launch_add_written(launch, result->files[i].path, result->files[i].text);
+        rk_launch_add_written(launch, result->files[i].name, result->files[i].text);
     }
 }
 

@@ -268,25 +268,21 @@ static size_t next_known(const rk_launch *launch, size_t i)
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 
-/* Options of a launcher for a number; ends with NULL. */
-typedef struct option_names {
-    const char *names[6];
-} option_names;
-
+/* The options of launchers for numbers; NULL ends them. */
 static const struct {
     launcher_kind kind;
-    option_names nodes, node, all;
+    const char *nodes[6], *node[6], *all[6];
 } counts[] = {
-    {TORCHRUN, {{"nnodes"}}, {{"nproc-per-node"}}, {{NULL}}},
-    {TRAINER, {{"nnodes"}}, {{"nproc-per-node"}}, {{NULL}}},
-    {DEEPSPEED, {{"num-nodes"}}, {{"num-gpus"}}, {{NULL}}},
-    {ACCELERATE, {{"num-machines"}}, {{NULL}}, {{"num-processes"}}},
+    {TORCHRUN, {"nnodes"}, {"nproc-per-node"}, {NULL}},
+    {TRAINER, {"nnodes"}, {"nproc-per-node"}, {NULL}},
+    {DEEPSPEED, {"num-nodes"}, {"num-gpus"}, {NULL}},
+    {ACCELERATE, {"num-machines"}, {NULL}, {"num-processes"}},
     {SLURM,
-     {{"nodes", "N"}},
-     {{"gpus-per-node", "gres", "ntasks-per-node"}},
-     {{"ntasks", "n", "gpus", "G"}}},
-    {MPI, {{NULL}}, {{"npernode", "ppn", "N", "map-by"}}, {{"np", "n", "c"}}},
-    {COMPOSER, {{NULL}}, {{"n", "nproc"}}, {{"world-size"}}},
+     {"nodes", "N"},
+     {"gpus-per-node", "gres", "ntasks-per-node"},
+     {"ntasks", "n", "gpus", "G"}},
+    {MPI, {NULL}, {"npernode", "ppn", "N", "map-by"}, {"np", "n", "c"}},
+    {COMPOSER, {NULL}, {"n", "nproc"}, {"world-size"}},
 };
 
 /* "ppr:8:node" of --map-by */
@@ -308,16 +304,16 @@ static void read_counts(const rk_launch *launch, launcher_kind kind, size_t from
     for (size_t i = from; k < sizeof(counts) / sizeof(counts[0]) && i < to; i++) {
         const char *word = word_at(launch, i);
         const int64_t value = word[0] == '-' ? per_node(value_at(launch, i)) : 0;
-        w->unknown |= word[0] == '-' && value <= 0 && is_any_option(word, counts[k].nodes.names);
+        w->unknown |= word[0] == '-' && value <= 0 && is_any_option(word, counts[k].nodes);
         const bool gpus = !is_option(word, "gres") || strncmp(value_at(launch, i), "gpu", 3) == 0;
         if (value <= 0 || !gpus) {
             continue;
         }
-        if (is_any_option(word, counts[k].nodes.names)) {
+        if (is_any_option(word, counts[k].nodes)) {
             w->nodes = value;
-        } else if (is_any_option(word, counts[k].node.names)) {
+        } else if (is_any_option(word, counts[k].node)) {
             w->node = value > w->node ? value : w->node; /* tasks or accelerators of a node */
-        } else if (is_any_option(word, counts[k].all.names)) {
+        } else if (is_any_option(word, counts[k].all)) {
             w->all = value > w->all ? value : w->all;
         }
     }

@@ -121,11 +121,7 @@ const json_t *rk_kit_member(const rk_launch *launch, const char *path)
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Facts that are a setting unchanged, by its names; without it, the default. */
-static const struct {
-    const char *field;
-    const char *names[4];
-    int64_t usual; /* 0: none */
-} numbers[] = {
+static const rk_megatron_number numbers[] = {
     {"tp", {"tensor_model_parallel_size", "tensor_parallelism"}, 1},
     {"pp", {"pipeline_model_parallel_size", "pipeline_parallelism"}, 1},
     {"cp", {"context_parallel_size", "context_parallelism"}, 1},

@@ -5,42 +5,25 @@
  */
 #include "launch/model_document.h"
 
+#include "base/text.h"
 #include "base/units.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef struct writer {
-    char *text;
-    size_t used;
-} writer;
-
-static void RK_PRINTF(2, 3) add(writer *w, const char *format, ...)
-{
-    va_list list;
-    if (w->used >= RK_MODEL_DOCUMENT_SIZE) {
-        return;
-    }
-    va_start(list, format);
-    const int n = vsnprintf(w->text + w->used, RK_MODEL_DOCUMENT_SIZE - w->used, format, list);
-    va_end(list);
-    w->used += n > 0 ? (size_t)n : 0;
-}
-
 /* A member of the document; 0: none. */
-static void add_size(writer *w, const char *key, int64_t value)
+static void add_size(rk_growing_text *w, const char *key, int64_t value)
 {
     if (value != 0) {
-        add(w, ",\"%s\":%" PRId64, key, value);
+        rk_text_add(w, ",\"%s\":%" PRId64, key, value);
     }
 }
 
-static void add_flag(writer *w, const char *key, bool value)
+static void add_flag(rk_growing_text *w, const char *key, bool value)
 {
-    add(w, ",\"%s\":%s", key, value ? "true" : "false");
+    rk_text_add(w, ",\"%s\":%s", key, value ? "true" : "false");
 }
 
 static int64_t or_usual(int64_t value, int64_t usual)
@@ -70,7 +53,7 @@ static bool is_latent(const int64_t *s)
     return s[RK_SHAPE_LATENT] || s[RK_SHAPE_KV_RANK] || s[RK_SHAPE_Q_RANK];
 }
 
-static void add_attention(writer *w, const int64_t *s)
+static void add_attention(rk_growing_text *w, const int64_t *s)
 {
     const bool biased = !s[RK_SHAPE_NO_BIAS];
     if (s[RK_SHAPE_INDEXER]) {
@@ -96,7 +79,7 @@ static void add_attention(writer *w, const int64_t *s)
     add_flag(w, "output_gate", s[RK_SHAPE_OUTPUT_GATE]);
     add_flag(w, "sinks", s[RK_SHAPE_SINKS]);
     if (s[RK_SHAPE_QK_NORM]) {
-        add(w, ",\"qk_norm\":\"head\"");
+        rk_text_add(w, ",\"qk_norm\":\"head\"");
     }
 }
 
@@ -136,12 +119,12 @@ static unsigned find_kinds(const rk_model_flags *flags)
     return kinds;
 }
 
-static void add_networks(writer *w, const int64_t *s, bool dense)
+static void add_networks(rk_growing_text *w, const int64_t *s, bool dense)
 {
     const int64_t ffn = or_usual(s[RK_SHAPE_FFN_WIDTH], usual_ffn(s));
     add_flag(w, "gated", s[RK_SHAPE_SWIGLU] || s[RK_SHAPE_QUICK_GEGLU]);
     if (s[RK_SHAPE_SQUARED_RELU]) {
-        add(w, ",\"activation\":\"relu2\"");
+        rk_text_add(w, ",\"activation\":\"relu2\"");
     }
     if (s[RK_SHAPE_QUICK_GEGLU]) {
         add_flag(w, "clamped", true);
@@ -168,36 +151,36 @@ static void add_networks(writer *w, const int64_t *s, bool dense)
 }
 
 /* A type of layers, of those that have experts, windows and so on. */
-static void add_type(writer *w, const rk_model_flags *flags, int kind)
+static void add_type(rk_growing_text *w, const rk_model_flags *flags, int kind)
 {
     assert(kind >= 0 && kind < KINDS);
-    add(w, "{\"feed_forward\":\"%s\"", kind & MOE ? "experts" : "dense");
+    rk_text_add(w, "{\"feed_forward\":\"%s\"", kind & MOE ? "experts" : "dense");
     if (kind & DELTA) {
-        add(w, ",\"mixer\":\"gated_delta\"");
+        rk_text_add(w, ",\"mixer\":\"gated_delta\"");
     } else if (flags->size[RK_SHAPE_WINDOW] > 0 && !(kind & WINDOWED)) {
-        add(w, ",\"window\":0");
+        rk_text_add(w, ",\"window\":0");
     }
-    add(w, "}");
+    rk_text_add(w, "}");
 }
 
 /* The types of layers that differ, and the type of each layer. */
-static void add_types(writer *w, const rk_model_flags *flags, unsigned kinds)
+static void add_types(rk_growing_text *w, const rk_model_flags *flags, unsigned kinds)
 {
     assert(kinds != 0);
     int place[KINDS] = {0}, count = 0;
-    add(w, ",\"types\":[");
+    rk_text_add(w, ",\"types\":[");
     for (int kind = 0; kind < KINDS; kind++) {
         if (kinds >> kind & 1U) {
-            add(w, "%s", count ? "," : "");
+            rk_text_add(w, "%s", count ? "," : "");
             add_type(w, flags, kind);
             place[kind] = count++;
         }
     }
-    add(w, "],\"pattern\":[");
+    rk_text_add(w, "],\"pattern\":[");
     for (int i = 0; i < layers_of(flags); i++) {
-        add(w, "%s%d", i ? "," : "", place[kind_of(flags, i)]);
+        rk_text_add(w, "%s%d", i ? "," : "", place[kind_of(flags, i)]);
     }
-    add(w, "]");
+    rk_text_add(w, "]");
 }
 
 /* ---- blocks of a hybrid ---------------------------------------------------------------------- */
@@ -213,31 +196,31 @@ static const struct {
     {'E', "{\"mixer\":\"none\",\"feed_forward\":\"experts\"}"},
 };
 
-static void add_blocks(writer *w, const char *letters)
+static void add_blocks(rk_growing_text *w, const char *letters)
 {
     int place[COUNT(blocks)] = {0}, count = 0;
-    add(w, ",\"types\":[");
+    rk_text_add(w, ",\"types\":[");
     for (size_t i = 0; i < COUNT(blocks); i++) {
         if (strchr(letters, blocks[i].letter)) {
-            add(w, "%s%s", count ? "," : "", blocks[i].type);
+            rk_text_add(w, "%s%s", count ? "," : "", blocks[i].type);
             place[i] = count++;
         }
     }
-    add(w, "],\"pattern\":[");
+    rk_text_add(w, "],\"pattern\":[");
     for (const char *c = letters; *c; c++) {
         for (size_t i = 0; i < COUNT(blocks); i++) {
             if (blocks[i].letter == *c) {
-                add(w, "%s%d", c == letters ? "" : ",", place[i]);
+                rk_text_add(w, "%s%d", c == letters ? "" : ",", place[i]);
             }
         }
     }
-    add(w, "]");
+    rk_text_add(w, "]");
 }
 
 /* ---- mixers without attention ---------------------------------------------------------------- */
 
 /* Sizes of Mamba-2 and of the gated delta rule; chunks as their kernels have them. */
-static void add_mixer(writer *w, const int64_t *s, const char *letters)
+static void add_mixer(rk_growing_text *w, const int64_t *s, const char *letters)
 {
     if (strchr(letters, 'M')) {
         const int64_t size = or_usual(s[RK_SHAPE_STATE_HEAD_SIZE], 64);
@@ -246,13 +229,13 @@ static void add_mixer(writer *w, const int64_t *s, const char *letters)
         add_size(w, "state_key_heads", or_usual(s[RK_SHAPE_STATE_GROUPS], 8));
         add_size(w, "state_key_size", or_usual(s[RK_SHAPE_STATE_SIZE], 128));
         add_size(w, "state_value_size", size);
-        add(w, ",\"conv_width\":4,\"conv_bias\":true,\"chunk\":128");
+        rk_text_add(w, ",\"conv_width\":4,\"conv_bias\":true,\"chunk\":128");
     } else if (s[RK_SHAPE_DELTA] || strchr(letters, 'G')) {
         add_size(w, "state_heads", or_usual(s[RK_SHAPE_DELTA_VALUE_HEADS], 32));
         add_size(w, "state_key_heads", or_usual(s[RK_SHAPE_DELTA_KEY_HEADS], 16));
         add_size(w, "state_key_size", or_usual(s[RK_SHAPE_DELTA_KEY_SIZE], 128));
         add_size(w, "state_value_size", or_usual(s[RK_SHAPE_DELTA_VALUE_SIZE], 128));
-        add(w, ",\"conv_width\":4,\"chunk\":64");
+        rk_text_add(w, ",\"conv_width\":4,\"chunk\":64");
     }
 }
 
@@ -286,7 +269,7 @@ static bool has_dense(const rk_model_flags *flags, unsigned kinds)
     return dense;
 }
 
-static void add_layers(writer *w, const rk_model_flags *flags, unsigned kinds)
+static void add_layers(rk_growing_text *w, const rk_model_flags *flags, unsigned kinds)
 {
     if (flags->blocks[0]) {
         add_blocks(w, flags->blocks);
@@ -300,8 +283,8 @@ const char *rk_model_document(const rk_model_flags *flags, char out[RK_MODEL_DOC
     const int64_t *s = flags->size;
     const int64_t positions = or_usual(s[RK_SHAPE_POSITIONS], 4096);
     const unsigned kinds = find_kinds(flags);
-    writer w = {.text = out};
-    add(&w, "{\"name\":\"command line\"");
+    rk_growing_text w = {.text = out, .size = RK_MODEL_DOCUMENT_SIZE};
+    rk_text_add(&w, "{\"name\":\"command line\"");
     add_size(&w, "hidden", s[RK_SHAPE_HIDDEN]);
     add_size(&w, "layers", flags->blocks[0] ? (int64_t)strlen(flags->blocks) : s[RK_SHAPE_LAYERS]);
     /* the vocabulary of GPT2BPETokenizer, which lines that name no other have */
@@ -312,13 +295,13 @@ const char *rk_model_document(const rk_model_flags *flags, char out[RK_MODEL_DOC
     add_networks(&w, s, has_dense(flags, kinds));
     add_mixer(&w, s, flags->blocks);
     if (!s[RK_SHAPE_RMS]) {
-        add(&w, ",\"norm\":\"layer\"");
+        rk_text_add(&w, ",\"norm\":\"layer\"");
     }
     if (!s[RK_SHAPE_ROPE]) {
         add_size(&w, "learned_positions", positions);
     }
     add_size(&w, "mtp_layers", s[RK_SHAPE_MTP]);
     add_layers(&w, flags, kinds);
-    add(&w, "}");
+    rk_text_add(&w, "}");
     return out;
 }

@@ -8,6 +8,13 @@
 
 #include "launch/launch.h"
 
+/* A fact that is a setting unchanged, by its names; without it, the default. */
+typedef struct rk_megatron_number {
+    const char *field;
+    const char *names[4];
+    int64_t usual; /* 0: none */
+} rk_megatron_number;
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* As rk_launch_find and its siblings, by a name with dashes that may be spelled with underscores.

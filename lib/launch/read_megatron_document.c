@@ -11,19 +11,16 @@
 #include <strings.h>
 
 /* Sizes that facts hold, as the framework of the launch means them. */
-static const struct {
-    rk_model_place place;
-    const char *field;
-} sizes[] = {
-    {RK_SHAPE_LAYERS, "model.layers"},         {RK_SHAPE_HIDDEN, "model.hidden"},
-    {RK_SHAPE_HEADS, "model.heads"},           {RK_SHAPE_FFN_WIDTH, "model.ffn"},
-    {RK_SHAPE_KV_HEADS, "model.kv_heads"},     {RK_SHAPE_HEAD_SIZE, "model.head_size"},
-    {RK_SHAPE_EXPERTS, "model.experts"},       {RK_SHAPE_TOP_K, "model.topk"},
-    {RK_SHAPE_EXPERT_FFN, "model.moe_ffn"},    {RK_SHAPE_SHARED_FFN, "model.shared_ffn"},
-    {RK_SHAPE_Q_RANK, "model.mla.q_lora"},     {RK_SHAPE_KV_RANK, "model.mla.kv_lora"},
-    {RK_SHAPE_NOPE_SIZE, "model.mla.qk_nope"}, {RK_SHAPE_ROPE_SIZE, "model.mla.qk_rope"},
-    {RK_SHAPE_VALUE_SIZE, "model.mla.v"},      {RK_SHAPE_VOCAB, "model.vocab"},
-    {RK_SHAPE_LAYERS, "model.layers_real"},    {RK_SHAPE_MTP, "model.mtp"},
+static const rk_named_count sizes[] = {
+    {"model.layers", RK_SHAPE_LAYERS},         {"model.hidden", RK_SHAPE_HIDDEN},
+    {"model.heads", RK_SHAPE_HEADS},           {"model.ffn", RK_SHAPE_FFN_WIDTH},
+    {"model.kv_heads", RK_SHAPE_KV_HEADS},     {"model.head_size", RK_SHAPE_HEAD_SIZE},
+    {"model.experts", RK_SHAPE_EXPERTS},       {"model.topk", RK_SHAPE_TOP_K},
+    {"model.moe_ffn", RK_SHAPE_EXPERT_FFN},    {"model.shared_ffn", RK_SHAPE_SHARED_FFN},
+    {"model.mla.q_lora", RK_SHAPE_Q_RANK},     {"model.mla.kv_lora", RK_SHAPE_KV_RANK},
+    {"model.mla.qk_nope", RK_SHAPE_NOPE_SIZE}, {"model.mla.qk_rope", RK_SHAPE_ROPE_SIZE},
+    {"model.mla.v", RK_SHAPE_VALUE_SIZE},      {"model.vocab", RK_SHAPE_VOCAB},
+    {"model.layers_real", RK_SHAPE_LAYERS},    {"model.mtp", RK_SHAPE_MTP},
 };
 
 /* ---- flags ----------------------------------------------------------------------------------- */
@@ -277,9 +274,9 @@ void rk_megatron_state_document(rk_launch *launch, const rk_megatron_usual *usua
     take_sparse(launch, &flags);
     mark_modules(launch);
     for (size_t i = 0; i < COUNT(sizes); i++) {
-        const int64_t value = rk_launch_count_of(launch, sizes[i].field);
+        const int64_t value = rk_launch_count_of(launch, sizes[i].name);
         if (value > 0 && value <= INT32_MAX) {
-            rk_model_flags_keep(&flags, sizes[i].place, value);
+            rk_model_flags_keep(&flags, (rk_model_place)sizes[i].value, value);
         }
     }
     drop_without_effect(launch, &flags);

@@ -57,11 +57,7 @@ static void state_latent(rk_launch *launch)
 {
     static const char *const switches[] = {"multi-latent-attention", "multi-head-latent-attention",
                                            NULL};
-    static const struct {
-        const char *field;
-        const char *names[3];
-        int64_t usual; /* 0: none */
-    } rows[] = {
+    static const rk_megatron_number rows[] = {
         {"model.mla.q_lora", {"q-lora-rank"}, 0},
         {"model.mla.kv_lora", {"kv-lora-rank"}, 32},
         {"model.mla.qk_nope", {"qk-head-dim", "qk-nope-head-dim"}, 128},

@@ -7,6 +7,7 @@
 #ifndef RK_LAUNCH_SHELL_H
 #define RK_LAUNCH_SHELL_H
 
+#include "base/named.h"
 #include "launch/launch.h"
 
 /* A command that starts a program, as the script would start it. */
@@ -23,7 +24,7 @@ typedef struct rk_shell_command {
 typedef struct rk_shell_result {
     rk_shell_command *commands;
     size_t count;
-    rk_launch_text *files; /* that the script writes, such as a configuration of DeepSpeed */
+    rk_named_text *files; /* that the script writes, such as a configuration of DeepSpeed */
     size_t file_count;
     rk_launch_word *allocation; /* "sbatch" and the options of its #SBATCH lines */
     size_t allocation_count;

@@ -115,7 +115,7 @@ typedef struct rk_shell {
     size_t around_count;
     rk_shell_command *commands;
     size_t command_count, command_room;
-    rk_launch_text *files;
+    rk_named_text *files;
     size_t file_count, file_room;
     rk_launch_word *allocation; /* "sbatch" and the options of #SBATCH lines */
     size_t allocation_count, allocation_room;

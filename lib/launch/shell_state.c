@@ -216,7 +216,7 @@ void rk_shell_set(rk_shell *sh, const char *name, const char *value, int line)
 const char *rk_shell_file_text(const rk_shell *sh, const char *path)
 {
     for (size_t i = 0; i < sh->file_count; i++) {
-        if (strcmp(sh->files[i].path, path) == 0) {
+        if (strcmp(sh->files[i].name, path) == 0) {
             return sh->files[i].text;
         }
     }
@@ -226,7 +226,7 @@ const char *rk_shell_file_text(const rk_shell *sh, const char *path)
 void rk_shell_write(rk_shell *sh, const char *path, const char *text, size_t length, bool append)
 {
     size_t i = 0;
-    while (i < sh->file_count && strcmp(sh->files[i].path, path) != 0) {
+    while (i < sh->file_count && strcmp(sh->files[i].name, path) != 0) {
         i++;
     }
     if (i == sh->file_count) {
@@ -234,7 +234,7 @@ void rk_shell_write(rk_shell *sh, const char *path, const char *text, size_t len
             !rk_shell_grow(sh, &sh->files, sh->file_count, &sh->file_room, sizeof(*sh->files))) {
             return;
         }
-        sh->files[sh->file_count++] = (rk_launch_text){rk_shell_keep(sh, path, strlen(path)), ""};
+        sh->files[sh->file_count++] = (rk_named_text){rk_shell_keep(sh, path, strlen(path)), ""};
     }
     const size_t before = append ? strlen(sh->files[i].text) : 0;
     char *all = rk_shell_get(sh, before + length + 1, 1);

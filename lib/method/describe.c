@@ -11,30 +11,10 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #define ENDLESS 0x1p60 /* bytes */
-
-/* A text that grows at its end and is truncated at the end of the buffer. */
-typedef struct words {
-    char *text;
-    size_t used, size;
-} words;
-
-static void add(words *to, const char *format, ...) RK_PRINTF(2, 3);
-
-static void add(words *to, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    if (to->used < to->size) {
-        const int n = vsnprintf(to->text + to->used, to->size - to->used, format, list);
-        to->used += n > 0 ? (size_t)n : 0;
-    }
-    va_end(list);
-}
 
 const char *rk_describe_gib(double bytes, char out[RK_GIB_SIZE])
 {
@@ -47,16 +27,16 @@ const char *rk_describe_gib(double bytes, char out[RK_GIB_SIZE])
     return out;
 }
 
-static void add_gib(words *to, double bytes)
+static void add_gib(rk_growing_text *to, double bytes)
 {
     char gib[RK_GIB_SIZE];
-    add(to, "%s%s", rk_describe_gib(bytes, gib), bytes >= ENDLESS ? "" : " GiB");
+    rk_text_add(to, "%s%s", rk_describe_gib(bytes, gib), bytes >= ENDLESS ? "" : " GiB");
 }
 
-static void add_rate(words *to, double bytes_per_s)
+static void add_rate(rk_growing_text *to, double bytes_per_s)
 {
     const bool tera = bytes_per_s >= 1e12;
-    add(to, "%.4g %s/s", bytes_per_s / (tera ? 1e12 : 1e9), tera ? "TB" : "GB");
+    rk_text_add(to, "%.4g %s/s", bytes_per_s / (tera ? 1e12 : 1e9), tera ? "TB" : "GB");
 }
 
 /* The best rate of a curve: at the largest sizes in all sensible documents. */
@@ -71,11 +51,11 @@ static double best_rate(const rk_curve *curve)
 
 const char *rk_describe_app(const rk_calculon_app *app, char out[RK_WORDS_SIZE])
 {
-    words to = {.text = out, .size = RK_WORDS_SIZE};
-    add(&to, "%" PRId64 " blocks, hidden %" PRId64 ", feed-forward %" PRId64, app->num_blocks,
-        app->hidden, app->feedforward);
-    add(&to, ", %" PRId64 " heads of %" PRId64 ", sequence %" PRId64, app->attn_heads,
-        app->attn_size, app->seq_size);
+    rk_growing_text to = {.text = out, .size = RK_WORDS_SIZE};
+    rk_text_add(&to, "%" PRId64 " blocks, hidden %" PRId64 ", feed-forward %" PRId64,
+                app->num_blocks, app->hidden, app->feedforward);
+    rk_text_add(&to, ", %" PRId64 " heads of %" PRId64 ", sequence %" PRId64, app->attn_heads,
+                app->attn_size, app->seq_size);
     return out;
 }
 
@@ -84,42 +64,42 @@ const char *rk_describe_engines(const rk_calculon_sys *sys, rk_datatype datatype
 {
     assert((unsigned)datatype < RK_DATATYPE_COUNT);
     const rk_calculon_engine *matrix = &sys->matrix[datatype], *vector = &sys->vector[datatype];
-    words to = {.text = out, .size = RK_WORDS_SIZE};
-    add(&to, "%s: ", rk_datatype_names[datatype]);
+    rk_growing_text to = {.text = out, .size = RK_WORDS_SIZE};
+    rk_text_add(&to, "%s: ", rk_datatype_names[datatype]);
     if (matrix->present && vector->present) {
-        add(&to, "matrix %.6g TFLOP/s, vector %.6g TFLOP/s", matrix->peak / 1e12,
-            vector->peak / 1e12);
+        rk_text_add(&to, "matrix %.6g TFLOP/s, vector %.6g TFLOP/s", matrix->peak / 1e12,
+                    vector->peak / 1e12);
     } else {
-        add(&to, "not supported");
+        rk_text_add(&to, "not supported");
     }
     return out;
 }
 
 const char *rk_describe_memory(const rk_calculon_sys *sys, char out[RK_WORDS_SIZE])
 {
-    words to = {.text = out, .size = RK_WORDS_SIZE};
+    rk_growing_text to = {.text = out, .size = RK_WORDS_SIZE};
     add_gib(&to, sys->mem1.capacity);
-    add(&to, " at up to ");
+    rk_text_add(&to, " at up to ");
     add_rate(&to, best_rate(&sys->mem1.curve));
     if (sys->mem2.capacity > 0) {
-        add(&to, "; offload to ");
+        rk_text_add(&to, "; offload to ");
         add_gib(&to, sys->mem2.capacity);
-        add(&to, " at up to ");
+        rk_text_add(&to, " at up to ");
         add_rate(&to, best_rate(&sys->mem2.curve));
     } else {
-        add(&to, "; no offload memory");
+        rk_text_add(&to, "; no offload memory");
     }
     return out;
 }
 
 const char *rk_describe_networks(const rk_calculon_sys *sys, char out[RK_WORDS_SIZE])
 {
-    words to = {.text = out, .size = RK_WORDS_SIZE};
+    rk_growing_text to = {.text = out, .size = RK_WORDS_SIZE};
     out[0] = '\0';
     for (int i = 0; i < sys->network_count; i++) {
         const rk_calculon_network *network = &sys->networks[i];
-        add(&to, "%stier %d: %" PRId64 "%s at ", i ? "; " : "", i, network->size,
-            i ? "" : " processors");
+        rk_text_add(&to, "%stier %d: %" PRId64 "%s at ", i ? "; " : "", i, network->size,
+                    i ? "" : " processors");
         add_rate(&to, network->bandwidth);
     }
     return out;
@@ -133,14 +113,14 @@ static const char *describe_offload(const rk_calculon_exe *exe, char out[OFFLOAD
     const rk_named_count parts[] = {{"weights", exe->weight_offload},
                                     {"activations", exe->activations_offload},
                                     {"optimizer", exe->optimizer_offload}};
-    words to = {.text = out, .size = OFFLOAD_TEXT_SIZE};
+    rk_growing_text to = {.text = out, .size = OFFLOAD_TEXT_SIZE};
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         if (parts[i].value) {
-            add(&to, "%s%s", to.used ? "+" : "", parts[i].name);
+            rk_text_add(&to, "%s%s", to.used ? "+" : "", parts[i].name);
         }
     }
     if (to.used == 0) {
-        add(&to, "none");
+        rk_text_add(&to, "none");
     }
     return out;
 }
@@ -148,28 +128,28 @@ static const char *describe_offload(const rk_calculon_exe *exe, char out[OFFLOAD
 const char *rk_describe_exe(const rk_calculon_exe *exe, char out[RK_WORDS_SIZE])
 {
     char offload[OFFLOAD_TEXT_SIZE];
-    words to = {.text = out, .size = RK_WORDS_SIZE};
-    add(&to, "TP %" PRId64 ", PP %" PRId64 ", DP %" PRId64, exe->tensor_par, exe->pipeline_par,
-        exe->data_par);
-    add(&to, ", interleaving %" PRId64 ", batch %" PRId64 ", microbatch %" PRId64,
-        exe->pipeline_interleaving, exe->batch_size, exe->microbatch_size);
-    add(&to, ", recompute %s", rk_recompute_names[exe->activation_recompute]);
-    add(&to, ", TP communication %s", rk_tp_comm_names[exe->tensor_par_comm_type]);
+    rk_growing_text to = {.text = out, .size = RK_WORDS_SIZE};
+    rk_text_add(&to, "TP %" PRId64 ", PP %" PRId64 ", DP %" PRId64, exe->tensor_par,
+                exe->pipeline_par, exe->data_par);
+    rk_text_add(&to, ", interleaving %" PRId64 ", batch %" PRId64 ", microbatch %" PRId64,
+                exe->pipeline_interleaving, exe->batch_size, exe->microbatch_size);
+    rk_text_add(&to, ", recompute %s", rk_recompute_names[exe->activation_recompute]);
+    rk_text_add(&to, ", TP communication %s", rk_tp_comm_names[exe->tensor_par_comm_type]);
     if (exe->optimizer_sharding) {
-        add(&to, ", sharded optimizer");
+        rk_text_add(&to, ", sharded optimizer");
     }
-    add(&to, ", offload %s", describe_offload(exe, offload));
+    rk_text_add(&to, ", offload %s", describe_offload(exe, offload));
     return out;
 }
 
-static void add_change(words *to, const char *label, const char *is, const char *was)
+static void add_change(rk_growing_text *to, const char *label, const char *is, const char *was)
 {
     if (strcmp(is, was) != 0) {
-        add(to, "%s%s %s (was %s)", to->used ? ", " : "", label, is, was);
+        rk_text_add(to, "%s%s %s (was %s)", to->used ? ", " : "", label, is, was);
     }
 }
 
-static void add_number_change(words *to, const char *label, int64_t is, int64_t was)
+static void add_number_change(rk_growing_text *to, const char *label, int64_t is, int64_t was)
 {
     char a[24], b[24];
     (void)snprintf(a, sizeof(a), "%" PRId64, is);
@@ -186,7 +166,7 @@ const char *rk_describe_exe_changes(const rk_calculon_exe *a, const rk_calculon_
                                     char out[RK_WORDS_SIZE])
 {
     char offload[2][OFFLOAD_TEXT_SIZE];
-    words to = {.text = out, .size = RK_WORDS_SIZE};
+    rk_growing_text to = {.text = out, .size = RK_WORDS_SIZE};
     out[0] = '\0';
     add_number_change(&to, "TP", b->tensor_par, a->tensor_par);
     add_number_change(&to, "PP", b->pipeline_par, a->pipeline_par);
@@ -217,25 +197,25 @@ const char *rk_describe_model(const rk_model *model, char out[RK_WORDS_SIZE])
 {
     const rk_model_params params = rk_model_params_of(model);
     char number[RK_NUMBER_TEXT_SIZE];
-    words to = {.text = out, .size = RK_WORDS_SIZE};
-    add(&to, "%s parameters", rk_count_text((double)params.total, number));
+    rk_growing_text to = {.text = out, .size = RK_WORDS_SIZE};
+    rk_text_add(&to, "%s parameters", rk_count_text((double)params.total, number));
     if (params.active != params.total) {
-        add(&to, ", %s active", rk_count_text((double)params.active, number));
+        rk_text_add(&to, ", %s active", rk_count_text((double)params.active, number));
     }
-    add(&to, ", %d layer%s, hidden %" PRId64, model->layers, model->layers == 1 ? "" : "s",
-        model->hidden);
+    rk_text_add(&to, ", %d layer%s, hidden %" PRId64, model->layers, model->layers == 1 ? "" : "s",
+                model->hidden);
     return out;
 }
 
 const char *rk_describe_matrix(const rk_accelerator *accelerator, char out[RK_WORDS_SIZE])
 {
-    words to = {.text = out, .size = RK_WORDS_SIZE};
+    rk_growing_text to = {.text = out, .size = RK_WORDS_SIZE};
     out[0] = '\0';
     for (int i = RK_BF16; i < RK_PRECISION_COUNT; i++) {
         const bool lent = i == RK_BF16 && accelerator->no_bf16;
         if (accelerator->gemm[i].peak > 0 && !lent) {
-            add(&to, "%s%s %.5g", to.used ? ", " : "", rk_precision_names[i],
-                accelerator->gemm[i].peak / 1e12);
+            rk_text_add(&to, "%s%s %.5g", to.used ? ", " : "", rk_precision_names[i],
+                        accelerator->gemm[i].peak / 1e12);
         }
     }
     return out;
@@ -247,7 +227,7 @@ const char *rk_describe_matrix(const rk_accelerator *accelerator, char out[RK_WO
 const char *rk_describe_measured(const rk_accelerator *accelerator, char out[RK_WORDS_SIZE])
 {
     static const char *const kinds[RK_KERNEL_KINDS] = {"GEMMs", "attention kernels", "collectives"};
-    words to = {.text = out, .size = RK_WORDS_SIZE};
+    rk_growing_text to = {.text = out, .size = RK_WORDS_SIZE};
     if (!accelerator->measured) {
         return NULL;
     }
@@ -255,7 +235,7 @@ const char *rk_describe_measured(const rk_accelerator *accelerator, char out[RK_
     for (int kind = 0; kind < RK_KERNEL_KINDS; kind++) {
         const size_t count = rk_measured_count(accelerator->measured, (rk_kernel_kind)kind);
         if (count > 0) {
-            add(&to, "%s%zu %s", out[0] ? ", " : "", count, kinds[kind]);
+            rk_text_add(&to, "%s%zu %s", out[0] ? ", " : "", count, kinds[kind]);
         }
     }
     return out;
@@ -264,7 +244,7 @@ const char *rk_describe_measured(const rk_accelerator *accelerator, char out[RK_
 const char *rk_describe_kernel(const rk_accelerator *accelerator, const rk_stack *stack,
                                rk_attention_kernel kernel, char out[RK_WORDS_SIZE])
 {
-    words to = {.text = out, .size = RK_WORDS_SIZE};
+    rk_growing_text to = {.text = out, .size = RK_WORDS_SIZE};
     const rk_flash_library library = rk_flash_library_of(kernel);
     if (!rk_stack_lacks_kernel(stack, kernel) || rk_flash_is_measured(accelerator, library) ||
         !rk_flash_exists(accelerator, library)) {
@@ -273,33 +253,34 @@ const char *rk_describe_kernel(const rk_accelerator *accelerator, const rk_stack
     const char *name = rk_flash_library_names[library];
     const rk_accelerator *lender = rk_flash_lender(accelerator, library);
     if (accelerator->flash[library].forward > 0) {
-        add(&to,
+        rk_text_add(
+            &to,
             "attention kernel %s: %s has rates of forward only; backward at the same ratio to "
             "cudnn",
             name, accelerator->name);
     } else if (lender) {
-        add(&to, "attention kernel %s: at its ratio to cudnn on %s; %s has no rates of it", name,
-            lender->name, accelerator->name);
+        rk_text_add(&to, "attention kernel %s: at its ratio to cudnn on %s; %s has no rates of it",
+                    name, lender->name, accelerator->name);
     } else {
-        add(&to, "attention kernel %s: as fast as the usual one; %s has no rates of it", name,
-            accelerator->name);
+        rk_text_add(&to, "attention kernel %s: as fast as the usual one; %s has no rates of it",
+                    name, accelerator->name);
     }
     return out;
 }
 
 const char *rk_describe_tiers(const rk_system *system, char out[RK_WORDS_SIZE])
 {
-    words to = {.text = out, .size = RK_WORDS_SIZE};
+    rk_growing_text to = {.text = out, .size = RK_WORDS_SIZE};
     out[0] = '\0';
     for (int i = 0; i < system->tier_count; i++) {
         const rk_tier *tier = &system->tiers[i];
-        add(&to, "%s%s: ", i ? "; " : "", tier->name);
+        rk_text_add(&to, "%s%s: ", i ? "; " : "", tier->name);
         if (tier->size < ENDLESS_TIER) {
-            add(&to, "%" PRId64 " x ", tier->size);
+            rk_text_add(&to, "%" PRId64 " x ", tier->size);
         }
-        add(&to, "%.4g", tier->bandwidth / 1e9);
+        rk_text_add(&to, "%.4g", tier->bandwidth / 1e9);
         for (int j = 0; j < tier->side_count; j++) {
-            add(&to, " + %s %.4g", tier->sides[j].name, tier->sides[j].bandwidth / 1e9);
+            rk_text_add(&to, " + %s %.4g", tier->sides[j].name, tier->sides[j].bandwidth / 1e9);
         }
     }
     return out;

@@ -22,7 +22,8 @@ rk_status rk_plan_rank(rk_control *control, const rk_problem *problem, rk_search
         top > 0 ? rk_rank_strategies(problem, kind, top, team, &search, &plan->ranking, err)
                 : rk_rank_alternatives(problem, kind, team, &search, &plan->ranking, err);
     plan->searched = true;
-    plan->time = (rk_search_time){rk_control_cpu_s(control) - cpu, rk_wall_seconds() - wall};
+    plan->cpu_s = rk_control_cpu_s(control) - cpu;
+    plan->wall_s = rk_wall_seconds() - wall;
     return status;
 }
 

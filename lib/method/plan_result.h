@@ -13,15 +13,10 @@
 #include "method/rules_of_thumb.h"
 #include "work/control.h"
 
-/* How long a search took. */
-typedef struct rk_search_time {
-    double cpu_s, wall_s; /* wall_s below 0: not reported */
-} rk_search_time;
-
 typedef struct rk_plan {
-    bool searched;      /* false: the strategy is given, and there is no ranking */
-    rk_ranking ranking; /* its candidates are `answers` */
-    rk_search_time time;
+    bool searched;        /* false: the strategy is given, and there is no ranking */
+    rk_ranking ranking;   /* its candidates are `answers` */
+    double cpu_s, wall_s; /* that the search took */
     size_t answer_count;
     /* By the Calculon method. */
     rk_calculon_result *results; /* owned; best first */

@@ -57,7 +57,7 @@ void rk_plan_write_risk(FILE *to, const rk_plan *plan)
 void rk_plan_write_search(FILE *to, const rk_plan *plan)
 {
     if (plan->searched) {
-        rk_ranking_write(to, &rk_method_reckon, &plan->ranking, plan->time.cpu_s);
+        rk_ranking_write(to, &rk_method_reckon, &plan->ranking, plan->cpu_s);
         rk_plan_write_choices(to, plan);
     }
     if (exceeds_risk(plan)) {
@@ -87,7 +87,7 @@ void rk_plan_write_search_json(rk_json_writer *writer, const rk_plan *plan)
 {
     if (plan->searched) {
         const rk_choice_sets sets = rk_request_choices(plan->request, plan->inputs);
-        rk_ranking_write_json(writer, &rk_method_reckon, &plan->ranking, plan->time);
+        rk_ranking_write_json(writer, &rk_method_reckon, &plan->ranking, plan->cpu_s, plan->wall_s);
         write_keys(writer, "given", sets.given);
         write_keys(writer, "searched", sets.open);
     }

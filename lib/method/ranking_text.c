@@ -77,7 +77,7 @@ void rk_ranking_write(FILE *to, const rk_method *method, const rk_ranking *ranki
 }
 
 void rk_ranking_write_json(rk_json_writer *writer, const rk_method *method,
-                           const rk_ranking *ranking, rk_search_time time)
+                           const rk_ranking *ranking, double cpu_s, double wall_s)
 {
     rk_json_open_member(writer, "search", "{");
     if (chooses(method)) {
@@ -90,7 +90,7 @@ void rk_ranking_write_json(rk_json_writer *writer, const rk_method *method,
         rk_json_count(writer, method->counted[i], ranking->counts[i]);
     }
     rk_json_close(writer, "}");
-    rk_json_performance(writer, time.cpu_s, method->tells_wall ? time.wall_s : -1);
+    rk_json_performance(writer, cpu_s, method->tells_wall ? wall_s : -1);
 }
 
 /* ---- side by side --------------------------------------------------------------------------- */

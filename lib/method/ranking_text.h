@@ -16,7 +16,7 @@ void rk_ranking_write(FILE *to, const rk_method *method, const rk_ranking *ranki
 
 /* The members "search" and "performance". */
 void rk_ranking_write_json(rk_json_writer *writer, const rk_method *method,
-                           const rk_ranking *ranking, rk_search_time time);
+                           const rk_ranking *ranking, double cpu_s, double wall_s);
 
 /*
  * The candidates of a ranking side by side, in as many tables as the page's width requires, each

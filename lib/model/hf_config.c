@@ -78,7 +78,7 @@ static rk_status refuse_inexpressible(hf_draft *draft, rk_error *err)
 static bool is_known_key(const char *key)
 {
     for (size_t i = 0; i < rk_hf_alias_count; i++) {
-        if (strcmp(rk_hf_aliases[i].key, key) == 0) {
+        if (strcmp(rk_hf_aliases[i].name, key) == 0) {
             return true;
         }
     }
@@ -279,11 +279,11 @@ static rk_status read_sizes(hf_draft *draft, rk_error *err)
     bool given[HF_SIZE_COUNT] = {false};
     memcpy(draft->size, draft->architecture->defaults, sizeof(draft->size));
     for (size_t i = 0; i < rk_hf_alias_count; i++) {
-        const hf_size size = rk_hf_aliases[i].size;
-        const json_t *value = rk_hf_find_raw(draft, rk_hf_aliases[i].key);
+        const hf_size size = (hf_size)rk_hf_aliases[i].value;
+        const json_t *value = rk_hf_find_raw(draft, rk_hf_aliases[i].name);
         /* A pattern may also be a string, which hf_layers.c reads. */
         if (!value || given[size] || (size == HF_WINDOW_PERIOD && json_is_string(value)) ||
-            (json_is_array(value) && reads_itself(draft, rk_hf_aliases[i].key))) {
+            (json_is_array(value) && reads_itself(draft, rk_hf_aliases[i].name))) {
             continue;
         }
         if (json_is_null(value) || json_is_false(value)) {
@@ -295,7 +295,7 @@ static rk_status read_sizes(hf_draft *draft, rk_error *err)
                     ? json_array_get(value, 0)
                     : same_for_all(value);
         const rk_status status =
-            rk_hf_read_size(draft, rk_hf_aliases[i].key, value, &draft->size[size], err);
+            rk_hf_read_size(draft, rk_hf_aliases[i].name, value, &draft->size[size], err);
         if (status) {
             return status;
         }

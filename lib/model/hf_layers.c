@@ -3,6 +3,7 @@
  * Which layers of a Hugging Face model see a window and which have experts: by a list of the file,
  * else by the rule of the architecture.
  */
+#include "base/named.h"
 #include "base/units.h"
 #include "model/hf_table.h"
 
@@ -10,13 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The layer that a word in a list of layers means. */
-typedef struct word {
-    const char *word;
-    bool mark;
-} word;
-
-static const word window_words[] = {
+/* Words in a list of layers, and whether they mark one. */
+static const rk_named_count window_words[] = {
     {"full_attention", false},
     {"attention", false},
     {"sliding_attention", true},
@@ -25,14 +21,14 @@ static const word window_words[] = {
     {"local", true},
     {NULL, false},
 };
-static const word expert_words[] = {{"dense", false}, {"sparse", true}, {NULL, false}};
+static const rk_named_count expert_words[] = {{"dense", false}, {"sparse", true}, {NULL, false}};
 
 /*
  * Reads a list with one element per layer: 0 or 1, a boolean, or one of the words.  Sets *found if
  * there is such a list (an empty one is none).
  */
-static rk_status read_marks(const hf_draft *draft, const char *key, const word *words, int layers,
-                            bool marks[RK_LAYER_MAX], bool *found, rk_error *err)
+static rk_status read_marks(const hf_draft *draft, const char *key, const rk_named_count *words,
+                            int layers, bool marks[RK_LAYER_MAX], bool *found, rk_error *err)
 {
     const json_t *list = rk_hf_find(draft, key);
     char text[RK_JSON_TEXT_SIZE];
@@ -47,18 +43,18 @@ static rk_status read_marks(const hf_draft *draft, const char *key, const word *
     }
     for (int i = 0; i < layers; i++) {
         const json_t *element = json_array_get(list, (size_t)i);
-        const word *at = words;
-        while (json_is_string(element) && at->word &&
-               strcmp(at->word, json_string_value(element)) != 0) {
+        const rk_named_count *at = words;
+        while (json_is_string(element) && at->name &&
+               strcmp(at->name, json_string_value(element)) != 0) {
             at++;
         }
         if (!json_is_integer(element) && !json_is_boolean(element) &&
-            !(json_is_string(element) && at->word)) {
+            !(json_is_string(element) && at->name)) {
             return rk_hf_fail(draft, key, err,
                               "layer %d: reckon cannot express %s (it knows \"%s\")", i,
-                              rk_json_describe(element, text), words[0].word);
+                              rk_json_describe(element, text), words[0].name);
         }
-        marks[i] = json_is_string(element) ? at->mark
+        marks[i] = json_is_string(element) ? at->value
                                            : json_is_true(element) || json_integer_value(element);
     }
     *found = true;

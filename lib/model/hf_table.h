@@ -51,13 +51,8 @@ typedef enum hf_size {
     HF_SIZE_COUNT,
 } hf_size;
 
-typedef struct hf_alias {
-    hf_size size;
-    const char *key; /* "a.b" is the key b of the object a */
-} hf_alias;
-
-/* All spellings; of one size the first that a file has counts. */
-extern const hf_alias rk_hf_aliases[];
+/* All spellings of an hf_size; of one the first that a file has counts.  "a.b" is b of object a. */
+extern const rk_named_count rk_hf_aliases[];
 extern const size_t rk_hf_alias_count;
 
 /* A boolean of an architecture: what a key says, or `value` where the key is absent or NULL. */

@@ -9,16 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAMES_MAX = 256, NAME_SIZE = 64 };
+enum { NAMES_MAX = 256 };
 
 static const char folder[] = "architectures";
 
 /* ---- tables of names ------------------------------------------------------------------------- */
 
 /* A row of a table of two columns, data/model_types; the second may be quoted. */
-typedef struct pair {
-    char first[NAME_SIZE], second[HF_REASON_SIZE];
-} pair;
+typedef char pair[2][HF_REASON_SIZE];
 
 /* Copies a cell up to `end`, without quotes. */
 static void copy_cell(const char *start, const char *end, char *out, size_t size)
@@ -28,7 +26,7 @@ static void copy_cell(const char *start, const char *end, char *out, size_t size
 }
 
 /* Reads the row at *at, behind the header, and moves to the next one; false: there is none. */
-static bool next_row(const char *table, const char **at, const char **end, pair *row)
+static bool next_row(const char *table, const char **at, const char **end, pair row)
 {
     if (!*at) {
         const rk_catalogue_entry *entry = rk_catalogue_find("model_types", table);
@@ -42,8 +40,8 @@ static bool next_row(const char *table, const char **at, const char **end, pair 
     if (!comma) {
         return false;
     }
-    copy_cell(start, comma, row->first, sizeof(row->first));
-    copy_cell(comma + 1, line_end, row->second, sizeof(row->second));
+    copy_cell(start, comma, row[0], sizeof(row[0]));
+    copy_cell(comma + 1, line_end, row[1], sizeof(row[1]));
     *at = line_end;
     return true;
 }
@@ -61,9 +59,9 @@ const char *rk_hf_find_type(const char *type)
 {
     const char *at = NULL, *end = NULL;
     pair row;
-    while (next_row("synonyms", &at, &end, &row)) {
-        if (strcmp(row.first, type) == 0) {
-            type = row.second;
+    while (next_row("synonyms", &at, &end, row)) {
+        if (strcmp(row[0], type) == 0) {
+            type = row[1];
             break;
         }
     }
@@ -107,9 +105,9 @@ const char *rk_hf_find_class(const char *class_name)
             return name;
         }
     }
-    while (next_row("synonyms", &at, &end, &row)) {
-        if (is_class_of(class_name, row.first)) {
-            return rk_hf_find_type(row.second);
+    while (next_row("synonyms", &at, &end, row)) {
+        if (is_class_of(class_name, row[0])) {
+            return rk_hf_find_type(row[1]);
         }
     }
     return NULL;
@@ -119,9 +117,9 @@ bool rk_hf_reason_against(const char *name, char out[HF_REASON_SIZE])
 {
     const char *at = NULL, *end = NULL;
     pair row;
-    while (next_row("refused", &at, &end, &row)) {
-        if (strcmp(row.first, name) == 0 || is_class_of(name, row.first)) {
-            memcpy(out, row.second, sizeof(row.second));
+    while (next_row("refused", &at, &end, row)) {
+        if (strcmp(row[0], name) == 0 || is_class_of(name, row[0])) {
+            memcpy(out, row[1], sizeof(row[1]));
             return true;
         }
     }

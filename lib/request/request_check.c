@@ -3,6 +3,7 @@
 #include "request/request_check.h"
 
 #include "base/error.h"
+#include "base/named.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "request/option_values.h"
@@ -51,26 +52,17 @@ static bool lacks_pipeline_first(unsigned orders)
     return orders && !(orders & (bits | bits << RK_ORDER_COUNT));
 }
 
-struct rule {
-    bool broken;
-    const char *message;
-};
-
 /* Fails with the first rule that is broken. */
-static rk_status check_rules(const struct rule *rules, size_t count, rk_error *err)
+static rk_status check_rules(const rk_named_case *rules, size_t count, rk_error *err)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (rules[i].broken) {
-            return rk_fail(err, RK_ERR_INVALID, "%s", rules[i].message);
-        }
-    }
-    return RK_OK;
+    const char *broken = rk_first_that_holds(rules, count);
+    return broken ? rk_fail(err, RK_ERR_INVALID, "%s", broken) : RK_OK;
 }
 
 /* Where states are, what the loss holds, and how far apart copies of the weights are. */
 static rk_status check_states(const rk_request *r, rk_error *err)
 {
-    const struct rule rules[] = {
+    const rk_named_case rules[] = {
         {rk_request_quantises(r) && !r->lora_rank,
          "--qlora and --frozen-weights need --lora-rank, as in --lora-rank 16: weights that learn "
          "are not quantised"},
@@ -91,7 +83,7 @@ static rk_status check_states(const rk_request *r, rk_error *err)
 
 rk_status rk_request_check(const rk_request *r, rk_error *err)
 {
-    const struct rule rules[] = {
+    const rk_named_case rules[] = {
         {r->json && r->csv, "--json and --csv exclude each other"},
         {r->emit >= 0 && r->json, "--emit writes a launch file and nothing else; leave out --json"},
         {r->emit >= 0 && r->csv, "--emit writes a launch file and nothing else; leave out --csv"},

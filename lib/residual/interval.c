@@ -155,17 +155,6 @@ static const unsigned memory_rungs[] = {
     0,
 };
 
-typedef struct rung_list {
-    const unsigned *items;
-    size_t count;
-} rung_list;
-
-static rung_list rungs_of(const rk_residuals *r)
-{
-    return r->of_memory ? (rung_list){memory_rungs, COUNT(memory_rungs)}
-                        : (rung_list){time_rungs, COUNT(time_rungs)};
-}
-
 /* Whether two facts are known and the same. */
 static bool is_same(const char *a, const char *b)
 {
@@ -429,16 +418,16 @@ static rk_status open_comparison(const rk_residuals *r, comparison *c, rk_error 
 static const unsigned *find_interval(const rk_residuals *r, const rk_similarity_key *key,
                                      const comparison *c, rk_interval *out)
 {
-    const rung_list rungs = rungs_of(r);
-    for (size_t i = 0; i < rungs.count; i++) {
-        const unsigned wanted = wanted_at(r, key, rungs.items[i]);
+    const unsigned *rung = r->of_memory ? memory_rungs : time_rungs;
+    do {
+        const unsigned wanted = wanted_at(r, key, *rung);
         const size_t runs = sum_runs(r, c->same, wanted);
-        if (runs >= RK_INTERVAL_RUNS || (i + 1 == rungs.count && runs > 0)) {
+        if (runs >= RK_INTERVAL_RUNS || (*rung == 0 && runs > 0)) {
             count_runs(r, wanted, c->same, c->counted, c->sizes, out);
-            set_percentiles(r, key, rungs.items[i], c->counted, c->sizes, c->list, out);
-            return &rungs.items[i];
+            set_percentiles(r, key, *rung, c->counted, c->sizes, c->list, out);
+            return rung;
         }
-    }
+    } while (*rung++ != 0); /* the last requires nothing */
     return NULL;
 }
 

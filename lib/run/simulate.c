@@ -19,10 +19,8 @@
 
 /* ---- random numbers ------------------------------------------------------------------------ */
 
-/* xoshiro256+ of Blackman and Vigna; the state comes from splitmix64. */
-struct random {
-    uint64_t s[4];
-};
+/* xoshiro256+ of Blackman and Vigna; the state, of four numbers, comes from splitmix64. */
+enum { RANDOM_STATE = 4 };
 
 static uint64_t mixed(uint64_t *state)
 {
@@ -32,15 +30,13 @@ static uint64_t mixed(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-static struct random random_of(uint64_t seed, uint64_t run)
+static void seed_random(uint64_t random[RANDOM_STATE], uint64_t seed, uint64_t run)
 {
-    struct random r;
     uint64_t state = seed;
     state = mixed(&state) ^ (run * 0xd1342543de82ef95);
-    for (int i = 0; i < 4; i++) {
-        r.s[i] = mixed(&state);
+    for (int i = 0; i < RANDOM_STATE; i++) {
+        random[i] = mixed(&state);
     }
-    return r;
 }
 
 static inline uint64_t rotated(uint64_t x, int k)
@@ -49,20 +45,20 @@ static inline uint64_t rotated(uint64_t x, int k)
 }
 
 /* Uniform in (0, 1). */
-static inline double uniform(struct random *r)
+static inline double uniform(uint64_t r[RANDOM_STATE])
 {
-    const uint64_t sum = r->s[0] + r->s[3], t = r->s[1] << 17;
-    r->s[2] ^= r->s[0];
-    r->s[3] ^= r->s[1];
-    r->s[1] ^= r->s[2];
-    r->s[0] ^= r->s[3];
-    r->s[2] ^= t;
-    r->s[3] = rotated(r->s[3], 45);
+    const uint64_t sum = r[0] + r[3], t = r[1] << 17;
+    r[2] ^= r[0];
+    r[3] ^= r[1];
+    r[1] ^= r[2];
+    r[0] ^= r[3];
+    r[2] ^= t;
+    r[3] = rotated(r[3], 45);
     return ((double)(sum >> 11) + 0.5) * 0x1p-53;
 }
 
 /* Standard normal (Box and Muller). */
-static double normal(struct random *r)
+static double normal(uint64_t r[RANDOM_STATE])
 {
     const double radius = sqrt(-2 * log(uniform(r)));
     return radius * cos(TWO_PI * uniform(r));
@@ -81,7 +77,7 @@ struct run {
     double segment, pattern;         /* s of a near segment; of far_every and a far copy */
     double per_segment, per_pattern; /* one over them */
     double upto[RK_CAUSES_MAX];      /* cumulated shares */
-    struct random random;
+    uint64_t random[RANDOM_STATE];
     void (*note)(void *context, const rk_moment *moment);
     void *context;
 };
@@ -99,7 +95,7 @@ struct progress {
 
 static inline double until_next(struct run *run)
 {
-    return -run->mtbf * log(uniform(&run->random));
+    return -run->mtbf * log(uniform(run->random));
 }
 
 static inline const rk_cause *draw_cause(struct run *run)
@@ -107,7 +103,7 @@ static inline const rk_cause *draw_cause(struct run *run)
     const int last = run->sim->cause_count - 1;
     int i = 0;
     if (last > 0) {
-        const double u = uniform(&run->random);
+        const double u = uniform(run->random);
         while (i < last && u >= run->upto[i]) {
             i++;
         }
@@ -240,10 +236,10 @@ static double planned_stops(struct run *run, double time)
     const double mean = run->sim->planned_rate * time;
     double count = 0;
     if (mean > 500) {
-        count = rk_max(floor(mean + sqrt(mean) * normal(&run->random) + 0.5), 0);
+        count = rk_max(floor(mean + sqrt(mean) * normal(run->random) + 0.5), 0);
     } else if (mean > 0) {
-        for (double sum = -log(uniform(&run->random)); sum < mean; count++) {
-            sum -= log(uniform(&run->random));
+        for (double sum = -log(uniform(run->random)); sum < mean; count++) {
+            sum -= log(uniform(run->random));
         }
     }
     return count;
@@ -348,9 +344,10 @@ double rk_simulation_expected_s(const rk_simulation *sim)
 
 static struct run run_of(const rk_simulation *sim, uint64_t number)
 {
-    struct run run = {.sim = sim, .random = random_of(sim->seed, number)};
-    const double rate = sim->rate * exp(sim->rate_spread * normal(&run.random));
-    run.work = sim->work_s * exp(sim->work_spread * normal(&run.random));
+    struct run run = {.sim = sim};
+    seed_random(run.random, sim->seed, number);
+    const double rate = sim->rate * exp(sim->rate_spread * normal(run.random));
+    run.work = sim->work_s * exp(sim->work_spread * normal(run.random));
     run.mtbf = rate > 0 ? 1 / rate : HUGE_VAL;
     run.segment = sim->interval_s + sim->near_cost_s;
     run.pattern = sim->far_every * run.segment + sim->far_cost_s;

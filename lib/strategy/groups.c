@@ -17,15 +17,14 @@
 #include <assert.h>
 
 /* Ranks from one block of a stage to its next, and from a stage to the next. */
-struct strides {
-    int64_t block, stage;
-};
-
-static struct strides strides_of(const rk_strategy *s)
+static int64_t block_stride(const rk_strategy *s)
 {
-    const int64_t block = s->tp * s->cp;
-    return s->order == RK_ORDER_PIPELINE_DATA ? (struct strides){block * s->pp, block}
-                                              : (struct strides){block, block * s->dp};
+    return s->tp * s->cp * (s->order == RK_ORDER_PIPELINE_DATA ? s->pp : 1);
+}
+
+static int64_t stage_stride(const rk_strategy *s)
+{
+    return s->tp * s->cp * (s->order == RK_ORDER_PIPELINE_DATA ? 1 : s->dp);
 }
 
 /*
@@ -37,7 +36,7 @@ static rk_group in_stage(const rk_system *system, const rk_strategy *s, int64_t 
                          int64_t stride)
 {
     assert(size >= 1 && stride >= 1);
-    const int64_t block = s->tp * s->cp, apart = strides_of(s).block;
+    const int64_t block = s->tp * s->cp, apart = block_stride(s);
     if (apart == block) {
         return rk_group_of(system, size, stride);
     }
@@ -49,7 +48,7 @@ static rk_group in_stage(const rk_system *system, const rk_strategy *s, int64_t 
 rk_group rk_strategy_group(const rk_system *system, const rk_strategy *strategy, rk_group_kind kind)
 {
     const rk_strategy *s = strategy;
-    const int64_t data = s->dp * s->cp, expert = s->ep * s->etp, stage = strides_of(s).stage;
+    const int64_t data = s->dp * s->cp, expert = s->ep * s->etp, stage = stage_stride(s);
     switch (kind) {
     case RK_GROUP_TENSOR:
         return rk_group_of(system, s->tp, 1);

@@ -114,17 +114,11 @@ static rk_status take_row(rk_sweep_writer *writer, uint64_t point, rk_error *err
                : rk_sweep_pareto_add(&writer->pareto, writer->row, err);
 }
 
-/* A point whose rows are read from the database. */
-struct stored_point {
-    rk_sweep_writer *writer;
-    uint64_t number;
-};
-
-static rk_status copy_row(void *user, rk_error *err)
+/* Takes a row of a point from the database. */
+static rk_status copy_row(void *user, uint64_t number, rk_error *err)
 {
-    const struct stored_point *stored = user;
-    rk_sweep_writer *writer = stored->writer;
-    const rk_status status = take_row(writer, stored->number, err);
+    rk_sweep_writer *writer = user;
+    const rk_status status = take_row(writer, number, err);
     if (status == RK_OK && writer->csv && !writer->has_pareto) {
         rk_csv_row(writer->csv, writer->row, writer->table->count);
     }
@@ -148,8 +142,7 @@ static rk_status write_place(rk_sweep_writer *writer, const rk_sweep_place *plac
     }
     for (number = place->first; place->finished && number <= place->last && status == RK_OK;
          number++) {
-        struct stored_point stored = {.writer = writer, .number = number};
-        status = rk_sqlite_read(writer->sqlite, number, writer->row, copy_row, &stored, err);
+        status = rk_sqlite_read(writer->sqlite, number, writer->row, copy_row, writer, err);
     }
     while (status == RK_OK && rk_sweep_rows_next(&reader, &number, &count)) {
         for (uint64_t i = 0; i < count && status == RK_OK; i++) {
