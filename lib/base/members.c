@@ -77,6 +77,11 @@ static rk_status refuse(const rk_member *member, const char *prefix, double valu
         return rk_fail_at(err, RK_ERR_INVALID, name, "expected %s, found %g",
                           expectation(member->kind), value);
     }
+    if (member->above) {
+        return rk_fail_at(err, RK_ERR_INVALID, name,
+                          "expected a number above %.10g and at most %.10g, found %.10g",
+                          member->least, member->most, value);
+    }
     return rk_fail_at(err, RK_ERR_INVALID, name, "expected %s%s from %.10g to %.10g, found %.10g",
                       member->or_zero ? "0, or " : "", expectation(member->kind), member->least,
                       member->most, value);
@@ -84,7 +89,8 @@ static rk_status refuse(const rk_member *member, const char *prefix, double valu
 
 static bool within(const rk_member *member, double value)
 {
-    return (value >= member->least && value <= member->most) || (member->or_zero && value == 0);
+    const bool enough = member->above ? value > member->least : value >= member->least;
+    return (enough && value <= member->most) || (member->or_zero && value == 0);
 }
 
 static rk_status check_counts(const void *given, const char *prefix, const rk_member *member,

@@ -24,6 +24,7 @@ typedef struct rk_member {
     size_t offset;      /* in the struct */
     double least, most; /* inclusive */
     bool or_zero;       /* 0 is legal too */
+    bool above;         /* of a number: `least` itself is not */
     size_t to;          /* offset in the struct that rk_members_copy fills */
 } rk_member;
 
@@ -44,6 +45,12 @@ typedef struct rk_member {
     {                                                                                              \
         .name = #name_, .kind = RK_MEMBER_REAL, .offset = offsetof(type, name_), .least = least_,  \
         .most = most_, .or_zero = true                                                             \
+    }
+
+#define RK_MEMBER_ABOVE(type, name_, least_, most_)                                                \
+    {                                                                                              \
+        .name = #name_, .kind = RK_MEMBER_REAL, .offset = offsetof(type, name_), .least = least_,  \
+        .most = most_, .above = true                                                               \
     }
 
 /* Refuses the first member out of its bounds; err->path is its name, behind `prefix`. */

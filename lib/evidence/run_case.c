@@ -29,10 +29,7 @@ typedef struct filling {
 static rk_status read_degrees(const rk_run_table *table, size_t row, rk_partial_strategy *out,
                               rk_error *err)
 {
-    const struct {
-        rk_run_column column;
-        int64_t *place;
-    } list[] = {
+    const rk_run_whole_number list[] = {
         {RK_RUN_ACCELERATORS, &out->ranks},
         {RK_RUN_TP, &out->tp},
         {RK_RUN_PP, &out->pp},

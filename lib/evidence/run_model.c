@@ -32,10 +32,7 @@ static rk_status read_size(const rk_run_table *table, size_t row, rk_run_column 
 
 static rk_status read_sizes(const rk_run_table *table, size_t row, sizes *out, rk_error *err)
 {
-    const struct {
-        rk_run_column column;
-        int64_t *place;
-    } list[] = {
+    const rk_run_whole_number list[] = {
         {RK_RUN_LAYERS, &out->layers},
         {RK_RUN_HIDDEN, &out->hidden},
         {RK_RUN_FFN, &out->ffn},

@@ -190,6 +190,12 @@ const char *rk_run_fact_cell(const rk_run_table *table, size_t row, size_t fact)
 /* Cell of a row (0-based, the header not counted); "" where the table lacks the column. */
 const char *rk_run_cell(const rk_run_table *table, size_t row, rk_run_column column);
 
+/* A number of a row, and where it goes. */
+typedef struct rk_run_whole_number {
+    rk_run_column column;
+    int64_t *place;
+} rk_run_whole_number;
+
 /*
  * A cell that holds a count or a measure: a finite number of at least 0, or nothing (*value keeps
  * what it had).  Anything else is RK_ERR_INVALID, naming the row and the column.

@@ -130,31 +130,32 @@ static void state_sequences(rk_launch *launch)
 
 static void state_degrees(rk_launch *launch)
 {
-    static const struct {
-        const char *field;
-        const char *names[4];
-    } rows[] = {
+    static const rk_megatron_number rows[] = {
         {"tp",
          {ACTOR "megatron.tensor_model_parallel_size", "engine.tensor_model_parallel_size",
-          ACTOR "engine.tp"}},
+          ACTOR "engine.tp"},
+         0},
         {"pp",
          {ACTOR "megatron.pipeline_model_parallel_size", "engine.pipeline_model_parallel_size",
-          ACTOR "engine.pp"}},
-        {"vp", {ACTOR "megatron.virtual_pipeline_model_parallel_size", ACTOR "engine.vpp"}},
+          ACTOR "engine.pp"},
+         0},
+        {"vp", {ACTOR "megatron.virtual_pipeline_model_parallel_size", ACTOR "engine.vpp"}, 0},
         {"cp",
          {ACTOR "megatron.context_parallel_size", "engine.context_parallel_size",
-          ACTOR "engine.cp"}},
+          ACTOR "engine.cp"},
+         0},
         {"ep",
          {ACTOR "megatron.expert_model_parallel_size", "engine.expert_model_parallel_size",
-          ACTOR "engine.ep"}},
-        {"etp", {ACTOR "megatron.expert_tensor_parallel_size", ACTOR "engine.etp"}},
-        {"first_stage_layers", {OVERRIDE "num_layers_in_first_pipeline_stage"}},
-        {"last_stage_layers", {OVERRIDE "num_layers_in_last_pipeline_stage"}},
-        {"dispatcher", {OVERRIDE "moe_token_dispatcher_type"}},
-        {"recompute.granularity", {OVERRIDE "recompute_granularity"}},
-        {"recompute.method", {OVERRIDE "recompute_method"}},
-        {"recompute.layers", {OVERRIDE "recompute_num_layers"}},
-        {"attention", {OVERRIDE "attention_backend", ACTOR "engine.attention_backend_override"}},
+          ACTOR "engine.ep"},
+         0},
+        {"etp", {ACTOR "megatron.expert_tensor_parallel_size", ACTOR "engine.etp"}, 0},
+        {"first_stage_layers", {OVERRIDE "num_layers_in_first_pipeline_stage"}, 0},
+        {"last_stage_layers", {OVERRIDE "num_layers_in_last_pipeline_stage"}, 0},
+        {"dispatcher", {OVERRIDE "moe_token_dispatcher_type"}, 0},
+        {"recompute.granularity", {OVERRIDE "recompute_granularity"}, 0},
+        {"recompute.method", {OVERRIDE "recompute_method"}, 0},
+        {"recompute.layers", {OVERRIDE "recompute_num_layers"}, 0},
+        {"attention", {OVERRIDE "attention_backend", ACTOR "engine.attention_backend_override"}, 0},
     };
     static const char *const repeated[] = {OVERRIDE "tensor_model_parallel_size",
                                            OVERRIDE "context_parallel_size",

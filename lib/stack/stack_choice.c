@@ -90,12 +90,6 @@ static int64_t year_of(const rk_catalogue_entry *entry)
     return year;
 }
 
-/* A scan of the catalogue that keeps the nearest document. */
-struct nearest {
-    bool found;
-    rk_stack stack;
-};
-
 /*
  * The document of the family that is nearest to the year, after `before` (NULL: of all), in the
  * order of the catalogue if several are equally near; NULL: none is left.
@@ -121,61 +115,63 @@ static const rk_catalogue_entry *next_nearest(const struct wanted *wanted,
 }
 
 /* The nearest document of a family; with `any`, also those for other generations. */
-static rk_status find(const struct wanted *wanted, bool any, struct nearest *out, rk_error *err)
+static rk_status find(const struct wanted *wanted, bool any, rk_stack *out, bool *found,
+                      rk_error *err)
 {
     const rk_catalogue_entry *entry = NULL;
-    out->found = false;
-    while (!out->found && (entry = next_nearest(wanted, entry))) {
+    *found = false;
+    while (!*found && (entry = next_nearest(wanted, entry))) {
         if (!any && !mentions(entry, rk_generation_names[wanted->generation])) {
             continue; /* parsing takes a hundred times as long */
         }
-        const rk_status status = rk_stack_load(entry->name, &out->stack, err);
+        const rk_status status = rk_stack_load(entry->name, out, err);
         if (status) {
             return status;
         }
-        out->found = any || is_for(&out->stack, wanted->generation);
+        *found = any || is_for(out, wanted->generation);
     }
     return RK_OK;
 }
 
 /* As find, for the generation; if the family has none for it, in the family it builds on. */
-static rk_status find_here(const struct wanted *wanted, struct nearest *out, rk_error *err)
+static rk_status find_here(const struct wanted *wanted, rk_stack *out, bool *found, rk_error *err)
 {
     struct wanted below = *wanted;
-    rk_status status = find(wanted, false, out, err);
-    if (status || out->found) {
+    rk_status status = find(wanted, false, out, found, err);
+    if (status || *found) {
         return status;
     }
-    status = find(wanted, true, out, err);
-    if (status || !out->found || !out->stack.base[0]) {
-        out->found = false;
+    status = find(wanted, true, out, found, err);
+    if (status || !*found || !out->base[0]) {
+        *found = false;
         return status;
     }
-    memcpy(below.family, out->stack.base, sizeof(below.family));
-    return find(&below, false, out, err);
+    memcpy(below.family, out->base, sizeof(below.family));
+    return find(&below, false, out, found, err);
 }
 
 /* A document for other generations is replaced by one for this generation. */
 static rk_status choose_instead(const struct wanted *wanted, rk_stack *stack, rk_error *err)
 {
-    struct nearest other;
-    const rk_status status = find_here(wanted, &other, err);
-    if (!status && other.found) {
-        *stack = other.stack;
+    rk_stack other;
+    bool found;
+    const rk_status status = find_here(wanted, &other, &found, err);
+    if (!status && found) {
+        *stack = other;
     }
     return status;
 }
 
 /* The document of a family for the generation; else for Hopper, which has most, or for any. */
-static rk_status choose_family(struct wanted *wanted, struct nearest *out, rk_error *err)
+static rk_status choose_family(struct wanted *wanted, rk_stack *out, bool *found, rk_error *err)
 {
-    rk_status status = find_here(wanted, out, err);
-    if (!status && !out->found) {
+    rk_status status = find_here(wanted, out, found, err);
+    if (!status && !*found) {
         wanted->generation = RK_GENERATION_HOPPER;
-        status = find(wanted, false, out, err);
+        status = find(wanted, false, out, found, err);
     }
-    if (!status && !out->found) {
-        status = find(wanted, true, out, err);
+    if (!status && !*found) {
+        status = find(wanted, true, out, found, err);
     }
     return status;
 }
@@ -185,7 +181,7 @@ rk_status rk_stack_choose(const char *name, const rk_accelerator *accelerator, r
 {
     const bool file = rk_json_is_file(name) || rk_json_is_text(name);
     struct wanted wanted = {.generation = accelerator->generation};
-    struct nearest nearest;
+    bool found;
     rk_status status;
     if (file || rk_catalogue_find("stacks", name)) {
         status = rk_stack_load(name, stack, err);
@@ -197,10 +193,8 @@ rk_status rk_stack_choose(const char *name, const rk_accelerator *accelerator, r
         return choose_instead(&wanted, stack, err);
     }
     split(name, &wanted);
-    status = choose_family(&wanted, &nearest, err);
-    if (!status && nearest.found) {
-        *stack = nearest.stack;
-    } else if (!status) {
+    status = choose_family(&wanted, stack, &found, err);
+    if (!status && !found) {
         status = rk_stack_load(name, stack, err); /* the error names the nearest document */
     }
     return status;

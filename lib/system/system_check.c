@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a system can be computed with. */
 #include "base/error.h"
+#include "base/members.h"
 #include "base/units.h"
 #include "system/system.h"
 
@@ -13,80 +14,61 @@ const char *const rk_tier_kind_names[] = {"switch",    "mesh",      "torus", "fa
 /* Larger than any rate, capacity or size of a machine, far inside the arithmetic of doubles. */
 #define MOST 1e24
 
-typedef struct bound {
-    const char *name;
-    size_t offset; /* of a double */
-    double low, high;
-    bool above; /* low itself is excluded */
-} bound;
-
-static const bound accelerator_bounds[] = {
-    {"vector_peak", offsetof(rk_accelerator, vector_peak), 0, MOST, false},
-    {"memory_capacity", offsetof(rk_accelerator, memory_capacity), 0, MOST, true},
-    {"memory_usable", offsetof(rk_accelerator, memory_usable), 0, MOST, true},
-    {"memory_bandwidth", offsetof(rk_accelerator, memory_bandwidth), 0, MOST, true},
-    {"memory_efficiency", offsetof(rk_accelerator, memory_efficiency), 0, 1, true},
-    {"attention_forward", offsetof(rk_accelerator, attention_forward), 0, MOST, true},
-    {"attention_backward", offsetof(rk_accelerator, attention_backward), 0, MOST, true},
-    {"attention_ramp", offsetof(rk_accelerator, attention_ramp), 0, MOST, false},
-    {"attention_softmax", offsetof(rk_accelerator, attention_softmax), 0, MOST, false},
-    {"sparse.core_share", offsetof(rk_accelerator, sparse.core_share), 0, 1, true},
-    {"sparse.head_tile", offsetof(rk_accelerator, sparse.head_tile), 1, 1024, false},
-    {"sparse.index_share", offsetof(rk_accelerator, sparse.index_share), 0, 1, true},
-    {"sparse.select_share", offsetof(rk_accelerator, sparse.select_share), 0, 1, true},
-    {"vector_overlap", offsetof(rk_accelerator, vector_overlap), 0, 1, false},
-    {"kernel_seconds", offsetof(rk_accelerator, kernel_seconds), 0, 1, false},
-    {"launch_seconds", offsetof(rk_accelerator, launch_seconds), 0, 1, false},
-    {"burst", offsetof(rk_accelerator, burst), 1, 10, false},
-    {"sustained", offsetof(rk_accelerator, sustained), 0.1, 10, true},
-    {"host_bandwidth", offsetof(rk_accelerator, host_bandwidth), 0, MOST, true},
-    {"host_efficiency", offsetof(rk_accelerator, host_efficiency), 0, 1, true},
-    {"host_capacity", offsetof(rk_accelerator, host_capacity), 0, MOST, false},
-    {"nvme_bandwidth", offsetof(rk_accelerator, nvme_bandwidth), 0, MOST, false},
-    {"power", offsetof(rk_accelerator, power), 0, MOST, false},
+static const rk_member accelerator_bounds[] = {
+    RK_MEMBER(rk_accelerator, REAL, vector_peak, 0, MOST),
+    RK_MEMBER_ABOVE(rk_accelerator, memory_capacity, 0, MOST),
+    RK_MEMBER_ABOVE(rk_accelerator, memory_usable, 0, MOST),
+    RK_MEMBER_ABOVE(rk_accelerator, memory_bandwidth, 0, MOST),
+    RK_MEMBER_ABOVE(rk_accelerator, memory_efficiency, 0, 1),
+    RK_MEMBER_ABOVE(rk_accelerator, attention_forward, 0, MOST),
+    RK_MEMBER_ABOVE(rk_accelerator, attention_backward, 0, MOST),
+    RK_MEMBER(rk_accelerator, REAL, attention_ramp, 0, MOST),
+    RK_MEMBER(rk_accelerator, REAL, attention_softmax, 0, MOST),
+    RK_MEMBER_ABOVE(rk_accelerator, sparse.core_share, 0, 1),
+    RK_MEMBER(rk_accelerator, REAL, sparse.head_tile, 1, 1024),
+    RK_MEMBER_ABOVE(rk_accelerator, sparse.index_share, 0, 1),
+    RK_MEMBER_ABOVE(rk_accelerator, sparse.select_share, 0, 1),
+    RK_MEMBER(rk_accelerator, REAL, vector_overlap, 0, 1),
+    RK_MEMBER(rk_accelerator, REAL, kernel_seconds, 0, 1),
+    RK_MEMBER(rk_accelerator, REAL, launch_seconds, 0, 1),
+    RK_MEMBER(rk_accelerator, REAL, burst, 1, 10),
+    RK_MEMBER_ABOVE(rk_accelerator, sustained, 0.1, 10),
+    RK_MEMBER_ABOVE(rk_accelerator, host_bandwidth, 0, MOST),
+    RK_MEMBER_ABOVE(rk_accelerator, host_efficiency, 0, 1),
+    RK_MEMBER(rk_accelerator, REAL, host_capacity, 0, MOST),
+    RK_MEMBER(rk_accelerator, REAL, nvme_bandwidth, 0, MOST),
+    RK_MEMBER(rk_accelerator, REAL, power, 0, MOST),
 };
 
 /* The efficiency may pass 1 where the feed of tiles carries a part of the loss. */
-static const bound engine_bounds[] = {
-    {"peak", offsetof(rk_gemm_engine, peak), 0, MOST, false},
-    {"efficiency", offsetof(rk_gemm_engine, efficiency), 0, 2, true},
-    {"feed", offsetof(rk_gemm_engine, feed), 0, 1e4, false},
-    {"prologue", offsetof(rk_gemm_engine, prologue), 0, 1e6, false},
-    {"wave_share", offsetof(rk_gemm_engine, wave_share), 0, 1, false},
+static const rk_member engine_bounds[] = {
+    RK_MEMBER(rk_gemm_engine, REAL, peak, 0, MOST),
+    RK_MEMBER_ABOVE(rk_gemm_engine, efficiency, 0, 2),
+    RK_MEMBER(rk_gemm_engine, REAL, feed, 0, 1e4),
+    RK_MEMBER(rk_gemm_engine, REAL, prologue, 0, 1e6),
+    RK_MEMBER(rk_gemm_engine, REAL, wave_share, 0, 1),
 };
 
-static const bound tier_bounds[] = {
-    {"bandwidth", offsetof(rk_tier, bandwidth), 0, MOST, true},
-    {"efficiency", offsetof(rk_tier, efficiency), 0, 1, true},
-    {"latency", offsetof(rk_tier, latency), 0, 1, false},
-    {"step_latency", offsetof(rk_tier, step_latency), 0, 1, false},
-    {"half_bytes", offsetof(rk_tier, half_bytes), 0, MOST, false},
-    {"exchange_share", offsetof(rk_tier, exchange_share), 0, 10, true},
-    {"serial", offsetof(rk_tier, serial), 0, 1, false},
+static const rk_member tier_bounds[] = {
+    RK_MEMBER_ABOVE(rk_tier, bandwidth, 0, MOST),  RK_MEMBER_ABOVE(rk_tier, efficiency, 0, 1),
+    RK_MEMBER(rk_tier, REAL, latency, 0, 1),       RK_MEMBER(rk_tier, REAL, step_latency, 0, 1),
+    RK_MEMBER(rk_tier, REAL, half_bytes, 0, MOST), RK_MEMBER_ABOVE(rk_tier, exchange_share, 0, 10),
+    RK_MEMBER(rk_tier, REAL, serial, 0, 1),
 };
 
-static const bound side_bounds[] = {
-    {"bandwidth", offsetof(rk_side_link, bandwidth), 0, MOST, true},
-    {"efficiency", offsetof(rk_side_link, efficiency), 0, 1, true},
-    {"latency", offsetof(rk_side_link, latency), 0, 1, false},
+static const rk_member side_bounds[] = {
+    RK_MEMBER_ABOVE(rk_side_link, bandwidth, 0, MOST),
+    RK_MEMBER_ABOVE(rk_side_link, efficiency, 0, 1),
+    RK_MEMBER(rk_side_link, REAL, latency, 0, 1),
 };
 
 /* `base` names the struct in messages, e.g. "tiers[1]". */
-static rk_status check_bounds(const void *in, const char *base, const bound *bounds, size_t count,
-                              rk_error *err)
+static rk_status check_bounds(const void *in, const char *base, const rk_member *bounds,
+                              size_t count, rk_error *err)
 {
-    for (size_t i = 0; i < count; i++) {
-        const double value = *(const double *)((const char *)in + bounds[i].offset);
-        const bool enough = bounds[i].above ? value > bounds[i].low : value >= bounds[i].low;
-        if (!enough || !(value <= bounds[i].high)) {
-            char path[128];
-            (void)snprintf(path, sizeof(path), "%s.%s", base, bounds[i].name);
-            return rk_fail_at(
-                err, RK_ERR_INVALID, path, "expected a number %s %g and at most %g, found %g",
-                bounds[i].above ? "above" : "of at least", bounds[i].low, bounds[i].high, value);
-        }
-    }
-    return RK_OK;
+    char prefix[80];
+    (void)snprintf(prefix, sizeof(prefix), "%s.", base);
+    return rk_members_check(in, prefix, bounds, count, err);
 }
 
 static rk_status check_accelerator(const rk_accelerator *a, rk_error *err)
@@ -142,11 +124,11 @@ static rk_status check_sides(const rk_tier *tier, const char *path, rk_error *er
     return status;
 }
 
-static const bound fit_bounds[] = {
-    {"step", offsetof(rk_tier_fit, step), 0, 1, true},
-    {"chunk_step", offsetof(rk_tier_fit, chunk_step), 0, 1, true},
-    {"share", offsetof(rk_tier_fit, share), 0, 10, true},
-    {"inject_bytes", offsetof(rk_tier_fit, inject_bytes), 0, 1e9, false},
+static const rk_member fit_bounds[] = {
+    RK_MEMBER_ABOVE(rk_tier_fit, step, 0, 1),
+    RK_MEMBER_ABOVE(rk_tier_fit, chunk_step, 0, 1),
+    RK_MEMBER_ABOVE(rk_tier_fit, share, 0, 10),
+    RK_MEMBER(rk_tier_fit, REAL, inject_bytes, 0, 1e9),
 };
 
 static rk_status check_fits(const rk_tier *tier, const char *path, rk_error *err)
