@@ -14,6 +14,7 @@ import csv
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -137,7 +138,8 @@ def main():
     reckon, test_ask = sys.argv[1:3]
     first, count = sys.argv[3:5] if len(sys.argv) > 4 else ("0", "8")
     reckon, test_ask = os.path.abspath(reckon), os.path.abspath(test_ask)
-    listed = subprocess.run([test_ask, "--print", first, count], env=ENV, text=True, check=True,
+    wrapper = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # on a machine of another kind
+    listed = subprocess.run([*wrapper, test_ask, "--print", first, count], env=ENV, text=True, check=True,
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     wrong = asked = 0
     with tempfile.TemporaryDirectory() as folder:
