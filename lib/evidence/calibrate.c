@@ -3,11 +3,11 @@
 #include "evidence/calibrate.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "evidence/calibrate_search.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,18 +155,9 @@ static void group_of(const char *key, char group[RK_RECIPE_NAME])
     (void)snprintf(group, RK_RECIPE_NAME, "%.*s", dot ? (int)(dot - key) : 0, key);
 }
 
-RK_PRINTF(3, 4) static void append(char *text, size_t size, const char *format, ...)
-{
-    const size_t used = strlen(text);
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text + used, size - used, format, args);
-    va_end(args);
-}
-
 /* "feed 1.42 +- 0.31, prologue 104 +- 12" of the constants in a group of a document. */
-static void list_constants(const rk_calibration *c, int document, const char *group, char *text,
-                           size_t size)
+static void list_constants(const rk_calibration *c, int document, const char *group,
+                           rk_growing_text *to)
 {
     assert(document >= 0 && document < c->recipe->document_count);
     bool first = true;
@@ -178,10 +169,10 @@ static void list_constants(const rk_calibration *c, int document, const char *gr
             if (!(constant->documents >> document & 1) || strcmp(of, group) != 0) {
                 continue;
             }
-            append(text, size, "%s%s %.3g", first ? "" : ", ",
-                   constant->keys[k] + strlen(group) + 1, c->constants[i].figures.value);
+            rk_text_add(to, "%s%s %.3g", first ? "" : ", ", constant->keys[k] + strlen(group) + 1,
+                        c->constants[i].figures.value);
             if (c->refitted) {
-                append(text, size, " +- %.2g", c->constants[i].figures.deviation);
+                rk_text_add(to, " +- %.2g", c->constants[i].figures.deviation);
             }
             first = false;
         }
@@ -191,10 +182,10 @@ static void list_constants(const rk_calibration *c, int document, const char *gr
 static void describe(const rk_calibration *c, int document, const char *group, char *text,
                      size_t size)
 {
-    text[0] = '\0';
-    append(text, size, "reckon %s, recipe %s: ", rk_version(), c->recipe->name);
-    list_constants(c, document, group, text, size);
-    append(text, size, "; %zu rows of", c->facts.fitted.rows);
+    rk_growing_text to = {.text = text, .size = size};
+    rk_text_add(&to, "reckon %s, recipe %s: ", rk_version(), c->recipe->name);
+    list_constants(c, document, group, &to);
+    rk_text_add(&to, "; %zu rows of", c->facts.fitted.rows);
     for (int i = 0; i < c->recipe->table_count; i++) {
         const char *slash = strrchr(c->recipe->tables[i].file, '/');
         bool repeated = false;
@@ -202,20 +193,19 @@ static void describe(const rk_calibration *c, int document, const char *group, c
             repeated |= strcmp(c->recipe->tables[i].file, c->recipe->tables[j].file) == 0;
         }
         if (!repeated) {
-            append(text, size, " %s", slash ? slash + 1 : c->recipe->tables[i].file);
+            rk_text_add(&to, " %s", slash ? slash + 1 : c->recipe->tables[i].file);
         }
     }
-    append(text, size, ", median error %.1f%% (%.1f%% at the start of the recipe",
-           100 * c->facts.fitted.median, 100 * c->facts.start.median);
+    rk_text_add(&to, ", median error %.1f%% (%.1f%% at the start of the recipe",
+                100 * c->facts.fitted.median, 100 * c->facts.start.median);
     if (c->refitted) {
-        append(text, size, ", %.1f%% of a group by the others",
-               100 * c->facts.by_the_others.median);
+        rk_text_add(&to, ", %.1f%% of a group by the others", 100 * c->facts.by_the_others.median);
     }
     if (c->facts.held_out.rows > 0) {
-        append(text, size, ", %.1f%% on %zu rows held out", 100 * c->facts.held_out.median,
-               c->facts.held_out.rows);
+        rk_text_add(&to, ", %.1f%% on %zu rows held out", 100 * c->facts.held_out.median,
+                    c->facts.held_out.rows);
     }
-    append(text, size, ").");
+    rk_text_add(&to, ").");
 }
 
 rk_status rk_calibration_write(rk_calibration *calibration, rk_error *err)

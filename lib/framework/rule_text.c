@@ -41,8 +41,7 @@ static void append_names(rk_growing_text *t, unsigned set, const char *const *na
     bool first = true;
     for (int i = 0; names[i] && set >> i; i++) {
         if (set >> i & 1U) {
-            rk_text_add(t, "%s", first ? "" : set >> i >> 1 ? ", " : last);
-            rk_text_add(t, "%s", names[i]);
+            rk_text_add(t, "%s%s", first ? "" : set >> i >> 1 ? ", " : last, names[i]);
             first = false;
         }
     }
@@ -88,15 +87,11 @@ static void append_repair(rk_growing_text *t, const struct question *q)
     const int64_t right =
         s->layout[fullest] + q->model->layers - rk_strategy_layout_before(s, s->layout_count);
     if (right < 0) {
-        rk_text_add(t, "%s", "without a layout they are shared evenly");
+        rk_text_add(t, "without a layout they are shared evenly");
         return;
     }
-    rk_text_add(t, "%s", "nearest legal: ");
-    rk_text_add(t, "%lld", (long long)(right));
-    rk_text_add(t, "%s", " instead of ");
-    rk_text_add(t, "%lld", (long long)(s->layout[fullest]));
-    rk_text_add(t, "%s", " on stage ");
-    rk_text_add(t, "%lld", (long long)(fullest));
+    rk_text_add(t, "nearest legal: %lld instead of %d on stage %d", (long long)right,
+                s->layout[fullest], fullest);
 }
 
 /* The layers that are given for the first and last rank; nothing where none are. */
@@ -106,9 +101,7 @@ static void append_ends(rk_growing_text *t, const rk_strategy *s)
     static const char *const ranks[] = {" on the first rank", " on the last rank"};
     for (size_t i = 0, said = 0; i < 2; i++) {
         if (given[i] > 0) {
-            rk_text_add(t, "%s", said++ ? " and " : ", with ");
-            rk_text_add(t, "%lld", (long long)(given[i]));
-            rk_text_add(t, "%s", ranks[i]);
+            rk_text_add(t, "%s%lld%s", said++ ? " and " : ", with ", (long long)given[i], ranks[i]);
         }
     }
 }
@@ -133,7 +126,7 @@ static void append_key(rk_growing_text *t, const struct question *q, int64_t num
         return;
     }
     if (is_key(key, length, "n")) {
-        rk_text_add(t, "%lld", (long long)(number));
+        rk_text_add(t, "%lld", (long long)number);
     } else if (is_key(key, length, "m")) {
         rk_text_add(t, "%lld", (long long)(rk_strategy_microbatches(s)));
     } else if (is_key(key, length, "chunks")) {
@@ -223,15 +216,14 @@ static bool append_nearest(rk_growing_text *t, const struct question *q, size_t 
     if (below == 0 && above == 0) {
         return false;
     }
-    rk_text_add(t, "%s", "; nearest legal ");
+    rk_text_add(t, "; nearest legal ");
     append_label(t, rk_strategy_label(rk_strategy_field_at(field)));
-    rk_text_add(t, "%s", ": ");
+    rk_text_add(t, ": ");
     if (below > 0) {
-        rk_text_add(t, "%lld", (long long)(below));
+        rk_text_add(t, "%lld", (long long)below);
     }
     if (above > 0) {
-        rk_text_add(t, "%s", below > 0 ? " or " : "");
-        rk_text_add(t, "%lld", (long long)(above));
+        rk_text_add(t, "%s%lld", below > 0 ? " or " : "", (long long)above);
     }
     return true;
 }
