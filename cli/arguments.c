@@ -157,18 +157,15 @@ static int fail_option(const rk_command *command, int answer, const char *given,
 }
 
 /* Flags of a pasted launch line that have no effect, collected for one remark. */
-typedef struct unused_flags {
-    char names[512];
-    size_t length;
-} unused_flags;
+#define UNUSED_SIZE 512
 
-static void note_unused(unused_flags *unused, const char *name)
+static void note_unused(char unused[UNUSED_SIZE], const char *name)
 {
-    const size_t room = sizeof(unused->names) - unused->length;
-    const int n = snprintf(unused->names + unused->length, room, "%s--%s",
-                           unused->length > 0 ? ", " : "", name);
-    unused->length += n > 0 && (size_t)n < room ? (size_t)n : 0;
-    unused->names[unused->length] = '\0';
+    const size_t length = strlen(unused), room = UNUSED_SIZE - length;
+    const int n = snprintf(unused + length, room, "%s--%s", length > 0 ? ", " : "", name);
+    if (n < 0 || (size_t)n >= room) {
+        unused[length] = '\0'; /* whole names only */
+    }
 }
 
 /* Whether a word begins with a number below 0. */
@@ -187,7 +184,7 @@ static bool is_value(const char *word)
  * Handles a long option that the table lacks: a flag of a launch line, as "--name=value" or "--name
  * value". Words after an unused flag are skipped.
  */
-static int take_flag(const rk_command *command, int argc, char **argv, unused_flags *unused,
+static int take_flag(const rk_command *command, int argc, char **argv, char unused[UNUSED_SIZE],
                      rk_job *job)
 {
     char name[64];
@@ -343,7 +340,7 @@ static int read_all(const rk_command *command, int argc, char **argv, const tabl
 {
     size_t next = 0;
     int result = RK_PARSED, answer, place = 0;
-    unused_flags unused = {.length = 0};
+    char unused[UNUSED_SIZE] = "";
     begin_reading(t);
     while (result == RK_PARSED && (answer = read_next(argc, argv, t, &place)) != -1) {
         rk_option_info info;
@@ -357,7 +354,7 @@ static int read_all(const rk_command *command, int argc, char **argv, const tabl
         } else if (answer == '?' || answer == ':') {
             result =
                 fail_option(command, answer, argv[optind - 1], optind < argc ? argv[optind] : NULL);
-            result = result == RK_PARSED ? take_flag(command, argc, argv, &unused, job) : result;
+            result = result == RK_PARSED ? take_flag(command, argc, argv, unused, job) : result;
         } else if (answer == POSITIONAL) {
             result = set_word(command, argc, argv, &next, job);
         } else if (find_option(command, answer, &info)) {
@@ -368,8 +365,8 @@ static int read_all(const rk_command *command, int argc, char **argv, const tabl
     for (; result == RK_PARSED && optind < argc; optind++) { /* behind "--" */
         result = set_positional(command, argv[optind], &next, job);
     }
-    if (result == RK_PARSED && unused.length > 0 && rk_team_is_first()) {
-        (void)fprintf(stderr, "reckon %s: not used: %s\n", rk_command_name(command), unused.names);
+    if (result == RK_PARSED && unused[0] && rk_team_is_first()) {
+        (void)fprintf(stderr, "reckon %s: not used: %s\n", rk_command_name(command), unused);
     }
     return result;
 }

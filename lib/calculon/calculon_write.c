@@ -383,16 +383,12 @@ static void write_stats(rk_json_writer *writer, const rk_calculon_result *result
     rk_json_close(writer, "}");
 }
 
-/* How the fields of a mapping are spelt. */
-typedef struct spelling {
-    const char *quote, *truth[2];
-} spelling;
+/* How the fields of a mapping are spelt: falsehood, truth, and quotes. */
+static const char *const json_spelling[] = {"false", "true", "\""};
+static const char *const csv_spelling[] = {"False", "True", ""};
 
-static const spelling json_spelling = {"\"", {"false", "true"}};
-static const spelling csv_spelling = {"", {"False", "True"}};
-
-static const char *exe_text(const rk_calculon_exe *exe, const rk_field *field, const spelling *as,
-                            char out[RK_STAT_TEXT_SIZE])
+static const char *exe_text(const rk_calculon_exe *exe, const rk_field *field,
+                            const char *const as[3], char out[RK_STAT_TEXT_SIZE])
 {
     const void *place = (const char *)exe + field->offset;
     switch (field->type) {
@@ -400,12 +396,12 @@ static const char *exe_text(const rk_calculon_exe *exe, const rk_field *field, c
         (void)snprintf(out, RK_STAT_TEXT_SIZE, "%" PRId64, *(const int64_t *)place);
         break;
     case RK_FIELD_BOOL:
-        (void)snprintf(out, RK_STAT_TEXT_SIZE, "%s", as->truth[*(const bool *)place]);
+        (void)snprintf(out, RK_STAT_TEXT_SIZE, "%s", as[*(const bool *)place]);
         break;
     default:
         assert(field->type == RK_FIELD_ENUM);
-        (void)snprintf(out, RK_STAT_TEXT_SIZE, "%s%s%s", as->quote,
-                       field->names[*(const unsigned *)place], as->quote);
+        (void)snprintf(out, RK_STAT_TEXT_SIZE, "%s%s%s", as[2],
+                       field->names[*(const unsigned *)place], as[2]);
         break;
     }
     return out;
@@ -418,7 +414,7 @@ void rk_calculon_write_exe(rk_json_writer *writer, const rk_calculon_exe *exe)
     for (size_t i = 0; i < RK_CALCULON_EXE_FIELD_COUNT; i++) {
         const rk_field *field = &rk_calculon_exe_fields[i];
         rk_json_key(writer, field->name);
-        rk_json_value(writer, exe_text(exe, field, &json_spelling, text));
+        rk_json_value(writer, exe_text(exe, field, json_spelling, text));
     }
     rk_json_close(writer, "}");
 }
@@ -475,7 +471,7 @@ void rk_calculon_write_csv_row(rk_out *out, bool index, size_t row,
     for (size_t i = 0; i < RK_CALCULON_EXE_FIELD_COUNT; i++) {
         const rk_field *field = &rk_calculon_exe_fields[i];
         rk_out_text(out, comma);
-        rk_out_text(out, exe_text(&result->exe, field, &csv_spelling, text));
+        rk_out_text(out, exe_text(&result->exe, field, csv_spelling, text));
         comma = ",";
     }
     for (size_t i = 0; i < RK_CALCULON_STATS_COUNT; i++) {

@@ -3,6 +3,7 @@
 #include "request/degree_needs.h"
 
 #include "base/error.h"
+#include "base/named.h"
 
 #include <string.h>
 
@@ -14,49 +15,45 @@ static bool needs_pipeline(unsigned schedules)
 
 enum { NEEDS = 7 };
 
-typedef struct need {
-    bool given;
-    unsigned degree;
-    const char *option;
-} need;
-
-static void list_needs(const rk_request *r, need needs[NEEDS])
+/* The degrees that options need; 0: the option is not given. */
+static void list_needs(const rk_request *r, rk_named_count needs[NEEDS])
 {
-    const need all[NEEDS] = {
-        {r->sp, RK_DEGREE_TP, "sequence-parallel"},
-        {r->cp_kinds != 0, RK_DEGREE_CP, "cp-kind"},
-        {needs_pipeline(r->schedules), RK_DEGREE_PP, "schedule"},
-        {r->first_stage_layers > 0, RK_DEGREE_PP, "first-stage-layers"},
-        {r->last_stage_layers > 0, RK_DEGREE_PP, "last-stage-layers"},
-        {r->count_embedding, RK_DEGREE_PP, "count-embedding"},
-        {r->count_head, RK_DEGREE_PP, "count-head"},
+    const rk_named_count all[NEEDS] = {
+        {"sequence-parallel", r->sp ? RK_DEGREE_TP : 0},
+        {"cp-kind", r->cp_kinds != 0 ? RK_DEGREE_CP : 0},
+        {"schedule", needs_pipeline(r->schedules) ? RK_DEGREE_PP : 0},
+        {"first-stage-layers", r->first_stage_layers > 0 ? RK_DEGREE_PP : 0},
+        {"last-stage-layers", r->last_stage_layers > 0 ? RK_DEGREE_PP : 0},
+        {"count-embedding", r->count_embedding ? RK_DEGREE_PP : 0},
+        {"count-head", r->count_head ? RK_DEGREE_PP : 0},
     };
     memcpy(needs, all, sizeof(all));
 }
 
 unsigned rk_request_above_one(const rk_request *request)
 {
-    need needs[NEEDS];
+    rk_named_count needs[NEEDS];
     unsigned degrees = 0;
     list_needs(request, needs);
     for (int i = 0; i < NEEDS; i++) {
-        degrees |= needs[i].given ? needs[i].degree : 0;
+        degrees |= (unsigned)needs[i].value;
     }
     return degrees;
 }
 
 rk_status rk_request_check_needs(const rk_request *request, unsigned possible, rk_error *err)
 {
-    need needs[NEEDS];
+    rk_named_count needs[NEEDS];
     list_needs(request, needs);
     for (int i = 0; i < NEEDS; i++) {
-        if (needs[i].given && !(needs[i].degree & possible)) {
-            const char *degree = needs[i].degree == RK_DEGREE_TP   ? "tp"
-                                 : needs[i].degree == RK_DEGREE_CP ? "cp"
-                                                                   : "pp";
+        const unsigned needed = (unsigned)needs[i].value;
+        if (needed && !(needed & possible)) {
+            const char *degree = needed == RK_DEGREE_TP   ? "tp"
+                                 : needed == RK_DEGREE_CP ? "cp"
+                                                          : "pp";
             return rk_fail(err, RK_ERR_INVALID,
-                           "--%s needs --%s 2 or more; leave it out, or raise --%s",
-                           needs[i].option, degree, degree);
+                           "--%s needs --%s 2 or more; leave it out, or raise --%s", needs[i].name,
+                           degree, degree);
         }
     }
     return RK_OK;
