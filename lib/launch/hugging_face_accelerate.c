@@ -131,7 +131,7 @@ rk_status rk_hf_take_fsdp(rk_launch *launch, const char *words, const char *conf
                            ? rk_launch_open_named(launch, list, &found, err)
                            : RK_OK;
     const char *file = rk_launch_value(launch, config);
-    if (!status && file && (file[0] == '{' || strchr(file, '.'))) {
+    if (!status && file) {
         const size_t before = launch->key_count;
         status = rk_launch_open_named(launch, file, &found, err);
         for (size_t i = before; i < launch->key_count; i++) { /* as in a file of accelerate */

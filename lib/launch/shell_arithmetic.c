@@ -178,7 +178,6 @@ static int64_t number(sum *s)
 static int64_t unary(sum *s)
 {
     int64_t value = 0;
-    skip_blanks(s);
     if (s->failed || ++s->depth > RK_SHELL_DEPTH_MAX) {
         s->failed = true;
         return 0;
