@@ -4,7 +4,6 @@
  * parallelism, parameters and memory.  Letters: T tokens of a microbatch on a context-parallel
  * rank, h hidden, t tensor parallel, V vocabulary.
  */
-#include "base/error.h"
 #include "base/extremes.h"
 #include "layer/attention.h"
 #include "layer/recurrence.h"
@@ -575,13 +574,6 @@ void rk_block_count_params(const rk_block_context *context, const rk_layer_type 
     *cost = x.cost;
 }
 
-static rk_status list_status(const rk_operator_list *list, rk_error *err)
-{
-    return list->failed
-               ? rk_fail(err, RK_ERR_MEMORY, "not enough memory for the operators of a layer")
-               : RK_OK;
-}
-
 rk_status rk_list_layer(const rk_block_context *context, const rk_layer_type *type, bool whole,
                         rk_operator_list *list, rk_error *err)
 {
@@ -594,7 +586,7 @@ rk_status rk_list_layer(const rk_block_context *context, const rk_layer_type *ty
         checkpoint_layer(&x);
     }
     finish_layer(&x, type, whole);
-    return list_status(list, err);
+    return rk_operator_list_status(list, err);
 }
 
 /* ---- both ends ----------------------------------------------------------------------------- */
@@ -657,7 +649,7 @@ rk_cost rk_block_embedding(const rk_block_context *context)
 rk_status rk_list_embedding(const rk_block_context *context, rk_operator_list *list, rk_error *err)
 {
     (void)embedding_cost(context, list);
-    return list_status(list, err);
+    return rk_operator_list_status(list, err);
 }
 
 /* The loss over a split vocabulary reduces the maximum, the target and the sum of each token. */
@@ -780,7 +772,7 @@ rk_cost rk_block_head(const rk_block_context *context)
 rk_status rk_list_head(const rk_block_context *context, rk_operator_list *list, rk_error *err)
 {
     (void)head_cost(context, list);
-    return list_status(list, err);
+    return rk_operator_list_status(list, err);
 }
 
 rk_cost rk_block_mtp(const rk_block_context *context)

@@ -2,6 +2,8 @@
 /* A growing list of operators that drops those without cost, and the names of their kinds. */
 #include "layer/operator_list.h"
 
+#include "base/error.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +22,13 @@ void rk_operator_list_clear(rk_operator_list *list)
 static bool is_nothing(const rk_operator *o)
 {
     return !(fabs(o->seconds) > 0 || fabs(o->saved) > 0 || o->flops > 0 || o->message.sent > 0);
+}
+
+rk_status rk_operator_list_status(const rk_operator_list *list, rk_error *err)
+{
+    return list->failed
+               ? rk_fail(err, RK_ERR_MEMORY, "not enough memory for the operators of a layer")
+               : RK_OK;
 }
 
 void rk_operator_list_add(rk_operator_list *list, const rk_operator *entry)

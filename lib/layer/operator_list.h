@@ -64,6 +64,9 @@ typedef struct rk_operator_list {
 void rk_operator_list_add(rk_operator_list *list, const rk_operator *entry);
 void rk_operator_list_clear(rk_operator_list *list);
 
+/* Whether all operators that were added are in the list; RK_ERR_MEMORY if there was no room. */
+rk_status rk_operator_list_status(const rk_operator_list *list, rk_error *err);
+
 /*
  * Lists the operators of a layer of a type, as the strategy recomputes it or, with `whole`,
  * checkpointed at its input.  The list must be empty; its owner clears it.
