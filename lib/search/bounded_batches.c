@@ -176,37 +176,58 @@ static rk_status add_group(rk_plan_bounds *s, size_t first, rk_error *err)
     return RK_OK;
 }
 
+/* Lists the batches of units that share costs, with the first kind of context parallelism. */
+static rk_status list_kind(rk_plan_bounds *s, const rk_plan_unit *units, size_t count, int8_t led,
+                           uint64_t *next, rk_error *err)
+{
+    const rk_plan_lists *l = &s->lists;
+    rk_status status = RK_OK;
+    for (size_t j = 0; j < l->micro_batch.count && !status; j++) {
+        const size_t first = s->batch_count;
+        for (size_t i = 0; i < count && !status; i++) {
+            struct batch batch = {.first = next[i],
+                                  .unit = &units[i],
+                                  .led = led,
+                                  .micro_batch = l->micro_batch.items[j]};
+            const uint64_t size = batch_size(s, &batch);
+            assert(size < UINT32_MAX / (RK_PLAN_RECIPE_MAX + 1)); /* lanes of shapes in lists */
+            batch.count = (uint32_t)size * ((uint32_t)led + 1);
+            next[i] += size;
+            status = batch.count > 0 ? add_batch(s, &batch, err) : RK_OK;
+        }
+        if (s->batch_count > first && !status) {
+            status = add_group(s, first, err);
+        }
+    }
+    return status;
+}
+
 /*
  * Lists the batches of units that share costs, group by group.  *next, of each unit: the index of
- * its next batch, which counts the strategies before it.
+ * its next batch, which counts the strategies before it.  Kinds of context parallelism have as
+ * many.
  */
 static rk_status list_groups(rk_plan_bounds *s, const rk_plan_unit *units, size_t count,
                              uint64_t *next, rk_error *err)
 {
     const rk_plan_lists *l = &s->lists;
+    const size_t groups = s->group_count;
     int8_t led = 0;
-    rk_status status = RK_OK;
     for (size_t i = 0; i < l->unit_count; i++) {
         led = (int8_t)(led + is_led(s, &l->units[i], units));
     }
-    for (int kind = 0; kind < rk_plan_cp_kinds(l, units->cp); kind++) {
-        for (size_t j = 0; j < l->micro_batch.count && !status; j++) {
+    rk_status status = list_kind(s, units, count, led, next, err);
+    const size_t end = s->group_count;
+    for (int kind = 1; kind < rk_plan_cp_kinds(l, units->cp); kind++) {
+        for (size_t i = groups; i < end && !status; i++) {
             const size_t first = s->batch_count;
-            for (size_t i = 0; i < count && !status; i++) {
-                struct batch batch = {.first = next[i],
-                                      .unit = &units[i],
-                                      .cp_kind = (int8_t)kind,
-                                      .led = led,
-                                      .micro_batch = l->micro_batch.items[j]};
-                const uint64_t size = batch_size(s, &batch);
-                assert(size < UINT32_MAX / (RK_PLAN_RECIPE_MAX + 1)); /* lanes of shapes in lists */
-                batch.count = (uint32_t)size * ((uint32_t)led + 1);
-                next[i] += size;
-                status = batch.count > 0 ? add_batch(s, &batch, err) : RK_OK;
+            for (size_t j = s->groups[i].first; j < s->groups[i].end && !status; j++) {
+                struct batch batch = s->batches[j];
+                batch.first += (uint64_t)kind * (next[batch.unit - units] - batch.unit->first);
+                batch.cp_kind = (int8_t)kind;
+                status = add_batch(s, &batch, err);
             }
-            if (s->batch_count > first && !status) {
-                status = add_group(s, first, err);
-            }
+            status = status ? status : add_group(s, first, err);
         }
     }
     return status;
