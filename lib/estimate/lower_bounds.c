@@ -55,6 +55,13 @@ static double gathering_layer(const rk_cost_table *table, const rk_strategy *s, 
     return passes.forward + passes.backward + passes.weight;
 }
 
+/* Whether replicas of shards divide the copies of parameters and of experts, as in any strategy. */
+static bool replicas_divide(const rk_strategy *s)
+{
+    const int64_t copies = s->dp * s->cp;
+    return copies % s->replicas == 0 && s->tp * copies / (s->ep * s->etp) % s->replicas == 0;
+}
+
 /*
  * Some rank has the mean number of layers or more, each no faster than the fastest type.  A longer
  * pass hides at most as much more of the traffic as it is longer, and no more parameters than a
@@ -68,8 +75,8 @@ double rk_least_gathering_seconds(const rk_cost_table *table, const rk_strategy 
     rk_chunk chunk;
     assert(s.sharding == RK_SHARD_ALL);
     s.offload_activations = s.offload_weights = false;
-    if (rk_strategy_group(table->context.system, &s, RK_GROUP_EXPERT_SHARD).size < 1) {
-        return (double)INFINITY; /* replicas do not divide the copies of experts: no strategy */
+    if (!replicas_divide(&s)) {
+        return (double)INFINITY;
     }
     const double ranks = (double)s.pp;
     rk_strategy whole = s;

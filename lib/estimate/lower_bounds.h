@@ -22,8 +22,8 @@ double rk_whole_seconds(const rk_cost_table *table, const rk_strategy *strategy,
 
 /*
  * Seconds of a microbatch on the mean rank of a pipeline at least, without recomputation, where
- * every layer gathers its parameters (ZeRO-3); 0 where gathers go tensor by tensor.  The strategy's
- * schedule and offload are of no account.
+ * every layer gathers its parameters (ZeRO-3); 0 where gathers go tensor by tensor, infinite where
+ * replicas do not divide the ranks.  The strategy's schedule and offload are of no account.
  */
 double rk_least_gathering_seconds(const rk_cost_table *table, const rk_strategy *strategy);
 

@@ -145,7 +145,7 @@ typedef struct rk_inputs {
     rk_software software;
     rk_settings settings;
     rk_completed_strategy completed;
-    struct rk_plan_store *store; /* borrowed; of searches of their plans (plan_store.h), or NULL */
+    struct rk_plan_store *store; /* of searches, see rk_inputs_keep_times; NULL: none */
 } rk_inputs;
 
 /*
@@ -154,6 +154,13 @@ typedef struct rk_inputs {
  */
 rk_status rk_request_load(const rk_request *request, rk_inputs *inputs, rk_error *err);
 void rk_inputs_clear(rk_inputs *inputs);
+
+/*
+ * Lets searches of plans keep times and prices for later ones that differ in accelerators and batch
+ * alone; rk_inputs_forget_times frees these, of the inputs that were first given them.
+ */
+rk_status rk_inputs_keep_times(rk_inputs *inputs, rk_error *err);
+void rk_inputs_forget_times(rk_inputs *inputs);
 
 /* The second half, once the model and the system are read. */
 rk_status rk_request_apply(const rk_request *request, bool stack_given, rk_inputs *inputs,

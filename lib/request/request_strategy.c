@@ -10,6 +10,7 @@
 #include "request/launch_job.h"
 #include "request/option_values.h"
 #include "request/run_row.h"
+#include "search/plan_store.h"
 #include "strategy/optimizer.h"
 
 #include <assert.h>
@@ -557,6 +558,17 @@ static void note_space(const rk_request *r, const rk_model *model, rk_plan_space
     for (size_t i = 0; i < COUNT(state_keys) && space->recipe_count > 1; i++) {
         rk_origin_set(&space->origins, state_keys[i], RK_ORIGIN_SEARCHED);
     }
+}
+
+rk_status rk_inputs_keep_times(rk_inputs *inputs, rk_error *err)
+{
+    return rk_plan_store_new(&inputs->store, err);
+}
+
+void rk_inputs_forget_times(rk_inputs *inputs)
+{
+    rk_plan_store_free(inputs->store);
+    inputs->store = NULL;
 }
 
 rk_status rk_request_space(const rk_request *request, const rk_inputs *inputs, rk_plan_space *space,

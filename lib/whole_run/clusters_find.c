@@ -7,7 +7,6 @@
 #include "base/units.h"
 #include "request/derived_sizes.h"
 #include "request/strategy_choices.h"
-#include "search/plan_store.h"
 
 #include <assert.h>
 #include <math.h>
@@ -26,8 +25,7 @@
 struct site {
     const rk_system_choice *offered;
     rk_run_question question; /* with this system */
-    rk_inputs inputs;
-    rk_plan_store *store; /* owned */
+    rk_inputs inputs;         /* its searches keep times for those of all clusters */
     double tokens, seq;
     int64_t domain, most; /* accelerators of the innermost tier, and all that may be used */
 };
@@ -104,7 +102,7 @@ static rk_status add_run(rk_control *control, rk_clusters *c, const struct site 
                                              ? all->question.asked.simulated_runs
                                              : CHOICE_RUNS;
     status = rk_request_load(&all->question.request, &all->inputs, err);
-    all->inputs.store = site->store;
+    all->inputs.store = site->inputs.store;
     const rk_status found = status ? status : find_strategy(control, run, known, err);
     if (found == RK_ERR_STOPPED || found == RK_ERR_MEMORY) {
         status = found;
@@ -351,7 +349,6 @@ static rk_status survey(rk_clusters *c, struct site *site, rk_error *err)
     if (status) {
         return status;
     }
-    site->inputs.store = site->store;
     const rk_system *system = &site->inputs.system;
     const int64_t has = system->tiers[system->tier_count - 1].size;
     const int64_t limit = site->offered->most;
@@ -383,11 +380,11 @@ static rk_status add_system(rk_control *control, rk_clusters *clusters,
     }
     site->offered = offered;
     site->question = *clusters->question;
-    rk_status status = rk_plan_store_new(&site->store, err);
-    status = status ? status : survey(clusters, site, err);
+    rk_status status = survey(clusters, site, err);
+    status = status ? status : rk_inputs_keep_times(&site->inputs, err);
     status = status ? status : add_until_fits(control, clusters, site, err);
     status = status ? status : add_smallest(control, clusters, site, err);
-    rk_plan_store_free(site->store);
+    rk_inputs_forget_times(&site->inputs);
     rk_inputs_clear(&site->inputs);
     free(site);
     return status;
