@@ -510,7 +510,7 @@ static void test_numbers(void **state)
 static void test_sizes(void **state)
 {
     struct documents *d = *state;
-    static const size_t wrong[] = {0, 1, 7, SIZE_MAX, SIZE_MAX / 2, 1 << 20};
+    static const size_t wrong[] = {0, 1, sizeof(size_t) - 1, SIZE_MAX, SIZE_MAX / 2, 1 << 20};
     rk_outcome *outcome;
     rk_prediction p;
     rk_machines *machines;

@@ -10,18 +10,21 @@ there is passed over; without any the test is skipped.  Scripts that are too lon
 """
 
 import json
+import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
 
+EMULATOR = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # of a machine of another kind
 ALLOCATOR = re.compile(r"PYTORCH_(CUDA_|HIP_)?ALLOC_CONF=")
 
 
 def commands_of(program, path, *arguments):
-    done = subprocess.run([program, path, *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*EMULATOR, program, path, *arguments], capture_output=True, text=True, timeout=60)
     if done.returncode:
         sys.exit(f"{path}: exit status {done.returncode}: {done.stderr}")
     return [[word for word in json.loads(line) if not ALLOCATOR.match(word)] for line in done.stdout.splitlines()]

@@ -13,11 +13,13 @@ import json
 import os
 import pathlib
 import random
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 
+EMULATOR = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # of a machine of another kind
 LINES = 120
 # Started programs become lines of words; NUL ends a word, a newline behind NUL a command.
 HEAD = "python() { printf '%s\\0' python \"$@\"; printf '\\n\\0'; }\n"
@@ -190,7 +192,7 @@ def compare(program, seed, folder):
     path = pathlib.Path(folder) / "script.sh"
     path.write_text(script, encoding="utf-8")
     wanted = by_line([words[:-1].split("\0") for words in run(["bash", "--norc"], HEAD + script).split("\n\0")[:-1]])
-    found = by_line([json.loads(line) for line in run([program, str(path)], "").splitlines()])
+    found = by_line([json.loads(line) for line in run([*EMULATOR, program, str(path)], "").splitlines()])
     wrong = 0
     for number, line in enumerate(script.splitlines()):
         a, b = wanted.get(str(number)), found.get(str(number))
