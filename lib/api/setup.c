@@ -118,7 +118,7 @@ rk_status rk_strategy_check(const rk_setup *setup, const rk_strategy *strategy,
                             rk_legality *legality, size_t size, rk_error *err)
 {
     rk_strategy own;
-    rk_legality all;
+    rk_legality all = {.legal = false};
     const rk_status status = judge_strategy(setup, strategy, &own, &all, err);
     if (!status) {
         rk_abi_copy(legality, size, &all, sizeof(all));

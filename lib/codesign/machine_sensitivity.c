@@ -50,8 +50,9 @@ static rk_search_control control_of(const rk_search_control *control, struct tic
 
 /* ---- one number after the other ------------------------------------------------------------ */
 
-/* Systems that differ by more than this in a number share bounds that are too loose to pay. */
-static const double most_alike = 1.2;
+/* Systems that differ by a larger factor in a number share no bounds: these are too loose to pay.
+ */
+static const double most_different = 1.2;
 
 /* How many times better a number may be than it is in another system of these. */
 static double difference(double change)
@@ -117,7 +118,7 @@ rk_status rk_replan_all(const rk_problem *problem, const rk_search_control *cont
     const size_t all = method->numbers(problem, numbers);
     assert(all <= RK_NUMBER_MAX);
     rk_search_control one = control_of(control, &ticker, all);
-    const bool alike = method->open_nearby && known.faster <= most_alike;
+    const bool alike = method->open_nearby && known.faster <= most_different;
     rk_status status = alike ? method->open_nearby(problem, &one, &known, err) : RK_OK;
     *count = 0;
     *counts = (rk_bounded_counts){0};

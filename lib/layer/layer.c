@@ -570,6 +570,7 @@ void rk_block_count_params(const rk_block_context *context, const rk_layer_type 
                            rk_cost *cost)
 {
     rk_cost_builder x = {.c = context, .cost = *cost};
+    x.cost.outer_params = 0; /* which are added to */
     count_params(&x, type);
     *cost = x.cost;
 }

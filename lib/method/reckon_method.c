@@ -432,7 +432,8 @@ static rk_status bound_again(const rk_problem *problem, rk_known_bounds *known,
 {
     assert(top >= 1);
     const bool nearby = known && known->faster > 0;
-    assert(!known || nearby || !control || !(control->least_rate > 0)); /* or "none fits" is less */
+    assert(!known || nearby || !control ||
+           !(control->least_rate > 0)); /* else nothing is known of what fits */
     rk_planned_strategy *planned = calloc(top, sizeof(*planned));
     *found = 0;
     *counts = (rk_bounded_counts){0};

@@ -632,10 +632,10 @@ static bool loss_fits(const rk_plan_bounds *s, struct worker *w, const struct gr
 }
 
 /*
- * Factor by which bounds fall, at least, from one system to another.  The time of an operator is
- * bytes, FLOPs and rounds over rates, and falls no more than these rise, or such a time by the
- * ratio of two others, of attention kernels.  Sums, overlaps and waits fall no more than their
- * parts, and never grow where these fall.
+ * The least factor between the bounds of two of the systems.  The time of an operator is bytes,
+ * FLOPs and rounds over rates, and falls no more than these rise; that of an attention kernel which
+ * the stack lacks is such a time multiplied by the ratio of two others.  Sums, overlaps and waits
+ * fall no more than their parts, and never grow where these fall.
  */
 static double loosened(const rk_plan_bounds *s)
 {

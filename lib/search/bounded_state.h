@@ -42,7 +42,7 @@ struct group {
     bool open;         /* its batches are bounded one by one */
     double seconds;    /* 0, or of a microbatch on all ranks of a pipeline, to keep for others */
     bool rough;        /* bounded by the work of the mean rank, until it is opened */
-    bool loose;        /* its bounds and theirs hold for other systems, see rk_loosen_bounds */
+    bool loose;        /* bounds of it and its batches hold for all systems, see rk_loosen_bounds */
 };
 
 /* Strategies of a batch with one shape and, in turn, each recompute. */
@@ -255,7 +255,10 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
 /* Bounds all batches of a group together, a batch alone by its work. */
 void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *group);
 
-/* Takes prices from the store, or new ones; false: not enough memory.  Gives them back. */
+/*
+ * Takes prices from the store, or makes new ones (false: not enough memory), and gives them back or
+ * frees them.
+ */
 bool rk_get_prices(const rk_plan_bounds *s, struct worker *w);
 void rk_put_prices(const rk_plan_bounds *s, struct worker *w);
 

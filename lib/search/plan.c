@@ -32,6 +32,12 @@ struct least {
     rk_strategy strategy;
 };
 
+/* Bytes that bases need at least with a floor. */
+struct least_floor {
+    uint64_t visit; /* in which it was filled; otherwise it is stale */
+    double bytes;
+};
+
 /* Scratch and results of one thread. */
 struct worker {
     rk_top top;
@@ -40,10 +46,9 @@ struct worker {
     bool has_table; /* of the current costs of blocks */
     rk_plan_fit fit;
     rk_plan_clock clock;
-    bool *misfits; /* owned; bases of which no lane fitted a smaller micro-batch */
-    /* Owned; by recompute, floor and choice of layers: bytes that a base of the unit needs at least
-     * with the least micro-batch or more; negative: not known. */
-    double *floors;
+    bool *misfits;              /* owned; bases of which no lane fitted a smaller micro-batch */
+    struct least_floor *floors; /* owned; by recompute, floor and choice of layers */
+    uint64_t visit, batch;      /* of a unit and a kind of CP; of one of its micro-batches */
     rk_status status;
     rk_error error;
     rk_strategy costed;  /* that the table was filled for */
@@ -177,49 +182,59 @@ static void fill_table(const struct search *s, struct worker *w, const rk_strate
     }
 }
 
-/* Whether the step of a base is a single microbatch, whose gradients may be freed before it. */
-static bool frees_gradients(const struct search *s, const struct base *base)
+/*
+ * Whether a rank may keep fewer gradients whole than with more microbatches: those of one may be
+ * freed or sharded at once, and no chunk waits for another run of as many as there are ranks.
+ */
+static bool keeps_fewer_gradients(const struct base *base)
 {
-    return s->stack->frees_gradients && rk_strategy_microbatches(&base->its.strategy) == 1;
+    const rk_strategy *s = &base->its.strategy;
+    const int64_t microbatches = rk_strategy_microbatches(s);
+    return microbatches == 1 || (rk_schedules[s->schedule]->runs && microbatches <= s->pp);
 }
 
 /*
  * Memory grows with the micro-batch: a base that did not fit will not fit with a larger one, unless
- * that is the only one of a step, whose gradients may be freed before it.
+ * it keeps fewer gradients then.
  */
-static bool is_misfit(const struct search *s, const struct base *base)
+static bool is_misfit(const struct base *base)
 {
-    return *base->misfits && !frees_gradients(s, base);
+    return *base->misfits && !keeps_fewer_gradients(base);
 }
 
-/* Bytes that any shape of the schedule needs at least with the recompute and choice of a base. */
+/*
+ * Bytes that any shape of the schedule needs at least with the recompute and choice of a base, and
+ * with this micro-batch or, unless it keeps fewer gradients, any larger one.
+ */
 static double floor_bytes(const struct search *s, struct worker *w, const struct base *base)
 {
     const size_t place = (size_t)base->recompute * s->lists.floor_count + base->its.shape->floor;
-    double *known = &w->floors[place * RK_PLAN_CHOICES + base->its.choice];
-    if (*known >= 0) {
-        return *known;
+    struct least_floor *known = &w->floors[place * RK_PLAN_CHOICES + base->its.choice];
+    const uint64_t visit = keeps_fewer_gradients(base) ? w->batch : w->visit;
+    if (known->visit == visit) {
+        return known->bytes;
     }
     rk_strategy strategy = base->its.strategy;
-    *known = (double)INFINITY;
+    *known = (struct least_floor){visit, (double)INFINITY};
     fill_table(s, w, &strategy);
     rk_plan_fit_turn_to(&w->fit, &base->its);
     const double in_flight = rk_plan_fit_floor_flight(&w->fit, &base->its);
     for (int lane = 0; base->lanes >> lane; lane++) {
         if (base->lanes >> lane & 1) {
             rk_plan_set_lane(&s->lists, lane, &strategy);
-            *known = rk_min(
-                *known, rk_plan_fit_floor(&w->fit, &base->its, &strategy, lane, in_flight, false));
+            const double bytes =
+                rk_plan_fit_floor(&w->fit, &base->its, &strategy, lane, in_flight, false);
+            known->bytes = rk_min(known->bytes, bytes);
         }
     }
-    return *known;
+    return known->bytes;
 }
 
 /* Whether a base may need as little memory as the least so far. */
 static bool may_be_least(const struct search *s, struct worker *w, const struct base *base)
 {
-    return !is_misfit(s, base) &&
-           (frees_gradients(s, base) ||
+    return !is_misfit(base) &&
+           (!(w->least.bytes < (double)INFINITY) ||
             floor_bytes(s, w, base) <= w->least.bytes * (1 + RK_LOWER_BOUND_SLACK));
 }
 
@@ -227,7 +242,7 @@ static void search_base(const struct search *s, struct worker *w, const struct b
                         uint64_t lanes)
 {
     w->counts.legal += count_lanes(lanes);
-    if (lanes == 0 || is_misfit(s, base)) {
+    if (lanes == 0 || is_misfit(base)) {
         return;
     }
     fill_table(s, w, &base->its.strategy);
@@ -327,11 +342,10 @@ static void search_unit(void *context, int worker_index, uint64_t number, rk_par
     for (int kind = 0; kind < rk_plan_cp_kinds(l, unit->cp); kind++) {
         strategy.cp_kind = l->cp_kinds[kind];
         memset(w->misfits, 0, (size_t)l->recompute_count * l->base_count * sizeof(*w->misfits));
-        for (size_t i = 0; s->least_only && i < floor_places(l); i++) {
-            w->floors[i] = -1;
-        }
+        w->visit = ++w->batch;
         for (size_t i = 0; i < l->micro_batch.count; i++) {
             strategy.micro_batch = l->micro_batch.items[i];
+            w->batch++;
             const uint64_t passed = search_batch(s, w, unit, &strategy, index);
             index += passed;
             atomic_fetch_add_explicit(&shared->done, passed, memory_order_relaxed);
@@ -396,7 +410,7 @@ static rk_status init_workers(struct search *s, int threads, rk_error *err)
         rk_top_init(&w->top, s->top_n, sizeof(rk_plan_entry));
         w->least = (struct least){.bytes = (double)INFINITY, .index = UINT64_MAX};
         w->misfits = malloc((size_t)s->lists.recompute_count * s->lists.base_count + 1);
-        w->floors = s->least_only ? malloc(floor_places(&s->lists) * sizeof(*w->floors) + 1) : NULL;
+        w->floors = s->least_only ? calloc(floor_places(&s->lists) + 1, sizeof(*w->floors)) : NULL;
         if (!w->misfits || (s->least_only && !w->floors)) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
@@ -543,8 +557,7 @@ rk_status rk_plan_find_nearest(const rk_model *model, const rk_system *system,
                        .least_only = true,
                        .floor = -(double)INFINITY};
     rk_plan_counts counts;
-    rk_error ignored;
     size_t found = 0;
     *nearest = (rk_planned_strategy){.index = UINT64_MAX};
-    return search_space(&s, control, NULL, &found, nearest, &counts, err ? err : &ignored);
+    return search_space(&s, control, NULL, &found, nearest, &counts, err);
 }

@@ -114,8 +114,8 @@ rk_status rk_plan_search(const rk_model *model, const rk_system *system, const r
                          rk_plan_counts *counts, rk_error *err);
 
 /*
- * The same legal strategy that needs least memory, of a space in which none is within the risk,
- * without counting the others: most are skipped by what all shapes of a schedule need at least.
+ * Finds what rk_plan_search returns as `nearest`, in a space in which no strategy is within the
+ * risk, and counts none: most are skipped by what all shapes of a schedule need at least.
  */
 rk_status rk_plan_find_nearest(const rk_model *model, const rk_system *system,
                                const rk_stack *stack, const rk_plan_space *space,

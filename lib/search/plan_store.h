@@ -44,7 +44,7 @@ bool rk_plan_store_find(const rk_plan_store *store, rk_plan_group *group);
 /* Keeps a group. */
 rk_status rk_plan_store_add(rk_plan_store *store, const rk_plan_group *group, rk_error *err);
 
-/* Prices for one thread at a time; it gives them back.  None are left: all are NULL. */
+/* Prices for one thread at a time, which gives them back; all members are NULL if none are left. */
 rk_plan_prices rk_plan_store_take(rk_plan_store *store);
 void rk_plan_store_give(rk_plan_store *store, const rk_plan_prices *prices);
 
