@@ -304,6 +304,7 @@ static void test_stopped_team(void **state)
         RK_ERR_STOPPED);
     assert_int_equal(calls, 2);
     assert_string_equal(err.message, "stopped before the end");
+    rk_ranking_clear(&ranking);
 }
 
 int main(void)
