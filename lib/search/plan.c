@@ -46,7 +46,7 @@ struct worker {
     bool has_table; /* of the current costs of blocks */
     rk_plan_fit fit;
     rk_plan_clock clock;
-    bool *misfits;              /* owned; bases of which no lane fitted a smaller micro-batch */
+    uint8_t *misfits; /* owned; of bases: a bit per way to keep gradients, see is_misfit */
     struct least_floor *floors; /* owned; by recompute, floor and choice of layers */
     uint64_t visit, batch;      /* of a unit and a kind of CP; of one of its micro-batches */
     rk_status status;
@@ -67,14 +67,15 @@ struct search {
     bool least_only;        /* neither counts nor times strategies */
     uint64_t slice, slices; /* of the control */
     double floor;           /* likewise; less: none */
+    uint64_t staged_lanes;  /* that keep whole gradients until they are scattered */
     uint64_t total;         /* strategies of the slice */
 };
 
 struct base {
     rk_plan_base its;
     int recompute;
-    bool *misfits;  /* as in the worker */
-    uint64_t lanes; /* that the framework can run with its pp and recompute */
+    uint8_t *misfits; /* as in the worker */
+    uint64_t lanes;   /* that the framework can run with its pp and recompute */
 };
 
 /* ---- memory -------------------------------------------------------------------------------- */
@@ -183,34 +184,41 @@ static void fill_table(const struct search *s, struct worker *w, const rk_strate
 }
 
 /*
- * Whether a rank may keep fewer gradients whole than with more microbatches: those of one may be
- * freed or sharded at once, and no chunk waits for another run of as many as there are ranks.
+ * Ways to keep gradients, of which each keeps no more whole than those before: where chunks wait
+ * for another run of as many microbatches as there are ranks, where they do not, and those of a
+ * single microbatch, which may be freed or sharded at once.
  */
-static bool keeps_fewer_gradients(const struct base *base)
+enum way { WAY_RUNS, WAY_RUN, WAY_ONE };
+
+static enum way way_of(const struct search *s, const struct base *base)
 {
-    const rk_strategy *s = &base->its.strategy;
-    const int64_t microbatches = rk_strategy_microbatches(s);
-    return microbatches == 1 || (rk_schedules[s->schedule]->runs && microbatches <= s->pp);
+    const rk_strategy *strategy = &base->its.strategy;
+    const int64_t microbatches = rk_strategy_microbatches(strategy);
+    const bool at_once = s->stack->frees_gradients || (strategy->pp == 1 && s->stack->sums_whole);
+    const bool in_runs = rk_schedules[strategy->schedule]->runs && rk_stage_chunks(strategy) > 1;
+    return microbatches == 1 && at_once              ? WAY_ONE
+           : in_runs && microbatches <= strategy->pp ? WAY_RUN
+                                                     : WAY_RUNS;
 }
 
 /*
- * Memory grows with the micro-batch: a base that did not fit will not fit with a larger one, unless
- * it keeps fewer gradients then.
+ * Memory grows with the micro-batch: a base of which no lane fitted will not fit with a larger one
+ * that keeps gradients in the same way.
  */
-static bool is_misfit(const struct base *base)
+static bool is_misfit(const struct search *s, const struct base *base)
 {
-    return *base->misfits && !keeps_fewer_gradients(base);
+    return *base->misfits >> way_of(s, base) & 1;
 }
 
 /*
  * Bytes that any shape of the schedule needs at least with the recompute and choice of a base, and
- * with this micro-batch or, unless it keeps fewer gradients, any larger one.
+ * with this micro-batch or, where gradients are kept in runs, any larger one that does so.
  */
 static double floor_bytes(const struct search *s, struct worker *w, const struct base *base)
 {
     const size_t place = (size_t)base->recompute * s->lists.floor_count + base->its.shape->floor;
     struct least_floor *known = &w->floors[place * RK_PLAN_CHOICES + base->its.choice];
-    const uint64_t visit = keeps_fewer_gradients(base) ? w->batch : w->visit;
+    const uint64_t visit = way_of(s, base) == WAY_RUNS ? w->visit : w->batch;
     if (known->visit == visit) {
         return known->bytes;
     }
@@ -233,7 +241,7 @@ static double floor_bytes(const struct search *s, struct worker *w, const struct
 /* Whether a base may need as little memory as the least so far. */
 static bool may_be_least(const struct search *s, struct worker *w, const struct base *base)
 {
-    return !is_misfit(base) &&
+    return !is_misfit(s, base) &&
            (!(w->least.bytes < (double)INFINITY) ||
             floor_bytes(s, w, base) <= w->least.bytes * (1 + RK_LOWER_BOUND_SLACK));
 }
@@ -242,13 +250,16 @@ static void search_base(const struct search *s, struct worker *w, const struct b
                         uint64_t lanes)
 {
     w->counts.legal += count_lanes(lanes);
-    if (lanes == 0 || is_misfit(base)) {
+    if (lanes == 0 || is_misfit(s, base)) {
         return;
+    }
+    if (*base->misfits && way_of(s, base) == WAY_RUN) {
+        lanes &= s->staged_lanes; /* others keep the same gradients as before */
     }
     fill_table(s, w, &base->its.strategy);
     rk_plan_fit_turn_to(&w->fit, &base->its);
     const uint64_t fitting = fitting_lanes(s, w, &base->its, lanes);
-    *base->misfits = fitting == 0;
+    *base->misfits = (uint8_t)(*base->misfits | (fitting == 0) << way_of(s, base));
     if (fitting) {
         time_base(s, w, &base->its, fitting);
     }
@@ -501,6 +512,12 @@ static rk_status search_space(struct search *s, const rk_search_control *control
     rk_status status = rk_plan_lists_init(s->model, &s->system, s->space, &s->lists, err);
     status = status ? status
                     : rk_risk_limits_of(&setting, &s->space->base, s->space->risk, &s->limits, err);
+    for (int i = 0; i < s->lists.sharding_count * s->lists.offload_count; i++) {
+        const rk_sharding kind = s->lists.shardings[i / s->lists.offload_count].kind;
+        const bool staged =
+            kind == RK_SHARD_GRADIENTS || (kind == RK_SHARD_ALL && s->stack->scatters_last);
+        s->staged_lanes |= (uint64_t)staged << i;
+    }
     const uint64_t units = rk_slice_count(s->lists.unit_count, s->slice, s->slices);
     for (uint64_t i = 0; i < units && !status; i++) {
         s->total += s->lists.units[rk_slice_unit(i, s->slice, s->slices)].count;
