@@ -17,7 +17,7 @@ struct rk_setup {
 
 struct rk_outcome {
     const rk_setup *setup;
-    rk_job *job; /* owned; its request is the question; NULL: a strategy is */
+    rk_job *job; /* owned; its request is the question; NULL: it is a strategy */
     rk_fit fit;  /* `plan` is the result, also of plans */
 };
 
@@ -51,7 +51,7 @@ rk_status rk_find_name(const char *what, const char *name, const char *const *na
 rk_status rk_strategy_adopt_legal(const rk_setup *setup, const rk_strategy *given,
                                   rk_strategy *strategy, rk_error *err);
 
-/* Copies a strategy to a struct of the requested size; returns true, for strategies found. */
+/* Copies a strategy to a struct of the requested size.  Returns true. */
 bool rk_strategy_abi_copy(const rk_strategy *strategy, rk_strategy *out, size_t size);
 
 #endif

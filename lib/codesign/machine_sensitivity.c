@@ -50,8 +50,7 @@ static rk_search_control control_of(const rk_search_control *control, struct tic
 
 /* ---- one number after the other ------------------------------------------------------------ */
 
-/* Systems that differ by a larger factor in a number share no bounds: these are too loose to pay.
- */
+/* Systems that differ by a larger factor share no bounds, which would be too loose to pay. */
 static const double most_different = 1.2;
 
 /* How many times better a number may be than it is in another system of these. */

@@ -69,27 +69,29 @@ static bool replicas_divide(const rk_strategy *s)
  */
 double rk_least_gathering_seconds(const rk_cost_table *table, const rk_strategy *strategy)
 {
+    static const rk_schedule_kind kinds[] = {RK_SCHEDULE_1F1B, RK_SCHEDULE_ZB_H1};
     const rk_model *model = table->context.model;
-    rk_strategy s = *strategy;
+    rk_strategy s = *strategy, whole = *strategy;
     double least = (double)INFINITY, layers = 0;
     rk_chunk chunk;
     assert(s.sharding == RK_SHARD_ALL);
-    s.offload_activations = s.offload_weights = false;
+    if (table->context.stack->gathers_tensors) {
+        return 0;
+    }
     if (!replicas_divide(&s)) {
         return (double)INFINITY;
     }
-    const double ranks = (double)s.pp;
-    rk_strategy whole = s;
+    s.offload_activations = s.offload_weights = false;
     fill_whole(table, &whole, &chunk);
     const rk_stage_blocks blocks = rk_chunk_blocks_of(model, &whole, &chunk);
-    for (int splits = 0; splits < 2; splits++) {
-        s.schedule = splits ? RK_SCHEDULE_ZB_H1 : RK_SCHEDULE_1F1B;
-        for (int type = 0; type < model->type_count; type++) {
+    for (int type = 0; type < model->type_count; type++) {
+        layers += blocks.layers[type][0];
+        for (int splits = 0; splits < 2; splits++) {
+            s.schedule = kinds[splits];
             least = rk_min(least, gathering_layer(table, &s, type));
-            layers += splits ? 0 : blocks.layers[type][0];
         }
     }
-    return table->context.stack->gathers_tensors ? 0 : least * layers / ranks;
+    return least * layers / (double)s.pp;
 }
 
 /*

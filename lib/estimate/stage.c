@@ -419,10 +419,14 @@ double rk_stage_optimized_params(const rk_strategy *strategy, const rk_stage *st
     return optimized_params(strategy, &kept);
 }
 
+bool rk_stages_gradients(const rk_stack *stack, rk_sharding sharding)
+{
+    return sharding == RK_SHARD_GRADIENTS || (sharding == RK_SHARD_ALL && stack->scatters_last);
+}
+
 rk_gradient_runs rk_stage_gradient_runs(const rk_stack *stack, const rk_strategy *strategy)
 {
-    const bool staged = strategy->sharding == RK_SHARD_GRADIENTS ||
-                        (strategy->sharding == RK_SHARD_ALL && stack->scatters_last);
+    const bool staged = rk_stages_gradients(stack, strategy->sharding);
     const bool sums =
         strategy->pp > 1 ? staged : stack->sums_whole && strategy->sharding >= RK_SHARD_GRADIENTS;
     const double m = sums ? (double)rk_strategy_microbatches(strategy) : 1;

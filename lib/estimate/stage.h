@@ -111,6 +111,9 @@ typedef struct rk_gradient_runs {
     double open;         /* share of the rank's gradients that is whole at the peak */
 } rk_gradient_runs;
 
+/* Whether a pipeline keeps whole gradients of this sharding until it scatters them. */
+bool rk_stages_gradients(const rk_stack *stack, rk_sharding sharding);
+
 rk_gradient_runs rk_stage_gradient_runs(const rk_stack *stack, const rk_strategy *strategy);
 
 /*

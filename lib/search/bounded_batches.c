@@ -204,8 +204,8 @@ static rk_status list_kind(rk_plan_bounds *s, const rk_plan_unit *units, size_t 
 
 /*
  * Lists the batches of units that share costs, group by group.  *next, of each unit: the index of
- * its next batch, which counts the strategies before it.  Kinds of context parallelism have as
- * many.
+ * its next batch, which counts the strategies before it.  Each kind of context parallelism
+ * has as many strategies.
  */
 static rk_status list_groups(rk_plan_bounds *s, const rk_plan_unit *units, size_t count,
                              uint64_t *next, rk_error *err)

@@ -184,9 +184,9 @@ static void fill_table(const struct search *s, struct worker *w, const rk_strate
 }
 
 /*
- * Ways to keep gradients, of which each keeps no more whole than those before: where chunks wait
- * for another run of as many microbatches as there are ranks, where they do not, and those of a
- * single microbatch, which may be freed or sharded at once.
+ * Ways to keep gradients (rk_stage_gradient_runs); each keeps no more of them whole than those
+ * before: over several runs of as many microbatches as there are ranks, over one run, and of a
+ * single microbatch, which are freed or sharded at once.
  */
 enum way { WAY_RUNS, WAY_RUN, WAY_ONE };
 
@@ -514,9 +514,7 @@ static rk_status search_space(struct search *s, const rk_search_control *control
                     : rk_risk_limits_of(&setting, &s->space->base, s->space->risk, &s->limits, err);
     for (int i = 0; i < s->lists.sharding_count * s->lists.offload_count; i++) {
         const rk_sharding kind = s->lists.shardings[i / s->lists.offload_count].kind;
-        const bool staged =
-            kind == RK_SHARD_GRADIENTS || (kind == RK_SHARD_ALL && s->stack->scatters_last);
-        s->staged_lanes |= (uint64_t)staged << i;
+        s->staged_lanes |= (uint64_t)rk_stages_gradients(s->stack, kind) << i;
     }
     const uint64_t units = rk_slice_count(s->lists.unit_count, s->slice, s->slices);
     for (uint64_t i = 0; i < units && !status; i++) {

@@ -293,6 +293,30 @@ static void test_parts(void **state)
     }
 }
 
+/* ---- searches that share ------------------------------------------------------------------- */
+
+/* How often something was found, and with fewer or more bounds than by a search alone. */
+struct seen {
+    int found, fewer, more;
+};
+
+/* Checks that a search found what one alone did (NULL: nothing), and counts every strategy once. */
+static void count_alike(const rk_planned_strategy *own, const rk_bounded_counts *alone,
+                        const rk_planned_strategy *best, const rk_bounded_counts *again,
+                        struct seen *seen)
+{
+    assert_int_equal(best != NULL, own != NULL);
+    if (best) {
+        assert_same(best, own);
+    }
+    assert_int_equal(again->evaluated + again->by_time + again->by_memory + again->by_dominance +
+                         again->by_rule,
+                     again->total);
+    seen->found += best != NULL;
+    seen->fewer += again->bounds < alone->bounds;
+    seen->more += again->bounds > alone->bounds;
+}
+
 /* ---- systems nearby ------------------------------------------------------------------------ */
 
 /* Any numbers of a system better, by 1.1 times, but for the sizes of domains. */
@@ -313,7 +337,7 @@ static rk_system improved(const struct problem *p, uint64_t *r)
 /* Bounds of one system find on others what bounds of these find; not by luck of the first. */
 static void test_nearby(void **state)
 {
-    int found = 0, fewer = 0, more = 0;
+    struct seen seen = {0, 0, 0};
     (void)state;
     for (uint64_t seed = 1; seed <= 50; seed++) {
         struct problem p = random_problem(seed * 7);
@@ -339,21 +363,12 @@ static void test_nearby(void **state)
             assert_int_equal(
                 rk_plan_bounds_search_again(bounds, longest, 1, &best, &count, &again, &err),
                 RK_OK);
-            assert_int_equal(count, own_count);
-            if (count > 0) {
-                assert_same(&best, &own);
-            }
-            assert_int_equal(again.evaluated + again.by_time + again.by_memory +
-                                 again.by_dominance + again.by_rule,
-                             again.total);
-            found += count > 0;
-            fewer += again.bounds < alone.bounds;
-            more += again.bounds > alone.bounds;
+            count_alike(own_count ? &own : NULL, &alone, count ? &best : NULL, &again, &seen);
         }
         rk_plan_bounds_close(bounds);
     }
-    assert_true(found >= 80);
-    assert_true(fewer > more);
+    assert_true(seen.found >= 80);
+    assert_true(seen.fewer > seen.more);
 }
 
 /* ---- clusters of other sizes --------------------------------------------------------------- */
@@ -362,7 +377,7 @@ static void test_nearby(void **state)
 static void test_store(void **state)
 {
     static const int64_t sizes[] = {16, 8, 24, 32, 12};
-    int found = 0, fewer = 0, more = 0;
+    struct seen seen = {0, 0, 0};
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         struct problem p = random_problem(seed * 11);
@@ -388,21 +403,12 @@ static void test_store(void **state)
             assert_int_equal(rk_plan_search_bounded(&p.model, &p.system, &p.stack, &p.space,
                                                     &control, 1, &best, &count, &again, &err),
                              RK_OK);
-            assert_int_equal(count, own_count);
-            if (count > 0) {
-                assert_same(&best, &own);
-            }
-            assert_int_equal(again.evaluated + again.by_time + again.by_memory +
-                                 again.by_dominance + again.by_rule,
-                             again.total);
-            found += count > 0;
-            fewer += again.bounds < alone.bounds;
-            more += again.bounds > alone.bounds;
+            count_alike(own_count ? &own : NULL, &alone, count ? &best : NULL, &again, &seen);
         }
         rk_plan_store_free(store);
     }
-    assert_true(found >= 25);
-    assert_true(fewer > 4 * more);
+    assert_true(seen.found >= 25);
+    assert_true(seen.fewer > 4 * seen.more);
 }
 
 /* ---- the bounds ---------------------------------------------------------------------------- */
