@@ -8,32 +8,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-const char *rk_double_text(double value, char out[RK_NUMBER_TEXT_SIZE])
-{
-    if (isnan(value)) {
-        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "NaN");
-    } else if (isinf(value)) {
-        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, value > 0 ? "Infinity" : "-Infinity");
-    } else if (value == floor(value) && fabs(value) < 1e16) {
-        const char *sign = value == 0 && signbit(value) ? "-" : "";
-        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%s%" PRId64, sign, (int64_t)value);
-    } else {
-        char fewer[RK_NUMBER_TEXT_SIZE];
-        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.16g", value);
-        if (strtod(out, NULL) != value) { /* nor would 15 digits be */
-            (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.17g", value);
-        } else if (strlen(out) >= 16) { /* else 15 digits are the same */
-            (void)snprintf(fewer, sizeof(fewer), "%.15g", value);
-            if (strtod(fewer, NULL) == value) {
-                memcpy(out, fewer, sizeof(fewer));
-            }
-        }
-    }
-    return out;
-}
 
 const char *rk_python_float_text(double value, char out[RK_NUMBER_TEXT_SIZE])
 {

@@ -504,7 +504,7 @@ static rk_status search_space(struct search *s, const rk_search_control *control
                               rk_planned_strategy *planned, size_t *found,
                               rk_planned_strategy *nearest, rk_plan_counts *counts, rk_error *err)
 {
-    int threads = control && control->threads > 0 ? control->threads : rk_core_count();
+    int threads = 1;
     if (s->space->max_memory > 0) {
         s->system.accelerator.memory_usable = s->space->max_memory;
     }
@@ -520,7 +520,9 @@ static rk_status search_space(struct search *s, const rk_search_control *control
     for (uint64_t i = 0; i < units && !status; i++) {
         s->total += s->lists.units[rk_slice_unit(i, s->slice, s->slices)].count;
     }
-    threads = s->total < THREADS_PAY_FROM ? 1 : threads;
+    if (s->total >= THREADS_PAY_FROM) {
+        threads = control && control->threads > 0 ? control->threads : rk_core_count();
+    }
     if (!status) {
         status = init_workers(s, threads, err);
     }
