@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shortest decimal text of a double: of most in integers, of the others with printf. */
+/* Numbers as decimal text: doubles in integers too, but for sizes that are rare. */
 #include "base/text.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +139,24 @@ static void write_shortest(double value, char *out)
     write_digits(carried ? digits / 10 : digits, x.exponent + carried, out);
 }
 
+const char *rk_integer_text(int64_t value, char *out)
+{
+    char digits[RK_INTEGER_TEXT_SIZE];
+    char *first = digits + sizeof(digits), *at = out;
+    uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    do {
+        *--first = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    if (value < 0) {
+        *at++ = '-';
+    }
+    const size_t count = (size_t)(digits + sizeof(digits) - first);
+    memcpy(at, first, count);
+    at[count] = '\0';
+    return out;
+}
+
 const char *rk_double_text(double value, char out[RK_NUMBER_TEXT_SIZE])
 {
     if (isnan(value)) {
@@ -147,8 +164,8 @@ const char *rk_double_text(double value, char out[RK_NUMBER_TEXT_SIZE])
     } else if (isinf(value)) {
         (void)snprintf(out, RK_NUMBER_TEXT_SIZE, value > 0 ? "Infinity" : "-Infinity");
     } else if (value == floor(value) && fabs(value) < 1e16) {
-        const char *sign = value == 0 && signbit(value) ? "-" : "";
-        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%s%" PRId64, sign, (int64_t)value);
+        *out = '-';
+        (void)rk_integer_text((int64_t)value, value == 0 && signbit(value) ? out + 1 : out);
     } else {
         *out = '-';
         write_shortest(fabs(value), value < 0 ? out + 1 : out);

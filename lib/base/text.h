@@ -18,6 +18,11 @@
  */
 const char *rk_double_text(double value, char out[RK_NUMBER_TEXT_SIZE]);
 
+#define RK_INTEGER_TEXT_SIZE 21
+
+/* Writes an integer into RK_INTEGER_TEXT_SIZE bytes.  Returns out. */
+const char *rk_integer_text(int64_t value, char *out);
+
 /* The same as Python writes a float: integral values below 1e16 end in ".0".  Returns out. */
 const char *rk_python_float_text(double value, char out[RK_NUMBER_TEXT_SIZE]);
 

@@ -7,7 +7,6 @@
 #include "io/json_memory.h"
 #include "job/job.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +18,7 @@ static rk_status append_value(const json_t *value, rk_bytes *text, const char *p
     if (json_is_string(value)) {
         word = json_string_value(value);
     } else if (json_is_integer(value)) {
-        (void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)json_integer_value(value));
+        (void)rk_integer_text((int64_t)json_integer_value(value), number);
     } else if (json_is_real(value)) {
         (void)rk_double_text(json_real_value(value), number);
     } else if (json_is_boolean(value)) {

@@ -6,17 +6,36 @@
 #include "io/json_write.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
+/* Ends the words; the next one takes the place of the end. */
+static void end_words(rk_stated *stated)
+{
+    rk_bytes_add(&stated->words, "", 1);
+    stated->words.size -= !stated->words.failed;
+}
+
 void rk_stated_word(rk_stated *stated, const char *word)
 {
     rk_bytes_add_word(&stated->words, word);
-    rk_bytes_add(&stated->words, "", 1);
-    stated->words.size -= !stated->words.failed; /* the next word takes the place of the end */
+    end_words(stated);
+}
+
+/* The name of an option, which needs no quotes, with the value of a flag or NULL. */
+static void state_name(rk_stated *stated, const char *name, const char *value)
+{
+    rk_bytes *words = &stated->words;
+    rk_bytes_add(words, " ", words->size > 0);
+    rk_bytes_add(words, "--", 2);
+    rk_bytes_add(words, name, strlen(name));
+    if (value) {
+        rk_bytes_add(words, "=", 1);
+        rk_bytes_add(words, value, strlen(value));
+    }
+    end_words(stated);
 }
 
 /* Whether an option only chooses the form of the answer, and its file. */
@@ -32,15 +51,12 @@ void rk_stated_option(rk_stated *stated, const rk_command *command, size_t i, co
     assert(i < rk_command_option_count(command));
     const rk_option *option = rk_command_option(command, i);
     const bool flag = option->type == RK_OPTION_FLAG;
-    char word[2 * RK_OPTION_WORD_SIZE];
     if (is_form(option)) {
         return;
     }
     stated->options[i] = true;
     if (!option->positional) {
-        (void)snprintf(word, sizeof(word), "--%s%s%.8s", name, flag && value ? "=" : "",
-                       flag && value ? value : "");
-        rk_stated_word(stated, word);
+        state_name(stated, name, flag ? value : NULL);
     }
     if (value && !flag) {
         rk_stated_word(stated, value);

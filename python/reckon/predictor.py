@@ -190,7 +190,7 @@ class Predictor:
             yield (start + "}").encode()
             return
         cells = [
-            [f'"{key}": {json.dumps(cell)}' for cell in json.loads(to_json(key, column))]
+            [f'"{key}": {_cell(cell)}' for cell in json.loads(to_json(key, column))]
             for key, column in columns.items()
         ]
         if len({len(column) for column in cells}) > 1:
@@ -265,6 +265,11 @@ class Predictor:
             figures = {name: numpy.asarray(column) for name, column in columns.items()}
             return Predictions(fits=numpy.asarray(fits).astype(bool), reason=reasons, **figures)
         return Predictions(fits=[bool(fit) for fit in fits], reason=reasons, **columns)
+
+
+def _cell(cell: Any) -> str:
+    """A value as JSON; most are integers, which are their own."""
+    return str(cell) if type(cell) is int else json.dumps(cell)
 
 
 def _document(what: str, given: Any) -> bytes:
