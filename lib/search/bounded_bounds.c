@@ -314,10 +314,12 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
     return least;
 }
 
-bool rk_find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *legal)
+bool rk_find_legal(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                   rk_strategy *legal)
 {
     const rk_plan_lists *l = &s->lists;
-    bool nowhere = false;
+    uint8_t *kinds = &w->nowhere[b->unit - l->units];
+    bool nowhere = *kinds >> b->cp_kind & 1; /* with any micro-batch */
     for (size_t i = 0; i < l->pipe_count && !nowhere; i++) {
         struct node node = {.pipe = &l->pipes[i], .dp = rk_batch_data_parallel(s, b, &l->pipes[i])};
         node.lanes =
@@ -334,6 +336,7 @@ bool rk_find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *
             }
         }
     }
+    *kinds |= (uint8_t)(nowhere << b->cp_kind);
     return false;
 }
 
@@ -407,7 +410,7 @@ static void bound_batch(const rk_plan_bounds *s, struct worker *w, struct batch 
                         const double *floors, double seconds, bool *costed)
 {
     rk_strategy legal;
-    if (!rk_find_legal(s, b, &legal)) {
+    if (!rk_find_legal(s, w, b, &legal)) {
         w->counts.by_rule += b->count;
         b->count = 0;
         for (size_t i = 0; i < s->lists.pipe_count; i++) {
@@ -700,7 +703,7 @@ void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *gro
     rk_strategy legal;
     for (; group->legal < group->end; group->legal++) {
         struct batch *b = &s->batches[group->legal];
-        if (rk_find_legal(s, b, &legal)) {
+        if (rk_find_legal(s, w, b, &legal)) {
             break;
         }
         w->counts.by_rule += b->count;
@@ -727,13 +730,13 @@ void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *grou
     int layers = 0;
     if (group->rough) { /* others may come first now */
         group->rough = false;
-        if (rk_find_legal(s, &s->batches[group->legal], &legal)) {
+        if (rk_find_legal(s, w, &s->batches[group->legal], &legal)) {
             bound_table(s, w, group, &legal);
         }
         return;
     }
     bool costed =
-        group->end - group->legal > 1 && rk_find_legal(s, &s->batches[group->legal], &legal);
+        group->end - group->legal > 1 && rk_find_legal(s, w, &s->batches[group->legal], &legal);
     if (costed) {
         fill_group(s, w, &legal);
         least = least_of_group(s, w, group, &legal);

@@ -358,7 +358,7 @@ static void settle_strategies(const rk_plan_bounds *s, struct worker *w, const s
                               const double *bounds)
 {
     rk_strategy legal;
-    if (rk_find_legal(s, b, &legal)) {
+    if (rk_find_legal(s, w, b, &legal)) {
         rk_fill_table(s, w, &legal, true);
         const size_t count = list_nodes(s, w, b, bounds);
         uint64_t first = b->first;
@@ -557,8 +557,10 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
         w->least = malloc((l->shape_count + 1) * sizeof(*w->least));
         w->first = malloc((l->shape_count + 1) * sizeof(*w->first));
         w->nodes = malloc((l->shape_count + 1) * sizeof(*w->nodes));
+        w->nowhere = calloc(l->unit_count + 1, sizeof(*w->nowhere));
         w->floors = calloc(l->floor_count * RK_PLAN_CHOICES + 1, sizeof(*w->floors));
-        if (!w->least || !w->first || !w->nodes || !w->floors || !rk_get_prices(s, w)) {
+        if (!w->least || !w->first || !w->nodes || !w->nowhere || !w->floors ||
+            !rk_get_prices(s, w)) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
         rk_status status = rk_plan_clock_init(&w->clock, l, err);
@@ -582,6 +584,7 @@ static void clear_search(rk_plan_bounds *s)
         free(s->workers[i].floors);
         rk_put_prices(s, &s->workers[i]);
         free(s->workers[i].nodes);
+        free(s->workers[i].nowhere);
     }
     free(s->workers);
     free(s->batches);

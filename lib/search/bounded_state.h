@@ -87,6 +87,7 @@ struct worker {
     uint64_t fitting[2][RK_PLAN_PARTS];
     struct known_floor *floors; /* owned; by floor and choice of layers */
     struct node *nodes;         /* owned; of a batch */
+    uint8_t *nowhere; /* owned; by unit: kinds of cp that no pipeline makes legal, a bit each */
     rk_status status;
     rk_error error;
 };
@@ -181,7 +182,8 @@ static inline uint64_t rk_count_lanes(uint64_t lanes)
 }
 
 /* Finds a legal strategy of a batch; its node need not be promising. */
-bool rk_find_legal(const rk_plan_bounds *s, const struct batch *b, rk_strategy *legal);
+bool rk_find_legal(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                   rk_strategy *legal);
 
 /*
  * Fills the costs of blocks without recompute; `legal` is a legal strategy of the batch.  `whole`:
