@@ -330,7 +330,7 @@ bool rk_find_legal(const rk_plan_bounds *s, struct worker *w, const struct batch
                 node.shape = &l->shapes[node.pipe->shape_first + j];
                 *legal = rk_node_strategy(s, b, &node);
                 if (legal_of(s, legal, lanes & ~hybrid, &nowhere) ||
-                    legal_of(s, legal, hybrid, &nowhere)) {
+                    (!nowhere && legal_of(s, legal, hybrid, &nowhere))) {
                     return true;
                 }
             }
