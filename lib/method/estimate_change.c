@@ -182,10 +182,12 @@ static void keep_fastest(void *user, const rk_strategy *changed)
     const rk_setting *s = best->setting;
     rk_estimate estimate;
     if (best->status ||
-        (best->status = rk_predict_estimate(s, changed, &estimate, NULL, best->err))) {
-        return;
+        (best->status = rk_estimate_exact(s, changed, &estimate, NULL, best->err)) ||
+        !estimate.fits || (best->found && estimate.step >= best->estimate.step)) {
+        return; /* most, without their risk, which takes longer than the rest */
     }
-    if (rk_is_within_risk(s, &estimate) && (!best->found || estimate.step < best->estimate.step)) {
+    best->status = rk_predict_estimate(s, changed, &estimate, NULL, best->err);
+    if (!best->status && rk_is_within_risk(s, &estimate)) {
         best->found = true;
         best->strategy = *changed;
         best->estimate = estimate;
