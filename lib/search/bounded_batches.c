@@ -35,50 +35,79 @@ int rk_batch_lane_count(const rk_plan_bounds *s, const struct batch *b, const rk
     return degree_in(s, b, pipe)->lanes;
 }
 
-/* Whether states take less than others, of gradients alone. */
-static bool take_less(const rk_state_recipe *a, const rk_state_recipe *b)
+uint64_t rk_batch_lanes(const rk_plan_bounds *s, const struct batch *b, int count)
 {
-    const rk_state_recipe like = {a->weight, b->gradient, a->optimizer, a->gather, b->reduce};
-    return memcmp(&like, b, sizeof(like)) == 0 && a->gradient <= b->gradient &&
-           a->reduce <= b->reduce && (a->gradient < b->gradient || a->reduce < b->reduce);
+    const rk_plan_lists *l = &s->lists;
+    uint64_t lanes = rk_plan_recipe_lanes(l, b->unit->recipe);
+    for (int i = 0; b->led >> i; i++) {
+        lanes |= b->led >> i & 1 ? rk_plan_recipe_lanes(l, &l->recipes[i]) : 0;
+    }
+    return lanes & rk_plan_first_lanes(l, count);
+}
+
+/* Whether AdamW moves weights of 2 bytes each. */
+static bool is_narrow(const rk_state_recipe *states)
+{
+    return states->weight <= 2 && states->optimizer <= 4;
 }
 
 /*
- * The recipe with which no strategy of a unit takes more memory or time: its own, or one with fewer
- * bytes of gradients, which are kept, added to and reduced.
+ * Whether no strategy of a unit takes more time with a recipe than with another: it splits tensor
+ * groups alike, gathers as many bytes, adds to and reduces no more bytes of gradients, and updates
+ * no more bytes of weights; only offloaded optimizer states would cost time.
+ */
+static bool is_no_slower(const rk_plan_lists *l, const rk_plan_unit *unit, const rk_plan_recipe *a,
+                         const rk_plan_recipe *b)
+{
+    const rk_state_recipe *x = &a->states, *y = &b->states;
+    return (unit->tp == 1 || a->sp == b->sp) && l->space->offloads == RK_PLAN_NO_OFFLOAD &&
+           memcmp(&x->gather, &y->gather, sizeof(x->gather)) == 0 && x->gradient <= y->gradient &&
+           x->reduce <= y->reduce && x->weight <= y->weight && (is_narrow(x) || !is_narrow(y));
+}
+
+/* The first recipe with which no strategy of a unit takes more time than with any: maybe its own.
  */
 static const rk_plan_recipe *leader_of(const rk_plan_lists *l, const rk_plan_unit *unit)
 {
     const rk_plan_recipe *leader = unit->recipe;
-    for (int i = 0; i < l->recipe_count; i++) {
+    for (int i = 0; l->lanes[0].recipe && i < l->recipe_count; i++) {
         const rk_plan_recipe *recipe = &l->recipes[i];
-        const bool alike = unit->tp == 1 || recipe->sp == unit->recipe->sp;
-        leader = alike && take_less(&recipe->states, &leader->states) ? recipe : leader;
+        if (is_no_slower(l, unit, recipe, leader) &&
+            (recipe < leader || !is_no_slower(l, unit, leader, recipe)) &&
+            rk_plan_unit_with(l, unit, recipe)) {
+            leader = recipe;
+        }
     }
     return leader;
 }
 
-static bool is_led(const rk_plan_bounds *s, const rk_plan_unit *unit, const rk_plan_unit *leader)
+/* The recipes that the recipe of a unit leads, a bit each. */
+static uint16_t led_recipes(const rk_plan_lists *l, const rk_plan_unit *leader)
 {
-    return unit != leader && unit->order == leader->order && unit->tp == leader->tp &&
-           unit->cp == leader->cp && unit->ep == leader->ep && unit->etp == leader->etp &&
-           leader_of(&s->lists, unit) == leader->recipe;
+    unsigned led = 0;
+    for (int i = 0; i < l->recipe_count; i++) {
+        const rk_plan_recipe *recipe = &l->recipes[i];
+        const rk_plan_unit *unit =
+            recipe == leader->recipe ? NULL : rk_plan_unit_with(l, leader, recipe);
+        led |= (unsigned)(unit && leader_of(l, unit) == leader->recipe) << i;
+    }
+    return (uint16_t)led;
 }
 
-int rk_led_batches(const rk_plan_bounds *s, const struct batch *leader, struct batch *led)
+uint64_t rk_recipe_size(const struct batch *b)
 {
-    int count = 0;
-    for (size_t i = 0; i < s->lists.unit_count && count < leader->led; i++) {
-        const rk_plan_unit *unit = &s->lists.units[i];
-        if (is_led(s, unit, leader->unit)) {
-            led[count] = *leader;
-            led[count].unit = unit;
-            led[count].first += unit->first - leader->unit->first;
-            led[count].count /= (uint32_t)leader->led + 1;
-            led[count++].led = 0;
-        }
-    }
-    return count;
+    return b->count / (1 + (uint32_t)rk_count_lanes(b->led));
+}
+
+struct batch rk_led_batch(const rk_plan_bounds *s, const struct batch *leader, int recipe)
+{
+    assert(leader->led >> recipe & 1);
+    struct batch led = *leader;
+    led.unit = rk_plan_unit_with(&s->lists, leader->unit, &s->lists.recipes[recipe]);
+    led.first += led.unit->first - leader->unit->first;
+    led.count = (uint32_t)rk_recipe_size(leader);
+    led.led = 0;
+    return led;
 }
 
 /* Fills the degrees of each unit and pipeline degree. */
@@ -127,21 +156,7 @@ int rk_node_choices(const rk_plan_bounds *s, int recompute, const rk_plan_shape 
 
 uint64_t rk_node_size(const rk_plan_bounds *s, const struct node *node)
 {
-    return (uint64_t)rk_node_choices(s, node->recompute, node->shape) * (uint64_t)node->lanes;
-}
-
-uint64_t rk_pipe_size(const rk_plan_bounds *s, const struct node *of)
-{
-    const rk_plan_lists *l = &s->lists;
-    struct node node = *of;
-    uint64_t size = 0;
-    for (node.recompute = 0; node.recompute < l->recompute_count; node.recompute++) {
-        for (size_t i = 0; i < node.pipe->shape_count; i++) {
-            node.shape = &l->shapes[node.pipe->shape_first + i];
-            size += rk_node_size(s, &node);
-        }
-    }
-    return size;
+    return (uint64_t)rk_node_choices(s, node->recompute, node->shape) * (uint64_t)node->lane_count;
 }
 
 static rk_status add_batch(rk_plan_bounds *s, const struct batch *batch, rk_error *err)
@@ -177,10 +192,11 @@ static rk_status add_group(rk_plan_bounds *s, size_t first, rk_error *err)
 }
 
 /* Lists the batches of units that share costs, with the first kind of context parallelism. */
-static rk_status list_kind(rk_plan_bounds *s, const rk_plan_unit *units, size_t count, int8_t led,
+static rk_status list_kind(rk_plan_bounds *s, const rk_plan_unit *units, size_t count,
                            uint64_t *next, rk_error *err)
 {
     const rk_plan_lists *l = &s->lists;
+    const uint16_t led = led_recipes(l, units);
     rk_status status = RK_OK;
     for (size_t j = 0; j < l->micro_batch.count && !status; j++) {
         const size_t first = s->batch_count;
@@ -191,7 +207,7 @@ static rk_status list_kind(rk_plan_bounds *s, const rk_plan_unit *units, size_t 
                                   .micro_batch = l->micro_batch.items[j]};
             const uint64_t size = batch_size(s, &batch);
             assert(size < UINT32_MAX / (RK_PLAN_RECIPE_MAX + 1)); /* lanes of shapes in lists */
-            batch.count = (uint32_t)size * ((uint32_t)led + 1);
+            batch.count = (uint32_t)size * (1 + (uint32_t)rk_count_lanes(led));
             next[i] += size;
             status = batch.count > 0 ? add_batch(s, &batch, err) : RK_OK;
         }
@@ -212,11 +228,7 @@ static rk_status list_groups(rk_plan_bounds *s, const rk_plan_unit *units, size_
 {
     const rk_plan_lists *l = &s->lists;
     const size_t groups = s->group_count;
-    int8_t led = 0;
-    for (size_t i = 0; i < l->unit_count; i++) {
-        led = (int8_t)(led + is_led(s, &l->units[i], units));
-    }
-    rk_status status = list_kind(s, units, count, led, next, err);
+    rk_status status = list_kind(s, units, count, next, err);
     const size_t end = s->group_count;
     for (int kind = 1; kind < rk_plan_cp_kinds(l, units->cp); kind++) {
         for (size_t i = groups; i < end && !status; i++) {

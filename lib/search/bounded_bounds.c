@@ -38,7 +38,12 @@ rk_strategy rk_node_strategy(const rk_plan_bounds *s, const struct batch *b,
 /* Lanes of the parts that the framework runs with a pipeline degree and a recompute. */
 uint64_t rk_node_lanes(const rk_plan_bounds *s, const struct node *node)
 {
-    return node->pipe->legal_lanes[node->recompute] & (((uint64_t)1 << node->lanes) - 1) & s->lanes;
+    return node->pipe->legal_lanes[node->recompute] & node->lanes & s->lanes;
+}
+
+uint64_t rk_own_lanes(const rk_plan_bounds *s, const struct batch *b, const struct node *node)
+{
+    return rk_node_lanes(s, node) & rk_plan_recipe_lanes(&s->lists, b->unit->recipe);
 }
 
 /*
@@ -167,19 +172,13 @@ static double most_bytes(const rk_plan_bounds *s, const rk_strategy *strategy)
     return most * (1 + RK_LOWER_BOUND_SLACK);
 }
 
-const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w,
-                                         const rk_plan_base *base, uint64_t lanes)
+/* Leaves of the lanes of one recipe, in `known`, those that a floor lets fit. */
+static void fit_floor(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
+                      uint64_t lanes, double in_flight, struct known_floor *known)
 {
-    struct known_floor *known = &w->floors[base->shape->floor * RK_PLAN_CHOICES + base->choice];
     rk_strategy strategy = base->strategy;
-    const double in_flight = rk_plan_fit_floor_flight(&w->fit, base);
     /* lanes that differ in sharding alone ascend in it: the first may settle all */
     bool first = s->lists.offload_count == 1 && !strategy.step_in_backward;
-    known->visit = w->fit.visit;
-    w->counts.bounds += rk_count_lanes(lanes);
-    for (int i = 0; i < s->part_count; i++) {
-        known->fitting[i] = s->part_lanes[i]; /* others were not looked at */
-    }
     for (int lane = 0; lanes >> lane; lane++) {
         if (!(lanes >> lane & 1)) {
             continue;
@@ -191,7 +190,7 @@ const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker 
             for (int i = 0; i < s->part_count; i++) {
                 known->fitting[i] &= ~lanes;
             }
-            break;
+            return;
         }
         first = false;
         const double bytes = rk_plan_fit_floor(&w->fit, base, &strategy, lane, in_flight, false);
@@ -201,7 +200,26 @@ const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker 
             known->fitting[i] &= ~((uint64_t)!fits << lane);
         }
     }
+}
+
+const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w,
+                                         const rk_plan_base *base, uint64_t lanes)
+{
+    struct known_floor *known = &w->floors[base->shape->floor * RK_PLAN_CHOICES + base->choice];
+    const double in_flight = rk_plan_fit_floor_flight(&w->fit, base);
+    known->visit = w->fit.visit;
     known->any = 0;
+    w->counts.bounds += rk_count_lanes(lanes);
+    for (int i = 0; i < s->part_count; i++) {
+        known->fitting[i] = s->part_lanes[i]; /* others were not looked at */
+    }
+    for (int i = 0; lanes && i < s->lists.recipe_count; i++) {
+        const uint64_t own = rk_plan_recipe_lanes(&s->lists, &s->lists.recipes[i]);
+        if (lanes & own) {
+            fit_floor(s, w, base, lanes & own, in_flight, known);
+        }
+        lanes &= ~own;
+    }
     for (int i = 0; i < s->part_count; i++) {
         known->any |= known->fitting[i];
     }
@@ -229,9 +247,9 @@ unsigned rk_parts_gathering_in_time(const rk_plan_bounds *s, const struct worker
     rk_strategy strategy = batch_strategy(s, b);
     strategy.pp = node->pipe->pp;
     strategy.dp = node->dp;
-    for (int lane = 0; lane < node->lanes; lane++) {
+    for (int lane = 0; node->lanes >> lane; lane++) {
         rk_plan_set_lane(&s->lists, lane, &strategy);
-        if (strategy.sharding == RK_SHARD_ALL) {
+        if (node->lanes >> lane & 1 && strategy.sharding == RK_SHARD_ALL) {
             least = rk_min(least, rk_least_gathering_seconds(&w->table, &strategy));
         }
     }
@@ -322,8 +340,10 @@ bool rk_find_legal(const rk_plan_bounds *s, struct worker *w, const struct batch
     bool nowhere = *kinds >> b->cp_kind & 1; /* with any micro-batch */
     for (size_t i = 0; i < l->pipe_count && !nowhere; i++) {
         struct node node = {.pipe = &l->pipes[i], .dp = rk_batch_data_parallel(s, b, &l->pipes[i])};
-        node.lanes =
-            node.dp && rk_parts_of_pipe(s, node.pipe) ? rk_batch_lane_count(s, b, node.pipe) : 0;
+        if (node.dp && rk_parts_of_pipe(s, node.pipe)) {
+            node.lanes = rk_plan_first_lanes(l, rk_batch_lane_count(s, b, node.pipe)) &
+                         rk_plan_recipe_lanes(l, b->unit->recipe); /* costs are of that recipe */
+        }
         for (node.recompute = 0; node.dp && node.recompute < l->recompute_count; node.recompute++) {
             const uint64_t lanes = rk_node_lanes(s, &node), hybrid = lanes & l->hybrid_lanes;
             for (size_t j = 0; lanes && j < node.pipe->shape_count && !nowhere; j++) {
@@ -366,8 +386,9 @@ static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struc
         if (node.dp && floors && floors[i] > limit) {
             bounds[i] = floors[i];
         } else if (node.dp) {
-            node.lanes =
-                group ? l->sharding_count * l->offload_count : rk_batch_lane_count(s, b, node.pipe);
+            node.lanes = rk_batch_lanes(s, b,
+                                        group ? l->sharding_count * l->offload_count
+                                              : rk_batch_lane_count(s, b, node.pipe));
             const bool alone = group || node.pipe->pp == 1; /* which parts look at alone */
             bounds[i] = rk_bound_shapes(s, w, b, node, alone ? limit : rk_min(limit, piped), 0);
         }
@@ -377,9 +398,8 @@ static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struc
     return least;
 }
 
-/* A step in which the mean rank works so many `seconds` of a microbatch on all ranks together. */
-static double mean_work(const rk_plan_bounds *s, const struct batch *b, int64_t dp, int64_t pp,
-                        double seconds)
+double rk_mean_work(const rk_plan_bounds *s, const struct batch *b, int64_t dp, int64_t pp,
+                    double seconds)
 {
     const double microbatches = (double)(s->space->global_batch / dp / b->micro_batch);
     return s->fixed + (1 + s->growth) * microbatches * seconds / (double)pp;
@@ -396,7 +416,7 @@ static bool is_too_slow(const rk_plan_bounds *s, const struct batch *b, double s
     for (size_t i = 0; i < s->lists.pipe_count; i++) {
         const rk_plan_pipe *pipe = &s->lists.pipes[i];
         const int64_t dp = rk_batch_data_parallel(s, b, pipe);
-        bounds[i] = dp ? mean_work(s, b, dp, pipe->pp, seconds) : (double)INFINITY;
+        bounds[i] = dp ? rk_mean_work(s, b, dp, pipe->pp, seconds) : (double)INFINITY;
         least = rk_min(least, bounds[i]);
     }
     return least > limit;
@@ -602,7 +622,7 @@ static bool is_known_slow(const rk_plan_bounds *s, const struct group *group)
         const int64_t pp = s->lists.pipes[i].pp;
         const struct degree wide = rk_degree_of(s, &any, pp);
         const bool divides = wide.dp > 0 && wide.samples % b->micro_batch == 0;
-        bounds[i] = divides ? mean_work(s, b, wide.dp, pp, known.seconds) : (double)INFINITY;
+        bounds[i] = divides ? rk_mean_work(s, b, wide.dp, pp, known.seconds) : (double)INFINITY;
         least = rk_min(least, bounds[i]);
     }
     return least > guess_step(s);

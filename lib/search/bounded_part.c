@@ -86,8 +86,8 @@ unsigned rk_part_lanes(const rk_plan_bounds *s, struct worker *w, const rk_strat
 static uint64_t lanes_of(const rk_plan_lists *l, const rk_plan_part *part)
 {
     uint64_t lanes = 0;
-    for (int i = 0; i < l->sharding_count * l->offload_count; i++) {
-        const rk_sharding kind = l->shardings[i / l->offload_count].kind;
+    for (int i = 0; i < l->lane_count; i++) {
+        const rk_sharding kind = l->lanes[i].sharding.kind;
         lanes |= (uint64_t)(part->shardings == 0 || part->shardings >> kind & 1) << i;
     }
     return lanes;

@@ -68,6 +68,7 @@ struct visit {
     const struct batch *batch;
     const struct node *node;
     uint64_t lanes; /* of the node */
+    uint64_t own;   /* of these with the unit's recipe: others are counted when they are settled */
     bool turned;    /* the base is of the node */
     rk_plan_base base;
     uint64_t asked, legal; /* lanes that are known to be legal or not, and those that are */
@@ -93,6 +94,7 @@ static void offer_base(const rk_plan_bounds *s, struct worker *w, struct visit *
     assert(parts != 0);
     const rk_plan_base *base = &v->base;
     uint64_t lanes[RK_PLAN_PARTS], kept = 0, timed = 0;
+    rk_plan_offer offer;
     unsigned open = rk_part_lanes(s, w, &base->strategy, fitting, parts, lanes);
     w->counts.bounds++;
     open = rk_parts_in_time(w, open, rk_plan_clock_least(&w->clock, base, rk_longest_of(w, open)));
@@ -102,8 +104,7 @@ static void offer_base(const rk_plan_bounds *s, struct worker *w, struct visit *
             all |= open >> i & 1 ? lanes[i] : 0;
         }
         const uint64_t legal = legal_lanes(s, v, fitting); /* only these can be priced */
-        w->counts.by_rule += rk_count_lanes(fitting & ~legal);
-        fitting = legal;
+        w->counts.by_rule += rk_count_lanes(fitting & ~legal & v->own);
         kept = all & legal;
         if (kept && (open & (open - 1)) != 0) { /* else the offer to the only part does the same */
             kept = rk_plan_clock_within(&w->clock, base, kept, rk_longest_of(w, open));
@@ -112,14 +113,15 @@ static void offer_base(const rk_plan_bounds *s, struct worker *w, struct visit *
     for (int i = 0; open >> i && !w->status; i++) {
         if (open >> i & 1 && (lanes[i] & kept)) {
             w->status = rk_plan_clock_offer(&w->clock, base, lanes[i] & kept, w->limit[i],
-                                            &w->top[i], &timed, &w->error);
+                                            &w->top[i], &offer, &w->error);
+            w->others |= offer.others;
+            timed = offer.timed;
             if (timed > 0) {
                 renew_limit(s, w, i);
             }
         }
     }
     w->counts.evaluated += timed;
-    w->counts.by_time += rk_count_lanes(fitting) - timed;
 }
 
 /* Turns to a choice of layers of the node, which most bases are settled without. */
@@ -160,13 +162,13 @@ static void settle_base(const rk_plan_bounds *s, struct worker *w, struct visit 
                         unsigned parts)
 {
     const uint64_t lanes = floor_lanes(s, w, v, layers, &parts);
-    w->counts.by_memory += rk_count_lanes(v->lanes & ~lanes);
+    w->counts.by_memory += rk_count_lanes(v->own & ~lanes);
     if (lanes == 0) {
         return;
     }
     turn_to(s, w, v, layers);
     const uint64_t fitting = fitting_lanes(s, w, &v->base, lanes);
-    w->counts.by_memory += rk_count_lanes(lanes & ~fitting);
+    w->counts.by_memory += rk_count_lanes(lanes & ~fitting & v->own);
     if (fitting) {
         offer_base(s, w, v, fitting, parts);
     }
@@ -195,24 +197,36 @@ static bool none_fits(const struct worker *w, const struct node *node, bool full
     return true;
 }
 
+/* Counts a node of which none of so many lanes fits. */
+static void count_misfits(const rk_plan_bounds *s, struct worker *w, const struct node *node,
+                          uint64_t lanes)
+{
+    const uint64_t choices = (uint64_t)rk_node_choices(s, node->recompute, node->shape);
+    w->counts.by_rule += choices * ((uint64_t)node->lane_count - lanes);
+    w->counts.by_memory += choices * lanes;
+}
+
 /* Settles a node for the parts that are open to it. */
 static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                         const struct node *node, unsigned open)
 {
     const bool full = s->lists.recomputes[node->recompute].kind == RK_REC_FULL;
     const int choices = rk_node_choices(s, node->recompute, node->shape);
-    const uint64_t own = rk_node_lanes(s, node), lanes = rk_count_lanes(own);
-    w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lanes - lanes);
-    if (none_fits(w, node, full, choices, own)) {
-        w->counts.by_memory += (uint64_t)choices * lanes;
+    struct visit v; /* the strategy is filled where it is needed */
+    v.lanes = rk_node_lanes(s, node);
+    v.own = rk_own_lanes(s, b, node);
+    const uint64_t lanes = rk_count_lanes(v.own);
+    if (none_fits(w, node, full, choices, v.lanes)) {
+        w->spent[node->shape->floor] = (struct spent_floor){w->fit.visit, node->fitting, false};
+        count_misfits(s, w, node, lanes);
         return;
     }
-    struct visit v; /* the strategy is filled where it is needed */
+    w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lane_count - lanes);
     v.batch = b;
     v.node = node;
-    v.lanes = own;
     v.turned = false;
     v.asked = v.legal = 0;
+    v.base.unit = b->unit;
     v.base.shape = node->shape;
     v.base.index = w->first[node->shape - s->lists.shapes];
     rk_plan_fit_turn(&w->fit, node->pipe);
@@ -221,26 +235,26 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
         unsigned parts = open;
         if (rk_known_floor(w, &v.base) && floor_lanes(s, w, &v, 0, &parts) == 0) {
             w->counts.by_memory += lanes;
-            v.base.index += (uint64_t)node->lanes;
+            v.base.index += (uint64_t)node->lane_count;
             continue;
         }
         parts = rk_parts_in_time(w, parts, rk_base_work(s, w, node, v.base.choice));
         if (parts) {
             settle_base(s, w, &v, full ? node->shape->layer_choices[i] : 0, parts);
-        } else {
-            w->counts.by_time += lanes;
         }
-        v.base.index += (uint64_t)node->lanes;
+        v.base.index += (uint64_t)node->lane_count;
     }
 }
 
-/* The count of what settles a node that is not listed. */
-static uint64_t *reason_of(struct worker *w, const struct node *node, bool in_time)
+/* Counts the strategies of a node that is not listed, unless time settles them. */
+static void count_node(const rk_plan_bounds *s, struct worker *w, struct node node, bool in_time)
 {
-    if (!in_time && node->bound < (double)INFINITY) {
-        return &w->counts.by_time;
+    uint64_t *reason = rk_schedule_runs(&node) ? &w->counts.by_memory : &w->counts.by_rule;
+    if (in_time || !(node.bound < (double)INFINITY)) {
+        for (node.recompute = 0; node.recompute < s->lists.recompute_count; node.recompute++) {
+            *reason += rk_node_size(s, &node);
+        }
     }
-    return rk_schedule_runs(node) ? &w->counts.by_memory : &w->counts.by_rule;
 }
 
 /* Limits the parts and lanes of a node to those of which the states fit. */
@@ -270,11 +284,11 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
         if (!node.dp || (!s->counts && !(bounds[i] <= rk_longest_of(w, parts)))) {
             continue;
         }
-        node.lanes = rk_batch_lane_count(s, b, node.pipe);
+        node.lane_count = rk_batch_lane_count(s, b, node.pipe);
+        node.lanes = rk_batch_lanes(s, b, node.lane_count);
         parts = s->counts ? parts : rk_parts_in_time(w, parts, bounds[i]);
         parts = rk_parts_gathering_in_time(s, w, b, &node, parts);
         if (parts == 0) {
-            w->counts.by_time += rk_pipe_size(s, &node);
             continue;
         }
         node.microbatches = s->space->global_batch / node.dp / b->micro_batch;
@@ -289,11 +303,7 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
                 w->nodes[count++] = node;
                 continue;
             }
-            uint64_t *reason = reason_of(w, &node, in_time);
-            for (node.recompute = 0; node.recompute < l->recompute_count; node.recompute++) {
-                *reason += rk_node_size(s, &node);
-            }
-            node.recompute = 0;
+            count_node(s, w, node, in_time);
         }
     }
     if (count > 0) {
@@ -322,25 +332,48 @@ static uint64_t place_shapes(const rk_plan_bounds *s, struct worker *w, const st
     return index;
 }
 
+/* Turns to the costs with a recompute, with which some pipeline degrees take too long. */
+static void turn_recompute(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                           const rk_plan_recompute *recompute)
+{
+    int experts;
+    rk_turn_table(w, recompute);
+    const double seconds = rk_whole_seconds(w->clock.table, &w->costed, &experts);
+    for (size_t i = 0; i < s->lists.pipe_count; i++) {
+        const rk_plan_pipe *pipe = &s->lists.pipes[i];
+        const int64_t dp = rk_batch_data_parallel(s, b, pipe);
+        if (dp && rk_mean_work(s, b, dp, pipe->pp, seconds) > w->longest) {
+            for (size_t j = 0; j < pipe->shape_count; j++) {
+                w->spent[s->lists.shapes[pipe->shape_first + j].floor] =
+                    (struct spent_floor){w->fit.visit, UINT64_MAX, true};
+            }
+        }
+    }
+}
+
 /* Settles the nodes listed with one recompute. */
 static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                          int recompute, size_t count)
 {
     const unsigned parts = rk_parts_of_recompute(s, &s->lists.recomputes[recompute]);
     bool filled = s->lists.recomputes[recompute].kind == RK_REC_NONE; /* that table is there */
-    for (size_t i = 0; i < count && !w->status; i++) {
+    for (size_t i = 0; i < count && w->nodes[i].bound <= w->longest && !w->status; i++) {
         struct node *node = &w->nodes[i];
-        node->recompute = recompute;
         const unsigned in_time = rk_parts_in_time(w, node->parts & parts, node->bound);
         if (in_time == 0) {
-            w->counts.by_time += rk_node_size(s, node);
             continue;
         }
         if (!filled) {
-            rk_turn_table(w, &s->lists.recomputes[recompute]);
+            turn_recompute(s, w, b, &s->lists.recomputes[recompute]);
             filled = true;
         }
-        settle_node(s, w, b, node, in_time);
+        node->recompute = recompute;
+        const struct spent_floor *spent = &w->spent[node->shape->floor];
+        if (spent->visit != w->fit.visit || (node->fitting & ~spent->lanes) != 0) {
+            settle_node(s, w, b, node, in_time);
+        } else if (!spent->by_time) {
+            count_misfits(s, w, node, rk_count_lanes(rk_own_lanes(s, b, node)));
+        }
     }
 }
 
@@ -353,12 +386,18 @@ static void clear_tops(const rk_plan_bounds *s, rk_top *tops)
     }
 }
 
-/* Settles the strategies of a batch itself; `bounds` as above. */
+/*
+ * Settles the strategies of a batch with its unit's recipe; `bounds` as above.  Those that nothing
+ * else settles are too slow.
+ */
 static void settle_strategies(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                               const double *bounds)
 {
+    rk_bounded_counts *counts = &w->counts;
     rk_strategy legal;
     if (rk_find_legal(s, w, b, &legal)) {
+        counts->by_time +=
+            rk_recipe_size(b) + counts->evaluated + counts->by_memory + counts->by_rule;
         rk_fill_table(s, w, &legal, true);
         const size_t count = list_nodes(s, w, b, bounds);
         uint64_t first = b->first;
@@ -366,20 +405,27 @@ static void settle_strategies(const rk_plan_bounds *s, struct worker *w, const s
             first = place_shapes(s, w, b, i, first);
             settle_nodes(s, w, b, i, count);
         }
+        counts->by_time -= counts->evaluated + counts->by_memory + counts->by_rule;
     }
 }
 
-/* Settles the batches that a settled one leads; `entered`: it had a strategy for a top list. */
-static void settle_led(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                       bool entered)
+/*
+ * Settles the strategies of a batch with the recipes that it leads, unless none of their lanes may
+ * enter a top list: with their own costs they take as long or longer.
+ */
+static void settle_led(const rk_plan_bounds *s, struct worker *w, const struct batch *b)
 {
-    struct batch led[RK_PLAN_RECIPE_MAX];
-    const int count = entered ? rk_led_batches(s, b, led) : 0;
-    if (!entered) { /* nor has any that takes as long or longer */
-        w->counts.by_dominance += b->count / (1 + (uint64_t)b->led) * (uint64_t)b->led;
-    }
-    for (int i = 0; i < count; i++) {
-        settle_strategies(s, w, &led[i], rk_batch_bounds(s, b));
+    const uint64_t others = w->others;
+    for (int i = 0; b->led >> i; i++) {
+        if (!(b->led >> i & 1)) {
+            continue;
+        }
+        if (others & rk_plan_recipe_lanes(&s->lists, &s->lists.recipes[i])) {
+            const struct batch led = rk_led_batch(s, b, i);
+            settle_strategies(s, w, &led, rk_batch_bounds(s, b));
+        } else {
+            w->counts.by_dominance += rk_recipe_size(b);
+        }
     }
 }
 
@@ -393,11 +439,12 @@ static void settle_batch(void *context, int worker_index, uint64_t index, rk_par
     for (int i = 0; i < s->part_count; i++) {
         renew_limit(s, w, i);
     }
+    w->others = 0;
     settle_strategies(s, w, b, rk_batch_bounds(s, b));
+    settle_led(s, w, b);
     for (int i = 0; i < s->part_count; i++) {
         entered = entered || w->top[i].count > 0;
     }
-    settle_led(s, w, b, entered);
     b->fast = b->fast || (s->counts && entered);
     for (int i = 0; i < s->part_count && !w->status; i++) {
         w->status = rk_top_merge(&w->found[i], &w->top[i], &w->error);
@@ -559,7 +606,8 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
         w->nodes = malloc((l->shape_count + 1) * sizeof(*w->nodes));
         w->nowhere = calloc(l->unit_count + 1, sizeof(*w->nowhere));
         w->floors = calloc(l->floor_count * RK_PLAN_CHOICES + 1, sizeof(*w->floors));
-        if (!w->least || !w->first || !w->nodes || !w->nowhere || !w->floors ||
+        w->spent = calloc(l->floor_count + 1, sizeof(*w->spent));
+        if (!w->least || !w->first || !w->nodes || !w->nowhere || !w->floors || !w->spent ||
             !rk_get_prices(s, w)) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
@@ -582,6 +630,7 @@ static void clear_search(rk_plan_bounds *s)
         free(s->workers[i].least);
         free(s->workers[i].first);
         free(s->workers[i].floors);
+        free(s->workers[i].spent);
         rk_put_prices(s, &s->workers[i]);
         free(s->workers[i].nodes);
         free(s->workers[i].nowhere);

@@ -20,9 +20,9 @@ struct batch {
     const rk_plan_unit *unit;
     int64_t micro_batch;
     uint32_t count; /* of strategies, with those it leads; 0 once none is legal or can fit */
+    uint16_t led;   /* recipes with which the same strategies take as long or longer, a bit each */
     int8_t cp_kind;
-    int8_t led; /* batches with other recipes, which need no less memory and time */
-    bool fast;  /* had a strategy that entered a top list: comes first when parts are searched */
+    bool fast; /* had a strategy that entered a top list: comes first when parts are searched */
 };
 
 /* What goes with a unit and a pipeline degree, whatever the micro-batch. */
@@ -51,7 +51,9 @@ struct node {
     const rk_plan_pipe *pipe;
     const rk_plan_shape *shape;
     int64_t dp, microbatches;
-    int recompute, lanes;
+    int recompute;
+    int lane_count;   /* of its unit's recipe */
+    uint64_t lanes;   /* of that and of those that it leads */
     unsigned parts;   /* that may have it, a bit each */
     uint64_t fitting; /* lanes of these parts of which the states fit */
 };
@@ -61,6 +63,12 @@ struct known_floor {
     uint64_t visit;                  /* of a table, in which the rest was filled */
     uint64_t fitting[RK_PLAN_PARTS]; /* by part */
     uint64_t any;                    /* of these */
+};
+
+/* A floor of which no lane among `lanes` is left in a visit of a table. */
+struct spent_floor {
+    uint64_t visit, lanes;
+    bool by_time; /* all take too long; otherwise none fits */
 };
 
 /* Scratch and results of one thread. */
@@ -86,6 +94,9 @@ struct worker {
      * states fit. */
     uint64_t fitting[2][RK_PLAN_PARTS];
     struct known_floor *floors; /* owned; by floor and choice of layers */
+    struct spent_floor *spent;  /* owned; by floor */
+    uint64_t others;            /* lanes of the batch at hand with recipes that it leads, which may
+                                   enter a top list */
     struct node *nodes;         /* owned; of a batch */
     uint8_t *nowhere; /* owned; by unit: kinds of cp that no pipeline makes legal, a bit each */
     rk_status status;
@@ -141,15 +152,18 @@ struct degree rk_degree_of(const rk_plan_bounds *s, const rk_plan_unit *unit, in
 int64_t rk_batch_data_parallel(const rk_plan_bounds *s, const struct batch *b,
                                const rk_plan_pipe *pipe);
 
-/* Lanes of a batch with a pipeline degree. */
+/* Lanes of a batch with a pipeline degree, of its unit's recipe. */
 int rk_batch_lane_count(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe);
+
+/* The first `count` lanes of a batch with its unit's recipe and each of those that it leads. */
+uint64_t rk_batch_lanes(const rk_plan_bounds *s, const struct batch *b, int count);
 
 /* Choices of recomputed layers that a shape has with a recompute. */
 int rk_node_choices(const rk_plan_bounds *s, int recompute, const rk_plan_shape *shape);
 
-/* Strategies of a node, and of all shapes of its pipeline degree with any recompute. */
+/* Strategies of a node, and of a batch, with the recipe of its unit. */
 uint64_t rk_node_size(const rk_plan_bounds *s, const struct node *node);
-uint64_t rk_pipe_size(const rk_plan_bounds *s, const struct node *node);
+uint64_t rk_recipe_size(const struct batch *b);
 
 /* Whether units differ in ep and etp only. */
 bool rk_share_costs(const rk_plan_unit *a, const rk_plan_unit *b);
@@ -157,8 +171,8 @@ bool rk_share_costs(const rk_plan_unit *a, const rk_plan_unit *b);
 /* Lists the batches and their groups, but for batches that others lead. */
 rk_status rk_list_batches(rk_plan_bounds *s, rk_error *err);
 
-/* Fills the batches that a batch leads, RK_PLAN_RECIPE_MAX at most.  Returns how many. */
-int rk_led_batches(const rk_plan_bounds *s, const struct batch *leader, struct batch *led);
+/* The batch with a recipe that another leads. */
+struct batch rk_led_batch(const rk_plan_bounds *s, const struct batch *leader, int recipe);
 
 /* ---- bounds -------------------------------------------------------------------------------- */
 
@@ -168,6 +182,9 @@ rk_strategy rk_node_strategy(const rk_plan_bounds *s, const struct batch *b,
 
 /* Lanes of the parts that the framework runs with a pipeline degree and a recompute. */
 uint64_t rk_node_lanes(const rk_plan_bounds *s, const struct node *node);
+
+/* Those of them with the recipe of the batch's unit. */
+uint64_t rk_own_lanes(const rk_plan_bounds *s, const struct batch *b, const struct node *node);
 
 /* The legal ones of `lanes`. */
 uint64_t rk_legal_lanes(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t lanes);
@@ -233,6 +250,10 @@ static inline unsigned rk_parts_in_time(const struct worker *w, unsigned parts, 
  */
 double rk_base_work(const rk_plan_bounds *s, struct worker *w, const struct node *node,
                     size_t choice);
+
+/* A step in which the mean rank works so many `seconds` of a microbatch on all ranks together. */
+double rk_mean_work(const rk_plan_bounds *s, const struct batch *b, int64_t dp, int64_t pp,
+                    double seconds);
 
 /* Whether the schedule of a node runs with its number of microbatches. */
 bool rk_schedule_runs(const struct node *node);

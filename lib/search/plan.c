@@ -100,7 +100,8 @@ static uint64_t fitting_lanes(const struct search *s, struct worker *w, const rk
         }
         rk_plan_set_lane(&s->lists, lane, &strategy);
         const double bytes = rk_plan_fit_least(&w->fit, &strategy, lane, w->least.bytes);
-        settle_least(&w->least, bytes, base->index + (uint64_t)lane, &strategy);
+        settle_least(&w->least, bytes, base->index + (uint64_t)s->lists.lanes[lane].number,
+                     &strategy);
         const bool fits = !s->least_only && rk_plan_fit_holds(&w->fit, &strategy, lane);
         fitting |= (uint64_t)fits << lane;
         w->counts.fitting += fits;
@@ -128,10 +129,10 @@ static void time_base(const struct search *s, struct worker *w, const rk_plan_ba
 {
     const double m = (double)rk_strategy_microbatches(&base->strategy);
     const double limit = time_limit(s, w);
-    uint64_t timed;
+    rk_plan_offer offer;
     if (m * rk_plan_fit_seconds(&w->fit, base->shape, base->choice) <= limit &&
         rk_plan_clock_least(&w->clock, base, limit) <= limit) {
-        w->status = rk_plan_clock_offer(&w->clock, base, lanes, limit, &w->top, &timed, &w->error);
+        w->status = rk_plan_clock_offer(&w->clock, base, lanes, limit, &w->top, &offer, &w->error);
     }
 }
 
@@ -268,17 +269,18 @@ static void search_base(const struct search *s, struct worker *w, const struct b
 /* ---- units --------------------------------------------------------------------------------- */
 
 /* All shapes of a pipeline degree, from `index` on.  Returns how many strategies were passed. */
-static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_plan_pipe *pipe,
-                            int recompute, const rk_strategy *strategy, int lane_count,
-                            uint64_t index)
+static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_plan_unit *unit,
+                            const rk_plan_pipe *pipe, int recompute, const rk_strategy *strategy,
+                            int lane_count, uint64_t index)
 {
     assert(lane_count >= 1 && lane_count <= RK_PLAN_LANES);
     const uint64_t first = index;
     struct base base = {
-        .its = {.strategy = *strategy},
+        .its = {.strategy = *strategy, .unit = unit},
         .recompute = recompute,
         .misfits = &w->misfits[(size_t)recompute * s->lists.base_count + pipe->base_first],
-        .lanes = pipe->legal_lanes[recompute] & (((uint64_t)1 << lane_count) - 1),
+        .lanes = pipe->legal_lanes[recompute] & rk_plan_first_lanes(&s->lists, lane_count) &
+                 rk_plan_recipe_lanes(&s->lists, unit->recipe),
     };
     rk_plan_set_recompute(&s->lists.recomputes[recompute], &base.its.strategy);
     rk_plan_fit_turn(&w->fit, pipe);
@@ -325,7 +327,7 @@ static uint64_t search_batch(const struct search *s, struct worker *w, const rk_
             strategy->pp = pipe->pp;
             strategy->dp = dp;
             const int lanes = rk_plan_shardings(l, unit, pipe->pp, dp) * l->offload_count;
-            index += search_pipe(s, w, pipe, recompute, strategy, lanes, index);
+            index += search_pipe(s, w, unit, pipe, recompute, strategy, lanes, index);
         }
     }
     return index - first;
@@ -512,8 +514,8 @@ static rk_status search_space(struct search *s, const rk_search_control *control
     rk_status status = rk_plan_lists_init(s->model, &s->system, s->space, &s->lists, err);
     status = status ? status
                     : rk_risk_limits_of(&setting, &s->space->base, s->space->risk, &s->limits, err);
-    for (int i = 0; i < s->lists.sharding_count * s->lists.offload_count; i++) {
-        const rk_sharding kind = s->lists.shardings[i / s->lists.offload_count].kind;
+    for (int i = 0; i < s->lists.lane_count; i++) {
+        const rk_sharding kind = s->lists.lanes[i].sharding.kind;
         s->staged_lanes |= (uint64_t)rk_stages_gradients(s->stack, kind) << i;
     }
     const uint64_t units = rk_slice_count(s->lists.unit_count, s->slice, s->slices);

@@ -42,7 +42,7 @@ struct rk_clock_wait {
 
 static size_t lane_count(const rk_plan_lists *lists)
 {
-    return (size_t)lists->sharding_count * (size_t)lists->offload_count;
+    return (size_t)lists->lane_count;
 }
 
 static size_t most_chunks(const rk_plan_lists *lists)
@@ -279,8 +279,8 @@ struct pace {
 static const rk_pass_traffic *traffic_at(rk_plan_clock *clock, const rk_strategy *lane, int number,
                                          size_t place, const rk_chunk_times *passes)
 {
-    const size_t at =
-        (clock->pipe->piece_first + place) * lane_count(clock->lists) + (size_t)number;
+    const size_t at = (clock->pipe->piece_first + place) * lane_count(clock->lists) +
+                      (size_t)clock->lists->lanes[number].traffic;
     struct rk_clock_wait *wait = &clock->waits[at];
     const bool splits = rk_stage_splits(lane);
     const double alone = rk_alone_share(lane);
@@ -382,8 +382,8 @@ static struct lane lane_of(const rk_plan_lists *l, int number, double step)
     assert(number >= 0 && number < RK_PLAN_LANES);
     return (struct lane){
         .number = number,
-        .offloads = offload_count(l->offloads[number % l->offload_count]),
-        .hybrid = l->shardings[number / l->offload_count].hybrid,
+        .offloads = offload_count(l->lanes[number].offloads),
+        .hybrid = l->lanes[number].sharding.hybrid,
         .step = step,
     };
 }
@@ -458,7 +458,7 @@ struct timed {
     struct lane sorted[RK_PLAN_LANES];
     rk_makespan makespans[RK_PLAN_LANES];
     int count;
-    uint64_t computed; /* lanes whose step was computed */
+    rk_plan_offer offer;
 };
 
 /* Adds the time of freeing and allocating memory again and again to a step that thrashes. */
@@ -485,10 +485,14 @@ static rk_status time_lanes(rk_plan_clock *clock, const rk_plan_base *base, stru
     if (status) {
         return status;
     }
-    const uint64_t fast = within(clock, base, pace, lanes, limit, steps);
+    uint64_t fast = within(clock, base, pace, lanes, limit, steps);
+    const uint64_t own = rk_plan_recipe_lanes(clock->lists, base->unit->recipe);
+    out->offer.others |= fast & ~own;
+    lanes &= own;
+    fast &= own;
     rk_strategy strategy = base->strategy;
     for (int i = 0; i < RK_PLAN_LANES && lanes >> i && !status; i++) {
-        out->computed += lanes >> i & 1;
+        out->offer.timed += lanes >> i & 1;
         if (fast >> i & 1) {
             rk_plan_set_lane(clock->lists, i, &strategy);
             status = add_thrashing(clock, &strategy, &pace->makespan, &steps[i], err);
@@ -514,12 +518,31 @@ static uint64_t keep_plain(rk_plan_clock *clock, const rk_plan_base *base, uint6
     return within(clock, base, pace, lanes, limit, steps);
 }
 
-/* Likewise one lane whose passes wait for traffic. */
-static uint64_t keep_waiting(rk_plan_clock *clock, const rk_plan_base *base, int number,
+/* Takes from `lanes`, whose passes wait for traffic, the first and those that send the same. */
+static uint64_t take_alike(const rk_plan_lists *l, uint64_t *lanes)
+{
+    int first = 0;
+    while (!(*lanes >> first & 1)) {
+        first++;
+    }
+    uint64_t alike = 0;
+    for (int i = first; *lanes >> i; i++) {
+        alike |= *lanes & (uint64_t)(l->lanes[i].traffic == l->lanes[first].traffic) << i;
+    }
+    *lanes &= ~alike;
+    return alike;
+}
+
+/* Likewise lanes whose passes wait for the same traffic. */
+static uint64_t keep_waiting(rk_plan_clock *clock, const rk_plan_base *base, uint64_t lanes,
                              double limit, struct pace *pace)
 {
     rk_strategy lane = base->strategy;
     double steps[RK_PLAN_LANES];
+    int number = 0;
+    while (!(lanes >> number & 1)) {
+        number++;
+    }
     rk_plan_set_lane(clock->lists, number, &lane);
     *pace = pace_of(clock, base, &lane, number, limit);
     if (pace->late) {
@@ -529,7 +552,7 @@ static uint64_t keep_waiting(rk_plan_clock *clock, const rk_plan_base *base, int
     pipeline.alike = &clock->lists->ranks.items[base->shape->rank_first];
     pace->makespan = rk_least_makespan(clock->table->context.stack, &lane, &pipeline,
                                        send_seconds(clock, base), limit);
-    return within(clock, base, pace, UINT64_C(1) << number, limit, steps);
+    return within(clock, base, pace, lanes, limit, steps);
 }
 
 static rk_status offer_lanes(const rk_plan_clock *clock, const rk_plan_base *base,
@@ -544,9 +567,11 @@ static rk_status offer_lanes(const rk_plan_clock *clock, const rk_plan_base *bas
         status = rk_estimate_with(clock->table, &found.strategy, clock->lists->space->convention,
                                   &timed->makespans[lane->number], &found.estimate, err);
         assert(status || found.estimate.step == lane->step);
-        status = status ? status
-                        : rk_top_offer(top, -lane->step, base->index + (uint64_t)lane->number,
-                                       &found, err);
+        status =
+            status ? status
+                   : rk_top_offer(top, -lane->step,
+                                  base->index + (uint64_t)clock->lists->lanes[lane->number].number,
+                                  &found, err);
     }
     return status;
 }
@@ -556,30 +581,32 @@ uint64_t rk_plan_clock_within(rk_plan_clock *clock, const rk_plan_base *base, ui
 {
     struct pace pace;
     fill_chunks(clock, base);
-    const uint64_t waiting = waiting_lanes(clock, base, lanes), plain = lanes & ~waiting;
+    uint64_t waiting = waiting_lanes(clock, base, lanes);
+    const uint64_t plain = lanes & ~waiting;
     uint64_t kept = plain ? keep_plain(clock, base, plain, limit, &pace) : 0;
-    for (int i = 0; i < RK_PLAN_LANES && waiting >> i; i++) {
-        kept |= waiting >> i & 1 ? keep_waiting(clock, base, i, limit, &pace) : 0;
+    while (waiting) {
+        kept |= keep_waiting(clock, base, take_alike(clock->lists, &waiting), limit, &pace);
     }
     return kept;
 }
 
 rk_status rk_plan_clock_offer(rk_plan_clock *clock, const rk_plan_base *base, uint64_t lanes,
-                              double limit, rk_top *top, uint64_t *timed, rk_error *err)
+                              double limit, rk_top *top, rk_plan_offer *offer, rk_error *err)
 {
     struct timed all; /* only what is timed is filled */
     struct pace pace;
     all.count = 0;
-    all.computed = 0;
+    all.offer = (rk_plan_offer){0};
     fill_chunks(clock, base);
-    const uint64_t waiting = waiting_lanes(clock, base, lanes), plain = lanes & ~waiting;
+    uint64_t waiting = waiting_lanes(clock, base, lanes);
+    const uint64_t plain = lanes & ~waiting;
     uint64_t kept = plain ? keep_plain(clock, base, plain, limit, &pace) : 0;
     rk_status status = kept ? time_lanes(clock, base, &pace, kept, limit, &all, err) : RK_OK;
-    for (int i = 0; i < RK_PLAN_LANES && !status && waiting >> i; i++) {
-        kept = waiting >> i & 1 ? keep_waiting(clock, base, i, limit, &pace) : 0;
+    while (waiting && !status) {
+        kept = keep_waiting(clock, base, take_alike(clock->lists, &waiting), limit, &pace);
         status = kept ? time_lanes(clock, base, &pace, kept, limit, &all, err) : RK_OK;
     }
-    *timed = all.computed;
+    *offer = all.offer;
     return status ? status
                   : offer_lanes(clock, base, &all, drop_variants(all.sorted, all.count), top, err);
 }

@@ -17,6 +17,13 @@ typedef struct rk_plan_entry {
     rk_estimate estimate;
 } rk_plan_entry;
 
+/* What became of lanes that were offered. */
+typedef struct rk_plan_offer {
+    uint64_t timed;  /* lanes with the recipe of the base's unit whose step was computed */
+    uint64_t others; /* lanes, a bit each, with other recipes, of which the step is within the limit
+                        at the costs of this one */
+} rk_plan_offer;
+
 /* Scratch of one thread; released with rk_plan_clock_clear. */
 typedef struct rk_plan_clock {
     const rk_plan_lists *lists;
@@ -67,9 +74,10 @@ uint64_t rk_plan_clock_within(rk_plan_clock *clock, const rk_plan_base *base, ui
  * `limit` seconds to the top list.  Of lanes whose times agree within one part in ten thousand the
  * fastest is offered alone, of equally fast ones the one that offloads least: more sharding or
  * offload at no gain is no strategy of its own.  Which lanes are offered does not depend on the
- * limit otherwise.  *timed gets the number of lanes whose step was computed.
+ * limit otherwise.  Lanes with other recipes than the unit's are timed at the most, and not
+ * offered.
  */
 rk_status rk_plan_clock_offer(rk_plan_clock *clock, const rk_plan_base *base, uint64_t lanes,
-                              double limit, rk_top *top, uint64_t *timed, rk_error *err);
+                              double limit, rk_top *top, rk_plan_offer *offer, rk_error *err);
 
 #endif

@@ -47,7 +47,7 @@ rk_status rk_plan_fit_init(rk_plan_fit *fit, const rk_plan_lists *lists, const r
     *fit = (rk_plan_fit){.lists = lists,
                          .system = system,
                          .limits = limits,
-                         .lanes = (size_t)(lists->sharding_count * lists->offload_count),
+                         .lanes = (size_t)lists->lane_count,
                          .ways = losses_first ? 2 : 1};
     fit->known = calloc(most, sizeof(*fit->known));
     /* few are ever filled, so that most of the memory is not touched */

@@ -32,9 +32,17 @@ typedef struct rk_plan_sharding {
 } rk_plan_sharding;
 
 /*
- * A lane is a sharding and a set of offloads: sharding * offload_count + offload.  Lanes share
- * everything but the memory of states and the traffic of data parallelism.
+ * A lane is a sharding and a set of offloads, and where there are few of them, also a recipe of
+ * states.  Lanes share everything but the memory of states and the traffic of data parallelism.
+ * They ascend in recipe, sharding and offloads.
  */
+typedef struct rk_plan_lane {
+    const rk_plan_recipe *recipe; /* NULL: its unit's */
+    rk_plan_sharding sharding;
+    unsigned offloads; /* bits as in rk_plan_space */
+    int number;        /* among the lanes with its recipe */
+    int traffic;       /* the first lane whose data parallelism sends the same */
+} rk_plan_lane;
 
 #define RK_PLAN_CHOICES (1 + RK_PLAN_LAYER_CHOICES) /* as rk_plan_held counts them */
 
@@ -76,20 +84,21 @@ typedef struct rk_plan_pipe {
     uint64_t legal_lanes[RK_PLAN_RECOMPUTES]; /* a bit per lane that the framework can run */
 } rk_plan_pipe;
 
-/* A strategy but for its lane. */
-typedef struct rk_plan_base {
-    rk_strategy strategy; /* sharding and offload of any lane */
-    const rk_plan_shape *shape;
-    size_t choice;  /* of checkpointed layers, as rk_plan_held */
-    uint64_t index; /* of its first lane */
-} rk_plan_base;
-
 typedef struct rk_plan_unit {
     const rk_plan_recipe *recipe;
     rk_rank_order order;
     int64_t tp, cp, ep, etp;
     uint64_t first, count; /* of its strategies */
 } rk_plan_unit;
+
+/* A strategy but for its lane. */
+typedef struct rk_plan_base {
+    rk_strategy strategy; /* sharding and offload of any lane */
+    const rk_plan_unit *unit;
+    const rk_plan_shape *shape;
+    size_t choice;  /* of checkpointed layers, as rk_plan_held */
+    uint64_t index; /* of its first lane with the unit's recipe */
+} rk_plan_base;
 
 typedef struct rk_plan_lists {
     const rk_model *model;
@@ -103,6 +112,8 @@ typedef struct rk_plan_lists {
     rk_plan_sharding shardings[RK_PLAN_SHARDINGS]; /* hybrid last */
     unsigned offloads[RK_PLAN_OFFLOADS];           /* bits as in rk_plan_space */
     int recipe_count, order_count, cp_kind_count, recompute_count, sharding_count, offload_count;
+    rk_plan_lane lanes[RK_PLAN_LANES];
+    int lane_count;
     uint64_t hybrid_lanes;   /* a bit per lane */
     rk_plan_pipe *pipes;     /* owned */
     rk_plan_shape *shapes;   /* owned */
@@ -169,6 +180,14 @@ void rk_plan_set_unit(const rk_plan_unit *unit, rk_strategy *strategy);
 void rk_plan_set_shape(const rk_plan_shape *shape, rk_strategy *strategy);
 void rk_plan_set_recompute(const rk_plan_recompute *recompute, rk_strategy *strategy);
 void rk_plan_set_lane(const rk_plan_lists *lists, int lane, rk_strategy *strategy);
+
+/* The lanes with a recipe, and the first `count` with every recipe, a bit each. */
+uint64_t rk_plan_recipe_lanes(const rk_plan_lists *lists, const rk_plan_recipe *recipe);
+uint64_t rk_plan_first_lanes(const rk_plan_lists *lists, int count);
+
+/* The unit that differs from another in its recipe alone; NULL: there is none. */
+const rk_plan_unit *rk_plan_unit_with(const rk_plan_lists *lists, const rk_plan_unit *unit,
+                                      const rk_plan_recipe *recipe);
 
 /* Context parallelism of one rank has no kinds. */
 static inline int rk_plan_cp_kinds(const rk_plan_lists *lists, int64_t cp)

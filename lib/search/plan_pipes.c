@@ -535,12 +535,15 @@ int64_t rk_plan_domains(const rk_plan_lists *l, const rk_strategy *strategy)
 
 void rk_plan_set_lane(const rk_plan_lists *l, int lane, rk_strategy *strategy)
 {
-    assert(lane >= 0 && lane < l->offload_count * l->sharding_count);
-    const unsigned offloads = l->offloads[lane % l->offload_count];
-    const rk_plan_sharding *sharding = &l->shardings[lane / l->offload_count];
-    strategy->sharding = sharding->kind;
-    strategy->replicas = sharding->hybrid ? rk_plan_domains(l, strategy) : l->space->base.replicas;
-    rk_strategy_set_offloads(strategy, offloads);
+    assert(lane >= 0 && lane < l->lane_count);
+    const rk_plan_lane *set = &l->lanes[lane];
+    if (set->recipe) {
+        strategy->states = set->recipe->states;
+    }
+    strategy->sharding = set->sharding.kind;
+    strategy->replicas =
+        set->sharding.hybrid ? rk_plan_domains(l, strategy) : l->space->base.replicas;
+    rk_strategy_set_offloads(strategy, set->offloads);
     strategy->offload_gradients = l->space->base.offload_gradients;
     strategy->nvme_optimizer = l->space->base.nvme_optimizer;
     strategy->nvme_weights = l->space->base.nvme_weights;
@@ -570,7 +573,7 @@ static void list_lanes(const rk_plan_lists *l, rk_plan_pipe *pipe)
     s.global_batch *= s.dp;
     for (int i = 0; i < l->recompute_count; i++) {
         rk_plan_set_recompute(&l->recomputes[i], &s);
-        for (int lane = 0; lane < l->sharding_count * l->offload_count; lane++) {
+        for (int lane = 0; lane < l->lane_count; lane++) {
             rk_plan_set_lane(l, lane, &s);
             if (rk_strategy_legal(l->model, NULL, &s, l->space->framework, NULL)) {
                 pipe->legal_lanes[i] |= (uint64_t)1 << lane;

@@ -273,6 +273,38 @@ static unsigned listed_shardings(const rk_plan_space *s)
     return listed ? listed : s->shardings;
 }
 
+/* The first lane that gathers and reduces as much as another, which comes after the lanes before.
+ */
+static int first_like(const rk_plan_lists *l, int lane)
+{
+    const rk_plan_lane *own = &l->lanes[lane];
+    for (int i = own->number; i < lane; i += l->sharding_count * l->offload_count) {
+        const rk_state_recipe *a = &l->lanes[i].recipe->states, *b = &own->recipe->states;
+        if (memcmp(&a->gather, &b->gather, sizeof(a->gather)) == 0 &&
+            memcmp(&a->reduce, &b->reduce, sizeof(a->reduce)) == 0) {
+            return i;
+        }
+    }
+    return lane;
+}
+
+static void list_lanes(rk_plan_lists *l)
+{
+    const int own = l->sharding_count * l->offload_count;
+    const bool apart = l->recipe_count * own <= RK_PLAN_LANES;
+    l->lane_count = apart ? l->recipe_count * own : own;
+    for (int i = 0; i < l->lane_count; i++) {
+        l->lanes[i] = (rk_plan_lane){
+            .recipe = apart ? &l->recipes[i / own] : NULL,
+            .sharding = l->shardings[i % own / l->offload_count],
+            .offloads = l->offloads[i % l->offload_count],
+            .number = i % own,
+        };
+        l->lanes[i].traffic = first_like(l, i);
+        l->hybrid_lanes |= (uint64_t)l->lanes[i].sharding.hybrid << i;
+    }
+}
+
 static void list_bits(rk_plan_lists *l)
 {
     const rk_plan_space *s = l->space;
@@ -300,9 +332,7 @@ static void list_bits(rk_plan_lists *l)
             l->offloads[l->offload_count++] = i;
         }
     }
-    for (int i = 0; i < l->sharding_count * l->offload_count; i++) {
-        l->hybrid_lanes |= (uint64_t)l->shardings[i / l->offload_count].hybrid << i;
-    }
+    list_lanes(l);
 }
 
 /* ---- units --------------------------------------------------------------------------------- */
@@ -378,6 +408,34 @@ static bool is_repeated(const rk_plan_lists *l, const rk_plan_unit *unit)
         }
     }
     return false;
+}
+
+uint64_t rk_plan_recipe_lanes(const rk_plan_lists *l, const rk_plan_recipe *recipe)
+{
+    const int own = l->sharding_count * l->offload_count;
+    const int first = l->lanes[0].recipe ? (int)(recipe - l->recipes) * own : 0;
+    return (((uint64_t)1 << own) - 1) << first;
+}
+
+uint64_t rk_plan_first_lanes(const rk_plan_lists *l, int count)
+{
+    uint64_t lanes = 0;
+    for (int first = 0; first < l->lane_count; first += l->sharding_count * l->offload_count) {
+        lanes |= (((uint64_t)1 << count) - 1) << first;
+    }
+    return lanes;
+}
+
+const rk_plan_unit *rk_plan_unit_with(const rk_plan_lists *l, const rk_plan_unit *unit,
+                                      const rk_plan_recipe *recipe)
+{
+    for (const rk_plan_unit *u = l->units; u < l->units + l->unit_count; u++) {
+        if (u->recipe == recipe && u->order == unit->order && u->tp == unit->tp &&
+            u->cp == unit->cp && u->ep == unit->ep && u->etp == unit->etp) {
+            return u;
+        }
+    }
+    return NULL;
 }
 
 void rk_plan_set_unit(const rk_plan_unit *unit, rk_strategy *strategy)
