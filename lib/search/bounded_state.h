@@ -5,6 +5,7 @@
 
 #include "base/extremes.h"
 #include "base/top.h"
+#include "estimate/lower_bounds.h"
 #include "search/bounded_plan.h"
 #include "search/plan_clock.h"
 #include "search/plan_fit.h"
@@ -300,6 +301,20 @@ void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *grou
 
 /* Lowers bounds that hold for the last system alone until they hold for all, forgets prices. */
 void rk_loosen_bounds(rk_plan_bounds *s);
+
+/* ---- settling ------------------------------------------------------------------------------ */
+
+/* Longest step that can still enter a top list, s. */
+static inline double rk_limit_of(const rk_top *top)
+{
+    return -rk_top_floor(top) * (1 + RK_LOWER_BOUND_SLACK);
+}
+
+/*
+ * Settles the strategies of a batch and of those that it leads, and adds the fastest to the top
+ * lists of the worker, which are empty.  Returns whether there are any.
+ */
+bool rk_settle_batch(const rk_plan_bounds *s, struct worker *w, const struct batch *b);
 
 /* ---- parts --------------------------------------------------------------------------------- */
 
