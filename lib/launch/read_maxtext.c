@@ -359,6 +359,7 @@ static void state_model(rk_launch *launch)
     const bool grouped =
         rk_launch_is_on(launch, "megablox", true) || rk_launch_is_on(launch, "sparse_matmul", true);
     if (rk_launch_count_of(launch, "model.experts") > 1) {
+        rk_launch_assume(launch, "model.topk", "1");
         rk_launch_state(launch, "grouped_gemm", grouped ? "true" : "false", RK_FACT_DERIVED, NULL);
     }
 }

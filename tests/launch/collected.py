@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is read from launches of public repositories: every fact, the use of every key, and the job.
 
-    collected.py RECKON              compares with collected.txt
-    collected.py RECKON --renew      writes it
+    collected.py RECKON                    compares with collected.txt
+    collected.py RECKON --renew READINGS   writes it, and what that program records of readings.txt
 
 RECKON_LIBRARY names the shared library, which reads the launches: 7,500 processes would take most of the time.
 
@@ -188,13 +188,15 @@ def ask_all(program, rows):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
-    parser.add_argument("--renew", action="store_true")
+    parser.add_argument("--renew")
     arguments = parser.parse_args()
     with (HERE / "collected.jsonl").open(encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     lines = ask_all(arguments.program, rows)
     if arguments.renew:
         ANSWERS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        with (HERE / "readings_recorded.txt").open("wb") as file:
+            subprocess.run([arguments.renew, HERE / "readings.txt"], stdout=file, check=True)
         return
     recorded = ANSWERS.read_text(encoding="utf-8").splitlines()
     differing = list(difflib.unified_diff(recorded, lines, "collected.txt", "now", n=1, lineterm=""))

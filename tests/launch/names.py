@@ -93,7 +93,7 @@ def read_cases():
         cases.add(reader, line)
     others = [path for folder in (HERE, HERE / "configs", HERE / "scripts") for path in folder.iterdir()]
     for path in others:
-        if path.is_file() and path.stem not in ("readings", "collected"):
+        if path.is_file() and path.stem not in ("readings", "readings_recorded", "collected"):
             cases.add("", path.read_text(encoding="utf-8"))
     return cases
 
