@@ -8,7 +8,9 @@
  * are the blocks that it may leave (1).  A word that begins with OUT is a file that the command
  * writes, in a folder for that ("OUT.json"): complete or not at all, unless it grows row by row
  * (GROWS.csv).  Of a command with N allocations, SAMPLES are failed, spread evenly over 1 to N; 0:
- * all of them.  With NAMEs, only these commands run.  A command has to end in one of two ways:
+ * all of them; "places": the first one of each place in the program where no command before it has
+ * failed.  With NAMEs, only these
+ * commands run.  A command has to end in one of two ways:
  *
  *     refused   status 2, a message that names memory, and no file
  *     harmless  status, output and file as without the failure
@@ -20,6 +22,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +42,7 @@ struct outcome {
     int status; /* as of waitpid */
     struct text out, err, file;
     long allocations, left; /* blocks that are not freed at the end */
+    struct text count;      /* of the shim: these two, and the first allocation of each place */
 };
 
 struct command {
@@ -89,6 +93,7 @@ static void free_outcome(struct outcome *outcome)
     free(outcome->out.bytes);
     free(outcome->err.bytes);
     free(outcome->file.bytes);
+    free(outcome->count.bytes);
 }
 
 /* Starts the program of a command, which waits for numbers: see fail_allocation.c. */
@@ -152,11 +157,10 @@ static struct outcome run(const struct command *command, long failing)
     if (command->file) {
         outcome.file = read_text(command->file);
     }
-    struct text count = read_text(count_path); /* nothing of a program that was killed */
-    if (count.bytes) {
-        (void)sscanf(count.bytes, "%ld %ld", &outcome.allocations, &outcome.left);
+    outcome.count = read_text(count_path); /* nothing of a program that was killed */
+    if (outcome.count.bytes) {
+        (void)sscanf(outcome.count.bytes, "%ld %ld", &outcome.allocations, &outcome.left);
     }
-    free(count.bytes);
     return outcome;
 }
 
@@ -225,7 +229,14 @@ static bool is_refused(const struct command *command, const struct outcome *outc
 /* A message about something else than memory: counted, as it misleads. */
 static bool names_memory(const struct outcome *outcome)
 {
-    return strstr(outcome->err.bytes, "memory") || strstr(outcome->err.bytes, "allocate");
+    static const char *const words[] = {"not enough memory", "no memory for ", "no memory to ",
+                                        "out of memory", "allocate memory"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strstr(outcome->err.bytes, words[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void complain(const struct command *command, long failing, const struct outcome *outcome)
@@ -294,42 +305,85 @@ static bool refer(struct command *command)
     return command->reference.allocations > 0 && !leaks(command, 0, &command->reference);
 }
 
-/* Returns how many failures went wrong. */
-static long inject(struct command *command, long samples, long *injected)
+/* Whether a place is new to all commands. */
+static bool is_new(uint64_t place)
 {
-    long refused = 0, harmless = 0, misleading = 0, wrong = 0, tried = 0;
+    static uint64_t *seen;
+    static size_t count;
+    for (size_t i = 0; i < count; i++) {
+        if (seen[i] == place) {
+            return false;
+        }
+    }
+    seen = realloc(seen, (count + 1) * sizeof(*seen));
+    if (!seen) {
+        stop("realloc");
+    }
+    seen[count++] = place;
+    return true;
+}
+
+/* Which allocations to fail: the caller frees the list. */
+static long *choose(const struct outcome *reference, const char *samples, long *count)
+{
+    const long all = reference->allocations, wanted = strtol(samples, NULL, 10);
+    long *chosen = calloc((size_t)all, sizeof(*chosen));
+    if (!chosen) {
+        stop("calloc");
+    }
+    *count = 0;
+    if (strcmp(samples, "places") == 0) {
+        for (char *at = strstr(reference->count.bytes, ":"); at; at = strstr(at, ":")) {
+            while (at[-1] != ' ') {
+                at--;
+            }
+            chosen[*count] = strtol(at, &at, 10);
+            *count += is_new(strtoull(at + 1, &at, 16));
+        }
+        return chosen;
+    }
+    *count = wanted == 0 || wanted > all ? all : wanted;
+    for (long i = 0; i < *count; i++) {
+        chosen[i] = 1 + (*count > 1 ? i * (all - 1) / (*count - 1) : 0);
+    }
+    return chosen;
+}
+
+/* Returns how many failures went wrong. */
+static long inject(struct command *command, const char *samples, long *injected)
+{
+    long refused = 0, harmless = 0, misleading = 0, wrong = 0, count = 0;
     start(command);
     if (!refer(command)) {
         finish(command);
         return 1;
     }
-    const long all = command->reference.allocations;
-    const long count = samples == 0 || samples > all ? all : samples;
+    long *chosen = choose(&command->reference, samples, &count);
     for (long i = 0; i < count; i++) {
-        const long failing = 1 + (count > 1 ? i * (all - 1) / (count - 1) : 0);
-        struct outcome outcome = run(command, failing);
-        tried++;
-        wrong += leaks(command, failing, &outcome);
+        struct outcome outcome = run(command, chosen[i]);
+        wrong += leaks(command, chosen[i], &outcome);
         if (is_harmless(command, &outcome)) {
             harmless++;
         } else if (is_refused(command, &outcome)) {
             refused++;
             if (!names_memory(&outcome)) {
                 misleading++;
-                printf("%s: allocation %ld: %.300s", command->name, failing, outcome.err.bytes);
+                printf("%s: allocation %ld: %.300s", command->name, chosen[i], outcome.err.bytes);
             }
         } else {
             wrong++;
-            complain(command, failing, &outcome);
+            complain(command, chosen[i], &outcome);
         }
         free_outcome(&outcome);
     }
     printf("%-20s %8ld allocations, %6ld failed: %6ld refused, %4ld harmless, %3ld misleading, "
            "%ld wrong\n",
-           command->name, all, tried, refused, harmless, misleading, wrong);
+           command->name, command->reference.allocations, count, refused, harmless, misleading,
+           wrong);
     (void)fflush(stdout);
-    *injected += tried;
+    *injected += count;
     finish(command);
+    free(chosen);
     free_outcome(&command->reference);
     free(command->file);
     return wrong + misleading;
@@ -370,7 +424,7 @@ int main(int argc, char **argv)
     while (getline(&line, &size, commands) > 0) {
         struct command command;
         if (parse_command(line, &command) && is_chosen(command.name, argc - 5, argv + 5)) {
-            wrong += inject(&command, strtol(argv[4], NULL, 10), &injected);
+            wrong += inject(&command, argv[4], &injected);
         }
     }
     printf("%ld failed allocations, %ld of them not as they should be\n", injected, wrong);
