@@ -58,10 +58,11 @@ static bool meets(const rk_launch *launch, const char *message, char *expected)
     if (*expected == '!' || *message) {
         return *expected == '!' && *message && strstr(message, expected + 1) != NULL;
     }
-    if (strchr("?+-", *expected)) {
+    if (strchr("?+-%", *expected)) {
         return has_use(launch, expected + 1,
                        *expected == '?'   ? RK_KEY_NOT_PRICED
                        : *expected == '+' ? RK_KEY_USED
+                       : *expected == '%' ? RK_KEY_UNKNOWN
                                           : RK_KEY_WITHOUT_COST);
     }
     if (!value) {
@@ -158,7 +159,8 @@ static void write_job(FILE *to, const rk_launch *launch, const char *line)
     rk_job_free(job);
 }
 
-/* All that is read, a line each: "tp", a tab, "2 stated by tensor-model-parallel-size". */
+/* All that is read, a line each: "tp", a tab, "2 stated by tensor-model-parallel-size"; first how
+ * sure readers are. */
 static char *write_launch(const rk_launch *launch, const char *line)
 {
     static const char *const origins[] = {"open", "by default", "derived", "stated"};
@@ -166,6 +168,12 @@ static char *write_launch(const rk_launch *launch, const char *line)
     char *text = NULL;
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
+    for (size_t i = 0; to && rk_launch_readers[i]; i++) {
+        const int sure = rk_launch_readers[i]->recognise(launch);
+        if (sure > 0) {
+            (void)fprintf(to, "sure %s\t%d\n", rk_launch_readers[i]->name, sure);
+        }
+    }
     for (size_t i = 0; to && i < launch->fact_count; i++) {
         const rk_launch_fact *fact = &launch->facts[i];
         (void)fprintf(to, "%s\t", fact->field);
