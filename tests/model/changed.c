@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is read from config.json files with each of their keys removed, doubled, or turned over:
+ * What is read from config.json files with each of their keys removed, doubled, or turned over, and
+ * those of the folders with as many layers as a model may have:
  *
  *     changed ANSWERS CONFIGS.json FOLDER... [--renew]
  *
@@ -8,6 +9,7 @@
  * a small strategy, or the refusal, and compares them with ANSWERS.
  */
 #include "io/document.h"
+#include "model/model.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -25,6 +27,7 @@ struct asking {
     FILE *answers; /* all of them */
     FILE *to;      /* the next one */
     char *before;  /* that of the unchanged configuration */
+    bool deepens;  /* asks for the most layers, too */
 };
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -145,9 +148,48 @@ static void ask_members(struct asking *a, const char *name, json_t *root, json_t
     json_decref(names);
 }
 
+/* A number of layers becomes the most, and lists with an element for each layer begin again. */
+static void deepen(json_t *object, size_t layers)
+{
+    json_t *value;
+    const char *key;
+    json_object_foreach(object, key, value)
+    {
+        const size_t size = json_array_size(value);
+        if (json_is_object(value)) {
+            deepen(value, layers);
+        } else if (json_is_integer(value) && (size_t)json_integer_value(value) == layers &&
+                   strstr(key, "layer")) {
+            (void)json_integer_set(value, RK_LAYER_MAX);
+        }
+        for (size_t i = size; size == layers && i < RK_LAYER_MAX; i++) {
+            (void)json_array_append_new(value, json_deep_copy(json_array_get(value, i % size)));
+        }
+    }
+}
+
+static void ask_deepest(struct asking *a, const char *name, const json_t *config)
+{
+    static const char *const keys[] = {"num_hidden_layers", "n_layer", "num_layers", "n_layers"};
+    const json_t *inner = json_object_get(config, "text_config");
+    json_t *layers = NULL, *deep = json_deep_copy(config);
+    for (size_t i = 0; !layers && i < sizeof(keys) / sizeof(keys[0]); i++) {
+        layers = json_object_get(config, keys[i]);
+        layers = layers ? layers : json_object_get(inner, keys[i]);
+    }
+    if (json_integer_value(layers) > 1) {
+        deepen(deep, (size_t)json_integer_value(layers));
+        ask(a, name, '*', "layers", deep);
+    }
+    json_decref(deep);
+}
+
 static void ask_config(struct asking *a, const char *name, json_t *config)
 {
     ask(a, name, '=', "", config);
+    if (a->deepens) {
+        ask_deepest(a, name, config);
+    }
     ask_members(a, name, config, config);
     free(a->before);
     a->before = NULL;
@@ -245,6 +287,7 @@ int main(int argc, char **argv)
         return 2;
     }
     ask_published(&a, argv[2]);
+    a.deepens = true;
     for (int i = 3; i < argc - renew; i++) {
         ask_folder(&a, argv[i]);
     }
