@@ -233,9 +233,10 @@ static void record_case(section *of, const char *line, const rk_launch *launch, 
             (void)fprintf(to, "    %.*s\n", (int)length, at);
         }
     }
+    const bool has_job = !has_line(text, "no job\t", 7, false);
     for (const char *at = of->first; at && *at; at = strchr(at, '\n') + 1) {
         const size_t length = strcspn(at, "\t") + 1;
-        if (!has_line(text, at, length, false)) {
+        if (!has_line(text, at, length, false) && (has_job || *at != '-')) {
             (void)fprintf(to, "    without %.*s\n", (int)length - 1, at);
         }
     }
@@ -352,7 +353,7 @@ int main(int count, char **words)
     static char line[LINE_MOST];
     int wrong = 0, cases = 0;
     while (fgets(line, sizeof(line), file)) {
-        const char *arrow = strstr(line, " -> ");
+        const char *arrow = strstr(line, " ->");
         if (*line == '\n' || (*line == '#' && strchr(" \n", line[1]))) {
             continue;
         }
@@ -360,7 +361,7 @@ int main(int count, char **words)
             wrong += !open_section(line, &now);
             (void)fputs(line, record);
         } else if (arrow) {
-            wrong += check(&now, line, (size_t)(arrow - line), arrow + 4, record);
+            wrong += check(&now, line, (size_t)(arrow - line), arrow + 3, record);
             cases++;
         } else {
             printf("neither a launch nor a case: %s", line);
