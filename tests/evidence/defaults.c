@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What runs are taken to be by their software: data/runs/defaults.json. */
+#include "evidence/run_facts.h"
+
 #include "rows.h"
 
 #define OF_SOFTWARE COLUMNS ",year,framework"
@@ -162,14 +164,92 @@ static void test_chunk_overlap(void **state)
     assert_true(steps[2] < steps[0]);
 }
 
+/* Software as tables of runs print it, and the framework that runs its steps. */
+static void test_software_names(void **state)
+{
+    static const rk_named_text cases[] = {
+        {"Megatron-Core 0.8", "megatron-core"},
+        {"mcore", "megatron-core"},
+        {"Megatron-LM", "megatron-lm"},
+        {"megatron", "megatron-lm"},
+        {"Megatron-Bridge", "megatron-bridge"},
+        {"Megatron-DeepSpeed", "megatron-deepspeed"},
+        {"GPT-NeoX", "gpt-neox"},
+        {"neox", "gpt-neox"},
+        {"NeMo 2", "nemo"},
+        {"NeMo Framework", "nemo"},
+        {"NeMo AutoModel", "nemo-automodel"},
+        {"Automodel", "nemo-automodel"},
+        {"Nanotron", "nanotron"},
+        {"TorchTitan", "torchtitan"},
+        {"LLM Foundry", "llm-foundry"},
+        {"Composer", "llm-foundry"},
+        {"MaxText", "maxtext"},
+        {"Levanter", "maxtext"},
+        {"EasyLM", "maxtext"},
+        {"AXLearn", "maxtext"},
+        {"JAX", "maxtext"},
+        {"Paxml", "paxml"},
+        {"pax", "paxml"},
+        {"MindSpeed", "mindspeed"},
+        {"MindSpeed-LLM", "mindspeed"},
+        {"ModelLink", "mindspeed"},
+        {"NeuronX", "neuronx"},
+        {"NeuronX Distributed", "neuronx"},
+        {"Optimum-Neuron", "neuronx"},
+        {"InternEvo", "internevo"},
+        {"Paddle", "paddle"},
+        {"PaddlePaddle", "paddle"},
+        {"PaddleNLP", "paddle"},
+        {"Colossal-AI", "colossal-ai"},
+        {"DeepSpeed", "deepspeed"},
+        {"FSDP", "fsdp"},
+        {"fsdp1", "fsdp"},
+        {"FSDP2", "fsdp"},
+        {"Fully Sharded Data Parallel", "fsdp"},
+        {"PyTorch 2.3", "fsdp"},
+        {"Lightning", "fsdp"},
+        {"PyTorch Lightning", "fsdp"},
+        {"Fabric", "fsdp"},
+        {"LitGPT", "fsdp"},
+        {"transformers", "fsdp"},
+        {"Hugging Face", "fsdp"},
+        {"HF Trainer", "fsdp"},
+        {"Accelerate", "fsdp"},
+        {"TRL", "fsdp"},
+        {"axolotl", "fsdp"},
+        {"LLaMA-Factory", "fsdp"},
+        {"torchtune", "fsdp"},
+        {"MS-Swift", "fsdp"},
+        {"OLMo", "fsdp"},
+        {"OLMo-core", "fsdp"},
+        {"open_lm", "fsdp"},
+        {"lingua", "fsdp"},
+        {"fms-fsdp", "fsdp"},
+        {"fairseq", "fsdp"},
+        {"metaseq", "fsdp"},
+        {"FairScale", "fsdp"},
+        {"PyTorch and Megatron-Core", "megatron-core"}, /* the name with most letters */
+        {"x-DeepSpeed", "deepspeed"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *found = rk_run_framework(cases[i].name);
+        if (!found || strcmp(found, cases[i].text) != 0) {
+            fail_msg("%s: %s", cases[i].name, found ? found : "none");
+        }
+    }
+    assert_null(rk_run_framework("deepspeeds"));
+    assert_null(rk_run_framework("xdeepspeed"));
+    assert_null(rk_run_framework(""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jax_weights),
-        cmocka_unit_test(test_fsdp_gradients),
-        cmocka_unit_test(test_megatron_gradients),
-        cmocka_unit_test(test_jax_scores),
-        cmocka_unit_test(test_losses),
+        cmocka_unit_test(test_software_names), cmocka_unit_test(test_jax_weights),
+        cmocka_unit_test(test_fsdp_gradients), cmocka_unit_test(test_megatron_gradients),
+        cmocka_unit_test(test_jax_scores),     cmocka_unit_test(test_losses),
         cmocka_unit_test(test_chunk_overlap),
     };
     return cmocka_run_group_tests(tests, load_sources, clear_sources);
