@@ -708,17 +708,20 @@ static void test_hybrids(void **state)
     const int64_t mamba = 64 * (256 + 64 + 4) + 5 * 192 + 12 + 128 + 128 * 64 + 64;
     const int64_t mlp = 2 * 64 * 128 + 64, attention = 2 * 64 * 64 + 2 * 64 * 32 + 64;
     assert_int_equal(rk_model_params_of(&model).layers, 2 * mamba + mlp + attention);
-    assert_int_equal(
-        read_text("{\"model_type\": \"granitemoehybrid\", \"hidden_size\": 64, "
-                  "\"mamba_n_heads\": 4, \"mamba_d_head\": \"auto\", \"mamba_n_groups\": 2, "
-                  "\"mamba_d_state\": 16, \"mamba_d_conv\": 4, \"num_attention_heads\": 4, "
-                  "\"num_key_value_heads\": 2, \"shared_intermediate_size\": 128, "
-                  "\"num_local_experts\": 0, \"vocab_size\": 100, \"num_hidden_layers\": 2, "
-                  "\"layer_types\": [\"mamba\", \"attention\"]}",
-                  &model, &err),
-        RK_OK);
+#define GRANITE                                                                                    \
+    "{\"model_type\": \"granitemoehybrid\", \"hidden_size\": 64, \"mamba_d_head\": \"auto\", "     \
+    "\"mamba_n_groups\": 2, \"mamba_d_state\": 16, \"mamba_d_conv\": 4, "                          \
+    "\"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"shared_intermediate_size\": 128, "  \
+    "\"num_local_experts\": 0, \"vocab_size\": 100, \"num_hidden_layers\": 2, "                    \
+    "\"layer_types\": [\"mamba\", \"attention\"], "
+    assert_int_equal(read_text(GRANITE "\"mamba_n_heads\": 4}", &model, &err), RK_OK);
     const int64_t network = 3 * 64 * 128 + 64;
     assert_int_equal(rk_model_params_of(&model).layers, mamba + attention + 2 * network);
+    const int64_t wide =
+        64 * (512 + 64 + 8) + 5 * 320 + 24 + 256 + 256 * 64 + 64; /* 8 heads of 32 */
+    assert_int_equal(read_text(GRANITE "\"mamba_n_heads\": 8, \"mamba_expand\": 4}", &model, &err),
+                     RK_OK);
+    assert_int_equal(rk_model_params_of(&model).layers, wide + attention + 2 * network);
 }
 
 /* Layers of experts by stride, exceptions and lists. */

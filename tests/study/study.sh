@@ -28,7 +28,7 @@ END
 
 # A page with everything on it.
 cat >page.json <<'END'
-{"title": "All & <all>", "table": "results.csv", "names": {"a": "model A"},
+{"title": "All & <all>", "table": "results.csv", "names": {"a": "model A", "3": "three"},
  "tables": {"ranks": {"file": "results.csv", "all_ranks": true, "columns": {"twice": "2 * rate"}},
             "pairs": {"file": "results.csv", "beside": {"of_a": {"value": "rate", "where": "model == 'a'", "same": ["size"]}}}},
  "values": {"best": {"value": "rate", "of": "max"}, "mean": {"value": "rate", "of": "mean"},
@@ -36,10 +36,10 @@ cat >page.json <<'END'
             "least": {"table": "ranks", "value": "twice", "of": "min"},
             "gained": {"table": "pairs", "value": "rate - of_a", "where": "model == 'b'", "of": "sum"},
             "one": {"value": "rate", "where": "model == 'b' && size == 1"},
-            "share": "sum / one"},
+            "share": "sum / one", "high": "best > 29", "whose": {"value": "model", "of": "first"}},
  "page": [
   {"heading": "Values"},
-  {"text": ["{best} {best:2} {mean:3} {count}", "{sum} {least} {share:1} {gained} {{x}"]},
+  {"text": ["{best} {best:2} {mean:3} {count}", "{sum} {least} {share:1} {gained} {{x}", "{high} {whose}"]},
   {"figure": {"name": "lines", "x": "size", "y": "rate", "by": "model"}},
   {"figure": {"name": "bars", "kind": "bar", "x": "model", "y": "rate", "by": "size", "missing": "none"}},
   {"figure": {"name": "heat", "kind": "heat", "x": "model", "y": "size",
@@ -57,7 +57,7 @@ cat >wanted <<'END'
 
 ## Values
 
-30 30.00 20.167 3 24 18 0.8 19.5 {x}
+30 30.00 20.167 3 24 18 0.8 19.5 {x} true model A
 
 ![](lines.svg)
 
