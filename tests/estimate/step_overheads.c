@@ -233,8 +233,10 @@ static void test_gradient_runs(void **state)
     (void)state;
     const rk_gradient_runs one = runs_of(8, 16, false), two = runs_of(8, 32, false);
     const rk_gradient_runs flat = runs_of(1, 32, false), last = runs_of(8, 32, true);
+    const rk_gradient_runs short_of = runs_of(8, 40, false); /* the third run has 8 */
     check_runs(&one, 1, 1.0 / 8);
     check_runs(&two, 2, 2.0 / 8);
+    check_runs(&short_of, 3, 2.0 / 8);
     check_runs(&flat, 1, 1);
     check_runs(&last, 1, 1);
 }
