@@ -154,6 +154,7 @@ static const char *const cross_entropy_names[] = {"stack", RK_CROSS_ENTROPY_NAME
 
 #define COUNT_MAX  (1 << 30) /* of degrees, batches and tokens, as of options */
 #define AMOUNT_MAX 1e6       /* of bytes per parameter, ratios and shares */
+#define PARAMS_MAX 1e13      /* of a group of parameters, as of stacks */
 
 #define MEMBER(kind, m, least, most) RK_MEMBER(rk_strategy, kind, m, least, most)
 #define COUNT_FIELD(key, label, m, least)                                                          \
@@ -241,7 +242,8 @@ static const struct field fields[RK_STRATEGY_FIELD_COUNT] = {
     REAL("adapter_bytes_per_weight", "bytes, adapter", adapter_bytes, 0),
     FLAG("adapts_embeddings", "embedding and head learn", adapts_ends),
     FLAG("foreach_update", "foreach optimizer", foreach_update),
-    REAL("step_parameters", "parameters of a step", step_params, 0),
+    {"step_parameters", "parameters of a step", MEMBER(REAL, step_params, 0, PARAMS_MAX), NULL,
+     NULL, false},
     FLAG("step_in_backward", "optimizer in backward", step_in_backward),
     ENUM("cross_entropy", "cross-entropy", cross_entropy, RK_CROSS_ENTROPY_COUNT,
          cross_entropy_names),
