@@ -19,6 +19,7 @@ struct inputs {
     rk_calculon_exe exe;
     rk_calculon_space space;
     uint64_t answers;
+    uint64_t refusals; /* a digest of the members that were refused */
 };
 
 static int open_inputs(void **state)
@@ -63,6 +64,7 @@ static void evaluate(struct inputs *in, const rk_calculon_app *app, const rk_cal
     int count = 0;
     if (rk_calculon_evaluate(app, sys, exe, &stats, layers, &count, &verdict, &err)) {
         assert_true(err.message[0] != '\0');
+        note_refusal(&in->refusals, err.path);
     } else if (verdict.verdict == RK_FITS) {
         in->answers++;
         assert_true(isfinite(stats.total_time) && stats.total_time > 0);
@@ -104,12 +106,13 @@ static void test_evaluations(void **state)
         KEEP(rk_calculon_exe, optimizer_sharding),
         {offsetof(rk_calculon_exe, seq_par_ag_redo), sizeof(rk_calculon_exe)}};
     const struct target exe = {&in->exe, sizeof(in->exe), flags, COUNT(flags)};
-    in->answers = 0;
+    in->answers = in->refusals = 0;
     drive_slots(&app, use_app, in);
-    drive_random(&app, 1000, 1, use_app, in);
     drive_slots(&exe, use_exe, in);
-    drive_random(&exe, 1000, 2, use_exe, in);
     drive_slots(&sys, use_sys, in);
+    REQUIRE_REFUSALS(in->refusals, 0xe172f8781a347bd1)
+    drive_random(&app, 1000, 1, use_app, in);
+    drive_random(&exe, 1000, 2, use_exe, in);
     drive_random(&sys, 5000, 3, use_sys, in);
     assert_true(in->answers > 1000);
 }
@@ -138,6 +141,9 @@ static void search(struct inputs *in, const rk_calculon_space *space,
                                                 &count, &bounded, &err);
         if (status) {
             assert_true(err.message[0] != '\0');
+            if (err.path[0]) {
+                note_refusal(&in->refusals, err.path);
+            }
             continue;
         }
         in->answers++;
@@ -167,9 +173,10 @@ static void test_searches(void **state)
                                  KEEP(rk_search_control, floor)};
     const struct target space = {&in->space, sizeof(in->space), NULL, 0};
     const struct target controls = {&control, sizeof(control), kept, COUNT(kept)};
-    in->answers = 0;
+    in->answers = in->refusals = 0;
     drive_slots(&space, use_space, in);
     drive_slots(&controls, use_control, in);
+    REQUIRE_REFUSALS(in->refusals, 0xf6616833e53866ae)
     assert_true(in->answers > 20);
 }
 

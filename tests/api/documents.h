@@ -20,7 +20,8 @@ struct documents {
     rk_strategy strategy;
     rk_outcome *outcome;
     rk_space space;
-    uint64_t answers; /* calls that returned OK */
+    uint64_t answers;  /* calls that returned OK */
+    uint64_t refusals; /* a digest of the members that others refused */
 };
 
 /* Opens a setup, and reads a strategy for it (NULL: none). */

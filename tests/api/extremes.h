@@ -7,10 +7,10 @@
 #ifndef RK_TESTS_API_EXTREMES_H
 #define RK_TESTS_API_EXTREMES_H
 
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +56,15 @@ static const int extreme_ints[] = {-1, 0,  1,  2,  3,  4,  5,   6,    7,       8
                                    11, 12, 15, 16, 31, 99, 511, 1000, 1 << 30, INT_MIN, INT_MAX};
 static const unsigned char extreme_bytes[] = {2};
 
+/* A digest of which members were refused, in turn; begins with 0. */
+static inline void note_refusal(uint64_t *digest, const char *path)
+{
+    for (const char *at = path; *at; at++) {
+        *digest = (*digest ^ (unsigned char)*at) * UINT64_C(1099511628211);
+    }
+    *digest = (*digest ^ '\n') * UINT64_C(1099511628211);
+}
+
 /* Whether all of a slot may be written. */
 static inline bool is_open(const struct target *t, size_t at, size_t width)
 {
@@ -87,6 +96,12 @@ static inline size_t value_step(void)
     const char *scale = getenv("RK_TEST_SCALE");
     return scale && atof(scale) > 0 && atof(scale) < 1 ? (size_t)(1 / atof(scale)) : 1;
 }
+
+/* Every value into every slot of 64-bit structs refuses the members that it should. */
+#define REQUIRE_REFUSALS(found, expected)                                                          \
+    if (value_step() == 1 && sizeof(void *) == 8 && (found) != UINT64_C(expected)) {               \
+        fail_msg("refused members differ: 0x%" PRIx64, found);                                     \
+    }
 
 #define PUT_EACH(list, at)                                                                         \
     for (size_t v = (at) / sizeof((list)[0]) % step;                                               \

@@ -52,6 +52,9 @@ static bool answered(struct documents *d, rk_status status, const rk_error *err)
     if (status) {
         assert_int_equal(err->code, status);
         assert_true(err->message[0] != '\0');
+        if (err->path[0]) {
+            note_refusal(&d->refusals, err->path);
+        }
     } else {
         d->answers++;
     }
@@ -175,8 +178,9 @@ static void test_strategies(void **state)
     struct documents *d = *state;
     const struct target t = {&d->strategy, sizeof(d->strategy), kept_of_strategy,
                              COUNT(kept_of_strategy)};
-    d->answers = 0;
+    d->answers = d->refusals = 0;
     drive_slots(&t, use_strategy, d);
+    REQUIRE_REFUSALS(d->refusals, 0x8cb703ae535cf696)
     drive_random(&t, 1000, 1, use_strategy, d);
     assert_true(d->answers > 1000); /* many changes are legal */
 }
@@ -277,8 +281,9 @@ static void test_spaces(void **state)
 {
     struct documents *d = *state;
     const struct target t = {&d->space, sizeof(d->space), kept_of_space, COUNT(kept_of_space)};
-    d->answers = 0;
+    d->answers = d->refusals = 0;
     drive_slots(&t, use_space, d);
+    REQUIRE_REFUSALS(d->refusals, 0x6750984db8609aff)
     drive_random(&t, 60, 2, use_space_otherwise, d);
     assert_true(d->answers > 100);
 }
@@ -337,8 +342,9 @@ static void test_runs(void **state)
     request.price_per_hour = 2;
     request.simulated_runs = 3;
     const struct target t = {&request, sizeof(request), kept_of_run, COUNT(kept_of_run)};
-    d->answers = 0;
+    d->answers = d->refusals = 0;
     drive_slots(&t, use_run, d);
+    REQUIRE_REFUSALS(d->refusals, 0xc55c021932412084)
     drive_random(&t, 200, 3, use_run, d);
     assert_true(d->answers > 100);
 }
@@ -426,6 +432,7 @@ static void test_choices(void **state)
         KEEP(rk_setup_choice, size), KEEP(rk_setup_choice, framework), KEEP(rk_setup_choice, stack),
         KEEP(rk_setup_choice, mfu_convention)};
     const struct target setup = {&choice, sizeof(choice), kept_of_choice, COUNT(kept_of_choice)};
+    d->refusals = 0;
     drive_slots(&setup, use_setup_choice, d);
     d->space.accelerators = 0;
     const rk_machine_target wish = {
@@ -458,6 +465,7 @@ static void test_choices(void **state)
     const struct range kept_of_quick[] = {KEEP(rk_calibration_choice, size)};
     const struct target calibrations = {&quick, sizeof(quick), kept_of_quick, 1};
     drive_slots(&calibrations, use_calibration_choice, d);
+    REQUIRE_REFUSALS(d->refusals, 0x17e128e4e8faadc5)
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
