@@ -204,10 +204,38 @@ static void test_names(void **state)
     assert_string_equal(err.path, "tensor_par_overlap");
 }
 
+/* The published message of each misfit. */
+static void test_verdicts(void **state)
+{
+    static const struct {
+        rk_calculon_verdict verdict;
+        const char *text;
+    } cases[] = {
+        {{RK_FITS, 0, 0, 0}, "fits"},
+        {{RK_NETWORK_TOO_SMALL, 1, 0, 0}, "Network tier1 isn't big enough"},
+        {{RK_NETWORK_NOT_FILLED, 2, 0, 0}, "Network tier2 isn't fully used"},
+        {{RK_INTERLEAVING_TOO_LARGE, 0, 0, 0},
+         "Pipeline interleaving must be less than or equal to the number of blocks per processor"},
+        {{RK_INTERLEAVING_NOT_FACTOR, 0, 0, 0},
+         "Pipeline interleaving must be a factor value of the number of blocks per processor"},
+        {{RK_OFFLOAD_TOO_FEW_BLOCKS, 0, 0, 0},
+         "Offloading requires each processor to handle at least 3 blocks"},
+        {{RK_MEM1_TOO_SMALL, 0, 3 << 20, 2048}, "Mem tier1 needs 3.000 MiB but only has 2.000 kiB"},
+        {{RK_MEM2_TOO_SMALL, 0, 2048, 1024}, "Mem tier2 needs 2.000 kiB but only has 1.000 kiB"},
+    };
+    char text[256];
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_string_equal(rk_calculon_verdict_text(&cases[i].verdict, text, sizeof(text)),
+                            cases[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_evaluations),
         cmocka_unit_test(test_searches),
     };

@@ -14,3 +14,7 @@ true | f 1
   ( torchrun j.py )   | cat
 [[ a == a ]] | torchrun k.py
 (( 1 )) && true | until true; do torchrun never.py; done
+cat <<OUTER >/dev/null; eval "$(printf 'cat <<INNER >/dev/null\ntorchrun no.py\nINNER\ntorchrun within.py')"
+torchrun neither.py
+OUTER
+torchrun behind.py
