@@ -148,6 +148,50 @@ static void test_refusals(void **state)
     assert_non_null(strstr(err.message, "not operators"));
 }
 
+/* Layers that differ in one of their sizes, or have a part that others lack, are not launched. */
+static void test_several_shapes(void **state)
+{
+#define PLACE(member) offsetof(rk_layer_type, member)
+    static const size_t sizes[] = {
+        PLACE(attention.query_heads), PLACE(attention.kv_heads),
+        PLACE(attention.head_size),   PLACE(attention.value_size),
+        PLACE(attention.q_rank),      PLACE(attention.kv_rank),
+        PLACE(attention.nope_size),   PLACE(attention.rope_size),
+        PLACE(moe.experts),           PLACE(moe.top_k),
+        PLACE(moe.expert_width),      PLACE(moe.expert_groups),
+        PLACE(moe.route_groups),      PLACE(moe.latent),
+        PLACE(moe.shared_experts),
+    };
+    static const size_t flags[] = {
+        PLACE(attention.bias_qkv),    PLACE(attention.bias_out), PLACE(attention.sinks),
+        PLACE(attention.output_gate), PLACE(ffn.gated),          PLACE(ffn.clamped),
+    };
+    static char text[MOST];
+    rk_error err;
+    rk_model model = model_of("mixtral-8x7b");
+    const rk_strategy s = rk_strategy_defaults(&model);
+    (void)state;
+    model.type_count = 2;
+    model.type_of[1] = 1;
+    model.types[0].moe.shared_width = 128;
+    for (size_t i = 0; i <= COUNT(sizes) + COUNT(flags); i++) {
+        model.types[1] = model.types[0];
+        if (i < COUNT(sizes)) {
+            *(int64_t *)(void *)((char *)&model.types[1] + sizes[i]) += 2;
+        } else if (i < COUNT(sizes) + COUNT(flags)) {
+            bool *flag = (bool *)((char *)&model.types[1] + flags[i - COUNT(sizes)]);
+            *flag = !*flag;
+        } else {
+            assert_int_equal(launch(&model, "dgx-h100-superpod", &s, text, &err), RK_OK);
+            break;
+        }
+        assert_int_equal(launch(&model, "dgx-h100-superpod", &s, text, &err), RK_ERR_INVALID);
+        if (!strstr(err.message, "the layers, which have several shapes,")) {
+            fail_msg("%zu: %s", i, err.message);
+        }
+    }
+}
+
 /* What differs from model to model is in the script with the model's own numbers. */
 static void test_details(void **state)
 {
@@ -578,7 +622,7 @@ int main(void)
         cmocka_unit_test(test_one_expert),     cmocka_unit_test(test_other_models),
         cmocka_unit_test(test_start),          cmocka_unit_test(test_places),
         cmocka_unit_test(test_strategy_parts), cmocka_unit_test(test_titan_stages),
-        cmocka_unit_test(test_titan_mesh),
+        cmocka_unit_test(test_titan_mesh),     cmocka_unit_test(test_several_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
