@@ -324,6 +324,45 @@ static void test_table_with_mark(void **state)
     assert_null(table.text); /* nothing is left to clear */
 }
 
+/* What is wrong with a table, and in which line and cell. */
+static void test_wrong_tables(void **state)
+{
+    static const struct {
+        const char *text, *says;
+        int line, cell;
+    } cases[] = {
+        {"a,b\n1\n", "the row has 1 cells where the header has 2", 2, 1},
+        {"a,b\n1,2,3\n", "the row has 3 cells where the header has 2", 2, 3},
+        {"a,b\n1,2\n1,\"2\n", "the quotes do not close", 3, 2},
+        {"a,b\n1,\"2\"3\n", "text follows the closing quote", 2, 2},
+        {"a,b\n1\"2,3\n", "there is a quote inside a cell that does not start with one", 2, 1},
+        {"\n1,\"x\ny\"\n2\n", "the row has 2 cells where the header has 1", 2, 2},
+    };
+    enum { MOST = 4096 };
+    rk_csv_in table;
+    rk_error err;
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *text = cases[i].text;
+        assert_int_equal(rk_csv_parse(text, strlen(text), "t.csv", &table, &err), RK_ERR_SYNTAX);
+        if (strcmp(err.message, cases[i].says) != 0 || err.line != cases[i].line ||
+            err.column != cases[i].cell) {
+            fail_msg("%s: line %d, cell %d: %s", text, err.line, err.column, err.message);
+        }
+    }
+    char wide[MOST + 1];
+    memset(wide, ',', sizeof(wide));
+    wide[MOST - 1] = '\n'; /* as many empty cells as there are characters */
+    assert_int_equal(rk_csv_parse(wide, MOST, "t.csv", &table, &err), RK_OK);
+    assert_int_equal(table.columns, MOST);
+    rk_csv_in_clear(&table);
+    wide[MOST - 1] = ',';
+    wide[MOST] = '\n';
+    assert_int_equal(rk_csv_parse(wide, MOST + 1, "t.csv", &table, &err), RK_ERR_SYNTAX);
+    assert_string_equal(err.message, "more cells than a table can have");
+    assert_true(err.line == 1 && err.column == MOST + 1);
+}
+
 /* Every alias is found, and is the name of nothing else. */
 static void test_aliases(void **state)
 {
@@ -460,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_catalogue),
         cmocka_unit_test(test_aliases),
         cmocka_unit_test(test_table_with_mark),
+        cmocka_unit_test(test_wrong_tables),
         cmocka_unit_test(test_columns_of_characters),
         cmocka_unit_test(test_typed_names),
         cmocka_unit_test(test_left_out),
