@@ -318,7 +318,27 @@ static void test_link_names(void **state)
         {.kind = RK_TOPOLOGY_RAILS, .ranks = 16, .local = 4, .leaf_servers = 2},
         {.kind = RK_TOPOLOGY_DRAGONFLY, .ranks = 8, .local = 4},
     };
+    static const struct {
+        int kind;
+        int64_t link;
+        const char *name;
+    } names[] = {
+        {0, 3, "port of 1, in"},
+        {1, 2 * 6 + 3, "2 to 3"},
+        {2, 3 * 2 * RK_TOPOLOGY_AXES + 2 + 1, "3 along axis 1, back"},
+        {3, 7 * 8 + 1, "7 to 1"},
+        {4, 16 + 5, "local port of 2, in"},
+        {5, 16 + 5 * 4 + 2, "5 to 6"},
+        {6, 16, "uplinks of leaf of 0, out"},
+        {7, 32 + 32 + 2, "uplinks of rail leaf of 1, out"},
+        {8, 16 + 2, "group 1 to group 0"},
+    };
     (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char name[RK_LINK_NAME_SIZE];
+        assert_string_equal(rk_topology_link_name(&kinds[names[i].kind], names[i].link, name),
+                            names[i].name);
+    }
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
         const int64_t links = rk_topology_links(&kinds[k]);
         for (int64_t i = 0; i < links; i++) {
