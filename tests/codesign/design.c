@@ -205,10 +205,15 @@ static void test_axes(void **state)
         rk_price_axis axis;
         const char *text;
     } cases[] = {
-        {{"memory_Gib", 1, {80}, {0}}, "memory_GiB"},
-        {{"domain", 1, {8.5}, {0}}, "whole"},
-        {{"accelerators", 2, {8, 0}, {0}}, "whole"},
-        {{"tier1_GBps", 1, {0}, {0}}, "above 0"},
+        {{"memory_Gib", 1, {80}, {0}},
+         "no number of the machine is called memory_Gib; did you mean memory_GiB?"},
+        {{"domain", 1, {8.5}, {0}},
+         "the axis domain has the value 8.5; it counts something: give whole numbers from 1 on"},
+        {{"accelerators", 2, {8, 0}, {0}},
+         "the axis accelerators has the value 0; it counts something: give whole numbers from 1 "
+         "on"},
+        {{"tier1_GBps", 1, {0}, {0}},
+         "the axis tier1_GBps has the value 0; it divides something: give values above 0"},
     };
     const rk_prices many = {.axis_count = 1, .axes = {{"accelerators", 2, {8, 1e9}, {0}}}};
     rk_system system;

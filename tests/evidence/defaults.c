@@ -226,6 +226,7 @@ static void test_software_names(void **state)
         {"open_lm", "fsdp"},
         {"lingua", "fsdp"},
         {"fms-fsdp", "fsdp"},
+        {"FMSFSDP", "fsdp"},
         {"fairseq", "fsdp"},
         {"metaseq", "fsdp"},
         {"FairScale", "fsdp"},

@@ -157,9 +157,12 @@ static void test_refused(void **state)
     static const struct {
         const char *request, *message;
     } cases[] = {
-        {"{\"name\": \"a\", \"big_cuont\": 1}", "did you mean --big-count?"},
-        {"{\"name\": \"a\", \"big_count\": 1.5}", "needs a whole number"},
-        {"{\"name\": \"a\", \"sizes\": [[1]]}", "expected a number, a text, true or false"},
+        {"{\"name\": \"a\", \"big_cuont\": 1}",
+         "unknown option --big_cuont; did you mean --big-count?"},
+        {"{\"name\": \"a\", \"big_count\": 1.5}",
+         "--big-count needs a whole number such as 64, 4k or 2Mi, not '1.5'"},
+        {"{\"name\": \"a\", \"sizes\": [[1]]}",
+         "expected a number, a text, true or false, not an array"},
         {"{\"name\": \"a\", \"loud\": 3}", "--loud is true or false, not '3'"},
         {"[1]", ""},
         {"{\"name\": \"a\",", ""},

@@ -134,18 +134,32 @@ static void test_wrong_facts(void **state)
     } cases[] = {
         {"set=compil=false", "--set compil: no such fact; did you mean compile?"},
         {"set=compile=maybe", "--set compile: expected one of true false, found 'maybe'"},
-        {"set=dispatcher=deep", "--set dispatcher: expected one of alltoall deepep hybridep"},
-        {"set=recompute=full", "--set recompute: strategies have options for it"},
-        {"set=traffic.none=1", "--set traffic.none: stacks have no number of this name"},
-        {"set=traffic.loss_bytes=-1", "--set traffic.loss_bytes: expected a number from 0"},
-        {"set=memory.recompute_stops=2", "expected true or false, found '2'"},
-        {"set=power_W=much", "column power_W: expected a number"},
-        {"set=compile", "--set needs up to"},
-        {"complete=observed set=accelerator=H100,,compil=false", "--set compil: no such fact"},
-        {"set=system_accelerators=8", "--set system_accelerators: expected a number from"},
-        {"complete=observed optimizer=muon", "--complete observed does not take --optimizer"},
-        {"complete=observed tp=2,4", "--tp has several values"},
-        {"complete=observed tp=3", "degrees do not multiply"},
+        {"set=dispatcher=deep",
+         "--set dispatcher: expected one of alltoall deepep hybridep, found 'deep'"},
+        {"set=recompute=full", "--set recompute: strategies have options for it ('reckon estimate "
+                               "--help'); as a fact of a run it needs --complete observed"},
+        {"set=traffic.none=1",
+         "--set traffic.none: stacks have no number of this name (docs/method/documents.md), and "
+         "h100-sxm has memory, hbm, peak, host_memory, host_link, nvlink.size, nvlink.bandwidth, "
+         "nvlink.latency, infiniband.bandwidth, infiniband.latency"},
+        {"set=traffic.loss_bytes=-1",
+         "--set traffic.loss_bytes: expected a number from 0 to 10000, found '-1'"},
+        {"set=memory.recompute_stops=2",
+         "--set memory.recompute_stops: expected true or false, found '2'"},
+        {"set=power_W=much",
+         "column power_W: expected a number from 0 to 100000 (W), found a string \"much\""},
+        {"set=compile",
+         "--set needs up to 96 items such as nvlink.size=72,compile=false, not 'compile'"},
+        {"complete=observed set=accelerator=H100,,compil=false",
+         "--set compil: no such fact; did you mean compile?"},
+        {"set=system_accelerators=8", "--set system_accelerators: expected a number from 1048576, "
+                                      "as h100-sxm has, to 16777216, found '8'"},
+        {"complete=observed optimizer=muon",
+         "--complete observed does not take --optimizer; leave one of the two out"},
+        {"complete=observed tp=2,4",
+         "--tp has several values, and one strategy has one; 'reckon plan' searches them"},
+        {"complete=observed tp=3",
+         "degrees do not multiply to the accelerators: tp 3 x pp 1 x cp 1 x dp 21, n_accel 64"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -277,13 +277,14 @@ static void test_points_are_checked_first(void **state)
     static const struct {
         const char *text, *says;
     } cases[] = {
-        {SEARCH "\"datatype\": \"float16\", \"axes\": [{\"key\": \"processors\","
-                "\"values\": [2, 4, 0]}]}",
-         "(at point 2: processors = 0)"},
+        {SEARCH
+         "\"datatype\": \"float16\", \"axes\": [{\"key\": \"processors\",\"values\": [2, 4, 0]}]}",
+         "expected an integer from 1 to 1099511627776, found 0 (at point 2: processors = 0)"},
         /* Not of one document, but of two of them together. */
-        {SEARCH "\"processors\": 2, \"axes\": [{\"key\": \"datatype\","
-                "\"values\": [\"float16\", \"float32\"]}]}",
-         "(at point 1: datatype = float32)"},
+        {SEARCH "\"processors\": 2, \"axes\": [{\"key\": \"datatype\",\"values\": [\"float16\", "
+                "\"float32\"]}]}",
+         "the matrix engine of the system has no datatype float32: choose one that both engines "
+         "have (at point 1: datatype = float32)"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
