@@ -567,11 +567,15 @@ static rk_status set_offload(const taking *t, rk_error *err)
     (void)snprintf(list, sizeof(list), "%s%s%s%s", host[0] ? host : "none",
                    sends ? ",gradients" : "", strstr(on_disk, "optimizer") ? ",nvme-optimizer" : "",
                    strstr(on_disk, "weights") ? ",nvme-weights" : "");
-    const char *fraction = strstr(value, "optimizer fraction ");
+    static const char before[] = "optimizer fraction ";
+    const char *fraction = strstr(value, before);
     const rk_status status = set(t, "offload", list, "offload", err);
-    return status || !fraction
-               ? status
-               : set(t, "offload-share", fraction + strlen("optimizer fraction "), "offload", err);
+    if (status || !fraction) {
+        return status;
+    }
+    fraction += strlen(before);
+    (void)snprintf(list, sizeof(list), "%.*s", (int)strcspn(fraction, "+"), fraction);
+    return set(t, "offload-share", list, "offload", err);
 }
 
 /* A kernel that has a name here; for any other the stack's rates are used. */
