@@ -32,7 +32,7 @@ lists_of()
         ;;
     framework)
         echo tests/cli/golden/plan-help-all.golden tests/cli_reckon/{commands,documents}.txt \
-            tests/cli_reckon/wrong.golden python/reckon/__init__.pyi
+            tests/cli_reckon/wrong.golden tests/cli_reckon/golden/plan-illegal-json.golden python/reckon/__init__.pyi
         ;;
     collective)
         echo tests/cli_reckon/golden/comm-{algorithm,placement}.golden tests/cli_reckon/commands.txt \
