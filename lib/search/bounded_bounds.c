@@ -172,8 +172,11 @@ static double most_bytes(const rk_plan_bounds *s, const rk_strategy *strategy)
     return most * (1 + RK_LOWER_BOUND_SLACK);
 }
 
-/* Leaves of the lanes of one recipe, in `known`, those that a floor lets fit. */
-static void fit_floor(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
+/*
+ * Leaves of the lanes of one recipe, in `known`, those that a floor lets fit.  Returns false if
+ * none does, nor any with a recipe that gathers and reduces as much or more.
+ */
+static bool fit_floor(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
                       uint64_t lanes, double in_flight, struct known_floor *known)
 {
     rk_strategy strategy = base->strategy;
@@ -190,7 +193,7 @@ static void fit_floor(const rk_plan_bounds *s, struct worker *w, const rk_plan_b
             for (int i = 0; i < s->part_count; i++) {
                 known->fitting[i] &= ~lanes;
             }
-            return;
+            return false;
         }
         first = false;
         const double bytes = rk_plan_fit_floor(&w->fit, base, &strategy, lane, in_flight, false);
@@ -200,6 +203,7 @@ static void fit_floor(const rk_plan_bounds *s, struct worker *w, const rk_plan_b
             known->fitting[i] &= ~((uint64_t)!fits << lane);
         }
     }
+    return true;
 }
 
 const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w,
@@ -213,12 +217,18 @@ const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker 
     for (int i = 0; i < s->part_count; i++) {
         known->fitting[i] = s->part_lanes[i]; /* others were not looked at */
     }
-    for (int i = 0; lanes && i < s->lists.recipe_count; i++) {
-        const uint64_t own = rk_plan_recipe_lanes(&s->lists, &s->lists.recipes[i]);
-        if (lanes & own) {
-            fit_floor(s, w, base, lanes & own, in_flight, known);
+    const uint64_t own = lanes & rk_plan_recipe_lanes(&s->lists, base->unit->recipe);
+    const bool left = own == 0 || fit_floor(s, w, base, own, in_flight, known);
+    for (int i = 0; i < s->part_count && !left; i++) {
+        known->fitting[i] &= ~lanes;
+    }
+    lanes &= ~own;
+    for (int i = 0; left && lanes && i < s->lists.recipe_count; i++) {
+        const uint64_t led = lanes & rk_plan_recipe_lanes(&s->lists, &s->lists.recipes[i]);
+        if (led) {
+            (void)fit_floor(s, w, base, led, in_flight, known);
         }
-        lanes &= ~own;
+        lanes &= ~led;
     }
     for (int i = 0; i < s->part_count; i++) {
         known->any |= known->fitting[i];
