@@ -254,7 +254,7 @@ static void plan_degrees(rk_inference *f, bool dense, bool experts)
 static rk_status check(const rk_inference *f, bool stages, rk_error *err)
 {
     const rk_strategy *s = &f->strategy;
-    rk_violation violation = {.rule = NULL};
+    rk_legality violation = {.rule = NULL};
     if (rk_strategy_ranks(s) != f->known.ranks) {
         return rk_fail(err, RK_ERR_INVALID,
                        "degrees do not multiply to the accelerators: tp %" PRId64 " x pp %" PRId64

@@ -125,15 +125,12 @@ bool rk_framework_replicates(rk_framework framework, int64_t year);
 
 /* ---- rules --------------------------------------------------------------------------------- */
 
-/* A broken rule: its name, e.g. "heads % tp", what was found and the nearest legal choice. */
-typedef rk_legality rk_violation;
-
 /*
  * Whether the strategy is legal.  Returns true, or false with the first broken rule; `violation`
  * may be NULL (then no text is made, for the search), `system` too (then any precision passes).
  */
 bool rk_strategy_legal(const rk_model *model, const rk_system *system, const rk_strategy *strategy,
-                       rk_framework framework, rk_violation *violation);
+                       rk_framework framework, rk_legality *violation);
 
 /*
  * The same for a search.  *nowhere: the broken rule is of degrees within layers, so that no other
@@ -159,6 +156,6 @@ size_t rk_strategy_broken(const rk_model *model, const rk_system *system,
 /* Fills the message of a rule that the strategy breaks. */
 void rk_strategy_explain_rule(const rk_model *model, const rk_system *system,
                               const rk_strategy *strategy, rk_framework framework, size_t rule,
-                              rk_violation *violation);
+                              rk_legality *violation);
 
 #endif

@@ -25,7 +25,7 @@ const char *rk_framework_rule(rk_framework framework, size_t index)
 }
 
 bool rk_strategy_legal(const rk_model *model, const rk_system *system, const rk_strategy *strategy,
-                       rk_framework framework, rk_violation *violation)
+                       rk_framework framework, rk_legality *violation)
 {
     assert(framework < RK_FRAMEWORK_COUNT);
     const struct question q = {model, system, strategy, framework};
@@ -33,7 +33,7 @@ bool rk_strategy_legal(const rk_model *model, const rk_system *system, const rk_
     if (violation && broken) {
         rk_rule_tell(&q, broken, violation);
     } else if (violation) {
-        *violation = (rk_violation){.legal = true};
+        *violation = (rk_legality){.legal = true};
     }
     return !broken;
 }
@@ -72,7 +72,7 @@ size_t rk_strategy_broken(const rk_model *model, const rk_system *system,
 
 void rk_strategy_explain_rule(const rk_model *model, const rk_system *system,
                               const rk_strategy *strategy, rk_framework framework, size_t rule,
-                              rk_violation *violation)
+                              rk_legality *violation)
 {
     const struct question q = {model, system, strategy, framework};
     rk_rule_tell(&q, rule_at(framework, rule), violation);

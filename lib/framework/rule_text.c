@@ -262,7 +262,7 @@ static void append_layout(rk_growing_text *t, const struct question *q, bool mor
     }
 }
 
-void rk_rule_tell(const struct question *q, const struct rk_rule *rule, rk_violation *violation)
+void rk_rule_tell(const struct question *q, const struct rk_rule *rule, rk_legality *violation)
 {
     rk_growing_text t = {.text = violation->message, .size = sizeof(violation->message)};
     violation->legal = false;

@@ -115,6 +115,6 @@ static inline const struct rk_rule *rk_rule_first_broken(const struct question *
 }
 
 /* Fills the message of a broken rule: what was found, and the nearest legal values. */
-void rk_rule_tell(const struct question *q, const struct rk_rule *rule, rk_violation *violation);
+void rk_rule_tell(const struct question *q, const struct rk_rule *rule, rk_legality *violation);
 
 #endif

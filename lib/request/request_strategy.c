@@ -308,7 +308,7 @@ static rk_status check_year(const rk_inputs *inputs, const rk_strategy *strategy
 
 static rk_status check_legal(const rk_inputs *inputs, const rk_strategy *strategy, rk_error *err)
 {
-    rk_violation violation;
+    rk_legality violation;
     if (rk_strategy_legal(&inputs->model, &inputs->system, strategy, inputs->software.framework,
                           &violation)) {
         return RK_OK;

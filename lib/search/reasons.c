@@ -324,7 +324,7 @@ static void name_rules(const struct tally *t, rk_reasons *reasons)
     bool named[MOST_RULES] = {false};
     for (int r; reasons->rule_count < RK_REASON_RULES && (r = next_rule(t, named)) >= 0;) {
         rk_excluding_rule *rule = &reasons->rules[reasons->rule_count++];
-        rk_violation violation;
+        rk_legality violation;
         named[r] = true;
         rk_strategy_explain_rule(t->asked->model, t->asked->system, &t->examples[r],
                                  t->asked->space.framework, (size_t)r, &violation);

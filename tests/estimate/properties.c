@@ -140,7 +140,7 @@ static void check_kept(const struct draw *d, uint64_t *r)
     assert_int_equal(rk_estimate_store_new(&setting.store, &err), RK_OK);
     for (int i = 0; i < 8; i++) {
         const rk_strategy before = s;
-        rk_violation violation;
+        rk_legality violation;
         rk_estimate kept;
         char words[400];
         change(r, &s);

@@ -294,7 +294,7 @@ static void fill_model(rk_model *model, int kind)
 
 static void assert_legal(const rk_model *model, const rk_strategy *s, rk_framework framework)
 {
-    rk_violation violation;
+    rk_legality violation;
     if (!rk_strategy_legal(model, NULL, s, framework, &violation)) {
         fail_msg("%s: %s: %s", rk_framework_names[framework], violation.rule, violation.message);
     }
@@ -371,7 +371,7 @@ static void test_each_rule_alone(void **state)
     (void)state;
     for (size_t i = 0; i < BREAKAGE_COUNT; i++) {
         rk_model model;
-        rk_violation violation;
+        rk_legality violation;
         fill_model(&model, breakages[i].kind);
         rk_strategy s = base_strategy(&model, breakages[i].framework);
         breakages[i].breaks(&model, &s);
@@ -426,7 +426,7 @@ static void test_frameworks_differ(void **state)
         rk_strategy s = base_strategy(&model, breakages[i].framework);
         breakages[i].breaks(&model, &s);
         for (int f = 0; f < RK_FRAMEWORK_COUNT; f++) {
-            rk_violation violation;
+            rk_legality violation;
             (void)rk_strategy_legal(&model, &system, &s, (rk_framework)f, &violation);
             if (!has_rule((rk_framework)f, breakages[i].rule) && violation.rule) {
                 assert_string_not_equal(violation.rule, breakages[i].rule);
@@ -440,7 +440,7 @@ static void test_heads_of_types(void **state)
 {
     rk_model model;
     rk_error err;
-    rk_violation violation;
+    rk_legality violation;
     (void)state;
     assert_int_equal(rk_model_load("gemma3-27b", &model, &err), RK_OK);
     assert_int_equal(model.type_count, 2);
@@ -480,7 +480,7 @@ static void test_recomputed_latents(void **state)
     for (int latents = 0; latents < 2; latents++) {
         rk_model model;
         rk_error err;
-        rk_violation violation;
+        rk_legality violation;
         assert_int_equal(rk_model_load(names[latents], &model, &err), RK_OK);
         rk_strategy s = rk_strategy_defaults(&model);
         s.recompute = RK_REC_SELECTIVE;
@@ -546,7 +546,7 @@ static void test_nearest(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         rk_model model;
-        rk_violation violation;
+        rk_legality violation;
         fill_model(&model, cases[i].kind);
         rk_strategy s = base_strategy(&model, cases[i].framework);
         cases[i].breaks(&model, &s);
@@ -561,7 +561,7 @@ static void test_nearest(void **state)
 static void test_long_message(void **state)
 {
     rk_model model;
-    rk_violation violation;
+    rk_legality violation;
     (void)state;
     fill_dense(&model);
     rk_strategy s = base_strategy(&model, ANY);
@@ -695,7 +695,7 @@ static void test_random_strategies(void **state)
             const rk_strategy s = random_strategy(&model, &seed);
             const bool mine = rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_MEGATRON, NULL);
             if (mine != megatron_accepts(&model, &s)) {
-                rk_violation violation = {0};
+                rk_legality violation = {0};
                 (void)rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_MEGATRON, &violation);
                 fail_msg("sample %d of kind %d: %s %s", i, kind, mine ? "accepted" : violation.rule,
                          violation.message);

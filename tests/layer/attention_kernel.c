@@ -107,7 +107,7 @@ static void test_refused(void **state)
     const rk_model model = model_of("llama3-8b");
     const rk_system system = system_of("a100-sxm-80gb");
     rk_strategy s = rk_strategy_defaults(&model);
-    rk_violation violation = {.rule = NULL};
+    rk_legality violation = {.rule = NULL};
     (void)state;
     s.attention_kernel = RK_KERNEL_CUDNN_FP8;
     assert_false(rk_strategy_legal(&model, &system, &s, RK_FRAMEWORK_ANY, &violation));
@@ -123,7 +123,7 @@ static void ratios_on(const char *accelerator, rk_attention_kernel kernel, doubl
     const rk_model model = model_of("llama3-8b");
     const rk_system system = system_of(accelerator);
     const rk_stack stack = stack_of("megatron-2025-blackwell");
-    rk_violation violation;
+    rk_legality violation;
     rk_strategy s = rk_strategy_defaults(&model);
     s.seq = 8192;
     const rk_cost usual = mixer_cost(&model, &system, &stack, &s);

@@ -107,7 +107,7 @@ static inline rk_model gpt_of(int layers, int64_t hidden, int64_t heads)
 static inline void assert_legal(const rk_model *model, const rk_system *system,
                                 const rk_strategy *strategy)
 {
-    rk_violation violation;
+    rk_legality violation;
     if (!rk_strategy_legal(model, system, strategy, RK_FRAMEWORK_ANY, &violation)) {
         fail_msg("%s: %s", violation.rule, violation.message);
     }

@@ -57,7 +57,7 @@ static void test_splits(void **state)
     const rk_system system = system_of("h100-sxm");
     const rk_stack stack = stack_of("megatron-2025");
     rk_strategy s = rk_strategy_defaults(&model);
-    rk_violation violation;
+    rk_legality violation;
     (void)state;
     s.tp = 4;
     assert_legal(&model, &system, &s);

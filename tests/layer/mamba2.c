@@ -117,7 +117,7 @@ static void test_splits(void **state)
     assert_near(cost[0].sent_backward.context, (in + out) / 2, 1e-12);
     assert_near(cost[0].dense_params,
                 (double)(rk_layer_params_of(&model, &type).attention) / 8 + 4096, 1e-12);
-    rk_violation violation;
+    rk_legality violation;
     s.tp = 16;
     assert_false(rk_strategy_legal(&model, NULL, &s, RK_FRAMEWORK_ANY, &violation));
     assert_string_equal(violation.rule, "state_heads % tp");

@@ -198,7 +198,7 @@ static void test_splits(void **state)
     const rk_layer_type kimi = layer_of(&rk_mixer_kimi_delta, kimi_linear);
     const rk_model model = model_with(&type, 2048), other = model_with(&kimi, 2304);
     rk_strategy s = rk_strategy_defaults(&model);
-    rk_violation violation;
+    rk_legality violation;
     (void)state;
     s.tp = 4;
     s.cp = 2;

@@ -30,7 +30,7 @@ static void test_stages(void **state)
     const rk_model model = model_of("hunyuan-large");
     const rk_system system = system_of("h100-sxm");
     rk_strategy s = rk_strategy_defaults(&model);
-    rk_violation violation;
+    rk_legality violation;
     (void)state;
     s.pp = 4;
     s.global_batch = 8;

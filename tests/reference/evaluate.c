@@ -538,7 +538,7 @@ typedef struct question {
 static rk_status evaluate(const question *q, rk_error *err)
 {
     const rk_strategy *s = &q->draft.strategy;
-    rk_violation violation;
+    rk_legality violation;
     rk_cost_table table;
     rk_estimate estimate;
     if (!rk_strategy_legal(&q->model, &q->system, s, RK_FRAMEWORK_ANY, &violation)) {
