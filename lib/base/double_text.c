@@ -2,7 +2,6 @@
 /* Numbers as decimal text: doubles in integers too, but for sizes that are rare. */
 #include "base/text.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

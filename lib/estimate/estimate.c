@@ -264,7 +264,7 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s,
     for (int64_t r = 0; r < s->pp; r++) {
         const double kept = rk_pipeline_in_flight(s->schedule, s->pp, v, m, r);
         const bool alike = r > 0 && rk_chunks_alike(model, &chunks[r * v], &chunks[(r - 1) * v], v);
-        const bool less = alike && kept <= in_flight; /* memory is needed than before */
+        const bool no_more = alike && kept <= in_flight; /* memory than the rank before needs */
         in_flight = kept;
         if (alike) {
             memcpy(&times[r * v], &times[(r - 1) * v], (size_t)v * sizeof(*times));
@@ -288,7 +288,7 @@ static void survey_ranks(const rk_cost_table *table, const rk_strategy *s,
             ranks->params = params;
             of_heaviest = blocks;
         }
-        if (!less) {
+        if (!no_more) {
             add_memory(a, &need, in_flight, r, out);
         }
         if (stages) {

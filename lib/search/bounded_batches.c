@@ -84,6 +84,7 @@ static const rk_plan_recipe *leader_of(const rk_plan_lists *l, const rk_plan_uni
 /* The recipes that the recipe of a unit leads, a bit each. */
 static uint16_t led_recipes(const rk_plan_lists *l, const rk_plan_unit *leader)
 {
+    _Static_assert(RK_PLAN_RECIPE_MAX <= 16, "a batch has a bit for each recipe that it leads");
     unsigned led = 0;
     for (int i = 0; i < l->recipe_count; i++) {
         const rk_plan_recipe *recipe = &l->recipes[i];

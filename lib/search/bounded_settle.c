@@ -174,7 +174,7 @@ static bool none_fits(const struct worker *w, const struct node *node, bool full
     return true;
 }
 
-/* Counts a node of which none of so many lanes fits. */
+/* Counts a node of which none fits of so many lanes with the recipe of the unit. */
 static void count_misfits(const rk_plan_bounds *s, struct worker *w, const struct node *node,
                           uint64_t lanes)
 {
@@ -194,7 +194,8 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
     v.own = rk_own_lanes(s, b, node);
     const uint64_t lanes = rk_count_lanes(v.own);
     if (none_fits(w, node, full, choices, v.lanes)) {
-        w->spent[node->shape->floor] = (struct spent_floor){w->fit.visit, node->fitting, false};
+        w->spent[node->shape->floor] =
+            (struct spent_floor){w->fit.visit, node->fitting, choices, false};
         count_misfits(s, w, node, lanes);
         return;
     }
@@ -322,7 +323,7 @@ static void turn_recompute(const rk_plan_bounds *s, struct worker *w, const stru
         if (dp && rk_mean_work(s, b, dp, pipe->pp, seconds) > w->longest) {
             for (size_t j = 0; j < pipe->shape_count; j++) {
                 w->spent[s->lists.shapes[pipe->shape_first + j].floor] =
-                    (struct spent_floor){w->fit.visit, UINT64_MAX, true};
+                    (struct spent_floor){w->fit.visit, UINT64_MAX, RK_PLAN_CHOICES, true};
             }
         }
     }
@@ -346,7 +347,8 @@ static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct
         }
         node->recompute = recompute;
         const struct spent_floor *spent = &w->spent[node->shape->floor];
-        if (spent->visit != w->fit.visit || (node->fitting & ~spent->lanes) != 0) {
+        if (spent->visit != w->fit.visit || (node->fitting & ~spent->lanes) != 0 ||
+            rk_node_choices(s, recompute, node->shape) > spent->choices) {
             settle_node(s, w, b, node, in_time);
         } else if (!spent->by_time) {
             count_misfits(s, w, node, rk_count_lanes(rk_own_lanes(s, b, node)));
@@ -357,8 +359,8 @@ static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct
 /* ---- batches ------------------------------------------------------------------------------- */
 
 /*
- * Settles the strategies of a batch with its unit's recipe; `bounds` as above.  Those that nothing
- * else settles are too slow.
+ * Settles the strategies of a batch with its unit's recipe, with bounds by pipeline degree.  Those
+ * that nothing else settles are too slow.
  */
 static void settle_strategies(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                               const double *bounds)

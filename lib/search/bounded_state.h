@@ -66,9 +66,13 @@ struct known_floor {
     uint64_t any;                    /* of these */
 };
 
-/* A floor of which no lane among `lanes` is left in a visit of a table. */
+/*
+ * A floor of which no lane among `lanes` is left in a visit of a table, for shapes with at most so
+ * many choices of layers: shapes of a schedule differ in these.
+ */
 struct spent_floor {
     uint64_t visit, lanes;
+    int choices;
     bool by_time; /* all take too long; otherwise none fits */
 };
 

@@ -273,8 +273,7 @@ static unsigned listed_shardings(const rk_plan_space *s)
     return listed ? listed : s->shardings;
 }
 
-/* The first lane that gathers and reduces as much as another, which comes after the lanes before.
- */
+/* The first lane with the same sharding and offloads that gathers and reduces as much. */
 static int first_like(const rk_plan_lists *l, int lane)
 {
     const rk_plan_lane *own = &l->lanes[lane];

@@ -162,6 +162,23 @@ static void test_random_problems(void **state)
     free(best);
 }
 
+/* Some of the shapes of a schedule have no choice of layers where their number is given. */
+static void test_given_layers(void **state)
+{
+    rk_planned_strategy *all = calloc(TOP_MAX, sizeof(*all)),
+                        *best = calloc(TOP_MAX, sizeof(*best));
+    (void)state;
+    assert_true(all && best);
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct problem p = random_problem(seed);
+        p.space.recomputes = seed % 2 ? 1U << RK_REC_FULL : 7;
+        p.space.recompute_layers = 1 + (int64_t)(seed % 3);
+        (void)compare(&p, all, best);
+    }
+    free(all);
+    free(best);
+}
+
 /* ---- parts --------------------------------------------------------------------------------- */
 
 static const rk_plan_part parts[] = {
@@ -681,10 +698,11 @@ static void test_fill_experts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_problems), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_admissible),      cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_measured_tables), cmocka_unit_test(test_fill_experts),
-        cmocka_unit_test(test_nearby),          cmocka_unit_test(test_store),
+        cmocka_unit_test(test_random_problems), cmocka_unit_test(test_given_layers),
+        cmocka_unit_test(test_parts),           cmocka_unit_test(test_admissible),
+        cmocka_unit_test(test_nearest),         cmocka_unit_test(test_measured_tables),
+        cmocka_unit_test(test_fill_experts),    cmocka_unit_test(test_nearby),
+        cmocka_unit_test(test_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
