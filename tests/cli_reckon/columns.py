@@ -209,9 +209,33 @@ def check_calibration():
         near(f"{part}: bias", sum(errors) / len(errors), report[part]["bias"], 1e-9)
 
 
+def check_row_names():
+    """Rows of a calibration are named by their accelerator and what was measured."""
+    data = os.path.join(os.path.dirname(os.path.abspath(__file__)), *2 * [".."], "data")
+    for recipe, table, columns in (
+            ("collective-nvlink3", "ops/collective.csv", "accelerator op ranks bytes"),
+            ("attention-b300", "ops/attention.csv", "accelerator pass head_size heads batch seq"),
+            ("memory-ampere", "ops/stream.csv", "accelerator op bytes")):
+        with open(os.path.join(data, table), encoding="utf-8", newline="") as file:
+            names = {" ".join(row[column] for column in columns.split())
+                     for row in csv.DictReader(file)}
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rows.csv")
+            done = subprocess.run([RECKON, "calibrate", f"{data}/calibrations/{recipe}.json",
+                                   "--quick", "-t", "1", "--rows", path],
+                                  capture_output=True, text=True, check=False)
+            if "without NLopt" in done.stderr:
+                return
+            with open(path, encoding="utf-8", newline="") as file:
+                found = {row["row"] for row in csv.DictReader(file)}
+        failures.extend(f"{recipe}: no row is {name}" for name in sorted(found - names))
+        if len(found) < 10:
+            failures.append(f"{recipe}: {len(found)} rows have names of their own")
+
+
 def main():
     for check in (check_plan, check_stages, check_list, check_comm, check_checkpoint,
-                  check_whole_runs, check_calibration):
+                  check_whole_runs, check_calibration, check_row_names):
         check()
     print("\n".join(failures))
     return 1 if failures else 0

@@ -32,6 +32,13 @@ class Figures(unittest.TestCase):
     def near(self, found, wanted, apart=1e-12):
         self.assertLessEqual(abs(found - wanted), apart * abs(wanted))
 
+    def test_step_law(self):
+        """The power of two of sequences nearest to 0.58 tokens^0.571 tokens, by the Step Law."""
+        for tokens in (1e7, 6e7, 3e8, 3e10):
+            batch = run(f"--tokens {tokens:.0f}")["step_law_global_batch"]
+            wanted = max(1, 0.58 * tokens**0.571 / 8192)
+            self.assertEqual(batch, 2 ** round(math.log2(wanted)))
+
     def test_phases(self):
         answer = run("--phases 8k:1.01G:64,16k:500M:32")
         for phase, tokens in zip(answer["phases"], (1.01e9, 5e8)):
