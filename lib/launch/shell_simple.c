@@ -136,10 +136,28 @@ bool rk_shell_assign(rk_shell *sh, const char *text, size_t size, int line, cons
     return true;
 }
 
-/* One element of "(...)": a word, or "[key]=value". */
-static void add_element(rk_shell *sh, rk_shell_variable *variable, size_t from, size_t end)
+static void expand_word(rk_shell *sh, size_t from, rk_shell_fields *fields)
+{
+    const char *braces = rk_shell_braces(sh, sh->source.text, from, sh->at);
+    fields->line = rk_shell_line(sh, from);
+    if (braces) {
+        for (const char *at = braces; *at;) {
+            const size_t length = strcspn(at, "\n");
+            rk_shell_expand(sh, at, 0, length, fields);
+            rk_shell_end_field(sh, fields);
+            at += length + (at[length] == '\n');
+        }
+        return;
+    }
+    rk_shell_expand(sh, sh->source.text, from, sh->at, fields);
+    rk_shell_end_field(sh, fields);
+}
+
+/* Elements of "(...)": those of a word that ends at sh->at, or "[key]=value". */
+static void add_elements(rk_shell *sh, rk_shell_variable *variable, size_t from)
 {
     const char *text = sh->source.text;
+    const size_t end = sh->at;
     const int line = rk_shell_line(sh, from);
     const size_t behind = text[from] == '[' ? subscript_end(text, from, end) : end;
     int64_t index = 0;
@@ -152,9 +170,8 @@ static void add_element(rk_shell *sh, rk_shell_variable *variable, size_t from, 
         rk_shell_set_element(sh, variable, variable->associative ? key : NULL, index, value, line);
         return;
     }
-    rk_shell_fields fields = {.split = true, .line = line};
-    rk_shell_expand(sh, text, from, end, &fields);
-    rk_shell_end_field(sh, &fields);
+    rk_shell_fields fields = {.split = true};
+    expand_word(sh, from, &fields);
     for (size_t i = 0; i < fields.count; i++) {
         index = variable->count > 0 ? variable->elements[variable->count - 1].index + 1 : 0;
         rk_shell_set_element(sh, variable, NULL, index, fields.items[i].text, fields.items[i].line);
@@ -190,7 +207,7 @@ static void read_array(rk_shell *sh, const char *name, bool appends)
             break;
         }
         if (variable && rk_shell_is_on(sh)) {
-            add_element(sh, &made, from, sh->at);
+            add_elements(sh, &made, from);
         }
     }
     sh->at += rk_shell_peek(sh) == ')';
@@ -590,23 +607,6 @@ static void run_redirected(rk_shell *sh, const rk_launch_word *words, size_t cou
     sh->out = out;
     sh->in = r->in ? in : sh->in; /* lines that a command has read are gone for the next */
     rk_bytes_clear(&made);
-}
-
-static void expand_word(rk_shell *sh, size_t from, rk_shell_fields *fields)
-{
-    const char *braces = rk_shell_braces(sh, sh->source.text, from, sh->at);
-    fields->line = rk_shell_line(sh, from);
-    if (braces) {
-        for (const char *at = braces; *at;) {
-            const size_t length = strcspn(at, "\n");
-            rk_shell_expand(sh, at, 0, length, fields);
-            rk_shell_end_field(sh, fields);
-            at += length + (at[length] == '\n');
-        }
-        return;
-    }
-    rk_shell_expand(sh, sh->source.text, from, sh->at, fields);
-    rk_shell_end_field(sh, fields);
 }
 
 /* Gives a variable elements of its own, which it shares with no saved value. */

@@ -98,6 +98,9 @@ def check_memory(job, svg, trace):
     for rank, box, label in zip(sorted(static), boxes, labels):
         near(job, f"memory of rank {rank}", float(label), most[rank], 6e-3 * most[rank])
         near(job, f"box of rank {rank}", float(box), MEMORY * static[rank] / max(most.values()), 0.02)
+    for area in re.findall(r'<path fill="#8b93a3" d="([^"]*)"', svg):
+        if not re.fullmatch(r"M64 [\d.]+(H[\d.]+V[\d.]+)+z", area) or re.findall(r"H([\d.]+)", area)[-1] != "1032":
+            failures.append(f"{job}: the area {area[:20]}...{area[-40:]} does not end at the right")
     if len(boxes) < len(static):
         failures.append(f"{job}: {len(boxes)} boxes of {len(static)} ranks")
 

@@ -34,3 +34,6 @@ for name in tp pp; do FLAGS="$FLAGS --$name $(degree $TP $name)"; done
 last() { echo first; }
 last() { echo "$1 again"; }
 torchrun --nproc_per_node $GPUS train.py --last $(last time) $FLAGS --total $TOTAL --list $LIST --j $j --tp-outside $TP
+i=3
+if false; then for ((i = 7; i < 9; i++)); do true; done; fi
+torchrun train.py --i $i

@@ -12,3 +12,5 @@ LIST=(1 2)
 X+=b LIST+=3 true
 python3 train.py "$X" "${LIST[@]}" "${MODEL##*l}" "${MODEL#*l}" "${MODEL%l*}" "${MODEL%%[!a-z]*}" "${MODEL%%[0-9]*}" \
     "${MODEL#\m}" "${MODEL##*[.]}" "${MODEL//[l3]*-/_}" "${MODEL#x}" "${MODEL/#meta*a\//}" "${MODEL/%.??/}"
+for i in {1..70}; do LIST=({a,b}$i); done
+python3 train.py "${LIST[@]}"
