@@ -307,7 +307,13 @@ static void test_masks(void **state)
     assert_near((masked.flops_forward - permuted.flops_forward) / product, 2, 1e-9);
     assert_near((masked.flops_backward - permuted.flops_backward) / product, 3, 1e-9);
     assert_near(masked.saved - permuted.saved, 2 * 2.0 * 4096 * 10240, 1);
+    s.micro_batch = s.global_batch = 2; /* sequences have slots of their own */
+    const rk_cost sorted = cost_of(&model, &system, &stack, &s);
     stack.masks_tokens = true;
+    const rk_cost two = cost_of(&model, &system, &stack, &s);
+    assert_near((two.flops_forward - sorted.flops_forward) / product, 4, 1e-9);
+    assert_near(two.saved - sorted.saved, 2 * (masked.saved - permuted.saved), 1);
+    s.micro_batch = s.global_batch = 1;
     s.capacity_factor = 0; /* without one, tokens are sorted */
     const rk_cost dropless = cost_of(&model, &system, &stack, &s);
     stack.masks_tokens = false;
