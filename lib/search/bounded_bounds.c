@@ -41,11 +41,6 @@ uint64_t rk_node_lanes(const rk_plan_bounds *s, const struct node *node)
     return node->pipe->legal_lanes[node->recompute] & node->lanes & s->lanes;
 }
 
-uint64_t rk_own_lanes(const rk_plan_bounds *s, const struct batch *b, const struct node *node)
-{
-    return rk_node_lanes(s, node) & rk_plan_recipe_lanes(&s->lists, b->unit->recipe);
-}
-
 /*
  * The legal ones of `lanes`: all or none, because rules look only at what they share.  *nowhere:
  * no other node of the batch is legal either; kept if there are no lanes.
@@ -53,14 +48,10 @@ uint64_t rk_own_lanes(const rk_plan_bounds *s, const struct batch *b, const stru
 static uint64_t legal_of(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t lanes,
                          bool *nowhere)
 {
-    int first = 0;
     if (lanes == 0) {
         return 0;
     }
-    while (!(lanes >> first & 1)) {
-        first++;
-    }
-    rk_plan_set_lane(&s->lists, first, strategy);
+    rk_plan_set_lane(&s->lists, rk_first_lane(lanes), strategy);
     return rk_strategy_legal_here(s->model, &s->system, strategy, s->space->framework, nowhere)
                ? lanes
                : 0;
@@ -258,8 +249,9 @@ unsigned rk_parts_gathering_in_time(const rk_plan_bounds *s, const struct worker
     strategy.pp = node->pipe->pp;
     strategy.dp = node->dp;
     for (int lane = 0; node->lanes >> lane; lane++) {
-        rk_plan_set_lane(&s->lists, lane, &strategy);
-        if (node->lanes >> lane & 1 && strategy.sharding == RK_SHARD_ALL) {
+        const rk_sharding sharding = s->lists.lanes[lane].sharding.kind;
+        if (node->lanes >> lane & 1 && sharding == RK_SHARD_ALL) {
+            rk_plan_set_lane(&s->lists, lane, &strategy);
             least = rk_min(least, rk_least_gathering_seconds(&w->table, &strategy));
         }
     }

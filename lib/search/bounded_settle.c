@@ -174,11 +174,18 @@ static bool none_fits(const struct worker *w, const struct node *node, bool full
     return true;
 }
 
-/* Counts a node of which none fits of so many lanes with the recipe of the unit. */
-static void count_misfits(const rk_plan_bounds *s, struct worker *w, const struct node *node,
-                          uint64_t lanes)
+/* Those of the lanes that have the recipe of the batch's unit. */
+static uint64_t own_lanes(const rk_plan_bounds *s, const struct batch *b, uint64_t lanes)
+{
+    return lanes & rk_plan_recipe_lanes(&s->lists, b->unit->recipe);
+}
+
+/* Counts a node of which no lane fits. */
+static void count_misfits(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                          const struct node *node)
 {
     const uint64_t choices = (uint64_t)rk_node_choices(s, node->recompute, node->shape);
+    const uint64_t lanes = rk_count_lanes(own_lanes(s, b, rk_node_lanes(s, node)));
     w->counts.by_rule += choices * ((uint64_t)node->lane_count - lanes);
     w->counts.by_memory += choices * lanes;
 }
@@ -191,14 +198,14 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
     const int choices = rk_node_choices(s, node->recompute, node->shape);
     struct visit v; /* the strategy is filled where it is needed */
     v.lanes = rk_node_lanes(s, node);
-    v.own = rk_own_lanes(s, b, node);
-    const uint64_t lanes = rk_count_lanes(v.own);
+    v.own = own_lanes(s, b, v.lanes);
     if (none_fits(w, node, full, choices, v.lanes)) {
         w->spent[node->shape->floor] =
             (struct spent_floor){w->fit.visit, node->fitting, choices, false};
-        count_misfits(s, w, node, lanes);
+        count_misfits(s, w, b, node);
         return;
     }
+    const uint64_t lanes = rk_count_lanes(v.own);
     w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lane_count - lanes);
     v.batch = b;
     v.node = node;
@@ -351,7 +358,7 @@ static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct
             rk_node_choices(s, recompute, node->shape) > spent->choices) {
             settle_node(s, w, b, node, in_time);
         } else if (!spent->by_time) {
-            count_misfits(s, w, node, rk_count_lanes(rk_own_lanes(s, b, node)));
+            count_misfits(s, w, b, node);
         }
     }
 }

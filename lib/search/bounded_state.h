@@ -188,20 +188,8 @@ rk_strategy rk_node_strategy(const rk_plan_bounds *s, const struct batch *b,
 /* Lanes of the parts that the framework runs with a pipeline degree and a recompute. */
 uint64_t rk_node_lanes(const rk_plan_bounds *s, const struct node *node);
 
-/* Those of them with the recipe of the batch's unit. */
-uint64_t rk_own_lanes(const rk_plan_bounds *s, const struct batch *b, const struct node *node);
-
 /* The legal ones of `lanes`. */
 uint64_t rk_legal_lanes(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t lanes);
-
-/* Adds the bits of each pair, of each four, of each eight, and of all. */
-static inline uint64_t rk_count_lanes(uint64_t lanes)
-{
-    lanes -= lanes >> 1 & UINT64_C(0x5555555555555555);
-    lanes = (lanes & UINT64_C(0x3333333333333333)) + (lanes >> 2 & UINT64_C(0x3333333333333333));
-    lanes = (lanes + (lanes >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-    return lanes * UINT64_C(0x0101010101010101) >> 56;
-}
 
 /* Finds a legal strategy of a batch; its node need not be promising. */
 bool rk_find_legal(const rk_plan_bounds *s, struct worker *w, const struct batch *b,

@@ -141,14 +141,10 @@ static void time_base(const struct search *s, struct worker *w, const rk_plan_ba
 /* The legal ones of `lanes`: all or none, because rules look only at what they share. */
 static uint64_t legal_lanes(const struct search *s, struct base *base, uint64_t lanes)
 {
-    int first = 0;
     if (lanes == 0) {
         return 0;
     }
-    while (!(lanes >> first & 1)) {
-        first++;
-    }
-    rk_plan_set_lane(&s->lists, first, &base->its.strategy);
+    rk_plan_set_lane(&s->lists, rk_first_lane(lanes), &base->its.strategy);
     return rk_strategy_legal(s->model, &s->system, &base->its.strategy, s->space->framework, NULL)
                ? lanes
                : 0;
@@ -162,15 +158,6 @@ static uint64_t all_legal_lanes(const struct search *s, struct base *base)
 {
     const uint64_t hybrid = s->lists.hybrid_lanes;
     return legal_lanes(s, base, base->lanes & ~hybrid) | legal_lanes(s, base, base->lanes & hybrid);
-}
-
-static uint64_t count_lanes(uint64_t lanes)
-{
-    uint64_t count = 0;
-    for (; lanes; lanes &= lanes - 1) {
-        count++;
-    }
-    return count;
 }
 
 static void fill_table(const struct search *s, struct worker *w, const rk_strategy *strategy)
@@ -250,7 +237,7 @@ static bool may_be_least(const struct search *s, struct worker *w, const struct 
 static void search_base(const struct search *s, struct worker *w, const struct base *base,
                         uint64_t lanes)
 {
-    w->counts.legal += count_lanes(lanes);
+    w->counts.legal += rk_count_lanes(lanes);
     if (lanes == 0 || is_misfit(s, base)) {
         return;
     }

@@ -40,11 +40,6 @@ struct rk_clock_wait {
     rk_pass_traffic traffic;
 };
 
-static size_t lane_count(const rk_plan_lists *lists)
-{
-    return (size_t)lists->lane_count;
-}
-
 static size_t most_chunks(const rk_plan_lists *lists)
 {
     size_t most = 1;
@@ -69,8 +64,8 @@ rk_status rk_plan_clock_init(rk_plan_clock *clock, const rk_plan_lists *lists, r
     clock->longer = calloc(most_chunks(lists), sizeof(*clock->longer));
     clock->sums = calloc(most_chunks(lists), sizeof(*clock->sums));
     /* few are ever filled, so that most of the memory is not touched */
-    clock->waits = malloc(pieces * lane_count(lists) * sizeof(*clock->waits));
-    clock->waited = calloc(pieces * lane_count(lists), sizeof(*clock->waited));
+    clock->waits = malloc(pieces * (size_t)lists->lane_count * sizeof(*clock->waits));
+    clock->waited = calloc(pieces * (size_t)lists->lane_count, sizeof(*clock->waited));
     clock->idle = calloc(lists->kinds.count + 1, sizeof(*clock->idle));
     if (!clock->idle || !clock->pieces || !clock->held || !clock->waits || !clock->waited ||
         !clock->chunks || !clock->longer || !clock->sums) {
@@ -279,7 +274,7 @@ struct pace {
 static const rk_pass_traffic *traffic_at(rk_plan_clock *clock, const rk_strategy *lane, int number,
                                          size_t place, const rk_chunk_times *passes)
 {
-    const size_t at = (clock->pipe->piece_first + place) * lane_count(clock->lists) +
+    const size_t at = (clock->pipe->piece_first + place) * (size_t)clock->lists->lane_count +
                       (size_t)clock->lists->lanes[number].traffic;
     struct rk_clock_wait *wait = &clock->waits[at];
     const bool splits = rk_stage_splits(lane);
@@ -521,10 +516,7 @@ static uint64_t keep_plain(rk_plan_clock *clock, const rk_plan_base *base, uint6
 /* Takes from `lanes`, whose passes wait for traffic, the first and those that send the same. */
 static uint64_t take_alike(const rk_plan_lists *l, uint64_t *lanes)
 {
-    int first = 0;
-    while (!(*lanes >> first & 1)) {
-        first++;
-    }
+    const int first = rk_first_lane(*lanes);
     uint64_t alike = 0;
     for (int i = first; *lanes >> i; i++) {
         alike |= *lanes & (uint64_t)(l->lanes[i].traffic == l->lanes[first].traffic) << i;
@@ -539,10 +531,7 @@ static uint64_t keep_waiting(rk_plan_clock *clock, const rk_plan_base *base, uin
 {
     rk_strategy lane = base->strategy;
     double steps[RK_PLAN_LANES];
-    int number = 0;
-    while (!(lanes >> number & 1)) {
-        number++;
-    }
+    const int number = rk_first_lane(lanes);
     rk_plan_set_lane(clock->lists, number, &lane);
     *pace = pace_of(clock, base, &lane, number, limit);
     if (pace->late) {

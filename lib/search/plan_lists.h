@@ -136,6 +136,25 @@ rk_status rk_plan_lists_outline(const rk_model *model, const rk_system *system,
                                 const rk_plan_space *space, rk_plan_lists *lists, rk_error *err);
 void rk_plan_lists_clear(rk_plan_lists *lists);
 
+/* How many lanes there are: adds the bits of each pair, of each four, of each eight, and of all. */
+static inline uint64_t rk_count_lanes(uint64_t lanes)
+{
+    lanes -= lanes >> 1 & UINT64_C(0x5555555555555555);
+    lanes = (lanes & UINT64_C(0x3333333333333333)) + (lanes >> 2 & UINT64_C(0x3333333333333333));
+    lanes = (lanes + (lanes >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return lanes * UINT64_C(0x0101010101010101) >> 56;
+}
+
+/* The lowest of lanes, of which there is one at least. */
+static inline int rk_first_lane(uint64_t lanes)
+{
+    int first = 0;
+    while (!(lanes >> first & 1)) {
+        first++;
+    }
+    return first;
+}
+
 /* Whether a value is one of the choices; without choices all are. */
 static inline bool rk_plan_allows(const rk_choices *choices, int64_t value)
 {
