@@ -8,7 +8,50 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+const char *rk_integer_text(int64_t value, char *out)
+{
+    char digits[RK_INTEGER_TEXT_SIZE];
+    char *first = digits + sizeof(digits), *at = out;
+    uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    do {
+        *--first = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    if (value < 0) {
+        *at++ = '-';
+    }
+    const size_t count = (size_t)(digits + sizeof(digits) - first);
+    memcpy(at, first, count);
+    at[count] = '\0';
+    return out;
+}
+
+const char *rk_double_text(double value, char out[RK_NUMBER_TEXT_SIZE])
+{
+    if (isnan(value)) {
+        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "NaN");
+    } else if (isinf(value)) {
+        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, value > 0 ? "Infinity" : "-Infinity");
+    } else if (value == floor(value) && fabs(value) < 1e16) {
+        *out = '-';
+        (void)rk_integer_text((int64_t)value, value == 0 && signbit(value) ? out + 1 : out);
+    } else {
+        char fewer[RK_NUMBER_TEXT_SIZE];
+        (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.16g", value);
+        if (strtod(out, NULL) != value) { /* nor would 15 digits be */
+            (void)snprintf(out, RK_NUMBER_TEXT_SIZE, "%.17g", value);
+        } else if (strlen(out) >= 16) { /* else 15 digits are the same */
+            (void)snprintf(fewer, sizeof(fewer), "%.15g", value);
+            if (strtod(fewer, NULL) == value) {
+                memcpy(out, fewer, sizeof(fewer));
+            }
+        }
+    }
+    return out;
+}
 
 const char *rk_python_float_text(double value, char out[RK_NUMBER_TEXT_SIZE])
 {
