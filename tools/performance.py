@@ -106,9 +106,9 @@ def write_others(reckon, folder, out):
 
 
 def milliseconds(call):
-    """Processor time of a call, of the best of five rounds."""
+    """Processor time of a call, of the best of twenty rounds: other work on the machine takes longer than one."""
     rounds = []
-    for _ in range(5):
+    for _ in range(20):
         start = time.process_time()
         for _ in range(40):
             call()
