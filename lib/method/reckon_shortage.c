@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "method/estimate_change.h"
+#include "search/fewest_accelerators.h"
 
 #include <stdlib.h>
 
@@ -33,9 +34,35 @@ static rk_status find_change(const rk_problem *problem, rk_shortage *shortage, r
                                             : problem->method->evaluate(problem, changed, err);
 }
 
-/* Doubles the accelerators until something fits. */
-static rk_status find_accelerators(const rk_problem *problem, const rk_search_control *control,
-                                   int64_t *enough, rk_error *err)
+/* Whether something in the space fits. */
+static rk_status find_fitting(const rk_problem *problem, const rk_search_control *control,
+                              bool *fits, rk_error *err)
+{
+    rk_candidate best;
+    rk_bounded_counts counts;
+    size_t found = 0;
+    const rk_status status =
+        problem->method->bound(problem, control, 1, &best, &found, &counts, err);
+    *fits = found > 0;
+    return status;
+}
+
+static void keep_degrees(const rk_strategy *s, rk_plan_space *space)
+{
+    space->tp = (rk_choices){1, {s->tp}};
+    space->cp = (rk_choices){1, {s->cp}};
+    space->pp = (rk_choices){1, {s->pp}};
+    space->ep = (rk_choices){1, {s->ep}};
+    space->etp = (rk_choices){1, {s->etp}};
+    space->micro_batch = (rk_choices){1, {s->micro_batch}};
+}
+
+/*
+ * Doubles the accelerators until something fits, and looks first at more copies of the strategy
+ * that needs least memory.
+ */
+static rk_status find_accelerators(const rk_problem *problem, const rk_strategy *nearest,
+                                   const rk_search_control *control, int64_t *enough, rk_error *err)
 {
     const rk_system *system = &problem->reckon.inputs.system;
     const int64_t most = system->tiers[system->tier_count - 1].size;
@@ -44,17 +71,25 @@ static rk_status find_accelerators(const rk_problem *problem, const rk_search_co
     if (!larger) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a larger space");
     }
-    *larger = *problem;
-    for (int i = 0; i < MOST_DOUBLINGS && !status && *enough == 0; i++) {
-        rk_candidate best;
-        rk_bounded_counts counts;
-        size_t found = 0;
-        larger->reckon.space.accelerators *= 2;
-        if (larger->reckon.space.accelerators > most) {
-            break;
+    const double least =
+        rk_least_accelerators(&problem->reckon.inputs.model, system, &problem->reckon.space);
+    int64_t n = problem->reckon.space.accelerators;
+    for (int i = 0; i < MOST_DOUBLINGS && n <= most / 2 && !status && *enough == 0; i++) {
+        bool fits = false;
+        n *= 2;
+        if ((double)n < least) {
+            continue;
         }
-        status = problem->method->bound(larger, control, 1, &best, &found, &counts, err);
-        *enough = found > 0 ? larger->reckon.space.accelerators : 0;
+        *larger = *problem;
+        larger->reckon.space.accelerators = n;
+        keep_degrees(nearest, &larger->reckon.space);
+        status = find_fitting(larger, control, &fits, err);
+        if (!status && !fits) {
+            larger->reckon.space = problem->reckon.space;
+            larger->reckon.space.accelerators = n;
+            status = find_fitting(larger, control, &fits, err);
+        }
+        *enough = fits ? n : 0;
     }
     free(larger);
     return status;
@@ -75,5 +110,7 @@ rk_status rk_reckon_find_shortage(const rk_problem *problem, const rk_candidate 
     if (!status) {
         status = find_change(problem, shortage, err);
     }
-    return status ? status : find_accelerators(problem, control, &shortage->accelerators, err);
+    return status ? status
+                  : find_accelerators(problem, &nearest->strategy, control, &shortage->accelerators,
+                                      err);
 }

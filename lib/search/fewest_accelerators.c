@@ -2,22 +2,31 @@
 /* Tries growing accelerator counts, with micro-batch 1 and full recomputation where allowed. */
 #include "search/fewest_accelerators.h"
 
+#include "base/extremes.h"
 #include "search/bounded_plan.h"
 
 #include <assert.h>
+#include <math.h>
 
 #define STEPS 16 /* steps of domains before their number doubles */
 #define TRIES 96 /* numbers tried beyond what the states alone need */
 
-/* Accelerators that hold one copy of every state, without activations. */
-static double least_accelerators(const rk_model *model, const rk_system *system,
-                                 const rk_plan_space *space)
+/* Bytes of a parameter that stay; gradients may be freed as they come. */
+static double lasting_bytes(const rk_state_recipe *states)
 {
-    const rk_state_recipe *states = &space->base.states;
+    return states->weight + states->optimizer;
+}
+
+double rk_least_accelerators(const rk_model *model, const rk_system *system,
+                             const rk_plan_space *space)
+{
     const bool elsewhere = space->offloads != RK_PLAN_NO_OFFLOAD || space->base.low_weights;
-    const double bytes = states->weight + states->gradient + states->optimizer;
     const double usable =
         space->max_memory > 0 ? space->max_memory : system->accelerator.memory_usable;
+    double bytes = space->recipe_count > 0 ? (double)INFINITY : lasting_bytes(&space->base.states);
+    for (int i = 0; i < space->recipe_count; i++) {
+        bytes = rk_min(bytes, lasting_bytes(&space->recipes[i].states));
+    }
     return elsewhere ? 1 : (double)rk_model_params_of(model).total * bytes / usable;
 }
 
@@ -44,7 +53,7 @@ rk_status rk_find_fewest_accelerators(const rk_model *model, const rk_system *sy
                                       rk_planned_strategy *planned, rk_error *err)
 {
     const int64_t most = system->tiers[system->tier_count - 1].size;
-    const double least = least_accelerators(model, system, space);
+    const double least = rk_least_accelerators(model, system, space);
     rk_plan_space lean = *space;
     rk_status status = RK_OK;
     *fewest = 0;

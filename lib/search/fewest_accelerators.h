@@ -6,6 +6,13 @@
 #include "search/plan.h"
 
 /*
+ * Accelerators without which no strategy of the space fits: they hold the weights and the states of
+ * the optimizer once.
+ */
+double rk_least_accelerators(const rk_model *model, const rk_system *system,
+                             const rk_plan_space *space);
+
+/*
  * Finds the least number of accelerators with which a strategy of the space fits, ignoring the
  * number in the space: the divisors of the innermost domain, then whole domains, in steps of at
  * most a sixteenth.  Only what needs least memory is tried: microbatches of one sequence if the

@@ -32,10 +32,29 @@ struct least {
     rk_strategy strategy;
 };
 
-/* Bytes that bases need at least with a floor. */
-struct least_floor {
+/* Bytes that something needs at least with a unit and a kind of CP. */
+struct known_least {
     uint64_t visit; /* in which it was filled; otherwise it is stale */
     double bytes;
+};
+
+/*
+ * Ways to keep gradients (rk_stage_gradient_runs); each keeps no more of them whole than those
+ * before: over several runs of as many microbatches as there are ranks, over one run, and of a
+ * single microbatch, which are freed or sharded at once.
+ */
+enum way { WAY_RUNS, WAY_RUN, WAY_ONE, WAY_COUNT };
+
+/* What only the search for the strategy that needs least memory remembers. */
+struct nearest {
+    struct known_least *floors; /* owned; by recompute, floor, choice of layers and way */
+    struct known_least *states; /* owned; by pipe and lane */
+    /* owned; by recompute, pipe and way to keep the gradients of several chunks: the last visit in
+     * which no strategy was left that may need as little as the least */
+    uint64_t *settled;
+    uint64_t visit; /* of a unit and a kind of CP */
+    bool has_whole; /* in that visit */
+    rk_stage whole;
 };
 
 /* Scratch and results of one thread. */
@@ -44,11 +63,11 @@ struct worker {
     struct least least;
     rk_plan_counts counts;
     bool has_table; /* of the current costs of blocks */
+    bool nowhere;   /* no strategy with the unit and kind of CP at hand is legal */
     rk_plan_fit fit;
     rk_plan_clock clock;
     uint8_t *misfits; /* owned; of bases: a bit per way to keep gradients, see is_misfit */
-    struct least_floor *floors; /* owned; by recompute, floor and choice of layers */
-    uint64_t visit, batch;      /* of a unit and a kind of CP; of one of its micro-batches */
+    struct nearest nearest;
     rk_status status;
     rk_error error;
     rk_strategy costed;  /* that the table was filled for */
@@ -102,7 +121,7 @@ static uint64_t fitting_lanes(const struct search *s, struct worker *w, const rk
         const double bytes = rk_plan_fit_least(&w->fit, &strategy, lane, w->least.bytes);
         settle_least(&w->least, bytes, base->index + (uint64_t)s->lists.lanes[lane].number,
                      &strategy);
-        const bool fits = !s->least_only && rk_plan_fit_holds(&w->fit, &strategy, lane);
+        const bool fits = rk_plan_fit_holds(&w->fit, &strategy, lane);
         fitting |= (uint64_t)fits << lane;
         w->counts.fitting += fits;
     }
@@ -139,25 +158,29 @@ static void time_base(const struct search *s, struct worker *w, const rk_plan_ba
 /* ---- bases --------------------------------------------------------------------------------- */
 
 /* The legal ones of `lanes`: all or none, because rules look only at what they share. */
-static uint64_t legal_lanes(const struct search *s, struct base *base, uint64_t lanes)
+static uint64_t legal_lanes(const struct search *s, struct worker *w, struct base *base,
+                            uint64_t lanes)
 {
+    bool nowhere;
     if (lanes == 0) {
         return 0;
     }
     rk_plan_set_lane(&s->lists, rk_first_lane(lanes), &base->its.strategy);
-    return rk_strategy_legal(s->model, &s->system, &base->its.strategy, s->space->framework, NULL)
-               ? lanes
-               : 0;
+    const bool legal = rk_strategy_legal_here(s->model, &s->system, &base->its.strategy,
+                                              s->space->framework, &nowhere);
+    w->nowhere = w->nowhere || nowhere;
+    return legal ? lanes : 0;
 }
 
 /*
  * The legal lanes of a base with any number of checkpointed layers: hybrid sharding is the only
  * choice of a lane that depends on degrees.
  */
-static uint64_t all_legal_lanes(const struct search *s, struct base *base)
+static uint64_t all_legal_lanes(const struct search *s, struct worker *w, struct base *base)
 {
     const uint64_t hybrid = s->lists.hybrid_lanes;
-    return legal_lanes(s, base, base->lanes & ~hybrid) | legal_lanes(s, base, base->lanes & hybrid);
+    return legal_lanes(s, w, base, base->lanes & ~hybrid) |
+           legal_lanes(s, w, base, base->lanes & hybrid);
 }
 
 static void fill_table(const struct search *s, struct worker *w, const rk_strategy *strategy)
@@ -170,13 +193,6 @@ static void fill_table(const struct search *s, struct worker *w, const rk_strate
         rk_plan_clock_renew(&w->clock, &w->table);
     }
 }
-
-/*
- * Ways to keep gradients (rk_stage_gradient_runs); each keeps no more of them whole than those
- * before: over several runs of as many microbatches as there are ranks, over one run, and of a
- * single microbatch, which are freed or sharded at once.
- */
-enum way { WAY_RUNS, WAY_RUN, WAY_ONE };
 
 static enum way way_of(const struct search *s, const struct base *base)
 {
@@ -198,42 +214,6 @@ static bool is_misfit(const struct search *s, const struct base *base)
     return *base->misfits >> way_of(s, base) & 1;
 }
 
-/*
- * Bytes that any shape of the schedule needs at least with the recompute and choice of a base, and
- * with this micro-batch or, where gradients are kept in runs, any larger one that does so.
- */
-static double floor_bytes(const struct search *s, struct worker *w, const struct base *base)
-{
-    const size_t place = (size_t)base->recompute * s->lists.floor_count + base->its.shape->floor;
-    struct least_floor *known = &w->floors[place * RK_PLAN_CHOICES + base->its.choice];
-    const uint64_t visit = way_of(s, base) == WAY_RUNS ? w->visit : w->batch;
-    if (known->visit == visit) {
-        return known->bytes;
-    }
-    rk_strategy strategy = base->its.strategy;
-    *known = (struct least_floor){visit, (double)INFINITY};
-    fill_table(s, w, &strategy);
-    rk_plan_fit_turn_to(&w->fit, &base->its);
-    const double in_flight = rk_plan_fit_floor_flight(&w->fit, &base->its);
-    for (int lane = 0; base->lanes >> lane; lane++) {
-        if (base->lanes >> lane & 1) {
-            rk_plan_set_lane(&s->lists, lane, &strategy);
-            const double bytes =
-                rk_plan_fit_floor(&w->fit, &base->its, &strategy, lane, in_flight, false);
-            known->bytes = rk_min(known->bytes, bytes);
-        }
-    }
-    return known->bytes;
-}
-
-/* Whether a base may need as little memory as the least so far. */
-static bool may_be_least(const struct search *s, struct worker *w, const struct base *base)
-{
-    return !is_misfit(s, base) &&
-           (!(w->least.bytes < (double)INFINITY) ||
-            floor_bytes(s, w, base) <= w->least.bytes * (1 + RK_LOWER_BOUND_SLACK));
-}
-
 static void search_base(const struct search *s, struct worker *w, const struct base *base,
                         uint64_t lanes)
 {
@@ -253,6 +233,167 @@ static void search_base(const struct search *s, struct worker *w, const struct b
     }
 }
 
+/* ---- the strategy that needs least memory -------------------------------------------------- */
+
+/*
+ * Bytes that any shape of the schedule needs at least with the recompute and choice of a base, and
+ * with this micro-batch or any larger one that keeps gradients in the same way.
+ */
+static double floor_bytes(const struct search *s, struct worker *w, const struct base *base,
+                          enum way way)
+{
+    const size_t place = (size_t)base->recompute * s->lists.floor_count + base->its.shape->floor;
+    struct known_least *known =
+        &w->nearest.floors[(place * RK_PLAN_CHOICES + base->its.choice) * WAY_COUNT + way];
+    if (known->visit == w->nearest.visit) {
+        return known->bytes;
+    }
+    rk_strategy strategy = base->its.strategy;
+    *known = (struct known_least){w->nearest.visit, (double)INFINITY};
+    fill_table(s, w, &strategy);
+    rk_plan_fit_turn_to(&w->fit, &base->its);
+    const double in_flight = rk_plan_fit_floor_flight(&w->fit, &base->its);
+    for (int lane = 0; base->lanes >> lane; lane++) {
+        if (base->lanes >> lane & 1) {
+            rk_plan_set_lane(&s->lists, lane, &strategy);
+            const double bytes =
+                rk_plan_fit_floor(&w->fit, &base->its, &strategy, lane, in_flight, false);
+            known->bytes = rk_min(known->bytes, bytes);
+        }
+    }
+    return known->bytes;
+}
+
+/* Whether something that needs so many bytes or more may be the strategy that needs least. */
+static bool may_be_least(const struct worker *w, double bytes)
+{
+    return bytes <= w->least.bytes * (1 + RK_LOWER_BOUND_SLACK);
+}
+
+/*
+ * The lanes of a pipeline degree of which the states may fit into the least so far, with any
+ * micro-batch and recompute.
+ */
+static uint64_t stateful_lanes(const struct search *s, struct worker *w, const rk_plan_pipe *pipe,
+                               const struct base *base)
+{
+    struct nearest *n = &w->nearest;
+    struct known_least *states = &n->states[(size_t)(pipe - s->lists.pipes) * RK_PLAN_LANES];
+    rk_strategy strategy = base->its.strategy;
+    uint64_t lanes = base->lanes;
+    strategy.schedule = RK_SCHEDULE_1F1B; /* others hold as much or twice */
+    for (int lane = 0; base->lanes >> lane; lane++) {
+        if (!(base->lanes >> lane & 1)) {
+            continue;
+        }
+        if (states[lane].visit != n->visit) {
+            rk_plan_set_lane(&s->lists, lane, &strategy);
+            fill_table(s, w, &strategy);
+            n->whole = n->has_whole ? n->whole : rk_whole_model(&w->table, &strategy);
+            n->has_whole = true;
+            states[lane].visit = n->visit;
+            states[lane].bytes = rk_least_memory(&w->table, &strategy, &n->whole);
+        }
+        lanes &= ~((uint64_t)!may_be_least(w, states[lane].bytes) << lane);
+    }
+    return lanes;
+}
+
+/*
+ * Takes the lane of a base that needs least memory if that is less than the least so far.  Returns
+ * whether none is left that does, with any larger micro-batch that keeps gradients in the same way.
+ */
+static bool settle_nearest(const struct search *s, struct worker *w, struct base *base)
+{
+    const int way = way_of(s, base);
+    uint64_t legal = 0;
+    bool asked = false, settled = true;
+    rk_strategy strategy = base->its.strategy;
+    fill_table(s, w, &strategy);
+    rk_plan_fit_turn_to(&w->fit, &base->its);
+    for (int lane = 0; base->lanes >> lane; lane++) {
+        const uint64_t index = base->its.index + (uint64_t)s->lists.lanes[lane].number;
+        if (!(base->lanes >> lane & 1)) {
+            continue;
+        }
+        rk_plan_set_lane(&s->lists, lane, &strategy);
+        const double bytes = rk_plan_fit_least(&w->fit, &strategy, lane, w->least.bytes);
+        if (bytes > w->least.bytes || (!(bytes < w->least.bytes) && index > w->least.index)) {
+            continue;
+        }
+        legal = asked ? legal : all_legal_lanes(s, w, base);
+        asked = true;
+        if (legal >> lane & 1) {
+            w->least = (struct least){.bytes = bytes, .index = index, .strategy = strategy};
+        } else {
+            settled = false; /* it may be legal with another micro-batch */
+        }
+    }
+    *base->misfits = (uint8_t)(*base->misfits | settled << way);
+    return settled;
+}
+
+/* A floor with which shapes that have no more choices of layers need more than the least. */
+struct beyond {
+    size_t floor;
+    int choices; /* 0: none is known */
+    enum way way;
+};
+
+/* The same for the choices of layers of a base's shape. */
+static bool settle_shape(const struct search *s, struct worker *w, struct base *base,
+                         int lane_count, struct beyond *beyond)
+{
+    const rk_plan_shape *shape = base->its.shape;
+    const bool full = base->its.strategy.recompute == RK_REC_FULL;
+    const int choices = full ? shape->layer_choice_count : 1;
+    bool settled = true, fits = false;
+    rk_plan_set_shape(shape, &base->its.strategy);
+    const enum way way = way_of(s, base);
+    if (beyond->floor != shape->floor || beyond->way != way || choices > beyond->choices) {
+        for (int i = 0; i < choices && !w->status; i++) {
+            base->its.strategy.recompute_layers = full ? shape->layer_choices[i] : 0;
+            base->its.choice = full ? (size_t)i + 1 : 0;
+            const bool may = may_be_least(w, floor_bytes(s, w, base, way));
+            if (may && !(*base->misfits >> way & 1)) {
+                settled &= settle_nearest(s, w, base);
+            }
+            fits |= may;
+            base->its.index += (uint64_t)lane_count;
+            base->misfits++;
+        }
+        *beyond = fits ? *beyond : (struct beyond){shape->floor, choices, way};
+    } else {
+        base->its.index += (uint64_t)(lane_count * choices);
+        base->misfits += choices;
+    }
+    return settled;
+}
+
+/* Searches the shapes of a base's pipeline degree for the strategy that needs least memory. */
+static void search_least(const struct search *s, struct worker *w, struct base *base,
+                         const rk_plan_pipe *pipe, int lane_count)
+{
+    const rk_plan_lists *l = &s->lists;
+    const size_t place = (size_t)base->recompute * l->pipe_count + (size_t)(pipe - l->pipes);
+    const int64_t microbatches = rk_strategy_microbatches(&base->its.strategy);
+    const enum way way = microbatches == 1          ? WAY_ONE
+                         : microbatches <= pipe->pp ? WAY_RUN
+                                                    : WAY_RUNS;
+    uint64_t *settled = &w->nearest.settled[place * WAY_COUNT + way];
+    struct beyond beyond = {.choices = 0};
+    bool left = false;
+    if (*settled == w->nearest.visit) {
+        return;
+    }
+    base->lanes = stateful_lanes(s, w, pipe, base);
+    for (size_t i = 0; base->lanes && i < pipe->shape_count; i++) {
+        base->its.shape = &l->shapes[pipe->shape_first + i];
+        left |= !settle_shape(s, w, base, lane_count, &beyond);
+    }
+    *settled = left ? 0 : w->nearest.visit;
+}
+
 /* ---- units --------------------------------------------------------------------------------- */
 
 /* All shapes of a pipeline degree, from `index` on.  Returns how many strategies were passed. */
@@ -263,7 +404,7 @@ static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_p
     assert(lane_count >= 1 && lane_count <= RK_PLAN_LANES);
     const uint64_t first = index;
     struct base base = {
-        .its = {.strategy = *strategy, .unit = unit},
+        .its = {.strategy = *strategy, .unit = unit, .index = index},
         .recompute = recompute,
         .misfits = &w->misfits[(size_t)recompute * s->lists.base_count + pipe->base_first],
         .lanes = pipe->legal_lanes[recompute] & rk_plan_first_lanes(&s->lists, lane_count) &
@@ -272,23 +413,25 @@ static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_p
     rk_plan_set_recompute(&s->lists.recomputes[recompute], &base.its.strategy);
     rk_plan_fit_turn(&w->fit, pipe);
     rk_plan_clock_turn(&w->clock, pipe);
+    if (s->least_only && !w->nowhere) {
+        search_least(s, w, &base, pipe, lane_count);
+    }
+    if (s->least_only || w->nowhere) {
+        const bool full = base.its.strategy.recompute == RK_REC_FULL;
+        return (full ? pipe->base_count : pipe->shape_count) * (uint64_t)lane_count;
+    }
     for (size_t i = 0; i < pipe->shape_count; i++) {
         base.its.shape = &s->lists.shapes[pipe->shape_first + i];
         rk_plan_set_shape(base.its.shape, &base.its.strategy);
         const bool full = base.its.strategy.recompute == RK_REC_FULL;
         base.its.strategy.recompute_layers = s->lists.recomputes[recompute].layers;
-        uint64_t lanes = s->least_only ? 0 : all_legal_lanes(s, &base);
-        bool asked = !s->least_only;
+        const uint64_t lanes = all_legal_lanes(s, w, &base);
         const int choices = full ? base.its.shape->layer_choice_count : 1;
         for (int j = 0; j < choices && !w->status; j++) {
             base.its.strategy.recompute_layers = full ? base.its.shape->layer_choices[j] : 0;
             base.its.choice = full ? (size_t)j + 1 : 0;
             base.its.index = index;
-            if (!s->least_only || may_be_least(s, w, &base)) {
-                lanes = asked ? lanes : all_legal_lanes(s, &base);
-                asked = true;
-                search_base(s, w, &base, lanes);
-            }
+            search_base(s, w, &base, lanes);
             index += (uint64_t)lane_count;
             base.misfits++;
         }
@@ -320,11 +463,6 @@ static uint64_t search_batch(const struct search *s, struct worker *w, const rk_
     return index - first;
 }
 
-static size_t floor_places(const rk_plan_lists *l)
-{
-    return (size_t)l->recompute_count * l->floor_count * RK_PLAN_CHOICES;
-}
-
 static void search_unit(void *context, int worker_index, uint64_t number, rk_parallel *shared)
 {
     assert(worker_index >= 0);
@@ -342,10 +480,11 @@ static void search_unit(void *context, int worker_index, uint64_t number, rk_par
     for (int kind = 0; kind < rk_plan_cp_kinds(l, unit->cp); kind++) {
         strategy.cp_kind = l->cp_kinds[kind];
         memset(w->misfits, 0, (size_t)l->recompute_count * l->base_count * sizeof(*w->misfits));
-        w->visit = ++w->batch;
+        w->nowhere = false;
+        w->nearest.visit++;
+        w->nearest.has_whole = false;
         for (size_t i = 0; i < l->micro_batch.count; i++) {
             strategy.micro_batch = l->micro_batch.items[i];
-            w->batch++;
             const uint64_t passed = search_batch(s, w, unit, &strategy, index);
             index += passed;
             atomic_fetch_add_explicit(&shared->done, passed, memory_order_relaxed);
@@ -395,6 +534,15 @@ rk_status rk_plan_count(const rk_model *model, const rk_system *system, const rk
     return status;
 }
 
+static bool init_nearest(const rk_plan_lists *l, struct nearest *n)
+{
+    const size_t recomputes = (size_t)l->recompute_count, choices = RK_PLAN_CHOICES * WAY_COUNT;
+    n->floors = calloc(recomputes * l->floor_count * choices + 1, sizeof(*n->floors));
+    n->states = calloc(l->pipe_count * RK_PLAN_LANES + 1, sizeof(*n->states));
+    n->settled = calloc(recomputes * l->pipe_count * WAY_COUNT + 1, sizeof(*n->settled));
+    return n->floors && n->states && n->settled;
+}
+
 static rk_status init_workers(struct search *s, int threads, rk_error *err)
 {
     assert(threads >= 1);
@@ -410,8 +558,7 @@ static rk_status init_workers(struct search *s, int threads, rk_error *err)
         rk_top_init(&w->top, s->top_n, sizeof(rk_plan_entry));
         w->least = (struct least){.bytes = (double)INFINITY, .index = UINT64_MAX};
         w->misfits = malloc((size_t)s->lists.recompute_count * s->lists.base_count + 1);
-        w->floors = s->least_only ? calloc(floor_places(&s->lists) + 1, sizeof(*w->floors)) : NULL;
-        if (!w->misfits || (s->least_only && !w->floors)) {
+        if (!w->misfits || (s->least_only && !init_nearest(&s->lists, &w->nearest))) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
         rk_status status = rk_plan_fit_init(&w->fit, &s->lists, &s->system, &s->limits, err);
@@ -430,7 +577,9 @@ static void clear_search(struct search *s, int threads)
         rk_plan_fit_clear(&s->workers[i].fit);
         rk_plan_clock_clear(&s->workers[i].clock);
         free(s->workers[i].misfits);
-        free(s->workers[i].floors);
+        free(s->workers[i].nearest.floors);
+        free(s->workers[i].nearest.states);
+        free(s->workers[i].nearest.settled);
     }
     free(s->workers);
     rk_plan_lists_clear(&s->lists);
