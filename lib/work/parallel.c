@@ -7,12 +7,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-#define TICK_SECONDS 0.1
+#define TICK_NANOSECONDS 100000000
+#define TICK_SECONDS     (1e-9 * TICK_NANOSECONDS)
 
 /* One run: the queue of units is a counter; `running` lets the caller wait for the workers. */
 struct pool {
@@ -56,19 +58,29 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
+/*
+ * Ticks are at whole tenths of a second of the clock, so that a search of many short runs gets them
+ * too: counted from the start of a run, none would come in a shorter one.
+ */
+static double ticks_so_far(void)
+{
+    return floor(rk_wall_seconds() / TICK_SECONDS);
+}
+
 /* Waits for all workers, ticking ten times a second.  Returns whether a tick asked to stop. */
 static bool wait_for_workers(struct pool *pool, bool (*tick)(void *user, uint64_t done), void *user)
 {
     bool stopped = false;
     struct timespec next;
     (void)clock_gettime(CLOCK_REALTIME, &next);
+    next.tv_nsec -= next.tv_nsec % TICK_NANOSECONDS;
     (void)pthread_mutex_lock(&pool->lock);
     while (pool->running > 0) {
         if (!tick) {
             (void)pthread_cond_wait(&pool->finished, &pool->lock);
             continue;
         }
-        next.tv_nsec += 100000000;
+        next.tv_nsec += TICK_NANOSECONDS;
         if (next.tv_nsec >= 1000000000) {
             next.tv_nsec -= 1000000000;
             next.tv_sec++;
@@ -99,16 +111,14 @@ run_alone(uint64_t unit_count,
     rk_parallel shared;
     atomic_init(&shared.done, 0);
     atomic_init(&shared.stop, false);
-    double ticked = tick ? rk_wall_seconds() : 0;
+    double ticks = tick ? ticks_so_far() : 0;
     for (uint64_t i = 0; i < unit_count && !atomic_load(&shared.stop); i++) {
         work(context, 0, i, &shared);
-        if (!tick || rk_wall_seconds() - ticked < TICK_SECONDS) {
-            continue;
-        }
-        if (!tick(user, atomic_load(&shared.done))) {
+        const double before = ticks;
+        ticks = tick ? ticks_so_far() : 0;
+        if (ticks > before && !tick(user, atomic_load(&shared.done))) {
             return rk_fail(err, RK_ERR_STOPPED, "stopped before the end");
         }
-        ticked = rk_wall_seconds();
     }
     return RK_OK;
 }

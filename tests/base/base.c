@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -204,6 +205,39 @@ static void test_parallel(void **state)
     assert_int_equal(rk_core_count(), sysconf(_SC_NPROCESSORS_ONLN));
 }
 
+static void sleep_shortly(void *context, int worker, uint64_t unit, rk_parallel *shared)
+{
+    const struct timespec shortly = {.tv_nsec = 10000000};
+    (void)context, (void)worker, (void)unit;
+    (void)nanosleep(&shortly, NULL);
+    atomic_fetch_add(&shared->done, 7);
+}
+
+/* Counts its calls, of which the second stops the run. */
+static bool stop_second(void *user, uint64_t done)
+{
+    assert_true(done == 0 || done == 7);
+    return ++*(int *)user < 2;
+}
+
+/* Runs shorter than the time between two ticks get their share of these, and can be stopped. */
+static void test_ticks(void **state)
+{
+    rk_error err;
+    (void)state;
+    for (int threads = 1; threads <= 2; threads++) {
+        rk_status status = RK_OK;
+        int ticks = 0, runs = 0;
+        for (; runs < 100 && !status; runs++) {
+            status = rk_parallel_run(threads, 1, sleep_shortly, NULL, stop_second, &ticks, &err);
+        }
+        assert_int_equal(status, RK_ERR_STOPPED);
+        assert_string_equal(err.message, "stopped before the end");
+        assert_int_equal(ticks, 2);
+        assert_true(runs > 2);
+    }
+}
+
 struct candidate {
     double score;
     uint64_t index;
@@ -263,7 +297,7 @@ int main(void)
         cmocka_unit_test(test_library),      cmocka_unit_test(test_human_text),
         cmocka_unit_test(test_nearest_name), cmocka_unit_test(test_error_text),
         cmocka_unit_test(test_divisors),     cmocka_unit_test(test_parallel),
-        cmocka_unit_test(test_top),
+        cmocka_unit_test(test_ticks),        cmocka_unit_test(test_top),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
