@@ -52,9 +52,16 @@ rk_status rk_cell_number(const rk_cells *table, size_t row, const char *column, 
         return RK_OK;
     }
     *value = cell ? strtod(cell, &end) : -1;
-    if (!cell || end == cell || *end || !isfinite(*value) || *value < low || *value > 1e18) {
-        return fail_cell(table, row, column,
-                         low > 0 ? "a number above 0" : "a number of at least 0", err);
+    const double most = 1e18, bound = *value > most ? most : low < 1 ? 0 : low;
+    if (!cell || end == cell || *end || !isfinite(*value) || *value < low || *value > most) {
+        char range[64];
+        const bool above = bound < low; /* low is the least of all numbers */
+        (void)snprintf(range, sizeof(range), "a number %s %g",
+                       *value > most ? "of at most"
+                       : above       ? "above"
+                                     : "of at least",
+                       bound);
+        return fail_cell(table, row, column, range, err);
     }
     return RK_OK;
 }

@@ -415,7 +415,9 @@ static void test_refusals(void **state)
          "row 1, column op: expected one of all_reduce, reduce_scatter, all_gather, all_to_all, "
          "broadcast, send, scatter, gather, reduce, found \"barrier\""},
         {"{\"collective\": \"t.csv\"}", "op,ranks,bytes,us\nall_gather,1,64,9\n",
-         "row 1, column ranks: expected a number above 0, found \"1\""},
+         "row 1, column ranks: expected a number of at least 2, found \"1\""},
+        {"{\"collective\": \"t.csv\"}", "op,ranks,bytes,us\nall_gather,2,2e18,9\n",
+         "row 1, column bytes: expected a number of at most 1e+18, found \"2e18\""},
         {"{\"collective\": \"t.csv\"}", "op,ranks,ranks_per_node,bytes,us\nall_gather,12,8,64,9\n",
          "row 1: 12 ranks are no whole number of nodes with 8 of at most 8"},
         {"{\"attention\": \"t.csv\"}", "pass,head_size,heads,batch,seq,us\nforward,9000,1,1,64,9\n",
