@@ -378,7 +378,6 @@ static bool run_compound(rk_shell *sh)
 void rk_shell_run_command(rk_shell *sh)
 {
     assert(sh->depth >= 0);
-    rk_shell_skip_blanks(sh);
     const bool long_run = rk_shell_is_on(sh) && ++sh->steps > RK_SHELL_STEPS_MAX;
     if (++sh->depth > RK_SHELL_DEPTH_MAX || long_run || sh->stopped) {
         rk_shell_stop(sh);

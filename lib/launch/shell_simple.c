@@ -220,15 +220,26 @@ static void read_array(rk_shell *sh, const char *name, bool appends)
 
 /* ---- redirections ---------------------------------------------------------------------------- */
 
+/* The end of the line that a command at text[at] is on: no newline in quotes or a substitution is.
+ */
+static size_t command_line_end(const char *text, size_t at, size_t size)
+{
+    while (at < size && text[at] != '\n') {
+        const bool comment = text[at] == '#' && at > 0 && strchr(" \t;&|()", text[at - 1]);
+        const char *end = comment ? memchr(text + at, '\n', size - at) : NULL;
+        at = !comment ? rk_shell_piece_end(text, at, size) : end ? (size_t)(end - text) : size;
+    }
+    return at;
+}
+
 /* The text of a here-document up to its end word, and its end. */
 static const char *read_here(rk_shell *sh, const char *word, bool plain, bool tabs)
 {
     const char *text = sh->source.text;
     const size_t size = sh->source.size, length = strlen(word);
     if (sh->here_line == 0) {
-        const char *line_end = memchr(text + sh->at, '\n', size - sh->at);
-        sh->here_line = line_end ? (size_t)(line_end - text) : size;
-        sh->here_behind = line_end ? sh->here_line + 1 : size;
+        sh->here_line = command_line_end(text, sh->at, size);
+        sh->here_behind = sh->here_line < size ? sh->here_line + 1 : size;
     }
     const size_t from = sh->here_behind;
     size_t at = from, close = size;

@@ -18,3 +18,11 @@ UPPER=$(echo bf16 | tr a-z A-Z)
 BASE=$(basename /models/llama3-8b.bin .bin)
 deepspeed --num_gpus 8 train.py --deepspeed_config /tmp/reckon-here-test.json --names "$NAMES" \
     --count $COUNT --dtype $UPPER --base $BASE --layers $LAYERS > /dev/null 2>&1
+# the line of a here-document goes on in quotes, and over a newline behind a backslash
+read -r FIRST REST <<EOF && GREETING="two
+lines" && MORE=$(echo a
+    echo b) \
+    || exit # a comment that isn't closed
+four five
+EOF
+torchrun train.py --first "$FIRST" --rest "$REST" --greeting "$GREETING" --more "$MORE"
