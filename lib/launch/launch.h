@@ -186,8 +186,11 @@ double rk_launch_number(rk_launch *launch, const char *name, double usual);
 /* Whether the key is there; it is not used by that. */
 bool rk_launch_has(const rk_launch *launch, const char *name);
 
-/* Marks keys that begin with `start` as used, without cost or not priced for a reason. */
-void rk_launch_mark(rk_launch *launch, const char *start, rk_key_use use, const char *note);
+/*
+ * Marks a key and those below it ("a", "a.b", "a[0]") as used, without cost or not priced for a
+ * reason; where `name` ends in '.', '-' or '_', all keys that begin with it.
+ */
+void rk_launch_mark(rk_launch *launch, const char *name, rk_key_use use, const char *note);
 
 /* A path without its folders. */
 const char *rk_launch_base_name(const char *path);

@@ -385,11 +385,19 @@ double rk_launch_number(rk_launch *launch, const char *name, double usual)
     return text && rk_launch_read_number(text, &value) ? value : usual;
 }
 
-void rk_launch_mark(rk_launch *launch, const char *start, rk_key_use use, const char *note)
+/* Whether a key is the one called `name`, below it, or in the group that "name." or "name_" is. */
+static bool is_within(const char *key, const char *name)
+{
+    const size_t length = strlen(name);
+    return strncmp(key, name, length) == 0 &&
+           (strchr(".[", key[length]) || (length > 0 && strchr(".-_", name[length - 1])));
+}
+
+void rk_launch_mark(rk_launch *launch, const char *name, rk_key_use use, const char *note)
 {
     for (size_t i = 0; i < launch->key_count; i++) {
         rk_launch_key *key = &launch->keys[i];
-        if (strncmp(key->name, start, strlen(start)) == 0) {
+        if (is_within(key->name, name)) {
             key->use = use;
             key->note = note ? rk_launch_keep(launch, note) : key->note;
         }

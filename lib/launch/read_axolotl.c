@@ -89,6 +89,7 @@ static void take_dequantised(rk_launch *launch)
 {
     if (rk_launch_is_on(launch, "model_quantization_config_kwargs.dequantize", false)) {
         rk_launch_mark(launch, "model_quantization_config", RK_KEY_WITHOUT_COST, NULL);
+        rk_launch_mark(launch, "model_quantization_config_", RK_KEY_WITHOUT_COST, NULL);
     }
 }
 

@@ -51,14 +51,15 @@ static void state_sharding(rk_launch *launch, int64_t pp)
 static void drop_pipeline(rk_launch *launch)
 {
     static const char no_pipeline[] = "has no effect without a pipeline";
-    static const char *const keys[] = {"schedule",   "layers_per_stage", "first_stage",
-                                       "last_stage", "microbatch_size",  "expert_parallel_overlap"};
+    static const char *const keys[] = {
+        "schedule",    "schedule_",       "layers_per_stage",       "first_stage_",
+        "last_stage_", "microbatch_size", "expert_parallel_overlap"};
     for (size_t i = 0; i < COUNT(keys); i++) {
         rk_launch_mark(launch,
                        rk_launch_format(launch, "parallelism.pipeline_parallel_%s", keys[i]),
                        RK_KEY_WITHOUT_COST, no_pipeline);
     }
-    rk_launch_mark(launch, "parallelism.module_fqns", RK_KEY_WITHOUT_COST, no_pipeline);
+    rk_launch_mark(launch, "parallelism.module_fqns_", RK_KEY_WITHOUT_COST, no_pipeline);
     rk_launch_mark(launch, "parallelism.num_pp_microbatches", RK_KEY_WITHOUT_COST, no_pipeline);
 }
 

@@ -108,6 +108,7 @@ static void state_samples(rk_launch *launch)
     if (rk_launch_is_on(launch, ACTOR "use_dynamic_bsz", false)) {
         rk_launch_drop(launch, "micro_batch"); /* limited by tokens of a rank */
         rk_launch_mark(launch, ACTOR "ppo_micro_batch_size", RK_KEY_WITHOUT_COST, NULL);
+        rk_launch_mark(launch, ACTOR "ppo_micro_batch_size_", RK_KEY_WITHOUT_COST, NULL);
         rk_launch_state_count_by(launch, "max_tokens_per_gpu",
                                  count_of(launch, ACTOR "ppo_max_token_len_per_gpu", 16384),
                                  ACTOR "ppo_max_token_len_per_gpu");
