@@ -209,6 +209,58 @@ static void compare_plans(double change)
                 memory->best.strategy.sharding != best.strategy.sharding);
 }
 
+/* The last report of the searches together, and how many there were. */
+struct told {
+    uint64_t done;
+    int times;
+};
+
+/* Stops the searches the third time. */
+static bool tell(void *user, uint64_t done, uint64_t total)
+{
+    struct told *told = user;
+    assert_true(told->done <= done && done <= total);
+    assert_int_equal(total, 11 * 10000);
+    told->done = done;
+    return ++told->times < 3;
+}
+
+/* Several searches report as one, each with the same share, and stop as one. */
+static void test_progress(void **state)
+{
+    struct told told = {0};
+    const rk_search_control control = {.threads = 1, .progress = tell, .user = &told};
+    rk_number_effect replans[RK_NUMBER_MAX];
+    rk_bounded_counts bounded;
+    rk_problem problem = {.method = &rk_method_calculon};
+    rk_calculon_ranked best;
+    rk_search_counts counts;
+    rk_error err;
+    size_t found, count;
+    rk_status status = RK_OK;
+    (void)state;
+    assert_int_equal(rk_calculon_app_load("gpt3-175B", false, &problem.calculon.app, &err), RK_OK);
+    assert_int_equal(
+        rk_calculon_sys_load("h100-80g-off512g50-nvl8", false, &problem.calculon.sys, &err), RK_OK);
+    problem.calculon.space = (rk_calculon_space){.num_procs = 128,
+                                                 .max_batch_size = 256,
+                                                 .datatype = RK_FLOAT8,
+                                                 .fused_count = 1,
+                                                 .fused = {true}};
+    assert_int_equal(rk_calculon_search(&problem.calculon.app, &problem.calculon.sys,
+                                        &problem.calculon.space, NULL, 1, &best, &found, &counts,
+                                        &err),
+                     RK_OK);
+    for (int i = 0; i < 1000 && !status; i++) { /* until three tenths of a second are over */
+        told.done = 0;
+        status = rk_replan_all(&problem, &control, 0.25, &(rk_candidate){.exe = best.exe}, replans,
+                               &count, &bounded, &err);
+    }
+    assert_int_equal(status, RK_ERR_STOPPED);
+    assert_string_equal(err.message, "stopped before the end");
+    assert_int_equal(told.times, 3);
+}
+
 static void test_plan_replan(void **state)
 {
     (void)state;
@@ -221,7 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calculon_numbers), cmocka_unit_test(test_system_numbers),
         cmocka_unit_test(test_changed),          cmocka_unit_test(test_calculon_replan),
-        cmocka_unit_test(test_plan_replan),
+        cmocka_unit_test(test_plan_replan),      cmocka_unit_test(test_progress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -225,6 +225,40 @@ static void test_pairs(void **state)
     }
 }
 
+/* Cells that are no facts, and what is said. */
+static void test_wrong_facts(void **state)
+{
+    static const struct {
+        const char *column, *cell, *message;
+    } cases[] = {
+        {"group", "caf\xe9", "column group: not UTF-8"},
+        {"stack", "\xff", "column stack: not UTF-8"},
+        {"group", "caf\xc3\xa9", ""},
+        {"power_W", "-1",
+         "column power_W: expected a number from 0 to 100000 (W), found a real -1.0"},
+        {"power_W", "many",
+         "column power_W: expected a number from 0 to 100000 (W), found a string \"many\""},
+        {"vocab", "1.5", "column vocab: expected an integer from 0 to 1000000, found a real 1.5"},
+        {"gated", "perhaps", "column gated: expected true or false, found a string \"perhaps\""},
+        {"norm", "batch",
+         "column norm: expected \"rms\", \"layer\", \"layer_no_bias\" or \"layer_no_weight\", "
+         "found a string \"batch\""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_run_table t;
+        rk_run_facts facts = {0};
+        rk_error err = {0};
+        char text[256];
+        (void)snprintf(text, sizeof(text), "id,%s\n1,%s\n", cases[i].column, cases[i].cell);
+        assert_int_equal(parse(text, &t, &err), RK_OK);
+        assert_int_equal(rk_run_facts_read(&t, 0, &facts, &err),
+                         *cases[i].message ? RK_ERR_INVALID : RK_OK);
+        assert_string_equal(err.message, cases[i].message);
+        rk_run_table_clear(&t);
+    }
+}
+
 /* Pairs fill columns that are no facts of the strategy, too. */
 static void test_pairs_of_columns(void **state)
 {
@@ -271,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_ignored),
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_pairs_of_columns),
+        cmocka_unit_test(test_wrong_facts),
         cmocka_unit_test(test_pairs_beside_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

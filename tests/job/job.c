@@ -269,6 +269,21 @@ static void test_tables(void **state)
     assert_string_equal(rk_command_suggest("estimte"), "estimate");
 }
 
+/* A command that only holds others is no job of its own. */
+static void test_commands_of(void **state)
+{
+    rk_job *job;
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_job_create(rk_command_find("calculon"), &job, &err), RK_OK);
+    assert_int_equal(rk_job_set(job, "command", "llm", &err), RK_OK);
+    assert_int_equal(rk_job_run(job, NULL, &err), RK_ERR_INVALID);
+    assert_string_equal(err.message, "run one of its commands instead, e.g. 'calculon llm': "
+                                     "rk_command_find finds it");
+    rk_job_free(job);
+    assert_non_null(rk_command_find("calculon llm"));
+}
+
 /* An option that names a file to write says so: rk_job_open and others rely on it. */
 static void test_writes(void **state)
 {
@@ -294,11 +309,11 @@ static void test_writes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),      cmocka_unit_test(test_json),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_checked_before_it_runs),
-        cmocka_unit_test(test_callbacks), cmocka_unit_test(test_shorter_control),
-        cmocka_unit_test(test_requests),  cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_writes),
+        cmocka_unit_test(test_text),        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_checked_before_it_runs),
+        cmocka_unit_test(test_callbacks),   cmocka_unit_test(test_shorter_control),
+        cmocka_unit_test(test_requests),    cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_commands_of), cmocka_unit_test(test_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

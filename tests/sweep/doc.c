@@ -238,7 +238,7 @@ struct fault {
 
 static void check_fault(const struct fault *fault)
 {
-    char text[2048];
+    char text[8192];
     rk_sweep_doc *doc = NULL;
     rk_error err = {0};
     rk_status status;
@@ -382,6 +382,36 @@ static void test_faulty_values(void **state)
     check_faults(faults, sizeof(faults) / sizeof(faults[0]));
 }
 
+/* One more of axes, names and constraints than there may be, of which the last is named. */
+static void test_limits(void **state)
+{
+    static const struct {
+        const char *begin, *before, *behind, *end, *path, *says;
+    } cases[] = {
+        {"\"axes\": [", "{\"key\": \"let.a", "\", \"values\": [1]}", "]", "axes[64]",
+         "the axes of one sweep have at most 64 keys"},
+        {"\"axes\": [{\"linked\": [", "{\"key\": \"let.a", "\", \"values\": [1]}", "]}]",
+         "axes[0].linked[64]", "the axes of one sweep have at most 64 keys"},
+        {"\"axes\": [", "{\"keys\": [\"let.a", "\"], \"values\": [[1]]}", "]", "axes[64].keys[0]",
+         "the axes of one sweep have at most 64 keys"},
+        {"\"let\": {", "\"a", "\": \"1\"", "}", "let.a64",
+         "a sweep has at most 64 expressions of a kind"},
+        {"\"point_constraints\": [", "\"batch > ", "\"", "]", "point_constraints[64]",
+         "a sweep has at most 64 expressions of a kind"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char members[6000];
+        size_t used = (size_t)snprintf(members, sizeof(members), "%s", cases[i].begin);
+        for (int j = 0; j <= 64; j++) {
+            used += (size_t)snprintf(members + used, sizeof(members) - used, "%s%s%d%s",
+                                     j > 0 ? ", " : "", cases[i].before, j, cases[i].behind);
+        }
+        (void)snprintf(members + used, sizeof(members) - used, "%s", cases[i].end);
+        check_fault(&(struct fault){members, RK_ERR_LIMIT, cases[i].path, cases[i].says});
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_faulty_keys),
         cmocka_unit_test(test_faulty_values),
+        cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include "grid.h"
 #include "layer/model_load.h"
+#include "sweep/run.h"
 
 #include <math.h>
 
@@ -512,6 +513,64 @@ static void test_faults(void **state)
     }
 }
 
+/* ---- ranks that are lost --------------------------------------------------------------------- */
+
+struct heard {
+    int rank;
+    char points[RK_SWEEP_LIST_SIZE];
+};
+
+static void hear_lost(void *user, int rank, const char *points)
+{
+    struct heard *heard = user;
+    heard->rank = rank;
+    (void)snprintf(heard->points, sizeof(heard->points), "%s", points);
+}
+
+/* Adds a task of a kind, with what is behind its place and its strategies. */
+static void add_task(rk_task_list *tasks, enum rk_sweep_task_kind kind, const uint64_t *numbers,
+                     size_t count)
+{
+    rk_task *task = rk_task_new(0);
+    assert_non_null(task);
+    rk_bytes_add_number(&task->bytes, (uint64_t)kind);
+    rk_bytes_add_number(&task->bytes, 1000);
+    rk_bytes_add_number(&task->bytes, 2000);
+    for (size_t i = 0; i < count; i++) {
+        rk_bytes_add_number(&task->bytes, numbers[i]);
+    }
+    rk_task_append(tasks, task);
+}
+
+/* The points of the tasks of a rank that is lost: blocks of them, and slices of the search at one.
+ */
+static void test_lost(void **state)
+{
+    struct heard heard = {0};
+    rk_sweep_options options = {.lost = hear_lost, .control.user = &heard};
+    rk_sweep_running run = {.options = &options};
+    rk_task_list tasks = {0};
+    (void)state;
+    rk_sweep_lost(&run, 2, &tasks);
+    assert_int_equal(heard.rank, 2);
+    assert_string_equal(heard.points, "");
+    add_task(&tasks, RK_SWEEP_POINTS, (uint64_t[]){3, 4, 7}, 3);
+    add_task(&tasks, RK_SWEEP_SLICE, (uint64_t[]){12, 1, 5, 64}, 4);
+    add_task(&tasks, RK_SWEEP_POINTS, (uint64_t[]){20}, 1);
+    rk_sweep_lost(&run, 3, &tasks);
+    assert_int_equal(heard.rank, 3);
+    assert_string_equal(heard.points, "3-7, 12, 20");
+    for (uint64_t i = 0; i < 200; i++) { /* more than a line has room for */
+        add_task(&tasks, RK_SWEEP_POINTS, &i, 1);
+    }
+    rk_sweep_lost(&run, 4, &tasks);
+    assert_int_equal(strlen(heard.points), RK_SWEEP_LIST_SIZE - 1);
+    options.lost = NULL;
+    rk_sweep_lost(&run, 5, &tasks);
+    assert_int_equal(heard.rank, 4);
+    rk_task_list_free(&tasks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -520,7 +579,7 @@ int main(void)
         cmocka_unit_test(test_slices_of_plans), cmocka_unit_test(test_cut_search),
         cmocka_unit_test(test_bounded),         cmocka_unit_test(test_estimates),
         cmocka_unit_test(test_new_columns),     cmocka_unit_test(test_pareto),
-        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_faults),          cmocka_unit_test(test_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

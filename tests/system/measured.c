@@ -264,7 +264,7 @@ static void write_text(scratch *files, const char *name, const char *text)
 /* Loads a cluster of H100 whose member "measured" is `member`. */
 static rk_status load_measured(scratch *files, const char *member, rk_system *s, rk_error *err)
 {
-    char text[600];
+    char text[1600];
     (void)snprintf(text, sizeof(text),
                    "{\"name\": \"c\", \"accelerator\": \"h100-sxm\", \"measured\": %s}", member);
     write_text(files, "machine.json", text);
@@ -439,6 +439,12 @@ static void test_refusals(void **state)
             fail_msg("case %zu: %s", i, rk_error_text(&err, text, sizeof(text)));
         }
     }
+    char member[1200];
+    rk_system s;
+    rk_error err;
+    (void)snprintf(member, sizeof(member), "{\"gemm\": \"%01100d.csv\"}", 7);
+    assert_int_equal(load_measured(&files, member, &s, &err), RK_ERR_INVALID);
+    assert_string_equal(err.message, "the name of the table is too long");
     scratch_remove(&files);
 }
 
