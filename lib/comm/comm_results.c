@@ -85,8 +85,8 @@ static bool find_op(const char *text, rk_collective *op)
 static bool is_sound(const rk_comm_row *row)
 {
     return row->ranks >= 2 && row->domains >= 1 && row->domains <= row->ranks && row->bytes > 0 &&
-           row->seconds > 0 && row->inject_bytes >= 0 && isfinite(row->bytes) &&
-           isfinite(row->seconds);
+           row->seconds > 0 && row->inject_bytes >= 0 && isfinite(row->ranks) &&
+           isfinite(row->bytes) && isfinite(row->seconds);
 }
 
 /* ---- tables -------------------------------------------------------------------------------- */
@@ -102,10 +102,13 @@ static const char *cell_of(const rk_csv_in *table, size_t row, const char *colum
     return NULL;
 }
 
+/* NaN, with which no row is sound, where the cell holds something else. */
 static double number_of(const rk_csv_in *table, size_t row, const char *column, double absent)
 {
     const char *cell = cell_of(table, row, column);
-    return cell && *cell ? strtod(cell, NULL) : absent;
+    char *end = NULL;
+    const double number = cell && *cell ? strtod(cell, &end) : absent;
+    return end && *end ? (double)NAN : number;
 }
 
 /* The names in the order of rk_comm_links; absent: unknown. */

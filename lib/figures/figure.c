@@ -385,7 +385,7 @@ static rk_status amount(panel_builder *p, const json_t *spec, const char *path, 
     rk_status status = RK_OK;
     *out = json_number_value(spec);
     if (!json_is_number(spec)) {
-        status = rk_named_evaluate(&p->builder->values, spec ? json_string_value(spec) : "", path,
+        status = rk_named_evaluate(&p->builder->values, json_string_value(spec), path,
                                    p->builder->arena, &value, err);
         *out = rk_value_number(&value);
     }

@@ -7,6 +7,8 @@
 #include "figures/plot.h"
 #include "io/fields.h"
 
+#include <string.h>
+
 /* ---- values ---------------------------------------------------------------------------- */
 
 static rk_status read_text(const json_t *value, const char *path, void *out, rk_error *err)
@@ -84,7 +86,7 @@ static rk_status read_width(const json_t *value, const char *path, void *out, rk
 {
     const char *text = json_is_string(value) ? json_string_value(value) : "";
     double width = json_number_value(value);
-    if (text[0] == 'o' || text[0] == 't') {
+    if (strcmp(text, "one column") == 0 || strcmp(text, "two columns") == 0) {
         width = text[0] == 'o' ? RK_PLOT_ONE_COLUMN : RK_PLOT_TWO_COLUMNS;
     }
     if (!(width >= 60 && width <= 5000)) {
@@ -221,8 +223,8 @@ static const rk_field rule_fields[] = {
 };
 
 static const rk_field note_fields[] = {
-    NESTED(rk_spec_note, x, "x", read_amount),
-    NESTED(rk_spec_note, y, "y", read_amount),
+    RK_FIELD("x", CUSTOM, offsetof(rk_spec_note, x), .read = read_amount),
+    RK_FIELD("y", CUSTOM, offsetof(rk_spec_note, y), .read = read_amount),
     RK_FIELD("text", CUSTOM, offsetof(rk_spec_note, text), .read = read_text),
     CHOICE(rk_spec_note, side, "side", sides),
 };
