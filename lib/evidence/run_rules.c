@@ -93,7 +93,8 @@ static rk_status check_value(const json_t *value, const char *path, rk_error *er
     const json_t *all = json_object_get(value, "all");
     const json_t *list = all ? all : value;
     char found[RK_JSON_TEXT_SIZE];
-    bool good = json_is_string(list) || json_is_number(list) || json_array_size(list) > 0;
+    const bool single = json_is_string(value) || json_is_number(value);
+    bool good = single || json_array_size(list) > 0;
     for (size_t i = 0; good && i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
         good = json_is_string(one) || json_is_number(one);
@@ -168,8 +169,12 @@ static rk_status read_changes(const json_t *rule_object, const char *key, const 
                               bool scales, rk_run_rule *rule, rk_error *err)
 {
     json_t *changes = json_object_get(rule_object, key);
-    char path[RK_JSON_PATH_SIZE], member[RK_JSON_PATH_SIZE];
+    char path[RK_JSON_PATH_SIZE], member[RK_JSON_PATH_SIZE], found[RK_JSON_TEXT_SIZE];
     (void)rk_json_path_member(base, key, path);
+    if (changes && !json_is_object(changes)) {
+        return rk_fail_at(err, RK_ERR_INVALID, path, "expected an object of numbers, found %s",
+                          rk_json_describe(changes, found));
+    }
     for (void *at = json_object_iter(changes); at; at = json_object_iter_next(changes, at)) {
         const char *name = json_object_iter_key(at);
         (void)rk_json_path_member(path, name, member);

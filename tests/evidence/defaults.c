@@ -245,13 +245,78 @@ static void test_software_names(void **state)
     assert_null(rk_run_framework(""));
 }
 
+/* Rules that are refused, with the place and the whole message. */
+static void test_wrong_rules(void **state)
+{
+    static const struct {
+        const char *rules, *path, *message;
+    } cases[] = {
+        {"[]", "rules", "expected a list of rules"},
+        {"3", "rules", "expected a list of rules"},
+        {"[3]", "rules[0]", "a rule says its \"reason\""},
+        {"[{}]", "rules[0]", "a rule says its \"reason\""},
+        {"[{\"if\": {}, \"reason\": \"\"}]", "rules[0]", "a rule says its \"reason\""},
+        {"[{\"if\": {}, \"reason\": 3}]", "rules[0]", "a rule says its \"reason\""},
+        {"[{\"if\": {}, \"reason\": \"r\", \"sett\": {}}]", "rules[0]",
+         "unknown key; the keys are if, set, assume, stack_set, stack_scale, reason"},
+        {"[{\"if\": 3, \"reason\": \"r\"}]", "rules[0].if",
+         "expected an object of columns, found 3"},
+        {"[{\"reason\": \"r\"}]", "rules[0].if", "expected an object of columns, found nothing"},
+        {"[{\"if\": {\"id\": \"x\"}, \"reason\": \"r\"}]", "rules[0].if.id",
+         "a rule reads facts: this column names the row or describes it"},
+        {"[{\"if\": {\"framewrok\": \"x\"}, \"reason\": \"r\"}]", "rules[0].if.framewrok",
+         "no column of runs has this name; did you mean \"framework\"?"},
+        {"[{\"if\": {\"zzzzzzzzzzzz\": \"x\"}, \"reason\": \"r\"}]", "rules[0].if.zzzzzzzzzzzz",
+         "no column of runs has this name"},
+        {"[{\"if\": {\"tp\": true}, \"reason\": \"r\"}]", "rules[0].if.tp",
+         "expected a text, a number, a list of them or {\"all\": a list}, found true"},
+        {"[{\"if\": {\"tp\": []}, \"reason\": \"r\"}]", "rules[0].if.tp",
+         "expected a text, a number, a list of them or {\"all\": a list}, found an array"},
+        {"[{\"if\": {\"tp\": [1, true]}, \"reason\": \"r\"}]", "rules[0].if.tp",
+         "expected a text, a number, a list of them or {\"all\": a list}, found an array"},
+        {"[{\"if\": {\"tp\": {\"all\": 3}}, \"reason\": \"r\"}]", "rules[0].if.tp",
+         "expected a text, a number, a list of them or {\"all\": a list}, found an object"},
+        {"[{\"if\": {\"tp\": {\"any\": [3]}}, \"reason\": \"r\"}]", "rules[0].if.tp",
+         "expected a text, a number, a list of them or {\"all\": a list}, found an object"},
+        {"[{\"if\": {}, \"set\": {\"vocab\": -1}, \"reason\": \"r\"}]", "rules[0].set.vocab",
+         "expected an integer from 0 to 1000000, found -1"},
+        {"[{\"if\": {}, \"set\": 3, \"reason\": \"r\"}]", "rules[0].set",
+         "expected an object, found 3"},
+        {"[{\"if\": {}, \"assume\": {\"gated\": 3}, \"reason\": \"r\"}]", "rules[0].assume.gated",
+         "expected true or false, found 3"},
+        {"[{\"if\": {}, \"set\": {\"stack\": \"no-such\"}, \"reason\": \"r\"}]", "",
+         "the catalogue has no \"no-such\" in stacks; 'reckon list stacks' shows its names, and a "
+         "file's name ends in .json or .json.gz"},
+        {"[{\"if\": {}, \"stack_set\": 3, \"reason\": \"r\"}]", "rules[0].stack_set",
+         "expected an object of numbers, found 3"},
+        {"[{\"if\": {}, \"stack_set\": {\"loss\": 3}, \"reason\": \"r\"}]",
+         "rules[0].stack_set.loss", "expected \"group.key\" as in a document of data/stacks"},
+        {"[{\"if\": {}, \"stack_set\": {\"traffic.loss_bytes\": \"x\"}, \"reason\": \"r\"}]",
+         "rules[0].stack_set.traffic.loss_bytes", "expected a number, found a string \"x\""},
+        {"[{\"if\": {}, \"stack_scale\": {\"traffic.loss_bytes\": true}, \"reason\": \"r\"}]",
+         "rules[0].stack_scale.traffic.loss_bytes", "expected a number, found true"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[300];
+        rk_run_sources wrong;
+        rk_error err = {0};
+        (void)snprintf(text, sizeof(text), "{\"rules\": %s}", cases[i].rules);
+        assert_int_not_equal(rk_run_sources_load(text, &wrong, &err), RK_OK);
+        assert_null(wrong.rules);
+        if (strcmp(err.path, cases[i].path) != 0 || strcmp(err.message, cases[i].message) != 0) {
+            fail_msg("%s: %s: %s", cases[i].rules, err.path, err.message);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_software_names), cmocka_unit_test(test_jax_weights),
         cmocka_unit_test(test_fsdp_gradients), cmocka_unit_test(test_megatron_gradients),
         cmocka_unit_test(test_jax_scores),     cmocka_unit_test(test_losses),
-        cmocka_unit_test(test_chunk_overlap),
+        cmocka_unit_test(test_chunk_overlap),  cmocka_unit_test(test_wrong_rules),
     };
     return cmocka_run_group_tests(tests, load_sources, clear_sources);
 }
