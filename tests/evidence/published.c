@@ -2,6 +2,8 @@
 /* Published whole runs: enough of them, predicted from their layouts, most within bounds. */
 #include "evidence/published.h"
 
+#include "../io/scratch.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,6 +85,33 @@ static void test_refusals(void **state)
     rk_error err;
     assert_int_not_equal(rk_published_load("no-such-file.csv", &published, &err), RK_OK);
     assert_true(published.count == 0);
+    static const struct {
+        const char *columns, *cells, *message; /* without the name of the file */
+    } cases[] = {
+        {"target", "month", "run a: column target: expected step, hours or days, found \"month\""},
+        {"target,tokens_T", "days,1T", "run a: column tokens_T: expected a number, found \"1T\""},
+        {"target,tokens_T", "days,-1", "run a: column tokens_T: expected a number, found \"-1\""},
+        {"target,tokens_T", "days,inf", "run a: column tokens_T: expected a number, found \"inf\""},
+        {"target,days", "days,a week", "run a: column days: expected a number, found \"a week\""},
+        {"target,accel_hours", "hours,nan",
+         "run a: column accel_hours: expected a number, found \"nan\""},
+        {"target,goodput_pct", "hours,90%",
+         "run a: column goodput_pct: expected a number, found \"90%\""},
+    };
+    scratch files;
+    assert_true(scratch_make(&files));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[300], message[300];
+        const int size = snprintf(text, sizeof(text),
+                                  "id,model,accelerator,n_accel,seq,gbs,%s\na,x,H100,8,4096,8,%s\n",
+                                  cases[i].columns, cases[i].cells);
+        assert_true(scratch_write(&files, "t.csv", text, (size_t)size));
+        assert_int_equal(rk_published_load(scratch_path(&files, "t.csv"), &published, &err),
+                         RK_ERR_INVALID);
+        (void)snprintf(message, sizeof(message), "%s/t.csv, %s", files.folder, cases[i].message);
+        assert_string_equal(err.message, message);
+    }
+    scratch_remove(&files);
 }
 
 int main(int argc, char **argv)

@@ -234,12 +234,60 @@ static void test_figures(void **state)
     rk_figures_clear(&figures);
 }
 
+/* Measured over predicted memory; where no peak is printed, the least error that explains a run. */
+static void test_memory_residuals(void **state)
+{
+    static const struct {
+        double measured;
+        bool fits, out, unsure, labelled, selected, predicted;
+        double ratio; /* 0: none */
+    } cases[ROWS] = {
+        {80, true, false, false, true, true, true, 0.8},
+        {0, true, true, false, true, true, true, 1.25},  /* fits, and ran out of memory */
+        {0, false, false, false, true, true, true, 0.5}, /* does not fit, and ran */
+        {0, true, false, false, true, true, true, 0},
+        {0, true, true, true, true, true, true, 0},
+        {0, true, true, false, false, true, true, 0},
+        {80, true, true, false, true, false, true, 0},
+        {80, true, false, false, true, true, false, 0},
+    };
+    rk_compared rows[ROWS];
+    const rk_comparison comparison = {.rows = rows, .count = ROWS};
+    rk_residuals found;
+    rk_error err;
+    size_t count = 0;
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++) {
+        rows[i] = run(i, 1, 1, cases[i].fits);
+        rows[i].memory_measured = cases[i].measured;
+        rows[i].memory = 100;
+        rows[i].need = cases[i].fits ? 80 : 200;
+        rows[i].usable = 100;
+        rows[i].out_of_memory = cases[i].out;
+        rows[i].unsure = cases[i].unsure;
+        rows[i].labelled = cases[i].labelled;
+        rows[i].selected = cases[i].selected;
+        rows[i].predicted = cases[i].predicted;
+    }
+    assert_int_equal(rk_compare_memory_residuals(&comparison, &found, &err), RK_OK);
+    assert_true(found.of_memory);
+    for (size_t i = 0; i < ROWS; i++) {
+        if (cases[i].ratio > 0) {
+            assert_true(count < found.ratio_count);
+            assert_near(found.ratios[count++], cases[i].ratio, 1e-12);
+        }
+    }
+    assert_int_equal(found.ratio_count, count);
+    rk_residuals_clear(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_regret),       cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_null_model),   cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_memory_kinds), cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_regret),           cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_null_model),       cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_memory_kinds),     cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_memory_residuals),
     };
     return cmocka_run_group_tests(tests, make_table, clear_table);
 }

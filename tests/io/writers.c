@@ -2,6 +2,7 @@
 /* What tables and JSON say about numbers that they cannot hold, formulas, and a full disk. */
 #include "io/csv_out.h"
 #include "io/json_write.h"
+#include "io/python_literal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -176,12 +178,41 @@ static void test_full_disk(void **state)
     }
 }
 
+/* JSON as Python's repr() prints what json.loads() makes of it. */
+static void test_python(void **state)
+{
+    static const struct {
+        const char *json, *python;
+    } cases[] = {
+        {"null", "None"},
+        {"[true, false, 7, -1, 1.0, 0.1, 1e22, 1e-7]",
+         "[True, False, 7, -1, 1.0, 0.1, 1e+22, 1e-07]"},
+        {"{}", "{}"},
+        {"{\"a\": [], \"b\": {\"c\": null}}", "{'a': [], 'b': {'c': None}}"},
+        {"\"it's\"", "\"it's\""},
+        {"\"\\\"quoted\\\"\"", "'\"quoted\"'"},
+        {"\"it's \\\"quoted\\\"\"", "'it\\'s \"quoted\"'"},
+        {"\"\\\\ \\n\\r\\t\\u0001\\u007f\\u00e9\"", "'\\\\ \\n\\r\\t\\x01\\x7f\xc3\xa9'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *value = json_loads(cases[i].json, JSON_DECODE_ANY, NULL);
+        char *text = NULL;
+        rk_error err;
+        assert_non_null(value);
+        assert_int_equal(rk_python_literal_of_value(value, &text, &err), RK_OK);
+        assert_string_equal(text, cases[i].python);
+        free(text);
+        json_decref(value);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),   cmocka_unit_test(test_characters),
         cmocka_unit_test(test_pieces),    cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_full_disk), cmocka_unit_test(test_python),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
