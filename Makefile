@@ -56,9 +56,9 @@ coverage: setup
 	    cp $(BUILD)-coverage/page docs/coverage.md; exit $$status
 
 # What takes too long for every change: hundreds of questions more of what tests ask, long tests with clang and
-# assertions, the extension drill, every target fuzzed for a minute, every allocation of every command failed once
-# (hundreds of thousands), the tests on a 32-bit and on a big-endian machine, the static program, and the WebAssembly
-# build: its answers, the explorer in a browser, the package.
+# assertions, the extension drill, every target fuzzed for a minute, thousands of allocations of every command failed
+# one by one, the tests on a 32-bit and on a big-endian machine, the static program, and the WebAssembly build: its
+# answers, the explorer in a browser, the package.
 nightly: setup all npm
 	meson test -C $(BUILD) --no-rebuild --print-errorlogs --suite nightly
 	[ -f $(BUILD)-clang/build.ninja ] || CC=clang-14 meson setup -Dwerror=true -Db_ndebug=false $(BUILD)-clang

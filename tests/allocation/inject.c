@@ -8,9 +8,9 @@
  * are the blocks that it may leave (1).  A word that begins with OUT is a file that the command
  * writes, in a folder for that ("OUT.json"): complete or not at all, unless it grows row by row
  * (GROWS.csv).  Of a command with N allocations, SAMPLES are failed, spread evenly over 1 to N; 0:
- * all of them; "places": the first one of each place in the program where no command before it has
- * failed.  With NAMEs, only these
- * commands run.  A command has to end in one of two ways:
+ * all of them, or where there are more than 5,000 that many and the first one of each place in the
+ * program; "places": the first one of each place where no command before it has failed.  With
+ * NAMEs, only these commands run.  A command has to end in one of two ways:
  *
  *     refused   status 2, a message that names memory, and no file
  *     harmless  status, output and file as without the failure
@@ -31,7 +31,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORDS = 64, REFUSED = 2 };
+enum { WORDS = 64, REFUSED = 2, MOST = 5000 };
 
 struct text {
     char *bytes; /* NULL: no file */
@@ -326,25 +326,24 @@ static bool is_new(uint64_t place)
 /* Which allocations to fail: the caller frees the list. */
 static long *choose(const struct outcome *reference, const char *samples, long *count)
 {
+    const bool places = strcmp(samples, "places") == 0;
     const long all = reference->allocations, wanted = strtol(samples, NULL, 10);
-    long *chosen = calloc((size_t)all, sizeof(*chosen));
+    const long most = wanted > 0 ? wanted : MOST, spread = places ? 0 : all < most ? all : most;
+    long *chosen = calloc((size_t)(all + spread), sizeof(*chosen));
     if (!chosen) {
         stop("calloc");
     }
-    *count = 0;
-    if (strcmp(samples, "places") == 0) {
-        for (char *at = strstr(reference->count.bytes, ":"); at; at = strstr(at, ":")) {
-            while (at[-1] != ' ') {
-                at--;
-            }
-            chosen[*count] = strtol(at, &at, 10);
-            *count += is_new(strtoull(at + 1, &at, 16));
-        }
-        return chosen;
+    for (*count = 0; *count < spread; (*count)++) {
+        chosen[*count] = 1 + (spread > 1 ? *count * (all - 1) / (spread - 1) : 0);
     }
-    *count = wanted == 0 || wanted > all ? all : wanted;
-    for (long i = 0; i < *count; i++) {
-        chosen[i] = 1 + (*count > 1 ? i * (all - 1) / (*count - 1) : 0);
+    const char *at = places || (wanted == 0 && all > MOST) ? reference->count.bytes : "";
+    while ((at = strchr(at, ':'))) {
+        const char *number = at++;
+        while (number[-1] != ' ') {
+            number--;
+        }
+        chosen[*count] = strtol(number, NULL, 10);
+        *count += !places || is_new(strtoull(at, NULL, 16));
     }
     return chosen;
 }
