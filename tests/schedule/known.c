@@ -287,7 +287,8 @@ static void test_refused(void **state)
          "0 ranks, 1 chunks per rank and 8 microbatches: each must be from 1 to 536870911", false},
         {RK_SCHEDULE_GPIPE, 4, 1, 0,
          "4 ranks, 1 chunks per rank and 0 microbatches: each must be from 1 to 536870911", false},
-        {RK_SCHEDULE_KIND_COUNT, 4, 1, 8, "9 is no schedule", false},
+        {RK_SCHEDULE_KIND_COUNT, 4, 1, 8, " is no schedule", false},
+        {(rk_schedule_kind)-1, 4, 1, 8, "-1 is no schedule", false},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

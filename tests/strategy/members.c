@@ -54,7 +54,7 @@ static void test_members(void **state)
         BOUNDS(INT64, global_batch, 1, COUNT),
         BOUNDS(INT64, seq, 1, COUNT),
         BOUNDS(INT64, document, 0, COUNT),
-        BOUNDS(ENUM, schedule, 0, 8),
+        BOUNDS(ENUM, schedule, 0, RK_SCHEDULE_KIND_COUNT - 1),
         BOUNDS(ENUM, recompute, 0, 2),
         BOUNDS(UNSIGNED, recompute_modules, 0, 511),
         BOUNDS(INT64, recompute_layers, 0, COUNT),
