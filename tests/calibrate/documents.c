@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Documents that are changed number by number, and recipes. */
 #include "evidence/editable_document.h"
+#include "evidence/fit_residuals.h"
 #include "evidence/recipe.h"
 #include "io/json_edit.h"
 
 #include "../io/scratch.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -261,6 +263,55 @@ static void test_cluster(void **state)
     rk_editable_free(tuned);
 }
 
+/* Documents that are not opened to be changed, with the whole message. */
+static void test_open_refusals(void **state)
+{
+    static const size_t large = (1 << 20) + 1;
+    rk_editable *tuned;
+    rk_error err;
+    scratch s;
+    (void)state;
+    assert_true(scratch_make(&s));
+    char *text = malloc(large);
+    assert_non_null(text);
+    memset(text, ' ', large);
+    assert_true(scratch_write(&s, "large.json", text, large));
+    free(text);
+    assert_int_equal(rk_editable_open(scratch_path(&s, "large.json"), &tuned, &err), RK_ERR_LIMIT);
+    assert_string_equal(err.message, "the document is larger than 1 MiB");
+    assert_null(tuned);
+    assert_int_equal(rk_editable_open("stack.txt", &tuned, &err), RK_ERR_INVALID);
+    assert_string_equal(err.message, "a document to change is a file whose name ends in .json");
+    assert_string_equal(err.file, "stack.txt");
+    scratch_remove(&s);
+}
+
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+/* Costs of an error, and that their slopes are the weights times the error. */
+static void test_losses(void **state)
+{
+    static const struct {
+        rk_loss_kind loss;
+        double error, cost;
+    } cases[] = {
+        {RK_LOSS_ABSOLUTE, 0.3, 0.3},  {RK_LOSS_ABSOLUTE, -0.3, 0.3}, {RK_LOSS_SQUARE, 0.3, 0.225},
+        {RK_LOSS_SQUARE, -0.3, 0.225}, {RK_LOSS_HUBER, 0.15, 0.05},   {RK_LOSS_HUBER, -0.15, 0.05},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const rk_recipe recipe = {.loss = cases[i].loss, .scale = 0.2};
+        const double step = 1e-6, error = cases[i].error;
+        const double slope =
+            (rk_loss_cost(&recipe, error + step) - rk_loss_cost(&recipe, error - step)) /
+            (2 * step);
+        assert_true(fabs(rk_loss_cost(&recipe, error) - cases[i].cost) < 1e-12);
+        assert_true(fabs(rk_loss_weight(&recipe, error) * error - slope) < 1e-6);
+    }
+    const rk_recipe absolute = {.loss = RK_LOSS_ABSOLUTE, .scale = 0.2};
+    assert_true(fabs(rk_loss_weight(&absolute, 0) - 50) < 1e-12); /* as at a tenth of the scale */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +322,8 @@ int main(void)
         cmocka_unit_test(test_recipe),
         cmocka_unit_test(test_recipe_numbers),
         cmocka_unit_test(test_recipe_refusals),
+        cmocka_unit_test(test_open_refusals),
+        cmocka_unit_test(test_losses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
