@@ -4,6 +4,7 @@
 #include "launch/launch_parts.h"
 #include "launch/shell_parts.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -220,14 +221,15 @@ static void read_array(rk_shell *sh, const char *name, bool appends)
 
 /* ---- redirections ---------------------------------------------------------------------------- */
 
-/* The end of the line that a command at text[at] is on: no newline in quotes or a substitution is.
- */
+/* Where the line of a command ends that text[at] is within; no newline in quotes ends it. */
 static size_t command_line_end(const char *text, size_t at, size_t size)
 {
+    assert(at > 0);
+    bool comment = false;
     while (at < size && text[at] != '\n') {
-        const bool comment = text[at] == '#' && at > 0 && strchr(" \t;&|()", text[at - 1]);
-        const char *end = comment ? memchr(text + at, '\n', size - at) : NULL;
-        at = !comment ? rk_shell_piece_end(text, at, size) : end ? (size_t)(end - text) : size;
+        const bool goes_on = size - at > 2 && memcmp(text + at, "\\\r\n", 3) == 0;
+        comment = comment || (text[at] == '#' && strchr(" \t;&|()", text[at - 1]));
+        at = comment ? at + 1 : goes_on ? at + 3 : rk_shell_piece_end(text, at, size);
     }
     return at;
 }

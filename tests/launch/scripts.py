@@ -41,6 +41,19 @@ def compare(program, script):
     return wanted == found
 
 
+def same_with_carriage_returns(program, script):
+    """Whether a script means the same where its lines end in a carriage return and a line feed."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file in script.with_name("settings.inc"), script:
+            pathlib.Path(folder, file.name).write_text(file.read_text(), newline="\r\n")
+        found = commands_of(program, pathlib.Path(folder, script.name))
+    bare = [[word.replace("\r", "") for word in command] for command in found]
+    if bare != commands_of(program, script):
+        print(f"{script} with carriage returns: {bare}")
+        return False
+    return True
+
+
 def long_scripts():
     """Texts that a careless reader needs minutes or gigabytes for."""
     line = 'A="$A --flag-{} {}"\n'
@@ -83,6 +96,7 @@ def main():
         sys.exit(77)
     wrong = [s for s in scripts if not compare(program, s)]
     failed = check_long(program)
+    failed |= not same_with_carriage_returns(program, next(s for s in scripts if s.name == "here.sh"))
     print(f"{len(scripts) - len(wrong)} of {len(scripts)} scripts")
     sys.exit(bool(wrong or failed))
 
