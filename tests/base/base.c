@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "base/top.h"
+#include "work/control.h"
 #include "work/parallel.h"
 
 #include <math.h>
@@ -238,6 +239,51 @@ static void test_ticks(void **state)
     }
 }
 
+/* What was reported last; stops when it has been twice. */
+struct reported {
+    rk_job_progress progress;
+    int times;
+};
+
+static bool report(void *user, const rk_job_progress *progress)
+{
+    struct reported *reported = user;
+    reported->progress = *progress;
+    return ++reported->times < 2;
+}
+
+/* Progress of a search goes on with what it counts; a team of one is none. */
+static void test_control(void **state)
+{
+    struct reported reported = {.times = 0};
+    double cpu_s[] = {1e9, 20, 300}; /* that of rank 0 is this process's own */
+    rk_team team = {.size = 1, .cores = 5, .cpu_s = cpu_s};
+    rk_control control = {.progress = report, .user = &reported};
+    (void)state;
+    rk_search_control search = rk_control_search(&control, "strategies", 3);
+    assert_int_equal(search.threads, 3);
+    assert_true(search.progress(search.user, 4, 10));
+    assert_string_equal(reported.progress.what, "strategies");
+    assert_int_equal(reported.progress.done, 4);
+    assert_int_equal(reported.progress.total, 10);
+    assert_false(search.progress(search.user, 5, 10));
+    assert_int_equal(rk_control_search(&control, "", 0).threads, 0);
+    assert_true(rk_control_is_first(&control));
+    control.team = &team;
+    assert_null(rk_control_team(&control));
+    assert_int_equal(rk_control_search(&control, "", 0).threads, 0);
+    team.size = 3;
+    assert_ptr_equal(rk_control_team(&control), &team);
+    assert_int_equal(rk_control_search(&control, "", 0).threads, 5);
+    assert_int_equal(rk_control_search(&control, "", 2).threads, 2);
+    assert_true(rk_control_is_first(&control));
+    const double all = rk_control_cpu_s(&control);
+    assert_true(all > 320 && all < 1e9);
+    team.rank = 2;
+    assert_false(rk_control_is_first(&control));
+    assert_true(rk_control_report(&(rk_control){.team = NULL}, &reported.progress));
+}
+
 struct candidate {
     double score;
     uint64_t index;
@@ -297,7 +343,8 @@ int main(void)
         cmocka_unit_test(test_library),      cmocka_unit_test(test_human_text),
         cmocka_unit_test(test_nearest_name), cmocka_unit_test(test_error_text),
         cmocka_unit_test(test_divisors),     cmocka_unit_test(test_parallel),
-        cmocka_unit_test(test_ticks),        cmocka_unit_test(test_top),
+        cmocka_unit_test(test_ticks),        cmocka_unit_test(test_control),
+        cmocka_unit_test(test_top),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
