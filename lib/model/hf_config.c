@@ -342,7 +342,7 @@ static rk_status read_flags(hf_draft *draft, rk_error *err)
     layer->moe.shared_gate = a->shared_gate;
     layer->moe.expert_bias = a->expert_bias;
     draft->model.norm = a->norm;
-    draft->model.norms_per_layer = a->norms;
+    draft->model.norms_per_layer = (int)a->norms;
     draft->model.final_norm = true;
     draft->model.embedding_norm = a->embedding_norm;
     draft->model.head_bias = a->head_bias;

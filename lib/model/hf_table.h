@@ -96,7 +96,7 @@ typedef struct hf_architecture {
     bool positions;          /* a table of HF_CONTEXT positions is learned */
     bool first_is_text;      /* sizes may be lists, whose first element is the text's */
     rk_norm_kind norm;       /* of the residual stream */
-    int norms;               /* per layer */
+    int64_t norms;           /* per layer */
     int64_t ffn_multiple;    /* FFN width over hidden where HF_FFN is silent */
     int64_t spare_positions; /* rows of the position table beyond HF_CONTEXT */
     hf_window_rule window;
