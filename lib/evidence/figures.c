@@ -284,8 +284,9 @@ rk_status rk_figures_write(const rk_figures *figures, rk_out *out, rk_error *err
     for (size_t i = 0; i < figures->count; i++) {
         json_t *object = json_array_get(list, i);
         const rk_figure *f = &figures->list[i];
-        if (f->runs_now > 0 && (json_object_set_new(object, "value", json_real(rounded(f->now))) ||
-                                json_object_set_new(object, "runs", json_integer(f->runs_now)))) {
+        if (isfinite(f->now) && f->runs_now > 0 &&
+            (json_object_set_new(object, "value", json_real(rounded(f->now))) ||
+             json_object_set_new(object, "runs", json_integer(f->runs_now)))) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the figures");
         }
     }
