@@ -443,7 +443,7 @@ static int run_cd(rk_shell *sh, const call *c)
 static int run_leave(rk_shell *sh, const call *c)
 {
     const char *name = word(c, 0);
-    int64_t number = 0;
+    int64_t number = sh->status;
     if (c->count > 1 && !rk_shell_calculate(sh, word(c, 1), &number)) {
         number = 0;
     }
@@ -453,8 +453,11 @@ static int run_leave(rk_shell *sh, const call *c)
     } else if (strcmp(name, "return") == 0) {
         sh->flow = FLOW_RETURN;
     } else {
-        sh->flow = strcmp(name, "break") == 0 ? FLOW_BREAK : FLOW_CONTINUE;
-        sh->turns = number > 0 && number < 100 ? (int)number : 1;
+        const int64_t turns = c->count > 1 && number > 0 ? number : 1;
+        sh->flow = sh->loops == 0               ? FLOW_ON
+                   : strcmp(name, "break") == 0 ? FLOW_BREAK
+                                                : FLOW_CONTINUE;
+        sh->turns = turns < sh->loops ? (int)turns : sh->loops;
     }
     return name[0] == 'e' || name[0] == 'r' ? (int)(number & 255) : 0;
 }

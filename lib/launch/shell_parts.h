@@ -100,6 +100,7 @@ typedef struct rk_shell {
     int captured;   /* above 0: inside $(...) */
     int64_t steps;
     rk_shell_flow flow;
+    int loops; /* of the function that runs, around its command */
     int turns; /* loops that break and continue leave */
     int status;
     rk_bytes *out;      /* what echo writes; NULL: it is dropped */

@@ -18,7 +18,8 @@ static size_t class_length(const char *at, char c, bool *found)
         const char *name;
         int (*has)(int c);
     } classes[] = {{"[:digit:]", isdigit}, {"[:space:]", isspace}, {"[:alpha:]", isalpha},
-                   {"[:alnum:]", isalnum}, {"[:upper:]", isupper}, {"[:lower:]", islower}};
+                   {"[:alnum:]", isalnum}, {"[:upper:]", isupper}, {"[:lower:]", islower},
+                   {"[:punct:]", ispunct}};
     for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
         if (strncmp(at, classes[i].name, strlen(classes[i].name)) == 0) {
             *found |= classes[i].has((unsigned char)c) != 0;
@@ -48,7 +49,11 @@ static bool is_in_set(const char **pattern, char c)
             found |= c == *at;
         }
     }
-    *pattern = *at ? at + 1 : at;
+    if (!*at) { /* no set: the character itself */
+        ++*pattern;
+        return c == '[';
+    }
+    *pattern = at + 1;
     return found != negated;
 }
 

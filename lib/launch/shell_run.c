@@ -112,7 +112,9 @@ static bool run_body(rk_shell *sh, size_t body, bool live)
     assert(body <= sh->source.size);
     sh->at = body;
     sh->here_line = 0;
+    sh->loops += live;
     run_part(sh, live, ends);
+    sh->loops -= live;
     return live && goes_on(sh);
 }
 

@@ -243,33 +243,25 @@ static const char *read_here(rk_shell *sh, const char *word, bool plain, bool ta
         sh->here_line = command_line_end(text, sh->at, size);
         sh->here_behind = sh->here_line < size ? sh->here_line + 1 : size;
     }
-    const size_t from = sh->here_behind;
-    size_t at = from, close = size;
-    while (at < size) {
-        const char *line_end = memchr(text + at, '\n', size - at);
-        const size_t behind = line_end ? (size_t)(line_end - text) : size;
-        size_t start = at;
-        while (tabs && start < behind && text[start] == '\t') {
+    rk_bytes lines = {0};
+    for (bool closed = false; !closed && sh->here_behind < size;) {
+        size_t start = sh->here_behind;
+        const char *line_end = memchr(text + start, '\n', size - start);
+        const size_t end = line_end ? (size_t)(line_end - text) : size;
+        while (tabs && start < end && text[start] == '\t') {
             start++;
         }
-        const size_t line = behind - start - (behind > start && text[behind - 1] == '\r');
-        if (line == length && memcmp(text + start, word, length) == 0) {
-            close = at;
-            sh->here_behind = behind < size ? behind + 1 : size;
-            break;
+        const size_t line = end - start - (end > start && text[end - 1] == '\r');
+        sh->here_behind = end < size ? end + 1 : size;
+        closed = line == length && memcmp(text + start, word, length) == 0;
+        if (!closed && rk_shell_is_on(sh)) {
+            rk_bytes_add(&lines, text + start, sh->here_behind - start);
         }
-        at = behind < size ? behind + 1 : size;
     }
-    if (close == size) {
-        sh->here_behind = size;
-    }
-    if (!rk_shell_is_on(sh)) {
-        return "";
-    }
-    if (plain) {
-        return rk_shell_keep(sh, text + from, close - from);
-    }
-    return rk_shell_expand_here(sh, text, from, close);
+    const size_t kept = lines.size;
+    const char *inside = rk_shell_keep_bytes(sh, &lines);
+    rk_bytes_clear(&lines);
+    return plain || !rk_shell_is_on(sh) ? inside : rk_shell_expand_here(sh, inside, 0, kept);
 }
 
 /* The word of a redirection, expanded. */
@@ -370,6 +362,7 @@ static void run_function(rk_shell *sh, const rk_shell_function *function,
     const size_t here_line = sh->here_line, here_behind = sh->here_behind;
     rk_shell_local *const locals = sh->locals;
     const bool inside = sh->in_function;
+    const int loops = sh->loops;
     sh->source = function->source;
     sh->at = function->at;
     sh->here_line = 0;
@@ -377,6 +370,7 @@ static void run_function(rk_shell *sh, const rk_shell_function *function,
     sh->argument_count = count - 1;
     sh->locals = NULL;
     sh->in_function = true;
+    sh->loops = 0;
     rk_shell_run_command(sh);
     sh->flow = sh->flow == FLOW_RETURN ? FLOW_ON : sh->flow;
     for (const rk_shell_local *local = sh->locals; local; local = local->next) {
@@ -389,6 +383,7 @@ static void run_function(rk_shell *sh, const rk_shell_function *function,
     }
     sh->locals = locals;
     sh->in_function = inside;
+    sh->loops = loops;
     sh->source = source;
     sh->at = at;
     sh->here_line = here_line;
