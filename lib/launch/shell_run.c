@@ -344,8 +344,12 @@ static bool run_compound(rk_shell *sh)
     if (rk_shell_looks_at(sh, "((")) {
         run_arithmetic(sh);
     } else if (rk_shell_peek(sh) == '(') {
+        const char *folder = rk_shell_value(sh, "PWD");
         run_group(sh, ")");
         sh->flow = sh->flow == FLOW_EXIT && !sh->stopped ? FLOW_ON : sh->flow;
+        if (folder) {
+            rk_shell_set(sh, "PWD", folder, 0);
+        }
     } else if (is_word(sh, "{")) {
         run_group(sh, "}");
     } else if (take_word(sh, "[[")) {
