@@ -474,12 +474,12 @@ static size_t find_inner(const rk_launch_word *words, size_t count)
     bool python = false;
     for (size_t i = 0; i < count; i++) {
         const char *word = words[i].text;
-        python |= rk_ends_with(word, ".py") || strcmp(word, "-m") == 0;
         if (rk_shell_is_shell(word) ||
             (starts && !python && i > 0 &&
              (is_script(word) || strncmp(word, "--wrap", strlen("--wrap")) == 0))) {
             return i;
         }
+        python |= rk_ends_with(word, ".py") || strcmp(word, "-m") == 0;
     }
     return count;
 }

@@ -43,15 +43,15 @@ static const char edge[] = "#ffffff";
 struct picture {
     const rk_timeline *timeline;
     rk_out *out;
-    double from, to; /* s */
-    double scale;    /* px/s */
-    double top;      /* px */
-    double most;     /* memory of the fullest rank at its fullest, bytes */
+    double to;    /* s */
+    double scale; /* px/s */
+    double top;   /* px */
+    double most;  /* memory of the fullest rank at its fullest, bytes */
 };
 
 static double x_of(const struct picture *p, double seconds)
 {
-    return LEFT + p->scale * (rk_min(rk_max(seconds, p->from), p->to) - p->from);
+    return LEFT + p->scale * rk_min(seconds, p->to);
 }
 
 static double y_of(const struct picture *p, int64_t rank)
@@ -428,8 +428,8 @@ static void draw_panel(struct picture p, double to, double top)
 {
     p.to = to;
     p.top = top;
-    assert(to > p.from);
-    p.scale = (WIDTH - LEFT - RIGHT) / (p.to - p.from);
+    assert(to > 0);
+    p.scale = (WIDTH - LEFT - RIGHT) / to;
     draw_rows(&p);
     draw_axis(&p);
 }
