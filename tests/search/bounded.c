@@ -2,6 +2,7 @@
 /* The bounded search of strategies against the exhaustive one, and its bounds. */
 #include "base/units.h"
 #include "search/bounded_plan.h"
+#include "search/fewest_accelerators.h"
 
 #include "estimate/lower_bounds.h"
 #include "estimate/step_overheads.h"
@@ -576,6 +577,9 @@ static void test_nearest(void **state)
         if (nearest.index != UINT64_MAX) {
             assert_true(nearest.needed == quick.needed &&
                         nearest.estimate.step == quick.estimate.step);
+            p.space.max_memory = nearest.needed; /* then it fits */
+            assert_true(rk_least_accelerators(&p.model, &p.system, &p.space) <=
+                        (double)p.space.accelerators);
             found_count++;
         }
     }
