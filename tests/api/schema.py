@@ -10,10 +10,13 @@ refuses too, by exit status 2.  Exit status 77 (skipped) without the module json
 """
 
 import json
+import os
 import pathlib
+import shlex
 import subprocess
 import sys
 
+EMULATOR = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # of a machine of another kind
 SMALL = {"model": "llama3-8b", "system": "h100-sxm"}
 SPACE = {**SMALL, "accelerators": 8, "global_batch": 64}
 CALCULON = {"model": "megatron-126M", "system": "a100_80g", "processors": 4, "batch": 8}
@@ -112,7 +115,7 @@ def main():
     reckon, printer, root = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     names = {"RUNS": str(root / "tests/cli_reckon/runs.csv"),
              "RECIPE": str(root / "data/calibrations/memory-ampere.json")}
-    schemas = json.loads(subprocess.run([printer], check=True, capture_output=True,
+    schemas = json.loads(subprocess.run([*EMULATOR, printer], check=True, capture_output=True,
                                         text=True).stdout)
     faults = []
     answer = json.loads((root / "docs/schema/answer.schema.json").read_text())
