@@ -197,6 +197,36 @@ static void test_usual(void **state)
     }
 }
 
+/* What a stack is to the name that it was chosen by. */
+static void test_matches(void **state)
+{
+    static const struct {
+        const char *name, *stack, *accelerator;
+        rk_stack_match match;
+    } cases[] = {
+        {"megatron-2025", "megatron-2025", "h100-sxm", RK_STACK_NAMED},
+        {"megatron-2025", "megatron-2025", "mi300x", RK_STACK_OTHER},
+        {"own.json", "megatron-2025", "h100-sxm", RK_STACK_NAMED},
+        {"own.json", "megatron-2025", "mi300x", RK_STACK_OTHER},
+        {"{}", "megatron-2025", "mi300x", RK_STACK_OTHER},
+        {"megatron", "megatron-2025", "h100-sxm", RK_STACK_FAMILY},
+        {"megatron", "megatron-2025", "mi300x", RK_STACK_OTHER},
+        {"maxtext-tpu", "megatron-2025", "h100-sxm", RK_STACK_FAMILY},
+        {"fsdp-of-tomorrow", "megatron-2025", "h100-sxm", RK_STACK_BASE},
+        {"fsdp-of-tomorrow", "megatron-2025", "mi300x", RK_STACK_OTHER},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const rk_system system = system_of(cases[i].accelerator);
+        rk_stack stack;
+        rk_error err;
+        assert_int_equal(rk_stack_load(cases[i].stack, &stack, &err), RK_OK);
+        if (rk_stack_match_of(cases[i].name, &system.accelerator, &stack) != cases[i].match) {
+            fail_msg("%s for %s on %s", cases[i].stack, cases[i].name, cases[i].accelerator);
+        }
+    }
+}
+
 /* The nearest stack of a family for a generation, of all that are parsed; NULL: none. */
 static const rk_stack *nearest_of(const rk_stack *stacks, size_t count, const char *family,
                                   int64_t year, int generation)
@@ -281,7 +311,8 @@ int main(void)
         cmocka_unit_test(test_follow),    cmocka_unit_test(test_refused),
         cmocka_unit_test(test_catalogue), cmocka_unit_test(test_choice),
         cmocka_unit_test(test_nearest),   cmocka_unit_test(test_generations),
-        cmocka_unit_test(test_usual),     cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_usual),     cmocka_unit_test(test_matches),
+        cmocka_unit_test(test_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
