@@ -94,12 +94,17 @@ static rk_status fail_no_column(const rk_sweep_table *table, const char *name, c
     const char **names = calloc(table->inside_count, sizeof(*names));
     const char *nearest = NULL;
     char shown[RK_JSON_TEXT_SIZE];
+    (void)rk_json_printable(name, shown, sizeof(shown));
     for (size_t i = 0; i < table->inside_count && names; i++) {
         names[i] = table->inside[i].name;
+        if (strcmp(name, names[i]) == 0) {
+            free(names);
+            return rk_fail_at(err, RK_ERR_INVALID, path,
+                              "every sweep has the column \"%s\"; leave it out", shown);
+        }
     }
     nearest = names ? rk_nearest_name(name, names, table->inside_count) : NULL;
     free(names);
-    (void)rk_json_printable(name, shown, sizeof(shown));
     return nearest ? rk_fail_at(err, RK_ERR_INVALID, path,
                                 "there is no column \"%s\"; did you mean \"%s\"?", shown, nearest)
                    : rk_fail_at(err, RK_ERR_INVALID, path, "there is no column \"%s\"", shown);
