@@ -34,17 +34,32 @@ static rk_status find_change(const rk_problem *problem, rk_shortage *shortage, r
                                             : problem->method->evaluate(problem, changed, err);
 }
 
-/* Whether something in the space fits. */
-static rk_status find_fitting(const rk_problem *problem, const rk_search_control *control,
-                              bool *fits, rk_error *err)
+/* Whether something in the space is within the risk. */
+static rk_status find_any(const rk_problem *problem, const rk_search_control *control, bool *any,
+                          rk_error *err)
 {
     rk_candidate best;
     rk_bounded_counts counts;
     size_t found = 0;
     const rk_status status =
         problem->method->bound(problem, control, 1, &best, &found, &counts, err);
-    *fits = found > 0;
+    *any = found > 0;
     return status;
+}
+
+/* The same where it is unlikely: the strategy that needs least memory says so in most spaces. */
+static rk_status find_any_nearest(const rk_problem *problem, const rk_search_control *control,
+                                  bool *any, rk_error *err)
+{
+    const rk_inputs *inputs = &problem->reckon.inputs;
+    const double risk = problem->reckon.space.risk;
+    rk_planned_strategy nearest;
+    const rk_status status =
+        rk_plan_find_within_risk(&inputs->model, &inputs->system, &inputs->software.stack,
+                                 &problem->reckon.space, control, &nearest, err);
+    const bool some = !status && nearest.index != UINT64_MAX;
+    *any = some && nearest.estimate.fits && (risk <= 0 || nearest.estimate.risk <= risk);
+    return some && !*any ? find_any(problem, control, any, err) : status;
 }
 
 static void keep_degrees(const rk_strategy *s, rk_plan_space *space)
@@ -83,11 +98,11 @@ static rk_status find_accelerators(const rk_problem *problem, const rk_strategy 
         *larger = *problem;
         larger->reckon.space.accelerators = n;
         keep_degrees(nearest, &larger->reckon.space);
-        status = find_fitting(larger, control, &fits, err);
+        status = find_any(larger, control, &fits, err);
         if (!status && !fits) {
             larger->reckon.space = problem->reckon.space;
             larger->reckon.space.accelerators = n;
-            status = find_fitting(larger, control, &fits, err);
+            status = find_any_nearest(larger, control, &fits, err);
         }
         *enough = fits ? n : 0;
     }

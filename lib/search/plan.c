@@ -84,6 +84,7 @@ struct search {
     struct worker *workers;
     size_t top_n;
     bool least_only;        /* neither counts nor times strategies */
+    bool within_risk;       /* and looks only for what may be within the risk */
     uint64_t slice, slices; /* of the control */
     double floor;           /* likewise; less: none */
     uint64_t staged_lanes;  /* that keep whole gradients until they are scattered */
@@ -534,6 +535,18 @@ rk_status rk_plan_count(const rk_model *model, const rk_system *system, const rk
     return status;
 }
 
+/* Bytes above which a strategy is not looked for, however little others need. */
+static double most_needed(const struct search *s)
+{
+    double most = s->within_risk ? 0 : (double)INFINITY;
+    for (int place = 0; place <= RK_TENSOR_ACROSS && s->within_risk; place++) {
+        for (int sharding = 0; sharding <= RK_SHARD_ALL; sharding++) {
+            most = rk_max(most, s->limits.bytes[place][sharding]);
+        }
+    }
+    return most;
+}
+
 static bool init_nearest(const rk_plan_lists *l, struct nearest *n)
 {
     const size_t recomputes = (size_t)l->recompute_count, choices = RK_PLAN_CHOICES * WAY_COUNT;
@@ -556,7 +569,7 @@ static rk_status init_workers(struct search *s, int threads, rk_error *err)
     for (int i = 0; i < threads; i++) {
         struct worker *w = &s->workers[i];
         rk_top_init(&w->top, s->top_n, sizeof(rk_plan_entry));
-        w->least = (struct least){.bytes = (double)INFINITY, .index = UINT64_MAX};
+        w->least = (struct least){.bytes = most_needed(s), .index = UINT64_MAX};
         w->misfits = malloc((size_t)s->lists.recompute_count * s->lists.base_count + 1);
         if (!w->misfits || (s->least_only && !init_nearest(&s->lists, &w->nearest))) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
@@ -699,10 +712,9 @@ rk_status rk_plan_search(const rk_model *model, const rk_system *system, const r
     return search_space(&s, control, planned, found, nearest, counts, err ? err : &ignored);
 }
 
-rk_status rk_plan_find_nearest(const rk_model *model, const rk_system *system,
-                               const rk_stack *stack, const rk_plan_space *space,
-                               const rk_search_control *control, rk_planned_strategy *nearest,
-                               rk_error *err)
+static rk_status find_nearest(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                              const rk_plan_space *space, const rk_search_control *control,
+                              bool within_risk, rk_planned_strategy *nearest, rk_error *err)
 {
     struct search s = {.model = model,
                        .system = *system,
@@ -710,9 +722,26 @@ rk_status rk_plan_find_nearest(const rk_model *model, const rk_system *system,
                        .space = space,
                        .top_n = 1,
                        .least_only = true,
+                       .within_risk = within_risk,
                        .floor = -(double)INFINITY};
     rk_plan_counts counts;
     size_t found = 0;
     *nearest = (rk_planned_strategy){.index = UINT64_MAX};
     return search_space(&s, control, NULL, &found, nearest, &counts, err);
+}
+
+rk_status rk_plan_find_nearest(const rk_model *model, const rk_system *system,
+                               const rk_stack *stack, const rk_plan_space *space,
+                               const rk_search_control *control, rk_planned_strategy *nearest,
+                               rk_error *err)
+{
+    return find_nearest(model, system, stack, space, control, false, nearest, err);
+}
+
+rk_status rk_plan_find_within_risk(const rk_model *model, const rk_system *system,
+                                   const rk_stack *stack, const rk_plan_space *space,
+                                   const rk_search_control *control, rk_planned_strategy *nearest,
+                                   rk_error *err)
+{
+    return find_nearest(model, system, stack, space, control, true, nearest, err);
 }

@@ -122,4 +122,13 @@ rk_status rk_plan_find_nearest(const rk_model *model, const rk_system *system,
                                const rk_search_control *control, rk_planned_strategy *nearest,
                                rk_error *err);
 
+/*
+ * The same in any space, but only of strategies that need no more than the risk allows one with
+ * some place of tensor parallelism and some sharding; index UINT64_MAX: none is within the risk.
+ */
+rk_status rk_plan_find_within_risk(const rk_model *model, const rk_system *system,
+                                   const rk_stack *stack, const rk_plan_space *space,
+                                   const rk_search_control *control, rk_planned_strategy *nearest,
+                                   rk_error *err);
+
 #endif

@@ -553,6 +553,16 @@ static void test_admissible(void **state)
     free(all);
 }
 
+static uint64_t find_within_risk(const struct problem *p)
+{
+    rk_planned_strategy found;
+    rk_error err;
+    assert_int_equal(
+        rk_plan_find_within_risk(&p->model, &p->system, &p->stack, &p->space, NULL, &found, &err),
+        RK_OK);
+    return found.index;
+}
+
 /* Where nothing fits, the strategy that needs least memory is the one of all, whatever is skipped.
  */
 static void test_nearest(void **state)
@@ -577,9 +587,13 @@ static void test_nearest(void **state)
         if (nearest.index != UINT64_MAX) {
             assert_true(nearest.needed == quick.needed &&
                         nearest.estimate.step == quick.estimate.step);
+            p.space.risk = 0;
             p.space.max_memory = nearest.needed; /* then it fits */
+            assert_int_equal(find_within_risk(&p), nearest.index);
             assert_true(rk_least_accelerators(&p.model, &p.system, &p.space) <=
                         (double)p.space.accelerators);
+            p.space.max_memory *= 1 - 1e-6;
+            assert_true(find_within_risk(&p) == UINT64_MAX);
             found_count++;
         }
     }
