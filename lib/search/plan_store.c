@@ -42,7 +42,7 @@ static rk_plan_group *place_of(const rk_plan_store *s, const rk_plan_group *g)
     mixed = mixed * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)g->tp;
     mixed = mixed * UINT64_C(0xbf58476d1ce4e5b9) ^ (uint64_t)g->cp;
     mixed = mixed * UINT64_C(0x94d049bb133111eb) ^ (uint64_t)(g->recipe * 8 + g->cp_kind);
-    for (size_t i = (mixed ^ mixed >> 32) & (s->room - 1);; i = (i + 1) & (s->room - 1)) {
+    for (size_t i = (size_t)(mixed ^ mixed >> 32) & (s->room - 1);; i = (i + 1) & (s->room - 1)) {
         rk_plan_group *at = &s->places[i];
         if (at->tp == 0 ||
             (at->tp == g->tp && at->cp == g->cp && at->micro_batch == g->micro_batch &&
