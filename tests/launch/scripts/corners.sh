@@ -83,3 +83,8 @@ torchrun $(basename /a/b.sh .sh) $(basename /a/b/) $(basename b) $(basename /a/.
 torchrun 'a'"b"'c'\d"e\$f\"g\\h\i" 'x'
 torchrun "${N:-d}" "${NONE:-d e}" ${NONE:-d e} "${NONE-d}" "${N:+s}" "${NONE:+s}" "${#N}" "${N:1:2}" "${N: -2}" "${N^^}" "${N^}"
 torchrun "${N/u/U}" "${N//[ou]/_}" "${N/#o/O}" "${N/%r/R}" "${N#o}" "${N##*t}" "${N%r}" "${N%%t*}"
+torchrun "$(printf '%q-%s' a b)" "`echo "a b"`" "`echo ')' "}"`"
+for i in 1 2; do for j in 1 2; do (exit 2); break; done; torchrun inner $i; done
+for i in 1 2; do for j in 1 2; do (exit 2); continue; done; torchrun inner $i; done
+fourth() { (exit 4); return; }
+fourth; torchrun kept $?
