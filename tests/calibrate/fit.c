@@ -259,6 +259,7 @@ static void test_same_again(void **state)
     assert_non_null(strstr(once, ", recipe test: kernel_us "));
     assert_non_null(strstr(once, ", recipe test: efficiency 0."));
     assert_non_null(strstr(once, ", recipe test: ramp_tokens 100"));
+    assert_non_null(strstr(once, " rows of gemm.csv, median error "));
     free(once);
     free(twice);
     rk_calibration_clear(&first);

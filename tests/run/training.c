@@ -471,6 +471,9 @@ static void test_storage(void **state)
     assert_near(rk_storage_time_s(&bloom, 2.3e12, 384, 8), 40, 1e-12);
     assert_true(rk_storage_holds(&bloom, 2.3e12, 1, 384, 8));
     assert_false(rk_storage_holds(&bloom, 2.3e12, 2, 384, 8));
+    const rk_storage_tier local = {.per = RK_PER_NODE, .capacity = 1e12}; /* 48 of them */
+    assert_true(rk_storage_holds(&local, 2.3e13, 2, 384, 8));
+    assert_false(rk_storage_holds(&local, 2.5e13, 2, 384, 8));
     assert_null(rk_storage_find(&storage, "tape", &err));
     assert_non_null(strstr(err.message, "it has host, peer-host"));
 }
