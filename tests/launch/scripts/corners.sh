@@ -88,3 +88,9 @@ for i in 1 2; do for j in 1 2; do (exit 2); break; done; torchrun inner $i; done
 for i in 1 2; do for j in 1 2; do (exit 2); continue; done; torchrun inner $i; done
 fourth() { (exit 4); return; }
 fourth; torchrun kept $?
+cat > /tmp/reckon-corners-test.sh <<'EOF'
+torchrun inner $# "$@"
+EOF
+bash /tmp/reckon-corners-test.sh a b
+bash -x -e /tmp/reckon-corners-test.sh c
+sh /tmp/reckon-corners-test.sh
