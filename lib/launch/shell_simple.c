@@ -258,10 +258,10 @@ static const char *read_here(rk_shell *sh, const char *word, bool plain, bool ta
             rk_bytes_add(&lines, text + start, sh->here_behind - start);
         }
     }
-    const size_t kept = lines.size;
-    const char *inside = rk_shell_keep_bytes(sh, &lines);
+    const char *inside = rk_shell_keep_bytes(sh, &lines); /* "" if memory ran out */
     rk_bytes_clear(&lines);
-    return plain || !rk_shell_is_on(sh) ? inside : rk_shell_expand_here(sh, inside, 0, kept);
+    return plain || !rk_shell_is_on(sh) ? inside
+                                        : rk_shell_expand_here(sh, inside, 0, strlen(inside));
 }
 
 /* The word of a redirection, expanded. */
