@@ -127,10 +127,12 @@ static void run_while(rk_shell *sh, bool until)
         sh->at = condition;
         sh->here_line = 0;
         sh->skipping += !on;
+        sh->loops += on;
         run_condition(sh, do_word);
+        sh->loops -= on;
         (void)take_word(sh, "do");
         sh->skipping -= !on;
-        on = on && rk_shell_is_on(sh) && (sh->status == 0) != until && turns < RK_SHELL_LOOP_MAX;
+        on = on && goes_on(sh) && (sh->status == 0) != until && turns < RK_SHELL_LOOP_MAX;
         const bool again = run_body(sh, sh->at, on);
         if (!on) {
             break;
@@ -345,8 +347,9 @@ static bool run_compound(rk_shell *sh)
         run_arithmetic(sh);
     } else if (rk_shell_peek(sh) == '(') {
         const char *folder = rk_shell_value(sh, "PWD");
+        const rk_shell_flow before = sh->flow;
         run_group(sh, ")");
-        sh->flow = sh->flow == FLOW_EXIT && !sh->stopped ? FLOW_ON : sh->flow;
+        sh->flow = sh->stopped ? sh->flow : before; /* exit, return and break leave it alone */
         if (folder) {
             rk_shell_set(sh, "PWD", folder, 0);
         }

@@ -21,6 +21,10 @@ for i in 1 2; do for j in 1 2; do [ $j = 2 ] && break 2; torchrun out $i $j; don
 for i in 1 2 3; do [ $i = 1 ] && continue; [ $i = 3 ] && break; torchrun loop $i; done
 while :; do torchrun once; break 9; done
 until true; do torchrun never; done
+for i in 1 2; do (break); (continue); torchrun subshell $i; done
+fourth() { (return 5); torchrun returned $?; }
+fourth
+for i in 1 2; do while break; do torchrun never; done; torchrun condition $i; done
 
 spaced ( ) { torchrun spaced "$@"; }
 spaced a 'b c'
@@ -94,3 +98,6 @@ EOF
 bash /tmp/reckon-corners-test.sh a b
 bash -x -e /tmp/reckon-corners-test.sh c
 sh /tmp/reckon-corners-test.sh
+exit
+(torchrun never)
+torchrun never
