@@ -242,7 +242,7 @@ static void state_model(rk_launch *launch)
     state(launch, "model.tied", "no_weight_tying",
           rk_launch_is_on(launch, "no_weight_tying", false) ? "false" : "true", "true");
     const double experts = rk_launch_number(launch, "moe_num_experts", 1);
-    if (experts > 1 && experts < 1e5) {
+    if (experts > 1) {
         state_count(launch, "model.experts", "moe_num_experts", 0);
         state_count(launch, "model.topk", "moe_top_k", 1);
     }
