@@ -149,6 +149,11 @@ static rk_status load_table(const char *path, rk_comm_results *results, rk_error
                              i + 1);
             break;
         }
+        if (!isfinite(from.nominal)) {
+            status = rk_fail(err, RK_ERR_SYNTAX, "row %zu: GBps is '%s', expected a number", i + 1,
+                             cell_of(&table, i, "GBps"));
+            break;
+        }
         if (!find_links(cell_of(&table, i, "links"), &from.links)) {
             status = rk_fail(err, RK_ERR_SYNTAX,
                              "row %zu: links is '%s', expected direct, switch or reducing switch",
