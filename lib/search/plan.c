@@ -306,7 +306,7 @@ static uint64_t stateful_lanes(const struct search *s, struct worker *w, const r
  */
 static bool settle_nearest(const struct search *s, struct worker *w, struct base *base)
 {
-    const int way = way_of(s, base);
+    const enum way way = way_of(s, base);
     uint64_t legal = 0;
     bool asked = false, settled = true;
     rk_strategy strategy = base->its.strategy;
