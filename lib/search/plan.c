@@ -52,8 +52,9 @@ struct nearest {
     /* owned; by recompute, pipe and way to keep the gradients of several chunks: the last visit in
      * which no strategy was left that may need as little as the least */
     uint64_t *settled;
-    uint64_t visit; /* of a unit and a kind of CP */
-    bool has_whole; /* in that visit */
+    rk_gemm_prices *prices; /* owned */
+    uint64_t visit;         /* of a unit and a kind of CP */
+    bool has_whole;         /* in that visit */
     rk_stage whole;
 };
 
@@ -188,7 +189,8 @@ static void fill_table(const struct search *s, struct worker *w, const rk_strate
 {
     if (!w->has_table) {
         w->costed = *strategy;
-        rk_cost_table_fill_with(s->model, &s->system, s->stack, &w->costed, NULL, &w->table);
+        rk_cost_table_fill_with(s->model, &s->system, s->stack, &w->costed, w->nearest.prices,
+                                &w->table);
         w->has_table = true;
         rk_plan_fit_renew(&w->fit, &w->table);
         rk_plan_clock_renew(&w->clock, &w->table);
@@ -371,22 +373,26 @@ static bool settle_shape(const struct search *s, struct worker *w, struct base *
     return settled;
 }
 
+/* Where the visit is kept in which nothing was left with a pipeline degree and a recompute. */
+static uint64_t *settled_visit(const struct search *s, const struct worker *w,
+                               const rk_plan_pipe *pipe, int recompute, const rk_strategy *strategy)
+{
+    const size_t place = (size_t)recompute * s->lists.pipe_count + (size_t)(pipe - s->lists.pipes);
+    const int64_t microbatches = rk_strategy_microbatches(strategy);
+    const enum way way = microbatches == 1          ? WAY_ONE
+                         : microbatches <= pipe->pp ? WAY_RUN
+                                                    : WAY_RUNS;
+    return &w->nearest.settled[place * WAY_COUNT + way];
+}
+
 /* Searches the shapes of a base's pipeline degree for the strategy that needs least memory. */
 static void search_least(const struct search *s, struct worker *w, struct base *base,
                          const rk_plan_pipe *pipe, int lane_count)
 {
     const rk_plan_lists *l = &s->lists;
-    const size_t place = (size_t)base->recompute * l->pipe_count + (size_t)(pipe - l->pipes);
-    const int64_t microbatches = rk_strategy_microbatches(&base->its.strategy);
-    const enum way way = microbatches == 1          ? WAY_ONE
-                         : microbatches <= pipe->pp ? WAY_RUN
-                                                    : WAY_RUNS;
-    uint64_t *settled = &w->nearest.settled[place * WAY_COUNT + way];
+    uint64_t *settled = settled_visit(s, w, pipe, base->recompute, &base->its.strategy);
     struct beyond beyond = {.choices = 0};
     bool left = false;
-    if (*settled == w->nearest.visit) {
-        return;
-    }
     base->lanes = stateful_lanes(s, w, pipe, base);
     for (size_t i = 0; base->lanes && i < pipe->shape_count; i++) {
         base->its.shape = &l->shapes[pipe->shape_first + i];
@@ -404,6 +410,12 @@ static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_p
 {
     assert(lane_count >= 1 && lane_count <= RK_PLAN_LANES);
     const uint64_t first = index;
+    const bool layers = s->lists.recomputes[recompute].kind == RK_REC_FULL;
+    const uint64_t count = layers ? pipe->base_count : pipe->shape_count;
+    if (w->nowhere ||
+        (s->least_only && *settled_visit(s, w, pipe, recompute, strategy) == w->nearest.visit)) {
+        return count * (uint64_t)lane_count;
+    }
     struct base base = {
         .its = {.strategy = *strategy, .unit = unit, .index = index},
         .recompute = recompute,
@@ -414,12 +426,9 @@ static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_p
     rk_plan_set_recompute(&s->lists.recomputes[recompute], &base.its.strategy);
     rk_plan_fit_turn(&w->fit, pipe);
     rk_plan_clock_turn(&w->clock, pipe);
-    if (s->least_only && !w->nowhere) {
+    if (s->least_only) {
         search_least(s, w, &base, pipe, lane_count);
-    }
-    if (s->least_only || w->nowhere) {
-        const bool full = base.its.strategy.recompute == RK_REC_FULL;
-        return (full ? pipe->base_count : pipe->shape_count) * (uint64_t)lane_count;
+        return count * (uint64_t)lane_count;
     }
     for (size_t i = 0; i < pipe->shape_count; i++) {
         base.its.shape = &s->lists.shapes[pipe->shape_first + i];
@@ -553,7 +562,8 @@ static bool init_nearest(const rk_plan_lists *l, struct nearest *n)
     n->floors = calloc(recomputes * l->floor_count * choices + 1, sizeof(*n->floors));
     n->states = calloc(l->pipe_count * RK_PLAN_LANES + 1, sizeof(*n->states));
     n->settled = calloc(recomputes * l->pipe_count * WAY_COUNT + 1, sizeof(*n->settled));
-    return n->floors && n->states && n->settled;
+    n->prices = rk_gemm_prices_create();
+    return n->floors && n->states && n->settled && n->prices;
 }
 
 static rk_status init_workers(struct search *s, int threads, rk_error *err)
@@ -593,6 +603,7 @@ static void clear_search(struct search *s, int threads)
         free(s->workers[i].nearest.floors);
         free(s->workers[i].nearest.states);
         free(s->workers[i].nearest.settled);
+        free(s->workers[i].nearest.prices);
     }
     free(s->workers);
     rk_plan_lists_clear(&s->lists);
