@@ -252,7 +252,7 @@ static rk_status search_nearest(const rk_problem *problem, const rk_search_contr
     }
     rk_status status =
         rk_plan_find_nearest(&inputs->model, &inputs->system, &inputs->software.stack,
-                             &problem->reckon.space, control, &least, err);
+                             &problem->reckon.space, control, false, &least, err);
     if (!status && least.index != UINT64_MAX && least.estimate.fits) {
         status = search_riskier(problem, control, true, top, &least, planned, found, err);
     }

@@ -55,8 +55,8 @@ static rk_status find_any_nearest(const rk_problem *problem, const rk_search_con
     const double risk = problem->reckon.space.risk;
     rk_planned_strategy nearest;
     const rk_status status =
-        rk_plan_find_within_risk(&inputs->model, &inputs->system, &inputs->software.stack,
-                                 &problem->reckon.space, control, &nearest, err);
+        rk_plan_find_nearest(&inputs->model, &inputs->system, &inputs->software.stack,
+                             &problem->reckon.space, control, true, &nearest, err);
     const bool some = !status && nearest.index != UINT64_MAX;
     *any = some && nearest.estimate.fits && (risk <= 0 || nearest.estimate.risk <= risk);
     return some && !*any ? find_any(problem, control, any, err) : status;

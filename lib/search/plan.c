@@ -410,8 +410,8 @@ static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_p
 {
     assert(lane_count >= 1 && lane_count <= RK_PLAN_LANES);
     const uint64_t first = index;
-    const bool layers = s->lists.recomputes[recompute].kind == RK_REC_FULL;
-    const uint64_t count = layers ? pipe->base_count : pipe->shape_count;
+    const bool full = s->lists.recomputes[recompute].kind == RK_REC_FULL;
+    const uint64_t count = full ? pipe->base_count : pipe->shape_count;
     if (w->nowhere ||
         (s->least_only && *settled_visit(s, w, pipe, recompute, strategy) == w->nearest.visit)) {
         return count * (uint64_t)lane_count;
@@ -433,7 +433,6 @@ static uint64_t search_pipe(const struct search *s, struct worker *w, const rk_p
     for (size_t i = 0; i < pipe->shape_count; i++) {
         base.its.shape = &s->lists.shapes[pipe->shape_first + i];
         rk_plan_set_shape(base.its.shape, &base.its.strategy);
-        const bool full = base.its.strategy.recompute == RK_REC_FULL;
         base.its.strategy.recompute_layers = s->lists.recomputes[recompute].layers;
         const uint64_t lanes = all_legal_lanes(s, w, &base);
         const int choices = full ? base.its.shape->layer_choice_count : 1;
@@ -723,9 +722,10 @@ rk_status rk_plan_search(const rk_model *model, const rk_system *system, const r
     return search_space(&s, control, planned, found, nearest, counts, err ? err : &ignored);
 }
 
-static rk_status find_nearest(const rk_model *model, const rk_system *system, const rk_stack *stack,
-                              const rk_plan_space *space, const rk_search_control *control,
-                              bool within_risk, rk_planned_strategy *nearest, rk_error *err)
+rk_status rk_plan_find_nearest(const rk_model *model, const rk_system *system,
+                               const rk_stack *stack, const rk_plan_space *space,
+                               const rk_search_control *control, bool within_risk,
+                               rk_planned_strategy *nearest, rk_error *err)
 {
     struct search s = {.model = model,
                        .system = *system,
@@ -739,20 +739,4 @@ static rk_status find_nearest(const rk_model *model, const rk_system *system, co
     size_t found = 0;
     *nearest = (rk_planned_strategy){.index = UINT64_MAX};
     return search_space(&s, control, NULL, &found, nearest, &counts, err);
-}
-
-rk_status rk_plan_find_nearest(const rk_model *model, const rk_system *system,
-                               const rk_stack *stack, const rk_plan_space *space,
-                               const rk_search_control *control, rk_planned_strategy *nearest,
-                               rk_error *err)
-{
-    return find_nearest(model, system, stack, space, control, false, nearest, err);
-}
-
-rk_status rk_plan_find_within_risk(const rk_model *model, const rk_system *system,
-                                   const rk_stack *stack, const rk_plan_space *space,
-                                   const rk_search_control *control, rk_planned_strategy *nearest,
-                                   rk_error *err)
-{
-    return find_nearest(model, system, stack, space, control, true, nearest, err);
 }

@@ -116,19 +116,12 @@ rk_status rk_plan_search(const rk_model *model, const rk_system *system, const r
 /*
  * Finds what rk_plan_search returns as `nearest`, in a space in which no strategy is within the
  * risk, and counts none: most are skipped by what all shapes of a schedule need at least.
+ * `within_risk`: in any space, but only of strategies that need no more than the risk allows one
+ * with some place of tensor parallelism and some sharding; index UINT64_MAX: none is within it.
  */
 rk_status rk_plan_find_nearest(const rk_model *model, const rk_system *system,
                                const rk_stack *stack, const rk_plan_space *space,
-                               const rk_search_control *control, rk_planned_strategy *nearest,
-                               rk_error *err);
-
-/*
- * The same in any space, but only of strategies that need no more than the risk allows one with
- * some place of tensor parallelism and some sharding; index UINT64_MAX: none is within the risk.
- */
-rk_status rk_plan_find_within_risk(const rk_model *model, const rk_system *system,
-                                   const rk_stack *stack, const rk_plan_space *space,
-                                   const rk_search_control *control, rk_planned_strategy *nearest,
-                                   rk_error *err);
+                               const rk_search_control *control, bool within_risk,
+                               rk_planned_strategy *nearest, rk_error *err);
 
 #endif

@@ -558,7 +558,7 @@ static uint64_t find_within_risk(const struct problem *p)
     rk_planned_strategy found;
     rk_error err;
     assert_int_equal(
-        rk_plan_find_within_risk(&p->model, &p->system, &p->stack, &p->space, NULL, &found, &err),
+        rk_plan_find_nearest(&p->model, &p->system, &p->stack, &p->space, NULL, true, &found, &err),
         RK_OK);
     return found.index;
 }
@@ -580,9 +580,9 @@ static void test_nearest(void **state)
                                         &found, &nearest, &counts, &err),
                          RK_OK);
         assert_int_equal(found, 0);
-        assert_int_equal(
-            rk_plan_find_nearest(&p.model, &p.system, &p.stack, &p.space, NULL, &quick, &err),
-            RK_OK);
+        assert_int_equal(rk_plan_find_nearest(&p.model, &p.system, &p.stack, &p.space, NULL, false,
+                                              &quick, &err),
+                         RK_OK);
         assert_true(nearest.index == quick.index);
         if (nearest.index != UINT64_MAX) {
             assert_true(nearest.needed == quick.needed &&
