@@ -120,7 +120,7 @@ def ask_command(rest):
     takes = words and words[0] not in WITHOUT_THREADS and not words[0].startswith("_")
     if Place.threads and takes and not {"-t", "--threads", "--help", "--help-all"} & set(words):
         words += ["--threads", str(Place.threads)]
-    done = run([Place.build / "reckon", *words])
+    done = run([Place.build / "tests" / "reckon_with_codes", *words])
     return done.returncode, members_of(done.stdout.decode(errors="replace")), \
         done.stderr.decode(errors="replace")
 
@@ -171,9 +171,9 @@ def ask_json(rest):
         lib.library.rk_free(text)
     message = ctypes.create_string_buffer(1024)
     if status:
-        lib.library.rk_error_text(ctypes.byref(error), message,
-                                   len(message))
-    return status, members_of(found), message.value.decode(errors="replace")
+        lib.library.rk_error_text(ctypes.byref(error), message, len(message))
+    where = f"error {error.code} at {error.line}:{error.column}({error.path.decode()}): "
+    return status, members_of(found), where * bool(status) + message.value.decode(errors="replace")
 
 
 def plain(value):

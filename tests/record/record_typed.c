@@ -382,7 +382,8 @@ int main(int argc, char **argv)
     status = status ? status : ask(&w, &found);
     if (status) {
         char text[1024];
-        (void)fprintf(stderr, "%s\n", rk_error_text(&w.err, text, sizeof(text)));
+        (void)fprintf(stderr, "error %d: %s\n", (int)w.err.code,
+                      rk_error_text(&w.err, text, sizeof(text)));
     }
     rk_outcome_free(w.outcome);
     rk_setup_free(w.setup);
