@@ -149,8 +149,11 @@ rk_status rk_prices_load(const char *name, rk_prices *prices, rk_error *err)
             rk_json_title(name));
     }
     json_t *old = json_object_get(doc.root, "processor"); /* the older name, docs/figures.md */
-    if (old && !json_object_get(doc.root, "accelerator") &&
-        json_object_set(doc.root, "accelerator", old) == 0) {
+    if (old && !json_object_get(doc.root, "accelerator")) {
+        if (json_object_set(doc.root, "accelerator", old)) {
+            rk_json_clear(&doc);
+            return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the prices");
+        }
         json_object_del(doc.root, "processor");
     }
     *prices = (rk_prices){.currency = "$"};

@@ -40,7 +40,7 @@ extern long __sysconf(int name);
 
 enum {
     SECONDS = 60, /* a copy that hangs dies of SIGALRM */
-    DEPTH = 2,    /* callers that tell places apart */
+    DEPTH = 4,    /* callers that tell places apart */
     OWN = 2,      /* functions of this file among them */
     ROOM = 4096,  /* for places, a power of two */
 };

@@ -12,12 +12,14 @@
  * program; "places": the first one of each place where no command before it has failed.  With
  * NAMEs, only these commands run.  A command has to end in one of two ways:
  *
- *     refused   status 2, a message that names memory, and no file
+ *     refused   status 2, the error RK_ERR_MEMORY (or of a file, for want of memory), and no file
  *     harmless  status, output and file as without the failure
  *
  * Lines that report processor time are not compared.  Anything else is reported, and the exit
  * status is 1.
  */
+#include "reckon/base.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -226,17 +228,15 @@ static bool is_refused(const struct command *command, const struct outcome *outc
            outcome->err.size > 0 && (command->grows || !outcome->file.bytes);
 }
 
-/* A message about something else than memory: counted, as it misleads. */
-static bool names_memory(const struct outcome *outcome)
+/* Whether the error is RK_ERR_MEMORY, or of a file for want of memory; another one misleads. */
+static bool is_of_memory(const struct outcome *outcome)
 {
-    static const char *const words[] = {"not enough memory", "no memory for ", "no memory to ",
-                                        "out of memory", "allocate memory"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strstr(outcome->err.bytes, words[i])) {
-            return true;
-        }
-    }
-    return false;
+    const char *text = outcome->err.bytes, *coded = strstr(text, "error ");
+    return coded && coded[6] == '0' + RK_ERR_MEMORY
+               ? strstr(text, "memory") != NULL
+               : (!coded || coded[6] == '0' + RK_ERR_IO) &&
+                     (strstr(text, "not enough memory") || strstr(text, "out of memory") ||
+                      strstr(text, "annot allocate memory"));
 }
 
 static void complain(const struct command *command, long failing, const struct outcome *outcome)
@@ -365,7 +365,7 @@ static long inject(struct command *command, const char *samples, long *injected)
             harmless++;
         } else if (is_refused(command, &outcome)) {
             refused++;
-            if (!names_memory(&outcome)) {
+            if (!is_of_memory(&outcome)) {
                 misleading++;
                 printf("%s: allocation %ld: %.300s", command->name, chosen[i], outcome.err.bytes);
             }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The typed functions of the library one after the other, for failing allocations: exit status 2
- * and the message of the error on standard error where one fails.
+ * and the code and message of the error on standard error where one fails.
  */
 #include <reckon/reckon.h>
 #include <stdio.h>
@@ -214,7 +214,8 @@ int main(int argc, char **argv)
     }
     if (status) {
         char text[1024];
-        (void)fprintf(stderr, "%s\n", rk_error_text(&w.err, text, sizeof(text)));
+        (void)fprintf(stderr, "error %d: %s\n", (int)w.err.code,
+                      rk_error_text(&w.err, text, sizeof(text)));
     }
     rk_free(w.text);
     rk_validation_free(w.validation);
