@@ -299,6 +299,10 @@ static rk_status load_log(FILE *file, const rk_comm_hint *hint, rk_comm_results 
     while (!status && getline(&line, &room, file) >= 0) {
         status = take_line(&log, hint, line, results, err);
     }
+    if (!status && !feof(file)) { /* errno is that of getline, of a folder too */
+        status = rk_fail(err, errno == ENOMEM ? RK_ERR_MEMORY : RK_ERR_IO, "cannot read: %s",
+                         strerror(errno));
+    }
     free(line);
     free(log.host);
     return status;

@@ -185,6 +185,18 @@ static rk_status schema(struct work *w)
     return status;
 }
 
+static rk_status request(struct work *w)
+{
+    const rk_status status =
+        rk_answer_request("plan",
+                          "{\"model\": \"llama3-8b\", \"system\": \"h100-sxm\", \"accelerators\": "
+                          "8, \"global_batch\": "
+                          "16, \"tp\": [2, 4], \"micro_batch\": 1, \"zero\": 1, \"threads\": 1}",
+                          NULL, &w->text, &w->err);
+    (void)printf("%s", status ? "" : w->text);
+    return status;
+}
+
 static rk_status fit(struct work *w)
 {
     return search(w, true);
@@ -204,6 +216,7 @@ int main(int argc, char **argv)
         {"estimate", estimate}, {"plan", plan},         {"fit", fit},
         {"run", run},           {"detail", detail},     {"sweep", sweep},
         {"codesign", codesign}, {"validate", validate}, {"schema", schema},
+        {"request", request},
     };
     struct work w = {0};
     rk_status status = RK_ERR_INVALID;
