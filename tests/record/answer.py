@@ -132,6 +132,15 @@ def compact(status, members, error):
     return str(status), digests, figures_of(members), error[:160]
 
 
+def compact_all(answers, files):
+    """The compact form of (status, members, error) of several commands: one digest of everything."""
+    settled = [[status, {key: settle(item) for key, item in members.items() if key not in VOLATILE},
+                " ".join(settle_text(error).split())] for status, members, error in answers]
+    error = next((error for _, _, error in settled if error), "")
+    statuses = ",".join(str(status) for status, *_ in settled)
+    return statuses, {"all": digest([settled, files])}, {}, error[:80]
+
+
 # ---- the file --------------------------------------------------------------------------------------
 
 def write_answers(path, answers):

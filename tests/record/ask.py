@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks one question of the record: on the command line, as JSON, in Python, or in C."""
+"""Asks one question of the record: on the command line, as JSON, in Python, in C, or of edited files."""
 
 import ctypes
 import dataclasses
@@ -14,7 +14,8 @@ import sys
 import tempfile
 import traceback
 
-from answer import compact
+from answer import compact, compact_all
+from edit import read_edits
 
 TIMEOUT_S = 120
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -53,12 +54,16 @@ def command_line(kind, rest):
     if kind == "python":
         function, options = rest.split(" ", 1)
         return f"python: reckon.{function}(**{options})"
+    if kind == "edit":
+        return f"{rest}  (files as tests/record/edit.py edits them)"
     return ("record_typed " if kind == "c" else "reckon ") + rest
 
 
 def answer(question):
     """The compact answer to (kind, rest)."""
     kind, rest = question
+    if kind == "edit":
+        return answer_edited(rest)
     try:
         status, members, error = {"cli": ask_command, "json": ask_json, "python": ask_python,
                                   "c": ask_typed}[kind](rest)
@@ -73,6 +78,41 @@ def answer(question):
             print(f"{key}: " + (value if isinstance(value, str) else json.dumps(value, indent=1)))
         print(error)
     return compact(status, members, error)
+
+
+def answer_whole(rest):
+    """The same in full, as text."""
+    return json.dumps(ask_edited(rest), default=str)
+
+
+def answer_edited(rest):
+    """The compact answer to commands that run with edited files."""
+    return compact_all(*ask_edited(rest))
+
+
+def ask_edited(rest):
+    edited, commands = read_edits(shlex.split(rest), Place.inputs)
+    inputs, answers = Place.inputs, []
+    Place.inputs = {**inputs, **edited}
+    try:
+        for name, data in edited.items():
+            (Place.folder / name).write_bytes(data)
+        for words in commands:
+            if words[0] == "json":
+                request = (Place.folder / words[2][1:]).read_text()
+                answers.append(ask_json(f"{words[1]} {request}"))
+            else:
+                answers.append(run_command(words))
+            if Place.show:
+                print(*answers[-1], sep="\n")
+        changed = changed_files()
+    finally:
+        Place.inputs = inputs
+        for name in edited:
+            (Place.folder / name).write_bytes(inputs[name])
+    if Place.show:
+        print(changed)
+    return answers, changed
 
 
 def members_of(text, name="output"):
@@ -120,6 +160,10 @@ def ask_command(rest):
     takes = words and words[0] not in WITHOUT_THREADS and not words[0].startswith("_")
     if Place.threads and takes and not {"-t", "--threads", "--help", "--help-all"} & set(words):
         words += ["--threads", str(Place.threads)]
+    return run_command(words)
+
+
+def run_command(words):
     done = run([Place.build / "tests" / "reckon_with_codes", *words])
     return done.returncode, members_of(done.stdout.decode(errors="replace")), \
         done.stderr.decode(errors="replace")

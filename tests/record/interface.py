@@ -73,7 +73,7 @@ def read_forms(build):
 
 def used_by(forms, kind, rest):
     """(form, option, spelling, value) of a question's options; positional words count too."""
-    if kind == "c" or not rest.split():
+    if kind in ("c", "edit") or not rest.split():
         return []
     values = {}
     if kind == "cli":

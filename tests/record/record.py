@@ -69,6 +69,8 @@ def words_of(kind, rest):
         return command, {
             "--" + key.replace("_", "-") for key in re.findall(r'"(\w[\w-]*)":', request)}
     words = shlex.split(rest)
+    if kind == "edit":
+        words = words[words.index("--") + 1:]
     if kind == "c":
         return words[0], {word.split("=")[0] for word in words[3:]}
     return words[0], {word.split("=")[0].replace("_", "-")

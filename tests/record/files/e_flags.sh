@@ -1,0 +1,1 @@
+python3 -m torchtitan.train --job.config-file ./pipeline.toml --training.seq-len 8192 --parallelism.pipeline_parallel_degree=1 --compile.enable false --training.mixed_precision_param=float32 --made.up 3

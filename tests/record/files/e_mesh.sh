@@ -1,0 +1,1 @@
+python3 -m MaxText.train src/MaxText/configs/base.yml run_name=a model_name=llama3.1-8b per_device_batch_size=2 max_target_length=8192 ici_fsdp_parallelism=8 ici_tensor_parallelism=4 dcn_data_parallelism=4 remat_policy=save_qkv_proj quantization=fp8 gradient_accumulation_steps=2 num_vocab_tiling=4 optimizer_memory_host_offload=true
