@@ -76,15 +76,17 @@ rk_status rk_model_count_flops(const rk_model *model, int64_t sequence, const ch
 rk_status rk_system_create(const char *document, rk_system **system, rk_error *err)
 {
     rk_machine machine;
+    int64_t each;
     rk_status status = rk_need(document, "name of a system", err);
     *system = rk_allocate(sizeof(**system), "a system", &status, err);
     status = status ? status : rk_machine_read_number_first(document, &machine, err);
     if (!status && machine.system[0]) {
-        status = rk_fail(err, RK_ERR_INVALID,
-                         "%.200s is a number and a system: create \"%.200s\", and give "
-                         "\"accelerators\": %lld with the strategy",
-                         document, machine.system,
-                         (long long)(machine.count * rk_machine_unit(machine.system)));
+        status = rk_machine_unit(machine.system, &each, err);
+        status = status ? status
+                        : rk_fail(err, RK_ERR_INVALID,
+                                  "%.200s is a number and a system: create \"%.200s\", and give "
+                                  "\"accelerators\": %lld with the strategy",
+                                  document, machine.system, (long long)(machine.count * each));
     }
     status = status ? status : rk_system_load(document, *system, err);
     return RK_CREATED(status, system, free);

@@ -31,7 +31,7 @@ static rk_status answer(rk_job *job, void *arguments, const rk_inputs *inputs, v
 }
 
 /* The name of a node or an instance alone, without degrees: all of its accelerators. */
-static void take_whole_node(rk_request *request)
+static rk_status take_whole_node(rk_request *request, rk_error *err)
 {
     static const int64_t node_most = 16; /* racks and pods are asked for in part */
     const bool open = request->tp.count + request->cp.count + request->pp.count +
@@ -39,14 +39,17 @@ static void take_whole_node(rk_request *request)
                       0;
     const bool counted = request->accelerators || request->nodes || request->gpus_per_node ||
                          request->dp || request->launch || request->line.script;
-    const int64_t each = open && !counted && request->system ? rk_machine_unit(request->system) : 1;
+    int64_t each = 1;
+    const rk_status status =
+        open && !counted && request->system ? rk_machine_unit(request->system, &each, err) : RK_OK;
     request->nodes = each > 1 && each <= node_most ? 1 : request->nodes;
+    return status;
 }
 
 static rk_status complete(void *request, rk_error *err)
 {
-    take_whole_node(request);
-    return rk_request_finish(request, err);
+    const rk_status status = take_whole_node(request, err);
+    return status ? status : rk_request_finish(request, err);
 }
 
 static rk_status run_estimate(rk_job *job, void *arguments, rk_error *err)

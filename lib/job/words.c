@@ -67,7 +67,11 @@ static rk_status set(rk_job *job, rk_word what, const char *word, rk_error *err)
 static rk_status set_number(rk_job *job, const rk_machine *machine, rk_error *err)
 {
     char count[RK_OPTION_WORD_SIZE];
-    const int64_t each = rk_machine_unit(machine->system);
+    int64_t each;
+    const rk_status status = rk_machine_unit(machine->system, &each, err);
+    if (status) {
+        return status;
+    }
     if (each == 1 || find_taker(rk_job_command(job), RK_WORD_NODES)) {
         (void)snprintf(count, sizeof(count), "%" PRId64, machine->count);
         return set(job, each == 1 ? RK_WORD_COUNT : RK_WORD_NODES, count, err);

@@ -110,15 +110,19 @@ static rk_status load_whole(const rk_sweep_doc *doc, size_t reference, const cha
 static rk_status split_machine(json_t *base, const char *key, rk_error *err)
 {
     rk_machine machine;
+    int64_t each;
     const char *name = json_string_value(json_object_get(base, key));
     if (!name || strcmp(key, "system") != 0) {
         return RK_OK;
     }
-    const rk_status status = rk_machine_read_number_first(name, &machine, err);
+    rk_status status = rk_machine_read_number_first(name, &machine, err);
     if (status || machine.system[0] == '\0') {
         return status;
     }
-    const int64_t each = rk_machine_unit(machine.system);
+    status = rk_machine_unit(machine.system, &each, err);
+    if (status) {
+        return status;
+    }
     if (json_object_get(base, "accelerators") || machine.count > INT64_MAX / each) {
         return rk_fail_at(err, RK_ERR_INVALID, key,
                           "\"%.200s\" has a number of accelerators, and \"accelerators\" another; "

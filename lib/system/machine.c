@@ -202,28 +202,32 @@ rk_status rk_machine_read(const char *word, rk_machine *machine, rk_error *err)
 }
 
 /* Whether a document may say what its name counts; most do not, and are not read further. */
-static bool has_unit(const char *name)
+static rk_status find_unit(const char *name, bool *found, rk_error *err)
 {
     rk_json_doc doc;
-    rk_error ignored;
     const bool document = rk_json_is_file(name) || rk_json_is_text(name);
-    if ((!document && !rk_catalogue_find("systems", name)) ||
-        rk_json_load(name, "systems", &doc, &ignored)) {
-        return false;
+    *found = false;
+    if (!document && !rk_catalogue_find("systems", name)) {
+        return RK_OK;
     }
-    const bool found = json_object_get(doc.root, "unit") != NULL;
-    rk_json_clear(&doc);
-    return found;
+    const rk_status status = rk_json_load(name, "systems", &doc, err);
+    if (!status) {
+        *found = json_object_get(doc.root, "unit") != NULL;
+        rk_json_clear(&doc);
+    }
+    return status;
 }
 
-int64_t rk_machine_unit(const char *name)
+rk_status rk_machine_unit(const char *name, int64_t *each, rk_error *err)
 {
     rk_system system;
-    rk_error ignored;
-    int64_t each = 1;
-    if (has_unit(name) && rk_system_load(name, &system, &ignored) == RK_OK) {
-        each = system.unit == RK_UNIT_ACCELERATOR ? 1 : rk_system_unit_size(&system);
+    bool found;
+    *each = 1;
+    rk_status status = find_unit(name, &found, err);
+    status = status || !found ? status : rk_system_load(name, &system, err);
+    if (!status && found) {
+        *each = system.unit == RK_UNIT_ACCELERATOR ? 1 : rk_system_unit_size(&system);
         rk_system_clear(&system);
     }
-    return each;
+    return status == RK_ERR_MEMORY ? status : RK_OK;
 }

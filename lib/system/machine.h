@@ -25,7 +25,10 @@ rk_status rk_machine_read(const char *word, rk_machine *machine, rk_error *err);
 /* The same for words that begin with the number only. */
 rk_status rk_machine_read_number_first(const char *word, rk_machine *machine, rk_error *err);
 
-/* Accelerators of what a number before the name of a system counts: of a node, a rack; else 1. */
-int64_t rk_machine_unit(const char *system);
+/*
+ * Accelerators of what a number before the name of a system counts: of a node, a rack; else 1, also
+ * of a document that cannot be read.  Errors: RK_ERR_MEMORY.
+ */
+rk_status rk_machine_unit(const char *system, int64_t *each, rk_error *err);
 
 #endif
