@@ -130,6 +130,8 @@ def changed_files():
     """What the question wrote: file -> content.  Leaves the folder as it was."""
     changed = {}
     for path in sorted(Place.folder.iterdir()):
+        if not path.exists():  # the journal of the database that was read before
+            continue
         if path.suffix == ".db":
             with sqlite3.connect(path) as base:
                 changed[path.name] = list(base.iterdump())

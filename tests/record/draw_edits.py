@@ -19,7 +19,7 @@ import sys
 
 import ask
 from draw import Draw
-from draw_edits_values import COMMANDS, OPTIONS, PLAIN, TABLES, WORDS
+from draw_edits_values import COMMANDS, OPTIONS, PLAIN, SPECIAL, TABLES, WORDS
 
 SLOW_S = 0.05
 NUMBERS = [0, 1, 2, 3, -1, 0.5, 1e-9, 1e6, 2**31, 2**53, 2**63, 1e30, "1", "", "x", None, True, [], {}]
@@ -56,9 +56,11 @@ class Source:
 
     def change(self, command):
         """One edit."""
+        draw = self.draw
+        if draw.chance(0.06):
+            return f"{draw.pick(re.findall(r'[^\s]+', self.text))}=>{draw.pick(SPECIAL)}"
         if not self.name.endswith(".json"):
             return self.change_text()
-        draw = self.draw
         place, value = draw.pick(list(leaves(json.loads(self.text))))
         under = place.rpartition(".")[0]
         inside = place.rpartition(".")[2].isdigit()
@@ -105,6 +107,8 @@ class Source:
         if re.fullmatch(r"[0-9]+", word):
             value = int(word)
             new = draw.pick([0, 1, -1, value + 1, value - 1, 2 * value, f"{value}.5", "", "x", 2**63])
+        elif draw.chance(0.3):
+            new = draw.pick(SPECIAL)
         elif word.lower() in ("true", "false"):
             new = draw.pick(["true", "false", "null", "1", ""])
         else:
@@ -188,6 +192,41 @@ class Words:
         return "-- " + text
 
 
+class Expressions:
+    """Expressions of a grid."""
+
+    def __init__(self, draw):
+        self.draw, self.name = draw, "e_expr.json"
+
+    def expression(self, depth):
+        draw, one = self.draw, lambda: self.expression(depth - 1)
+        if depth == 0 or draw.chance(0.15):
+            return draw.pick(["a", "a", "batch", "processors", "0", "1", "2", "0.5", "1e3", "-3", "datatype",
+                              "'float16'", "application.hidden", "system.mem1.GiB", "b", ""][:-1 - draw.below(3)])
+        way = draw.below(12)
+        if way < 4:
+            return f"{one()} {draw.pick('+-*/%^')} {one()}"
+        if way < 6:
+            return f"{one()} {draw.pick(['<', '<=', '>', '>=', '==', '!=', '&&', 'or', '||', 'and'])} {one()}"
+        if way < 8:
+            return f"({one()})"
+        if way == 8:
+            return draw.pick(["-", "not ", "!", "+"]) + one()
+        name, count = draw.pick([("min", 2), ("max", 3), ("pow", 2), ("sqrt", 1), ("log2", 1), ("abs", 1),
+                                 ("round", 1), ("round", 2), ("floor", 2), ("ceil", 1), ("if", 3), ("min", 1),
+                                 ("pow", 1), ("f", 1), ("max", 0)])
+        return f"{name}({', '.join(one() for _ in range(count))})"
+
+    def next(self):
+        place = self.draw.pick(["let.e", "let.e", "let.e", "point_constraints.0", "set.batch"])
+        change = f"{place}={json.dumps(self.expression(3))}"
+        if "." in place and not place.startswith("let"):
+            top, _, key = place.partition(".")
+            change = f"{top}=" + json.dumps([json.loads(change.partition("=")[2])] if key == "0"
+                                            else {key: json.loads(change.partition("=")[2])})
+        return f"e_expr.json {shlex.quote(change)} -- sweep e_expr.json"
+
+
 def main():
     build, count = pathlib.Path(sys.argv[1]), int(sys.argv[2])
     draw = Draw(int(sys.argv[3]) if len(sys.argv) > 3 else 43)
@@ -199,6 +238,7 @@ def main():
         sources.append((share, Source(name, (files / name).read_text(), commands, draw)))
     sources += [(share, Options(name, command, method, draw))
                 for name, command, share, method in OPTIONS]
+    sources.append((60, Expressions(draw)))
     sources.append((WORDS[0], Words(WORDS[1], draw)))
     shares = [source for share, source in sources for _ in range(share)]
     seen, kept, statuses = set(), 0, collections.Counter()

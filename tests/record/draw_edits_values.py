@@ -33,6 +33,10 @@ def of_grid(name):
 COMMANDS = [
     ("e_grid.json", 26, of_grid("e_grid.json")),
     ("e_cal.json", 18, of_grid("e_cal.json")),
+    ("e_db.json", 5, ["sweep e_cal.json --sqlite x.db ;; plot e_db.json", "sweep grid_calculon.json --sqlite x.db ;; plot e_db.json -o x.svg"]),
+    ("grid_calculon.json", 4, ["sweep e_cal.json --sqlite x.db ;; sweep grid_calculon.json --sqlite x.db --resume",
+                               "sweep grid_calculon.json --sqlite x.db ;; sweep grid_calculon.json --sqlite x.db",
+                               "sweep grid_calculon.json --dry-run"]),
     ("grid_plan.json", 3, of_grid("grid_plan.json")),
     ("e_page.json", 34, ["plot e_page.json -o x.html", "plot e_page.json -o x.md", "plot e_page.json -o x.html",
                          "plot e_page.json --figure lines -o x.svg", "plot e_page.json rows.csv -o x.html"]),
@@ -102,6 +106,20 @@ OPTIONS = [
     ("e_megatron.json", "plan", 8, "calculon"), ("e_megatron.json", "explain", 5, "calculon"),
     ("e_billion.json", "shape", 5, "calculon"), ("e_convert.json", "convert", 4, None),
 ]
+
+# Model types of Hugging Face.
+HF = ("bloom chatglm cohere deepseek_v3 deepseek_v32 deepseek_v4 falcon gemma3 gemma4 glm4_moe gpt2 gpt_oss hunyuan "
+      "jamba lfm2 llama4 longcat_flash mimo_v2_flash minimax_text_01 mpt nemotron_h opt qwen2_moe qwen3_5_moe "
+      "qwen3_next zamba2").split()
+COMMANDS += [(f"hf_{name}.json", 5, [
+    f"show hf_{name}.json", f"show hf_{name}.json --json",
+    f"estimate hf_{name}.json 64xh100 -b 64 --tp 2 --pp 1 --cp 1 --micro-batch 1 --zero 1 --json",
+    f"estimate hf_{name}.json 64xh100 -b 64 --tp 1 --pp 2 --micro-batch 1 --zero 1 --operators --csv"]) for name in HF]
+
+# What breaks, or is, a text of JSON, YAML, TOML or the shell.
+SPECIAL = ['"', "'", "[", "]", "{", "}", ":", ": ", "- ", "#", " #", "&a 1", "*a", "|", ">", "!!int 2", "~", "0x1f",
+           "0o17", "1e3", ".5", "1_000", "+1", ".inf", '"\\u00e9"', "'a'", "1979-05-27", "\t", "\\", "{a = 1}",
+           "[1, 2]", "[[x]]", "null", "$X", "${X:-2}", "$(echo 3)", "$((2*2))", "`x`", ";", "&&", "00", "-0", "1.", ","]
 
 COMMAND = "{|plan|estimate|fit|run|timeline|comm|explain|design|shape|sweep|plot|validate|calibrate|convert|list|show|calculon|explore|help|version|x|}"
 OPTION = "{|--|--m|--mo|--model|--s|--sy|--tp|--c|--cp|--r|--re|--json|--by|--o|--output|-|-o|--z|--precision|--recompute|--schedule|--framework|--stack|--split|--algorithm|}"
