@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong documents: the whole message that each gets, and that numbers at their limits are accepted.
+"""Documents: the whole message that a wrong one gets, and a digest of the answer that an accepted one gets.
 
     documents.py RECKON TABLE            compares with the table
     documents.py RECKON TABLE --renew    writes the messages that the program gives
 
 "=== COMMAND" begins a kind of document and asks with FILE in place of the document, "< " is a correct one: JSON, or
 "show NAME" of the catalogue.  Each line below changes it, "PATH = JSON" or "-PATH" with "; " between, and after
-" | " is the message, or nothing where the document is accepted.  RK_TEST_SCALE=0.3 asks every third.
+" | " is the message, or "= " and a digest of what is said and written, whose numbers count to six digits.
+RK_TEST_SCALE=0.3 asks every third.
 """
 
 import concurrent.futures
 import copy
+import hashlib
 import json
 import os
 import pathlib
@@ -41,8 +43,27 @@ def change(document, edits):
     return document[""]
 
 
+TIMES = re.compile(r".*processor.time.*|.*wall_time_s.*|[0-9.]+ million strategies.*")
+REAL = re.compile(r"[0-9]+[.][0-9]{5,}(e[-+][0-9]+)?")
+
+
+MORE = "point,rank,n,ms,part,on\n" + "".join(
+    f"{i},{i % 2},{2 ** (i // 3)},{'' if i == 7 else round(1000 / (i + 1), 3)},{part},{i // 2 % 2}\n"
+    for i, part in enumerate(["a x", '"b, ""x"""', "c x"] * 4))
+
+
+def digest(done, folder, written):
+    """Of the status, what was said and the texts written, without times; numbers to six digits."""
+    parts = [str(done.returncode), done.stdout, done.stderr]
+    for name in sorted(written):
+        data = (pathlib.Path(folder) / name).read_bytes()
+        parts += [name, "" if data.startswith((b"SQLite", b"\x1f\x8b")) else data.decode(errors="replace")]
+    text = REAL.sub(lambda found: f"{float(found.group()):.6g}", TIMES.sub("", "\n".join(parts)))
+    return hashlib.sha256(text.encode()).hexdigest()[:6]
+
+
 def ask(program, words, document):
-    """The message, without the name of the file, or nothing."""
+    """The message, without the name of the file, or the digest of an answer."""
     with tempfile.TemporaryDirectory() as folder:
         words = [word.replace("FILE", "x" if "FILE." in word else "x.json") for word in shlex.split(words)]
         path = os.path.join(folder, next((word for word in words if word.startswith("x.")), "x.json"))
@@ -50,11 +71,15 @@ def ask(program, words, document):
             file.write(document if isinstance(document, str) else json.dumps(document))
         with open(os.path.join(folder, "rows.csv"), "w", encoding="utf-8") as file:
             file.write("size,rate,model\n1,2.5,a\n8,3.5,b\n8,4.5,b\n")
+        with open(os.path.join(folder, "more.csv"), "w", encoding="utf-8") as file:
+            file.write(MORE)
         done = subprocess.run([program, *words], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL,
                               text=True, timeout=60, check=False,
                               env=dict(os.environ, NO_COLOR="1"))
-        written = set(os.listdir(folder)) - {os.path.basename(path), "rows.csv"}
-    said = done.stderr.strip() if done.returncode == 2 else "" if done.returncode in (0, 1) else f"exit {done.returncode}"
+        written = set(os.listdir(folder)) - {os.path.basename(path), "rows.csv", "more.csv"}
+        if done.returncode in (0, 1):
+            return f"= {digest(done, folder, written)}"
+    said = done.stderr.strip() if done.returncode == 2 else f"exit {done.returncode}"
     if said and (done.stdout or written or "\n" in said):
         said += f" ({len(done.stdout)} characters and {len(written)} files written)"
     return re.sub(r"^reckon [a-z]*:? ?(x\.\w+: )?", "", said)
