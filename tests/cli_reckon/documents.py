@@ -7,7 +7,8 @@
 
 "=== COMMAND" begins a kind of document and asks with FILE in place of the document, "< " is a correct one: JSON, or
 "show NAME" of the catalogue.  Each line below changes it, "PATH = JSON" or "-PATH" with "; " between, and after
-" | " is the message, or "= " and a digest of what is said and written, whose numbers count to six digits.
+" | " is the message, behind the code of the error where that is not "invalid", or "= " and a digest of what is said
+and written, whose numbers count to six digits.  RECKON is the command that shows codes (../error_code.c).
 RK_TEST_SCALE=0.3 asks every third.
 """
 
@@ -47,6 +48,7 @@ TIMES = re.compile(r".*processor.time.*|.*wall_time_s.*|[0-9.]+ million strategi
 REAL = re.compile(r"[0-9]+[.][0-9]{5,}(e[-+][0-9]+)?")
 
 
+CODES = {"1": "(memory) ", "2": "(io) ", "3": "(syntax) ", "4": "", "5": "(limit) ", "6": "(stopped) "}
 MORE = "point,rank,n,ms,part,on\n" + "".join(
     f"{i},{i % 2},{2 ** (i // 3)},{'' if i == 7 else round(1000 / (i + 1), 3)},{part},{i // 2 % 2}\n"
     for i, part in enumerate(["a x", '"b, ""x"""', "c x"] * 4))
@@ -82,7 +84,9 @@ def ask(program, words, document):
     said = done.stderr.strip() if done.returncode == 2 else f"exit {done.returncode}"
     if said and (done.stdout or written or "\n" in said):
         said += f" ({len(done.stdout)} characters and {len(written)} files written)"
-    return re.sub(r"^reckon [a-z]*:? ?(x\.\w+: )?", "", said)
+    code = re.search(r"error (\d) at .*?\): ", said)
+    said = re.sub(r"^reckon [a-z]*:? ?", "", said.replace(code[0], "", 1) if code else said)
+    return (CODES[code[1]] if code else "") + re.sub(r"^x\.\w+: ", "", said)
 
 
 def answer(program, lines):

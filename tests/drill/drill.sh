@@ -94,7 +94,7 @@ renew()
 {
     case $1 in
     */wrong.golden) tests/cli_reckon/wrong.sh build/reckon --renew ;;
-    tests/cli_reckon/*.txt) tests/cli_reckon/documents.py build/reckon "$1" --renew ;;
+    tests/cli_reckon/*.txt) tests/cli_reckon/documents.py build/tests/reckon_with_codes "$1" --renew ;;
     *.golden) "$(dirname "$(dirname "$1")")/golden.sh" build/reckon "$1" --update ;;
     tests/api/layout.txt) tests/api/layout.py --record include gcc ;;
     *.pyi) RECKON_LIBRARY=build/lib/libreckon.so tools/python_stub.py ;;
