@@ -44,7 +44,7 @@ def change(document, edits):
     return document[""]
 
 
-TIMES = re.compile(r".*processor.time.*|.*wall_time_s.*|[0-9.]+ million strategies.*")
+TIMES = re.compile(r".*processor.time.*|Calculation rate.*|.*wall_time_s.*|[0-9.]+ million strategies.*")
 REAL = re.compile(r"[0-9]+[.][0-9]{5,}(e[-+][0-9]+)?")
 
 
@@ -77,7 +77,7 @@ def ask(program, words, document):
             file.write(MORE)
         done = subprocess.run([program, *words], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL,
                               text=True, timeout=60, check=False,
-                              env=dict(os.environ, NO_COLOR="1"))
+                              env=dict(os.environ, NO_COLOR="1", COLUMNS="80"))
         written = set(os.listdir(folder)) - {os.path.basename(path), "rows.csv", "more.csv"}
         if done.returncode in (0, 1):
             return f"= {digest(done, folder, written)}"
