@@ -10,7 +10,8 @@ RECKON_LIBRARY names the shared library, which reads the launches: 7,500 process
 A line of collected.jsonl is a launch, `id` the repository and the file that it is from.  Each is read as it is, with
 each key that it shares with no launch before it removed and with other values, and with each key of `added` (key,
 value, and 1 where the job is compared too).  A line of collected.txt has the
-facts in clear (of a change those that differ), digests of what else is written, and the step and memory.
+facts in clear (of a change those that differ), digests of what else is written, and the step and memory; of the values
+in EDGES digests alone.
 """
 
 import argparse
@@ -35,6 +36,7 @@ from key_costs import variants
 
 ANSWERS = HERE / "collected.txt"
 CHANGES_MOST = 3  # of a key
+EDGES = ("0", "1", "-1", "x")
 
 
 def digest(value):
@@ -153,6 +155,9 @@ class Launch:
                     changed = list(variants(record, key))[:CHANGES_MOST]
                     for number, other in enumerate(changed):
                         self.change(f"{key['key']} {number}", whole, other, number == min(1, len(changed) - 1))
+                    if "value" in key:
+                        self.say(f"  {key['key']} at {' '.join(EDGES)}",
+                                 " ".join(digest(self.read(other)) for other in list(variants(record, key, EDGES))[1:]))
         for key, value, *predicts in self.row.get("added", []):
             self.change(f"+{key} {value}", whole, add_key(record, key, value), bool(predicts))
         return self.lines

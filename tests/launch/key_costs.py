@@ -147,8 +147,8 @@ def others(name, value):
     return [str(2 * number), str(number / 2)]
 
 
-def variants(record, key):
-    """Records without the key, and with other values."""
+def variants(record, key, values=None):
+    """Records without the key, and with other values, or with those given."""
     name, value = key["key"], key.get("value")
     argv = record.get("argv", [])
     place, together = find_word(argv, name)
@@ -161,7 +161,7 @@ def variants(record, key):
             rest = rest[:before] + rest[before + (1 if together else 1 + words):]
             before, _ = find_word(rest, name)
         yield {**record, "argv": rest}
-        for other in others(name, value) if value is not None else ["false"]:
+        for other in values or (others(name, value) if value is not None else ["false"]):
             given = [argv[place].split("=", 1)[0] + "=" + other] if together else [argv[place], other]
             yield {**record, "argv": argv[:place] + given + argv[place + 1 + words:]}
     elif "config" in record:
@@ -172,7 +172,7 @@ def variants(record, key):
         tree, member = found
         old = tree.pop(member)
         yield changed
-        for other in others(name, old):
+        for other in values or others(name, old):
             changed = copy.deepcopy(record)
             tree, member = find_member(changed["config"], name)
             tree[member] = json.loads(other) if re.fullmatch(r"-?[0-9.]+|true|false", other) else other
