@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is read from config.json files with each of their keys removed, doubled, or turned over, and
- * those of the folders with as many layers as a model may have:
+ * What is read from config.json files with each of their keys removed, doubled, or turned over, at
+ * 0, 1, -1 and as a word, and those of the folders with as many layers as a model may have:
  *
  *     changed ANSWERS CONFIGS.json FOLDER... [--renew]
  *
  * Writes for every change the parameters, the active ones, FLOPs per token, and step and memory of
- * a small strategy, or the refusal, and compares them with ANSWERS.
+ * a small strategy, or the refusal, and compares them with ANSWERS.  Of the values at the edges it
+ * is a checksum of all four answers.
  */
 #include "io/document.h"
 #include "model/model.h"
@@ -32,17 +33,26 @@ struct asking {
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* The first words of a refusal, and a checksum of all. */
-static void write_refusal(FILE *to, const rk_error *err)
+static uint32_t checksum(const char *text)
 {
     uint32_t sum = 2166136261U;
+    for (; *text; text++) {
+        sum = (sum ^ (unsigned char)*text) * 16777619U;
+    }
+    return sum;
+}
+
+/* The first words of a refusal, its code, and a checksum of all. */
+static void write_refusal(FILE *to, const rk_error *err)
+{
     char text[1024];
     rk_error_text(err, text, sizeof(text));
-    for (const char *c = text; *c; c++) {
-        sum = (sum ^ (unsigned char)*c) * 16777619U;
-        text[c - text] = (char)(*c == '\n' ? ' ' : *c);
+    const uint32_t sum = checksum(text);
+    for (char *c = text; *c; c++) {
+        *c = (char)(*c == '\n' ? ' ' : *c);
     }
-    (void)fprintf(to, "%.60s... %08" PRIx32 "\n", text, sum);
+    (void)fprintf(to, "%.60s... %08" PRIx32 "%s\n", text, sum,
+                  err->code == RK_ERR_INVALID ? "" : " by another code");
 }
 
 static void write_step(const struct asking *a, rk_model *model)
@@ -126,6 +136,26 @@ static json_t *other_value(const json_t *value)
                                  : NULL;
 }
 
+/* Asks `root` with a member of `object`, which is in it, at values that few keys have. */
+static void ask_edges(struct asking *a, const char *name, const json_t *root, json_t *object,
+                      const char *key)
+{
+    json_t *const edges[] = {json_integer(0), json_integer(1), json_integer(-1), json_string("x")};
+    char *text = NULL;
+    size_t size;
+    a->to = open_memstream(&text, &size);
+    if (!a->to) {
+        exit(2);
+    }
+    for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++) {
+        (void)json_object_set_new(object, key, edges[i]);
+        write_answer(a, root);
+    }
+    (void)fclose(a->to);
+    (void)fprintf(a->answers, "%s @%s %08" PRIx32 "\n", name, key, checksum(text));
+    free(text);
+}
+
 /* Asks `root` with each member of `object`, which is in it, changed. */
 static void ask_members(struct asking *a, const char *name, json_t *root, json_t *object)
 {
@@ -143,6 +173,7 @@ static void ask_members(struct asking *a, const char *name, json_t *root, json_t
             (void)json_object_set_new(object, key, other);
             ask(a, name, '+', key, root);
         }
+        ask_edges(a, name, root, object, key);
         (void)json_object_set_new(object, key, old);
     }
     json_decref(names);
