@@ -22,14 +22,20 @@ static void expect_edit(const char *before, const char *path, const char *value,
     rk_error err;
     char *text = strdup(before);
     assert_non_null(text);
-    const rk_status status = rk_json_edit(&text, path, value, &err);
-    if (!after) {
-        assert_int_equal(status, RK_ERR_INVALID);
-        after = before; /* untouched */
-    } else {
-        assert_int_equal(status, RK_OK);
-    }
+    assert_int_equal(rk_json_edit(&text, path, value, &err), RK_OK);
     assert_string_equal(text, after);
+    free(text);
+}
+
+/* The document stays as it is. */
+static void expect_no_edit(const char *before, const char *path, const char *message)
+{
+    rk_error err;
+    char *text = strdup(before), found[300];
+    assert_non_null(text);
+    assert_int_equal(rk_json_edit(&text, path, "2", &err), RK_ERR_INVALID);
+    assert_string_equal(rk_error_text(&err, found, sizeof(found)), message);
+    assert_string_equal(text, before);
     free(text);
 }
 
@@ -51,11 +57,21 @@ static void test_edit(void **state)
     expect_edit("{\n  \"a\": 1\n}", "b", "2", "{\n  \"a\": 1,\n  \"b\": 2\n}");
     expect_edit("{\"g\": {\n  \"a\": 1,\n  \"source\": \"s\"\n}}", "g.provenance", "\"p\"",
                 "{\"g\": {\n  \"a\": 1,\n  \"source\": \"s\",\n  \"provenance\": \"p\"\n}}");
-    expect_edit("{\"a\": 1}", "b.c", "2", NULL);
-    expect_edit("{\"a\": [1]}", "a[1]", "2", NULL);
-    expect_edit("{\"a\": {}}", "a.b", "2", NULL);
-    expect_edit("{\"a\": 1}", "a.b", "2", NULL);
-    expect_edit("{\"a\": 1}", "a[0]", "2", NULL);
+    expect_no_edit("{\"a\": 1}", "b.c", "b.c: the document has no \"b\" to change a value in");
+    expect_no_edit("{\"a\": [1]}", "a[1]",
+                   "a[1]: the document has no \"[1]\" to change a value in");
+    expect_no_edit("{\"a\": {}}", "a.b",
+                   "b: expected an object that is not empty to add a value to");
+    expect_no_edit("{\"a\": 1}", "a.b",
+                   "b: expected an object that is not empty to add a value to");
+    expect_no_edit("{\"a\": 1}", "a[0]", "a[0]: the document has no \"[0]\" to change a value in");
+    expect_no_edit("[1]", "[1]", "[1]: the document has no \"[1]\" to change a value in");
+    expect_no_edit("[{\"a\": 1}]", "[0].b.c",
+                   "[0].b.c: the document has no \"b\" to change a value in");
+    expect_no_edit("{\"a\": [1, 2]}", "a[2].b",
+                   "a[2].b: the document has no \"[2]\" to change a value in");
+    expect_no_edit("{\"a\": \"b\"}", "a.c",
+                   "c: expected an object that is not empty to add a value to");
 }
 
 /* Every number of every document of the catalogue folders, set to itself, changes no byte. */
