@@ -54,6 +54,13 @@ MORE = "point,rank,n,ms,part,on\n" + "".join(
     for i, part in enumerate(["a x", '"b, ""x"""', "c x"] * 4))
 
 
+# What a recipe may name: a document, and GEMMs that took twice what 312 TFLOP/s make of them.
+MACHINE = pathlib.Path(__file__).resolve().parents[2] / "data/accelerators/a100-sxm-80gb.json"
+GEMMS = "accelerator,library,clock,precision,module,grouped,batch,m,n,k,accumulate_bytes,us,split\n" + "".join(
+    f"machine,x,burst,bf16,0,0,1,{m},{n},{k},0,{m * n * k / 78e6:.2f},{'check' if m + k == 6144 else 'fit'}\n"
+    for m in (1024, 2048, 4096) for n in (2048, 4096) for k in (2048, 4096))
+
+
 def digest(done, folder, written):
     """Of the status, what was said and the texts written, without times; numbers to six digits."""
     parts = [str(done.returncode), done.stdout, done.stderr]
@@ -75,10 +82,14 @@ def ask(program, words, document):
             file.write("size,rate,model\n1,2.5,a\n8,3.5,b\n8,4.5,b\n")
         with open(os.path.join(folder, "more.csv"), "w", encoding="utf-8") as file:
             file.write(MORE)
+        if words[0] == "calibrate":
+            pathlib.Path(folder, "machine.json").write_bytes(MACHINE.read_bytes())
+            pathlib.Path(folder, "gemm.csv").write_text(GEMMS, encoding="utf-8")
+        given = {name: pathlib.Path(folder, name).read_bytes() for name in os.listdir(folder)}
         done = subprocess.run([program, *words], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL,
                               text=True, timeout=60, check=False,
                               env=dict(os.environ, NO_COLOR="1", COLUMNS="80"))
-        written = set(os.listdir(folder)) - {os.path.basename(path), "rows.csv", "more.csv"}
+        written = {name for name in os.listdir(folder) if given.get(name) != pathlib.Path(folder, name).read_bytes()}
         if done.returncode in (0, 1):
             return f"= {digest(done, folder, written)}"
     said = done.stderr.strip() if done.returncode == 2 else f"exit {done.returncode}"
