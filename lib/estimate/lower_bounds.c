@@ -134,8 +134,7 @@ double rk_least_step(const rk_cost_table *table, const rk_strategy *s, const rk_
 static double least_bytes(rk_stage_need *need, double in_flight)
 {
     need->gradients = rk_min(need->gradients, need->shards);
-    const rk_stage_memory memory = rk_stage_memory_at(need, in_flight);
-    return rk_needed_bytes(&memory);
+    return rk_stage_needed_at(need, in_flight);
 }
 
 double rk_least_of_rank(const rk_cost_table *table, const rk_stage_need *given, double in_flight)

@@ -169,8 +169,12 @@ typedef struct rk_stage_need {
 rk_stage_need rk_stage_need_of(const rk_cost_table *table, const rk_strategy *strategy,
                                const rk_stage *stage);
 
-/* Memory of a rank that keeps the activations of `in_flight` microbatches; bytes on the host. */
+/*
+ * Memory of a rank that keeps the activations of `in_flight` microbatches; what of it the rank does
+ * not run without, bytes; bytes on the host.
+ */
 rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight);
+double rk_stage_needed_at(const rk_stage_need *need, double in_flight);
 double rk_stage_host_at(const rk_stage_need *need, double in_flight);
 
 /* Fills what is allocated at each moment, of which the fullest is memory; searches need none. */

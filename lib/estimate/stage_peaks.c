@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The moments of a step at which the memory of a stage may be fullest, and what each takes. */
+#include "base/compat.h"
 #include "base/extremes.h"
 #include "estimate/stage.h"
 
@@ -47,7 +48,8 @@ rk_peak rk_stage_peak(const rk_stage_memory *memory)
     return peak;
 }
 
-rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
+/* Inline, so that searches pay for no more than the sum. */
+static RK_ALWAYS_INLINE rk_stage_memory memory_at(const rk_stage_need *need, double in_flight)
 {
     const double kept = kept_passes(need, in_flight);
     const double activations = kept_activations(need, kept, in_flight);
@@ -89,6 +91,17 @@ rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
     m.reserved = m.allocated + m.part[RK_MEM_FRAGMENTATION];
     m.total = m.reserved + m.part[RK_MEM_CONTEXT];
     return m;
+}
+
+rk_stage_memory rk_stage_memory_at(const rk_stage_need *need, double in_flight)
+{
+    return memory_at(need, in_flight);
+}
+
+double rk_stage_needed_at(const rk_stage_need *need, double in_flight)
+{
+    const rk_stage_memory memory = memory_at(need, in_flight);
+    return rk_needed_bytes(&memory);
 }
 
 rk_stage_memory rk_stage_memory_of(const rk_cost_table *table, const rk_strategy *s,

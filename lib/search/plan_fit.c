@@ -213,8 +213,7 @@ static bool evaluate(const rk_plan_fit *fit, struct rk_plan_bracket *b, const rk
                      double *bytes)
 {
     const rk_accelerator *a = &fit->system->accelerator;
-    const rk_stage_memory memory = rk_stage_memory_at(&b->need, rank->in_flight);
-    const double needed = rk_needed_bytes(&memory);
+    const double needed = rk_stage_needed_at(&b->need, rank->in_flight);
     const double host = rk_stage_host_at(&b->need, rank->in_flight);
     *bytes = needed + rk_max(host - a->host_capacity, 0);
     const struct load load = load_of(b, rank);
@@ -279,8 +278,7 @@ double rk_plan_fit_bytes(rk_plan_fit *fit, const rk_strategy *strategy, int lane
     for (size_t i = 0; i < fit->rank_count; i++) {
         const rk_plan_rank *rank = &fit->ranks[i];
         const struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, rank->blocks);
-        const rk_stage_memory memory = rk_stage_memory_at(&b->need, rank->in_flight);
-        bytes = rk_max(bytes, rk_needed_bytes(&memory));
+        bytes = rk_max(bytes, rk_stage_needed_at(&b->need, rank->in_flight));
     }
     return bytes;
 }
