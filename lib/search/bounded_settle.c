@@ -223,9 +223,12 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
             v.base.index += (uint64_t)node->lane_count;
             continue;
         }
-        parts = rk_parts_in_time(w, parts, rk_base_work(s, w, node, v.base.choice));
+        const double work = rk_base_work(s, w, node, v.base.choice);
+        parts = rk_parts_in_time(w, parts, work);
         if (parts) {
             settle_base(s, w, &v, full ? node->shape->layer_choices[i] : 0, parts);
+        } else if (i > 0 && rk_parts_in_time(w, open, work) == 0) {
+            break; /* more recomputed layers, which come after the choice of all, take longer */
         }
         v.base.index += (uint64_t)node->lane_count;
     }
