@@ -199,7 +199,7 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
     for (int i = 0; i < s->threads; i++) {
         struct worker *w = &s->workers[i];
         w->least = malloc((l->shape_count + 1) * sizeof(*w->least));
-        w->first = malloc((l->shape_count + 1) * sizeof(*w->first));
+        w->first = malloc((l->pipe_count + 1) * sizeof(*w->first));
         w->nodes = malloc((l->shape_count + 1) * sizeof(*w->nodes));
         w->nowhere = calloc(l->unit_count + 1, sizeof(*w->nowhere));
         w->floors = calloc(l->floor_count * RK_PLAN_CHOICES + 1, sizeof(*w->floors));

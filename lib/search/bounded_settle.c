@@ -190,6 +190,17 @@ static void count_misfits(const rk_plan_bounds *s, struct worker *w, const struc
     w->counts.by_memory += choices * lanes;
 }
 
+/* The index of the first strategy of a node. */
+static uint64_t first_index(const rk_plan_bounds *s, const struct worker *w,
+                            const struct node *node)
+{
+    const bool full = s->lists.recomputes[node->recompute].kind == RK_REC_FULL;
+    const rk_plan_pipe *pipe = node->pipe;
+    const size_t before = full ? node->shape->base_first
+                               : (size_t)(node->shape - s->lists.shapes) - pipe->shape_first;
+    return w->first[pipe - s->lists.pipes] + before * (uint64_t)node->lane_count;
+}
+
 /* Settles a node for the parts that are open to it. */
 static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                         const struct node *node, unsigned open)
@@ -213,7 +224,7 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
     v.asked = v.legal = 0;
     v.base.unit = b->unit;
     v.base.shape = node->shape;
-    v.base.index = w->first[node->shape - s->lists.shapes];
+    v.base.index = first_index(s, w, node);
     rk_plan_fit_turn(&w->fit, node->pipe);
     for (int i = 0; v.lanes && i < choices && !w->status; i++) {
         v.base.choice = full ? (size_t)i + 1 : 0;
@@ -301,21 +312,20 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
 }
 
 /*
- * Fills the indices of the first strategies of all shapes of a batch with a recompute, of which
- * the first strategy is `index`.  Returns that of the next recompute.
+ * Fills the indices of the first strategies of all pipeline degrees of a batch with a recompute, of
+ * which the first strategy is `index`.  Returns that of the next recompute.
  */
-static uint64_t place_shapes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                             int recompute, uint64_t index)
+static uint64_t place_pipes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                            int recompute, uint64_t index)
 {
     const rk_plan_lists *l = &s->lists;
+    const bool full = l->recomputes[recompute].kind == RK_REC_FULL;
     for (size_t i = 0; i < l->pipe_count; i++) {
         const rk_plan_pipe *pipe = &l->pipes[i];
         const bool has = rk_batch_data_parallel(s, b, pipe) > 0;
         const uint64_t lanes = has ? (uint64_t)rk_batch_lane_count(s, b, pipe) : 0;
-        for (size_t j = pipe->shape_first; j < pipe->shape_first + pipe->shape_count; j++) {
-            w->first[j] = index;
-            index += (uint64_t)rk_node_choices(s, recompute, &l->shapes[j]) * lanes;
-        }
+        w->first[i] = index;
+        index += (full ? pipe->base_count : pipe->shape_count) * lanes;
     }
     return index;
 }
@@ -384,7 +394,7 @@ static void settle_strategies(const rk_plan_bounds *s, struct worker *w, const s
         const size_t count = list_nodes(s, w, b, bounds);
         uint64_t first = b->first;
         for (int i = 0; i < s->lists.recompute_count && count > 0 && !w->status; i++) {
-            first = place_shapes(s, w, b, i, first);
+            first = place_pipes(s, w, b, i, first);
             settle_nodes(s, w, b, i, count);
         }
         counts->by_time -= counts->evaluated + counts->by_memory + counts->by_rule;

@@ -66,6 +66,7 @@ typedef struct rk_plan_shape {
     int layout_count;
     int64_t layer_choices[RK_PLAN_LAYER_CHOICES]; /* of recompute_layers */
     int layer_choice_count;
+    size_t base_first;             /* choices of layers of the pipe's shapes before it */
     size_t rank_first;             /* in lists->ranks: for each rank the first that is like it */
     size_t kind_first, kind_count; /* in lists->kinds: these first ranks, ascending */
     size_t held_first;             /* in lists->held: the blocks of each kind, see rk_plan_held */

@@ -120,6 +120,7 @@ static rk_status add_shape(rk_plan_lists *l, rk_plan_pipe *pipe, const rk_plan_s
     rk_plan_shape *added = &l->shapes[l->shape_count];
     *added = *shape;
     list_layer_choices(l, pipe->pp, added);
+    added->base_first = pipe->base_count;
     pipe->base_count += (size_t)added->layer_choice_count;
     pipe->shape_count++;
     l->shape_count++;
