@@ -57,6 +57,16 @@ static bool keeps_low_weights(const rk_block_context *context)
            rk_dequantised_bytes(context->strategy, context->stack) > 0;
 }
 
+/* The first type with the mixer of a type, maybe itself. */
+static int first_alike(const rk_model *model, int type)
+{
+    int first = 0;
+    while (first < type && !rk_same_mixer(&model->types[first], &model->types[type])) {
+        first++;
+    }
+    return first;
+}
+
 /* `mixers`: of layers with experts only what rk_cost_table_lower_experts takes over. */
 static void fill_layers(rk_cost_table *table, bool whole, bool mixers)
 {
@@ -64,8 +74,8 @@ static void fill_layers(rk_cost_table *table, bool whole, bool mixers)
     const bool bare = mixers && !keeps_low_weights(&table->context);
     for (int i = 0; i < model->type_count; i++) {
         const rk_layer_type *type = &model->types[i];
-        const bool again = i > 0 && rk_same_mixer(type, type - 1);
-        table->mixers[i] = again ? table->mixers[i - 1] : rk_block_mixer(&table->context, type);
+        const int first = first_alike(model, i);
+        table->mixers[i] = first < i ? table->mixers[first] : rk_block_mixer(&table->context, type);
         if (bare && rk_layer_is_moe(type)) {
             rk_block_count_params(&table->context, type, &table->layers[i][0]);
         } else {
