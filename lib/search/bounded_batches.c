@@ -9,15 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct degree rk_degree_of(const rk_plan_bounds *s, const rk_plan_unit *unit, int64_t pp)
-{
-    const int64_t dp = rk_plan_data_parallel(&s->lists, unit, pp), batch = s->space->global_batch;
-    return dp > 0 && batch % dp == 0 ? (struct degree){.dp = dp, .samples = batch / dp}
-                                     : (struct degree){0};
-}
-
-static const struct degree *degree_in(const rk_plan_bounds *s, const struct batch *b,
-                                      const rk_plan_pipe *pipe)
+static const rk_plan_degree *degree_in(const rk_plan_bounds *s, const struct batch *b,
+                                       const rk_plan_pipe *pipe)
 {
     const size_t unit = (size_t)(b->unit - s->lists.units);
     return &s->degrees[unit * s->lists.pipe_count + (size_t)(pipe - s->lists.pipes)];
@@ -26,8 +19,7 @@ static const struct degree *degree_in(const rk_plan_bounds *s, const struct batc
 int64_t rk_batch_data_parallel(const rk_plan_bounds *s, const struct batch *b,
                                const rk_plan_pipe *pipe)
 {
-    const struct degree *degree = degree_in(s, b, pipe);
-    return degree->samples % b->micro_batch == 0 ? degree->dp : 0;
+    return rk_plan_data_parallel(degree_in(s, b, pipe), b->micro_batch);
 }
 
 int rk_batch_lane_count(const rk_plan_bounds *s, const struct batch *b, const rk_plan_pipe *pipe)
@@ -120,13 +112,8 @@ static rk_status fill_degrees(rk_plan_bounds *s, rk_error *err)
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the degrees of a plan");
     }
     for (size_t i = 0; i < l->unit_count * l->pipe_count; i++) {
-        const rk_plan_unit *unit = &l->units[i / l->pipe_count];
-        const int64_t pp = l->pipes[i % l->pipe_count].pp;
-        struct degree degree = rk_degree_of(s, unit, pp);
-        if (degree.dp > 0) {
-            degree.lanes = rk_plan_shardings(l, unit, pp, degree.dp) * l->offload_count;
-        }
-        s->degrees[i] = degree;
+        s->degrees[i] =
+            rk_plan_degree_of(l, &l->units[i / l->pipe_count], l->pipes[i % l->pipe_count].pp);
     }
     return RK_OK;
 }

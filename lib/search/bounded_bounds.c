@@ -379,8 +379,8 @@ static double bound_pipes(const rk_plan_bounds *s, struct worker *w, const struc
     for (size_t i = 0; i < l->pipe_count; i++) {
         struct node node = {.pipe = &l->pipes[i]};
         if (group) {
-            const struct degree wide = rk_degree_of(s, &any, node.pipe->pp);
-            node.dp = wide.samples % b->micro_batch == 0 ? wide.dp : 0;
+            const rk_plan_degree wide = rk_plan_degree_of(l, &any, node.pipe->pp);
+            node.dp = rk_plan_data_parallel(&wide, b->micro_batch);
         } else {
             node.dp = rk_batch_data_parallel(s, b, node.pipe);
         }
@@ -622,9 +622,9 @@ static bool is_known_slow(const rk_plan_bounds *s, const struct group *group)
     }
     for (size_t i = 0; i < s->lists.pipe_count; i++) {
         const int64_t pp = s->lists.pipes[i].pp;
-        const struct degree wide = rk_degree_of(s, &any, pp);
-        const bool divides = wide.dp > 0 && wide.samples % b->micro_batch == 0;
-        bounds[i] = divides ? rk_mean_work(s, b, wide.dp, pp, known.seconds) : (double)INFINITY;
+        const rk_plan_degree wide = rk_plan_degree_of(&s->lists, &any, pp);
+        const int64_t dp = rk_plan_data_parallel(&wide, b->micro_batch);
+        bounds[i] = dp ? rk_mean_work(s, b, dp, pp, known.seconds) : (double)INFINITY;
         least = rk_min(least, bounds[i]);
     }
     return least > guess_step(s);

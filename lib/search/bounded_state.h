@@ -26,13 +26,6 @@ struct batch {
     bool fast; /* had a strategy that entered a top list: comes first when parts are searched */
 };
 
-/* What goes with a unit and a pipeline degree, whatever the micro-batch. */
-struct degree {
-    int64_t dp;      /* 0: outside the space, or none that divides the batch */
-    int64_t samples; /* of a data-parallel rank in a step */
-    int lanes;
-};
-
 /* Batches that differ in ep and etp only, so that only experts cost another time. */
 struct group {
     double bound;      /* s of a step; infinite: no strategy can fit */
@@ -124,8 +117,8 @@ struct rk_plan_bounds {
     struct group *groups; /* owned: open ones, then the others by their bounds */
     double *group_bounds; /* owned; by group and pipe, as pipe_bounds */
     size_t group_count, group_room, open_count;
-    struct degree *degrees; /* owned; by unit and pipe */
-    struct batch **queue;   /* owned: the batches of open groups: settled ones, others by bound */
+    rk_plan_degree *degrees; /* owned; by unit and pipe */
+    struct batch **queue;    /* owned: the batches of open groups: settled ones, others by bound */
     size_t queue_count;
     size_t done;               /* batches of the queue that are settled */
     double reach, limit;       /* see rk_open_group, s */
@@ -149,9 +142,6 @@ static inline double *rk_batch_bounds(const rk_plan_bounds *s, const struct batc
 {
     return &s->pipe_bounds[(size_t)(b - s->batches) * s->lists.pipe_count];
 }
-
-/* The degree of any unit, without its lanes. */
-struct degree rk_degree_of(const rk_plan_bounds *s, const rk_plan_unit *unit, int64_t pp);
 
 /* Data-parallel degree that goes with a pipeline degree in a batch; 0 if outside the space. */
 int64_t rk_batch_data_parallel(const rk_plan_bounds *s, const struct batch *b,

@@ -67,7 +67,9 @@ struct worker {
     bool nowhere;   /* no strategy with the unit and kind of CP at hand is legal */
     rk_plan_fit fit;
     rk_plan_clock clock;
-    uint8_t *misfits; /* owned; of bases: a bit per way to keep gradients, see is_misfit */
+    uint8_t *misfits;        /* owned; of bases: a bit per way to keep gradients, see is_misfit */
+    rk_plan_degree *degrees; /* owned; of the unit at hand, by pipe */
+    int64_t *dp;             /* owned; the same with the micro-batch at hand */
     struct nearest nearest;
     rk_status status;
     rk_error error;
@@ -454,19 +456,21 @@ static uint64_t search_batch(const struct search *s, struct worker *w, const rk_
 {
     const rk_plan_lists *l = &s->lists;
     const uint64_t first = index;
-    for (int recompute = 0; recompute < l->recompute_count; recompute++) {
+    bool divides = false;
+    for (size_t i = 0; i < l->pipe_count; i++) {
+        w->dp[i] = rk_plan_data_parallel(&w->degrees[i], strategy->micro_batch);
+        divides |= w->dp[i] > 0;
+    }
+    for (int recompute = 0; divides && recompute < l->recompute_count; recompute++) {
         w->has_table = false;
         for (size_t i = 0; i < l->pipe_count; i++) {
             const rk_plan_pipe *pipe = &l->pipes[i];
-            const int64_t dp = rk_plan_data_parallel(l, unit, pipe->pp);
-            if (dp == 0 || s->space->global_batch % dp ||
-                s->space->global_batch / dp % strategy->micro_batch) {
-                continue;
-            }
             strategy->pp = pipe->pp;
-            strategy->dp = dp;
-            const int lanes = rk_plan_shardings(l, unit, pipe->pp, dp) * l->offload_count;
-            index += search_pipe(s, w, unit, pipe, recompute, strategy, lanes, index);
+            strategy->dp = w->dp[i];
+            if (strategy->dp > 0) {
+                index +=
+                    search_pipe(s, w, unit, pipe, recompute, strategy, w->degrees[i].lanes, index);
+            }
         }
     }
     return index - first;
@@ -485,6 +489,9 @@ static void search_unit(void *context, int worker_index, uint64_t number, rk_par
     uint64_t index = unit->first;
     rk_strategy strategy = s->space->base;
     rk_plan_set_unit(unit, &strategy);
+    for (size_t i = 0; i < l->pipe_count; i++) {
+        w->degrees[i] = rk_plan_degree_of(l, unit, l->pipes[i].pp);
+    }
     strategy.global_batch = s->space->global_batch;
     for (int kind = 0; kind < rk_plan_cp_kinds(l, unit->cp); kind++) {
         strategy.cp_kind = l->cp_kinds[kind];
@@ -580,7 +587,10 @@ static rk_status init_workers(struct search *s, int threads, rk_error *err)
         rk_top_init(&w->top, s->top_n, sizeof(rk_plan_entry));
         w->least = (struct least){.bytes = most_needed(s), .index = UINT64_MAX};
         w->misfits = malloc((size_t)s->lists.recompute_count * s->lists.base_count + 1);
-        if (!w->misfits || (s->least_only && !init_nearest(&s->lists, &w->nearest))) {
+        w->degrees = malloc((s->lists.pipe_count + 1) * sizeof(*w->degrees));
+        w->dp = malloc((s->lists.pipe_count + 1) * sizeof(*w->dp));
+        if (!w->misfits || !w->degrees || !w->dp ||
+            (s->least_only && !init_nearest(&s->lists, &w->nearest))) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
         rk_status status = rk_plan_fit_init(&w->fit, &s->lists, &s->system, &s->limits, err);
@@ -599,6 +609,8 @@ static void clear_search(struct search *s, int threads)
         rk_plan_fit_clear(&s->workers[i].fit);
         rk_plan_clock_clear(&s->workers[i].clock);
         free(s->workers[i].misfits);
+        free(s->workers[i].degrees);
+        free(s->workers[i].dp);
         free(s->workers[i].nearest.floors);
         free(s->workers[i].nearest.states);
         free(s->workers[i].nearest.settled);

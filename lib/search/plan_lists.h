@@ -215,16 +215,19 @@ static inline int rk_plan_cp_kinds(const rk_plan_lists *lists, int64_t cp)
     return cp > 1 ? lists->cp_kind_count : 1;
 }
 
-/*
- * Data-parallel degree of a unit at a pipeline degree; 0: the accelerators cannot be split so, or
- * the first order has placed all ranks alike.
- */
-int64_t rk_plan_data_parallel(const rk_plan_lists *lists, const rk_plan_unit *unit, int64_t pp);
+/* What goes with a unit and a pipeline degree, whatever the micro-batch. */
+typedef struct rk_plan_degree {
+    int64_t dp;      /* 0: outside the space, or none that divides the batch */
+    int64_t samples; /* of a data-parallel rank in a step */
+    int lanes;       /* of the unit's recipe, its first; others are the same as one of these */
+} rk_plan_degree;
 
-/*
- * The first so many shardings make a difference: one where no state has a second copy, not the
- * hybrid where the ranks of a domain are one or all.
- */
-int rk_plan_shardings(const rk_plan_lists *lists, const rk_plan_unit *unit, int64_t pp, int64_t dp);
+rk_plan_degree rk_plan_degree_of(const rk_plan_lists *lists, const rk_plan_unit *unit, int64_t pp);
+
+/* The data-parallel degree with a micro-batch; 0: it does not divide the samples. */
+static inline int64_t rk_plan_data_parallel(const rk_plan_degree *degree, int64_t micro_batch)
+{
+    return degree->samples % micro_batch == 0 ? degree->dp : 0;
+}
 
 #endif

@@ -336,7 +336,8 @@ static void list_bits(rk_plan_lists *l)
 
 /* ---- units --------------------------------------------------------------------------------- */
 
-int64_t rk_plan_data_parallel(const rk_plan_lists *l, const rk_plan_unit *unit, int64_t pp)
+/* 0: the accelerators cannot be split so, or the first order has placed all ranks alike. */
+static int64_t data_parallel(const rk_plan_lists *l, const rk_plan_unit *unit, int64_t pp)
 {
     const int64_t n = l->space->accelerators;
     /* each divides n, so no product of two exceeds 2^60 */
@@ -351,7 +352,11 @@ int64_t rk_plan_data_parallel(const rk_plan_lists *l, const rk_plan_unit *unit, 
     return unit->order != l->orders[0] && (pp == 1 || dp == 1) ? 0 : dp;
 }
 
-int rk_plan_shardings(const rk_plan_lists *l, const rk_plan_unit *unit, int64_t pp, int64_t dp)
+/*
+ * The first so many shardings make a difference: one where no state has a second copy, not the
+ * hybrid where the ranks of a domain are one or all.
+ */
+static int count_shardings(const rk_plan_lists *l, const rk_plan_unit *unit, int64_t pp, int64_t dp)
 {
     assert(dp >= 1 && unit->cp >= 1);
     const int64_t ranks = dp * unit->cp;
@@ -365,15 +370,23 @@ int rk_plan_shardings(const rk_plan_lists *l, const rk_plan_unit *unit, int64_t 
     return l->sharding_count - (hybrid && (domains == 1 || domains == ranks));
 }
 
-/* Microbatches that a data-parallel degree leaves. */
-static uint64_t count_microbatches(const rk_plan_lists *l, int64_t dp)
+rk_plan_degree rk_plan_degree_of(const rk_plan_lists *l, const rk_plan_unit *unit, int64_t pp)
 {
-    assert(dp >= 1);
+    const int64_t dp = data_parallel(l, unit, pp), batch = l->space->global_batch;
+    if (dp == 0 || batch % dp) {
+        return (rk_plan_degree){.dp = 0};
+    }
+    return (rk_plan_degree){.dp = dp,
+                            .samples = batch / dp,
+                            .lanes = count_shardings(l, unit, pp, dp) * l->offload_count};
+}
+
+/* Micro-batches that a degree leaves. */
+static uint64_t count_micro_batches(const rk_plan_lists *l, const rk_plan_degree *degree)
+{
     uint64_t count = 0;
-    if (l->space->global_batch % dp == 0) {
-        for (size_t i = 0; i < l->micro_batch.count; i++) {
-            count += l->space->global_batch / dp % l->micro_batch.items[i] == 0;
-        }
+    for (size_t i = 0; degree->dp && i < l->micro_batch.count; i++) {
+        count += degree->samples % l->micro_batch.items[i] == 0;
     }
     return count;
 }
@@ -387,12 +400,9 @@ static uint64_t count_unit(const rk_plan_lists *l, const rk_plan_unit *unit)
     }
     for (size_t i = 0; i < l->pipe_count; i++) {
         const rk_plan_pipe *pipe = &l->pipes[i];
-        const int64_t dp = rk_plan_data_parallel(l, unit, pipe->pp);
-        if (dp) {
-            const int lanes = rk_plan_shardings(l, unit, pipe->pp, dp) * l->offload_count;
-            count += count_microbatches(l, dp) * (uint64_t)lanes *
-                     (plain * pipe->shape_count + full * pipe->base_count);
-        }
+        const rk_plan_degree degree = rk_plan_degree_of(l, unit, pipe->pp);
+        count += count_micro_batches(l, &degree) * (uint64_t)degree.lanes *
+                 (plain * pipe->shape_count + full * pipe->base_count);
     }
     return count * (uint64_t)rk_plan_cp_kinds(l, unit->cp);
 }

@@ -53,14 +53,10 @@ static bool visit_batch(const rk_plan_lists *l, const rk_plan_unit *unit, rk_str
     for (int recompute = 0; recompute < l->recompute_count; recompute++) {
         for (size_t i = 0; i < l->pipe_count; i++) {
             const rk_plan_pipe *pipe = &l->pipes[i];
-            const int64_t dp = rk_plan_data_parallel(l, unit, pipe->pp);
-            if (dp == 0 || s->global_batch % dp || s->global_batch / dp % s->micro_batch) {
-                continue;
-            }
+            const rk_plan_degree degree = rk_plan_degree_of(l, unit, pipe->pp);
             s->pp = pipe->pp;
-            s->dp = dp;
-            const int lanes = rk_plan_shardings(l, unit, pipe->pp, dp) * l->offload_count;
-            if (!visit_lanes(l, pipe, lanes, recompute, s, meet, context)) {
+            s->dp = rk_plan_data_parallel(&degree, s->micro_batch);
+            if (s->dp > 0 && !visit_lanes(l, pipe, degree.lanes, recompute, s, meet, context)) {
                 return false;
             }
         }
