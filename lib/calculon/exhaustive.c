@@ -44,6 +44,8 @@ struct worker {
     rk_block_column *columns;      /* [family][tier] of one (t, b) */
     rk_batch_counts *batches;      /* [v] */
     double (*limits)[RK_LANE_MAX]; /* [v] */
+    bool *fitting;                 /* [v]: some lane fits */
+    uint32_t *points;              /* [v]: of one pass of the kernel */
     unsigned char *dead;           /* with mbs_break: [cell of the unit][family][v][lane] */
     rk_status status;
     rk_error error;
@@ -59,7 +61,6 @@ struct family_run {
     const rk_space_setting *settings; /* of each lane */
     size_t b_index;                   /* in the cell */
     int tensor_tier, pipeline_tier;
-    bool fits_network[RK_NETWORK_MAX]; /* by data-parallel tier */
 };
 
 /* ---- one family in one cell -------------------------------------------------------------- */
@@ -76,9 +77,6 @@ static void offer(void *user, size_t v_index, int data_tier, bool dp_overlap, co
 {
     struct family_run *run = user;
     struct worker *w = run->worker;
-    if (!run->fits_network[data_tier]) {
-        return;
-    }
     const rk_space_place place = {
         .v_index = v_index,
         .b_index = run->b_index,
@@ -103,9 +101,9 @@ static void offer(void *user, size_t v_index, int data_tier, bool dp_overlap, co
 }
 
 /*
- * Settles the memory of a family: limits of all lanes and interleavings, counts of executed and
- * fitting mappings.  With mbs_break, a lane that once had no good mapping is dead for the larger
- * microbatches.  Returns whether any mapping is good.
+ * Settles the memory of a family: limits of all lanes and interleavings, which interleavings fit,
+ * counts of executed and fitting mappings.  With mbs_break, a lane that once had no good mapping is
+ * dead for the larger microbatches.  Returns whether any mapping is good.
  */
 static bool settle_memory(const struct family_run *run, const rk_block_column *column,
                           const rk_net_fits *nets, unsigned char *dead)
@@ -118,6 +116,7 @@ static bool settle_memory(const struct family_run *run, const rk_block_column *c
     const double most = time_limit(s, w, cell);
     uint64_t executed = 0, good = 0;
     for (size_t v = 0; v < cell->v_count; v++) {
+        const uint64_t good_before = good;
         double *limit = w->limits[v];
         rk_kernel_fit(s->sys, column, run->lanes, &w->batches[v],
                       run->family->recompute == RK_RECOMPUTE_FULL, most, limit);
@@ -133,6 +132,7 @@ static bool settle_memory(const struct family_run *run, const rk_block_column *c
                 limit[i] = -1;
             }
         }
+        w->fitting[v] = good > good_before;
     }
     w->counts.executed += executed * shared * rk_space_net_count(cell);
     w->counts.good += good * shared * nets->count;
@@ -149,16 +149,18 @@ static void report_fault(struct family_run *run, const rk_space_setting *setting
     run->worker->status = rk_mapping_fault(s->app, s->sys, &exe, &run->worker->error);
 }
 
-/* Times all mappings of a family in a cell. */
+/* Times the mappings of a family in a cell, where a lane fits and the networks hold the degrees. */
 static void time_family(struct family_run *run, const rk_block_column *columns,
-                        const rk_net_fits *nets, bool any_good)
+                        const rk_net_fits *nets)
 {
     const struct search *s = run->search;
     const rk_space_cell *cell = run->cell;
+    struct worker *w = run->worker;
     rk_kernel_pass pass = {
         .lanes = run->lanes,
-        .counts = run->worker->batches,
-        .limit = (const double(*)[RK_LANE_MAX])run->worker->limits,
+        .counts = w->batches,
+        .limit = (const double(*)[RK_LANE_MAX])w->limits,
+        .points = w->points,
         .v_count = cell->v_count,
         .tier_count = cell->nets[2],
         .usage = s->usage,
@@ -167,18 +169,24 @@ static void time_family(struct family_run *run, const rk_block_column *columns,
         .user = run,
     };
     for (int i = 0; i < cell->nets[0]; i++) {
-        for (int j = 0; j < cell->nets[1] && !run->worker->status; j++) {
+        for (int j = 0; j < cell->nets[1] && !w->status; j++) {
             const double size = cell->p > 1 ? columns[i].pp_size : 0;
-            bool fits = false;
+            uint32_t points = 0;
             for (int k = 0; k < cell->nets[2]; k++) {
-                run->fits_network[k] = nets->fits[i][j][k];
-                fits = fits || nets->fits[i][j][k];
+                points |=
+                    nets->fits[i][j][k] ? rk_kernel_point(k, false) | rk_kernel_point(k, true) : 0;
+            }
+            if (!points) {
+                continue;
+            }
+            for (size_t v = 0; v < cell->v_count; v++) {
+                w->points[v] = w->fitting[v] ? points : 0;
             }
             run->tensor_tier = pass.tensor_tier = i;
             run->pipeline_tier = pass.pipeline_tier = j;
             pass.column = &columns[i];
             pass.pp_time = rk_network_seconds(&s->sys->networks[j], RK_P2P, size, 2);
-            if (any_good && fits && rk_kernel_no_free_time(&columns[i], pass.pp_time)) {
+            if (rk_kernel_no_free_time(&columns[i], pass.pp_time)) {
                 report_fault(run, &run->settings[0]); /* nothing offloaded */
             }
             rk_kernel_run(&pass);
@@ -226,8 +234,9 @@ static void search_cell(const struct search *s, struct worker *w, const rk_space
             .b_index = b_index,
         };
         unsigned char *family_dead = dead ? dead + (size_t)f * s->units.v_max * RK_LANE_MAX : NULL;
-        const bool any_good = settle_memory(&run, columns, &nets, family_dead);
-        time_family(&run, columns, &nets, any_good);
+        if (settle_memory(&run, columns, &nets, family_dead)) {
+            time_family(&run, columns, &nets);
+        }
     }
 }
 
@@ -289,8 +298,11 @@ static rk_status init_workers(struct search *s, int threads, rk_error *err)
         w->columns = malloc(RK_FAMILY_MAX * tiers * sizeof(*w->columns));
         w->batches = malloc(s->units.v_max * sizeof(*w->batches));
         w->limits = aligned_alloc(64, s->units.v_max * sizeof(*w->limits));
+        w->fitting = malloc(s->units.v_max * sizeof(*w->fitting));
+        w->points = malloc(s->units.v_max * sizeof(*w->points));
         w->dead = s->space->mbs_break ? malloc(s->units.cells_max * dead_size(s)) : NULL;
-        if (!w->columns || !w->batches || !w->limits || (s->space->mbs_break && !w->dead)) {
+        if (!w->columns || !w->batches || !w->limits || !w->fitting || !w->points ||
+            (s->space->mbs_break && !w->dead)) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
     }
@@ -304,6 +316,8 @@ static void clear_search(struct search *s, int threads)
         free(s->workers[i].columns);
         free(s->workers[i].batches);
         free(s->workers[i].limits);
+        free(s->workers[i].fitting);
+        free(s->workers[i].points);
         free(s->workers[i].dead);
     }
     free(s->workers);

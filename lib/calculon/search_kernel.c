@@ -168,10 +168,13 @@ RK_SIMD_CLONES void rk_kernel_run(const rk_kernel_pass *pass)
     for (size_t v = 0; v < pass->v_count; v++) {
         const rk_batch_counts *n = &pass->counts[v];
         const double *limit = pass->limit[v];
+        if (!pass->points[v]) {
+            continue;
+        }
         time_batch(pass, n, &b, &t);
         for (int tier = 0; tier < pass->tier_count; tier++) {
             for (int overlap = pass->overlap; overlap >= 0; overlap--) {
-                if (pass->points && !(pass->points[v] & rk_kernel_point(tier, overlap))) {
+                if (!(pass->points[v] & rk_kernel_point(tier, overlap))) {
                     continue;
                 }
                 if (overlap) {

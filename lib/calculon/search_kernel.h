@@ -55,7 +55,7 @@ typedef struct rk_kernel_pass {
     const rk_lanes *lanes;
     const rk_batch_counts *counts;      /* [v_count] */
     const double (*limit)[RK_LANE_MAX]; /* [v_count]: largest total time of interest, by lane */
-    const uint32_t *points; /* [v_count]: a bit per rk_kernel_point to compute; NULL: all */
+    const uint32_t *points;             /* [v_count]: a bit per rk_kernel_point to compute */
     size_t v_count;
     double pp_time; /* s of a pipeline message */
     int tier_count; /* data-parallel tiers to try */
