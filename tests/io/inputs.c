@@ -43,6 +43,9 @@ static int make(void **state)
     put("loop.json", "{\"system\": \"loop.json\", \"other\": \"none.json\"}");
     put("broken.json", "{\"system\": ");
     put("table.csv", "model,system\nllama3-8b,./mine.json\n");
+    put("head.csv", "./mine.json,system\n1,2\n");
+    put("last.csv", "model,system\n1,2\nllama3-8b,./mine.json");
+    put("cut.csv", "model,system\n./mine.json\n");
     put("data.db", "not a database");
     put("config.json", "{}");
     return symlink(in_folder("@/mine.json", from), in_folder("@/soft.json", to)) ||
@@ -70,6 +73,8 @@ static void test_refused(void **state)
         {"@/mine.json", "@/beside.json"},
         {"@/mine.json", "@/chain.json"},
         {"@/mine.json", "@/table.csv"},
+        {"@/mine.json", "@/head.csv"},
+        {"@/mine.json", "@/last.csv"},
         {"@/mine.json", "{\"system\": \"@/chain.json\"}"},
         {"@/data.db", "{\"results\": [\"@/data.db\"]}"},
         {"@/config.json", "@"},
@@ -97,6 +102,8 @@ static void test_allowed(void **state)
         {"@/mine.json", "@/loop.json"},
         {"@/mine.json", "@/broken.json"},
         {"@/mine.json", "@/none.json"},
+        {"@/mine.json", "@/cut.csv"},
+        {"@/mine.json", "@/none.csv"},
         {"@/mine.json", "llama3-8b"},
         {"/dev/null", "/dev/null"},
         {"-", "-"},

@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -173,6 +174,10 @@ static void test_files(void **state)
     assert_int_equal(load(s, "plain.yaml", &value, &err), RK_ERR_INVALID);
     assert_non_null(strstr(err.message, ".json.gz"));
     assert_int_equal(rk_json_load("/tmp/.json", NULL, &(rk_json_doc){0}, &err), RK_ERR_IO);
+    assert_int_equal(mkdir(scratch_path(s, "folder.json"), 0700), 0);
+    assert_int_equal(load(s, "folder.json", &value, &err), RK_ERR_IO);
+    assert_string_equal(err.message, "cannot read: Is a directory");
+    assert_int_equal(rmdir(scratch_path(s, "folder.json")), 0);
 }
 
 static void test_damaged_gzip(void **state)
@@ -193,6 +198,7 @@ static void test_damaged_gzip(void **state)
     packed[size - 6] ^= 1; /* in the checksum */
     assert_true(scratch_write(s, "damaged.json.gz", packed, size));
     assert_int_equal(load(s, "damaged.json.gz", &value, &err), RK_ERR_IO);
+    assert_ptr_equal(strstr(err.message, "the compressed data is damaged: "), err.message);
     packed[size - 6] ^= 1;
 
     assert_true(scratch_write(s, "misnamed.json", packed, size));
@@ -241,6 +247,32 @@ static void drop_remarks(json_t *value)
     {
         drop_remarks(member);
     }
+}
+
+/* A model of a hub that the catalogue has under nearly this name is suggested. */
+static void test_hub_ids(void **state)
+{
+    const rk_catalogue_entry *end, *entry = rk_catalogue_of("models", &end);
+    size_t near = 0;
+    (void)state;
+    for (; entry < end; entry++) {
+        char name[128], asked[160], says[160];
+        rk_json_doc doc;
+        rk_error err;
+        (void)snprintf(name, sizeof(name), "%.*s", (int)strlen(entry->name) - 2, entry->name);
+        (void)snprintf(asked, sizeof(asked), "some/%s", name);
+        if (rk_json_load(asked, "models", &doc, &err) == RK_OK) { /* it is a name too */
+            rk_json_clear(&doc);
+            continue;
+        }
+        const char *nearest = rk_catalogue_nearest("models", name);
+        (void)snprintf(says, sizeof(says), "did you mean \"%s\"? Or give", nearest ? nearest : "");
+        if (strstr(err.message, nearest ? says : "did you mean") ? !nearest : nearest != NULL) {
+            fail_msg("%s: %s", asked, err.message);
+        }
+        near += nearest != NULL;
+    }
+    assert_true(near > 10);
 }
 
 /* Documents of the catalogue are read without their remarks, but whole otherwise. */
@@ -507,6 +539,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_gzip, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unpacked_limit, set_up, tear_down),
+        cmocka_unit_test(test_hub_ids),
         cmocka_unit_test(test_remarks),
         cmocka_unit_test(test_catalogue),
         cmocka_unit_test(test_aliases),

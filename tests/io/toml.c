@@ -132,6 +132,13 @@ static void test_refusals(void **state)
         {TEXT("a = [1, 2\n"), 1, 5, "] of the array"},
         {TEXT("a = [1 2]"), 1, 8, "] of the array"},
         {TEXT("a = {b = 1,}"), 1, 12, "a key expected"},
+        {TEXT("a = {b = True c"), 1, 10, "no value of TOML"},
+        {TEXT("a = {b = , c = 1}"), 1, 10, "no value of TOML"},
+        {TEXT("a = {b, c = 1}"), 1, 7, "= expected"},
+        {TEXT("a = {b c"), 1, 8, "= expected"},
+        {TEXT("a = {b = {c = 1, c = 2} d"), 1, 18, "c is defined twice"},
+        {TEXT("a = {b = [1 2] c"), 1, 13, "] of the array"},
+        {TEXT("a = [True c"), 1, 6, "no value of TOML"},
         {TEXT("a = {b = 1\n}"), 1, 11, "} of the table"},
         {TEXT("a = 1\n\xc3\xa9 = \xff"), 2, 5, "no UTF-8"},
         {TEXT("a = 1\0"), 1, 6, "no UTF-8"},
@@ -175,13 +182,45 @@ static void test_limits(void **state)
     refuse_repeated("", "[[a]]\n", 1001, "more than 1,000 tables");
 }
 
+/* Strings of every kind, with what looks like their end at the start, are as long as they are. */
+static void test_long_strings(void **state)
+{
+    enum { LONG = 100000 };
+    static const struct {
+        const char *opened, *meant, *closed;
+    } cases[] = {
+        {"\"", "", "\""},
+        {"\"\\\"", "\"", "\""},
+        {"\"\\\\\\\"", "\\\"", "\""},
+        {"'\\", "\\", "'"},
+        {"\"\"\"\\\"\"\"", "\"\"\"", "\"\"\""},
+        {"\"\"\"\"\"", "\"\"", "\"\"\""},
+        {"\"\"\"\"\\\"\"", "\"\"\"", "\"\"\""},
+        {"'''''", "''", "'''"},
+        {"'''\\'", "\\'", "'''"},
+    };
+    char *text = malloc(LONG + 64), *meant = malloc(LONG + 64);
+    (void)state;
+    assert_true(text && meant);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        json_t *root = NULL;
+        rk_error err;
+        const int size = sprintf(text, "a = %s%0*d%s", cases[i].opened, LONG, 7, cases[i].closed);
+        (void)sprintf(meant, "%s%0*d", cases[i].meant, LONG, 7);
+        assert_int_equal(rk_toml_parse(text, (size_t)size, "x", &root, &err), RK_OK);
+        assert_string_equal(json_string_value(json_object_get(root, "a")), meant);
+        json_decref(root);
+    }
+    free(text);
+    free(meant);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_values),       cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_long_strings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -339,6 +339,7 @@ static void test_side_links(void **state)
     s.tiers[0].side_count = RK_SIDE_LINK_MAX + 1;
     assert_int_equal(rk_system_check(&s, &err), RK_ERR_INVALID);
     assert_string_equal(err.path, "tiers[0].side_links");
+    assert_string_equal(err.message, "expected at most 3 links, found 4");
 }
 
 /* Links of the catalogue that wait until somebody asks for them. */

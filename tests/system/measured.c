@@ -391,6 +391,8 @@ static void test_refusals(void **state)
         {"{\"gemm\": 5}", "", "expected the name of a table, found 5"},
         {"{\"gemm\": {\"file\": \"t.csv\", \"where\": {\"m\": 5}}}", "",
          "expected the text of a cell, found 5"},
+        {"{\"gemm\": {\"file\": \"t.csv\", \"where\": {\"card\": \"mine\"}}}",
+         GEMM_HEAD "bf16,64,64,64,1\n", "no row of the table is a kernel that was asked for"},
         {"{\"gemm\": \"no-such\"}", "",
          "the catalogue has no measured table \"no-such\"; a file's name ends in .csv or .csv.gz"},
         {"{\"gemm\": \"gone.csv\"}", "", "cannot open: No such file or directory"},
@@ -421,6 +423,14 @@ static void test_refusals(void **state)
         {"{\"collective\": \"t.csv\"}", "op,ranks,ranks_per_node,bytes,us\nall_gather,12,8,64,9\n",
          "row 1: 12 ranks are no whole number of nodes with 8 of at most 8"},
         {"{\"attention\": \"t.csv\"}", "pass,head_size,heads,batch,seq,us\nforward,9000,1,1,64,9\n",
+         "row 1: sizes are from 1 to 2^40, of heads and their groups to 4096"},
+        {"{\"attention\": \"t.csv\"}",
+         "pass,head_size,heads,batch,seq,us\nforward,64,3e12,1,4096,9\n",
+         "row 1: sizes are from 1 to 2^40, of heads and their groups to 4096"},
+        {"{\"attention\": \"t.csv\"}", "pass,head_size,heads,batch,seq,us\nforward,64,1,1,3e12,9\n",
+         "row 1: sizes are from 1 to 2^40, of heads and their groups to 4096"},
+        {"{\"attention\": \"t.csv\"}",
+         "pass,head_size,heads,batch,seq,us\nforward,4097,1,1,4096,9\n",
          "row 1: sizes are from 1 to 2^40, of heads and their groups to 4096"},
     };
     scratch files;
