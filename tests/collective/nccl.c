@@ -104,6 +104,25 @@ static void test_least(void **state)
     }
 }
 
+/* The switch reduces large messages where a node has three ranks or more, and only in Simple. */
+static void test_switch_needs_three(void **state)
+{
+    (void)state;
+    for (int32_t local = 1; local <= 8; local++) {
+        for (int32_t nodes = local > 1 ? 1 : 2; nodes <= 4; nodes *= 2) {
+            rk_nccl_graph graph = node;
+            graph.ranks = local * nodes;
+            graph.nodes = nodes;
+            const rk_nccl_choice best = rk_nccl_choose(&graph, RK_COLL_ALL_REDUCE, 0x1p34);
+            const rk_nccl_choice half = rk_nccl_choose(&graph, RK_COLL_ALL_GATHER, 0x1p34);
+            assert_int_equal(best.algorithm >= RK_NCCL_NVLS, local > 2);
+            assert_true(best.algorithm != RK_NCCL_NVLS_TREE || nodes > 1);
+            assert_true(best.algorithm < RK_NCCL_NVLS || best.protocol == RK_NCCL_SIMPLE);
+            assert_true(half.algorithm == RK_NCCL_RING || (nodes == 1 && local > 2));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +130,7 @@ int main(void)
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_switch_trees),
         cmocka_unit_test(test_least),
+        cmocka_unit_test(test_switch_needs_three),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
