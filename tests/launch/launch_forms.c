@@ -45,8 +45,19 @@ static void test_forms(void **state)
     assert_int_equal(rk_launch_form_of_name("a.sh"), RK_LAUNCH_WORDS);
 }
 
+/* What is behind the size of a text is not read. */
+static void test_size(void **state)
+{
+    static const char text[] = "# a\n{\"argv\": []}";
+    (void)state;
+    for (size_t size = 0; size < sizeof(text); size++) {
+        assert_int_equal(rk_launch_form_of_text(text, size),
+                         size <= strlen("# a\n") ? RK_LAUNCH_WORDS : RK_LAUNCH_JSON);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms), cmocka_unit_test(test_size)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

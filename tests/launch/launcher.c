@@ -252,6 +252,30 @@ static void test_written_file(void **state)
     rk_launch_clear(&launch);
 }
 
+/* The word that ends a text in a script has up to 63 letters. */
+static void test_ends_of_texts(void **state)
+{
+    (void)state;
+    for (int length = 1; length < 64; length++) {
+        char text[512], word[64];
+        rk_launch launch = {0};
+        rk_error err;
+        bool found = false;
+        memset(word, 'E', sizeof(word));
+        word[length] = '\0';
+        (void)snprintf(text, sizeof(text),
+                       "cat <<%s > /tmp/a.json\n{\"stage\":\n3}\n%s\n"
+                       "deepspeed --num_gpus 2 t.py --deepspeed_config /tmp/a.json\n",
+                       word, word);
+        assert_int_equal(rk_launch_parse(text, strlen(text), "x.sh", &launch, &err), RK_OK);
+        assert_int_equal(rk_launch_open_named(&launch, "/tmp/a.json", &found, &err), RK_OK);
+        assert_true(found);
+        const json_t *root = rk_launch_document_of(&launch, "/tmp/a.json");
+        assert_int_equal(json_integer_value(json_object_get(root, "stage")), 3);
+        rk_launch_clear(&launch);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines),
@@ -259,6 +283,7 @@ int main(void)
                                        cmocka_unit_test(test_nothing_is_started),
                                        cmocka_unit_test(test_allocator),
                                        cmocka_unit_test(test_written_file),
+                                       cmocka_unit_test(test_ends_of_texts),
                                        cmocka_unit_test(test_paths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
