@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "job/job.h"
+#include "job/stated_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -306,14 +307,39 @@ static void test_writes(void **state)
     assert_true(written > 10);
 }
 
+/* A flag of a framework is stated as it was given, with its value if it has one. */
+static void test_stated_flags(void **state)
+{
+    static const struct {
+        const char *flag, *value, *words;
+    } cases[] = {
+        {"num-layers", "80", "--num-layers 80"},
+        {"bf16", NULL, "--num-layers 80 --bf16"},
+        {"swiglu", "80", "--num-layers 80 --bf16 --swiglu"},
+    };
+    rk_error err;
+    rk_job *job;
+    (void)state;
+    assert_int_equal(rk_job_create(rk_command_find("estimate"), &job, &err), RK_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_flag_use use;
+        assert_int_equal(rk_job_set_launch_flag(job, cases[i].flag, cases[i].value, &use, &err),
+                         RK_OK);
+        assert_string_equal((const char *)rk_job_stated(job)->words.data, cases[i].words);
+        assert_true(rk_job_stated(job)->more);
+    }
+    rk_job_free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_checked_before_it_runs),
-        cmocka_unit_test(test_callbacks),   cmocka_unit_test(test_shorter_control),
-        cmocka_unit_test(test_requests),    cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_commands_of), cmocka_unit_test(test_writes),
+        cmocka_unit_test(test_text),         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_refused),      cmocka_unit_test(test_checked_before_it_runs),
+        cmocka_unit_test(test_callbacks),    cmocka_unit_test(test_shorter_control),
+        cmocka_unit_test(test_requests),     cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_commands_of),  cmocka_unit_test(test_writes),
+        cmocka_unit_test(test_stated_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
