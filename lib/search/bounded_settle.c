@@ -239,7 +239,7 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
         if (parts) {
             settle_base(s, w, &v, full ? node->shape->layer_choices[i] : 0, parts);
         } else if (i > 0 && rk_parts_in_time(w, open, work) == 0) {
-            break; /* more recomputed layers, which come after the choice of all, take longer */
+            break; /* after the choice of all they ascend, and more recomputed layers take longer */
         }
         v.base.index += (uint64_t)node->lane_count;
     }

@@ -87,7 +87,7 @@ struct worker {
     const struct batch *large; /* the last whose loss does not fit; or NULL */
     rk_plan_prices prices;     /* owned, or the store's */
     double *least;             /* owned; by shape: s of a step in the batch at hand */
-    uint64_t *first;           /* owned; by pipe: index of its first strategy with a recompute */
+    uint64_t *first;           /* owned; by pipe: index of its first strategy with the recompute */
     /* At the pipeline degree at hand, by the copies of a stage and by part: the lanes of which the
      * states fit. */
     uint64_t fitting[2][RK_PLAN_PARTS];

@@ -72,7 +72,7 @@ class Source:
         if way == 1:
             return f"{under}.zz=1".lstrip(".")
         if isinstance(value, (dict, list)):
-            return f"{place}={draw.pick(['[]', '{}', '0', 'null', '[0]', json.dumps(value)[:0] + '1'])}"
+            return f"{place}={draw.pick(['[]', '{}', '0', 'null', '[0]', '1'])}"
         edges = self.edges(place, value, command)
         if edges and draw.chance(0.7):
             return f"{place}={json.dumps(draw.pick(edges))}"
