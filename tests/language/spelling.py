@@ -20,20 +20,22 @@ NO_WORD = re.compile(r"%[-+ #0-9.*]*(?:hh|ll|[hlzjt])?[a-zA-Z]|\\.")
 COMMENT = re.compile(r"/\*.*?\*/|#include[^\n]*", re.S)
 OTHERS = set("""
 abcdefabcdef abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz adagrad adalomo ademamix animation approximated
-arial beam beams blockscaling bottom btnfr captures charset clush cname collapse colossalai coreattn counterpart
-crispedges cudnnfp cudnnmxfp currentscaling dasharray ddd depreciation dequantized desc development dimensions dion
-distil distributedoptimizer docx eeeff eekkmmggtt effectiveness egd elementwise eplicas estimating etdml etter
-excluding exclusive fbw fff figcaption font forrewardmodel forsequenceclassification fortokenclassification fullshard
-fullyshardeddataparallel fusedadam gif gold gptneox grey grokadam helvetica hftrainer hostnames hourly htm ider
-immediate improves invalidates iowait ipo ither jpeg jpg kkmmggtt kmg kmgt lang leads liberation lighter llmfoundry
+arial attnblock averaging beam beams blockscaling bottom btnfr captures charset clush cname collapse collisions
+colossalai coreattn counterpart crispedges cudnnfp cudnnmxfp currentscaling dasharray datatypes ddd delayedscaling
+depreciation dequantized desc deterioration development dimensions dion distil distributedoptimizer docx eee eeeff
+eekkmmggtt effectiveness egd elementwise eplicas estimating etdml etter evaluating excluding exclusive fatal fbw fff
+figcaption font forrewardmodel forsequenceclassification fortokenclassification fullshard fullyshardeddataparallel
+fusedadam gif gold gptneox grams grey grokadam helvetica hftrainer hostnames hourly htm ider immediate improvement
+improves invalidates iowait ipo ither jpeg jpg kkmmggtt kmg kmgt lang leads liberation lighter linejoin llmfoundry
 lmhead localid lomo megatronbridge megatroncore megatrondeepspeed megatronfsdp megatronlm mgtpe mindspeedllm minillm
-mlaupproj mlpwi mlpwo modelfor moeact molmo mptmlp msswift nash nemoautomodel nemoframework neuronxdistributed ngram
-nodeid noshard nowrap numeric ods olmocore online opacity openlm optimgrads optimgradsparams optimumneuron orpo
-overflow paint parquet pdsh periodic pflops pftrace ppn pragma procid pytorchlightning rarer realm reclaimable
-reducescatter refits rem rendering repeating rerank retrieval retro rewardmodel role rowid runner sage salloc sam sans
-sdiufq sdp sendrecv serif shardgradop silence simpo sketch solid sooner sssoso subchannel synchronizations tabular
-tbps timestamp tpcpepdppp tpcpepppdp tsv uly usp varying vertical viewbox viewport wbt webp weeks words wqkv xls xmlns
-xob zag zbv zig znvfedsrwxhltpsbcgkuno zst
+mlaupproj mlpblock mlpwi mlpwo modelfor moeact molmo mptmlp msswift nash nemoautomodel nemoframework
+neuronxdistributed ngram nodeid noshard notset nowrap numeric ods olmocore online opacity openlm optimgrads
+optimgradsparams optimumneuron orpo overflow paint parquet pdsh periodic pflops pftrace ppn pragma procid
+pytorchlightning rarer realm reclaimable reducescatter refits rem rendering repeating rerank retrieval retro
+rewardmodel role rowid runner sage salloc sam sans sdiufq sdp sel sendrecv seqsel serif shardgradop silence simpo
+sketch solid sooner sssoso subchannel synchronizations tabular tbps timestamp tpcpepdppp tpcpepppdp tsv uly usp
+varying verbosity vertical viewbox viewport wbt webp weeks words wqkv xls xmlns xob zag zbv zig znvfedsrwxhltpsbcgkuno
+zst
 """.split())
 
 

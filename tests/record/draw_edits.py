@@ -58,7 +58,7 @@ class Source:
         """One edit."""
         draw = self.draw
         if draw.chance(0.06):
-            return f"{draw.pick(re.findall(r'[^\s]+', self.text))}=>{draw.pick(SPECIAL)}"
+            return f"{draw.pick(self.text.split())}=>{draw.pick(SPECIAL)}"
         if not self.name.endswith(".json"):
             return self.change_text()
         place, value = draw.pick(list(leaves(json.loads(self.text))))
