@@ -141,7 +141,7 @@ def write_calls(build, out):
     request = json.dumps({"model": "llama3-70b", "system": "64xh100", **question})
     answer = milliseconds(lambda: reckon.estimate("llama3-70b", "64xh100", **question))
     response = milliseconds(answer_request(request.encode()))
-    out.append("\n## Calls\n\n`build/bench/bench`: searches that evaluate every strategy, with the Calculon methodology "
+    out.append("\n## Calls\n\n`build/bench/bench`: exhaustive searches, with the Calculon methodology "
                "and with the reckon\nmodel; `us/best` is one estimate in C (aim: 3 dense, 8 DeepSeek-V3).\n")
     out.append("```text\n" + table.rstrip() + "\n```\n")
     out.append(f"Python: `bench/predictor.py` (aim: 20 µs a strategy from arrays) says {predictor.strip()}; "
