@@ -329,13 +329,12 @@ static void test_stop(void **state)
     int calls = 0;
     (void)state;
     load("gpt3-175B", "h100-3tier", &app, &sys);
-    app.num_blocks = 5040;
-    app.attn_heads = 5040;
-    app.hidden = app.feedforward = 10080;
-    app.attn_size = 2;
-    app.seq_size = 16;
-    const rk_calculon_space space = {.num_procs = 720720,
-                                     .max_batch_size = 50400,
+    app.num_blocks = 55440;
+    app.attn_heads = app.hidden = app.feedforward = 5040;
+    app.attn_size = 1;
+    app.seq_size = 4;
+    const rk_calculon_space space = {.num_procs = 55440,
+                                     .max_batch_size = 698377680,
                                      .datatype = RK_FLOAT8,
                                      .fused_count = 2,
                                      .fused = {true, false}};

@@ -39,10 +39,10 @@ test -s "$scratch/errors" && fail "standard error is not empty"
 
 # A search that lasts: the progress line comes and goes, and a signal ends it at once.
 cat >"$scratch/huge.json" <<'END'
-{"hidden": 5040, "feedforward": 5040, "seq_size": 64, "attn_heads": 5040, "attn_size": 1,
- "num_blocks": 5040}
+{"hidden": 5040, "feedforward": 5040, "seq_size": 4, "attn_heads": 5040, "attn_size": 1,
+ "num_blocks": 55440}
 END
-huge="plan --model $scratch/huge.json --system h100-3tier -p 55440 -b 720720"
+huge="plan --model $scratch/huge.json --system h100-3tier -p 55440 -b 698377680 -t 1"
 stopped=0
 on_terminal "timeout -s INT --preserve-status 2 $reckon $huge -o $scratch/answer" || stopped=$?
 test "$stopped" -eq 130 || fail "exit status $stopped after Ctrl-C, not 130"
@@ -58,12 +58,12 @@ test -s "$scratch/piped" && fail "an answer after a signal"
 
 # A sweep besides says how many points are done, and what was begun when it is stopped.
 cat >"$scratch/sweep.json" <<'END'
-{"application": "huge.json", "system": "h100-3tier", "batch": 720720, "datatype": "float16",
+{"application": "huge.json", "system": "h100-3tier", "batch": 698377680, "datatype": "float16",
  "axes": [{"key": "processors", "values": [1, 2, 55440]}]}
 END
 stopped=0
 seconds=${MESON_EXE_WRAPPER:+20} # emulated machines need longer to begin the second point
-on_terminal "timeout -s INT --preserve-status ${seconds:-3} $reckon sweep $scratch/sweep.json -o $scratch/csv" ||
+on_terminal "timeout -s INT --preserve-status ${seconds:-3} $reckon sweep $scratch/sweep.json -t 1 -o $scratch/csv" ||
     stopped=$?
 test "$stopped" -eq 130 || fail "a sweep: exit status $stopped after Ctrl-C, not 130"
 grep -q 'strategies/s, .* left.*[0-9] of 3 points done' "$scratch/screen" ||
