@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Finds words in messages of the library and the command that stand nowhere else: most are misspelt.
+"""Finds words in messages of the library and the command that occur nowhere else: most are misspelt.
 
     spelling.py ROOT
 
@@ -60,7 +60,7 @@ def main():
         for number, line in enumerate(text.splitlines(), 1):
             for string in STRING.findall(line):
                 for word in sorted(words_of(NO_WORD.sub(" ", string)) - known):
-                    print(f"{path.relative_to(root)}:{number}: \"{word}\" stands in no page, test or document: "
+                    print(f"{path.relative_to(root)}:{number}: \"{word}\" is in no page, test or document: "
                           "is it spelt right? then add it to OTHERS")
                     unknown += 1
     print(f"{unknown} unknown words")

@@ -124,8 +124,7 @@ class Source:
 def edges_of(text):
     """The numbers and words at the edge of what a message accepts."""
     edges = []
-    for low, high in re.findall(r"from (-?[0-9.e+]+[0-9]) to ([0-9.e+]+[0-9])|from (-?[0-9]) ", text) and \
-            re.findall(r"from (-?[0-9.e+-]+) to ([0-9.e+-]+)", text):
+    for low, high in re.findall(r"from (-?[0-9.e+-]+) to ([0-9.e+-]+)", text):
         try:
             low, high = float(low.rstrip(".")), float(high.rstrip("."))
         except ValueError:
