@@ -249,12 +249,14 @@ rk_status rk_take_other_flag(rk_job *job, const char *flag, const char *value, r
         if (strcmp(flag, flags[i].flag) == 0) {
             const rk_request *request = rk_job_arguments(job);
             const bool of_node = request->line.deepspeed && strcmp(flag, "num-gpus") == 0;
+            const char *option = of_node ? "gpus-per-node" : flags[i].option;
             *use = RK_FLAG_WITH_VALUE;
-            if (of_node) {
-                return rk_job_set(job, "gpus-per-node", value, err);
+            if (!value) {
+                return rk_fail(err, RK_ERR_INVALID, "--%s needs a value, as --%s does", flag,
+                               option);
             }
-            return flags[i].words && value ? set_words(job, i, value, err)
-                                           : rk_job_set(job, flags[i].option, value, err);
+            return flags[i].words && !of_node ? set_words(job, i, value, err)
+                                              : rk_job_set(job, option, value, err);
         }
     }
     if (take_titan(job, flag, value, use, &status, err)) {
