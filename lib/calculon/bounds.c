@@ -6,23 +6,6 @@
 
 #include <math.h>
 
-bool rk_bounds_apply(const rk_calculon_sys *sys)
-{
-    for (int i = 0; i < sys->network_count; i++) {
-        const rk_calculon_network *net = &sys->networks[i];
-        if (!(net->latency >= 0) || !(net->bandwidth > 0) || !(net->efficiency > 0)) {
-            return false;
-        }
-        for (int op = 0; op < RK_NET_OP_COUNT; op++) {
-            /* bytes * scalar * (1 + offset/ranks), for the fewest ranks there are */
-            if (!(net->scalar[op] >= 0) || !(net->offset[op] >= -2)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
 rk_bound_block rk_bound_block_of(const rk_block_column *k)
 {
     const double work = k->fw_time + k->agrad_time + k->wgrad_time + k->re_time;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lower bounds on time and memory of a group of mappings.  Each bound is a sum of terms that the
- * evaluation (batch.c) also adds, with terms that are never negative left out; docs/search.md has
- * the argument.  Rounding may raise a bound above the evaluated time by a few units in the last
- * place, which RK_BOUND_SLACK covers.
+ * evaluation (batch.c) also adds, with terms that are never negative left out (systems in which an
+ * operation takes negative time are refused); docs/search.md has the argument.  Rounding may raise
+ * a bound above the evaluated time by a few units in the last place, which RK_BOUND_SLACK covers.
  */
 #ifndef RK_CALCULON_BOUNDS_H
 #define RK_CALCULON_BOUNDS_H
@@ -11,12 +11,6 @@
 #include "calculon/family.h"
 
 #define RK_BOUND_SLACK 1e-11 /* relative */
-
-/*
- * Whether the bounds hold on a system: its operations take no negative time.  Odd documents can
- * say otherwise with a negative latency or a large negative offset.
- */
-bool rk_bounds_apply(const rk_calculon_sys *sys);
 
 /* Block times of one microbatch, s: forward and backward with what they wait for. */
 typedef struct rk_bound_block {

@@ -551,9 +551,7 @@ rk_status rk_calculon_search_bounded(const rk_calculon_app *app, const rk_calcul
     }
     counts->total = b->plan.total;
     s.order = malloc(b->units.count * sizeof(*s.order));
-    if (!rk_bounds_apply(sys)) {
-        status = search_all(b, control, ranked, ranked_count, counts, err);
-    } else if (!s.order) {
+    if (!s.order) {
         status = fail_memory(err);
     } else if (!(status = check_networks(&s, counts, err)) && !(status = init_workers(&s, err))) {
         list_families(&s);
