@@ -8,6 +8,7 @@
 #include "estimate/cost_store.h"
 #include "estimate/step.h"
 #include "estimate/step_overheads.h"
+#include "layer/operators.h"
 #include "layer/precision.h"
 #include "layer/price.h"
 
@@ -38,18 +39,6 @@ void rk_gemm_prices_clear(rk_gemm_prices *prices)
     memset(prices, 0, sizeof(*prices));
 }
 
-/* Fills the costs of the layers of a type; with `whole` also of those that are checkpointed. */
-static void fill_layer(rk_cost_table *table, int type, bool whole)
-{
-    rk_cost *layer = table->layers[type];
-    rk_block_layer(&table->context, &table->context.model->types[type], &table->mixers[type], whole,
-                   layer);
-    finish(&layer[0]);
-    if (whole) {
-        finish(&layer[1]);
-    }
-}
-
 /* Whether layers keep weights in 8 or 4 bits, which are counted as their linears are. */
 static bool keeps_low_weights(const rk_block_context *context)
 {
@@ -57,29 +46,63 @@ static bool keeps_low_weights(const rk_block_context *context)
            rk_dequantised_bytes(context->strategy, context->stack) > 0;
 }
 
-/* The first type with the mixer of a type, maybe itself. */
-static int first_alike(const rk_model *model, int type)
+/* The first type that is the same as a type, maybe itself. */
+static int first_alike(const rk_model *model, int type,
+                       bool (*same)(const rk_layer_type *, const rk_layer_type *))
 {
     int first = 0;
-    while (first < type && !rk_same_mixer(&model->types[first], &model->types[type])) {
+    while (first < type && !same(&model->types[first], &model->types[type])) {
         first++;
     }
     return first;
 }
 
-/* `mixers`: of layers with experts only what rk_cost_table_lower_experts takes over. */
-static void fill_layers(rk_cost_table *table, bool whole, bool mixers)
+/* Prices the mixers, but for those that cost what they do in a table `like` without recompute. */
+static void fill_mixers(rk_cost_table *table, const rk_cost_table *like)
 {
     const rk_model *model = table->context.model;
-    const bool bare = mixers && !keeps_low_weights(&table->context);
+    const rk_strategy *s = table->context.strategy;
     for (int i = 0; i < model->type_count; i++) {
         const rk_layer_type *type = &model->types[i];
-        const int first = first_alike(model, i);
-        table->mixers[i] = first < i ? table->mixers[first] : rk_block_mixer(&table->context, type);
-        if (bare && rk_layer_is_moe(type)) {
-            rk_block_count_params(&table->context, type, &table->layers[i][0]);
-        } else {
-            fill_layer(table, i, whole);
+        const int first = first_alike(model, i, rk_same_mixer);
+        table->mixers[i] = first < i ? table->mixers[first]
+                           : like && !rk_recomputes(s, type->mixer->modules)
+                               ? like->mixers[i]
+                               : rk_block_mixer(&table->context, type);
+    }
+}
+
+/* Fills the costs of layers with experts or of others; `whole`: also of checkpointed ones. */
+static void fill_layers(rk_cost_table *table, bool experts, bool whole)
+{
+    const rk_model *model = table->context.model;
+    for (int i = 0; i < model->type_count; i++) {
+        const rk_layer_type *first = &model->types[i];
+        if (rk_layer_is_moe(first) != experts || first_alike(model, i, rk_same_work) < i) {
+            continue;
+        }
+        rk_cost_builder passes = {.c = &table->context, .cost = table->mixers[i]};
+        rk_add_passes(&passes, first);
+        for (int j = i; j < model->type_count; j++) {
+            rk_cost *layer = table->layers[j];
+            if (j == i || rk_same_work(first, &model->types[j])) {
+                rk_block_layer(&passes, &model->types[j], whole, layer);
+                finish(&layer[0]);
+                if (whole) {
+                    finish(&layer[1]);
+                }
+            }
+        }
+    }
+}
+
+/* Of layers with experts only what rk_cost_table_lower_experts takes over. */
+static void count_params(rk_cost_table *table)
+{
+    const rk_model *model = table->context.model;
+    for (int i = 0; i < model->type_count; i++) {
+        if (rk_layer_is_moe(&model->types[i])) {
+            rk_block_count_params(&table->context, &model->types[i], &table->layers[i][0]);
         }
     }
 }
@@ -90,7 +113,13 @@ static void fill_table(const rk_model *model, const rk_system *system, const rk_
 {
     table->context = rk_block_context_of(model, system, stack, strategy);
     table->context.prices = prices;
-    fill_layers(table, whole, mixers);
+    fill_mixers(table, NULL);
+    fill_layers(table, false, whole);
+    if (mixers && !keeps_low_weights(&table->context)) {
+        count_params(table);
+    } else {
+        fill_layers(table, true, whole);
+    }
     table->embedding = rk_block_embedding(&table->context);
     table->head = rk_block_head(&table->context);
     table->mtp = model->mtp_layers > 0 ? rk_block_mtp(&table->context) : (rk_cost){.saved = 0};
@@ -123,13 +152,8 @@ void rk_cost_table_fill_mixers(const rk_model *model, const rk_system *system,
 
 void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *table)
 {
-    const rk_model *model = table->context.model;
     table->context = rk_block_context_like(&table->context, strategy);
-    for (int i = 0; i < model->type_count; i++) {
-        if (rk_layer_is_moe(&model->types[i])) {
-            fill_layer(table, i, strategy->recompute == RK_REC_FULL);
-        }
-    }
+    fill_layers(table, true, strategy->recompute == RK_REC_FULL);
 }
 
 void rk_cost_table_fill_layers(const rk_cost_table *like, const rk_strategy *strategy,
@@ -140,7 +164,10 @@ void rk_cost_table_fill_layers(const rk_cost_table *like, const rk_strategy *str
     table->head = like->head;
     table->mtp = like->mtp;
     table->executed_flops = 0;
-    fill_layers(table, strategy->recompute == RK_REC_FULL, false);
+    const bool whole = strategy->recompute == RK_REC_FULL;
+    fill_mixers(table, like);
+    fill_layers(table, false, whole);
+    fill_layers(table, true, whole);
 }
 
 /* Of two types with experts; some that are the same may count as different. */

@@ -120,7 +120,10 @@ void rk_cost_table_fill_mixers(const rk_model *model, const rk_system *system,
  */
 void rk_cost_table_fill_experts(const rk_strategy *strategy, rk_cost_table *table);
 
-/* The costs of a strategy that differs at most in recompute from one that has the costs `like`. */
+/*
+ * The costs of a strategy that differs at most in recompute from one without that has the costs
+ * `like`, or with layers that are checkpointed whole.
+ */
 void rk_cost_table_fill_layers(const rk_cost_table *like, const rk_strategy *strategy,
                                rk_cost_table *table);
 

@@ -514,9 +514,7 @@ static double kept_since(const rk_cost_builder *x, const rk_cost *before)
     return x->cost.saved + x->cost.unsaved - before->saved - before->unsaved;
 }
 
-/* Adds all that a layer does but its mixer: what is left are the launches and memory of its passes.
- */
-static void add_layer(rk_cost_builder *x, const rk_layer_type *type)
+void rk_add_passes(rk_cost_builder *x, const rk_layer_type *type)
 {
     const double beside = (double)x->c->model->layer_embedding;
     const rk_cost before = x->cost;
@@ -536,9 +534,14 @@ static void add_layer(rk_cost_builder *x, const rk_layer_type *type)
     }
     add_connections(x, type);
     add_tensor_parallel(x, tensor_regions(x->c, type));
+}
+
+/* Counts the parameters, of which casts may be kept. */
+static void add_params(rk_cost_builder *x, const rk_layer_type *type)
+{
     count_params(x, type);
-    const double cast = x->c->autocasts ? x->c->element : 0;
-    rk_save(x, false, cast * (x->cost.dense_params + x->cost.expert_params));
+    rk_save(x, false,
+            (x->c->autocasts ? x->c->element : 0) * (x->cost.dense_params + x->cost.expert_params));
 }
 
 /* Makes a layer one that is checkpointed at its input. */
@@ -551,11 +554,11 @@ static void checkpoint_layer(rk_cost_builder *x)
     rk_save(x, false, input);
 }
 
-void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
-                    const rk_cost *mixer, bool whole, rk_cost cost[2])
+void rk_block_layer(const rk_cost_builder *passes, const rk_layer_type *type, bool whole,
+                    rk_cost cost[2])
 {
-    rk_cost_builder x = {.c = context, .cost = *mixer};
-    add_layer(&x, type);
+    rk_cost_builder x = *passes;
+    add_params(&x, type);
     if (whole) {
         rk_cost_builder full = x;
         checkpoint_layer(&full);
@@ -582,7 +585,8 @@ rk_status rk_list_layer(const rk_block_context *context, const rk_layer_type *ty
                          .adapts = context->strategy->adapter_modules & RK_ADAPTED_ATTENTION,
                          .list = list};
     type->mixer->part.add(&x, type);
-    add_layer(&x, type);
+    rk_add_passes(&x, type);
+    add_params(&x, type);
     if (whole) {
         checkpoint_layer(&x);
     }

@@ -154,10 +154,6 @@ rk_cost rk_block_network(const rk_block_context *context, const rk_layer_type *t
 void rk_block_count_params(const rk_block_context *context, const rk_layer_type *type,
                            rk_cost *cost);
 
-/* A layer of a type with its mixer; `whole` fills cost[1], the layer checkpointed at its input. */
-void rk_block_layer(const rk_block_context *context, const rk_layer_type *type,
-                    const rk_cost *mixer, bool whole, rk_cost cost[2]);
-
 rk_cost rk_block_embedding(const rk_block_context *context);
 
 /* Final norm, output layer and loss, once. */

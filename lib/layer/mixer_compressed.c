@@ -299,6 +299,7 @@ const rk_mixer rk_mixer_compressed = {
              .matrices = matrices,
              .add = add,
              .transient = rk_sparse_transient},
+    .modules = RK_MODULE_CORE_ATTENTION | RK_MODULE_MLA_UP,
     .flops = flops,
     .kernels = rk_sparse_kernels,
 };

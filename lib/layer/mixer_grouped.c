@@ -252,6 +252,8 @@ const rk_mixer rk_mixer_grouped = {
              .matrices = matrices,
              .add = add,
              .transient = rk_attention_transient},
+    .modules =
+        RK_MODULE_CORE_ATTENTION | RK_MODULE_NORM | RK_MODULE_OPERATORS | RK_MODULE_PROJECTION,
     .timed = true,
     .projects = true,
     .flops = rk_attention_flops_of,

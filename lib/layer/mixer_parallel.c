@@ -108,6 +108,8 @@ const rk_mixer rk_mixer_parallel = {
              .matrices = matrices,
              .add = add,
              .transient = transient},
+    .modules =
+        RK_MODULE_CORE_ATTENTION | RK_MODULE_NORM | RK_MODULE_OPERATORS | RK_MODULE_PROJECTION,
     .flops = flops,
     .unsplittable = unsplittable,
     .kernels = kernels,

@@ -239,6 +239,8 @@ const rk_mixer rk_mixer_shared = {
              .matrices = matrices,
              .add = add,
              .transient = transient},
+    .modules = RK_MODULE_CORE_ATTENTION | RK_MODULE_NORM | RK_MODULE_ACTIVATION |
+               RK_MODULE_OPERATORS | RK_MODULE_PROJECTION,
     .regions = 3,
     .projects = true,
     .flops = flops,

@@ -92,6 +92,7 @@ const rk_mixer rk_mixer_sparse_latent = {
              .matrices = matrices,
              .add = add,
              .transient = rk_sparse_transient},
+    .modules = RK_MODULE_CORE_ATTENTION | RK_MODULE_MLA_UP | RK_MODULE_OPERATORS,
     .flops = rk_sparse_flops,
     .kernels = rk_sparse_kernels,
 };

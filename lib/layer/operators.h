@@ -18,6 +18,16 @@ typedef struct rk_cost_builder {
     rk_operator_list *list; /* receives the operators; NULL: not needed */
 } rk_cost_builder;
 
+/*
+ * Adds what a layer does besides its mixer, but neither parameters nor launches: types of the same
+ * work (rk_same_work) share it.
+ */
+void rk_add_passes(rk_cost_builder *x, const rk_layer_type *type);
+
+/* A layer with these passes; `whole` fills cost[1], the layer checkpointed at its input. */
+void rk_block_layer(const rk_cost_builder *passes, const rk_layer_type *type, bool whole,
+                    rk_cost cost[2]);
+
 /* Prices an operator, adds it to the cost of the block, and lists it. */
 void rk_emit(rk_cost_builder *x, const rk_operator *o);
 

@@ -105,9 +105,10 @@ typedef struct rk_part_kind {
 struct rk_mixer {
     rk_part_kind part;
     const struct rk_recurrence_kind *recurrence; /* NULL: no recurrence */
-    bool timed;     /* whole steps with it are among the runs that constants were fitted to */
-    bool projects;  /* ends with an output projection that can be recomputed by itself */
-    double regions; /* in which the tensor ranks gather the tokens and sum the results; 0: one */
+    unsigned modules; /* RK_MODULE_... whose recomputation changes its cost */
+    bool timed;       /* whole steps with it are among the runs that constants were fitted to */
+    bool projects;    /* ends with an output projection that can be recomputed by itself */
+    double regions;   /* in which the tensor ranks gather the tokens and sum the results; 0: one */
 
     /*
      * Training FLOPs per token (forward and twice that backward) of what is not a product with a
@@ -164,6 +165,9 @@ rk_status rk_layer_choose_kinds(rk_layer_type *type, const rk_kinds *kinds, cons
 
 /* Whether two layers have the same mixer. */
 bool rk_same_mixer(const rk_layer_type *a, const rk_layer_type *b);
+
+/* Whether two layers also do the same work; the biases of their routers may differ. */
+bool rk_same_work(const rk_layer_type *a, const rk_layer_type *b);
 
 /* Training FLOPs per token of softmax attention, without its projections. */
 double rk_attention_training_flops(const rk_attention_shape *attention, int64_t seq,

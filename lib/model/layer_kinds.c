@@ -183,7 +183,18 @@ bool rk_same_mixer(const rk_layer_type *a, const rk_layer_type *b)
 {
     return a->mixer == b->mixer &&
            memcmp(&a->attention, &b->attention, sizeof(a->attention)) == 0 &&
-           memcmp(&a->recurrence, &b->recurrence, sizeof(a->recurrence)) == 0;
+           memcmp(&a->recurrence, &b->recurrence, sizeof(a->recurrence)) == 0 &&
+           memcmp(&a->shared, &b->shared, sizeof(a->shared)) == 0 &&
+           (!(a->mixer->part.shapes & RK_SHAPE_FFN) ||
+            memcmp(&a->ffn, &b->ffn, sizeof(a->ffn)) == 0);
+}
+
+bool rk_same_work(const rk_layer_type *a, const rk_layer_type *b)
+{
+    rk_moe_shape moe = a->moe;
+    moe.router_bias = b->moe.router_bias;
+    return a->feed_forward == b->feed_forward && rk_same_mixer(a, b) &&
+           memcmp(&a->ffn, &b->ffn, sizeof(a->ffn)) == 0 && memcmp(&moe, &b->moe, sizeof(moe)) == 0;
 }
 
 void rk_layer_kinds(const rk_layer_type *layer, const rk_attention_shape *windowed,

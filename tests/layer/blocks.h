@@ -15,6 +15,7 @@
 #include "layer/all_kinds.h"
 #include "layer/layer.h"
 #include "layer/model_load.h"
+#include "layer/operators.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -117,8 +118,9 @@ static inline void assert_legal(const rk_model *model, const rk_system *system,
 static inline void layer_costs(const rk_block_context *context, const rk_layer_type *type,
                                rk_cost cost[2])
 {
-    const rk_cost mixer = rk_block_mixer(context, type);
-    rk_block_layer(context, type, &mixer, true, cost);
+    rk_cost_builder passes = {.c = context, .cost = rk_block_mixer(context, type)};
+    rk_add_passes(&passes, type);
+    rk_block_layer(&passes, type, true, cost);
 }
 
 #endif

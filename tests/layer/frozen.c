@@ -16,9 +16,8 @@ static double kept_of(rk_precision precision, unsigned modules)
         rk_strategy_freeze(&model, 16, modules, &s);
     }
     const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
-    const rk_cost mixer = rk_block_mixer(&context, &model.types[0]);
     rk_cost cost[2];
-    rk_block_layer(&context, &model.types[0], &mixer, true, cost);
+    layer_costs(&context, &model.types[0], cost);
     return cost[0].saved / context.tokens;
 }
 
@@ -61,13 +60,11 @@ static void test_experts(void **state)
     rk_strategy s = rk_strategy_defaults(&model);
     const rk_block_context learns = rk_block_context_of(&model, &system, &stack, &s);
     rk_cost all[2], frozen[2];
-    rk_cost mixer = rk_block_mixer(&learns, &model.types[0]);
     (void)state;
-    rk_block_layer(&learns, &model.types[0], &mixer, true, all);
+    layer_costs(&learns, &model.types[0], all);
     rk_strategy_freeze(&model, RANK, RK_ADAPTED_ATTENTION, &s);
     const rk_block_context adapts = rk_block_context_of(&model, &system, &stack, &s);
-    mixer = rk_block_mixer(&adapts, &model.types[0]);
-    rk_block_layer(&adapts, &model.types[0], &mixer, true, frozen);
+    layer_costs(&adapts, &model.types[0], frozen);
     /* two experts per token: their permuted inputs and activations; the output of the norm */
     const double gone = 2 * (2 * (H + F) + H);
     assert_near(frozen[0].saved / learns.tokens, all[0].saved / learns.tokens - gone + 2 * down,

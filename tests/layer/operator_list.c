@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operators of blocks add up to their costs, and the price of each follows from its entry
- * alone, for random models and strategies and for every mixer.
+ * The operators of blocks add up to their costs, the price of each follows from its entry alone,
+ * and tables of costs that share prices hold the same, for random models and strategies and for
+ * every mixer.
  */
 #include "../draws.h"
 
 #include "blocks.h"
+#include "estimate/estimate.h"
 #include "io/catalogue.h"
 #include "layer/price.h"
 
@@ -81,6 +83,36 @@ static void assert_sums(const rk_block_context *context, const rk_operator_list 
     assert_true(fabs(sums.saved - cost->saved) <= 1e-9 * (cost->saved + 1));
 }
 
+/* A table has of each type what it costs alone. */
+static void assert_table(const rk_cost_table *table)
+{
+    const rk_model *model = table->context.model;
+    for (int i = 0; i < model->type_count; i++) {
+        rk_cost cost[2];
+        layer_costs(&table->context, &model->types[i], cost);
+        cost[0].forward_seconds = rk_times_sum(&cost[0].forward);
+        cost[0].backward_seconds = rk_times_sum(&cost[0].backward);
+        assert_memory_equal(&cost[0], &table->layers[i][0], sizeof(cost[0]));
+    }
+}
+
+/* Tables share prices among types, and among modules that are recomputed. */
+static void check_tables(const rk_model *model, const rk_system *system, const rk_stack *stack,
+                         const rk_strategy *s)
+{
+    static rk_cost_table table, again;
+    rk_strategy plain = *s, selective = *s;
+    plain.recompute = RK_REC_NONE;
+    rk_cost_table_fill_with(model, system, stack, &plain, NULL, &table);
+    assert_table(&table);
+    selective.recompute = RK_REC_SELECTIVE;
+    for (unsigned module = 1; module <= RK_MODULE_PROJECTION; module *= 2) {
+        selective.recompute_modules = module;
+        rk_cost_table_fill_layers(&table, &selective, &again);
+        assert_table(&again);
+    }
+}
+
 static void check_model(const rk_model *model, const rk_strategy *s)
 {
     const rk_system system = system_of("dgx-h100-superpod");
@@ -97,6 +129,7 @@ static void check_model(const rk_model *model, const rk_strategy *s)
             rk_operator_list_clear(&list);
         }
     }
+    check_tables(model, &system, &stack, s);
     const rk_cost embedding = rk_block_embedding(&context), head = rk_block_head(&context);
     assert_int_equal(rk_list_embedding(&context, &list, NULL), RK_OK);
     assert_sums(&context, &list, &embedding);

@@ -95,15 +95,13 @@ static void test_layer_embedding(void **state)
     const rk_block_context plain = rk_block_context_of(&model, &system, &stack, &s);
     const rk_cost before = rk_block_embedding(&plain);
     rk_cost without[2], with[2];
-    rk_cost mixer = rk_block_mixer(&plain, &model.types[0]);
     (void)state;
-    rk_block_layer(&plain, &model.types[0], &mixer, true, without);
+    layer_costs(&plain, &model.types[0], without);
     model.layer_embedding = 256;
     const rk_block_context context = rk_block_context_of(&model, &system, &stack, &s);
     const rk_cost after = rk_block_embedding(&context);
     const double columns = 4 * 256, V = (double)model.vocab;
-    mixer = rk_block_mixer(&context, &model.types[0]);
-    rk_block_layer(&context, &model.types[0], &mixer, true, with);
+    layer_costs(&context, &model.types[0], with);
     assert_near(after.dense_params - before.dense_params, columns * (V / 2 + 1024) + 256, 1e-12);
     assert_near(with[0].dense_params - without[0].dense_params, 2 * 1024 * 256 + 2 * 1024, 1e-12);
     assert_near(with[0].flops_forward - without[0].flops_forward,
