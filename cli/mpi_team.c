@@ -119,10 +119,25 @@ static int count_cores(const struct carrier *carrier)
     return share >= 1 ? (int)(share + 1e-6) : 1;
 }
 
+/*
+ * On one machine shared memory carries all messages.  Open MPI 4 would try every network that it
+ * was built for, and the ranks would then wait 0.2 s to agree.  What the user has set is kept.
+ */
+static void prefer_shared_memory(void)
+{
+    const char *size = getenv("OMPI_COMM_WORLD_SIZE"),
+               *local = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (size && local && strcmp(size, local) == 0) {
+        (void)setenv("OMPI_MCA_pml", "ob1", 0);
+        (void)setenv("OMPI_MCA_btl", "self,vader", 0);
+    }
+}
+
 static rk_team *begin(void)
 {
     int level, rank = 0, size = 1;
     struct carrier *carrier = calloc(1, sizeof(*carrier));
+    prefer_shared_memory();
     if (!carrier || MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS ||
         MPI_Comm_dup(MPI_COMM_WORLD, &carrier->ranks) != MPI_SUCCESS) {
         free(carrier);
