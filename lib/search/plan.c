@@ -52,9 +52,8 @@ struct nearest {
     /* owned; by recompute, pipe and way to keep the gradients of several chunks: the last visit in
      * which no strategy was left that may need as little as the least */
     uint64_t *settled;
-    rk_gemm_prices *prices; /* owned */
-    uint64_t visit;         /* of a unit and a kind of CP */
-    bool has_whole;         /* in that visit */
+    uint64_t visit; /* of a unit and a kind of CP */
+    bool has_whole; /* in that visit */
     rk_stage whole;
 };
 
@@ -70,6 +69,7 @@ struct worker {
     uint8_t *misfits;        /* owned; of bases: a bit per way to keep gradients, see is_misfit */
     rk_plan_degree *degrees; /* owned; of the unit at hand, by pipe */
     int64_t *dp;             /* owned; the same with the micro-batch at hand */
+    rk_gemm_prices *prices;  /* owned */
     struct nearest nearest;
     rk_status status;
     rk_error error;
@@ -191,8 +191,7 @@ static void fill_table(const struct search *s, struct worker *w, const rk_strate
 {
     if (!w->has_table) {
         w->costed = *strategy;
-        rk_cost_table_fill_with(s->model, &s->system, s->stack, &w->costed, w->nearest.prices,
-                                &w->table);
+        rk_cost_table_fill_with(s->model, &s->system, s->stack, &w->costed, w->prices, &w->table);
         w->has_table = true;
         rk_plan_fit_renew(&w->fit, &w->table);
         rk_plan_clock_renew(&w->clock, &w->table);
@@ -568,8 +567,7 @@ static bool init_nearest(const rk_plan_lists *l, struct nearest *n)
     n->floors = calloc(recomputes * l->floor_count * choices + 1, sizeof(*n->floors));
     n->states = calloc(l->pipe_count * RK_PLAN_LANES + 1, sizeof(*n->states));
     n->settled = calloc(recomputes * l->pipe_count * WAY_COUNT + 1, sizeof(*n->settled));
-    n->prices = rk_gemm_prices_create();
-    return n->floors && n->states && n->settled && n->prices;
+    return n->floors && n->states && n->settled;
 }
 
 static rk_status init_workers(struct search *s, int threads, rk_error *err)
@@ -589,7 +587,8 @@ static rk_status init_workers(struct search *s, int threads, rk_error *err)
         w->misfits = malloc((size_t)s->lists.recompute_count * s->lists.base_count + 1);
         w->degrees = malloc((s->lists.pipe_count + 1) * sizeof(*w->degrees));
         w->dp = malloc((s->lists.pipe_count + 1) * sizeof(*w->dp));
-        if (!w->misfits || !w->degrees || !w->dp ||
+        w->prices = rk_gemm_prices_create();
+        if (!w->misfits || !w->degrees || !w->dp || !w->prices ||
             (s->least_only && !init_nearest(&s->lists, &w->nearest))) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
@@ -614,7 +613,7 @@ static void clear_search(struct search *s, int threads)
         free(s->workers[i].nearest.floors);
         free(s->workers[i].nearest.states);
         free(s->workers[i].nearest.settled);
-        free(s->workers[i].nearest.prices);
+        free(s->workers[i].prices);
     }
     free(s->workers);
     rk_plan_lists_clear(&s->lists);
