@@ -11,11 +11,12 @@
 #include <string.h>
 
 /*
- * Slices of a search for each thread: enough for all to end together, and no more, because every
- * slice builds its own lists and schedules.
+ * Every slice builds its own lists and schedules, so the first ones are large, and the last ones
+ * small, for all threads to end together.  For every thread there are two of each size, which it
+ * may hold at once, half as large each time, and two more of the last size.
  */
-#define THREAD_SLICES 16
-#define COUNTS        3
+#define SLICE_SIZES 4
+#define COUNTS      3
 
 /* A search in slices, whichever it is. */
 struct shared {
@@ -33,20 +34,28 @@ struct shared {
     size_t candidate_size;
 
     /* of rank 0 */
-    uint64_t slices, next, taken;
+    uint64_t alike; /* slices of a size */
+    uint64_t next;  /* slice */
+    uint64_t taken; /* in slices of the last size */
     uint64_t counts[COUNTS];
     rk_top top;
 };
 
+/*
+ * The first n slices have the units u with u mod 2 n < n, the next n those of the others with
+ * u mod 4 n < 3 n, and so on: half of what is left each time.
+ */
 static rk_status next_slice(void *context, rk_bytes *task, rk_error *err)
 {
     struct shared *s = context;
+    const uint64_t turn = s->next / s->alike, place = s->next % s->alike;
     (void)err;
-    if (s->next < s->slices) {
+    if (turn <= SLICE_SIZES) {
         const double floor = rk_top_floor(&s->top);
-        rk_bytes_add_number(task, s->next++);
-        rk_bytes_add_number(task, s->slices);
+        rk_bytes_add_number(task, ((UINT64_C(1) << turn) - 1) * s->alike + place);
+        rk_bytes_add_number(task, s->alike << (turn < SLICE_SIZES ? turn + 1 : SLICE_SIZES));
         rk_bytes_add(task, &floor, sizeof(floor));
+        s->next++;
     }
     return RK_OK;
 }
@@ -97,10 +106,9 @@ static rk_status work(void *context, int worker, const rk_bytes *task, rk_bytes 
 static rk_status take(void *context, const rk_bytes *task, const rk_bytes *result, rk_error *err)
 {
     struct shared *s = context;
-    rk_bytes_reader reader = rk_bytes_read(result);
+    rk_bytes_reader given = rk_bytes_read(task), reader = rk_bytes_read(result);
     unsigned char *candidate = malloc(s->candidate_size);
     rk_status status = RK_OK;
-    (void)task;
     if (!candidate) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for a candidate");
     }
@@ -119,7 +127,8 @@ static rk_status take(void *context, const rk_bytes *task, const rk_bytes *resul
     if (s->add) {
         s->add(s, &reader);
     }
-    s->taken++;
+    (void)rk_bytes_take_number(&given);
+    s->taken += (s->alike << SLICE_SIZES) / rk_bytes_take_number(&given);
     return !status && reader.failed
                ? rk_fail(err, RK_ERR_INVALID, "a part of a search has arrived incomplete")
                : status;
@@ -129,7 +138,8 @@ static bool tick(void *context)
 {
     const struct shared *s = context;
     return !s->control || !s->control->progress ||
-           s->control->progress(s->control->user, s->total / s->slices * s->taken, s->total);
+           s->control->progress(s->control->user, s->total / (s->alike << SLICE_SIZES) * s->taken,
+                                s->total);
 }
 
 /* Runs it; on rank 0 the counts are there then, and the top list is sorted. */
@@ -143,7 +153,7 @@ static rk_status run(struct shared *s, rk_team *team, rk_error *err)
                               .fingerprint = s->fingerprint};
     const int asked = s->control ? s->control->threads : 0;
     const int threads = asked > 0 ? asked : rk_core_count();
-    s->slices = THREAD_SLICES * (uint64_t)threads * (uint64_t)team->size;
+    s->alike = 2 * (uint64_t)threads * (uint64_t)team->size;
     rk_top_init(&s->top, s->top_n, s->candidate_size);
     const rk_status status = rk_share_run(&job, team, threads, err);
     rk_top_sort(&s->top);
