@@ -42,17 +42,28 @@ double rk_whole_seconds(const rk_cost_table *table, const rk_strategy *strategy,
     return rk_stage_seconds(table, &blocks);
 }
 
-/* Seconds of the passes of one layer, which waits for what it gathers and scatters. */
-static double gathering_layer(const rk_cost_table *table, const rk_strategy *s, int type)
+/*
+ * Seconds of the passes of one layer, which waits for what it gathers and scatters, by the schedule
+ * with which it takes least.
+ */
+static double gathering_layer(const rk_cost_table *table, const rk_strategy *strategy, int type)
 {
+    static const rk_schedule_kind kinds[] = {RK_SCHEDULE_1F1B, RK_SCHEDULE_ZB_H1};
+    rk_strategy s = *strategy;
     rk_stage_blocks blocks = {.embedding = false};
     rk_stage stage;
+    double least = (double)INFINITY;
     blocks.layers[type][0] = 1;
     rk_stage_keep(table, &blocks, &stage);
-    rk_chunk_times passes = rk_chunk_times_of(table, &blocks, rk_stage_splits(s));
-    const rk_pass_traffic traffic = rk_pass_traffic_of(table, s, &stage, &passes);
-    rk_lengthen_passes(&passes, &traffic);
-    return passes.forward + passes.backward + passes.weight;
+    const rk_dp_traffic data = rk_piece_traffic(table, &s, &stage);
+    for (int splits = 0; splits < 2; splits++) {
+        s.schedule = kinds[splits];
+        rk_chunk_times passes = rk_chunk_times_of(table, &blocks, rk_stage_splits(&s));
+        const rk_pass_traffic traffic = rk_pass_traffic_of(table, &s, &stage, &passes, &data);
+        rk_lengthen_passes(&passes, &traffic);
+        least = rk_min(least, passes.forward + passes.backward + passes.weight);
+    }
+    return least;
 }
 
 /* Whether replicas of shards divide the copies of parameters and of experts, as in any strategy. */
@@ -69,7 +80,6 @@ static bool replicas_divide(const rk_strategy *s)
  */
 double rk_least_gathering_seconds(const rk_cost_table *table, const rk_strategy *strategy)
 {
-    static const rk_schedule_kind kinds[] = {RK_SCHEDULE_1F1B, RK_SCHEDULE_ZB_H1};
     const rk_model *model = table->context.model;
     rk_strategy s = *strategy, whole = *strategy;
     double least = (double)INFINITY, layers = 0;
@@ -86,10 +96,7 @@ double rk_least_gathering_seconds(const rk_cost_table *table, const rk_strategy 
     const rk_stage_blocks blocks = rk_chunk_blocks_of(model, &whole, &chunk);
     for (int type = 0; type < model->type_count; type++) {
         layers += blocks.layers[type][0];
-        for (int splits = 0; splits < 2; splits++) {
-            s.schedule = kinds[splits];
-            least = rk_min(least, gathering_layer(table, &s, type));
-        }
+        least = rk_min(least, gathering_layer(table, &s, type));
     }
     return least * layers / (double)s.pp;
 }

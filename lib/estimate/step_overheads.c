@@ -13,16 +13,6 @@
 /* ---- data parallelism ---------------------------------------------------------------------- */
 
 /*
- * Time to reduce and to gather what a rank shares with its replicas, s, and bytes sent; and the
- * time of the copies that go with them.
- */
-struct dp_traffic {
-    double reduce, gather;
-    double reduce_bytes, gather_bytes;
-    double pack, unpack;
-};
-
-/*
  * Messages of a layer of `params` fully sharded parameters: one, or as many as its largest matrix
  * goes into it where tensors pass one by one.
  */
@@ -58,7 +48,7 @@ static double in_messages(const rk_cost_table *table, const rk_strategy *s, rk_c
  * the stream that computes (PyTorch 2.6, foreach_all_gather_copy_out and foreach_reduce).
  */
 static void add_copies(const rk_cost_table *table, const rk_strategy *s, double gathered,
-                       double learns, struct dp_traffic *t)
+                       double learns, rk_dp_traffic *t)
 {
     const rk_block_context *c = &table->context;
     const rk_accelerator *a = &c->system->accelerator;
@@ -84,7 +74,7 @@ static double division_seconds(const rk_block_context *c, double learns)
  */
 static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
                          double params, double low, const rk_group *shard, const rk_group *replica,
-                         struct dp_traffic *t)
+                         rk_dp_traffic *t)
 {
     assert(params >= 0 && low >= 0);
     const rk_stack *stack = table->context.stack;
@@ -124,8 +114,8 @@ static void add_dp_group(const rk_cost_table *table, const rk_strategy *s, const
 }
 
 /* Traffic of `share` of the parameters of a stage. */
-static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strategy *s,
-                                    const rk_stage *stage, double share)
+static rk_dp_traffic dp_traffic(const rk_cost_table *table, const rk_strategy *s,
+                                const rk_stage *stage, double share)
 {
     const double dense = share * stage->dense_params, low = share * stage->low_dense_params;
     const double experts = share * stage->expert_params;
@@ -134,7 +124,7 @@ static struct dp_traffic dp_traffic(const rk_cost_table *table, const rk_strateg
     const rk_group replica = rk_strategy_group(system, s, RK_GROUP_REPLICA);
     const rk_group *replicas = sharded ? &replica : NULL;
     const rk_group data = rk_strategy_group(system, s, sharded ? RK_GROUP_SHARD : RK_GROUP_DATA);
-    struct dp_traffic t = {.reduce = 0};
+    rk_dp_traffic t = {.reduce = 0};
     add_dp_group(table, s, stage, dense, low, &data, replicas, &t);
     if (experts > 0) {
         /* Whole experts are shards of one rank, of which all that hold them are replicas. */
@@ -219,6 +209,18 @@ static double whole_sums(const rk_cost_table *table, const rk_strategy *s, const
            c->stack->stream_share;
 }
 
+/* Layers that exchange one after the other, or all of a stage at once. */
+static double pieces_of(const rk_strategy *s, const rk_stage *stage)
+{
+    return s->sharding == RK_SHARD_ALL && stage->layers > 0 ? stage->layers : 1;
+}
+
+rk_dp_traffic rk_piece_traffic(const rk_cost_table *table, const rk_strategy *s,
+                               const rk_stage *stage)
+{
+    return dp_traffic(table, s, stage, 1 / pieces_of(s, stage));
+}
+
 /*
  * Fully sharded: every layer gathers its parameters in forward and again in backward and
  * scatters its gradients, each during the compute of the layer before.  ZeRO-2 without a pipeline
@@ -227,13 +229,13 @@ static double whole_sums(const rk_cost_table *table, const rk_strategy *s, const
  * scatter.
  */
 static double add_exchange(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
-                           const rk_chunk_times *passes, rk_chunk_times *hidden,
-                           rk_pass_traffic *out)
+                           const rk_chunk_times *passes, const rk_dp_traffic *data,
+                           rk_chunk_times *hidden, rk_pass_traffic *out)
 {
     const rk_stack *stack = table->context.stack;
     const bool whole = s->sharding == RK_SHARD_ALL;
-    const double pieces = whole && stage->layers > 0 ? stage->layers : 1;
-    const struct dp_traffic t = dp_traffic(table, s, stage, 1 / pieces);
+    const double pieces = pieces_of(s, stage);
+    const rk_dp_traffic t = data ? *data : rk_piece_traffic(table, s, stage);
     const bool overlaps =
         whole ? s->grad_overlap && s->param_overlap : s->grad_overlap && !reduces_late(stack, s);
     const double own = rk_stage_gradient_runs(stack, s).scatters > 0 ? 0 : 1;
@@ -310,13 +312,14 @@ static double sharded_ends(const rk_strategy *s, const rk_stage *first, double s
 }
 
 rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy *s,
-                                   const rk_stage *stage, const rk_chunk_times *passes)
+                                   const rk_stage *stage, const rk_chunk_times *passes,
+                                   const rk_dp_traffic *data)
 {
     rk_pass_traffic out = {.bytes = 0};
     rk_chunk_times hidden = {0, 0, 0};
     const double each_way = copies_each_way(table, s, stage);
     if (s->sharding >= RK_SHARD_GRADIENTS) {
-        const double scatter = add_exchange(table, s, stage, passes, &hidden, &out);
+        const double scatter = add_exchange(table, s, stage, passes, data, &hidden, &out);
         out.ends = s->sharding == RK_SHARD_ALL
                        ? sharded_ends(s, stage, scatter, passes, &hidden, each_way)
                        : 0;
@@ -345,7 +348,7 @@ rk_rank_traffic rk_stage_times(const rk_cost_table *table, const rk_strategy *s,
         if (waits) {
             rk_stage stage;
             rk_stage_keep(table, &blocks, &stage);
-            traffic = rk_pass_traffic_of(table, s, &stage, &each);
+            traffic = rk_pass_traffic_of(table, s, &stage, &each, NULL);
             rk_lengthen_passes(&each, &traffic);
         }
         for (int64_t past = i + rk_chunk_run(model, &chunks[i], v - i); i < past; i++) {
@@ -414,7 +417,7 @@ static rk_exchange reduce_once(const rk_cost_table *table, const rk_strategy *s,
                                const rk_stage *heaviest)
 {
     const rk_stack *stack = table->context.stack;
-    const struct dp_traffic t = dp_traffic(table, s, heaviest, 1);
+    const rk_dp_traffic t = dp_traffic(table, s, heaviest, 1);
     const struct chunk_runs gathers = chunk_runs_of(stack, s), scatters = scatter_runs_of(stack, s);
     const bool once =
         s->sharding < RK_SHARD_GRADIENTS || rk_stage_gradient_runs(stack, s).scatters > 0;

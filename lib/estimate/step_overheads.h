@@ -22,9 +22,27 @@ typedef struct rk_pass_traffic {
 /* Whether every microbatch has such traffic: ZeRO-2 and 3, offloaded activations and weights. */
 bool rk_has_pass_traffic(const rk_strategy *strategy);
 
-/* Traffic of a chunk that holds `stage`, with the passes of its computation. */
+/*
+ * Time to reduce and to gather what a rank shares with its replicas, s, and bytes sent; and the
+ * time of the copies that go with them.
+ */
+typedef struct rk_dp_traffic {
+    double reduce, gather;
+    double reduce_bytes, gather_bytes;
+    double pack, unpack;
+} rk_dp_traffic;
+
+/* The same of the mean layer of a stage if fully sharded, else of the stage; by no schedule. */
+rk_dp_traffic rk_piece_traffic(const rk_cost_table *table, const rk_strategy *strategy,
+                               const rk_stage *stage);
+
+/*
+ * Traffic of a chunk that holds `stage`, with the passes of its computation; `data`:
+ * rk_piece_traffic, or NULL.
+ */
 rk_pass_traffic rk_pass_traffic_of(const rk_cost_table *table, const rk_strategy *strategy,
-                                   const rk_stage *stage, const rk_chunk_times *passes);
+                                   const rk_stage *stage, const rk_chunk_times *passes,
+                                   const rk_dp_traffic *data);
 
 /* passes += data + copies. */
 void rk_lengthen_passes(rk_chunk_times *passes, const rk_pass_traffic *traffic);

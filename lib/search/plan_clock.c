@@ -284,7 +284,8 @@ static const rk_pass_traffic *traffic_at(rk_plan_clock *clock, const rk_strategy
         clock->waited[at] = clock->visit;
         wait->splits = splits;
         wait->alone = alone;
-        wait->traffic = rk_pass_traffic_of(clock->table, lane, piece_stage(clock, place), passes);
+        wait->traffic =
+            rk_pass_traffic_of(clock->table, lane, piece_stage(clock, place), passes, NULL);
     }
     return &wait->traffic;
 }
