@@ -122,15 +122,18 @@ static int count_cores(const struct carrier *carrier)
 /*
  * On one machine shared memory carries all messages.  Open MPI 4 would try every network that it
  * was built for, and the ranks would then wait 0.2 s to agree.  What the user has set is kept.
+ * Later versions call the transport by another name, and are left as they are.
  */
 static void prefer_shared_memory(void)
 {
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION == 4
     const char *size = getenv("OMPI_COMM_WORLD_SIZE"),
                *local = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
     if (size && local && strcmp(size, local) == 0) {
         (void)setenv("OMPI_MCA_pml", "ob1", 0);
         (void)setenv("OMPI_MCA_btl", "self,vader", 0);
     }
+#endif
 }
 
 static rk_team *begin(void)

@@ -43,8 +43,8 @@ double rk_whole_seconds(const rk_cost_table *table, const rk_strategy *strategy,
 }
 
 /*
- * Seconds of the passes of one layer, which waits for what it gathers and scatters, by the schedule
- * with which it takes least.
+ * Seconds of the passes of one layer, which waits for what it gathers and scatters: the least of
+ * both kinds of backward, in one part and in two.
  */
 static double gathering_layer(const rk_cost_table *table, const rk_strategy *strategy, int type)
 {

@@ -32,7 +32,10 @@ typedef struct rk_dp_traffic {
     double pack, unpack;
 } rk_dp_traffic;
 
-/* The same of the mean layer of a stage if fully sharded, else of the stage; by no schedule. */
+/*
+ * The same of the mean layer of a stage if fully sharded, else of the stage; no schedule changes
+ * it.
+ */
 rk_dp_traffic rk_piece_traffic(const rk_cost_table *table, const rk_strategy *strategy,
                                const rk_stage *stage);
 
