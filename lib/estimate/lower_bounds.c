@@ -168,6 +168,13 @@ double rk_least_unsharded(const rk_cost_table *table, const rk_stage_need *given
     return rk_least_of_rank(table, &need, in_flight);
 }
 
+double rk_least_activations(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,
+                            double in_flight)
+{
+    const double kept = stage->saved - (s->pp == 1 ? stage->late : 0);
+    return table->context.stack->activation_share * in_flight * kept;
+}
+
 double rk_least_memory(const rk_cost_table *table, const rk_strategy *s, const rk_stage *whole)
 {
     const double share = rk_schedule_copies(s->schedule) / (double)s->pp;

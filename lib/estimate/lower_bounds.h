@@ -51,6 +51,13 @@ double rk_least_of_rank(const rk_cost_table *table, const rk_stage_need *need, d
  */
 double rk_least_unsharded(const rk_cost_table *table, const rk_stage_need *need, double in_flight);
 
+/*
+ * Bytes of the activations that a stage keeps of so many microbatches, and that no allocator takes
+ * back: it needs more, with any sharding and no offload.
+ */
+double rk_least_activations(const rk_cost_table *table, const rk_strategy *strategy,
+                            const rk_stage *stage, double in_flight);
+
 /* Bytes that some rank needs for a loss, with any pipeline, sharding, recomputation and experts. */
 double rk_least_loss(const rk_cost_table *table);
 

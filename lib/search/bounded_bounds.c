@@ -163,6 +163,13 @@ static double most_bytes(const rk_plan_bounds *s, const rk_strategy *strategy)
     return most * (1 + RK_LOWER_BOUND_SLACK);
 }
 
+bool rk_activations_exceed(const rk_plan_bounds *s, const rk_strategy *strategy, double bytes)
+{
+    const rk_plan_lists *l = &s->lists;
+    const bool stay = l->offload_count == 1 && l->offloads[0] == 0;
+    return stay && bytes > most_bytes(s, strategy);
+}
+
 /*
  * Leaves of the lanes of one recipe, in `known`, those that a floor lets fit.  Returns false if
  * none does, nor any with a recipe that gathers and reduces as much or more.
@@ -209,7 +216,9 @@ const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker 
         known->fitting[i] = s->part_lanes[i]; /* others were not looked at */
     }
     const uint64_t own = lanes & rk_plan_recipe_lanes(&s->lists, base->unit->recipe);
-    const bool left = own == 0 || fit_floor(s, w, base, own, in_flight, known);
+    const double kept = rk_plan_fit_floor_activations(&w->fit, base, in_flight);
+    const bool left = !rk_activations_exceed(s, &base->strategy, kept) &&
+                      (own == 0 || fit_floor(s, w, base, own, in_flight, known));
     for (int i = 0; i < s->part_count && !left; i++) {
         known->fitting[i] &= ~lanes;
     }

@@ -31,6 +31,9 @@ static uint64_t fitting_lanes(const rk_plan_bounds *s, struct worker *w, const r
     rk_strategy strategy = base->strategy;
     uint64_t fitting = 0;
     w->counts.bounds += rk_count_lanes(lanes);
+    if (rk_activations_exceed(s, &strategy, rk_plan_fit_activations(&w->fit))) {
+        return 0;
+    }
     for (int lane = 0; lanes >> lane; lane++) {
         if (lanes >> lane & 1) {
             rk_plan_set_lane(&s->lists, lane, &strategy);

@@ -203,6 +203,9 @@ static inline const struct known_floor *rk_known_floor(const struct worker *w,
     return known->visit == w->fit.visit ? known : NULL;
 }
 
+/* Whether activations of so many bytes fit into no part, with any lane. */
+bool rk_activations_exceed(const rk_plan_bounds *s, const rk_strategy *strategy, double bytes);
+
 /* Finds it out. */
 const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w,
                                          const rk_plan_base *base, uint64_t lanes);

@@ -300,6 +300,23 @@ double rk_plan_fit_floor(rk_plan_fit *fit, const rk_plan_base *base, const rk_st
                : rk_least_of_rank(fit->table, &b->need, in_flight);
 }
 
+double rk_plan_fit_floor_activations(rk_plan_fit *fit, const rk_plan_base *base, double in_flight)
+{
+    const rk_plan_floor *floor = &fit->lists->floors[base->shape->floor];
+    return rk_least_activations(fit->table, &base->strategy,
+                                stage_of(fit, floor->blocks[base->choice]), in_flight);
+}
+
+double rk_plan_fit_activations(rk_plan_fit *fit)
+{
+    if (fit->rank_count == 0) {
+        fill_ranks(fit);
+    }
+    const rk_plan_rank *first = &fit->ranks[0];
+    return rk_least_activations(fit->table, &fit->base->strategy, stage_of(fit, first->blocks),
+                                first->in_flight);
+}
+
 double rk_plan_fit_least(rk_plan_fit *fit, const rk_strategy *strategy, int lane, double least)
 {
     double bytes = 0;

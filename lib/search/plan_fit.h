@@ -77,6 +77,13 @@ double rk_plan_fit_floor_flight(const rk_plan_fit *fit, const rk_plan_base *base
 double rk_plan_fit_floor(rk_plan_fit *fit, const rk_plan_base *base, const rk_strategy *strategy,
                          int lane, double in_flight, bool all);
 
+/*
+ * Bytes that this rank keeps of activations at least, with any lane that offloads nothing, and that
+ * the first rank of the base at hand keeps.
+ */
+double rk_plan_fit_floor_activations(rk_plan_fit *fit, const rk_plan_base *base, double in_flight);
+double rk_plan_fit_activations(rk_plan_fit *fit);
+
 /* Bytes that the fullest rank of such a strategy needs, without host memory. */
 double rk_plan_fit_bytes(rk_plan_fit *fit, const rk_strategy *strategy, int lane);
 
