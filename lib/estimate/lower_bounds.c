@@ -20,12 +20,35 @@ static void fill_whole(const rk_cost_table *table, rk_strategy *s, rk_chunk *chu
     rk_strategy_chunks(table->context.model, s, chunk);
 }
 
+/* Makes the type of layers that holds most parameters the layer of a stage that holds `blocks`. */
+static void keep_usual_layers(const rk_cost_table *table, const rk_stage_blocks *blocks,
+                              rk_stage *stage)
+{
+    double most = 0;
+    stage->layers = 0;
+    for (int type = 0; type < table->context.model->type_count; type++) {
+        const rk_cost *cost = &table->layers[type][0];
+        const int count = blocks->layers[type][0];
+        const double params = count * (cost->dense_params + cost->expert_params);
+        if (params > most) {
+            most = params;
+            stage->layers = count;
+            stage->layer_dense_params = cost->dense_params;
+            stage->layer_expert_params = cost->expert_params;
+            stage->matrix_params = cost->matrix_params;
+        }
+    }
+}
+
 rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
 {
     rk_strategy s = *strategy;
     rk_chunk chunk;
     fill_whole(table, &s, &chunk);
-    return rk_stage_of(table, &s, &chunk);
+    const rk_stage_blocks blocks = rk_chunk_blocks_of(table->context.model, &s, &chunk);
+    rk_stage stage = rk_stage_of(table, &s, &chunk);
+    keep_usual_layers(table, &blocks, &stage);
+    return stage;
 }
 
 double rk_whole_seconds(const rk_cost_table *table, const rk_strategy *strategy, int *experts)
@@ -175,15 +198,39 @@ double rk_least_activations(const rk_cost_table *table, const rk_strategy *s, co
     return table->context.stack->activation_share * in_flight * kept;
 }
 
+/*
+ * The least number of the usual layers on a rank whose states need as much as this share of the
+ * model or more: what the rest of the model needs is less.  States of experts are whole or sharded
+ * as those of other parameters are, over other ranks.
+ */
+static int least_layers(const rk_strategy *s, const rk_stage *whole, double share)
+{
+    const double of_experts[] = {1, rk_shard_ranks(s) / rk_expert_shard_ranks(s, whole)};
+    const double low = whole->low_dense_params + whole->low_expert_params;
+    double least = low > 0 ? 0 : whole->layers;
+    for (int i = 0; i < 2 && least > 0; i++) {
+        const double all = whole->dense_params + of_experts[i] * whole->expert_params;
+        const double layer = whole->layer_dense_params + of_experts[i] * whole->layer_expert_params;
+        least = rk_min(least, whole->layers - (1 - share) * all / layer);
+    }
+    return least > 0 ? (int)ceil(least - RK_LOWER_BOUND_SLACK) : 0;
+}
+
 double rk_least_memory(const rk_cost_table *table, const rk_strategy *s, const rk_stage *whole)
 {
     const double share = rk_schedule_copies(s->schedule) / (double)s->pp;
-    const rk_stage mean = {
+    rk_stage mean = {
         .dense_params = share * whole->dense_params,
         .expert_params = share * whole->expert_params,
         .low_dense_params = share * whole->low_dense_params,
         .low_expert_params = share * whole->low_expert_params,
+        .layers = least_layers(s, whole, share),
     };
+    if (mean.layers > 0) {
+        mean.layer_dense_params = whole->layer_dense_params;
+        mean.layer_expert_params = whole->layer_expert_params;
+        mean.matrix_params = whole->matrix_params;
+    }
     rk_stage_need need = rk_stage_need_of(table, s, &mean);
     return least_bytes(&need, 0);
 }
