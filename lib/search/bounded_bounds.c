@@ -329,10 +329,12 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
                 longest[twice] = fit_states(s, w, &base.strategy, legal, limit, parts);
             }
             if (work <= longest[twice]) {
-                w->counts.bounds++;
-                w->least[at] = rk_plan_clock_least(&w->clock, &base, most);
-                if (parts) {
-                    rk_plan_clock_wait(&w->clock, base.shape, &base);
+                rk_plan_clock_wait(&w->clock, base.shape, &base);
+                node.shape = base.shape;
+                w->least[at] = rk_base_work(s, w, &node, 0);
+                if (!parts && w->least[at] <= most) {
+                    w->counts.bounds++;
+                    w->least[at] = rk_plan_clock_least(&w->clock, &base, most);
                 }
             } else if (longest[twice] < 0) {
                 w->least[at] = (double)INFINITY;

@@ -66,9 +66,10 @@ rk_status rk_plan_clock_init(rk_plan_clock *clock, const rk_plan_lists *lists, r
     /* few are ever filled, so that most of the memory is not touched */
     clock->waits = malloc(pieces * (size_t)lists->lane_count * sizeof(*clock->waits));
     clock->waited = calloc(pieces * (size_t)lists->lane_count, sizeof(*clock->waited));
+    clock->first = calloc(lists->kinds.count + 1, sizeof(*clock->first));
     clock->idle = calloc(lists->kinds.count + 1, sizeof(*clock->idle));
-    if (!clock->idle || !clock->pieces || !clock->held || !clock->waits || !clock->waited ||
-        !clock->chunks || !clock->longer || !clock->sums) {
+    if (!clock->first || !clock->idle || !clock->pieces || !clock->held || !clock->waits ||
+        !clock->waited || !clock->chunks || !clock->longer || !clock->sums) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a plan");
     }
     return rk_makespans_new(&clock->makespans, err);
@@ -85,6 +86,7 @@ void rk_plan_clock_clear(rk_plan_clock *clock)
     free(clock->longer);
     free(clock->sums);
     free(clock->idle);
+    free(clock->first);
     *clock = (rk_plan_clock){.lists = NULL};
 }
 
@@ -251,14 +253,18 @@ void rk_plan_clock_wait(rk_plan_clock *clock, const rk_plan_shape *shape, const 
     if (!base || schedule->rolls || schedule->pairs) {
         return;
     }
+    const struct passes passes = passes_of(&base->strategy);
+    for (size_t i = 0; i < shape->kind_count; i++) {
+        const rk_chunk_times first = chunk_times(clock, base, &passes, i, 0);
+        clock->first[i] = first.forward + (schedule->splits ? 0 : first.backward + first.weight);
+    }
     for (int64_t r = 0; r < base->strategy.pp; r++) {
-        const rk_chunk_times *first = &clock->chunks[alike[r] * shape->chunks];
         size_t kind = 0;
         while (kinds[kind] != alike[r]) {
             kind++;
         }
         idle[kind] = before; /* of several ranks the last waits longest */
-        before += first->forward + (schedule->splits ? 0 : first->backward + first->weight);
+        before += clock->first[kind];
     }
 }
 

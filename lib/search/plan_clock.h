@@ -38,6 +38,7 @@ typedef struct rk_plan_clock {
     rk_chunk_times *longer;        /* owned; the same with the traffic of a lane */
     rk_chunk_times *sums;          /* owned; of all chunks of each rank */
     double *idle;                  /* owned; by kinds of ranks, see rk_plan_clock_wait */
+    double *first;                 /* owned; of a rank of each kind, what those after it wait for */
     rk_makespan least;             /* of that base, at least */
     double send;                   /* s of one message between stages; negative: not known */
     uint64_t visit;                /* of a table */
@@ -61,7 +62,7 @@ double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base, doubl
 /*
  * Fills clock->idle for the kinds of ranks of a shape, from shape->kind_first on: seconds that a
  * rank of each waits at least for its first step and after its last one, with any more layers
- * recomputed.  The base is at hand; NULL: forgets them.
+ * recomputed than the base has.  Without a base it waits for nothing.
  */
 void rk_plan_clock_wait(rk_plan_clock *clock, const rk_plan_shape *shape, const rk_plan_base *base);
 
