@@ -4,10 +4,11 @@
  *
  *     record_typed VERB MODEL SYSTEM [KEY=VALUE...]
  *
- * VERB is check, step, estimate, plan, fit, operators, timeline, launch, run, explain or comm; KEY
- * is a field of the struct that the function reads ("tp=1,2"), or "options" with a JSON object.
- * Prints a figure per line, "part.name value".  Exit status 1: nothing fits; 2: an error, printed
- * on standard error; 64: a word that this program does not know.
+ * VERB is check, step, estimate, plan, fit, operators, timeline, events (as timeline, with
+ * streams), launch, run, explain or comm; KEY is a field of the struct that the function reads
+ * ("tp=1,2"), or "options" with a JSON object. Prints a figure per line, "part.name value".  Exit
+ * status 1: nothing fits; 2: an error, printed on standard error; 64: a word that this program does
+ * not know.
  */
 #include <reckon/reckon.h>
 #include <stdio.h>
@@ -83,7 +84,8 @@ static rk_status open_setup(struct work *w, const char *model, const char *syste
     rk_setup_choice choice = {.size = sizeof(choice),
                               .framework = find_value(w, "framework"),
                               .mfu_convention = find_value(w, "mfu_convention"),
-                              .max_memory_bytes = number(w, "max_memory_bytes", 0)};
+                              .max_memory_bytes = number(w, "max_memory_bytes", 0),
+                              .max_risk = number(w, "max_risk", 0)};
     rk_status status = rk_model_create(model, &w->model, &w->err);
     status = status ? status : rk_system_create(system, &w->system, &w->err);
     if (stack && !status) {
@@ -186,6 +188,11 @@ static rk_status print_timeline(struct work *w)
     for (size_t i = 0; !status && rk_timeline_at(timeline, i, &event, sizeof(event)); i++) {
         (void)printf("events.%zu %d %s %.17g %.17g\n", i, (int)event.rank, event.kind,
                      event.start_s, event.duration_s);
+        if (strcmp(w->verb, "events") == 0) {
+            (void)printf("streams.%zu %s %d %d %.17g %.17g %.17g\n", i, event.stream,
+                         (int)event.chunk, (int)event.micro_batch, event.tensor_s, event.context_s,
+                         event.expert_s);
+        }
     }
     rk_timeline_free(timeline);
     return status;
@@ -264,12 +271,44 @@ static rk_status ask_space(struct work *w, bool *found)
     *found = rk_outcome_count(w->outcome) > 0;
     if (*found && strcmp(w->verb, "operators") == 0) {
         status = print_operators(w);
-    } else if (*found && strcmp(w->verb, "timeline") == 0) {
+    } else if (*found && (strcmp(w->verb, "timeline") == 0 || strcmp(w->verb, "events") == 0)) {
         status = print_timeline(w);
     } else if (*found && strcmp(w->verb, "launch") == 0) {
         status = print_launch(w);
     }
     return status;
+}
+
+/* Sets the fields of a run that the question names. */
+static void read_run(const struct work *w, rk_run_request *r)
+{
+    r->tokens = number(w, "tokens", 0);
+    r->steps = number(w, "steps", 0);
+    r->loss = number(w, "loss", 0);
+    r->law = find_value(w, "law");
+    r->reference_batch = number(w, "reference_batch", r->reference_batch);
+    r->batch_law = find_value(w, "batch_law");
+    r->step_s = number(w, "step_s", r->step_s);
+    r->mfu_percent = number(w, "mfu_percent", 0);
+    r->stragglers_percent = number(w, "stragglers_percent", r->stragglers_percent);
+    r->reliability = find_value(w, "reliability");
+    r->failures = number(w, "failures", r->failures);
+    r->restart_s = number(w, "restart_s", r->restart_s);
+    r->spares = (int64_t)number(w, "spares", (double)r->spares);
+    r->storage_bytes_per_s = number(w, "storage_bytes_per_s", r->storage_bytes_per_s);
+    r->checkpoint_every_s = number(w, "checkpoint_every_s", r->checkpoint_every_s);
+    r->async_checkpoint = number(w, "async_checkpoint", r->async_checkpoint) > 0;
+    r->near_checkpoint = find_value(w, "near_checkpoint");
+    r->storage_tiers = find_value(w, "storage_tiers");
+    r->prices = find_value(w, "prices");
+    r->price_per_hour = number(w, "price_per_hour", r->price_per_hour);
+    r->purchase_price = number(w, "purchase_price", r->purchase_price);
+    r->life_years = number(w, "life_years", r->life_years);
+    r->power_watts = number(w, "power_watts", r->power_watts);
+    r->pue = number(w, "pue", r->pue);
+    r->carbon_g_per_kwh = number(w, "carbon_g_per_kwh", r->carbon_g_per_kwh);
+    r->simulated_runs = (int64_t)number(w, "simulated_runs", 50);
+    r->seed = (int64_t)number(w, "seed", (double)r->seed);
 }
 
 static rk_status ask_run(struct work *w, bool *found)
@@ -281,16 +320,7 @@ static rk_status ask_run(struct work *w, bool *found)
     rk_run_request request;
     rk_run_request_init(&request, sizeof(request));
     request.space = &space;
-    request.tokens = number(w, "tokens", 0);
-    request.steps = number(w, "steps", 0);
-    request.loss = number(w, "loss", 0);
-    request.mfu_percent = number(w, "mfu_percent", 0);
-    request.failures = number(w, "failures", request.failures);
-    request.spares = (int64_t)number(w, "spares", (double)request.spares);
-    request.near_checkpoint = find_value(w, "near_checkpoint");
-    request.prices = find_value(w, "prices");
-    request.price_per_hour = number(w, "price_per_hour", request.price_per_hour);
-    request.simulated_runs = (int64_t)number(w, "simulated_runs", 50);
+    read_run(w, &request);
     const rk_status status = rk_predict_run(w->setup, &request, NULL, &run, &w->err);
     if (!status) {
         rk_run_outcome_describe(run, &f, sizeof(f));
