@@ -5,10 +5,10 @@
  *     record_typed VERB MODEL SYSTEM [KEY=VALUE...]
  *
  * VERB is check, step, estimate, plan, fit, operators, timeline, events (as timeline, with
- * streams), launch, run, explain or comm; KEY is a field of the struct that the function reads
- * ("tp=1,2"), or "options" with a JSON object. Prints a figure per line, "part.name value".  Exit
- * status 1: nothing fits; 2: an error, printed on standard error; 64: a word that this program does
- * not know.
+ * streams), launch, run, explain, comm, design, shape or validate (with TABLE in place of MODEL
+ * and SYSTEM); KEY is a field of the struct that the function reads ("tp=1,2"), or "options" with
+ * a JSON object. Prints a figure per line, "part.name value".  Exit status 1: nothing fits; 2: an
+ * error, printed on standard error; 64: a word that this program does not know.
  */
 #include <reckon/reckon.h>
 #include <stdio.h>
@@ -384,6 +384,123 @@ static rk_status ask_comm(struct work *w)
     return status;
 }
 
+static rk_status ask_design(struct work *w)
+{
+    const rk_space space = read_space(w);
+    const rk_machine_target target = {.size = sizeof(target),
+                                      .prices = find_value(w, "prices"),
+                                      .step_s = number(w, "target_step_s", 0),
+                                      .tokens_per_s = number(w, "tokens_per_s", 0),
+                                      .days = number(w, "days", 0),
+                                      .tokens = number(w, "tokens", 0)};
+    rk_machines *machines = NULL;
+    rk_machine_facts f;
+    const rk_status status =
+        rk_design_machines(w->setup, &space, &target, NULL, &machines, &w->err);
+    for (size_t i = 0; !status && rk_machines_at(machines, i, &f, sizeof(f)); i++) {
+        const char *key;
+        double value;
+        (void)printf("machines.%zu %d %.17g %.17g %d %d %d %d\n", i, (int)f.accelerators,
+                     f.cost_of_one, f.cost, f.runs, f.on_front, f.meets_target, f.cheapest);
+        (void)printf("speeds.%zu %.17g %.17g %.17g %.17g %.17g %.17g\n", i, f.step_s,
+                     f.sequences_per_s, f.tokens_per_s, f.mfu, f.days, f.run_cost);
+        for (size_t axis = 0; rk_machines_number(machines, i, axis, &key, &value); axis++) {
+            (void)printf("numbers.%zu.%zu %s %.17g\n", i, axis, key, value);
+        }
+    }
+    rk_machines_free(machines);
+    return status;
+}
+
+static rk_status ask_shape(struct work *w)
+{
+    const rk_space space = read_space(w);
+    const rk_shape_choice choice = {.size = sizeof(choice),
+                                    .parameters = number(w, "parameters", 0),
+                                    .tolerance_percent = number(w, "tolerance_percent", 0),
+                                    .blocks = counts(w, "blocks"),
+                                    .heads = counts(w, "heads"),
+                                    .head_sizes = counts(w, "head_sizes"),
+                                    .head_multiple = (int64_t)number(w, "head_multiple", 0),
+                                    .feedforward = number(w, "feedforward", 0),
+                                    .aspect_min = number(w, "aspect_min", 0),
+                                    .aspect_max = number(w, "aspect_max", 0)};
+    rk_shapes *shapes = NULL;
+    rk_shape_facts f;
+    const rk_status status = rk_shape_models(w->setup, &space, &choice, NULL, &shapes, &w->err);
+    for (size_t i = 0; !status && rk_shapes_at(shapes, i, &f, sizeof(f)); i++) {
+        (void)printf("shapes.%zu %d %d %d %d %d %.17g\n", i, (int)f.blocks, (int)f.hidden,
+                     (int)f.feedforward, (int)f.heads, (int)f.head_size, f.parameters);
+        (void)printf("speeds.%zu %.17g %d %.17g %.17g %.17g %.17g\n", i, (double)f.mappings, f.runs,
+                     f.mfu, f.step_s, f.sequences_per_s, f.tokens_per_s);
+    }
+    rk_shapes_free(shapes);
+    return status;
+}
+
+static void print_score(const char *name, const rk_score *s)
+{
+    const rk_errors *const errors[] = {&s->step, &s->null_model, &s->memory};
+    (void)printf("scores.%s %s %zu %.9g %.9g\n", name, s->group, s->intervals, s->interval_coverage,
+                 s->interval_width);
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        const rk_errors *e = errors[i];
+        (void)printf("errors.%s.%zu %zu %.9g %.9g %.9g %.9g %.9g %.9g\n", name, i, e->count,
+                     e->mean, e->median, e->p90, e->worst, e->bias, e->rank);
+    }
+    (void)printf("ranking.%s %zu %zu %zu %.9g %.9g %.9g %.9g\n", name, s->first_choice.groups,
+                 s->first_choice.best, s->first_choice.failed, s->first_choice.mean,
+                 s->first_choice.median, s->first_choice.p90, s->first_choice.worst);
+    (void)printf("verdicts.%s %zu %zu %zu %zu %zu %zu\n", name, s->out_of_memory.ran_fits,
+                 s->out_of_memory.ran_not, s->out_of_memory.oom_fits, s->out_of_memory.oom_not,
+                 s->out_of_memory.thrash_ran, s->out_of_memory.thrash_oom);
+}
+
+static void print_validation_row(size_t i, const rk_validation_row *r)
+{
+    (void)printf("rows.%zu %s %d %s %s %s %d %s / %s / %s %s %s\n", i, r->file, (int)r->row, r->id,
+                 r->source, r->model, r->predicted, r->left_out, r->assumed, r->system,
+                 r->accelerator, r->stack);
+    (void)printf("steps.%zu %d %d %d %.9g %.9g %.9g %.9g %.9g %.9g\n", i, (int)r->accelerators,
+                 (int)r->nodes, r->moe, r->step_s, r->step_measured_s, r->step_error, r->step_p10_s,
+                 r->step_p90_s, r->null_step_s);
+    (void)printf("rates.%zu %.9g %.9g %.9g %.9g\n", i, r->tokens_per_s, r->flops_per_s, r->mfu,
+                 r->mfu_measured);
+    (void)printf("memory.%zu %.9g %.9g %.9g %.9g %.9g %d %d %d %d\n", i, r->memory_bytes,
+                 r->memory_measured_bytes, r->memory_error, r->memory_needed_bytes,
+                 r->memory_usable_bytes, r->fits, r->thrashes, r->ran_out_of_memory, r->unsure);
+}
+
+static rk_status ask_validate(struct work *w, const char *document)
+{
+    const rk_validation_choice choice = {.size = sizeof(choice),
+                                         .split = find_value(w, "split"),
+                                         .only = find_value(w, "only"),
+                                         .by = find_value(w, "by"),
+                                         .sources = find_value(w, "sources")};
+    rk_run_table *table = NULL;
+    rk_validation *validation = NULL;
+    rk_validation_row row;
+    rk_score score;
+    rk_status status = rk_run_table_create(document, &table, &w->err);
+    const rk_run_table *const tables[] = {table};
+    status = status ? status : rk_validate_runs(tables, 1, &choice, &validation, &w->err);
+    for (size_t i = 0; !status && rk_validation_at(validation, i, &row, sizeof(row)); i++) {
+        print_validation_row(i, &row);
+    }
+    if (!status && rk_validation_score(validation, &score, sizeof(score))) {
+        print_score("all", &score);
+    }
+    for (size_t i = 0; !status && rk_validation_group(validation, i, &score, sizeof(score)); i++) {
+        char name[24];
+        (void)snprintf(name, sizeof(name), "%zu", i);
+        print_score(name, &score);
+    }
+    rk_validation_free(validation);
+    rk_run_table_free(table);
+    return status;
+}
+
 static rk_status ask(struct work *w, bool *found)
 {
     static const char *const one[] = {"check", "step", "estimate"};
@@ -398,18 +515,26 @@ static rk_status ask(struct work *w, bool *found)
     if (strcmp(w->verb, "explain") == 0) {
         return ask_explain(w, found);
     }
+    if (strcmp(w->verb, "design") == 0) {
+        return ask_design(w);
+    }
+    if (strcmp(w->verb, "shape") == 0) {
+        return ask_shape(w);
+    }
     return strcmp(w->verb, "comm") == 0 ? ask_comm(w) : ask_space(w, found);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 4) {
+    const bool of_table = argc > 1 && strcmp(argv[1], "validate") == 0;
+    const int named = of_table ? 3 : 4;
+    if (argc < named) {
         return 64;
     }
-    struct work w = {.verb = argv[1], .words = argv + 4, .count = argc - 4};
+    struct work w = {.verb = argv[1], .words = argv + named, .count = argc - named};
     bool found = true;
-    rk_status status = open_setup(&w, argv[2], argv[3]);
-    status = status ? status : ask(&w, &found);
+    rk_status status = of_table ? ask_validate(&w, argv[2]) : open_setup(&w, argv[2], argv[3]);
+    status = status || of_table ? status : ask(&w, &found);
     if (status) {
         char text[1024];
         (void)fprintf(stderr, "error %d: %s\n", (int)w.err.code,
