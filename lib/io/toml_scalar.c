@@ -181,7 +181,7 @@ static const char *skip_shape(const char *text, const char *shape)
     return text;
 }
 
-/* Whether two digits are a number up to `most`. */
+/* Whether two digits are a number from `least` to `most`. */
 static bool is_below(const char *digits, int least, int most)
 {
     const int value = (digits[0] - '0') * 10 + (digits[1] - '0');
@@ -218,7 +218,7 @@ static const char *skip_moment(const char *text)
         return time + 1;
     }
     const char *zone = *time == '+' || *time == '-' ? skip_shape(time + 1, "00:00") : NULL;
-    return zone ? zone : time;
+    return zone && is_below(time + 1, 0, 23) && is_below(time + 4, 0, 59) ? zone : time;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */

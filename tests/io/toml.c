@@ -111,6 +111,8 @@ static void test_refusals(void **state)
         {TEXT("a = 23:59:61"), 1, 5, "no value of TOML"},
         {TEXT("a = 1979-00-01"), 1, 5, "no value of TOML"},
         {TEXT("a = 1979-05-27T24:00:00"), 1, 15, "end of the line"},
+        {TEXT("a = 1979-05-27T07:32:00+24:00"), 1, 24, "end of the line"},
+        {TEXT("a = 1979-05-27T07:32:00-07:60"), 1, 24, "end of the line"},
         {TEXT("a = 1979-05-27T07:32:00."), 1, 24, "end of the line"},
         {TEXT("a = 1979-05-27T07:32:00+1:0"), 1, 24, "end of the line"},
         {TEXT("a = 1979-05-27x"), 1, 15, "end of the line"},
