@@ -47,10 +47,11 @@ typedef struct rk_plan_lane {
 #define RK_PLAN_CHOICES (1 + RK_PLAN_LAYER_CHOICES) /* as rk_plan_held counts them */
 
 /*
- * What the shapes of a schedule and a pipeline degree have in common: by choice of layers, the
- * least that any first rank of theirs holds of each kind of block, and the most chunks of a rank.
+ * What shapes of a schedule and a pipeline degree have in common: by choice of layers, the least
+ * that any first rank of theirs holds of each kind of block, and the most chunks of a rank.
  */
 typedef struct rk_plan_floor {
+    size_t first; /* of these shapes */
     int64_t vp;
     size_t blocks[RK_PLAN_CHOICES]; /* in the pipe's blocks */
 } rk_plan_floor;

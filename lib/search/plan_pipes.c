@@ -474,14 +474,26 @@ static rk_status list_floor(rk_plan_lists *l, const rk_plan_pipe *pipe, struct s
     return status;
 }
 
-/* Lists the floors of a pipeline degree, one for each schedule. */
+/* Whether a floor that begins with shape `a` is tight for `b` too: first ranks are nearly alike. */
+static bool is_near(const rk_plan_lists *l, const rk_plan_pipe *pipe, const rk_plan_shape *a,
+                    const rk_plan_shape *b)
+{
+    const rk_stage_blocks *x = &l->blocks[pipe->block_first + rk_plan_held(l, a, 0, 0)];
+    const rk_stage_blocks *y = &l->blocks[pipe->block_first + rk_plan_held(l, b, 0, 0)];
+    int differ = 0, layers = 0;
+    for (int type = 0; type < l->model->type_count; type++) {
+        differ += abs(x->layers[type][0] - y->layers[type][0]);
+        layers += x->layers[type][0];
+    }
+    return a->schedule == b->schedule && b->vp < 2 * a->vp && 4 * differ <= layers;
+}
+
+/* Lists the floors of a pipeline degree: one for the shapes that are near its first. */
 static rk_status list_floors(rk_plan_lists *l, const rk_plan_pipe *pipe, struct signs *signs,
                              rk_error *err)
 {
-    const size_t before = l->floor_count;
-    const size_t room = before + RK_SCHEDULE_KIND_COUNT;
-    rk_plan_floor *floors = realloc(l->floors, room * sizeof(*floors));
-    size_t floor_of[RK_SCHEDULE_KIND_COUNT] = {0};
+    const size_t before = l->floor_count, room = before + pipe->shape_count;
+    rk_plan_floor *floors = realloc(l->floors, (room + 1) * sizeof(*floors));
     rk_status status = RK_OK;
     if (!floors) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a plan");
@@ -489,21 +501,18 @@ static rk_status list_floors(rk_plan_lists *l, const rk_plan_pipe *pipe, struct 
     l->floors = floors;
     for (size_t i = 0; i < pipe->shape_count; i++) {
         rk_plan_shape *shape = &l->shapes[pipe->shape_first + i];
-        size_t *own = &floor_of[shape->schedule];
-        if (*own == 0) {
-            l->floors[l->floor_count++] = (rk_plan_floor){.vp = shape->vp};
-            *own = l->floor_count;
+        size_t own = before;
+        while (own < l->floor_count && !is_near(l, pipe, &l->shapes[floors[own].first], shape)) {
+            own++;
         }
-        shape->floor = *own - 1;
-        floors[shape->floor].vp =
-            shape->vp > floors[shape->floor].vp ? shape->vp : floors[shape->floor].vp;
+        if (own == l->floor_count) {
+            floors[l->floor_count++] = (rk_plan_floor){.first = pipe->shape_first + i};
+        }
+        shape->floor = own;
+        floors[own].vp = shape->vp > floors[own].vp ? shape->vp : floors[own].vp;
     }
-    for (size_t i = 0, next = before; i < pipe->shape_count && !status; i++) {
-        const rk_plan_shape *shape = &l->shapes[pipe->shape_first + i];
-        if (shape->floor == next) {
-            status = list_floor(l, pipe, signs, shape, err);
-            next++;
-        }
+    for (size_t i = before; i < l->floor_count && !status; i++) {
+        status = list_floor(l, pipe, signs, &l->shapes[floors[i].first], err);
     }
     return status;
 }
