@@ -251,6 +251,7 @@ unsigned rk_parts_gathering_in_time(const rk_plan_bounds *s, const struct worker
 {
     const unsigned gathering = parts & s->gathering;
     double least = (double)INFINITY;
+    uint64_t known = 0; /* lanes that send the same as one that was looked at, by the first */
     if (gathering == 0) {
         return parts;
     }
@@ -258,8 +259,10 @@ unsigned rk_parts_gathering_in_time(const rk_plan_bounds *s, const struct worker
     strategy.pp = node->pipe->pp;
     strategy.dp = node->dp;
     for (int lane = 0; node->lanes >> lane; lane++) {
-        const rk_sharding sharding = s->lists.lanes[lane].sharding.kind;
-        if (node->lanes >> lane & 1 && sharding == RK_SHARD_ALL) {
+        const rk_plan_lane *own = &s->lists.lanes[lane];
+        if (node->lanes >> lane & 1 && own->sharding.kind == RK_SHARD_ALL &&
+            !(known >> own->traffic & 1)) {
+            known |= (uint64_t)1 << own->traffic;
             rk_plan_set_lane(&s->lists, lane, &strategy);
             least = rk_min(least, rk_least_gathering_seconds(&w->table, &strategy));
         }
