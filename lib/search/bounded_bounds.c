@@ -148,8 +148,8 @@ static double fit_states(const rk_plan_bounds *s, struct worker *w, const rk_str
     return rk_longest_of(w, parts);
 }
 
-/* Bytes that the roomiest part lets a strategy with any sharding need. */
-static double most_bytes(const rk_plan_bounds *s, const rk_strategy *strategy)
+/* Bytes that the roomiest of `parts` lets a strategy with any sharding need. */
+static double most_bytes(const rk_plan_bounds *s, const rk_strategy *strategy, unsigned parts)
 {
     rk_strategy with = *strategy;
     double usual = 0, most = 0;
@@ -157,17 +157,18 @@ static double most_bytes(const rk_plan_bounds *s, const rk_strategy *strategy)
         with.sharding = (rk_sharding)i;
         usual = rk_max(usual, rk_risk_limit(&s->limits, &with));
     }
-    for (int i = 0; i < s->part_count; i++) {
-        most = rk_max(most, rk_part_bytes(s, usual, i));
+    for (int i = 0; parts >> i; i++) {
+        most = parts >> i & 1 ? rk_max(most, rk_part_bytes(s, usual, i)) : most;
     }
     return most * (1 + RK_LOWER_BOUND_SLACK);
 }
 
-bool rk_activations_exceed(const rk_plan_bounds *s, const rk_strategy *strategy, double bytes)
+bool rk_activations_exceed(const rk_plan_bounds *s, const rk_strategy *strategy, unsigned parts,
+                           double bytes)
 {
     const rk_plan_lists *l = &s->lists;
     const bool stay = l->offload_count == 1 && l->offloads[0] == 0;
-    return stay && bytes > most_bytes(s, strategy);
+    return stay && bytes > most_bytes(s, strategy, parts);
 }
 
 /*
@@ -175,7 +176,7 @@ bool rk_activations_exceed(const rk_plan_bounds *s, const rk_strategy *strategy,
  * none does, nor any with a recipe that gathers and reduces as much or more.
  */
 static bool fit_floor(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
-                      uint64_t lanes, double in_flight, struct known_floor *known)
+                      uint64_t lanes, unsigned parts, double in_flight, struct known_floor *known)
 {
     rk_strategy strategy = base->strategy;
     /* lanes that differ in sharding alone ascend in it: the first may settle all */
@@ -187,8 +188,8 @@ static bool fit_floor(const rk_plan_bounds *s, struct worker *w, const rk_plan_b
         rk_plan_set_lane(&s->lists, lane, &strategy);
         if (first && !strategy.offload_gradients &&
             rk_plan_fit_floor(&w->fit, base, &strategy, lane, in_flight, true) >
-                most_bytes(s, &strategy)) {
-            for (int i = 0; i < s->part_count; i++) {
+                most_bytes(s, &strategy, parts)) {
+            for (int i = 0; parts >> i; i++) {
                 known->fitting[i] &= ~lanes;
             }
             return false;
@@ -196,7 +197,7 @@ static bool fit_floor(const rk_plan_bounds *s, struct worker *w, const rk_plan_b
         first = false;
         const double bytes = rk_plan_fit_floor(&w->fit, base, &strategy, lane, in_flight, false);
         const double usual = rk_risk_limit(&s->limits, &strategy);
-        for (int i = 0; i < s->part_count; i++) {
+        for (int i = 0; parts >> i; i++) {
             const bool fits = bytes <= rk_part_bytes(s, usual, i) * (1 + RK_LOWER_BOUND_SLACK);
             known->fitting[i] &= ~((uint64_t)!fits << lane);
         }
@@ -205,20 +206,20 @@ static bool fit_floor(const rk_plan_bounds *s, struct worker *w, const rk_plan_b
 }
 
 const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w,
-                                         const rk_plan_base *base, uint64_t lanes)
+                                         const rk_plan_base *base, uint64_t lanes, unsigned parts)
 {
     struct known_floor *known = &w->floors[base->shape->floor * RK_PLAN_CHOICES + base->choice];
     const double in_flight = rk_plan_fit_floor_flight(&w->fit, base);
     known->visit = w->fit.visit;
     known->any = 0;
     w->counts.bounds += rk_count_lanes(lanes);
-    for (int i = 0; i < s->part_count; i++) {
-        known->fitting[i] = s->part_lanes[i]; /* others were not looked at */
+    for (int i = 0; i < s->part_count; i++) { /* other lanes were not looked at */
+        known->fitting[i] = parts >> i & 1 ? s->part_lanes[i] : 0;
     }
     const uint64_t own = lanes & rk_plan_recipe_lanes(&s->lists, base->unit->recipe);
     const double kept = rk_plan_fit_floor_activations(&w->fit, base, in_flight);
-    const bool left = !rk_activations_exceed(s, &base->strategy, kept) &&
-                      (own == 0 || fit_floor(s, w, base, own, in_flight, known));
+    const bool left = !rk_activations_exceed(s, &base->strategy, parts, kept) &&
+                      (own == 0 || fit_floor(s, w, base, own, parts, in_flight, known));
     for (int i = 0; i < s->part_count && !left; i++) {
         known->fitting[i] &= ~lanes;
     }
@@ -226,7 +227,7 @@ const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker 
     for (int i = 0; left && lanes && i < s->lists.recipe_count; i++) {
         const uint64_t led = lanes & rk_plan_recipe_lanes(&s->lists, &s->lists.recipes[i]);
         if (led) {
-            (void)fit_floor(s, w, base, led, in_flight, known);
+            (void)fit_floor(s, w, base, led, parts, in_flight, known);
         }
         lanes &= ~led;
     }

@@ -26,12 +26,12 @@ static void renew_limit(const rk_plan_bounds *s, struct worker *w, int part)
 
 /* The lanes that fit on every rank. */
 static uint64_t fitting_lanes(const rk_plan_bounds *s, struct worker *w, const rk_plan_base *base,
-                              uint64_t lanes)
+                              uint64_t lanes, unsigned parts)
 {
     rk_strategy strategy = base->strategy;
     uint64_t fitting = 0;
     w->counts.bounds += rk_count_lanes(lanes);
-    if (rk_activations_exceed(s, &strategy, rk_plan_fit_activations(&w->fit))) {
+    if (rk_activations_exceed(s, &strategy, parts, rk_plan_fit_activations(&w->fit))) {
         return 0;
     }
     for (int lane = 0; lanes >> lane; lane++) {
@@ -47,6 +47,7 @@ static uint64_t fitting_lanes(const rk_plan_bounds *s, struct worker *w, const r
 struct visit {
     const struct batch *batch;
     const struct node *node;
+    unsigned open;  /* parts that have the time for the node, and for any after it */
     uint64_t lanes; /* of the node */
     uint64_t own;   /* of these with the unit's recipe: others are counted when they are settled */
     bool turned;    /* the base is of the node */
@@ -124,7 +125,7 @@ static uint64_t floor_lanes(const rk_plan_bounds *s, struct worker *w, struct vi
     uint64_t lanes = 0;
     if (!floor) {
         turn_to(s, w, v, layers);
-        floor = rk_floor_lanes(s, w, &v->base, v->lanes & v->node->fitting);
+        floor = rk_floor_lanes(s, w, &v->base, v->lanes & v->node->fitting, v->open);
     }
     if ((floor->any & v->node->fitting & v->lanes) == 0) {
         return 0;
@@ -147,7 +148,7 @@ static void settle_base(const rk_plan_bounds *s, struct worker *w, struct visit 
         return;
     }
     turn_to(s, w, v, layers);
-    const uint64_t fitting = fitting_lanes(s, w, &v->base, lanes);
+    const uint64_t fitting = fitting_lanes(s, w, &v->base, lanes, parts);
     w->counts.by_memory += rk_count_lanes(lanes & ~fitting & v->own);
     if (fitting) {
         offer_base(s, w, v, fitting, parts);
@@ -223,6 +224,7 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
     w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lane_count - lanes);
     v.batch = b;
     v.node = node;
+    v.open = open;
     v.turned = false;
     v.asked = v.legal = 0;
     v.base.unit = b->unit;

@@ -203,12 +203,13 @@ static inline const struct known_floor *rk_known_floor(const struct worker *w,
     return known->visit == w->fit.visit ? known : NULL;
 }
 
-/* Whether activations of so many bytes fit into no part, with any lane. */
-bool rk_activations_exceed(const rk_plan_bounds *s, const rk_strategy *strategy, double bytes);
+/* Whether activations of so many bytes fit into none of `parts`, with any lane. */
+bool rk_activations_exceed(const rk_plan_bounds *s, const rk_strategy *strategy, unsigned parts,
+                           double bytes);
 
-/* Finds it out. */
+/* Finds it out, for parts that no later node with the floor exceeds. */
 const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w,
-                                         const rk_plan_base *base, uint64_t lanes);
+                                         const rk_plan_base *base, uint64_t lanes, unsigned parts);
 
 /* The longest step that can still enter the top list of any of the parts, s. */
 static inline double rk_longest_of(const struct worker *w, unsigned parts)

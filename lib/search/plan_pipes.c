@@ -485,7 +485,8 @@ static bool is_near(const rk_plan_lists *l, const rk_plan_pipe *pipe, const rk_p
         differ += abs(x->layers[type][0] - y->layers[type][0]);
         layers += x->layers[type][0];
     }
-    return a->schedule == b->schedule && b->vp < 2 * a->vp && 4 * differ <= layers;
+    return a->schedule == b->schedule && a->vp <= b->vp && b->vp < 2 * a->vp &&
+           4 * differ <= layers;
 }
 
 /* Lists the floors of a pipeline degree: one for the shapes that are near its first. */
