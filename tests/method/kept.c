@@ -17,34 +17,15 @@
 
 #include <cmocka.h>
 
-#define COUNT_FIELD(name, value)                                                                   \
+#define FIELD(field, type, member, set)                                                            \
     {                                                                                              \
-#name, offsetof(rk_request, name), sizeof(int64_t),                                        \
-        {                                                                                          \
-            .count = (value)                                                                       \
-        }                                                                                          \
+        .name = #field, .offset = offsetof(rk_request, field), .size = sizeof(type),               \
+        .value.member = (set)                                                                      \
     }
-#define INDEX_FIELD(name, value)                                                                   \
-    {                                                                                              \
-#name, offsetof(rk_request, name), sizeof(int),                                            \
-        {                                                                                          \
-            .index = (value)                                                                       \
-        }                                                                                          \
-    }
-#define REAL_FIELD(name, value)                                                                    \
-    {                                                                                              \
-#name, offsetof(rk_request, name), sizeof(double),                                         \
-        {                                                                                          \
-            .real = (value)                                                                        \
-        }                                                                                          \
-    }
-#define TRUTH_FIELD(name)                                                                          \
-    {                                                                                              \
-#name, offsetof(rk_request, name), sizeof(bool),                                           \
-        {                                                                                          \
-            .truth = true                                                                          \
-        }                                                                                          \
-    }
+#define COUNT_FIELD(field, set) FIELD(field, int64_t, count, set)
+#define INDEX_FIELD(field, set) FIELD(field, int, index, set)
+#define REAL_FIELD(field, set)  FIELD(field, double, real, set)
+#define TRUTH_FIELD(field)      FIELD(field, bool, truth, true)
 
 /* Fields that change what a request makes of the machine, the software, the model or the space. */
 static const struct field {
