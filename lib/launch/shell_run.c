@@ -10,7 +10,13 @@
 
 /* ---- between words --------------------------------------------------------------------------- */
 
-/* Skips what separates commands, except the ";;" of a case. */
+/* Whether what ends the commands of a pattern comes next: ";;", ";;&" or ";&". */
+static bool is_case_end(const rk_shell *sh)
+{
+    return rk_shell_looks_at(sh, ";;") || rk_shell_looks_at(sh, ";&");
+}
+
+/* Skips what separates commands, except what ends those of a pattern. */
 static void skip_separators(rk_shell *sh)
 {
     for (;;) {
@@ -18,7 +24,7 @@ static void skip_separators(rk_shell *sh)
         const char c = rk_shell_peek(sh);
         if (c == '\n') {
             rk_shell_skip_line_end(sh);
-        } else if ((c == ';' && !rk_shell_looks_at(sh, ";;")) || c == '&') {
+        } else if ((c == ';' && !is_case_end(sh)) || c == '&') {
             sh->at++;
         } else {
             return;
@@ -88,6 +94,8 @@ static void run_if(rk_shell *sh)
     } while (take_word(sh, "elif"));
     if (take_word(sh, "else")) {
         run_part(sh, !done, end);
+    } else if (!done && rk_shell_is_on(sh)) {
+        sh->status = 0;
     }
     (void)take_word(sh, "fi");
 }
@@ -122,7 +130,9 @@ static void run_while(rk_shell *sh, bool until)
 {
     static const char *const do_word[] = {"do", NULL};
     const size_t condition = sh->at;
-    bool on = rk_shell_is_on(sh);
+    const bool live = rk_shell_is_on(sh);
+    int status = 0; /* of the body */
+    bool on = live;
     for (int turns = 0;; turns++) {
         sh->at = condition;
         sh->here_line = 0;
@@ -137,8 +147,10 @@ static void run_while(rk_shell *sh, bool until)
         if (!on) {
             break;
         }
+        status = sh->status;
         on = again;
     }
+    sh->status = live && rk_shell_is_on(sh) ? status : sh->status;
     (void)take_word(sh, "done");
 }
 
@@ -165,6 +177,7 @@ static void run_counted(rk_shell *sh)
     bool on = live && third;
     const char *test = third ? rk_shell_keep(sh, second + 1, (size_t)(third - second - 1)) : "";
     if (on) {
+        sh->status = 0;
         (void)rk_shell_calculate(sh, rk_shell_keep(sh, all, (size_t)(second - all)), &value);
     }
     for (int turns = 0;; turns++) {
@@ -214,6 +227,7 @@ static void run_for(rk_shell *sh)
         on = run_body(sh, body, true);
     }
     if (!live || value_count == 0) {
+        sh->status = live ? 0 : sh->status;
         (void)run_body(sh, body, false);
     }
     (void)take_word(sh, "done");
@@ -252,21 +266,26 @@ static void run_case(rk_shell *sh)
     sh->at = rk_shell_word_end(sh->source.text, from, sh->source.size);
     const char *word =
         rk_shell_is_on(sh) ? rk_shell_expand_text(sh, sh->source.text, from, sh->at, false) : "";
-    bool done = !rk_shell_is_on(sh);
+    bool done = !rk_shell_is_on(sh), falls = false, taken = done;
     skip_separators(sh);
     (void)take_word(sh, "in");
     for (;;) {
         skip_separators(sh);
         const size_t before = sh->at;
         if (sh->at >= sh->source.size || take_word(sh, "esac")) {
+            sh->status = taken ? sh->status : 0;
             return;
         }
-        const bool live = read_patterns(sh, word, !done);
+        const bool live = read_patterns(sh, word, !done) || falls;
         run_part(sh, live, end);
+        falls = live && rk_shell_looks_at(sh, ";&"); /* into the next, whatever its patterns */
         done = done || live;
-        if (rk_shell_looks_at(sh, ";;")) {
+        taken = taken || live;
+        if (rk_shell_looks_at(sh, ";;&")) { /* the next patterns are tried, too */
+            sh->at += 3;
+            done = done && !live;
+        } else if (is_case_end(sh)) {
             sh->at += 2;
-            sh->at += rk_shell_peek(sh) == '&';
         }
         sh->at += sh->at == before; /* never stays in place */
     }
@@ -474,7 +493,7 @@ void rk_shell_run_list(rk_shell *sh, const char *const *stops)
     while (sh->at < sh->source.size) {
         skip_separators(sh);
         if (sh->at >= sh->source.size || is_stop(sh, stops) ||
-            (stops && (rk_shell_peek(sh) == ')' || rk_shell_looks_at(sh, ";;")))) {
+            (stops && (rk_shell_peek(sh) == ')' || is_case_end(sh)))) {
             return;
         }
         const size_t before = sh->at;
