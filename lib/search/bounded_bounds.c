@@ -247,32 +247,6 @@ double rk_base_work(const rk_plan_bounds *s, struct worker *w, const struct node
                                                          &w->clock.idle[shape->kind_first]);
 }
 
-unsigned rk_parts_gathering_in_time(const rk_plan_bounds *s, const struct worker *w,
-                                    const struct batch *b, const struct node *node, unsigned parts)
-{
-    const unsigned gathering = parts & s->gathering;
-    double least = (double)INFINITY;
-    uint64_t known = 0; /* lanes that send the same as one that was looked at, by the first */
-    if (gathering == 0) {
-        return parts;
-    }
-    rk_strategy strategy = batch_strategy(s, b);
-    strategy.pp = node->pipe->pp;
-    strategy.dp = node->dp;
-    for (int lane = 0; node->lanes >> lane; lane++) {
-        const rk_plan_lane *own = &s->lists.lanes[lane];
-        if (node->lanes >> lane & 1 && own->sharding.kind == RK_SHARD_ALL &&
-            !(known >> own->traffic & 1)) {
-            known |= (uint64_t)1 << own->traffic;
-            rk_plan_set_lane(&s->lists, lane, &strategy);
-            least = rk_min(least, rk_least_gathering_seconds(&w->table, &strategy));
-        }
-    }
-    const double microbatches = (double)rk_strategy_microbatches(&strategy);
-    const double seconds = s->fixed + (1 + s->growth) * microbatches * least;
-    return (parts & ~gathering) | rk_parts_in_time(w, gathering, seconds);
-}
-
 bool rk_schedule_runs(const struct node *node)
 {
     const rk_schedule_needs needs = rk_schedule_needs_of(node->shape->schedule, node->pipe->pp);

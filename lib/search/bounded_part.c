@@ -93,13 +93,6 @@ static uint64_t lanes_of(const rk_plan_lists *l, const rk_plan_part *part)
     return lanes;
 }
 
-/* Lanes that gather every layer. */
-static uint64_t gathering_lanes(const rk_plan_lists *l)
-{
-    const rk_plan_part whole = {.shardings = 1U << RK_SHARD_ALL};
-    return lanes_of(l, &whole);
-}
-
 static int compare_batches(const void *a, const void *b)
 {
     const struct batch *x = *(const struct batch *const *)a, *y = *(const struct batch *const *)b;
@@ -171,13 +164,12 @@ void rk_bound_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count)
     const rk_plan_lists *l = &s->lists;
     s->parts = parts;
     s->part_count = count;
-    s->lanes = s->gathering = 0;
+    s->lanes = 0;
     bool riskier = false;
     for (int i = 0; i < count; i++) {
         riskier |= parts[i].riskier;
         s->part_lanes[i] = lanes_of(l, &parts[i]);
         s->lanes |= s->part_lanes[i];
-        s->gathering |= (unsigned)((s->part_lanes[i] & ~gathering_lanes(l)) == 0) << i;
     }
     for (int i = 0; i < s->threads && s->workers; i++) {
         s->workers[i].fit.riskier = riskier;

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Renews the longest step that can still enter the top list of a part. */
 static void renew_limit(const rk_plan_bounds *s, struct worker *w, int part)
@@ -189,9 +190,9 @@ static void count_misfits(const rk_plan_bounds *s, struct worker *w, const struc
                           const struct node *node)
 {
     const uint64_t choices = (uint64_t)rk_node_choices(s, node->recompute, node->shape);
-    const uint64_t lanes = rk_count_lanes(own_lanes(s, b, rk_node_lanes(s, node)));
-    w->counts.by_rule += choices * ((uint64_t)node->lane_count - lanes);
-    w->counts.by_memory += choices * lanes;
+    const uint64_t lanes = own_lanes(s, b, rk_node_lanes(s, node));
+    w->counts.by_rule += choices * ((uint64_t)node->lane_count - rk_count_lanes(lanes));
+    w->counts.by_memory += choices * rk_count_lanes(lanes & ~node->slow);
 }
 
 /* The index of the first strategy of a node. */
@@ -213,15 +214,15 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
     const int choices = rk_node_choices(s, node->recompute, node->shape);
     struct visit v; /* the strategy is filled where it is needed */
     v.lanes = rk_node_lanes(s, node);
-    v.own = own_lanes(s, b, v.lanes);
+    v.own = own_lanes(s, b, v.lanes & ~node->slow);
     if (none_fits(w, node, full, choices, v.lanes)) {
         w->spent[node->shape->floor] =
             (struct spent_floor){w->fit.visit, node->fitting, choices, false};
         count_misfits(s, w, b, node);
         return;
     }
-    const uint64_t lanes = rk_count_lanes(v.own);
-    w->counts.by_rule += (uint64_t)choices * ((uint64_t)node->lane_count - lanes);
+    w->counts.by_rule +=
+        (uint64_t)choices * ((uint64_t)node->lane_count - rk_count_lanes(own_lanes(s, b, v.lanes)));
     v.batch = b;
     v.node = node;
     v.open = open;
@@ -235,7 +236,7 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
         v.base.choice = full ? (size_t)i + 1 : 0;
         unsigned parts = open;
         if (rk_known_floor(w, &v.base) && floor_lanes(s, w, &v, 0, &parts) == 0) {
-            w->counts.by_memory += lanes;
+            w->counts.by_memory += rk_count_lanes(v.own);
             v.base.index += (uint64_t)node->lane_count;
             continue;
         }
@@ -251,8 +252,10 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
 }
 
 /* Counts the strategies of a node that is not listed, unless time settles them. */
-static void count_node(const rk_plan_bounds *s, struct worker *w, struct node node, bool in_time)
+static void count_node(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                       struct node node, bool in_time)
 {
+    node.lane_count -= (int)rk_count_lanes(own_lanes(s, b, node.slow));
     uint64_t *reason = rk_schedule_runs(&node) ? &w->counts.by_memory : &w->counts.by_rule;
     if (in_time || !(node.bound < (double)INFINITY)) {
         for (node.recompute = 0; node.recompute < s->lists.recompute_count; node.recompute++) {
@@ -261,16 +264,53 @@ static void count_node(const rk_plan_bounds *s, struct worker *w, struct node no
     }
 }
 
-/* Limits the parts and lanes of a node to those of which the states fit. */
+/* Limits the parts and lanes of a node to those in time of which the states fit. */
 static void fit_node(const rk_plan_bounds *s, const struct worker *w, struct node *node)
 {
     const uint64_t *fitting = w->fitting[rk_schedule_copies(node->shape->schedule) == 2];
     const unsigned parts = node->parts;
     node->fitting = 0;
+    node->slow = node->lanes;
     for (int i = 0; i < s->part_count; i++) {
-        node->fitting |= parts >> i & 1 ? fitting[i] : 0;
-        node->parts &= ~((unsigned)(fitting[i] == 0) << i);
+        const uint64_t fits = fitting[i] & ~w->slow[i];
+        node->fitting |= parts >> i & 1 ? fits : 0;
+        node->slow &= parts >> i & 1 ? w->slow[i] : UINT64_MAX;
+        node->parts &= ~((unsigned)(fits == 0) << i);
     }
+}
+
+/*
+ * Fills w->slow: lanes that take too long for a part at the pipeline degree of a node, because
+ * their layers gather parameters in every pass.  The table is without recompute.  Returns those of
+ * the parts that have other lanes.
+ */
+static unsigned find_slow_lanes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                                const struct node *node, unsigned parts)
+{
+    rk_strategy strategy = rk_node_strategy(s, b, node);
+    double seconds[RK_PLAN_LANES]; /* of a step, by the first lane that sends the same */
+    uint64_t known = 0;            /* of these */
+    unsigned in_time = 0;
+    memset(w->slow, 0, sizeof(w->slow));
+    for (int lane = 0; node->lanes >> lane; lane++) {
+        const rk_plan_lane *own = &s->lists.lanes[lane];
+        if (!(node->lanes >> lane & 1) || own->sharding.kind != RK_SHARD_ALL) {
+            continue;
+        }
+        if (!(known >> own->traffic & 1)) {
+            known |= (uint64_t)1 << own->traffic;
+            rk_plan_set_lane(&s->lists, lane, &strategy);
+            seconds[own->traffic] = s->fixed + (1 + s->growth) * (double)node->microbatches *
+                                                   rk_least_gathering_seconds(&w->table, &strategy);
+        }
+        for (int i = 0; parts >> i; i++) {
+            w->slow[i] |= (uint64_t)(seconds[own->traffic] > w->limit[i]) << lane;
+        }
+    }
+    for (int i = 0; parts >> i; i++) {
+        in_time |= (unsigned)((node->lanes & s->part_lanes[i] & ~w->slow[i]) != 0) << i;
+    }
+    return parts & in_time;
 }
 
 /*
@@ -291,12 +331,12 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
         node.lane_count = rk_batch_lane_count(s, b, node.pipe);
         node.lanes = rk_batch_lanes(s, b, node.lane_count);
         parts = s->counts ? parts : rk_parts_in_time(w, parts, bounds[i]);
-        parts = rk_parts_gathering_in_time(s, w, b, &node, parts);
+        node.microbatches = s->space->global_batch / node.dp / b->micro_batch;
+        node.shape = &l->shapes[node.pipe->shape_first];
+        parts = find_slow_lanes(s, w, b, &node, parts);
         if (parts == 0) {
             continue;
         }
-        node.microbatches = s->space->global_batch / node.dp / b->micro_batch;
-        node.shape = &l->shapes[node.pipe->shape_first];
         (void)rk_bound_shapes(s, w, b, node, rk_longest_of(w, parts), parts);
         for (size_t j = 0; j < node.pipe->shape_count; j++, node.shape++) {
             node.bound = w->least[node.shape - l->shapes];
@@ -307,7 +347,7 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
                 w->nodes[count++] = node;
                 continue;
             }
-            count_node(s, w, node, in_time);
+            count_node(s, w, b, node, in_time);
         }
     }
     if (count > 0) {

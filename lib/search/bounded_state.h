@@ -49,7 +49,8 @@ struct node {
     int lane_count;   /* of its unit's recipe */
     uint64_t lanes;   /* of that and of those that it leads */
     unsigned parts;   /* that may have it, a bit each */
-    uint64_t fitting; /* lanes of these parts of which the states fit */
+    uint64_t fitting; /* lanes of these parts of which the states fit, but for slow ones */
+    uint64_t slow;    /* lanes that take too long for all of these parts */
 };
 
 /* Lanes that may fit with a floor and a choice of layers. */
@@ -91,12 +92,13 @@ struct worker {
     /* At the pipeline degree at hand, by the copies of a stage and by part: the lanes of which the
      * states fit. */
     uint64_t fitting[2][RK_PLAN_PARTS];
-    struct known_floor *floors; /* owned; by floor and choice of layers */
-    struct spent_floor *spent;  /* owned; by floor */
-    uint64_t others;            /* lanes of the batch at hand with recipes that it leads, which may
-                                   enter a top list */
-    struct node *nodes;         /* owned; of a batch */
-    uint8_t *nowhere; /* owned; by unit: kinds of cp that no pipeline makes legal, a bit each */
+    uint64_t slow[RK_PLAN_PARTS]; /* by part: lanes that take too long there */
+    struct known_floor *floors;   /* owned; by floor and choice of layers */
+    struct spent_floor *spent;    /* owned; by floor */
+    uint64_t others;    /* lanes of the batch at hand with recipes that it leads, which may
+                           enter a top list */
+    struct node *nodes; /* owned; of a batch */
+    uint8_t *nowhere;   /* owned; by unit: kinds of cp that no pipeline makes legal, a bit each */
     rk_status status;
     rk_error error;
 };
@@ -134,7 +136,6 @@ struct rk_plan_bounds {
     bool counts;                        /* everything is searched, and counted */
     uint64_t part_lanes[RK_PLAN_PARTS]; /* a bit per lane */
     uint64_t lanes;                     /* of all parts together */
-    unsigned gathering;                 /* parts of which every lane gathers every layer */
 };
 
 /* Where the bounds of a batch are in pipe_bounds. */
@@ -244,13 +245,6 @@ double rk_mean_work(const rk_plan_bounds *s, const struct batch *b, int64_t dp, 
 
 /* Whether the schedule of a node runs with its number of microbatches. */
 bool rk_schedule_runs(const struct node *node);
-
-/*
- * Those of the parts that are in time at the pipeline degree of a node although their layers gather
- * parameters in every pass.  The table is without recompute.
- */
-unsigned rk_parts_gathering_in_time(const rk_plan_bounds *s, const struct worker *w,
-                                    const struct batch *b, const struct node *node, unsigned parts);
 
 /*
  * Bounds all shapes of a node's pipeline degree: w->least, infinite where the states of no lane
