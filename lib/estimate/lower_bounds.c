@@ -89,6 +89,88 @@ static double gathering_layer(const rk_cost_table *table, const rk_strategy *str
     return least;
 }
 
+/*
+ * Seconds of passes that take `pass` in all with `traffic`, whatever chunks they are divided among:
+ * both are no more than what a chunk takes, see visible(), and are linear.
+ */
+static double least_passes(const rk_stack *stack, double pass, double traffic)
+{
+    const double seen = rk_min(stack->dp_exposed + stack->contention, 1);
+    return rk_max(pass + seen * traffic, traffic + rk_min(stack->contention, 1) * pass);
+}
+
+/* Whether the time of collectives is modelled: bytes then take no longer in a larger message. */
+static bool models_collectives(const rk_system *system)
+{
+    bool fitted = system->accelerator.measured != NULL;
+    for (int i = 0; i < system->tier_count; i++) {
+        fitted = fitted || system->tiers[i].fits[RK_COLL_ALL_GATHER].share > 0 ||
+                 system->tiers[i].fits[RK_COLL_REDUCE_SCATTER].share > 0 ||
+                 system->tiers[i].fits[RK_COLL_ALL_REDUCE].share > 0;
+    }
+    return !fitted;
+}
+
+/*
+ * The number of equal messages in which all parameters of `stage`, which holds `blocks`, take no
+ * longer than in those of any chunks: none has more than the largest layer and what is no layer.
+ */
+static int fewest_messages(const rk_cost_table *table, const rk_stage_blocks *blocks,
+                           const rk_stage *stage)
+{
+    double dense = 0, experts = 0; /* of the largest layers */
+    double other_dense = stage->dense_params, other_experts = stage->expert_params;
+    for (int type = 0; type < table->context.model->type_count; type++) {
+        const rk_cost *cost = &table->layers[type][0];
+        dense = rk_max(dense, cost->dense_params);
+        experts = rk_max(experts, cost->expert_params);
+        other_dense -= blocks->layers[type][0] * cost->dense_params;
+        other_experts -= blocks->layers[type][0] * cost->expert_params;
+    }
+    const double most = dense + rk_max(other_dense, 0);
+    const double most_experts = experts + rk_max(other_experts, 0);
+    const double count =
+        rk_min(stage->dense_params / most,
+               most_experts > 0 ? stage->expert_params / most_experts : (double)INFINITY);
+    return count > 1 ? (int)count : 1;
+}
+
+/*
+ * Seconds of the passes of all chunks together, which wait for what they gather and scatter: the
+ * least of both kinds of backward; 0 if it is not known.
+ */
+static double gathering_chunks(const rk_cost_table *table, const rk_strategy *strategy,
+                               const rk_stage_blocks *blocks)
+{
+    static const rk_schedule_kind kinds[] = {RK_SCHEDULE_1F1B, RK_SCHEDULE_ZB_H1};
+    const rk_stack *stack = table->context.stack;
+    rk_strategy s = *strategy;
+    rk_stage stage;
+    double least = (double)INFINITY;
+    rk_stage_keep(table, blocks, &stage);
+    if (!models_collectives(table->context.system) || stage.low_dense_params > 0 ||
+        stage.low_expert_params > 0 || !(stage.dense_params > 0)) {
+        return 0;
+    }
+    stage.layers = fewest_messages(table, blocks, &stage);
+    const rk_dp_traffic data = rk_piece_traffic(table, &s, &stage);
+    for (int splits = 0; splits < 2; splits++) {
+        s.schedule = kinds[splits];
+        const rk_chunk_times passes = rk_chunk_times_of(table, blocks, rk_stage_splits(&s));
+        const double gather = stage.layers * data.gather;
+        const double reduce =
+            rk_stage_gradient_runs(stack, &s).scatters > 0 ? 0 : stage.layers * data.reduce;
+        const double forward = least_passes(stack, passes.forward, gather);
+        const double backward =
+            rk_stage_splits(&s)
+                ? least_passes(stack, passes.backward, gather) +
+                      least_passes(stack, passes.weight, reduce)
+                : least_passes(stack, passes.backward, gather + reduce) + passes.weight;
+        least = rk_min(least, forward + backward);
+    }
+    return least;
+}
+
 /* Whether replicas of shards divide the copies of parameters and of experts, as in any strategy. */
 static bool replicas_divide(const rk_strategy *s)
 {
@@ -100,6 +182,7 @@ static bool replicas_divide(const rk_strategy *s)
  * Some rank has the mean number of layers or more, each no faster than the fastest type.  A longer
  * pass hides at most as much more of the traffic as it is longer, and no more parameters than a
  * layer's make its messages shorter: embedding, head, recomputation and other layers only add.
+ * And some rank has the mean of what all chunks take, or more.
  */
 double rk_least_gathering_seconds(const rk_cost_table *table, const rk_strategy *strategy)
 {
@@ -117,6 +200,10 @@ double rk_least_gathering_seconds(const rk_cost_table *table, const rk_strategy 
     s.offload_activations = s.offload_weights = false;
     fill_whole(table, &whole, &chunk);
     const rk_stage_blocks blocks = rk_chunk_blocks_of(model, &whole, &chunk);
+    const double chunks = gathering_chunks(table, &s, &blocks);
+    if (chunks > 0) {
+        return chunks / (double)s.pp;
+    }
     for (int type = 0; type < model->type_count; type++) {
         layers += blocks.layers[type][0];
         least = rk_min(least, gathering_layer(table, &s, type));
