@@ -113,7 +113,8 @@ static bool models_collectives(const rk_system *system)
 
 /*
  * The number of equal messages in which all parameters of `stage`, which holds `blocks`, take no
- * longer than in those of any chunks: none has more than the largest layer and what is no layer.
+ * longer than in the messages of any chunks: none has more than a largest layer and what is no
+ * layer.
  */
 static int fewest_messages(const rk_cost_table *table, const rk_stage_blocks *blocks,
                            const rk_stage *stage)
