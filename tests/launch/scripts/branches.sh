@@ -31,6 +31,10 @@ if false; then python train.py no; elif false; then python train.py no; fi; pyth
 if false; then python train.py no; elif true; then python train.py yes; else python train.py no; fi
 if true; then python train.py yes; elif false; then python train.py no; else python train.py no; fi
 if true; then python train.py yes; elif true; then python train.py no; elif false; then python train.py no; else python train.py no; fi
+if true; then false; elif false; then python train.py no; else python train.py no; fi; python train.py --status $?
+if true; then false; elif true; then python train.py no; elif true; then python train.py no; fi; python train.py --status $?
+if false; then python train.py no; elif true; then false; elif false; then python train.py no; else python train.py no; fi; python train.py --status $?
+case a in a) false ;; b) python train.py no ;; *) python train.py no ;; esac; python train.py --status $?
 if ! false; then if false; then python train.py no; else python train.py inner; fi; else python train.py no; fi
 false; while false; do :; done; python train.py --status $?
 false; until true; do :; done; python train.py --status $?
