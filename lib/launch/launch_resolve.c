@@ -36,18 +36,14 @@ const rk_launch_reader *rk_launch_recognise(const rk_launch *launch)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* The value of a key as its field has it: a switch that turns off says false. */
+/* The value of a key as its field has it. */
 static const char *fact_value(const rk_launch_key *key, const rk_launch_flag *flag)
 {
-    const bool negates = strstr(flag->type, "turns off") != NULL;
     if (strncmp(flag->type, "bool", strlen("bool")) != 0) {
         return key->value;
     }
     const char *truth = key->value ? rk_launch_truth_text(key->value) : "true";
-    if (!truth) {
-        return key->value;
-    }
-    return (strcmp(truth, "true") == 0) != negates ? "true" : "false";
+    return truth ? truth : key->value;
 }
 
 static void state_by_table(rk_launch *launch, const rk_flag_table *table)

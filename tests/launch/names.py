@@ -104,8 +104,10 @@ def main():
     for path in (ROOT / "data" / "launch_flags").glob("*.csv"):
         known.update(re.findall(r"[\w-]+", path.read_text(encoding="utf-8").split("\n", 1)[0]))
         with path.open(encoding="utf-8") as file:
-            known.update(word for row in csv.DictReader(file)
-                         for column in ("class", "type") for word in (row.get(column) or "").split())
+            rows = list(csv.DictReader(file))
+        known.update(word for row in rows for column in ("class", "type") for word in (row.get(column) or "").split())
+        missing += [f"{path.name}: {row['flag']} turns off, so a reader has to state its field {row['field']}"
+                    for row in rows if "turns off" in (row.get("type") or "") and row.get("field")]
     for path in sorted((ROOT / "lib" / "launch").glob("*.c")):
         source = path.read_text(encoding="utf-8")
         readers = READER.findall(source) or [""]
