@@ -10,13 +10,13 @@
 
 /* ---- between words --------------------------------------------------------------------------- */
 
-/* Whether what ends the commands of a pattern comes next: ";;", ";;&" or ";&". */
+/* Whether the end of the commands of a pattern comes next: ";;", ";;&" or ";&". */
 static bool is_case_end(const rk_shell *sh)
 {
     return rk_shell_looks_at(sh, ";;") || rk_shell_looks_at(sh, ";&");
 }
 
-/* Skips what separates commands, except what ends those of a pattern. */
+/* Skips what separates commands, except the ends of those of a pattern. */
 static void skip_separators(rk_shell *sh)
 {
     for (;;) {
@@ -278,7 +278,7 @@ static void run_case(rk_shell *sh)
         }
         const bool live = read_patterns(sh, word, !done) || falls;
         run_part(sh, live, end);
-        falls = live && rk_shell_looks_at(sh, ";&"); /* into the next, whatever its patterns */
+        falls = live && rk_shell_looks_at(sh, ";&"); /* into the next, by no pattern */
         done = done || live;
         taken = taken || live;
         if (rk_shell_looks_at(sh, ";;&")) { /* the next patterns are tried, too */
