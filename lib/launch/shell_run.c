@@ -16,7 +16,7 @@ static bool is_case_end(const rk_shell *sh)
     return rk_shell_looks_at(sh, ";;") || rk_shell_looks_at(sh, ";&");
 }
 
-/* Skips what separates commands, except the ends of those of a pattern. */
+/* Skips what separates commands, except what ends a pattern of a case. */
 static void skip_separators(rk_shell *sh)
 {
     for (;;) {
