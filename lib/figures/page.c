@@ -46,10 +46,13 @@ static size_t write_link(const char *text, rk_out *out)
     static const char readme[] = "README.md";
     char target[TARGET_SIZE];
     const bool picture = text[0] == '!';
+    if (text[picture] != '[') {
+        return 0;
+    }
     const char *shown = text + picture + 1, *middle = shown + strcspn(shown, "[]");
     const bool named = strncmp(middle, "](", 2) == 0;
     const size_t length = named ? strcspn(middle + 2, ") :") : 0;
-    if (text[picture] != '[' || length == 0 || middle[2] == '/' || middle[2 + length] != ')' ||
+    if (length == 0 || middle[2] == '/' || middle[2 + length] != ')' ||
         length + sizeof("page.html") > sizeof(target)) {
         return 0;
     }
