@@ -208,7 +208,7 @@ static inline const struct known_floor *rk_known_floor(const struct worker *w,
 bool rk_activations_exceed(const rk_plan_bounds *s, const rk_strategy *strategy, unsigned parts,
                            double bytes);
 
-/* Finds it out, for parts that no later node with the floor exceeds. */
+/* Fills it for `parts`; no later node with the floor may have another. */
 const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w,
                                          const rk_plan_base *base, uint64_t lanes, unsigned parts);
 
