@@ -87,6 +87,8 @@ class Call(Generic[T]):
             if kind == "answer":
                 answer: T = value
                 return answer
+            if kind == "raise" and self._interrupted:
+                raise KeyboardInterrupt from value  # the error of work that was stopped
             if kind == "raise":
                 raise value
             assert self._progress
@@ -122,7 +124,7 @@ class Call(Generic[T]):
         except KeyboardInterrupt:
             if threading.current_thread() is threading.main_thread():
                 for call in list(_calls):
-                    call._stopped = call._interrupted = True
+                    call._interrupted = call._stopped = True  # in this order
             raise
         finally:
             self.stop(_GRACE_S)

@@ -17,12 +17,12 @@ LARGE = 'model="deepseek-v3", system="h100-sxm", accelerators=2048, global_batch
 CALLS = {
     "plan": f"reckon.plan({LARGE}, exhaustive=True)",
     "explain": f'reckon.explain({LARGE}, framework="any")',
-    "run": 'reckon.run("llama3-8b", "h100-sxm", accelerators=64, global_batch=512, tokens="1T", '
+    "run": 'reckon.run("llama3-8b", "h100-sxm", accelerators=64, global_batch=512, tokens="120T", '
            "simulate=1000000, threads=1)",
     "sweep": 'reckon.sweep({"model": "llama3-70b", "system": "h100-sxm", "global_batch": 1024, '
              '"search": "exhaustive", '
-             '"axes": [{"key": "accelerators", "values": [256, 512, 1024]}, '
-             '{"key": "seq", "values": [2048, 4096, 8192, 16384]}]}, threads=1)',
+             '"axes": [{"key": "accelerators", "values": [256, 512, 1024, 2048, 4096]}, '
+             '{"key": "seq", "values": [1024, 2048, 3072, 4096, 6144, 8192, 12288, 16384]}]}, threads=1)',
     "timeline": f'reckon.timeline({LARGE}, framework="any")',
     "progress": f"reckon.plan({LARGE}, exhaustive=True, progress=lambda *seen: None)",
 }
@@ -87,6 +87,28 @@ thread.join()
 print("main", flush=True)
 """
 
+# The work of another thread ends with an error as soon as the main thread stops it.
+ENDS = HEAD + """
+from reckon._calls import Call, _calls
+def work(report):
+    while report():
+        time.sleep(0.0001)
+    raise RuntimeError("stopped")
+def call():
+    try:
+        Call(work, None).run()
+    except BaseException as exception:
+        print(type(exception).__name__, flush=True)
+for _ in range(20):
+    thread = threading.Thread(target=call)
+    thread.start()
+    while not _calls:
+        time.sleep(0.001)
+    for running in list(_calls):
+        running._interrupted = running._stopped = True
+    thread.join()
+"""
+
 
 def interrupt(script, delay_s):
     """Runs a script, sends it a real SIGINT; the lines that follow, and when it was sent."""
@@ -132,6 +154,11 @@ class Interrupt(unittest.TestCase):
             self.assertEqual(lines[-1], "main")
             self.assertEqual(len(lines), count + 1)
             self.check_times([float(line) - sent for line in lines[:count]])
+
+    def test_stopped(self):
+        """A call that is interrupted says so, not with which error its work has stopped."""
+        child = subprocess.run([sys.executable, "-c", ENDS], stdout=subprocess.PIPE, text=True, check=True)
+        self.assertEqual(child.stdout.split(), ["KeyboardInterrupt"] * 20)
 
     def test_exit(self):
         """A script that does not catch it ends at once, by the signal."""
