@@ -8,16 +8,18 @@
 #include <assert.h>
 #include <math.h>
 
-/* The chunk that has all blocks, for a copy of the strategy that has one. */
-static void fill_whole(const rk_cost_table *table, rk_strategy *s, rk_chunk *chunk)
+rk_stage_blocks rk_whole_blocks(const rk_model *model, const rk_strategy *strategy)
 {
-    s->pp = s->vp = 1;
-    s->schedule = rk_schedule_usual(1);
-    s->recompute = RK_REC_NONE;
-    s->first_stage_layers = s->last_stage_layers = 0;
-    s->count_embedding = s->count_head = false;
-    s->layout_count = 0;
-    rk_strategy_chunks(table->context.model, s, chunk);
+    rk_strategy s = *strategy;
+    rk_chunk chunk;
+    s.pp = s.vp = 1;
+    s.schedule = rk_schedule_usual(1);
+    s.recompute = RK_REC_NONE;
+    s.first_stage_layers = s.last_stage_layers = 0;
+    s.count_embedding = s.count_head = false;
+    s.layout_count = 0;
+    rk_strategy_chunks(model, &s, &chunk);
+    return rk_chunk_blocks_of(model, &s, &chunk);
 }
 
 /* Makes the type of layers that holds most parameters the layer of a stage that holds `blocks`. */
@@ -40,29 +42,22 @@ static void keep_usual_layers(const rk_cost_table *table, const rk_stage_blocks 
     }
 }
 
-rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy)
+rk_stage rk_whole_model(const rk_cost_table *table, const rk_stage_blocks *whole)
 {
-    rk_strategy s = *strategy;
-    rk_chunk chunk;
-    fill_whole(table, &s, &chunk);
-    const rk_stage_blocks blocks = rk_chunk_blocks_of(table->context.model, &s, &chunk);
-    rk_stage stage = rk_stage_of(table, &s, &chunk);
-    keep_usual_layers(table, &blocks, &stage);
+    rk_stage stage = {.layers = 0}; /* without times */
+    rk_stage_keep(table, whole, &stage);
+    keep_usual_layers(table, whole, &stage);
     return stage;
 }
 
-double rk_whole_seconds(const rk_cost_table *table, const rk_strategy *strategy, int *experts)
+double rk_whole_seconds(const rk_cost_table *table, const rk_stage_blocks *whole, int *experts)
 {
     const rk_model *model = table->context.model;
-    rk_strategy s = *strategy;
-    rk_chunk chunk;
-    fill_whole(table, &s, &chunk);
-    const rk_stage_blocks blocks = rk_chunk_blocks_of(model, &s, &chunk);
     *experts = 0;
     for (int i = 0; i < model->type_count; i++) {
-        *experts += rk_layer_is_moe(&model->types[i]) ? blocks.layers[i][0] : 0;
+        *experts += rk_layer_is_moe(&model->types[i]) ? whole->layers[i][0] : 0;
     }
-    return rk_stage_seconds(table, &blocks);
+    return rk_stage_seconds(table, whole);
 }
 
 /*
@@ -136,37 +131,45 @@ static int fewest_messages(const rk_cost_table *table, const rk_stage_blocks *bl
     return count > 1 ? (int)count : 1;
 }
 
+rk_gathering rk_gathering_of(const rk_cost_table *table, const rk_stage_blocks *whole)
+{
+    rk_gathering gathering = {.blocks = *whole};
+    rk_stage *stage = &gathering.stage;
+    rk_stage_keep(table, whole, stage);
+    if (models_collectives(table->context.system) &&
+        !(stage->low_dense_params > 0 || stage->low_expert_params > 0) && stage->dense_params > 0) {
+        gathering.messages = fewest_messages(table, whole, stage);
+        stage->layers = gathering.messages;
+        gathering.one = rk_chunk_times_of(table, whole, false);
+        gathering.apart = rk_chunk_times_of(table, whole, true);
+    }
+    return gathering;
+}
+
 /*
  * Seconds of the passes of all chunks together, which wait for what they gather and scatter: the
- * least of both kinds of backward; 0 if it is not known.
+ * least of both kinds of backward.
  */
 static double gathering_chunks(const rk_cost_table *table, const rk_strategy *strategy,
-                               const rk_stage_blocks *blocks)
+                               const rk_gathering *gathering)
 {
     static const rk_schedule_kind kinds[] = {RK_SCHEDULE_1F1B, RK_SCHEDULE_ZB_H1};
     const rk_stack *stack = table->context.stack;
     rk_strategy s = *strategy;
-    rk_stage stage;
     double least = (double)INFINITY;
-    rk_stage_keep(table, blocks, &stage);
-    if (!models_collectives(table->context.system) || stage.low_dense_params > 0 ||
-        stage.low_expert_params > 0 || !(stage.dense_params > 0)) {
-        return 0;
-    }
-    stage.layers = fewest_messages(table, blocks, &stage);
-    const rk_dp_traffic data = rk_piece_traffic(table, &s, &stage);
+    const rk_dp_traffic data = rk_piece_traffic(table, &s, &gathering->stage);
+    const double gather = gathering->messages * data.gather;
     for (int splits = 0; splits < 2; splits++) {
         s.schedule = kinds[splits];
-        const rk_chunk_times passes = rk_chunk_times_of(table, blocks, rk_stage_splits(&s));
-        const double gather = stage.layers * data.gather;
+        assert(rk_stage_splits(&s) == (splits == 1));
+        const rk_chunk_times *passes = splits ? &gathering->apart : &gathering->one;
         const double reduce =
-            rk_stage_gradient_runs(stack, &s).scatters > 0 ? 0 : stage.layers * data.reduce;
-        const double forward = least_passes(stack, passes.forward, gather);
+            rk_stage_gradient_runs(stack, &s).scatters > 0 ? 0 : gathering->messages * data.reduce;
+        const double forward = least_passes(stack, passes->forward, gather);
         const double backward =
-            rk_stage_splits(&s)
-                ? least_passes(stack, passes.backward, gather) +
-                      least_passes(stack, passes.weight, reduce)
-                : least_passes(stack, passes.backward, gather + reduce) + passes.weight;
+            splits ? least_passes(stack, passes->backward, gather) +
+                         least_passes(stack, passes->weight, reduce)
+                   : least_passes(stack, passes->backward, gather + reduce) + passes->weight;
         least = rk_min(least, forward + backward);
     }
     return least;
@@ -185,12 +188,12 @@ static bool replicas_divide(const rk_strategy *s)
  * layer's make its messages shorter: embedding, head, recomputation and other layers only add.
  * And some rank has the mean of what all chunks take, or more.
  */
-double rk_least_gathering_seconds(const rk_cost_table *table, const rk_strategy *strategy)
+double rk_least_gathering_seconds(const rk_cost_table *table, const rk_strategy *strategy,
+                                  const rk_gathering *gathering)
 {
     const rk_model *model = table->context.model;
-    rk_strategy s = *strategy, whole = *strategy;
+    rk_strategy s = *strategy;
     double least = (double)INFINITY, layers = 0;
-    rk_chunk chunk;
     assert(s.sharding == RK_SHARD_ALL);
     if (table->context.stack->gathers_tensors) {
         return 0;
@@ -199,14 +202,11 @@ double rk_least_gathering_seconds(const rk_cost_table *table, const rk_strategy 
         return (double)INFINITY;
     }
     s.offload_activations = s.offload_weights = false;
-    fill_whole(table, &whole, &chunk);
-    const rk_stage_blocks blocks = rk_chunk_blocks_of(model, &whole, &chunk);
-    const double chunks = gathering_chunks(table, &s, &blocks);
-    if (chunks > 0) {
-        return chunks / (double)s.pp;
+    if (gathering->messages > 0) {
+        return gathering_chunks(table, &s, gathering) / (double)s.pp;
     }
     for (int type = 0; type < model->type_count; type++) {
-        layers += blocks.layers[type][0];
+        layers += gathering->blocks.layers[type][0];
         least = rk_min(least, gathering_layer(table, &s, type));
     }
     return least * layers / (double)s.pp;

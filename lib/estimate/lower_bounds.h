@@ -11,21 +11,38 @@
 
 #define RK_LOWER_BOUND_SLACK 1e-9 /* relative */
 
-/* The model on one rank: what the ranks of a pipeline share out.  No layer is checkpointed. */
-rk_stage rk_whole_model(const rk_cost_table *table, const rk_strategy *strategy);
+/*
+ * All blocks of the model, of which no layer is checkpointed: what the ranks of any pipeline share
+ * out.  Only where modules of multi-token prediction lie is up to the strategy.
+ */
+rk_stage_blocks rk_whole_blocks(const rk_model *model, const rk_strategy *strategy);
+
+/* What they keep on one rank, without times; as layers those of the type with most parameters. */
+rk_stage rk_whole_model(const rk_cost_table *table, const rk_stage_blocks *whole);
 
 /*
  * Seconds of a microbatch on all ranks of a pipeline together, without recomputation; *experts: of
  * so many layers with experts.
  */
-double rk_whole_seconds(const rk_cost_table *table, const rk_strategy *strategy, int *experts);
+double rk_whole_seconds(const rk_cost_table *table, const rk_stage_blocks *whole, int *experts);
+
+/* What rk_least_gathering_seconds needs of a table, whatever the degrees and the sharding. */
+typedef struct rk_gathering {
+    rk_stage_blocks blocks;
+    rk_stage stage;            /* that keeps them in so many layers as there are messages */
+    int messages;              /* fewest of all parameters; 0: layers have to be looked at */
+    rk_chunk_times one, apart; /* of a microbatch, with weight gradients in backward and apart */
+} rk_gathering;
+
+rk_gathering rk_gathering_of(const rk_cost_table *table, const rk_stage_blocks *whole);
 
 /*
  * Seconds of a microbatch on the mean rank of a pipeline at least, without recomputation, where
  * every layer gathers its parameters (ZeRO-3); 0 where gathers go tensor by tensor, infinite where
  * replicas do not divide the ranks.  The strategy's schedule and offload are of no account.
  */
-double rk_least_gathering_seconds(const rk_cost_table *table, const rk_strategy *strategy);
+double rk_least_gathering_seconds(const rk_cost_table *table, const rk_strategy *strategy,
+                                  const rk_gathering *gathering);
 
 /*
  * The makespan of a strategy with this pipeline, which has no messages, and messages of `send`

@@ -70,7 +70,7 @@ uint64_t rk_legal_lanes(const rk_plan_bounds *s, rk_strategy *strategy, uint64_t
 /* Turns clock and memory to the costs that a table has now. */
 static void know_table(struct worker *w, const rk_cost_table *table)
 {
-    w->has_whole = false;
+    w->has_whole = w->has_gathering = false;
     rk_plan_clock_renew(&w->clock, table);
     rk_plan_fit_renew(&w->fit, table);
     w->counts.bounds++;
@@ -122,7 +122,7 @@ static double fit_states(const rk_plan_bounds *s, struct worker *w, const rk_str
     w->counts.bounds++;
     if (!w->has_whole) {
         w->has_whole = true;
-        w->whole = rk_whole_model(&w->table, &w->costed);
+        w->whole = rk_whole_model(&w->table, &s->whole);
     }
     for (int lane = 0; lanes >> lane && (parts || !fits); lane++) {
         if (lanes >> lane & 1) {
@@ -706,7 +706,7 @@ static void bound_table(const rk_plan_bounds *s, struct worker *w, struct group 
     } else {
         (void)bound_experts(s, w, group, &nothing, (double)INFINITY);
     }
-    group->seconds = is_kept(s, group) ? rk_whole_seconds(&w->table, legal, &experts) : 0;
+    group->seconds = is_kept(s, group) ? rk_whole_seconds(&w->table, &s->whole, &experts) : 0;
 }
 
 void rk_bound_group(const rk_plan_bounds *s, struct worker *w, struct group *group)
@@ -758,7 +758,7 @@ void rk_open_group(const rk_plan_bounds *s, struct worker *w, struct group *grou
             group->loose = false;
             return;
         }
-        seconds = rk_whole_seconds(&w->table, &legal, &layers);
+        seconds = rk_whole_seconds(&w->table, &s->whole, &layers);
         layers = legal.order == RK_ORDER_DATA_PIPELINE ? layers : 0; /* see least_of_group */
     }
     group->loose = false;

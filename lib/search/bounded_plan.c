@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/extremes.h"
+#include "estimate/lower_bounds.h"
 #include "estimate/step_overheads.h"
 #include "search/bounded_state.h"
 #include "work/parallel.h"
@@ -328,6 +329,7 @@ rk_status rk_plan_bounds_open(const rk_model *model, const rk_system *system, co
         .control = control,
     };
     status = rk_plan_lists_init(model, &s->system, space, &s->lists, err);
+    s->whole = rk_whole_blocks(model, &space->base);
     rk_strategy all = space->base;
     all.tp = all.cp = all.pp = 1;
     all.dp = space->accelerators;

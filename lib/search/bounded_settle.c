@@ -292,6 +292,10 @@ static unsigned find_slow_lanes(const rk_plan_bounds *s, struct worker *w, const
     uint64_t known = 0;            /* of these */
     unsigned in_time = 0;
     memset(w->slow, 0, sizeof(w->slow));
+    if (!w->has_gathering) {
+        w->has_gathering = true;
+        w->gathering = rk_gathering_of(&w->table, &s->whole);
+    }
     for (int lane = 0; node->lanes >> lane; lane++) {
         const rk_plan_lane *own = &s->lists.lanes[lane];
         if (!(node->lanes >> lane & 1) || own->sharding.kind != RK_SHARD_ALL) {
@@ -300,8 +304,9 @@ static unsigned find_slow_lanes(const rk_plan_bounds *s, struct worker *w, const
         if (!(known >> own->traffic & 1)) {
             known |= (uint64_t)1 << own->traffic;
             rk_plan_set_lane(&s->lists, lane, &strategy);
-            seconds[own->traffic] = s->fixed + (1 + s->growth) * (double)node->microbatches *
-                                                   rk_least_gathering_seconds(&w->table, &strategy);
+            seconds[own->traffic] =
+                s->fixed + (1 + s->growth) * (double)node->microbatches *
+                               rk_least_gathering_seconds(&w->table, &strategy, &w->gathering);
         }
         for (int i = 0; parts >> i; i++) {
             w->slow[i] |= (uint64_t)(seconds[own->traffic] > w->limit[i]) << lane;
@@ -381,7 +386,7 @@ static void turn_recompute(const rk_plan_bounds *s, struct worker *w, const stru
 {
     int experts;
     rk_turn_table(w, recompute);
-    const double seconds = rk_whole_seconds(w->clock.table, &w->costed, &experts);
+    const double seconds = rk_whole_seconds(w->clock.table, &s->whole, &experts);
     for (size_t i = 0; i < s->lists.pipe_count; i++) {
         const rk_plan_pipe *pipe = &s->lists.pipes[i];
         const int64_t dp = rk_batch_data_parallel(s, b, pipe);

@@ -83,8 +83,9 @@ struct worker {
     rk_plan_clock clock;
     rk_plan_fit fit;
     rk_strategy costed; /* for which the table was filled */
-    bool has_whole;
+    bool has_whole, has_gathering;
     rk_stage whole;            /* by the table */
+    rk_gathering gathering;    /* likewise */
     const struct batch *large; /* the last whose loss does not fit; or NULL */
     rk_plan_prices prices;     /* owned, or the store's */
     double *least;             /* owned; by shape: s of a step in the batch at hand */
@@ -111,6 +112,7 @@ struct rk_plan_bounds {
     const rk_stack *stack;
     const rk_plan_space *space;
     rk_plan_lists lists;
+    rk_stage_blocks whole; /* of the model */
     size_t top_n;
     struct batch *batches; /* owned */
     size_t batch_count, batch_room;

@@ -293,8 +293,11 @@ static uint64_t stateful_lanes(const struct search *s, struct worker *w, const r
         if (states[lane].visit != n->visit) {
             rk_plan_set_lane(&s->lists, lane, &strategy);
             fill_table(s, w, &strategy);
-            n->whole = n->has_whole ? n->whole : rk_whole_model(&w->table, &strategy);
-            n->has_whole = true;
+            if (!n->has_whole) {
+                const rk_stage_blocks whole = rk_whole_blocks(s->model, &strategy);
+                n->whole = rk_whole_model(&w->table, &whole);
+                n->has_whole = true;
+            }
             states[lane].visit = n->visit;
             states[lane].bytes = rk_least_memory(&w->table, &strategy, &n->whole);
         }

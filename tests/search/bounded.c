@@ -453,8 +453,9 @@ static void audit(const struct problem *p, const rk_planned_strategy *planned)
         rk_stage_times(&none, &plain, &chunks[r * v], false, &less[r * v]);
         rk_stage_times(&without, &plain, &chunks[r * v], false, &mixers[r * v]);
     }
-    const rk_stage whole = rk_whole_model(&own, s), least = rk_whole_model(&none, s);
-    const rk_stage dense = rk_whole_model(&without, s);
+    const rk_stage_blocks all = rk_whole_blocks(&p->model, s);
+    const rk_stage whole = rk_whole_model(&own, &all), least = rk_whole_model(&none, &all);
+    const rk_stage dense = rk_whole_model(&without, &all);
     const double step = planned->estimate.step * (1 + RK_LOWER_BOUND_SLACK);
     double sent;
     const double send = rk_send_seconds(&own, s, &sent);
@@ -467,9 +468,10 @@ static void audit(const struct problem *p, const rk_planned_strategy *planned)
     assert_true(bound <= step);
     assert_true(rk_least_step(&none, s, &shorter) <= bound * (1 + RK_LOWER_BOUND_SLACK));
     if (s->sharding == RK_SHARD_ALL) { /* and the rest of a model to layers that gather */
-        const rk_makespan gathering = {.work = (double)rk_strategy_microbatches(s) *
-                                               rk_least_gathering_seconds(&none, s)};
-        assert_true(rk_least_step(&none, s, &gathering) <= step);
+        const rk_gathering gathering = rk_gathering_of(&none, &all);
+        const double seconds = rk_least_gathering_seconds(&none, s, &gathering);
+        const rk_makespan waits = {.work = (double)rk_strategy_microbatches(s) * seconds};
+        assert_true(rk_least_step(&none, s, &waits) <= step);
     }
     /* and so do experts */
     const rk_pipeline bare_one = rk_pipeline_of(s, mixers, 0);
@@ -499,7 +501,8 @@ static void audit_floor(const struct problem *p, const rk_planned_strategy *plan
     /* with gradients that backward frees, the mean rank needs no more either */
     rk_strategy stepped = *s;
     stepped.step_in_backward = true;
-    const rk_stage whole = rk_whole_model(&table, s);
+    const rk_stage_blocks all = rk_whole_blocks(&p->model, s);
+    const rk_stage whole = rk_whole_model(&table, &all);
     const rk_stage_memory freed = rk_stage_memory_of(&table, &stepped, &held, in_flight);
     assert_true(s->pp > 1 || rk_least_memory(&table, &stepped, &whole) <=
                                  rk_needed_bytes(&freed) * (1 + RK_LOWER_BOUND_SLACK));
