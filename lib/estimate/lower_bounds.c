@@ -255,14 +255,21 @@ static double least_bytes(rk_stage_need *need, double in_flight)
     return rk_stage_needed_at(need, in_flight);
 }
 
+/* Whether a layer that is larger may have smaller copies. */
+static bool keeps_low(const rk_cost_table *table)
+{
+    bool low = false;
+    for (int type = 0; type < table->context.model->type_count; type++) {
+        const rk_cost *cost = &table->layers[type][0];
+        low = low || cost->low_dense_params + cost->low_expert_params > 0;
+    }
+    return low;
+}
+
 double rk_least_of_rank(const rk_cost_table *table, const rk_stage_need *given, double in_flight)
 {
-    const rk_model *model = table->context.model;
-    for (int type = 0; type < model->type_count; type++) {
-        const rk_cost *cost = &table->layers[type][0];
-        if (cost->low_dense_params + cost->low_expert_params > 0) {
-            return 0; /* a layer that is larger may have smaller copies */
-        }
+    if (keeps_low(table)) {
+        return 0;
     }
     rk_stage_need need = *given;
     need.most = 0;
@@ -271,12 +278,70 @@ double rk_least_of_rank(const rk_cost_table *table, const rk_stage_need *given, 
     return least_bytes(&need, in_flight);
 }
 
-double rk_least_unsharded(const rk_cost_table *table, const rk_stage_need *given, double in_flight)
+/*
+ * Of states S, the least of what is allocated (memory_at) is
+ *
+ *     S + max(activations + max(layer, head) - later, last, update)
+ *
+ * also where the allocator gives back what is late, if activations are without it; and the share of
+ * fragments is of all that.
+ */
+rk_rank_floor rk_rank_floor_of(const rk_cost_table *table, const rk_strategy *strategy,
+                               const rk_stage *stage, double in_flight)
 {
-    rk_stage_need need = *given;
-    need.weights = need.gradients = need.optimizer = need.shards = 0;
-    need.later = need.unmade = need.last = need.update = 0;
-    return rk_least_of_rank(table, &need, in_flight);
+    rk_stage still = *stage;
+    if (keeps_low(table)) {
+        return (rk_rank_floor){.still = 0};
+    }
+    still.saved = still.late = still.unsaved = still.transient = 0;
+    const rk_stage_need need = rk_stage_need_of(table, strategy, &still);
+    const double rate = 1 + need.fragmentation;
+    const double states = need.weights + rk_min(need.gradients, need.shards) + need.optimizer;
+    const double first = states + need.always - rk_min(need.later, need.shards);
+    const double sent = in_flight * need.ends;
+    return (rk_rank_floor){
+        .still = need.context + rate * (states + need.always + rk_max(need.update, need.last)),
+        .layer = need.context + rate * (first + need.layer + sent),
+        .head = need.context + rate * (first + need.head + sent),
+        .unsharded = need.context + rate * (need.always + need.layer + sent),
+        .rate = rate,
+        .share = need.live * (1 - need.offloaded) * in_flight,
+    };
+}
+
+static void keep_least(rk_least_kept *kept, double count, double late, const rk_cost *cost)
+{
+    if (count > 0) {
+        kept->saved += count * (cost->saved - late * cost->late);
+        kept->work = rk_max(kept->work, cost->unsaved + cost->transient);
+    }
+}
+
+rk_least_kept rk_least_kept_of(const rk_cost_table *table, const rk_strategy *strategy,
+                               const rk_stage_blocks *blocks)
+{
+    const rk_model *model = table->context.model;
+    const double share = blocks->halved ? 0.5 : 1, late = strategy->pp == 1 ? 1 : 0;
+    rk_least_kept kept = {0, 0};
+    for (int type = 0; type < model->type_count; type++) {
+        keep_least(&kept, share * blocks->layers[type][1], late, &table->layers[type][1]);
+        keep_least(&kept, share * blocks->layers[type][0], late, &table->layers[type][0]);
+    }
+    if (blocks->mtp) {
+        kept.saved += share * model->mtp_layers * table->mtp.saved;
+    }
+    return kept;
+}
+
+double rk_rank_floor_bytes(const rk_rank_floor *floor, const rk_least_kept *kept)
+{
+    const double first = rk_max(floor->layer + floor->rate * kept->work, floor->head);
+    return rk_max(floor->still, first + floor->rate * floor->share * kept->saved);
+}
+
+double rk_rank_floor_unsharded(const rk_rank_floor *floor, const rk_least_kept *kept)
+{
+    return floor->unsharded + floor->rate * (kept->work + floor->share * kept->saved);
 }
 
 double rk_least_activations(const rk_cost_table *table, const rk_strategy *s, const rk_stage *stage,

@@ -63,17 +63,46 @@ double rk_least_step(const rk_cost_table *table, const rk_strategy *strategy,
 double rk_least_of_rank(const rk_cost_table *table, const rk_stage_need *need, double in_flight);
 
 /*
- * The same without states and what the update takes: with as much sharding or more as well, which
- * only adds to the rest, unless whole gradients pass through the rank on their way.
- */
-double rk_least_unsharded(const rk_cost_table *table, const rk_stage_need *need, double in_flight);
-
-/*
  * Bytes of the activations that a stage keeps of so many microbatches, and that no allocator takes
  * back: it needs more, with any sharding and no offload.
  */
 double rk_least_activations(const rk_cost_table *table, const rk_strategy *strategy,
                             const rk_stage *stage, double in_flight);
+
+/*
+ * What rk_least_of_rank says in a lane, apart from what depends on recomputation: bytes of states,
+ * of buffers and of what is gathered.
+ */
+typedef struct rk_rank_floor {
+    double still;       /* when a step ends */
+    double layer, head; /* when the backward of a layer begins, and that of the head */
+    double unsharded;   /* as `layer`, without states */
+    double rate;        /* bytes of memory for a byte that is allocated */
+    double share;       /* microbatches whose activations stay on the device */
+} rk_rank_floor;
+
+/* Of a rank of `stage`, whose activations are of no account. */
+rk_rank_floor rk_rank_floor_of(const rk_cost_table *table, const rk_strategy *strategy,
+                               const rk_stage *stage, double in_flight);
+
+/*
+ * What depends on recomputation: bytes of the activations of a microbatch, without late ones, and
+ * of the work of a layer.
+ */
+typedef struct rk_least_kept {
+    double saved, work;
+} rk_least_kept;
+
+rk_least_kept rk_least_kept_of(const rk_cost_table *table, const rk_strategy *strategy,
+                               const rk_stage_blocks *blocks);
+
+/*
+ * Bytes that a rank needs at least with both, in its lane and without states: with as much sharding
+ * or more as well, which only adds to the rest, unless whole gradients pass through the rank on
+ * their way.
+ */
+double rk_rank_floor_bytes(const rk_rank_floor *floor, const rk_least_kept *kept);
+double rk_rank_floor_unsharded(const rk_rank_floor *floor, const rk_least_kept *kept);
 
 /* Bytes that some rank needs for a loss, with any pipeline, sharding, recomputation and experts. */
 double rk_least_loss(const rk_cost_table *table);

@@ -32,7 +32,7 @@ static uint64_t fitting_lanes(const rk_plan_bounds *s, struct worker *w, const r
     rk_strategy strategy = base->strategy;
     uint64_t fitting = 0;
     w->counts.bounds += rk_count_lanes(lanes);
-    if (rk_activations_exceed(s, &strategy, parts, rk_plan_fit_activations(&w->fit))) {
+    if (rk_activations_exceed(s, w, parts, rk_plan_fit_activations(&w->fit))) {
         return 0;
     }
     for (int lane = 0; lanes >> lane; lane++) {
@@ -120,13 +120,13 @@ static void turn_to(const rk_plan_bounds *s, struct worker *w, struct visit *v, 
 
 /* Lanes of which the floor and the states fit in some of the parts, and these parts. */
 static uint64_t floor_lanes(const rk_plan_bounds *s, struct worker *w, struct visit *v,
-                            int64_t layers, unsigned *parts)
+                            unsigned *parts)
 {
     const struct known_floor *floor = rk_known_floor(w, &v->base);
     uint64_t lanes = 0;
     if (!floor) {
-        turn_to(s, w, v, layers);
-        floor = rk_floor_lanes(s, w, &v->base, v->lanes & v->node->fitting, v->open);
+        floor = rk_floor_lanes(s, w, v->batch, v->node, v->base.choice, v->lanes & v->node->fitting,
+                               v->open);
     }
     if ((floor->any & v->node->fitting & v->lanes) == 0) {
         return 0;
@@ -143,7 +143,7 @@ static uint64_t floor_lanes(const rk_plan_bounds *s, struct worker *w, struct vi
 static void settle_base(const rk_plan_bounds *s, struct worker *w, struct visit *v, int64_t layers,
                         unsigned parts)
 {
-    const uint64_t lanes = floor_lanes(s, w, v, layers, &parts);
+    const uint64_t lanes = floor_lanes(s, w, v, &parts);
     w->counts.by_memory += rk_count_lanes(v->own & ~lanes);
     if (lanes == 0) {
         return;
@@ -235,7 +235,7 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
     for (int i = 0; v.lanes && i < choices && !w->status; i++) {
         v.base.choice = full ? (size_t)i + 1 : 0;
         unsigned parts = open;
-        if (rk_known_floor(w, &v.base) && floor_lanes(s, w, &v, 0, &parts) == 0) {
+        if (rk_known_floor(w, &v.base) && floor_lanes(s, w, &v, &parts) == 0) {
             w->counts.by_memory += rk_count_lanes(v.own);
             v.base.index += (uint64_t)node->lane_count;
             continue;
@@ -441,6 +441,7 @@ static void settle_strategies(const rk_plan_bounds *s, struct worker *w, const s
         counts->by_time +=
             rk_recipe_size(b) + counts->evaluated + counts->by_memory + counts->by_rule;
         rk_fill_table(s, w, &legal, true);
+        rk_know_limits(s, w, b);
         const size_t count = list_nodes(s, w, b, bounds);
         uint64_t first = b->first;
         for (int i = 0; i < s->lists.recompute_count && count > 0 && !w->status; i++) {

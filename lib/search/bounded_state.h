@@ -60,6 +60,14 @@ struct known_floor {
     uint64_t any;                    /* of these */
 };
 
+/* What of a floor is the same in all recomputations of a batch. */
+struct floor_base {
+    uint64_t settling;    /* of a batch, in which the rest was filled */
+    uint64_t filled;      /* lanes, a bit each, of worker.lane_floors */
+    double in_flight;     /* microbatches, at least */
+    rk_strategy strategy; /* without recomputation, of the first of its shapes that was asked for */
+};
+
 /*
  * A floor of which no lane among `lanes` is left in a visit of a table, for shapes with at most so
  * many choices of layers: shapes of a schedule differ in these.
@@ -96,6 +104,11 @@ struct worker {
     uint64_t slow[RK_PLAN_PARTS]; /* by part: lanes that take too long there */
     struct known_floor *floors;   /* owned; by floor and choice of layers */
     struct spent_floor *spent;    /* owned; by floor */
+    struct floor_base *bases;     /* owned; by floor */
+    rk_rank_floor *lane_floors;   /* owned; by floor and lane */
+    uint64_t settling;            /* of a batch */
+    /* Bytes that parts let strategies of the batch need, by sharding and at most. */
+    double bytes[RK_SHARD_ALL + 1][RK_PLAN_PARTS], most_bytes[RK_PLAN_PARTS];
     uint64_t others;    /* lanes of the batch at hand with recipes that it leads, which may
                            enter a top list */
     struct node *nodes; /* owned; of a batch */
@@ -206,13 +219,17 @@ static inline const struct known_floor *rk_known_floor(const struct worker *w,
     return known->visit == w->fit.visit ? known : NULL;
 }
 
+/* Turns floors to a batch, with the table at hand, and fills the bytes that parts allow. */
+void rk_know_limits(const rk_plan_bounds *s, struct worker *w, const struct batch *b);
+
 /* Whether activations of so many bytes fit into none of `parts`, with any lane. */
-bool rk_activations_exceed(const rk_plan_bounds *s, const rk_strategy *strategy, unsigned parts,
+bool rk_activations_exceed(const rk_plan_bounds *s, const struct worker *w, unsigned parts,
                            double bytes);
 
 /* Fills it for `parts`; no later node with the floor may have another. */
 const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker *w,
-                                         const rk_plan_base *base, uint64_t lanes, unsigned parts);
+                                         const struct batch *b, const struct node *node,
+                                         size_t choice, uint64_t lanes, unsigned parts);
 
 /* The longest step that can still enter the top list of any of the parts, s. */
 static inline double rk_longest_of(const struct worker *w, unsigned parts)

@@ -261,7 +261,7 @@ static double floor_bytes(const struct search *s, struct worker *w, const struct
         if (base->lanes >> lane & 1) {
             rk_plan_set_lane(&s->lists, lane, &strategy);
             const double bytes =
-                rk_plan_fit_floor(&w->fit, &base->its, &strategy, lane, in_flight, false);
+                rk_plan_fit_floor(&w->fit, &base->its, &strategy, lane, in_flight);
             known->bytes = rk_min(known->bytes, bytes);
         }
     }

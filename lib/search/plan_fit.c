@@ -292,19 +292,11 @@ double rk_plan_fit_floor_flight(const rk_plan_fit *fit, const rk_plan_base *base
 }
 
 double rk_plan_fit_floor(rk_plan_fit *fit, const rk_plan_base *base, const rk_strategy *strategy,
-                         int lane, double in_flight, bool all)
+                         int lane, double in_flight)
 {
     const rk_plan_floor *floor = &fit->lists->floors[base->shape->floor];
     const struct rk_plan_bracket *b = bracket_of(fit, strategy, lane, floor->blocks[base->choice]);
-    return all ? rk_least_unsharded(fit->table, &b->need, in_flight)
-               : rk_least_of_rank(fit->table, &b->need, in_flight);
-}
-
-double rk_plan_fit_floor_activations(rk_plan_fit *fit, const rk_plan_base *base, double in_flight)
-{
-    const rk_plan_floor *floor = &fit->lists->floors[base->shape->floor];
-    return rk_least_activations(fit->table, &base->strategy,
-                                stage_of(fit, floor->blocks[base->choice]), in_flight);
+    return rk_least_of_rank(fit->table, &b->need, in_flight);
 }
 
 double rk_plan_fit_activations(rk_plan_fit *fit)

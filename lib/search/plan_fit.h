@@ -70,18 +70,16 @@ bool rk_plan_fit_holds(rk_plan_fit *fit, const rk_strategy *strategy, int lane);
 /*
  * Bytes that the first rank of a strategy needs at least, whatever the shape of the base, with its
  * schedule and choice of layers; and the microbatches that it has in flight, whatever the lane.
- * The base is the one at hand.  `all`: of all lanes that differ in sharding alone and shard no
- * less, unless whole gradients pass through the rank.
+ * The base is the one at hand.
  */
 double rk_plan_fit_floor_flight(const rk_plan_fit *fit, const rk_plan_base *base);
 double rk_plan_fit_floor(rk_plan_fit *fit, const rk_plan_base *base, const rk_strategy *strategy,
-                         int lane, double in_flight, bool all);
+                         int lane, double in_flight);
 
 /*
- * Bytes that this rank keeps of activations at least, with any lane that offloads nothing, and that
- * the first rank of the base at hand keeps.
+ * Bytes of activations that the first rank of the base at hand keeps at least, with any lane that
+ * offloads nothing.
  */
-double rk_plan_fit_floor_activations(rk_plan_fit *fit, const rk_plan_base *base, double in_flight);
 double rk_plan_fit_activations(rk_plan_fit *fit);
 
 /* Bytes that the fullest rank of such a strategy needs, without host memory. */

@@ -490,11 +490,15 @@ static void audit_floor(const struct problem *p, const rk_planned_strategy *plan
 {
     const rk_strategy *s = &planned->strategy;
     rk_chunk chunks[RK_CHUNK_MAX];
-    rk_cost_table table;
-    rk_stage held, less;
+    rk_cost_table table, none;
+    rk_stage held, less, plain;
+    rk_strategy without = *s;
+    without.recompute = RK_REC_NONE;
+    without.recompute_modules = 0;
     rk_cost_table_fill(&p->model, &p->system, &p->stack, s, &table);
+    rk_cost_table_fill(&p->model, &p->system, &p->stack, &without, &none);
     rk_strategy_chunks(&p->model, s, chunks);
-    rk_stage_blocks blocks = rk_stage_blocks_of(&p->model, s, chunks);
+    rk_stage_blocks blocks = rk_stage_blocks_of(&p->model, s, chunks), flat = blocks;
     const double in_flight = rk_pipeline_in_flight(s->schedule, s->pp, rk_stage_chunks(s),
                                                    rk_strategy_microbatches(s), 0);
     rk_stage_keep(&table, &blocks, &held);
@@ -518,13 +522,23 @@ static void audit_floor(const struct problem *p, const rk_planned_strategy *plan
         const rk_stage_need need = rk_stage_need_of(&table, s, &less);
         const double needed = rk_needed_bytes(&memory) * (1 + RK_LOWER_BOUND_SLACK);
         assert_true(rk_least_of_rank(&table, &need, in_flight / (double)(1 + i)) <= needed);
+        /* nor with what is known without recomputation */
+        for (int type = 0; type < p->model.type_count; type++) {
+            flat.layers[type][0] = (int16_t)(blocks.layers[type][0] + blocks.layers[type][1]);
+            flat.layers[type][1] = 0;
+        }
+        rk_stage_keep(&none, &flat, &plain);
+        const rk_rank_floor floor = rk_rank_floor_of(&none, s, &plain, in_flight / (double)(1 + i));
+        const rk_least_kept kept = rk_least_kept_of(&table, s, &blocks);
+        assert_true(rk_rank_floor_bytes(&floor, &kept) <= needed);
         /* states aside, one that shards less needs no more */
         rk_strategy wider = *s;
         const int kinds = s->step_in_backward || s->offload_gradients ? 0 : (int)s->sharding + 1;
         for (int kind = 0; kind < kinds; kind++) {
             wider.sharding = (rk_sharding)kind;
-            const rk_stage_need other = rk_stage_need_of(&table, &wider, &less);
-            assert_true(rk_least_unsharded(&table, &other, in_flight / (double)(1 + i)) <= needed);
+            const rk_rank_floor other =
+                rk_rank_floor_of(&none, &wider, &plain, in_flight / (double)(1 + i));
+            assert_true(rk_rank_floor_unsharded(&other, &kept) <= needed);
         }
     }
 }
