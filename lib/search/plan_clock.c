@@ -13,22 +13,20 @@
 #define SAME_STEP 1e-4 /* relative difference below which steps count as equal */
 
 /* Times of one set of blocks. */
-struct times {
+struct rk_clock_times {
     uint64_t visit;            /* in which the rest was filled; otherwise it is stale */
     rk_chunk_times apart, one; /* with weight gradients apart, and in one with the backward */
     rk_chunk_times hidden;     /* under another microbatch */
 };
 
-/* One set of blocks as a chunk. */
+/* One set of blocks as a chunk, but for its times, which are looked at far more often. */
 struct rk_clock_piece {
-    struct times times;
     uint64_t kept;  /* the visit in which the stage was filled */
     rk_stage stage; /* what it keeps; the rest is not filled by rk_stage_run */
 };
 
-/* One set of blocks as a stage. */
+/* Likewise as a stage. */
 struct rk_clock_stage {
-    struct times times;
     uint64_t visit; /* in which the stage was filled */
     rk_stage stage;
 };
@@ -59,6 +57,8 @@ rk_status rk_plan_clock_init(rk_plan_clock *clock, const rk_plan_lists *lists, r
     const size_t pieces = lists->piece_count + 1;
     *clock = (rk_plan_clock){.lists = lists};
     clock->pieces = calloc(pieces, sizeof(*clock->pieces));
+    clock->piece_times = calloc(pieces, sizeof(*clock->piece_times));
+    clock->held_times = calloc(lists->block_count + 1, sizeof(*clock->held_times));
     clock->held = calloc(lists->block_count + 1, sizeof(*clock->held));
     clock->chunks = calloc(most_chunks(lists), sizeof(*clock->chunks));
     clock->longer = calloc(most_chunks(lists), sizeof(*clock->longer));
@@ -68,8 +68,9 @@ rk_status rk_plan_clock_init(rk_plan_clock *clock, const rk_plan_lists *lists, r
     clock->waited = calloc(pieces * (size_t)lists->lane_count, sizeof(*clock->waited));
     clock->first = calloc(lists->kinds.count + 1, sizeof(*clock->first));
     clock->idle = calloc(lists->kinds.count + 1, sizeof(*clock->idle));
-    if (!clock->first || !clock->idle || !clock->pieces || !clock->held || !clock->waits ||
-        !clock->waited || !clock->chunks || !clock->longer || !clock->sums) {
+    if (!clock->piece_times || !clock->held_times || !clock->first || !clock->idle ||
+        !clock->pieces || !clock->held || !clock->waits || !clock->waited || !clock->chunks ||
+        !clock->longer || !clock->sums) {
         return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a plan");
     }
     return rk_makespans_new(&clock->makespans, err);
@@ -79,6 +80,8 @@ void rk_plan_clock_clear(rk_plan_clock *clock)
 {
     rk_makespans_free(clock->makespans);
     free(clock->pieces);
+    free(clock->piece_times);
+    free(clock->held_times);
     free(clock->held);
     free(clock->waits);
     free(clock->waited);
@@ -118,7 +121,7 @@ static struct passes passes_of(const rk_strategy *strategy)
 
 /* Times of blocks, which are kept in `times`. */
 static rk_chunk_times times_of(const rk_plan_clock *clock, const rk_stage_blocks *blocks,
-                               const struct passes *passes, struct times *times)
+                               const struct passes *passes, struct rk_clock_times *times)
 {
     if (times->visit != clock->visit) {
         times->visit = clock->visit;
@@ -139,7 +142,7 @@ static rk_chunk_times chunk_times(rk_plan_clock *clock, const rk_plan_base *base
 {
     const size_t place = clock->pipe->piece_first +
                          rk_plan_piece(clock->lists, base->shape, base->choice, kind, chunk);
-    return times_of(clock, &clock->lists->pieces[place], passes, &clock->pieces[place].times);
+    return times_of(clock, &clock->lists->pieces[place], passes, &clock->piece_times[place]);
 }
 
 /* What a piece keeps. */
@@ -201,7 +204,7 @@ static void fill_ends(rk_plan_clock *clock, const rk_plan_base *base)
             own[last] = chunk_times(clock, base, &passes, i, last);
         }
         clock->sums[kinds[i]] =
-            times_of(clock, &l->blocks[held], &passes, &clock->held[held].times);
+            times_of(clock, &l->blocks[held], &passes, &clock->held_times[held]);
     }
 }
 
@@ -258,9 +261,9 @@ void rk_plan_clock_wait(rk_plan_clock *clock, const rk_plan_shape *shape, const 
         const rk_chunk_times first = chunk_times(clock, base, &passes, i, 0);
         clock->first[i] = first.forward + (schedule->splits ? 0 : first.backward + first.weight);
     }
+    size_t kind = 0; /* of the rank before, which most are like */
     for (int64_t r = 0; r < base->strategy.pp; r++) {
-        size_t kind = 0;
-        while (kinds[kind] != alike[r]) {
+        for (kind = kinds[kind] == alike[r] ? kind : 0; kinds[kind] != alike[r];) {
             kind++;
         }
         idle[kind] = before; /* of several ranks the last waits longest */

@@ -29,19 +29,21 @@ typedef struct rk_plan_clock {
     const rk_plan_lists *lists;
     const rk_cost_table *table;
     const rk_plan_pipe *pipe;
-    rk_makespans *makespans;       /* owned */
-    struct rk_clock_piece *pieces; /* owned; by pieces */
-    struct rk_clock_stage *held;   /* owned; by blocks */
-    struct rk_clock_wait *waits;   /* owned; by pieces, of each by lane */
-    uint64_t *waited;              /* owned; likewise: the visit in which it was filled */
-    rk_chunk_times *chunks;        /* owned; of all ranks of the base at hand */
-    rk_chunk_times *longer;        /* owned; the same with the traffic of a lane */
-    rk_chunk_times *sums;          /* owned; of all chunks of each rank */
-    double *idle;                  /* owned; by kinds of ranks, see rk_plan_clock_wait */
-    double *first;                 /* owned; of a rank of each kind, what those after it wait for */
-    rk_makespan least;             /* of that base, at least */
-    double send;                   /* s of one message between stages; negative: not known */
-    uint64_t visit;                /* of a table */
+    rk_makespans *makespans;            /* owned */
+    struct rk_clock_piece *pieces;      /* owned; by pieces */
+    struct rk_clock_stage *held;        /* owned; by blocks */
+    struct rk_clock_times *piece_times; /* owned; by pieces */
+    struct rk_clock_times *held_times;  /* owned; by blocks */
+    struct rk_clock_wait *waits;        /* owned; by pieces, of each by lane */
+    uint64_t *waited;                   /* owned; likewise: the visit in which it was filled */
+    rk_chunk_times *chunks;             /* owned; of all ranks of the base at hand */
+    rk_chunk_times *longer;             /* owned; the same with the traffic of a lane */
+    rk_chunk_times *sums;               /* owned; of all chunks of each rank */
+    double *idle;                       /* owned; by kinds of ranks, see rk_plan_clock_wait */
+    double *first;     /* owned; of a rank of each kind, what those after it wait for */
+    rk_makespan least; /* of that base, at least */
+    double send;       /* s of one message between stages; negative: not known */
+    uint64_t visit;    /* of a table */
 } rk_plan_clock;
 
 rk_status rk_plan_clock_init(rk_plan_clock *clock, const rk_plan_lists *lists, rk_error *err);

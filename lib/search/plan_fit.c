@@ -10,11 +10,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of one set of blocks. */
+/* Of one set of blocks; times are looked at far more often than the rest. */
 struct rk_plan_known {
-    uint64_t timed, kept; /* the visits in which the rest was filled; otherwise it is stale */
-    double seconds;       /* of a microbatch */
-    rk_stage stage;       /* what it keeps in memory */
+    uint64_t kept;  /* the visit in which the rest was filled; otherwise it is stale */
+    rk_stage stage; /* what it keeps in memory */
+};
+
+struct rk_plan_timed {
+    uint64_t visit; /* likewise */
+    double seconds; /* of a microbatch */
 };
 
 /* Microbatches in flight, and bytes of gradients. */
@@ -50,11 +54,12 @@ rk_status rk_plan_fit_init(rk_plan_fit *fit, const rk_plan_lists *lists, const r
                          .lanes = (size_t)lists->lane_count,
                          .ways = losses_first ? 2 : 1};
     fit->known = calloc(most, sizeof(*fit->known));
+    fit->timed = calloc(most, sizeof(*fit->timed));
     /* few are ever filled, so that most of the memory is not touched */
     fit->bracket = malloc(most * fit->ways * fit->lanes * sizeof(*fit->bracket));
     fit->filled = calloc(most * fit->ways * fit->lanes, sizeof(*fit->filled));
     fit->ranks = malloc(kinds * sizeof(*fit->ranks));
-    return fit->known && fit->bracket && fit->filled && fit->ranks
+    return fit->known && fit->timed && fit->bracket && fit->filled && fit->ranks
                ? RK_OK
                : rk_fail(err, RK_ERR_MEMORY, "not enough memory for the stages of a plan");
 }
@@ -62,6 +67,7 @@ rk_status rk_plan_fit_init(rk_plan_fit *fit, const rk_plan_lists *lists, const r
 void rk_plan_fit_clear(rk_plan_fit *fit)
 {
     free(fit->known);
+    free(fit->timed);
     free(fit->bracket);
     free(fit->filled);
     free(fit->ranks);
@@ -108,13 +114,13 @@ static void fill_ranks(rk_plan_fit *fit)
 /* Seconds of a set of blocks, which counts within the pipe. */
 static double seconds_of(rk_plan_fit *fit, size_t blocks)
 {
-    struct rk_plan_known *known = &fit->known[fit->pipe->block_first + blocks];
-    if (known->timed != fit->visit) {
-        known->timed = fit->visit;
-        known->seconds =
+    struct rk_plan_timed *timed = &fit->timed[fit->pipe->block_first + blocks];
+    if (timed->visit != fit->visit) {
+        timed->visit = fit->visit;
+        timed->seconds =
             rk_stage_seconds(fit->table, &fit->lists->blocks[fit->pipe->block_first + blocks]);
     }
-    return known->seconds;
+    return timed->seconds;
 }
 
 static const rk_stage *stage_of(rk_plan_fit *fit, size_t blocks)

@@ -25,6 +25,7 @@ typedef struct rk_plan_fit {
     const rk_cost_table *table;
     const rk_plan_pipe *pipe;
     struct rk_plan_known *known;     /* owned; by blocks */
+    struct rk_plan_timed *timed;     /* owned; by blocks */
     struct rk_plan_bracket *bracket; /* owned; by blocks, way, and lane */
     uint64_t *filled;                /* owned; of each the visit in which it was */
     const rk_plan_base *base;        /* at hand */
