@@ -107,6 +107,30 @@ void rk_turn_table(struct worker *w, const rk_plan_recompute *recompute)
     know_table(w, selective ? &w->selective : &w->table);
 }
 
+/* Bytes that the states of a lane need at least. */
+static double least_states(const rk_plan_bounds *s, struct worker *w, int lane, rk_strategy *with)
+{
+    if (!w->has_whole) {
+        w->has_whole = true;
+        w->whole = rk_whole_model(&w->table, &s->whole);
+    }
+    rk_plan_set_lane(&s->lists, lane, with);
+    return rk_least_memory(&w->table, with, &w->whole);
+}
+
+/* Whether the states of some lane fit at any risk into the most memory that is searched. */
+static bool fit_anywhere(const rk_plan_bounds *s, struct worker *w, const rk_strategy *strategy,
+                         uint64_t lanes)
+{
+    rk_strategy with = *strategy;
+    bool fits = false;
+    for (int lane = s->lists.lane_count - 1; lane >= 0 && !fits; lane--) { /* most sharding first */
+        fits = (lanes >> lane & 1) &&
+               least_states(s, w, lane, &with) <= s->most_usable * (1 + RK_LOWER_BOUND_SLACK);
+    }
+    return fits;
+}
+
 /*
  * The longest step of those of `parts` into which the states of some lane fit, and w->fitting;
  * without parts `limit` if they fit at any risk into the most memory that is searched, because
@@ -117,19 +141,16 @@ static double fit_states(const rk_plan_bounds *s, struct worker *w, const rk_str
 {
     rk_strategy with = *strategy;
     uint64_t *fitting = w->fitting[rk_schedule_copies(strategy->schedule) == 2];
-    const double usable = parts ? s->limits.usable : s->most_usable;
     bool fits = false;
     w->counts.bounds++;
-    if (!w->has_whole) {
-        w->has_whole = true;
-        w->whole = rk_whole_model(&w->table, &s->whole);
+    if (parts == 0) {
+        return fit_anywhere(s, w, strategy, lanes) ? limit : -(double)INFINITY;
     }
-    for (int lane = 0; lanes >> lane && (parts || !fits); lane++) {
+    for (int lane = 0; lanes >> lane; lane++) {
         if (lanes >> lane & 1) {
-            rk_plan_set_lane(&s->lists, lane, &with);
-            const double bytes = rk_least_memory(&w->table, &with, &w->whole);
+            const double bytes = least_states(s, w, lane, &with);
             const double usual = rk_risk_limit(&s->limits, &with);
-            fits |= bytes <= usable * (1 + RK_LOWER_BOUND_SLACK);
+            fits |= bytes <= s->limits.usable * (1 + RK_LOWER_BOUND_SLACK);
             for (int i = 0; parts >> i; i++) {
                 const double most = rk_part_bytes(s, usual, i) * (1 + RK_LOWER_BOUND_SLACK);
                 fitting[i] |= (uint64_t)(bytes <= most) << lane & s->part_lanes[i];
@@ -138,9 +159,6 @@ static double fit_states(const rk_plan_bounds *s, struct worker *w, const rk_str
     }
     if (!fits) {
         return -(double)INFINITY;
-    }
-    if (parts == 0) {
-        return limit;
     }
     for (int i = 0; parts >> i; i++) {
         parts &= ~((unsigned)(fitting[i] == 0) << i);
