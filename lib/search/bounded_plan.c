@@ -202,6 +202,7 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
         w->least = malloc((l->shape_count + 1) * sizeof(*w->least));
         w->first = malloc((l->pipe_count + 1) * sizeof(*w->first));
         w->nodes = malloc((l->shape_count + 1) * sizeof(*w->nodes));
+        w->listed = malloc((l->pipe_count + 1) * sizeof(*w->listed));
         w->nowhere = calloc(l->unit_count + 1, sizeof(*w->nowhere));
         w->floors = calloc(l->floor_count * RK_PLAN_CHOICES + 1, sizeof(*w->floors));
         w->spent = calloc(l->floor_count + 1, sizeof(*w->spent));
@@ -209,8 +210,8 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
         /* few are ever filled, so that most of the memory is not touched */
         w->lane_floors =
             malloc((l->floor_count + 1) * (size_t)l->lane_count * sizeof(*w->lane_floors));
-        if (!w->least || !w->first || !w->nodes || !w->nowhere || !w->floors || !w->spent ||
-            !w->bases || !w->lane_floors || !rk_get_prices(s, w)) {
+        if (!w->least || !w->first || !w->nodes || !w->listed || !w->nowhere || !w->floors ||
+            !w->spent || !w->bases || !w->lane_floors || !rk_get_prices(s, w)) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
         rk_status status = rk_plan_clock_init(&w->clock, l, err);
@@ -237,6 +238,7 @@ static void clear_search(rk_plan_bounds *s)
         free(s->workers[i].lane_floors);
         rk_put_prices(s, &s->workers[i]);
         free(s->workers[i].nodes);
+        free(s->workers[i].listed);
         free(s->workers[i].nowhere);
     }
     free(s->workers);

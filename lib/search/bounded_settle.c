@@ -326,8 +326,11 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
                          const double *bounds)
 {
     const rk_plan_lists *l = &s->lists;
+    int experts;
+    const double seconds = rk_whole_seconds(&w->table, &s->whole, &experts);
     size_t count = 0;
     for (size_t i = 0; i < l->pipe_count; i++) {
+        w->listed[i] = false;
         struct node node = {.pipe = &l->pipes[i], .dp = rk_batch_data_parallel(s, b, &l->pipes[i])};
         unsigned parts = rk_parts_of_batch(s, b) & rk_parts_of_pipe(s, node.pipe);
         if (!node.dp || (!s->counts && !(bounds[i] <= rk_longest_of(w, parts)))) {
@@ -336,6 +339,10 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
         node.lane_count = rk_batch_lane_count(s, b, node.pipe);
         node.lanes = rk_batch_lanes(s, b, node.lane_count);
         parts = s->counts ? parts : rk_parts_in_time(w, parts, bounds[i]);
+        parts = rk_parts_in_time(w, parts, rk_mean_work(s, b, node.dp, node.pipe->pp, seconds));
+        if (parts == 0) {
+            continue;
+        }
         node.microbatches = s->space->global_batch / node.dp / b->micro_batch;
         node.shape = &l->shapes[node.pipe->shape_first];
         parts = find_slow_lanes(s, w, b, &node, parts);
@@ -350,6 +357,7 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
             fit_node(s, w, &node);
             if (node.parts != 0 && node.bound < (double)INFINITY) {
                 w->nodes[count++] = node;
+                w->listed[i] = true;
                 continue;
             }
             count_node(s, w, b, node, in_time);
@@ -380,23 +388,50 @@ static uint64_t place_pipes(const rk_plan_bounds *s, struct worker *w, const str
     return index;
 }
 
-/* Turns to the costs with a recompute, with which some pipeline degrees take too long. */
-static void turn_recompute(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                           const rk_plan_recompute *recompute)
+/*
+ * Whether a recompute takes too long at all pipeline degrees, because one of fewer modules did.
+ * Modules that are kept but for their gathers are another matter: other gathers are spared then.
+ */
+static bool is_known_long(const struct worker *w, const rk_plan_recompute *recompute)
+{
+    const unsigned modules = recompute->modules;
+    bool known = false;
+    for (int i = 0; i < w->slow_count && recompute->kind == RK_REC_SELECTIVE; i++) {
+        const unsigned fewer = w->slow_modules[i];
+        known |= (fewer & ~modules) == 0 && !((fewer ^ modules) & RK_MODULE_OPERATORS);
+    }
+    return known;
+}
+
+/*
+ * Turns to the costs with a recompute, with which some pipeline degrees take longer than `longest`.
+ * Returns whether any of those listed does not.
+ */
+static bool turn_recompute(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
+                           const rk_plan_recompute *recompute, double longest)
 {
     int experts;
+    bool any = false;
     rk_turn_table(w, recompute);
     const double seconds = rk_whole_seconds(w->clock.table, &s->whole, &experts);
     for (size_t i = 0; i < s->lists.pipe_count; i++) {
         const rk_plan_pipe *pipe = &s->lists.pipes[i];
+        if (!w->listed[i]) {
+            continue;
+        }
         const int64_t dp = rk_batch_data_parallel(s, b, pipe);
-        if (dp && rk_mean_work(s, b, dp, pipe->pp, seconds) > w->longest) {
-            for (size_t j = 0; j < pipe->shape_count; j++) {
-                w->spent[s->lists.shapes[pipe->shape_first + j].floor] =
-                    (struct spent_floor){w->fit.visit, UINT64_MAX, RK_PLAN_CHOICES, true};
-            }
+        const bool slow = rk_mean_work(s, b, dp, pipe->pp, seconds) > longest;
+        any = any || !slow;
+        for (size_t j = 0; j < pipe->shape_count && slow; j++) {
+            w->spent[s->lists.shapes[pipe->shape_first + j].floor] =
+                (struct spent_floor){w->fit.visit, UINT64_MAX, RK_PLAN_CHOICES, true};
         }
     }
+    if (!any && recompute->kind == RK_REC_SELECTIVE) {
+        assert(w->slow_count < RK_PLAN_RECOMPUTES);
+        w->slow_modules[w->slow_count++] = recompute->modules;
+    }
+    return any;
 }
 
 /* Settles the nodes listed with one recompute. */
@@ -405,16 +440,20 @@ static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct
 {
     const unsigned parts = rk_parts_of_recompute(s, &s->lists.recomputes[recompute]);
     bool filled = s->lists.recomputes[recompute].kind == RK_REC_NONE; /* that table is there */
+    if (is_known_long(w, &s->lists.recomputes[recompute])) {
+        return;
+    }
     for (size_t i = 0; i < count && w->nodes[i].bound <= w->longest && !w->status; i++) {
         struct node *node = &w->nodes[i];
         const unsigned in_time = rk_parts_in_time(w, node->parts & parts, node->bound);
         if (in_time == 0) {
             continue;
         }
-        if (!filled) {
-            turn_recompute(s, w, b, &s->lists.recomputes[recompute]);
-            filled = true;
+        if (!filled &&
+            !turn_recompute(s, w, b, &s->lists.recomputes[recompute], rk_longest_of(w, parts))) {
+            break;
         }
+        filled = true;
         node->recompute = recompute;
         const struct spent_floor *spent = &w->spent[node->shape->floor];
         if (spent->visit != w->fit.visit || (node->fitting & ~spent->lanes) != 0 ||
@@ -444,6 +483,7 @@ static void settle_strategies(const rk_plan_bounds *s, struct worker *w, const s
         rk_know_limits(s, w, b);
         const size_t count = list_nodes(s, w, b, bounds);
         uint64_t first = b->first;
+        w->slow_count = 0;
         for (int i = 0; i < s->lists.recompute_count && count > 0 && !w->status; i++) {
             first = place_pipes(s, w, b, i, first);
             settle_nodes(s, w, b, i, count);

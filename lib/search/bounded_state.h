@@ -112,7 +112,11 @@ struct worker {
     uint64_t others;    /* lanes of the batch at hand with recipes that it leads, which may
                            enter a top list */
     struct node *nodes; /* owned; of a batch */
-    uint8_t *nowhere;   /* owned; by unit: kinds of cp that no pipeline makes legal, a bit each */
+    bool *listed;       /* owned; by pipe: some of these have it */
+    /* Modules that are recomputed with which all of these take too long, the last few. */
+    unsigned slow_modules[RK_PLAN_RECOMPUTES];
+    int slow_count;
+    uint8_t *nowhere; /* owned; by unit: kinds of cp that no pipeline makes legal, a bit each */
     rk_status status;
     rk_error error;
 };
