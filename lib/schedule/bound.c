@@ -117,6 +117,14 @@ double rk_pipeline_bound(const rk_pipeline *pipeline)
     return seconds;
 }
 
+int64_t rk_pipeline_sends(const rk_pipeline *pipeline, int64_t rank)
+{
+    assert(!rk_schedules[pipeline->kind]->pairs);
+    return pipeline->ranks > 1
+               ? rk_rank_sends(pipeline, rank, 1) + rk_rank_sends(pipeline, rank, -1)
+               : 0;
+}
+
 double rk_pipeline_least_sends(const rk_pipeline *p, double makespan)
 {
     double longest = 0;

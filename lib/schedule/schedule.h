@@ -235,4 +235,7 @@ double rk_pipeline_bound(const rk_pipeline *pipeline);
  */
 double rk_pipeline_least_sends(const rk_pipeline *pipeline, double makespan);
 
+/* Messages that a rank sends for each microbatch, of a schedule that does not run in pairs. */
+int64_t rk_pipeline_sends(const rk_pipeline *pipeline, int64_t rank);
+
 #endif

@@ -3,6 +3,7 @@
 #include "search/plan_clock.h"
 
 #include "base/error.h"
+#include "base/extremes.h"
 #include "estimate/lower_bounds.h"
 #include "estimate/step_overheads.h"
 
@@ -246,6 +247,11 @@ double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base, doubl
     return rk_least_step(clock->table, &base->strategy, &clock->least);
 }
 
+/*
+ * With T the time without messages, a step takes the lesser of T and what overlapped messages add,
+ * and of the time with all messages in the steps of their senders: of both, the path that stays on
+ * a rank is a bound (rk_step_makespan).
+ */
 void rk_plan_clock_wait(rk_plan_clock *clock, const rk_plan_shape *shape, const rk_plan_base *base)
 {
     const int64_t *kinds = &clock->lists->kinds.items[shape->kind_first];
@@ -253,20 +259,26 @@ void rk_plan_clock_wait(rk_plan_clock *clock, const rk_plan_shape *shape, const 
     double *idle = &clock->idle[shape->kind_first], before = 0;
     const rk_schedule *schedule = rk_schedules[shape->schedule];
     memset(idle, 0, shape->kind_count * sizeof(*idle));
-    if (!base || schedule->rolls || schedule->pairs) {
+    if (!base || schedule->pairs) {
         return;
     }
     const struct passes passes = passes_of(&base->strategy);
     for (size_t i = 0; i < shape->kind_count; i++) {
         const rk_chunk_times first = chunk_times(clock, base, &passes, i, 0);
         clock->first[i] = first.forward + (schedule->splits ? 0 : first.backward + first.weight);
+        clock->first[i] = schedule->rolls ? 0 : clock->first[i];
     }
+    const rk_pipeline pipeline = rk_pipeline_of(&base->strategy, NULL, 0);
+    const double send = pipeline.ranks > 1 ? send_seconds(clock, base) : 0;
+    const double most = rk_overlapped_sends(clock->table->context.stack, &base->strategy, send);
     size_t kind = 0; /* of the rank before, which most are like */
-    for (int64_t r = 0; r < base->strategy.pp; r++) {
+    for (int64_t r = 0; r < pipeline.ranks; r++) {
         for (kind = kinds[kind] == alike[r] ? kind : 0; kinds[kind] != alike[r];) {
             kind++;
         }
-        idle[kind] = before; /* of several ranks the last waits longest */
+        const double sends =
+            send > 0 ? (double)(pipeline.microbatches * rk_pipeline_sends(&pipeline, r)) * send : 0;
+        idle[kind] = rk_max(idle[kind], before + rk_min(sends, most));
         before += clock->first[kind];
     }
 }

@@ -63,8 +63,8 @@ double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base, doubl
 
 /*
  * Fills clock->idle for the kinds of ranks of a shape, from shape->kind_first on: seconds that a
- * rank of each waits at least for its first step and after its last one, with any more layers
- * recomputed than the base has.  Without a base it waits for nothing.
+ * rank of each waits at least for its first step, after its last one and for its messages, with any
+ * more layers recomputed than the base has.  Without a base it waits for nothing.
  */
 void rk_plan_clock_wait(rk_plan_clock *clock, const rk_plan_shape *shape, const rk_plan_base *base);
 

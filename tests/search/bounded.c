@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bounded search of strategies against the exhaustive one, and its bounds. */
+#include "base/extremes.h"
 #include "base/units.h"
 #include "search/bounded_plan.h"
 #include "search/fewest_accelerators.h"
@@ -431,6 +432,31 @@ static void test_store(void **state)
 
 /* ---- the bounds ---------------------------------------------------------------------------- */
 
+/*
+ * A rank works on all microbatches and holds still for its messages, unless these overlap; its
+ * times and those of the ranks that it waits for have no recomputation.
+ */
+static void audit_messages(const struct problem *p, const rk_cost_table *table,
+                           const rk_strategy *s, const rk_chunk_times *times, double send,
+                           double step)
+{
+    const rk_pipeline pipeline = rk_pipeline_of(s, times, 0);
+    const rk_schedule *schedule = rk_schedules[s->schedule];
+    const double microbatches = (double)rk_strategy_microbatches(s);
+    const double most = rk_overlapped_sends(&p->stack, s, send);
+    double before = 0;
+    for (int64_t r = 0; r < s->pp && !schedule->pairs; r++) {
+        const rk_chunk_times *own = &times[r * rk_stage_chunks(s)];
+        const double sends = microbatches * (double)rk_pipeline_sends(&pipeline, r) * send;
+        const rk_makespan least = {.work = before + microbatches * rk_rank_seconds(s, own),
+                                   .sends = rk_min(sends, most)};
+        assert_true(rk_least_step(table, s, &least) <= step);
+        before += schedule->rolls    ? 0
+                  : schedule->splits ? own->forward
+                                     : own->forward + own->backward + own->weight;
+    }
+}
+
 /* Checks the bounds of a strategy that the exhaustive search has found. */
 static void audit(const struct problem *p, const rk_planned_strategy *planned)
 {
@@ -467,6 +493,7 @@ static void audit(const struct problem *p, const rk_planned_strategy *planned)
     const double bound = rk_least_step(&own, s, &makespan);
     assert_true(bound <= step);
     assert_true(rk_least_step(&none, s, &shorter) <= bound * (1 + RK_LOWER_BOUND_SLACK));
+    audit_messages(p, &none, s, less, send, step);
     if (s->sharding == RK_SHARD_ALL) { /* and the rest of a model to layers that gather */
         const rk_gathering gathering = rk_gathering_of(&none, &all);
         const double seconds = rk_least_gathering_seconds(&none, s, &gathering);
