@@ -46,6 +46,8 @@ static struct floor_base *base_of(const rk_plan_bounds *s, struct worker *w, con
         const int64_t vp = s->lists.floors[node->shape->floor].vp;
         base->settling = w->settling;
         base->filled = 0;
+        base->choices = 0;
+        base->parts = 0;
         base->strategy = rk_node_strategy(s, b, node);
         base->strategy.recompute = RK_REC_NONE;
         rk_strategy most = base->strategy;
@@ -54,6 +56,49 @@ static struct floor_base *base_of(const rk_plan_bounds *s, struct worker *w, con
                                                 rk_strategy_microbatches(&most), 0);
     }
     return base;
+}
+
+void rk_open_floors(const rk_plan_bounds *s, struct worker *w, const struct batch *b, size_t count)
+{
+    w->open_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct node *node = &w->nodes[i];
+        const int choices = node->shape->layer_choice_count;
+        struct floor_base *base = base_of(s, w, b, node);
+        if (base->parts == 0) {
+            base->pipe = node->pipe;
+            w->open_floors[w->open_count++] = node->shape->floor;
+        }
+        base->parts |= node->parts;
+        base->choices = choices > base->choices ? choices : base->choices;
+    }
+}
+
+/* Whether the activations of a floor that nodes have exceed what parts allow, with any choice. */
+static bool is_full(const rk_plan_bounds *s, const struct worker *w, size_t floor, bool full,
+                    unsigned parts)
+{
+    const struct floor_base *base = &w->bases[floor];
+    const rk_stage_blocks *blocks = &s->lists.blocks[base->pipe->block_first];
+    bool exceed = true;
+    for (int choice = full ? 1 : 0; choice <= (full ? base->choices : 0) && exceed; choice++) {
+        const rk_least_kept kept = rk_least_kept_of(w->fit.table, &base->strategy,
+                                                    &blocks[s->lists.floors[floor].blocks[choice]]);
+        const double activations = s->stack->activation_share * base->in_flight * kept.saved;
+        exceed = rk_activations_exceed(s, w, base->parts & parts, activations);
+    }
+    return exceed;
+}
+
+void rk_close_floors(const rk_plan_bounds *s, struct worker *w, bool full, unsigned parts)
+{
+    for (size_t i = 0; i < w->open_count; i++) {
+        const size_t floor = w->open_floors[i];
+        if (w->spent[floor].visit != w->fit.visit && is_full(s, w, floor, full, parts)) {
+            w->spent[floor] =
+                (struct spent_floor){w->fit.visit, UINT64_MAX, RK_PLAN_CHOICES, false};
+        }
+    }
 }
 
 static rk_rank_floor *lanes_of(const rk_plan_bounds *s, const struct worker *w,

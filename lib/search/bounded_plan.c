@@ -207,11 +207,12 @@ static rk_status init_workers(rk_plan_bounds *s, rk_error *err)
         w->floors = calloc(l->floor_count * RK_PLAN_CHOICES + 1, sizeof(*w->floors));
         w->spent = calloc(l->floor_count + 1, sizeof(*w->spent));
         w->bases = calloc(l->floor_count + 1, sizeof(*w->bases));
+        w->open_floors = malloc((l->floor_count + 1) * sizeof(*w->open_floors));
         /* few are ever filled, so that most of the memory is not touched */
         w->lane_floors =
             malloc((l->floor_count + 1) * (size_t)l->lane_count * sizeof(*w->lane_floors));
         if (!w->least || !w->first || !w->nodes || !w->listed || !w->nowhere || !w->floors ||
-            !w->spent || !w->bases || !w->lane_floors || !rk_get_prices(s, w)) {
+            !w->spent || !w->bases || !w->open_floors || !w->lane_floors || !rk_get_prices(s, w)) {
             return rk_fail(err, RK_ERR_MEMORY, "not enough memory for the scratch of a search");
         }
         rk_status status = rk_plan_clock_init(&w->clock, l, err);
@@ -235,6 +236,7 @@ static void clear_search(rk_plan_bounds *s)
         free(s->workers[i].floors);
         free(s->workers[i].spent);
         free(s->workers[i].bases);
+        free(s->workers[i].open_floors);
         free(s->workers[i].lane_floors);
         rk_put_prices(s, &s->workers[i]);
         free(s->workers[i].nodes);

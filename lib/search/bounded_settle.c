@@ -438,8 +438,9 @@ static bool turn_recompute(const rk_plan_bounds *s, struct worker *w, const stru
 static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
                          int recompute, size_t count)
 {
+    const rk_recompute_kind kind = s->lists.recomputes[recompute].kind;
     const unsigned parts = rk_parts_of_recompute(s, &s->lists.recomputes[recompute]);
-    bool filled = s->lists.recomputes[recompute].kind == RK_REC_NONE; /* that table is there */
+    bool filled = false;
     if (is_known_long(w, &s->lists.recomputes[recompute])) {
         return;
     }
@@ -449,11 +450,14 @@ static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct
         if (in_time == 0) {
             continue;
         }
-        if (!filled &&
+        if (!filled && kind != RK_REC_NONE && /* of which the table is there */
             !turn_recompute(s, w, b, &s->lists.recomputes[recompute], rk_longest_of(w, parts))) {
             break;
         }
-        filled = true;
+        if (!filled) {
+            filled = true;
+            rk_close_floors(s, w, kind == RK_REC_FULL, parts);
+        }
         node->recompute = recompute;
         const struct spent_floor *spent = &w->spent[node->shape->floor];
         if (spent->visit != w->fit.visit || (node->fitting & ~spent->lanes) != 0 ||
@@ -484,6 +488,7 @@ static void settle_strategies(const rk_plan_bounds *s, struct worker *w, const s
         const size_t count = list_nodes(s, w, b, bounds);
         uint64_t first = b->first;
         w->slow_count = 0;
+        rk_open_floors(s, w, b, count);
         for (int i = 0; i < s->lists.recompute_count && count > 0 && !w->status; i++) {
             first = place_pipes(s, w, b, i, first);
             settle_nodes(s, w, b, i, count);

@@ -66,6 +66,9 @@ struct floor_base {
     uint64_t filled;      /* lanes, a bit each, of worker.lane_floors */
     double in_flight;     /* microbatches, at least */
     rk_strategy strategy; /* without recomputation, of the first of its shapes that was asked for */
+    const rk_plan_pipe *pipe;
+    unsigned parts; /* of nodes that have it */
+    int choices;    /* of layers, of these nodes at most */
 };
 
 /*
@@ -105,8 +108,10 @@ struct worker {
     struct known_floor *floors;   /* owned; by floor and choice of layers */
     struct spent_floor *spent;    /* owned; by floor */
     struct floor_base *bases;     /* owned; by floor */
-    rk_rank_floor *lane_floors;   /* owned; by floor and lane */
-    uint64_t settling;            /* of a batch */
+    size_t *open_floors;          /* owned; that nodes have */
+    size_t open_count;
+    rk_rank_floor *lane_floors; /* owned; by floor and lane */
+    uint64_t settling;          /* of a batch */
     /* Bytes that parts let strategies of the batch need, by sharding and at most. */
     double bytes[RK_SHARD_ALL + 1][RK_PLAN_PARTS], most_bytes[RK_PLAN_PARTS];
     uint64_t others;    /* lanes of the batch at hand with recipes that it leads, which may
@@ -225,6 +230,15 @@ static inline const struct known_floor *rk_known_floor(const struct worker *w,
 
 /* Turns floors to a batch, with the table at hand, and fills the bytes that parts allow. */
 void rk_know_limits(const rk_plan_bounds *s, struct worker *w, const struct batch *b);
+
+/* Lists the floors that nodes have. */
+void rk_open_floors(const rk_plan_bounds *s, struct worker *w, const struct batch *b, size_t count);
+
+/*
+ * Marks as spent those of which activations alone fit into none of `parts`, with the recomputation
+ * at hand; `full`: with any choice of layers.
+ */
+void rk_close_floors(const rk_plan_bounds *s, struct worker *w, bool full, unsigned parts);
 
 /* Whether activations of so many bytes fit into none of `parts`, with any lane. */
 bool rk_activations_exceed(const rk_plan_bounds *s, const struct worker *w, unsigned parts,
