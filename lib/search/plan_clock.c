@@ -247,10 +247,32 @@ double rk_plan_clock_least(rk_plan_clock *clock, const rk_plan_base *base, doubl
     return rk_least_step(clock->table, &base->strategy, &clock->least);
 }
 
+/* Seconds that ranks hold still for their messages in a step, at least. */
+struct sends {
+    double first, middle, last;
+};
+
+/* Of ranks that are neither first nor last, each sends as much. */
+static struct sends sends_of(rk_plan_clock *clock, const rk_plan_base *base)
+{
+    const rk_pipeline pipeline = rk_pipeline_of(&base->strategy, NULL, 0);
+    const double send = pipeline.ranks > 1 ? send_seconds(clock, base) : 0;
+    if (send <= 0) {
+        return (struct sends){0, 0, 0};
+    }
+    const double most = rk_overlapped_sends(clock->table->context.stack, &base->strategy, send);
+    const double each = (double)pipeline.microbatches * send;
+    return (struct sends){
+        .first = rk_min(each * (double)rk_pipeline_sends(&pipeline, 0), most),
+        .middle = rk_min(each * (double)rk_pipeline_sends(&pipeline, 1), most),
+        .last = rk_min(each * (double)rk_pipeline_sends(&pipeline, pipeline.ranks - 1), most),
+    };
+}
+
 /*
- * With T the time without messages, a step takes the lesser of T and what overlapped messages add,
- * and of the time with all messages in the steps of their senders: of both, the path that stays on
- * a rank is a bound (rk_step_makespan).
+ * A step takes the lesser of two times: without messages and then what overlapped ones add, and
+ * with all messages in the steps of their senders (rk_step_makespan).  Of both, the path that stays
+ * on a rank is a bound.
  */
 void rk_plan_clock_wait(rk_plan_clock *clock, const rk_plan_shape *shape, const rk_plan_base *base)
 {
@@ -268,17 +290,14 @@ void rk_plan_clock_wait(rk_plan_clock *clock, const rk_plan_shape *shape, const 
         clock->first[i] = first.forward + (schedule->splits ? 0 : first.backward + first.weight);
         clock->first[i] = schedule->rolls ? 0 : clock->first[i];
     }
-    const rk_pipeline pipeline = rk_pipeline_of(&base->strategy, NULL, 0);
-    const double send = pipeline.ranks > 1 ? send_seconds(clock, base) : 0;
-    const double most = rk_overlapped_sends(clock->table->context.stack, &base->strategy, send);
+    const struct sends sends = sends_of(clock, base);
     size_t kind = 0; /* of the rank before, which most are like */
-    for (int64_t r = 0; r < pipeline.ranks; r++) {
+    for (int64_t r = 0, end = base->strategy.pp - 1; r <= end; r++) {
         for (kind = kinds[kind] == alike[r] ? kind : 0; kinds[kind] != alike[r];) {
             kind++;
         }
-        const double sends =
-            send > 0 ? (double)(pipeline.microbatches * rk_pipeline_sends(&pipeline, r)) * send : 0;
-        idle[kind] = rk_max(idle[kind], before + rk_min(sends, most));
+        const double own = r == 0 ? sends.first : r == end ? sends.last : sends.middle;
+        idle[kind] = rk_max(idle[kind], before + own);
         before += clock->first[kind];
     }
 }
