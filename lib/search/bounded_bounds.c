@@ -210,6 +210,11 @@ double rk_bound_shapes(const rk_plan_bounds *s, struct worker *w, const struct b
     for (; node.recompute < s->lists.recompute_count; node.recompute++) {
         legal |= rk_node_lanes(s, &node);
     }
+    uint64_t slow = parts ? UINT64_MAX : 0; /* whether they fit is of no account */
+    for (int i = 0; parts >> i; i++) {
+        slow &= parts >> i & 1 ? w->slow[i] : UINT64_MAX;
+    }
+    legal &= ~slow;
     memset(w->fitting, 0, sizeof(w->fitting));
     node.recompute = 0;
     node.shape = &s->lists.shapes[node.pipe->shape_first];
