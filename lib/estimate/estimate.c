@@ -39,6 +39,11 @@ void rk_gemm_prices_clear(rk_gemm_prices *prices)
     memset(prices, 0, sizeof(*prices));
 }
 
+void rk_gemm_prices_clear_messages(rk_gemm_prices *prices)
+{
+    memset(prices->messages, 0, sizeof(prices->messages));
+}
+
 /* Whether layers keep weights in 8 or 4 bits, which are counted as their linears are. */
 static bool keeps_low_weights(const rk_block_context *context)
 {

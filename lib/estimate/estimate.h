@@ -98,6 +98,9 @@ rk_gemm_prices *rk_gemm_prices_create(void);
 /* Forgets them, for another accelerator. */
 void rk_gemm_prices_clear(rk_gemm_prices *prices);
 
+/* Forgets what depends on the network. */
+void rk_gemm_prices_clear_messages(rk_gemm_prices *prices);
+
 /*
  * The costs that estimates of strategies need: of layers that are checkpointed whole only if the
  * strategy has such.  `prices` of GEMMs on that accelerator, which it adds to; NULL: none is kept.

@@ -116,6 +116,38 @@ double rk_price(const rk_block_context *context, const rk_operator *o)
     }
 }
 
+static bool is_same_group(const rk_group *a, const rk_group *b)
+{
+    return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+/* Seconds of a collective; batches of layers that differ in recomputation alone send the same. */
+static double message_seconds(const rk_block_context *context, rk_collective op, double bytes,
+                              const rk_group *ranks)
+{
+    _Static_assert(sizeof(rk_group) == (1 + RK_TIER_MAX) * sizeof(int64_t), "groups have no gaps");
+    if (!context->prices || ranks->size < 2) {
+        return rk_collective_seconds(context->system, op, bytes, ranks);
+    }
+    const uint64_t mixed = bits_of(bytes) * UINT64_C(0x9e3779b97f4a7c15) ^
+                           (uint64_t)ranks->size * UINT64_C(0xbf58476d1ce4e5b9) ^
+                           (uint64_t)ranks->within[0] * UINT64_C(0x94d049bb133111eb) ^
+                           (uint64_t)op * UINT64_C(0xd6e8feb86659fd93);
+    struct rk_message_price *known =
+        &context->prices->messages[(mixed ^ mixed >> 32) * UINT64_C(0x9e3779b97f4a7c15) /
+                                   (UINT64_MAX / RK_MESSAGE_PRICES + 1)];
+    if (!(known->seconds > 0 && known->op == op && known->bytes == bytes &&
+          is_same_group(&known->group, ranks))) {
+        *known = (struct rk_message_price){
+            .bytes = bytes,
+            .group = *ranks,
+            .op = op,
+            .seconds = rk_collective_seconds(context->system, op, bytes, ranks),
+        };
+    }
+    return known->seconds;
+}
+
 rk_message rk_message_of(const rk_block_context *context, rk_collective op, rk_group_kind group,
                          double bytes, double times)
 {
@@ -127,7 +159,7 @@ rk_message rk_message_of(const rk_block_context *context, rk_collective op, rk_g
         .ranks = ranks->size,
         .times = times,
         .bytes = bytes,
-        .seconds = times * rk_collective_seconds(context->system, op, bytes, ranks),
+        .seconds = times * message_seconds(context, op, bytes, ranks),
         .sent = times * rk_collective_sent(op, bytes, (double)ranks->size),
     };
 }
@@ -139,8 +171,7 @@ rk_message rk_message_of(const rk_block_context *context, rk_collective op, rk_g
 static double spread_seconds(const rk_block_context *context, double bytes, const rk_group *domain)
 {
     const double bandwidth = context->stack->dispatch_bandwidth;
-    const double network =
-        rk_collective_seconds(context->system, RK_COLL_ALL_TO_ALL, bytes, domain);
+    const double network = message_seconds(context, RK_COLL_ALL_TO_ALL, bytes, domain);
     return bandwidth > 0 ? rk_max(network, bytes / bandwidth) : network;
 }
 

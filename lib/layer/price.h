@@ -14,7 +14,7 @@ double rk_price(const rk_block_context *context, const rk_operator *o);
 /* The same of memory-bound work of so many bytes. */
 double rk_price_stream(const rk_block_context *context, double bytes);
 
-enum { RK_GEMM_PRICES = 2048 }; /* a power of two */
+enum { RK_GEMM_PRICES = 2048, RK_MESSAGE_PRICES = 512 }; /* powers of two */
 
 struct rk_gemm_prices {
     struct rk_gemm_price {
@@ -22,6 +22,12 @@ struct rk_gemm_prices {
         rk_precision precision;
         double seconds;   /* 0: empty */
     } at[RK_GEMM_PRICES]; /* the last of each place */
+    struct rk_message_price {
+        double bytes;
+        rk_group group;
+        rk_collective op;
+        double seconds; /* 0: empty */
+    } messages[RK_MESSAGE_PRICES];
 };
 
 /* A message on a group, `times` in a pass, with its time and its traffic. */

@@ -260,8 +260,7 @@ static double floor_bytes(const struct search *s, struct worker *w, const struct
     for (int lane = 0; base->lanes >> lane; lane++) {
         if (base->lanes >> lane & 1) {
             rk_plan_set_lane(&s->lists, lane, &strategy);
-            const double bytes =
-                rk_plan_fit_floor(&w->fit, &base->its, &strategy, lane, in_flight);
+            const double bytes = rk_plan_fit_floor(&w->fit, &base->its, &strategy, lane, in_flight);
             known->bytes = rk_min(known->bytes, bytes);
         }
     }

@@ -122,6 +122,9 @@ rk_plan_prices rk_plan_store_take(rk_plan_store *store)
 {
     const rk_plan_prices prices = store->prices;
     store->prices = (rk_plan_prices){.gemms = NULL};
+    if (prices.gemms) {
+        rk_gemm_prices_clear_messages(prices.gemms); /* machines may have other networks */
+    }
     return prices;
 }
 
