@@ -69,17 +69,19 @@ static uint64_t legal_lanes(const rk_plan_bounds *s, struct visit *v, uint64_t l
     return lanes & v->legal;
 }
 
-/* Offers a base that fits to the top lists of the parts that it can still enter. */
+/*
+ * Offers a base that fits, and of which a step takes at least so many seconds, to the top lists of
+ * the parts that it can still enter.
+ */
 static void offer_base(const rk_plan_bounds *s, struct worker *w, struct visit *v, uint64_t fitting,
-                       unsigned parts)
+                       unsigned parts, double least)
 {
     assert(parts != 0);
     const rk_plan_base *base = &v->base;
     uint64_t lanes[RK_PLAN_PARTS], kept = 0, timed = 0;
     rk_plan_offer offer;
     unsigned open = rk_part_lanes(s, w, &base->strategy, fitting, parts, lanes);
-    w->counts.bounds++;
-    open = rk_parts_in_time(w, open, rk_plan_clock_least(&w->clock, base, rk_longest_of(w, open)));
+    open = rk_parts_in_time(w, open, least);
     if (open) {
         uint64_t all = 0;
         for (int i = 0; open >> i; i++) {
@@ -149,10 +151,16 @@ static void settle_base(const rk_plan_bounds *s, struct worker *w, struct visit 
         return;
     }
     turn_to(s, w, v, layers);
+    w->counts.bounds++;
+    const double least = rk_plan_clock_least(&w->clock, &v->base, rk_longest_of(w, parts));
+    parts = rk_parts_in_time(w, parts, least);
+    if (parts == 0) {
+        return;
+    }
     const uint64_t fitting = fitting_lanes(s, w, &v->base, lanes, parts);
     w->counts.by_memory += rk_count_lanes(lanes & ~fitting & v->own);
     if (fitting) {
-        offer_base(s, w, v, fitting, parts);
+        offer_base(s, w, v, fitting, parts, least);
     }
 }
 
