@@ -457,6 +457,24 @@ static void audit_messages(const struct problem *p, const rk_cost_table *table,
     }
 }
 
+/* With fewer modules recomputed the model takes no longer, unless only one set spares a gather. */
+static void audit_modules(const struct problem *p, const rk_strategy *s, const rk_cost_table *own,
+                          const rk_stage_blocks *all)
+{
+    int experts;
+    const double seconds = rk_whole_seconds(own, all, &experts) * (1 + RK_LOWER_BOUND_SLACK);
+    for (unsigned bit = 1; bit <= s->recompute_modules; bit *= 2) {
+        if ((s->recompute_modules & bit) && bit != RK_MODULE_OPERATORS) {
+            rk_cost_table table;
+            rk_strategy fewer = *s;
+            fewer.recompute_modules &= ~bit;
+            fewer.recompute = fewer.recompute_modules ? RK_REC_SELECTIVE : RK_REC_NONE;
+            rk_cost_table_fill(&p->model, &p->system, &p->stack, &fewer, &table);
+            assert_true(rk_whole_seconds(&table, all, &experts) <= seconds);
+        }
+    }
+}
+
 /* Checks the bounds of a strategy that the exhaustive search has found. */
 static void audit(const struct problem *p, const rk_planned_strategy *planned)
 {
@@ -480,6 +498,9 @@ static void audit(const struct problem *p, const rk_planned_strategy *planned)
         rk_stage_times(&without, &plain, &chunks[r * v], false, &mixers[r * v]);
     }
     const rk_stage_blocks all = rk_whole_blocks(&p->model, s);
+    if (s->recompute == RK_REC_SELECTIVE) {
+        audit_modules(p, s, &own, &all);
+    }
     const rk_stage whole = rk_whole_model(&own, &all), least = rk_whole_model(&none, &all);
     const rk_stage dense = rk_whole_model(&without, &all);
     const double step = planned->estimate.step * (1 + RK_LOWER_BOUND_SLACK);
