@@ -17,7 +17,8 @@
  */
 rk_stage_blocks rk_whole_blocks(const rk_model *model, const rk_strategy *strategy);
 
-/* What they keep on one rank, without times; as layers those of the type with most parameters. */
+/* All that they keep on one rank, without times; its layers are of the type with most parameters.
+ */
 rk_stage rk_whole_model(const rk_cost_table *table, const rk_stage_blocks *whole);
 
 /*
@@ -26,7 +27,7 @@ rk_stage rk_whole_model(const rk_cost_table *table, const rk_stage_blocks *whole
  */
 double rk_whole_seconds(const rk_cost_table *table, const rk_stage_blocks *whole, int *experts);
 
-/* What rk_least_gathering_seconds needs of a table, whatever the degrees and the sharding. */
+/* The part of rk_least_gathering_seconds that depends on a table, not on degrees and sharding. */
 typedef struct rk_gathering {
     rk_stage_blocks blocks;
     rk_stage stage;            /* that keeps them in so many layers as there are messages */
@@ -70,12 +71,12 @@ double rk_least_activations(const rk_cost_table *table, const rk_strategy *strat
                             const rk_stage *stage, double in_flight);
 
 /*
- * What rk_least_of_rank says in a lane, apart from what depends on recomputation: bytes of states,
+ * The part of rk_least_of_rank in a lane that recomputation leaves alone: bytes of states,
  * of buffers and of what is gathered.
  */
 typedef struct rk_rank_floor {
     double still;       /* when a step ends */
-    double layer, head; /* when the backward of a layer begins, and that of the head */
+    double layer, head; /* when the backward of a layer begins, and of the head */
     double unsharded;   /* as `layer`, without states */
     double rate;        /* bytes of memory for a byte that is allocated */
     double share;       /* microbatches whose activations stay on the device */
@@ -86,8 +87,8 @@ rk_rank_floor rk_rank_floor_of(const rk_cost_table *table, const rk_strategy *st
                                const rk_stage *stage, double in_flight);
 
 /*
- * What depends on recomputation: bytes of the activations of a microbatch, without late ones, and
- * of the work of a layer.
+ * The part that depends on recomputation: bytes of a microbatch's activations, without late ones,
+ * and of the work of a layer.
  */
 typedef struct rk_least_kept {
     double saved, work;

@@ -60,7 +60,7 @@ struct known_floor {
     uint64_t any;                    /* of these */
 };
 
-/* What of a floor is the same in all recomputations of a batch. */
+/* The part of a floor that is the same in all recomputations of a batch. */
 struct floor_base {
     uint64_t settling;    /* of a batch, in which the rest was filled */
     uint64_t filled;      /* lanes, a bit each, of worker.lane_floors */
@@ -235,8 +235,8 @@ void rk_know_limits(const rk_plan_bounds *s, struct worker *w, const struct batc
 void rk_open_floors(const rk_plan_bounds *s, struct worker *w, const struct batch *b, size_t count);
 
 /*
- * Marks as spent those of which activations alone fit into none of `parts`, with the recomputation
- * at hand; `full`: with any choice of layers.
+ * Marks the floors as spent of which activations alone fit into none of `parts`, with the
+ * recomputation at hand; `full`: with any choice of layers.
  */
 void rk_close_floors(const rk_plan_bounds *s, struct worker *w, bool full, unsigned parts);
 

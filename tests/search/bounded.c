@@ -434,7 +434,7 @@ static void test_store(void **state)
 
 /*
  * A rank works on all microbatches and holds still for its messages, unless these overlap; its
- * times and those of the ranks that it waits for have no recomputation.
+ * times and of the ranks that it waits for have no recomputation.
  */
 static void audit_messages(const struct problem *p, const rk_cost_table *table,
                            const rk_strategy *s, const rk_chunk_times *times, double send,
