@@ -137,6 +137,33 @@ static void check_importance(rk_calibration *c)
     }
 }
 
+/* One more start, drawn from the same seed, never ends at a greater loss. */
+static void test_starts(void **state)
+{
+    rk_calibration c;
+    scratch s;
+    rk_error err;
+    (void)state;
+    prepare_gemms(&s, 1, "second");
+    calibrate(&s, gemm_recipe, 1, &c);
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        double least = HUGE_VAL;
+        for (int64_t starts = 1; starts <= 4; starts++) {
+            double values[RK_RECIPE_CONSTANTS];
+            for (int i = 0; i < c.recipe->constant_count; i++) {
+                values[i] = c.recipe->constants[i].start;
+            }
+            assert_int_equal(rk_search(&c.bench, -1, starts, seed, values, &err), RK_OK);
+            assert_int_equal(rk_fit_setup_set(&c.bench, values, &err), RK_OK);
+            const double loss = rk_fit_setup_loss(&c.bench, -1);
+            assert_true(loss <= least);
+            least = loss;
+        }
+    }
+    rk_calibration_clear(&c);
+    scratch_remove(&s);
+}
+
 static void test_recovers(void **state)
 {
     static const double known[] = {0.55, 200, 6};
@@ -422,10 +449,11 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recovers),   cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_leave_out),  cmocka_unit_test(test_ridge),
-        cmocka_unit_test(test_same_again), cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_bounds),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_recovers), cmocka_unit_test(test_starts),
+        cmocka_unit_test(test_groups),   cmocka_unit_test(test_leave_out),
+        cmocka_unit_test(test_ridge),    cmocka_unit_test(test_same_again),
+        cmocka_unit_test(test_runs),     cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,6 +104,23 @@ static void test_names(void **state)
     assert_true(c.strategy.flash_attention);
 }
 
+/* Heads that nobody states are about 128 wide, share the width evenly and split over tensor ranks.
+ */
+static void test_usual_heads(void **state)
+{
+    static const struct {
+        int hidden, tp, heads;
+    } cases[] = {{4096, 1, 32}, {4608, 1, 36},  {4608, 8, 32}, {4608, 16, 32}, {5120, 1, 40},
+                 {5120, 8, 40}, {5120, 16, 32}, {1600, 1, 16}, {1600, 4, 16},  {12288, 32, 96}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static rk_run_case c;
+        fill_printed(COLUMNS, &c, "1,x,,32,%d,11008,,,4096,H100,32,%d,1,,%d,1,32,none,,BF16,1,,\n",
+                     cases[i].hidden, cases[i].tp, 32 / cases[i].tp);
+        assert_int_equal(c.model.types[0].attention.query_heads, cases[i].heads);
+    }
+}
+
 /* What nobody states: sizes of the catalogue, usual sizes, degrees and memory that fit. */
 static void test_assumed(void **state)
 {
@@ -682,20 +699,20 @@ static void test_node(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printed),     cmocka_unit_test(test_precision),
-        cmocka_unit_test(test_rate),        cmocka_unit_test(test_frameworks),
-        cmocka_unit_test(test_names),       cmocka_unit_test(test_assumed),
-        cmocka_unit_test(test_catalogue),   cmocka_unit_test(test_keeps_gathered),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_hybrid),
-        cmocka_unit_test(test_mtp_layers),  cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_exchange),    cmocka_unit_test(test_shard_groups),
-        cmocka_unit_test(test_software),    cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_named),       cmocka_unit_test(test_experts),
-        cmocka_unit_test(test_utilisation), cmocka_unit_test(test_guessed),
-        cmocka_unit_test(test_nodes),       cmocka_unit_test(test_stage_layers),
-        cmocka_unit_test(test_lent_kernel), cmocka_unit_test(test_memory_beyond),
-        cmocka_unit_test(test_states),      cmocka_unit_test(test_uncounted),
-        cmocka_unit_test(test_node),
+        cmocka_unit_test(test_printed),        cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_rate),           cmocka_unit_test(test_frameworks),
+        cmocka_unit_test(test_names),          cmocka_unit_test(test_assumed),
+        cmocka_unit_test(test_usual_heads),    cmocka_unit_test(test_catalogue),
+        cmocka_unit_test(test_keeps_gathered), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_hybrid),         cmocka_unit_test(test_mtp_layers),
+        cmocka_unit_test(test_missing),        cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_shard_groups),   cmocka_unit_test(test_software),
+        cmocka_unit_test(test_flags),          cmocka_unit_test(test_named),
+        cmocka_unit_test(test_experts),        cmocka_unit_test(test_utilisation),
+        cmocka_unit_test(test_guessed),        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_stage_layers),   cmocka_unit_test(test_lent_kernel),
+        cmocka_unit_test(test_memory_beyond),  cmocka_unit_test(test_states),
+        cmocka_unit_test(test_uncounted),      cmocka_unit_test(test_node),
     };
     return cmocka_run_group_tests(tests, load_sources, clear_sources);
 }

@@ -142,6 +142,7 @@ class Fields(unittest.TestCase):
             self.assertEqual(answer, dataclasses.replace(answer, raw={}))
         comm = cases[-1][0]
         self.assertEqual((comm.system, comm.ranks), (comm.raw["system"], comm.raw["ranks"]))
+        self.assertEqual(reckon.comm(system="16xh100", bytes="1Mi").ranks, 16)
         for collective, raw in zip(comm.collectives, comm.items, strict=True):
             self.check(collective, raw, *({"algorithm"} - set(raw)))
         with tempfile.TemporaryDirectory() as folder:
@@ -176,6 +177,7 @@ class Fields(unittest.TestCase):
         self.assertEqual(answer.raw["csv"], done.stdout.decode())
         self.assertEqual(answer.items, reckon._read_csv(done.stdout.decode()))
         self.assertEqual([row["accelerators"] for row in answer], [8, 16])
+        self.assertEqual({type(row["accelerators"]) for row in answer}, {int})
 
     def test_convert(self):
         with tempfile.TemporaryDirectory() as folder:
