@@ -56,8 +56,37 @@ static void test_size(void **state)
     }
 }
 
+/* Words know the lines that they come from: of flags alone, and of a command. */
+static void test_lines(void **state)
+{
+    static const struct {
+        const char *text;
+        int lines[4]; /* of its last words */
+    } cases[] = {
+        {"--num-layers 8\n\n\t--bf16 \\\n--fp16", {1, 1, 3, 4}},
+        {"\r\n--num-layers 8\r\n--bf16\r\n--fp16\r\n", {2, 2, 3, 4}},
+        {"N=8\n\ntorchrun train.py \\\n  --num-layers 8\n", {3, 3, 4, 4}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_launch launch = {0};
+        rk_error err;
+        const char *text = cases[i].text;
+        assert_int_equal(rk_launch_parse(text, strlen(text), "lines", &launch, &err), RK_OK);
+        assert_true(launch.word_count >= 4);
+        for (size_t j = 0; j < 4; j++) {
+            assert_int_equal(launch.words[launch.word_count - 4 + j].line, cases[i].lines[j]);
+        }
+        rk_launch_clear(&launch);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms), cmocka_unit_test(test_size)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_size),
+        cmocka_unit_test(test_lines),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
