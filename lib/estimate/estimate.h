@@ -92,18 +92,18 @@ typedef struct rk_cost_table {
 void rk_cost_table_fill(const rk_model *model, const rk_system *system, const rk_stack *stack,
                         const rk_strategy *strategy, rk_cost_table *table);
 
-/* Prices of GEMMs on an accelerator, none yet; free() frees them.  NULL: not enough memory. */
+/* Prices of GEMMs and messages, none yet; free() frees them.  NULL: not enough memory. */
 rk_gemm_prices *rk_gemm_prices_create(void);
 
-/* Forgets them, for another accelerator. */
+/* Forgets them, for another machine. */
 void rk_gemm_prices_clear(rk_gemm_prices *prices);
 
-/* Forgets what depends on the network. */
+/* Forgets prices of messages, for another network of the same accelerators. */
 void rk_gemm_prices_clear_messages(rk_gemm_prices *prices);
 
 /*
  * The costs that estimates of strategies need: of layers that are checkpointed whole only if the
- * strategy has such.  `prices` of GEMMs on that accelerator, which it adds to; NULL: none is kept.
+ * strategy has such.  `prices` on that machine, which it adds to; NULL: none is kept.
  */
 void rk_cost_table_fill_with(const rk_model *model, const rk_system *system, const rk_stack *stack,
                              const rk_strategy *strategy, rk_gemm_prices *prices,

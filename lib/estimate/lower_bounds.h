@@ -17,8 +17,7 @@
  */
 rk_stage_blocks rk_whole_blocks(const rk_model *model, const rk_strategy *strategy);
 
-/* All that they keep on one rank, without times; its layers are of the type with most parameters.
- */
+/* What they keep on one rank, without times; its layers are of the type with most parameters. */
 rk_stage rk_whole_model(const rk_cost_table *table, const rk_stage_blocks *whole);
 
 /*
@@ -98,9 +97,9 @@ rk_least_kept rk_least_kept_of(const rk_cost_table *table, const rk_strategy *st
                                const rk_stage_blocks *blocks);
 
 /*
- * Bytes that a rank needs at least with both, in its lane and without states: with as much sharding
- * or more as well, which only adds to the rest, unless whole gradients pass through the rank on
- * their way.
+ * Bytes that a rank needs at least with both, in its lane.  Without states it needs the second with
+ * as much sharding or more, too, which only adds to the rest, unless whole gradients pass through
+ * the rank on their way.
  */
 double rk_rank_floor_bytes(const rk_rank_floor *floor, const rk_least_kept *kept);
 double rk_rank_floor_unsharded(const rk_rank_floor *floor, const rk_least_kept *kept);

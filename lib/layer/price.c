@@ -28,8 +28,11 @@ static uint64_t bits_of(double size)
     return bits;
 }
 
-/* The numbers of 64 bits that share a place. */
-#define PLACE (UINT64_MAX / RK_GEMM_PRICES + 1)
+/* One of so many places, a power of two: the high bits choose it. */
+static inline size_t place_of(uint64_t mixed, size_t places)
+{
+    return (mixed ^ mixed >> 32) * UINT64_C(0x9e3779b97f4a7c15) / (UINT64_MAX / places + 1);
+}
 
 /* Seconds of a GEMM; batch: below 0 of groups. */
 static double gemm_seconds(const rk_block_context *context, const rk_operator *o, double batch,
@@ -46,14 +49,13 @@ static double gemm_seconds(const rk_block_context *context, const rk_operator *o
     if (!context->prices) {
         return price_gemm(a, &gemm);
     }
-    /* odd multipliers, each of which moves a size to other bits; the high ones choose the place */
+    /* odd multipliers, each of which moves a size to other bits */
     const uint64_t mixed = bits_of(o->M) * UINT64_C(0x9e3779b97f4a7c15) ^
                            bits_of(o->N) * UINT64_C(0xbf58476d1ce4e5b9) ^
                            bits_of(o->K) * UINT64_C(0x94d049bb133111eb) ^
                            bits_of(batch) * UINT64_C(0xd6e8feb86659fd93) ^
                            bits_of(accumulate) * UINT64_C(0xa0761d6478bd642f);
-    struct rk_gemm_price *known =
-        &context->prices->at[(mixed ^ mixed >> 32) * UINT64_C(0x9e3779b97f4a7c15) / PLACE];
+    struct rk_gemm_price *known = &context->prices->at[place_of(mixed, RK_GEMM_PRICES)];
     if (!(known->seconds > 0 && is_same_gemm(known, &gemm))) {
         gemm.seconds = price_gemm(a, &gemm);
         *known = gemm;
@@ -133,9 +135,7 @@ static double message_seconds(const rk_block_context *context, rk_collective op,
                            (uint64_t)ranks->size * UINT64_C(0xbf58476d1ce4e5b9) ^
                            (uint64_t)ranks->within[0] * UINT64_C(0x94d049bb133111eb) ^
                            (uint64_t)op * UINT64_C(0xd6e8feb86659fd93);
-    struct rk_message_price *known =
-        &context->prices->messages[(mixed ^ mixed >> 32) * UINT64_C(0x9e3779b97f4a7c15) /
-                                   (UINT64_MAX / RK_MESSAGE_PRICES + 1)];
+    struct rk_message_price *known = &context->prices->messages[place_of(mixed, RK_MESSAGE_PRICES)];
     if (!(known->seconds > 0 && known->op == op && known->bytes == bytes &&
           is_same_group(&known->group, ranks))) {
         *known = (struct rk_message_price){

@@ -74,6 +74,13 @@ void rk_open_floors(const rk_plan_bounds *s, struct worker *w, const struct batc
     }
 }
 
+/* Bytes of activations that the rank of a floor keeps at least: see rk_least_activations. */
+static double least_activations(const rk_plan_bounds *s, const struct floor_base *base,
+                                const rk_least_kept *kept)
+{
+    return s->stack->activation_share * base->in_flight * kept->saved;
+}
+
 /* Whether the activations of a floor that nodes have exceed what parts allow, with any choice. */
 static bool is_full(const rk_plan_bounds *s, const struct worker *w, size_t floor, bool full,
                     unsigned parts)
@@ -84,8 +91,8 @@ static bool is_full(const rk_plan_bounds *s, const struct worker *w, size_t floo
     for (int choice = full ? 1 : 0; choice <= (full ? base->choices : 0) && exceed; choice++) {
         const rk_least_kept kept = rk_least_kept_of(w->fit.table, &base->strategy,
                                                     &blocks[s->lists.floors[floor].blocks[choice]]);
-        const double activations = s->stack->activation_share * base->in_flight * kept.saved;
-        exceed = rk_activations_exceed(s, w, base->parts & parts, activations);
+        exceed =
+            rk_activations_exceed(s, w, base->parts & parts, least_activations(s, base, &kept));
     }
     return exceed;
 }
@@ -188,8 +195,7 @@ const struct known_floor *rk_floor_lanes(const rk_plan_bounds *s, struct worker 
         known->fitting[i] = parts >> i & 1 ? s->part_lanes[i] : 0;
     }
     const uint64_t own = lanes & rk_plan_recipe_lanes(&s->lists, b->unit->recipe);
-    const double activations = s->stack->activation_share * base->in_flight * kept.saved;
-    const bool left = !rk_activations_exceed(s, w, parts, activations) &&
+    const bool left = !rk_activations_exceed(s, w, parts, least_activations(s, base, &kept)) &&
                       (own == 0 || fit_lanes(s, w, node, own, parts, &kept, known));
     for (int i = 0; i < s->part_count && !left; i++) {
         known->fitting[i] &= ~lanes;

@@ -300,10 +300,6 @@ static unsigned find_slow_lanes(const rk_plan_bounds *s, struct worker *w, const
     uint64_t known = 0;            /* of these */
     unsigned in_time = 0;
     memset(w->slow, 0, sizeof(w->slow));
-    if (!w->has_gathering) {
-        w->has_gathering = true;
-        w->gathering = rk_gathering_of(&w->table, &s->whole);
-    }
     for (int lane = 0; node->lanes >> lane; lane++) {
         const rk_plan_lane *own = &s->lists.lanes[lane];
         if (!(node->lanes >> lane & 1) || own->sharding.kind != RK_SHARD_ALL) {
@@ -311,6 +307,10 @@ static unsigned find_slow_lanes(const rk_plan_bounds *s, struct worker *w, const
         }
         if (!(known >> own->traffic & 1)) {
             known |= (uint64_t)1 << own->traffic;
+            if (!w->has_gathering) {
+                w->has_gathering = true;
+                w->gathering = rk_gathering_of(&w->table, &s->whole);
+            }
             rk_plan_set_lane(&s->lists, lane, &strategy);
             seconds[own->traffic] =
                 s->fixed + (1 + s->growth) * (double)node->microbatches *
