@@ -32,8 +32,6 @@ static const struct {
     {"fp4-format", "precision", "fp4", true},
     {"recompute-activations", "recompute", "selective", false},
     {"optimizer-cpu-offload", "offload", "optimizer", false},
-    {"nnodes", "nodes", NULL, true},
-    {"nproc-per-node", "gpus-per-node", NULL, true},
     {"num-layers-per-virtual-pipeline-stage", "vp-layers", NULL, true},
 };
 

@@ -33,6 +33,7 @@ static word_pair schedules[] = {
     {"1F1B", "1f1b"},
     {"GPipe", "gpipe"},
     {"Interleaved1F1B", "interleaved"},
+    {NULL, NULL},
 };
 
 /* torch.distributed.fsdp.ShardingStrategy */
