@@ -4,14 +4,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "command/commands.h"
 #include "request/request.h"
 #include "request/strategy_choices.h"
+#include "stack/stack_doc.h"
+#include "strategy/strategy_fields.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* A question of options, and its completed strategy. */
 typedef struct question {
@@ -82,6 +86,10 @@ static question *asked(const char *words)
     return q;
 }
 
+#define HUB                                                                                        \
+    "framework=huggingface tp=1 pp=1 cp=1 micro-batch=1 zero=3 recompute=full seq=4096 "           \
+    "complete=observed"
+#define TITAN "framework=torchtitan tp=8 pp=4 cp=1 vp=1 micro-batch=1 zero=3 recompute=full"
 #define WHOLE "tp=8 pp=4 cp=1 ep=1 vp=1 micro-batch=1 zero=1 recompute=full framework=megatron"
 
 /* Facts change the machine and the stack as the columns of a run table do. */
@@ -125,6 +133,167 @@ static void test_facts(void **state)
                      RK_ORIGIN_SEARCHED);
     /* a value may have commas: the next item begins with a name */
     assert_non_null(asked(WHOLE " complete=observed set=accelerator=H100,roce,year=2024"));
+}
+
+/* ---- what a fact changes ----------------------------------------------------------------------
+ */
+
+enum { CHANGES_SIZE = 1024 };
+
+static void add_change(char *text, const char *key, const char *value)
+{
+    const size_t used = strlen(text);
+    (void)snprintf(text + used, CHANGES_SIZE - used, "%s%s=%s", used ? " " : "", key, value);
+}
+
+static void add_number(char *text, const char *group, const char *key, double value)
+{
+    char name[128], number[32];
+    (void)snprintf(name, sizeof(name), "%s%s%s", group, *group ? "." : "", key);
+    (void)snprintf(number, sizeof(number), "%.6g", value);
+    add_change(text, name, number);
+}
+
+static double number_at(const rk_stack *stack, const rk_field *field)
+{
+    const void *place = (const char *)stack + field->offset;
+    return field->type == RK_FIELD_BOOL ? *(const bool *)place
+                                        : *(const double *)place / rk_stack_unit(field);
+}
+
+/* The numbers of the stack and the machine and the fields of the strategy in which two differ. */
+static void list_changes(const question *from, const question *to, char text[CHANGES_SIZE])
+{
+    const rk_stack *before = &from->inputs.software.stack, *after = &to->inputs.software.stack;
+    const rk_accelerator *a = &from->inputs.system.accelerator, *b = &to->inputs.system.accelerator;
+    const char *group;
+    const rk_field *field;
+    text[0] = '\0';
+    if (strcmp(before->name, after->name) != 0) {
+        add_change(text, "stack", after->name);
+    }
+    for (size_t i = 0; (field = rk_stack_field_at(i, &group)); i++) {
+        if (number_at(before, field) != number_at(after, field)) {
+            add_number(text, group, field->name, number_at(after, field));
+        }
+    }
+    for (size_t i = 0; i < RK_STRATEGY_FIELD_COUNT; i++) {
+        char one[RK_STRATEGY_TEXT_SIZE], other[RK_STRATEGY_TEXT_SIZE];
+        const char *value = rk_strategy_text(&to->strategy, i, other);
+        if (strcmp(rk_strategy_text(&from->strategy, i, one), value) != 0) {
+            add_change(text, rk_strategy_key(i), value);
+        }
+    }
+    if (from->strategy.offload_layers != to->strategy.offload_layers) {
+        add_number(text, "", "offload_layers", (double)to->strategy.offload_layers);
+    }
+    if (a->memory_usable != b->memory_usable) {
+        add_number(text, "", "memory_GiB", b->memory_usable / 0x1p30);
+    }
+}
+
+/* The facts of docs/completion.md: what the rules of data/runs/defaults.json say of each. */
+static void test_each_fact(void **state)
+{
+    static const struct {
+        const char *words, *set, *changes;
+    } cases[] = {
+        {WHOLE, "compile=false",
+         "traffic.norm_forward=48 traffic.norm_backward=60 traffic.activation_passes=2"},
+        {WHOLE, "compile=true", ""},
+        {WHOLE, "fp8_cast=eager", "traffic.cast_passes=1.2"},
+        {WHOLE, "fp8_cast=fused", ""},
+        {WHOLE, "dispatcher=alltoall", "host.waits_for_counts=1 communication.deduplicates=0"},
+        {WHOLE, "dispatcher=deepep", "host.waits_for_counts=1"},
+        {WHOLE, "dispatcher=hybridep", ""},
+        {WHOLE, "loss_fusion=none",
+         "traffic.loss_bytes=40 memory.logit_bytes=6 memory.split_logit_bytes=6"},
+        {WHOLE, "loss_fusion=native",
+         "traffic.loss_bytes=28 memory.logit_bytes=6 memory.split_logit_bytes=6"},
+        {WHOLE, "loss_fusion=fused", ""},
+        {WHOLE " stack=megatron-2024", "loss_fusion=fused",
+         "traffic.loss_bytes=8 memory.logit_bytes=2 memory.split_logit_bytes=2"},
+        {WHOLE, "permute_fusion=true", ""},
+        {WHOLE, "permute_fusion=false", "traffic.permute_passes=1.67 host.exchange_kernels=160"},
+        {WHOLE " stack=megatron-2024", "permute_fusion=true",
+         "traffic.permute_passes=1 host.exchange_kernels=84"},
+        {WHOLE, "dropout=true", "traffic.dropout_bytes=18"},
+        {WHOLE, "dropout=false", ""},
+        {WHOLE, "tiled_mlp=true", "memory.tiled_mlp=1"},
+        {WHOLE, "tiled_mlp=false", ""},
+        {WHOLE, "adapter_dropout=true", "memory.adapter_dropout=1"},
+        {WHOLE, "adapter_dropout=false", ""},
+        {WHOLE, "expert_loop=true",
+         "host.expert_kernels=16 host.expert_backward_launches=1.75 host.waits_for_counts=1 "
+         "memory.kept_outputs=2"},
+        {WHOLE, "expert_loop=false", ""},
+        {WHOLE, "launch_blocking=true", "host.blocks_launches=1 overlap=none"},
+        {WHOLE " overlap=grad", "launch_blocking=true", "host.blocks_launches=1"},
+        {WHOLE, "launch_blocking=false", ""},
+        {WHOLE, "composed=true", "step.step_seconds=0"},
+        {WHOLE, "composed=false", ""},
+        {WHOLE, "scan_layers=true", "communication.dp_exposed=0.82"},
+        {WHOLE, "scan_layers=false", ""},
+        {WHOLE, "chunk_overlap=true", ""},
+        {WHOLE, "chunk_overlap=false", "communication.overlaps_chunks=0"},
+        {WHOLE, "fused_activation=true", ""},
+        {"system=atlas-800t-a2 tp=8 pp=4 cp=1 ep=1 vp=1 micro-batch=1 zero=1 recompute=full "
+         "framework=mindspeed",
+         "fused_activation=true", "traffic.activation_passes=1"},
+        {WHOLE, "routing=uniform", ""},
+        {WHOLE, "routing=in_turn", "communication.routes_in_turn=1"},
+        {WHOLE, "routing=natural", "imbalance=1.52"},
+        {WHOLE " imbalance=1.25", "routing=natural", ""},
+        {WHOLE, "network_state=slow", "memory.gathered_share=0"},
+        {WHOLE, "network_state=normal", ""},
+        {WHOLE, "fabric=efa", ""},
+        {WHOLE, "kernels=transformer-engine", ""},
+        {TITAN, "kernels=transformer-engine",
+         "rates.gemm_share=1 rates.attention_share=1.11 rates.attention_backward_share=1.06 "
+         "rates.attention_ramp_tokens=1590 rates.stream_share=0.8 traffic.permute_passes=1"},
+        {TITAN, "kernels=framework", ""},
+        {WHOLE, "kernels=fused", ""},
+        {WHOLE, "trainer=litgpt", ""},
+        {WHOLE, "trainer=optimum-habana", ""},
+        {TITAN, "trainer=optimum-habana", ""},
+        {TITAN, "compile=false",
+         "traffic.norm_forward=48 traffic.norm_backward=60 traffic.activation_passes=2 "
+         "memory.keeps_activation=1 memory.logit_bytes=12 memory.drops_outputs=0"},
+        {HUB, "trainer=optimum-habana", "traffic.norm_forward=16 traffic.norm_backward=20"},
+        /* adapters of attention: 8 x 51,200 x 80 weights of 70.55e9, which are held in 2 bytes */
+        {HUB " lora-rank=8", "trainer=litgpt",
+         "memory.adapter_dropout=1 weight_bytes_per_parameter=2.000928881036232 "
+         "adapter_bytes_per_weight=2"},
+        {HUB " lora-rank=8", "trainer=litgpt,adapter_dropout=false",
+         "weight_bytes_per_parameter=2.000928881036232 adapter_bytes_per_weight=2"},
+        {HUB " set=task=sft", "trainer=litgpt", "memory.sums_whole=1"},
+        {HUB " set=task=sft", "kernels=fused",
+         "traffic.norm_forward=16 traffic.norm_backward=20 traffic.qk_passes=1"},
+        {WHOLE, "trainer=fms-acceleration", "memory.whole_experts=1"},
+        {WHOLE, "offload_layers=2", "offload_layers=2"},
+        {WHOLE, "sub_group_params=1e8", "step_parameters=100000000"},
+        {WHOLE, "logit_bytes=4", "logit_bytes=4"},
+        {WHOLE, "adapter_bytes=4", "adapter_bytes_per_weight=4"},
+        {WHOLE, "wide_residual=1", ""},
+        {WHOLE " lora-rank=8 qlora", "wide_residual=true", "wide_residual=yes"},
+        {WHOLE " lora-rank=8", "wide_residual=true", ""},
+        {WHOLE " lora-rank=8", "adapts_embeddings=true", "adapts_embeddings=yes"},
+        {WHOLE, "adapts_embeddings=true", ""},
+        {WHOLE " max-memory=40", "memory_GiB=60", ""},
+    };
+    (void)state;
+    size_t wrong = 0;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char words[256], text[CHANGES_SIZE];
+        (void)snprintf(words, sizeof(words), "%s set=%s", cases[i].words, cases[i].set);
+        const question *usual = asked(cases[i].words);
+        list_changes(usual, asked(words), text);
+        if (strcmp(text, cases[i].changes) != 0) {
+            print_error("%s changes: %s\n", words, text);
+            wrong++;
+        }
+    }
+    assert_int_equal(wrong, 0);
 }
 
 static void test_wrong_facts(void **state)
@@ -244,6 +413,28 @@ static void test_wide_systems(void **state)
     assert_true(observed->estimate.step > 0 && said->estimate.step > 0);
 }
 
+/* Whether a field is that of a second option, which the first one needs. */
+static bool goes_with(const char *options, size_t field)
+{
+    static const struct {
+        const char *option, *field;
+    } needed[] = {
+        {" offload=optimizer", "offload"},
+        {" precision=fp8", "precision"},
+        {"graph-capture ", "graph_capture"},
+        {" lora-rank=8", "adapter_rank"},
+        {" cross-entropy=", "cross_entropy"},
+        {" count-head pp=2", "count_head"},
+        {" count-embedding pp=2", "count_embedding"},
+    };
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+        if (strstr(options, needed[i].option) && rk_find_strategy_field(needed[i].field) == field) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Every option makes its field a stated one, and no other option does. */
 static void test_origins(void **state)
 {
@@ -251,6 +442,30 @@ static void test_origins(void **state)
         const char *option, *field;
     } fields[] = {
         {"seq=4096", "seq_tokens"},
+        {"dp=2", "dp"},
+        {"no-sp", "sp"},
+        {"use-tp-pp-dp-mapping", "rank_order"},
+        {"recompute-layers=10", "recompute_layers"},
+        {"first-stage-layers=17", "first_stage_layers"},
+        {"count-embedding count-head pp=2", "count_embedding"},
+        {"count-head count-embedding pp=2", "count_head"},
+        {"layout=20,20,20,20", "layout"},
+        {"offload-share=0.5 offload=optimizer", "offload_share"},
+        {"fp8-recipe=delayed precision=fp8", "recipe"},
+        {"fp8-param-gather precision=fp8", "low_precision_weights"},
+        {"fp8-activation-input precision=fp8", "fp8_activation_input"},
+        {"graph-capture graph-modules=attn", "graph_modules"},
+        {"graph-capture graph-step", "graph_step"},
+        {"lora-modules=mlp lora-rank=8", "adapter_modules"},
+        {"qlora lora-rank=8", "nf4_weights"},
+        {"frozen-weights=int8 lora-rank=8", "quantised_weights"},
+        {"weights=fp32", "weight_bytes_per_parameter"},
+        {"gradients=fp32", "gradient_bytes_per_parameter"},
+        {"moments=bf16", "optimizer_bytes_per_parameter"},
+        {"optimizer-impl=fused", "foreach_update"},
+        {"expandable-segments", "expandable_segments"},
+        {"cross-entropy=full", "cross_entropy"},
+        {"loss-chunk=512 cross-entropy=chunked", "loss_chunk_tokens"},
         {"document-tokens=512", "document_tokens"},
         {"precision=bf16", "precision"},
         {"attention=flash", "attention"},
@@ -275,7 +490,7 @@ static void test_origins(void **state)
         const rk_origins own = asked(words)->origins;
         const size_t field = rk_find_strategy_field(fields[i].field);
         for (size_t f = 0; f < RK_STRATEGY_FIELD_COUNT; f++) {
-            const bool stated = own.of[f] == RK_ORIGIN_STATED;
+            const bool stated = own.of[f] == RK_ORIGIN_STATED && !goes_with(fields[i].option, f);
             if (stated != (f == field || usual.of[f] == RK_ORIGIN_STATED)) {
                 fail_msg("%s: %s is %s", fields[i].option, rk_strategy_key(f),
                          rk_origin_names[own.of[f]]);
@@ -283,6 +498,75 @@ static void test_origins(void **state)
         }
         assert_int_not_equal(usual.of[field], RK_ORIGIN_STATED);
     }
+}
+
+/* An option and a fact of the same column say the same of an observed run. */
+static void test_columns(void **state)
+{
+#define OPEN "framework=megatron seq=4096 complete=observed "
+    static const struct {
+        const char *base, *option, *column;
+    } pairs[] = {
+        {OPEN, "tp=4", "tp=4"},
+        {OPEN, "pp=2", "pp=2"},
+        {OPEN, "cp=2", "cp=2"},
+        {OPEN "pp=4", "vp=5", "vpp=5"},
+        {OPEN "tp=4", "dp=16", "dp=16"},
+        {OPEN, "micro-batch=2", "mbs=2"},
+        {OPEN, "zero=2", "sharding=gradients"},
+        {OPEN, "hsdp=2 zero=1", "replicas=2,sharding=optimizer"},
+        {OPEN "tp=4", "sequence-parallel", "seq_parallel=true"},
+        {OPEN "tp=4", "no-sp", "seq_parallel=false"},
+        {OPEN "cp=2", "cp-kind=ulysses", "cp_kind=ulysses"},
+        {OPEN "pp=4", "order=tp-cp-pp-dp", "rank_order=tp-cp-pp-dp"},
+        {OPEN "pp=4 vp=1", "schedule=1f1b", "schedule=1f1b"},
+        {OPEN, "recompute=full", "recompute=full"},
+        {OPEN, "recompute=selective recompute-modules=norm,mlp",
+         "recompute=selective,recompute_modules=norm+mlp"},
+        {OPEN "pp=4", "layout=20,18,20,22", "stage_layers=20+18+20+22"},
+        {OPEN, "precision=fp8", "precision=fp8"},
+        {OPEN "precision=fp8", "fp8-recipe=blockwise", "fp8_recipe=blockwise"},
+        {OPEN "precision=fp8", "fp8-param-gather", "low_weights=true"},
+        {OPEN "precision=fp8", "fp8-activation-input", "low_activations=true"},
+        {OPEN, "graph-capture", "graph_capture=true"},
+        {OPEN "graph-capture", "graph-modules=attn,mlp", "graph_modules=attn+mlp"},
+        {OPEN "graph-capture", "graph-step", "graph_step=true"},
+        {OPEN, "lora-rank=16", "task=lora,lora_rank=16"},
+        {OPEN "lora-rank=16", "lora-modules=mlp", "lora_modules=mlp"},
+        {OPEN "lora-rank=16", "frozen-weights=int8", "frozen_type=int8"},
+        {OPEN, "expandable-segments", "expandable_segments=true"},
+        {OPEN, "cross-entropy=chunked", "cross_entropy=chunked"},
+        {OPEN "cross-entropy=chunked", "loss-chunk=512", "loss_chunk=512"},
+        {OPEN, "attention=unfused", "flash_attention=false"},
+        {OPEN, "attention=flash_attention_2",
+         "flash_attention=true,attention_kernel=flash_attention_2"},
+        {OPEN, "overlap=grad",
+         "tp_overlap=false,grad_overlap=true,param_overlap=false,moe_overlap=false"},
+        {OPEN, "overlap=param",
+         "tp_overlap=false,grad_overlap=false,param_overlap=true,moe_overlap=false"},
+        {OPEN, "offload=none", "offload_activations=false"},
+        {OPEN "recompute=none tp=8", "offload=activations", "offload_activations=true"},
+    };
+    size_t wrong = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        char words[256], text[CHANGES_SIZE];
+        (void)snprintf(words, sizeof(words), "%s %s", pairs[i].base, pairs[i].option);
+        const question *option = asked(words);
+        (void)snprintf(words, sizeof(words), "%s set=%s", pairs[i].base, pairs[i].column);
+        const question *column = asked(words);
+        list_changes(option, column, text);
+        for (size_t f = 0; f < RK_STRATEGY_FIELD_COUNT; f++) {
+            if (option->origins.of[f] != column->origins.of[f]) {
+                add_change(text, rk_strategy_key(f), rk_origin_names[column->origins.of[f]]);
+            }
+        }
+        if (text[0]) {
+            print_error("%s is not %s: %s\n", pairs[i].option, pairs[i].column, text);
+            wrong++;
+        }
+    }
+    assert_int_equal(wrong, 0);
 }
 
 /* Of a search: several are searched, one is stated, and what has one value follows. */
@@ -315,11 +599,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_each_fact),
         cmocka_unit_test(test_wrong_facts),
         cmocka_unit_test(test_policies),
         cmocka_unit_test(test_framework_facts),
         cmocka_unit_test(test_wide_systems),
         cmocka_unit_test(test_origins),
+        cmocka_unit_test(test_columns),
         cmocka_unit_test(test_searched_origins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
