@@ -296,6 +296,68 @@ static void test_each_fact(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* Numbers of the machine, by their names and keys, in each of their units. */
+static void test_numbers(void **state)
+{
+    static const struct {
+        const char *set, *changes;
+    } cases[] = {
+        {"memory=64GiB", "memory_GiB=64"},
+        {"memory=64GB", "memory_GiB=59.6046"}, /* 64e9 / 2^30 */
+        {"memory=0.0625TiB", "memory_GiB=64"},
+        {"memory=0.064TB", "memory_GiB=59.6046"},
+        {"hbm=8TB/s", "memory_GBps=8000"},
+        {"hbm=8000GB/s", "memory_GBps=8000"},
+        {"hbm=8000gb/s", "memory_GBps=1000"}, /* with a small b, bits */
+        {"hbm=8000GBps", "memory_GBps=8000"},
+        {"hbm=8TBps", "memory_GBps=8000"},
+        {"hbm=64000Gb/s", "memory_GBps=8000"},
+        {"hbm=64Tb/s", "memory_GBps=8000"},
+        {"peak=2PFLOP/s", "matrix_TFLOPps=2000"},
+        {"peak=2000TFLOP/s", "matrix_TFLOPps=2000"},
+        {"peak=2pflops", "matrix_TFLOPps=2000"},
+        {"peak=2000TFLOPS", "matrix_TFLOPps=2000"},
+        {"matrix_TFLOPps=2000", "matrix_TFLOPps=2000"},
+        {"host_memory=0.5TiB", "offload_GiB=512"},
+        {"offload_GiB=512", "offload_GiB=512"},
+        {"host_link=128GB/s", "offload_GBps=128"},
+        {"offload_GBps=128", "offload_GBps=128"},
+        {"launch=7us", "launch_us=7"},
+        {"launch=7000ns", "launch_us=7"},
+        {"launch=0.007ms", "launch_us=7"},
+        {"launch_us=7", "launch_us=7"},
+        {"nvlink.size=16", "domain=16"},
+        {"domain=16", "domain=16"},
+        {"NVLink4.bandwidth=900GB/s", "tier0_GBps=900"},
+        {"tier0.bandwidth=900GB/s", "tier0_GBps=900"},
+        {"tier0_GBps=900", "tier0_GBps=900"},
+        {"tier0_us=9", "tier0_us=9"},
+        {"infiniband.bandwidth=100GB/s", "tier1_GBps=100"},
+        {"ndr.latency=9us", "tier1_us=9"},
+        {"network.latency=9us", "tier1_us=9"},
+        {"tier1_us=9,tier1_GBps=100,hbm=8TB/s", "memory_GBps=8000 tier1_GBps=100 tier1_us=9"},
+    };
+    size_t wrong = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char words[256], text[CHANGES_SIZE] = "";
+        rk_number before[RK_NUMBER_MAX], after[RK_NUMBER_MAX];
+        (void)snprintf(words, sizeof(words), WHOLE " set=%s", cases[i].set);
+        const size_t count = rk_system_numbers(&asked(WHOLE)->inputs.system, RK_BF16, before);
+        assert_int_equal(count, rk_system_numbers(&asked(words)->inputs.system, RK_BF16, after));
+        for (size_t n = 0; n < count; n++) {
+            if (before[n].value != after[n].value) {
+                add_number(text, "", after[n].key, after[n].value);
+            }
+        }
+        if (strcmp(text, cases[i].changes) != 0) {
+            print_error("%s changes: %s\n", cases[i].set, text);
+            wrong++;
+        }
+    }
+    assert_int_equal(wrong, 0);
+}
+
 static void test_wrong_facts(void **state)
 {
     static const struct {
@@ -598,15 +660,11 @@ static void test_searched_origins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_each_fact),
-        cmocka_unit_test(test_wrong_facts),
-        cmocka_unit_test(test_policies),
-        cmocka_unit_test(test_framework_facts),
-        cmocka_unit_test(test_wide_systems),
-        cmocka_unit_test(test_origins),
-        cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_searched_origins),
+        cmocka_unit_test(test_facts),        cmocka_unit_test(test_each_fact),
+        cmocka_unit_test(test_numbers),      cmocka_unit_test(test_wrong_facts),
+        cmocka_unit_test(test_policies),     cmocka_unit_test(test_framework_facts),
+        cmocka_unit_test(test_wide_systems), cmocka_unit_test(test_origins),
+        cmocka_unit_test(test_columns),      cmocka_unit_test(test_searched_origins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
