@@ -36,6 +36,58 @@ static void test_choices(void **state)
         {"mi300x", NULL, RK_FRAMEWORK_PRIMUS, false, RK_FRAMEWORK_PRIMUS, RK_FRAMEWORK_GIVEN,
          "megatron-2025", 0, RK_STACK_OTHER, "as given",
          "warning: measured on hopper, not on cdna3; times are uncertain"},
+        /* the nearest year that was measured on the generation, the newer of two; else what the
+         * family builds on, or a warning */
+        {"a100-sxm-80gb", "megatron", -1, false, RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_BY_STACK,
+         "megatron-2024-ampere", 2024, RK_STACK_FAMILY, "which the stack runs",
+         "the nearest to megatron that was measured on ampere"},
+        {"a100-sxm-80gb", "megatron-2025", -1, false, RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_BY_STACK,
+         "megatron-2024-ampere", 2024, RK_STACK_FAMILY, "which the stack runs",
+         "the nearest to megatron-2025 that was measured on ampere"},
+        {"a100-sxm-80gb", "megatron-2023", -1, false, RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_BY_STACK,
+         "megatron-2024-ampere", 2024, RK_STACK_FAMILY, "which the stack runs",
+         "the nearest to megatron-2023 that was measured on ampere"},
+        {"a100-sxm-80gb", "megatron-2022", -1, false, RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_BY_STACK,
+         "megatron-2022", 2022, RK_STACK_NAMED, "which the stack runs", ""},
+        {"v100-sxm2-32gb", "megatron-2021", -1, false, RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_BY_STACK,
+         "megatron-2021", 2021, RK_STACK_NAMED, "which the stack runs", ""},
+        {"v100-sxm2-32gb", "megatron-2025", -1, false, RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_BY_STACK,
+         "megatron-2021", 2021, RK_STACK_FAMILY, "which the stack runs",
+         "the nearest to megatron-2025 that was measured on volta"},
+        {"b200-sxm", "megatron", -1, false, RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_BY_STACK,
+         "megatron-2026-blackwell", 2026, RK_STACK_FAMILY, "which the stack runs",
+         "the nearest to megatron that was measured on blackwell"},
+        {"b200-sxm", "megatron-2025", -1, false, RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_BY_STACK,
+         "megatron-2025-blackwell", 2025, RK_STACK_FAMILY, "which the stack runs",
+         "the nearest to megatron-2025 that was measured on blackwell"},
+        {"b200-sxm", "nemo-2024", -1, false, RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_BY_STACK,
+         "nemo-2025-blackwell", 2025, RK_STACK_FAMILY, "which the stack runs",
+         "the nearest to nemo-2024 that was measured on blackwell"},
+        {"a100-sxm-80gb", "nemo", -1, false, RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_BY_STACK,
+         "megatron-2024-ampere", 2024, RK_STACK_BASE, "which the stack runs",
+         "nemo was not measured on ampere; megatron-2024-ampere, on which it builds, is used "
+         "instead"},
+        {"a100-sxm-80gb", "nemo-2024", -1, false, RK_FRAMEWORK_MEGATRON, RK_FRAMEWORK_BY_STACK,
+         "megatron-2024-ampere", 2024, RK_STACK_FAMILY, "which the stack runs",
+         "the nearest to nemo-2024 that was measured on ampere"},
+        {"h100-sxm", "megatron-deepspeed-2022", -1, false, RK_FRAMEWORK_MEGATRON,
+         RK_FRAMEWORK_BY_STACK, "megatron-2024", 2024, RK_STACK_FAMILY, "which the stack runs",
+         "the nearest to megatron-deepspeed-2022 that was measured on hopper"},
+        {"b200-sxm", "deepspeed", -1, false, RK_FRAMEWORK_DEEPSPEED, RK_FRAMEWORK_BY_STACK,
+         "deepspeed-hopper", 2023, RK_STACK_OTHER, "which the stack runs",
+         "warning: measured on hopper, not on blackwell; times are uncertain"},
+        {"b200-sxm", "deepspeed-ampere", -1, false, RK_FRAMEWORK_DEEPSPEED, RK_FRAMEWORK_BY_STACK,
+         "deepspeed-ampere", 2023, RK_STACK_OTHER, "which the stack runs",
+         "warning: measured on ampere, not on blackwell; times are uncertain"},
+        {"a100-sxm-80gb", "maxtext", -1, false, RK_FRAMEWORK_MAXTEXT, RK_FRAMEWORK_BY_STACK,
+         "maxtext-gpu", 2025, RK_STACK_OTHER, "which the stack runs",
+         "warning: measured on hopper and blackwell, not on ampere; times are uncertain"},
+        {"v100-sxm2-32gb", "torchtitan", -1, false, RK_FRAMEWORK_TORCHTITAN, RK_FRAMEWORK_BY_STACK,
+         "torchtitan", 2025, RK_STACK_OTHER, "which the stack runs",
+         "warning: measured on ampere and hopper, not on volta; times are uncertain"},
+        {"h100-sxm", "mindspeed", -1, false, RK_FRAMEWORK_MINDSPEED, RK_FRAMEWORK_BY_STACK,
+         "mindspeed", 2024, RK_STACK_OTHER, "which the stack runs",
+         "warning: measured on ascend, not on hopper; times are uncertain"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -48,7 +100,9 @@ static void test_choices(void **state)
         char reason[RK_REASON_SIZE];
         rk_software chosen;
         rk_error err;
-        assert_int_equal(rk_software_choose(&wish, a, &chosen, &err), RK_OK);
+        if (rk_software_choose(&wish, a, &chosen, &err)) {
+            fail_msg("%s on %s: %s", cases[i].stack, cases[i].system, err.message);
+        }
         assert_int_equal(chosen.framework, cases[i].chosen);
         assert_int_equal(chosen.source, cases[i].source);
         assert_string_equal(chosen.stack.name, cases[i].name);
@@ -79,6 +133,35 @@ static void test_known(void **state)
     assert_int_equal(chosen.convention, RK_FLOPS_NANOTRON);
 }
 
+/* Lists of generations, and an accelerator without one. */
+static void test_reasons(void **state)
+{
+    (void)state;
+    const rk_system system = system_of("h100-sxm");
+    rk_accelerator a = system.accelerator;
+    rk_software software = {.framework = RK_FRAMEWORK_MEGATRON,
+                            .source = RK_FRAMEWORK_BY_ACCELERATOR,
+                            .match = RK_STACK_OTHER};
+    char reason[RK_REASON_SIZE];
+    software.stack.generations =
+        1U << RK_GENERATION_VOLTA | 1U << RK_GENERATION_AMPERE | 1U << RK_GENERATION_BLACKWELL;
+    assert_string_equal(rk_software_stack_reason("own", &software, &a, reason),
+                        "warning: measured on volta, ampere and blackwell, not on hopper; times "
+                        "are uncertain");
+    software.match = RK_STACK_BASE; /* nobody asked: the framework's own name */
+    (void)snprintf(software.stack.name, sizeof(software.stack.name), "base");
+    assert_string_equal(rk_software_stack_reason(NULL, &software, &a, reason),
+                        "megatron was not measured on hopper; base, on which it builds, is used "
+                        "instead");
+    software.match = RK_STACK_FAMILY;
+    assert_string_equal(rk_software_stack_reason("./own.json", &software, &a, reason), "");
+    assert_string_equal(rk_software_stack_reason("{}", &software, &a, reason), "");
+    assert_string_equal(rk_software_stack_reason("base", &software, &a, reason), "");
+    a.generation = RK_GENERATION_NONE;
+    assert_string_equal(rk_software_framework_reason(&software, &a, reason),
+                        "default on accelerators of no stated generation");
+}
+
 static void test_unknown(void **state)
 {
     (void)state;
@@ -94,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_known),
+        cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
