@@ -197,17 +197,23 @@ static void test_every_field_moves_a_figure(void **state)
 /* ---- documents ------------------------------------------------------------------------------ */
 
 /* Units in the table of fields and on the page; a flag has "flag". */
+static void read_page(char page[PAGE_MAX])
+{
+    FILE *file = fopen(DOCUMENTS_PAGE, "r");
+    assert_non_null(file);
+    const size_t size = fread(page, 1, PAGE_MAX - 1, file);
+    (void)fclose(file);
+    assert_in_range(size, 1, PAGE_MAX - 2);
+    page[size] = '\0';
+}
+
 static void test_page(void **state)
 {
     static char page[PAGE_MAX];
     const rk_field *field;
     const char *group;
     (void)state;
-    FILE *file = fopen(DOCUMENTS_PAGE, "r");
-    assert_non_null(file);
-    const size_t size = fread(page, 1, sizeof(page) - 1, file);
-    (void)fclose(file);
-    assert_in_range(size, 1, sizeof(page) - 2);
+    read_page(page);
     for (size_t i = 0; (field = rk_stack_field_at(i, &group)) != NULL; i++) {
         char row[128];
         const char *unit = field->type == RK_FIELD_BOOL ? "flag" : field->unit;
@@ -217,6 +223,77 @@ static void test_page(void **state)
             fail_msg("docs/method/documents.md lacks the row \"%s\"", row + 1);
         }
     }
+}
+
+/* A stack of groups that say nothing but one number; `of`: its group. */
+static rk_stack stack_that_says(const char *of, const char *key, double value)
+{
+    static const char *const groups[] = {"rates",         "traffic", "host",
+                                         "communication", "step",    "memory"};
+    rk_stack stack;
+    rk_error err;
+    json_t *object = json_object();
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        json_t *group = json_object();
+        (void)json_object_set_new(group, "source", json_string("none"));
+        if (key && strcmp(groups[i], of) == 0) {
+            (void)json_object_set_new(group, key, json_real(value));
+        }
+        (void)json_object_set_new(object, groups[i], group);
+    }
+    (void)json_object_set_new(object, "family", json_string("own"));
+    (void)json_object_set_new(object, "year", json_integer(2025));
+    (void)json_object_set_new(object, "generations", json_array());
+    if (rk_stack_from_json(object, &stack, &err)) {
+        fail_msg("%s.%s: %s", of, key ? key : "", err.message);
+    }
+    json_decref(object);
+    return stack;
+}
+
+static double value_in(const rk_stack *stack, const rk_field *field)
+{
+    const void *place = (const char *)stack + field->offset;
+    return field->type == RK_FIELD_BOOL ? *(const bool *)place
+                                        : *(const double *)place / rk_stack_unit(field);
+}
+
+/* What a document leaves out is what the page says: a number, false, or another key's value. */
+static void test_defaults(void **state)
+{
+    static char page[PAGE_MAX];
+    const rk_stack empty = stack_that_says("", NULL, 0);
+    const rk_field *field;
+    const char *group;
+    int followers = 0;
+    (void)state;
+    read_page(page);
+    for (size_t i = 0; (field = rk_stack_field_at(i, &group)) != NULL; i++) {
+        char row[128], usual[64] = "";
+        (void)snprintf(row, sizeof(row), "\n| `%s.%s` | ", group, field->name);
+        const char *at = strstr(page, row);
+        assert_non_null(at);
+        (void)sscanf(at + strlen(row), "%*[^|]| %63[^|]", usual);
+        usual[strcspn(usual, " ")] = '\0';
+        const bool follows = usual[0] == '`' || strcmp(usual, "step_seconds") == 0;
+        if (!follows) { /* "the accelerator's" is 0, and so is an empty cell */
+            char *end = NULL;
+            const double number = strtod(usual, &end);
+            if (value_in(&empty, field) != (*end ? 0 : number)) {
+                fail_msg("%s.%s is %g, not %s", group, field->name, value_in(&empty, field), usual);
+            }
+            continue;
+        }
+        const size_t quote = usual[0] == '`';
+        usual[strcspn(usual + quote, "`") + quote] = '\0';
+        const rk_stack other = stack_that_says(group, usual + quote, 0.5);
+        const rk_stack own = stack_that_says(group, field->name, 0.25);
+        if (value_in(&other, field) != 0.5 || value_in(&own, field) != 0.25) {
+            fail_msg("%s.%s does not follow %s", group, field->name, usual);
+        }
+        followers++;
+    }
+    assert_int_equal(followers, 8);
 }
 
 static void test_sources(void **state)
@@ -252,6 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_field_moves_a_figure),
         cmocka_unit_test(test_page),
+        cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_sources),
     };
     return cmocka_run_group_tests(tests, draw_load, NULL);
