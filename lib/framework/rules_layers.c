@@ -132,8 +132,11 @@ static int64_t borrowed_apart(const struct question *q)
     }
     const int64_t count = q->strategy->pp * rk_stage_chunks(q->strategy);
     /* a layout of other stages is what another rule tells */
-    if (!borrows || q->strategy->pp == 1 || count > RK_CHUNK_MAX || layout_stages(q) > 0) {
+    if (!borrows || q->strategy->pp == 1 || layout_stages(q) > 0) {
         return 0;
+    }
+    if (count > RK_CHUNK_MAX) {
+        return 1; /* with fewer layers than stages, one of them starts there */
     }
     rk_strategy_chunks(model, q->strategy, chunks);
     for (int64_t i = 0; i < count; i++) {
