@@ -4,6 +4,7 @@
 
     schema.py RECKON PRINT_SCHEMAS ROOT
 
+Every option is as options.txt says: its values, its other names and the commands that have it.
 PRINT_SCHEMAS prints the schemas of requests, which the library makes from the option tables.
 Requests that a schema passes are run, and their answers checked; those that it refuses the command
 refuses too, by exit status 2.  Exit status 77 (skipped) without the module jsonschema.
@@ -107,17 +108,46 @@ def check_answer(checker, found):
     return faults
 
 
+def values_of(about):
+    """The values of an option in words: types, range or choices."""
+    bounds = about if "type" in about and "items" not in about else about.get("items", about)
+    types = about.get("type", "one")
+    words = [kind for kind in ([types] if isinstance(types, str) else types) if kind != "null"]
+    text = "/".join(words) + (" share" if about.get("pattern", "").endswith("%?$") else "")
+    text += "".join(f" {word} {bounds[key]}" for word, key in (
+        ("from", "minimum"), ("above", "exclusiveMinimum"), ("to", "maximum")) if key in bounds)
+    return text + (" of " + " ".join(filter(None, bounds["enum"])) if "enum" in bounds else "")
+
+
+def compare_options(schemas, table):
+    """What differs from the table of options, both ways."""
+    found = {}
+    for command, schema in schemas.items():
+        for name, about in schema["properties"].items():
+            if "$ref" not in about:
+                others = " ".join(other for other, reference in schema["properties"].items()
+                                  if reference.get("$ref") == f"#/properties/{name}")
+                found.setdefault(f"{name} | {values_of(about)} | {others}", []).append(command)
+    found = {f"{option} | {' '.join(commands)}" for option, commands in found.items()}
+    listed = {line for line in table.read_text().splitlines() if line and not line.startswith("#")}
+    return [*(f"options.txt has no line: {line}" for line in sorted(found - listed)),
+            *(f"no option is: {line}" for line in sorted(listed - found))]
+
+
 def main():
-    try:
-        import jsonschema
-    except ImportError:
-        sys.exit(77)
     reckon, printer, root = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     names = {"RUNS": str(root / "tests/cli_reckon/runs.csv"),
              "RECIPE": str(root / "data/calibrations/memory-ampere.json")}
     schemas = json.loads(subprocess.run([*EMULATOR, printer], check=True, capture_output=True,
                                         text=True).stdout)
-    faults = []
+    faults = compare_options(schemas, root / "tests/api/options.txt")
+    if faults:
+        print("\n".join(faults))
+        sys.exit(1)
+    try:
+        import jsonschema
+    except ImportError:
+        sys.exit(77)
     answer = json.loads((root / "docs/schema/answer.schema.json").read_text())
     for schema in (answer, *schemas.values()):
         jsonschema.Draft202012Validator.check_schema(schema)
