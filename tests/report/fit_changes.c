@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -73,33 +74,204 @@ static void test_words_of_states(void **state)
     }
 }
 
-/* A change of one field is of one kind. */
+/* A change of one field is of one kind, and of none where the degree that it goes with changes too.
+ */
 static void test_kinds(void **state)
 {
     static const struct {
         rk_strategy other;
         unsigned kind;
     } cases[] = {
+        {{.recompute = RK_REC_FULL}, RK_CHANGE_RECOMPUTE},
+        {{.recompute_modules = RK_MODULE_NORM}, RK_CHANGE_RECOMPUTE},
         {{.recompute_layers = 1}, RK_CHANGE_RECOMPUTE},
         {{.sharding = RK_SHARD_ALL}, RK_CHANGE_ZERO},
         {{.micro_batch = 2}, RK_CHANGE_MICRO_BATCH},
+        {{.tp = 2}, RK_CHANGE_TP},
+        {{.pp = 2}, RK_CHANGE_PP},
         {{.vp = 2}, RK_CHANGE_PP},
         {{.cp = 2}, RK_CHANGE_CP},
+        {{.ep = 2}, RK_CHANGE_EP},
         {{.etp = 2}, RK_CHANGE_EP},
+        {{.offload_optimizer = true}, RK_CHANGE_OFFLOAD},
+        {{.offload_activations = true}, RK_CHANGE_OFFLOAD},
         {{.offload_weights = true}, RK_CHANGE_OFFLOAD},
         {{.states.gradient = 4}, RK_CHANGE_STATES},
+        {{.states.optimizer = 8}, RK_CHANGE_STATES},
+        {{.precision = RK_FP8}, RK_CHANGE_PRECISION},
         {{.low_weights = true}, RK_CHANGE_PRECISION},
+        {{.tp_overlap = true}, RK_CHANGE_OVERLAP},
+        {{.grad_overlap = true}, RK_CHANGE_OVERLAP},
+        {{.param_overlap = true}, RK_CHANGE_OVERLAP},
+        {{.pp_overlap = true}, RK_CHANGE_OVERLAP},
         {{.moe_overlap = true}, RK_CHANGE_OVERLAP},
         {{.sp = true}, RK_CHANGE_SP},
         {{.schedule = RK_SCHEDULE_ZB_H1}, RK_CHANGE_SCHEDULE},
+        {{.graph_capture = true}, RK_CHANGE_KERNELS},
         {{.flash_attention = true}, RK_CHANGE_KERNELS},
         {{.expandable_segments = true}, RK_CHANGE_ALLOCATOR},
+        {{.tp = 2, .sp = true, .tp_overlap = true, .grad_overlap = true}, RK_CHANGE_TP},
+        {{.pp = 2, .schedule = RK_SCHEDULE_ZB_H1}, RK_CHANGE_PP},
+        {{.vp = 2, .schedule = RK_SCHEDULE_ZB_H1}, RK_CHANGE_PP},
+        {{.cp = 2, .sp = true}, RK_CHANGE_CP | RK_CHANGE_SP},
     };
     const rk_strategy none = {.tp = 0};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(rk_change_kinds(&none, &cases[i].other), cases[i].kind);
+        assert_int_equal(rk_change_kinds(&cases[i].other, &none), cases[i].kind);
     }
+    assert_int_equal(rk_change_kinds(&none, &none), 0);
+}
+
+/* What a change is called, from a strategy whose degrees are 2. */
+static void test_words(void **state)
+{
+    static const rk_strategy from = {.tp = 2,
+                                     .cp = 2,
+                                     .pp = 2,
+                                     .vp = 2,
+                                     .ep = 2,
+                                     .etp = 2,
+                                     .dp = 2,
+                                     .micro_batch = 2,
+                                     .sharding = RK_SHARD_OPTIMIZER,
+                                     .schedule = RK_SCHEDULE_INTERLEAVED,
+                                     .precision = RK_BF16,
+                                     .states = {.gradient = 4, .optimizer = 12}};
+#define TO(words, ...)                                                                             \
+    do {                                                                                           \
+        rk_strategy to = from;                                                                     \
+        __VA_ARGS__;                                                                               \
+        const rk_fit_change change = {.kinds = rk_change_kinds(&from, &to), .strategy = to};       \
+        char text[RK_FIT_CHANGE_TEXT];                                                             \
+        assert_string_equal(rk_fit_change_text(&from, &change, text), words);                      \
+    } while (0)
+    (void)state;
+    TO("", (void)0);
+    TO("", to.dp = 4);
+    TO("TP 2 to 4", to.tp = 4);
+    TO("CP 2 to 1", to.cp = 1);
+    TO("PP 2 to 4", to.pp = 4);
+    TO("VP 2 to 1", to.vp = 1);
+    TO("EP 2 to 4", to.ep = 4);
+    TO("ETP 2 to 1", to.etp = 1);
+    TO("micro-batch 2 to 1", to.micro_batch = 1);
+    TO("ZeRO 1 to 3", to.sharding = RK_SHARD_ALL);
+    TO("TP 2 to 4, CP 2 to 4, PP 2 to 4", to.tp = to.cp = to.pp = 4);
+    TO("recompute full", to.recompute = RK_REC_FULL);
+    TO("recompute full of 1 layer", to.recompute = RK_REC_FULL; to.recompute_layers = 1);
+    TO("recompute full of 2 layers", to.recompute = RK_REC_FULL; to.recompute_layers = 2);
+    TO("recompute norm+moe", to.recompute = RK_REC_SELECTIVE;
+       to.recompute_modules = RK_MODULE_NORM | RK_MODULE_MOE);
+    TO("offload optimizer", to.offload_optimizer = true);
+    TO("offload activations", to.offload_activations = true);
+    TO("overlap tp", to.tp_overlap = true);
+    TO("overlap grad+param", to.grad_overlap = to.param_overlap = true);
+    TO("sequence parallelism", to.sp = true);
+    TO("schedule zb-v", to.schedule = RK_SCHEDULE_ZB_V);
+    TO("CUDA graphs", to.graph_capture = true);
+    TO("fused attention", to.flash_attention = true);
+    TO("expandable segments", to.expandable_segments = true);
+    TO("gradients in bf16", to.states.gradient = 2);
+    TO("gradients in bf16, optimizer moments in bf16", to.states.gradient = 2;
+       to.states.optimizer = 8);
+    TO("fp8", to.precision = RK_FP8);
+    TO("fp8, weights held in it", to.precision = RK_FP8; to.low_weights = true);
+    TO("ETP 2 to 1, ZeRO 1 to 2, recompute full, offload weights, expandable segments, fp8",
+       to.etp = 1;
+       to.sharding = RK_SHARD_GRADIENTS; to.recompute = RK_REC_FULL; to.offload_weights = true;
+       to.expandable_segments = true; to.precision = RK_FP8);
+#undef TO
+}
+
+struct words {
+    const rk_strategy *from;
+    int layers; /* changes to full recomputation of a number of layers */
+    char text[2048];
+};
+
+static void add_words(void *user, const rk_strategy *changed)
+{
+    struct words *w = user;
+    const rk_fit_change change = {.kinds = rk_change_kinds(w->from, changed), .strategy = *changed};
+    char text[RK_FIT_CHANGE_TEXT];
+    const size_t used = strlen(w->text);
+    assert_true(changed->recompute == RK_REC_FULL || changed->recompute_layers == 0);
+    if (changed->recompute_layers > 0 && change.kinds == RK_CHANGE_RECOMPUTE) {
+        w->layers++;
+        return;
+    }
+    const int length = snprintf(w->text + used, sizeof(w->text) - used, "%s%s", used ? "; " : "",
+                                rk_fit_change_text(w->from, &change, text));
+    assert_true(used + (size_t)length < sizeof(w->text));
+}
+
+/* All changes of a strategy, in words. */
+static void check_neighbours(const rk_setting *s, const rk_strategy *from, int layers,
+                             const char *expected)
+{
+    static struct words w;
+    w = (struct words){.from = from};
+    assert_true(rk_strategy_legal(s->model, s->system, from, s->framework, NULL));
+    rk_visit_changes(s, from, add_words, &w);
+    assert_string_equal(w.text, expected);
+    assert_int_equal(w.layers, layers);
+}
+
+/* The strategies one change away: degrees halved and doubled, recomputation, then states. */
+static void test_neighbours(void **state)
+{
+    struct inputs in;
+    rk_setting s = setting_of(&in, "llama3-8b", 79.1);
+    rk_strategy from = strategy_of(&s, 2, 4, 2);
+    (void)state;
+    from.pp = 2; /* 16 layers in a chunk: all, or 1 to 15 of them */
+    check_neighbours(&s, &from, 15,
+                     "TP 2 to 1; TP 2 to 4; PP 2 to 1; PP 2 to 4; CP 1 to 2; ETP 1 to 2; "
+                     "micro-batch 2 to 1; micro-batch 2 to 4; VP 1 to 2; recompute core_attn; "
+                     "recompute norm; recompute mlp; recompute moe; recompute full; ZeRO 1 to 0; "
+                     "offload optimizer; offload activations; expandable segments; gradients in "
+                     "bf16; optimizer moments in bf16; optimizer moments in 8 bits; fp8; fp8, "
+                     "weights held in it");
+
+    from = strategy_of(&s, 1, 7, 1); /* one rank of each, and an odd number */
+    from.expandable_segments = true;
+    from.sharding = RK_SHARD_NONE; /* moments are narrow where they are sharded */
+    from.states.gradient = from.states.reduce = 2;
+    from.precision = RK_FP16;
+    from.recompute = RK_REC_SELECTIVE;
+    from.recompute_modules = RK_MODULE_NORM | RK_MODULE_MLP | RK_MODULE_MOE;
+    check_neighbours(&s, &from, 31,
+                     "micro-batch 1 to 2; recompute none; recompute core_attn+norm+mlp+moe; "
+                     "recompute full; ZeRO 0 to 1; ZeRO 0 to 2; ZeRO 0 to 3; offload optimizer; "
+                     "offload activations; fp8");
+}
+
+/* The same of a mixture of experts whose ranks have many chunks, already in fp8. */
+static void test_neighbours_of_experts(void **state)
+{
+    struct inputs in;
+    rk_setting s = setting_of(&in, "qwen3-30b-a3b", 79.1);
+    rk_strategy from = strategy_of(&s, 2, 8, 1);
+    (void)state;
+    from.pp = 2;
+    from.vp = 4;
+    from.schedule = RK_SCHEDULE_INTERLEAVED;
+    from.ep = 4;
+    from.recompute = RK_REC_FULL; /* 2 of 6 layers in a chunk: all, 1, 3, 4 or 5 of them */
+    from.recompute_layers = 2;
+    from.expandable_segments = true;
+    from.offload_activations = true;
+    from.states.gradient = from.states.reduce = 2;
+    from.precision = RK_FP8;
+    check_neighbours(&s, &from, 4,
+                     "TP 2 to 1; TP 2 to 4; PP 2 to 1, VP 4 to 1; PP 2 to 4; CP 1 to 2; EP 4 to 2; "
+                     "EP 4 to 8; ETP 1 to 2; micro-batch 1 to 2; VP 4 to 2; VP 4 to 8; PP 2 to 4, "
+                     "VP 4 to 2; recompute none; recompute core_attn; recompute norm; recompute "
+                     "act; recompute mlp; recompute moe; recompute full; ZeRO 1 to 0; offload "
+                     "optimizer+activations; offload none; optimizer moments in bf16; optimizer "
+                     "moments in 8 bits; fp8, weights held in it");
 }
 
 /* Sequence parallelism is offered with the overlap that needs it. */
@@ -324,11 +496,19 @@ static void test_fewest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words_of_states), cmocka_unit_test(test_gains),
-        cmocka_unit_test(test_overlaps),        cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_kinds),           cmocka_unit_test(test_single_changes),
-        cmocka_unit_test(test_pairs),           cmocka_unit_test(test_none),
-        cmocka_unit_test(test_legal),           cmocka_unit_test(test_fewest),
+        cmocka_unit_test(test_words_of_states),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_neighbours_of_experts),
+        cmocka_unit_test(test_gains),
+        cmocka_unit_test(test_overlaps),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_single_changes),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_legal),
+        cmocka_unit_test(test_fewest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
