@@ -59,12 +59,10 @@ const char *rk_alternative_label(unsigned set, char out[RK_ALTERNATIVE_LABEL_SIZ
     return out;
 }
 
-/* Whether the strategy is in the part, memory aside. */
+/* Whether the strategy is in the part of a kind, memory aside: their degrees are PP and TP. */
 static bool is_in(const rk_plan_part *part, const rk_strategy *s)
 {
     return !(part->ones & RK_DEGREE_PP && s->pp > 1) && !(part->ones & RK_DEGREE_TP && s->tp > 1) &&
-           !(part->ones & RK_DEGREE_CP && s->cp > 1) && !(part->ones & RK_DEGREE_EP && s->ep > 1) &&
-           !(part->ones & RK_DEGREE_VP && s->vp > 1) &&
            (part->shardings == 0 || part->shardings >> s->sharding & 1) &&
            (part->recomputes == 0 || part->recomputes >> s->recompute & 1);
 }

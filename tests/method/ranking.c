@@ -4,6 +4,7 @@
 #include "method/ranking.h"
 #include "base/units.h"
 #include "layer/model_load.h"
+#include "method/alternatives.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -207,28 +208,30 @@ static void test_calculon_shortage(void **state)
     }
 }
 
-/* An empty space: the least batch with which it is not. */
+/*
+ * An empty space: the least batch with which it is not.  Degrees that divide 64 heads, 48 blocks
+ * and 1,120 = 32 x 35 processors leave 35 data-parallel ranks at least, with a sequence each.
+ */
 static void test_calculon_batch(void **state)
 {
     rk_problem problem = calculon_problem();
     rk_ranking ranking;
-    uint64_t count = 0;
     rk_error err;
     (void)state;
     problem.calculon.space.num_procs = 1120;
-    problem.calculon.space.max_batch_size = 3;
-    assert_int_equal(rk_rank_strategies(&problem, RK_SEARCH_ANY, 1, NULL, NULL, &ranking, &err),
-                     RK_OK);
-    const int64_t least = ranking.shortage.least_batch;
-    assert_int_equal(rk_ranking_total(&ranking), 0);
-    assert_true(least > 3);
-    rk_ranking_clear(&ranking);
-    problem.calculon.space.max_batch_size = least;
-    assert_int_equal(problem.method->count(&problem, &count, &err), RK_OK);
-    assert_true(count > 0);
-    problem.calculon.space.max_batch_size = least - 1;
-    assert_int_equal(problem.method->count(&problem, &count, &err), RK_OK);
-    assert_int_equal(count, 0);
+    for (int64_t most = 1; most < 40; most++) {
+        problem.calculon.space.max_batch_size = most;
+        uint64_t count = 0;
+        assert_int_equal(problem.method->count(&problem, &count, &err), RK_OK);
+        assert_int_equal(count > 0, most >= 35);
+        if (count == 0) {
+            assert_int_equal(
+                rk_rank_strategies(&problem, RK_SEARCH_ANY, 1, NULL, NULL, &ranking, &err), RK_OK);
+            assert_int_equal(rk_ranking_total(&ranking), 0);
+            assert_int_equal(ranking.shortage.least_batch, 35);
+            rk_ranking_clear(&ranking);
+        }
+    }
 }
 
 /* The nearest strategy does not fit, what it is changed to does, and so do more accelerators. */
@@ -273,6 +276,151 @@ static void test_reckon_shortage(void **state)
     rk_ranking_clear(&ranking);
 }
 
+/* ---- alternatives ---------------------------------------------------------------------------- */
+
+/* The space of a kind of alternative, as its label says; false: it is about memory or risk. */
+static bool pin(const char *label, rk_plan_space *space)
+{
+    const struct {
+        const char *label;
+        rk_choices *degree;
+        unsigned *set;
+        unsigned value;
+    } pins[] = {
+        {"no pipeline", &space->pp, NULL, 1},
+        {"no TP", &space->tp, NULL, 1},
+        {"ZeRO 1", NULL, &space->shardings, 1U << RK_SHARD_OPTIMIZER},
+        {"ZeRO 3", NULL, &space->shardings, 1U << RK_SHARD_ALL},
+        {"no recompute", NULL, &space->recomputes, 1U << RK_REC_NONE},
+        {"full recompute", NULL, &space->recomputes, 1U << RK_REC_FULL},
+    };
+    for (size_t i = 0; i < sizeof(pins) / sizeof(pins[0]); i++) {
+        if (strcmp(pins[i].label, label) != 0) {
+            continue;
+        }
+        if (pins[i].degree) {
+            *pins[i].degree = (rk_choices){1, {1}};
+        } else {
+            *pins[i].set = pins[i].value;
+        }
+        return true;
+    }
+    return false;
+}
+
+/* The fastest strategy of a space; `fits` is unset where none is within memory and risk. */
+static rk_candidate fastest_of(const rk_problem *problem)
+{
+    rk_candidate best = {.fits = false};
+    rk_ranking ranking;
+    rk_error err;
+    assert_int_equal(
+        rk_rank_strategies(problem, RK_SEARCH_EXHAUSTIVE, 1, NULL, NULL, &ranking, &err), RK_OK);
+    if (ranking.count > 0 && !ranking.candidates[0].risky) {
+        best = ranking.candidates[0];
+    }
+    rk_ranking_clear(&ranking);
+    return best;
+}
+
+/* The alternatives of a kind: at most one, which is what a search of its part finds. */
+static void check_kind(const rk_problem *problem, const rk_ranking *found, int kind)
+{
+    const char *label = rk_alternative_name(1U << kind);
+    const rk_candidate *fastest = &found->candidates[0], *own = NULL;
+    rk_problem part = *problem;
+    char words[RK_WORDS_SIZE];
+    for (size_t i = 0; i < found->count; i++) {
+        if (found->kinds[i] >> kind & 1) {
+            assert_null(own);
+            own = &found->candidates[i];
+        }
+    }
+    const double bytes = own ? rk_needed_bytes(&own->estimate.memory) : 0;
+    const double most = rk_needed_bytes(&fastest->estimate.memory);
+    if (pin(label, &part.reckon.space)) {
+        const rk_candidate best = fastest_of(&part);
+        const bool has = best.fits && best.step <= 1.5 * fastest->step;
+        if (has && best.step == fastest->step && !own) {
+            assert_string_equal(problem->method->changes(fastest, &best, words), "");
+            return; /* the fastest itself is of the kind */
+        }
+        assert_int_equal(own != NULL, has);
+        if (own) {
+            assert_true(own->step == best.step);
+            assert_string_equal(problem->method->changes(own, &best, words), "");
+        }
+    } else if (strcmp(label, "half the memory") == 0 && own) {
+        assert_true(own->fits && !own->risky && bytes <= 0.5 * most);
+    } else if (strcmp(label, "10 % of memory free") == 0) {
+        assert_true(!own || most > 0.9 * fastest->estimate.usable);
+        assert_true(!own || (!own->risky && bytes <= 0.9 * fastest->estimate.usable));
+    } else if (strcmp(label, "faster, riskier") == 0) {
+        part.reckon.space.risk = 0;
+        const rk_candidate best = fastest_of(&part);
+        assert_int_equal(own != NULL, best.step <= 0.99 * fastest->step);
+        assert_true(!own || (own->step == best.step && own->risky));
+    }
+}
+
+/* Returns the kinds that there are. */
+static unsigned check_alternatives(const rk_problem *problem)
+{
+    rk_ranking found;
+    rk_error err;
+    unsigned kinds = 0;
+    assert_int_equal(rk_rank_alternatives(problem, RK_SEARCH_ANY, NULL, NULL, &found, &err), RK_OK);
+    assert_true(found.count > 0 && found.kinds[0] == 1);
+    const rk_candidate best = fastest_of(problem);
+    assert_int_equal(found.candidates[0].index, best.index);
+    for (size_t i = 0; i < found.count; i++) {
+        const rk_candidate *c = &found.candidates[i];
+        assert_true(found.kinds[i] != 0 && c->step <= 1.5 * best.step);
+        assert_true(i < 2 || c->step >= c[-1].step);
+        for (size_t j = 0; j < i; j++) {
+            assert_true(found.candidates[j].index != c->index);
+        }
+        kinds |= found.kinds[i];
+    }
+    for (int kind = 1; kind < RK_ALTERNATIVE_KINDS; kind++) {
+        check_kind(problem, &found, kind);
+    }
+    rk_ranking_clear(&found);
+    return kinds;
+}
+
+/* Every kind of alternative is the fastest of its part, and every kind is found. */
+static void test_alternatives(void **state)
+{
+    static const struct {
+        const char *model;
+        double gib;
+        int64_t accelerators, batch;
+        double risk;
+        unsigned kinds; /* a bit each, in the order of alternatives.c */
+    } cases[] = {
+        {"llama3-8b", 79, 8, 16, 0, 0x1d9},     {"llama3-8b", 40, 16, 32, 0.1, 0x1fd},
+        {"llama2-13b", 60, 8, 16, 0.1, 0x35d},  {"llama3-70b", 79, 32, 16, 0.1, 0x25f},
+        {"llama3-70b", 79, 64, 128, 0.1, 0xd7},
+    };
+    unsigned kinds = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_problem problem = reckon_problem();
+        rk_error err;
+        assert_int_equal(rk_model_load(cases[i].model, &problem.reckon.inputs.model, &err), RK_OK);
+        problem.reckon.inputs.system.accelerator.memory_usable = cases[i].gib * GIB;
+        problem.reckon.space =
+            rk_plan_space_defaults(&problem.reckon.inputs.model, &problem.reckon.inputs.system,
+                                   cases[i].accelerators, cases[i].batch);
+        problem.reckon.space.risk = cases[i].risk;
+        problem.reckon.space.schedules = 1U << RK_SCHEDULE_1F1B | 1U << RK_SCHEDULE_INTERLEAVED;
+        assert_int_equal(check_alternatives(&problem), cases[i].kinds);
+        kinds |= cases[i].kinds;
+    }
+    assert_int_equal(kinds, (1U << RK_ALTERNATIVE_KINDS) - 1);
+}
+
 /* Wants no more when it is asked for the second time, a tick after the first. */
 static bool is_first(void *user, uint64_t done, uint64_t total)
 {
@@ -313,6 +461,7 @@ int main(void)
         cmocka_unit_test(test_calculon),          cmocka_unit_test(test_reckon),
         cmocka_unit_test(test_calculon_shortage), cmocka_unit_test(test_calculon_batch),
         cmocka_unit_test(test_reckon_shortage),   cmocka_unit_test(test_stopped_team),
+        cmocka_unit_test(test_alternatives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
