@@ -192,6 +192,22 @@ static void test_memory_kinds(void **state)
     "{\"name\": \"" name "\", \"where\": {" where "}, \"measure\": \"" measure                     \
     "\", \"statistic\": \"" statistic "\", " rest "}"
 
+/* Reads figures from a text. */
+static void load_figures(const char *document, rk_figures *figures)
+{
+    char folder[] = "/tmp/figures-XXXXXX", path[64];
+    rk_error err;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/figures.json", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(document, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(rk_figures_load(path, figures, &err), RK_OK);
+    unlink(path);
+    rmdir(folder);
+}
+
 /* Statistics of the right rows; worse than written down by more than the margin, or of fewer runs.
  */
 static void test_figures(void **state)
@@ -204,7 +220,6 @@ static void test_figures(void **state)
                "\"target\": 0.6, \"margin\": 0.01, \"value\": 0.52") "," //
         FIGURE("fewer", "", "first_choice", "median",
                "\"target\": 1, \"margin\": 1, \"value\": 0.3, \"runs\": 2") "]}";
-    char folder[] = "/tmp/figures-XXXXXX", path[64];
     rk_compared rows[ROWS];
     const rk_comparison all = {.rows = rows, .count = ROWS};
     rk_figures figures;
@@ -212,15 +227,7 @@ static void test_figures(void **state)
     make(rows);
     rows[1].nodes = 1;
     rows[4].fits = false;
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof(path), "%s/figures.json", folder);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(document, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(rk_figures_load(path, &figures, &err), RK_OK);
-    unlink(path);
-    rmdir(folder);
+    load_figures(document, &figures);
     assert_int_equal(rk_figures_evaluate(&figures, &all, &err), RK_OK);
     assert_near(figures.list[0].now, 0.1, 1e-12);
     assert_true(figures.list[0].meets && !figures.list[0].worse);
@@ -232,6 +239,316 @@ static void test_figures(void **state)
     assert_int_equal(rk_figures_evaluate(&figures, &all, &err), RK_OK);
     assert_true(figures.list[2].worse);
     rk_figures_clear(&figures);
+}
+
+/* ---- every statistic of every measure ---------------------------------------------------------
+ */
+
+enum { RUNS = 120, JOBS = 12, STATISTIC_ROWS = RUNS + 3 * JOBS };
+
+/*
+ * Rows of the model "many" are jobs of their own: 100 ran in 1 s and 100 bytes, with errors of
+ * (k / 100)^2 of the step, half of it of memory, three times it of the null model; 20 ran out of
+ * memory.  Rows of "job" are 12 jobs of three strategies: of the k-th, the one chosen took
+ * 1 + (k / 10)^2 s and the best 1 s; of the last two, the one chosen ran out of memory.
+ */
+static void make_statistics(const rk_run_table *of, rk_compared rows[STATISTIC_ROWS])
+{
+    for (size_t i = 0; i < RUNS; i++) {
+        const bool ran = i < 100;
+        const double k = (double)(i + 1), error = k * k / 1e4;
+        rows[i] = run(i, 1 + error, ran ? 1 : 0, i < 90 || i >= 115);
+        rows[i].table = of;
+        rows[i].strategy.global_batch = 1000 + (int64_t)i;
+        rows[i].memory = 100 + 50 * error;
+        rows[i].memory_measured = ran ? 100 : 0;
+        rows[i].null_step = 1 + 3 * error;
+        rows[i].risk = !ran ? 0.6 : i < 95 ? 0.1 : 0.99;
+        rows[i].low = i < 90 ? 0.79 * rows[i].step : 0; /* too high for k > 51 */
+        rows[i].high = (i < 10 ? 0.9 : 1.1) * rows[i].step;
+    }
+    for (size_t job = 0; job < JOBS; job++) {
+        const double k = (double)(job + 1);
+        for (size_t i = 0; i < 3; i++) {
+            rk_compared *row = &rows[RUNS + 3 * job + i];
+            const bool chosen = i == job % 3, failed = chosen && job >= 10;
+            *row = run(RUNS + 3 * job + i, chosen ? 1 : 2,
+                       failed   ? 0
+                       : chosen ? 1 + k * k / 100
+                                : 1,
+                       true);
+            row->table = of;
+            row->strategy.global_batch = (int64_t)job;
+        }
+    }
+}
+
+#define MANY "\"model\": \"many\""
+#define ONES "\"model\": [\"other\", \"j*\"]"
+
+static const struct {
+    const char *where, *measure, *statistic, *judged; /* targets and the recorded value */
+    double now;                                       /* NaN: the measure has no such statistic */
+    int64_t runs;
+    bool meets, worse;
+} statistics[] = {
+    /* sum of k^2 = 338350; the median of 50^2 and 51^2; 90^2; 100^2 */
+    {MANY, "time", "mean", "\"target\": 0.34, \"margin\": 0", 0.33835, 100, true, false},
+    {MANY, "time", "median", "\"target\": 0.25, \"margin\": 0", 0.25505, 100, false, false},
+    {MANY, "time", "p90", "\"target\": 0.8, \"margin\": 0.02, \"value\": 0.8", 0.81, 100, false,
+     false},
+    {MANY, "time", "worst", "\"target\": 1, \"margin\": 0.02, \"value\": 0.97", 1, 100, true, true},
+    {MANY, "time", "recall", "\"target\": 1, \"margin\": 1, \"value\": 1", NAN, 100, false, true},
+    {MANY, "memory", "mean", "\"target\": 0.1, \"margin\": 0", 0.169175, 100, false, false},
+    {MANY, "memory", "median", "\"target\": 0.2, \"margin\": 0", 0.127525, 100, true, false},
+    {MANY, "memory", "p90", "\"target\": 1, \"margin\": 0, \"runs\": 101, \"value\": 1", 0.405, 100,
+     true, true},
+    {MANY, "memory", "worst", "\"target\": 1, \"margin\": 0, \"runs\": 100, \"value\": 1", 0.5, 100,
+     true, false},
+    {MANY, "null", "mean", "\"target\": 1, \"margin\": 0", 1.01505, 100, false, false},
+    {MANY, "null", "median", "\"target\": 1, \"margin\": 0", 0.76515, 100, true, false},
+    {MANY, "null", "p90", "\"target\": 1, \"margin\": 0", 2.43, 100, false, false},
+    {MANY, "null", "worst", "\"target\": 3, \"margin\": 0", 3, 100, true, false},
+    /* 90 of 100 that ran fit, 15 of 20 that did not do not */
+    {MANY, "verdict", "accuracy", "\"target\": 0.87, \"margin\": 0.01, \"value\": 0.88", 0.875, 120,
+     true, false},
+    {MANY, "verdict", "precision", "\"target\": 0.61, \"margin\": 0.01, \"value\": 0.62", 0.6, 120,
+     false, true},
+    {MANY, "verdict", "recall", "\"target\": 0.75, \"margin\": 0, \"value\": 0.7", 0.75, 120, true,
+     false},
+    {MANY, "verdict", "mean", "\"target\": 1, \"margin\": 0", NAN, 120, false, false},
+    /* measured times from 79 % of the step on, which are those of k <= 51, of 11 to 90 */
+    {MANY, "interval", "coverage",
+     "\"target\": 0.45, \"target_most\": 0.5, \"margin\": 0, \"value\": 0.44", 41 / 90.0, 90, true,
+     false},
+    {MANY, "interval", "coverage",
+     "\"target\": 0.3, \"target_most\": 0.4, \"margin\": 0.05, \"value\": 0.41", 41 / 90.0, 90,
+     false, false},
+    {MANY, "interval", "coverage",
+     "\"target\": 0.6, \"target_most\": 0.8, \"margin\": 0.1, \"value\": 0.56", 41 / 90.0, 90,
+     false, true},
+    /* (95 * 0.1^2 + 5 * 0.99^2 + 20 * 0.4^2) / 120 over 15 / 120 wrong verdicts; the lower half of
+     * the risks, all 0.1, of runs that ran; 5 of 100 */
+    {MANY, "risk", "brier", "\"target\": 0.6, \"margin\": 0", 9.0505 / 15, 120, false, false},
+    {MANY, "risk", "worst", "\"target\": 0.1, \"margin\": 0", 0.1, 120, true, false},
+    {MANY, "risk", "impossible", "\"target\": 0.05, \"margin\": 0", 0.05, 120, true, false},
+    {MANY, "risk", "failed", "\"target\": 0, \"margin\": 0", NAN, 0, false, false},
+    {MANY, "risk", "mean", "\"target\": 1, \"margin\": 0", NAN, 120, false, false},
+    {MANY, "first_choice", "mean", "\"target\": 1, \"margin\": 0", NAN, 0, false, false},
+    /* sum of k^2 to 10 = 385 */
+    {ONES, "first_choice", "mean", "\"target\": 0.385, \"margin\": 0", 0.385, 10, true, false},
+    {ONES, "first_choice", "median", "\"target\": 0.3, \"margin\": 0", 0.305, 10, false, false},
+    {ONES, "first_choice", "p90", "\"target\": 0.9, \"margin\": 0", 0.81, 10, true, false},
+    {ONES, "first_choice", "worst", "\"target\": 0.9, \"margin\": 0", 1, 10, false, false},
+    {ONES, "first_choice", "brier", "\"target\": 1, \"margin\": 0", NAN, 10, false, false},
+    {ONES, "risk", "failed", "\"target\": 0.17, \"margin\": 0", 2 / 12.0, 12, true, false},
+    {"\"model\": \"man\"", "time", "mean", "\"target\": 1, \"margin\": 0", NAN, 0, false, false},
+};
+
+static void test_statistics(void **state)
+{
+    enum { COUNT = sizeof(statistics) / sizeof(statistics[0]) };
+    static rk_compared rows[STATISTIC_ROWS];
+    static char cells[16 * (STATISTIC_ROWS + 1)], document[256 * COUNT];
+    const rk_comparison all = {.rows = rows, .count = STATISTIC_ROWS};
+    rk_run_table of;
+    rk_figures figures;
+    rk_error err;
+    (void)state;
+    int length = snprintf(cells, sizeof(cells), "id,model\n");
+    for (int i = 0; i < STATISTIC_ROWS; i++) {
+        length += snprintf(cells + length, sizeof(cells) - (size_t)length, "%d,%s\n", i,
+                           i < RUNS ? "many" : "job");
+    }
+    assert_int_equal(rk_run_table_parse(cells, (size_t)length, "test.csv", &of, &err), RK_OK);
+    make_statistics(&of, rows);
+    length = snprintf(document, sizeof(document), "{\"figures\": [");
+    for (size_t i = 0; i < COUNT; i++) {
+        length += snprintf(document + length, sizeof(document) - (size_t)length,
+                           "%s{\"name\": \"%zu\", \"where\": {%s}, \"measure\": \"%s\", "
+                           "\"statistic\": \"%s\", %s}",
+                           i ? ", " : "", i, statistics[i].where, statistics[i].measure,
+                           statistics[i].statistic, statistics[i].judged);
+    }
+    (void)snprintf(document + length, sizeof(document) - (size_t)length, "]}");
+    load_figures(document, &figures);
+    assert_int_equal(rk_figures_evaluate(&figures, &all, &err), RK_OK);
+    assert_int_equal(figures.count, COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        const rk_figure *f = &figures.list[i];
+        if (!(isnan(statistics[i].now) ? isnan(f->now)
+                                       : fabs(f->now - statistics[i].now) <= 1e-12) ||
+            f->runs_now != statistics[i].runs || f->meets != statistics[i].meets ||
+            f->worse != statistics[i].worse) {
+            fail_msg("figure %zu, %s %s: %.17g of %lld runs, meets %d, worse %d", i,
+                     statistics[i].measure, statistics[i].statistic, f->now, (long long)f->runs_now,
+                     f->meets, f->worse);
+        }
+    }
+    rk_figures_clear(&figures);
+    rk_run_table_clear(&of);
+}
+
+/* What makes two runs one job, of which a strategy is chosen: all but strategy and software. */
+static void test_jobs(void **state)
+{
+    static const char cells[] = "id,model,commit_or_version,precision\n1,a,v1,BF16\n2,a,v1,BF16\n"
+                                "3,b,v1,BF16\n4,a,v2,BF16\n5,a,v1,FP8\n";
+    static rk_system other = {.name = "b"};
+    rk_run_table of;
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_run_table_parse(cells, sizeof(cells) - 1, "test.csv", &of, &err), RK_OK);
+    for (int changed = 0; changed < 11; changed++) {
+        rk_compared rows[] = {run(0, 1, 2, true), run(1, 2, 1, true)}, *row = &rows[1];
+        const rk_compared *list[] = {&rows[0], &rows[1]};
+        rk_score score;
+        rk_risk_score risk;
+        rows[0].table = row->table = &of;
+        switch (changed) {
+        case 1:
+            row->ranks = 128;
+            break;
+        case 2:
+            row->strategy.global_batch = 65;
+            break;
+        case 3:
+            row->strategy.seq = 2048;
+            break;
+        case 4:
+            row->system = &other;
+            break;
+        case 5:
+            strcpy(row->group, "another");
+            break;
+        case 6:
+        case 7:
+        case 8:
+            row->row = (size_t)changed - 4;
+            break;
+        case 9:
+            row->strategy.tp = 8;
+            break;
+        default:
+            break;
+        }
+        assert_int_equal(rk_score_rows(list, 2, &score, &risk, &err), RK_OK);
+        const bool same = changed == 0 || changed > 8;
+        assert_int_equal(score.first_choice.groups, same);
+        assert_true(same ? fabs(score.first_choice.worst - 1) <= 1e-12
+                         : isnan(score.first_choice.worst));
+    }
+    rk_run_table_clear(&of);
+}
+
+/* Of two runs the one chosen: it fits, at a usual risk, in the shorter step; of equals the slower,
+ * or the one that ran out of memory. */
+static void test_choices(void **state)
+{
+    static const struct {
+        double step[2], measured[2], risk[2];
+        bool fits[2], failed;
+        double regret;
+    } cases[] = {
+        {{1, 2}, {1.5, 1}, {0, 0}, {true, true}, false, 0.5},
+        {{2, 1}, {1.5, 1}, {0, 0}, {true, true}, false, 0},
+        {{1, 2}, {1.5, 1}, {0, 0}, {false, true}, false, 0},
+        {{1, 2}, {1.5, 1}, {0.1, 0}, {true, true}, false, 0.5},  /* usual, just so */
+        {{1, 2}, {1.5, 1}, {0.101, 0}, {true, true}, false, 0},  /* above what is usual */
+        {{1, 2}, {1.5, 1}, {0.5, 0}, {true, false}, false, 0.5}, /* and yet before none that fits */
+        {{1, 1}, {1.5, 1}, {0, 0}, {true, true}, false, 0.5},    /* as predicted, alike */
+        {{1, 1}, {1, 1.5}, {0, 0}, {true, true}, false, 0.5},
+        {{1, 1}, {1, 0}, {0, 0}, {true, true}, true, 0},
+        {{1, 1}, {0, 1}, {0, 0}, {true, true}, true, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_compared rows[4];
+        const rk_compared *list[4];
+        rk_score score;
+        rk_risk_score risk;
+        rk_error err;
+        for (size_t j = 0; j < 4; j++) { /* two more that are never chosen */
+            rows[j] = j < 2 ? run(0, cases[i].step[j], cases[i].measured[j], cases[i].fits[j])
+                            : run(0, 9, 9, true);
+            rows[j].risk = j < 2 ? cases[i].risk[j] : 0.5;
+            list[j] = &rows[j];
+        }
+        assert_int_equal(rk_score_rows(list, 4, &score, &risk, &err), RK_OK);
+        assert_int_equal(score.first_choice.groups, 1);
+        assert_int_equal(score.first_choice.failed, cases[i].failed);
+        assert_int_equal(score.first_choice.best, !cases[i].failed && cases[i].regret <= 0);
+        assert_near(cases[i].failed ? 0 : score.first_choice.worst, cases[i].regret, 1e-12);
+    }
+}
+
+/* The label of a run in every dimension, with its place among the others; bands at their ends. */
+static void test_labels(void **state)
+{
+    static const char cells[] = "id,model,tier,split\n1,Llama,A,check\n";
+    static rk_system node_of_8 = {.accelerator = {.name = "H200"}, .tiers = {{.size = 8}}};
+    static const struct {
+        rk_dimension by;
+        int64_t number; /* nodes, tp, or pp */
+        double utilisation;
+        const char *label;
+        int order;
+    } cases[] = {
+        {RK_BY_SOURCE, 0, 0, "source", 0},
+        {RK_BY_ACCELERATOR, 0, 0, "H200", 0},
+        {RK_BY_PRECISION, 0, 0, "fp8", 0},
+        {RK_BY_KIND, 0, 0, "dense", 0},
+        {RK_BY_KIND, 1, 0, "MoE", 0},
+        {RK_BY_STACK, 0, 0, "s", 0},
+        {RK_BY_MODEL, 0, 0, "Llama", 0},
+        {RK_BY_TIER, 0, 0, "A", 0},
+        {RK_BY_SPLIT, 0, 0, "check", 0},
+        {RK_BY_NODES, 1, 0, "1 node", 1},
+        {RK_BY_NODES, 2, 0, "2-8 nodes", 2},
+        {RK_BY_NODES, 8, 0, "2-8 nodes", 2},
+        {RK_BY_NODES, 9, 0, "9-32 nodes", 3},
+        {RK_BY_NODES, 32, 0, "9-32 nodes", 3},
+        {RK_BY_NODES, 33, 0, "33-128 nodes", 4},
+        {RK_BY_NODES, 128, 0, "33-128 nodes", 4},
+        {RK_BY_NODES, 129, 0, "129+ nodes", 5},
+        {RK_BY_TENSOR, 1, 0, "no TP", 1},
+        {RK_BY_TENSOR, 2, 0, "TP in a node", 2},
+        {RK_BY_TENSOR, 8, 0, "TP in a node", 2},
+        {RK_BY_TENSOR, 16, 0, "TP across nodes", 3},
+        {RK_BY_SCHEDULE, 1, 0, "no pipeline", 1},
+        {RK_BY_SCHEDULE, 2, 0, "zb-h1", 2 + RK_SCHEDULE_ZB_H1},
+        {RK_BY_UTILISATION, 0, 0, "not measured", 9},
+        {RK_BY_UTILISATION, 0, 0.05, "MFU 0-5%", 1},
+        {RK_BY_UTILISATION, 0, 0.2, "MFU 5-20%", 2},
+        {RK_BY_UTILISATION, 0, 0.35, "MFU 20-35%", 3},
+        {RK_BY_UTILISATION, 0, 0.36, "MFU 35-50%", 4},
+        {RK_BY_UTILISATION, 0, 0.5, "MFU 35-50%", 4},
+        {RK_BY_UTILISATION, 0, 0.51, "MFU over 50%", 5},
+    };
+    rk_run_table of;
+    rk_error err;
+    (void)state;
+    assert_int_equal(rk_run_table_parse(cells, sizeof(cells) - 1, "test.csv", &of, &err), RK_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char label[RK_LABEL_TEXT];
+        const int64_t number = cases[i].number;
+        rk_compared row = run(0, 1, 1, true);
+        row.table = &of;
+        row.system = &node_of_8;
+        row.nodes = number;
+        row.moe = number == 1;
+        row.utilisation = cases[i].utilisation;
+        row.strategy = (rk_strategy){
+            .tp = number, .pp = number, .schedule = RK_SCHEDULE_ZB_H1, .precision = RK_FP8};
+        assert_int_equal(rk_compared_label(&row, cases[i].by, label), cases[i].order);
+        assert_string_equal(label, cases[i].label);
+        row.stack = NULL; /* not even filled in */
+        const bool named = cases[i].by == RK_BY_SOURCE || cases[i].by == RK_BY_MODEL ||
+                           cases[i].by == RK_BY_TIER || cases[i].by == RK_BY_SPLIT;
+        (void)rk_compared_label(&row, cases[i].by, label);
+        assert_string_equal(label, named ? cases[i].label : "unknown");
+    }
+    rk_run_table_clear(&of);
 }
 
 /* Measured over predicted memory; where no peak is printed, the least error that explains a run. */
@@ -284,10 +601,17 @@ static void test_memory_residuals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_regret),           cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_null_model),       cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_memory_kinds),     cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_regret),
+        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_null_model),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_memory_kinds),
+        cmocka_unit_test(test_figures),
         cmocka_unit_test(test_memory_residuals),
+        cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_jobs),
+        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_labels),
     };
     return cmocka_run_group_tests(tests, make_table, clear_table);
 }
