@@ -155,6 +155,82 @@ static void test_columns(void **state)
     assert_string_equal(check(NEEDED ",notes,source,url,loss,wandb run\n", &err), "");
 }
 
+/* Usual names of columns, words of them, and slips of the pen: the columns that are meant. */
+static void test_resembled(void **state)
+{
+    static const struct {
+        const char *name, *column;
+    } names[] = {
+        {"gpus", "n_accel"},          {"num_gpus", "n_accel"},
+        {"world_size", "n_accel"},    {"gpu", "accelerator"},
+        {"gpu_type", "accelerator"},  {"batch_size", "gbs"},
+        {"global_batch_size", "gbs"}, {"micro_batch_size", "mbs"},
+        {"seq_len", "seq"},           {"seqlen", "seq"},
+        {"sequence_length", "seq"},   {"zero", "sharding"},
+        {"fsdp", "sharding"},         {"dtype", "precision"},
+        {"peak_gib", "peak_mem_gib"}, {"tokens_gpu", "tokens_per_s_per_gpu"},
+        {"recomputes", "recompute"},  {"lora_ranks", "lora_rank"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char header[128], unknown[128];
+        rk_error err;
+        (void)snprintf(header, sizeof(header), "%s\n", names[i].name);
+        (void)snprintf(unknown, sizeof(unknown), "unknown column: %s (did you mean %s?)",
+                       names[i].name, names[i].column);
+        const char *said = check(header, &err);
+        if (!strstr(said, unknown)) {
+            fail_msg("%s: %s", names[i].name, said);
+        }
+    }
+    rk_error err;
+    assert_string_equal(check(NEEDED ",tokens_T,target,days,accel_hours,goodput_pct,confirmed,"
+                                     "assumed,recalled,note,url,link,comment,gib,per_tokens\n",
+                              &err),
+                        "");
+    /* no more than a message holds */
+    char many[400] = NEEDED;
+    for (int i = 0; i < 9; i++) {
+        (void)snprintf(many + strlen(many), sizeof(many) - strlen(many), ",tokens_per_s_per_gp%d",
+                       i);
+    }
+    const char *said = check(strcat(many, "\n"), &err);
+    const char *last = strstr(said, "tokens_per_s_per_gp4 (did you mean tokens_per_s_per_gpu?)");
+    assert_non_null(last);
+    assert_string_equal(last, "tokens_per_s_per_gp4 (did you mean tokens_per_s_per_gpu?); see "
+                              "docs/columns.md");
+}
+
+/* Columns by the names that answers have; the column itself goes before. */
+static void test_answers(void **state)
+{
+    static const struct {
+        const char *name;
+        rk_run_column column;
+    } names[] = {{"accelerators", RK_RUN_ACCELERATORS},
+                 {"micro_batch", RK_RUN_MICRO_BATCH},
+                 {"global_batch", RK_RUN_GLOBAL_BATCH},
+                 {"seq_tokens", RK_RUN_SEQ},
+                 {"vp", RK_RUN_VP},
+                 {"sp", RK_RUN_SP},
+                 {"step_measured_s", RK_RUN_STEP_SECONDS}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char text[128];
+        rk_run_table t;
+        rk_error err;
+        (void)snprintf(text, sizeof(text), "id,%s\n1,7\n", names[i].name);
+        assert_int_equal(parse(text, &t, &err), RK_OK);
+        assert_string_equal(rk_run_cell(&t, 0, names[i].column), "7");
+        rk_run_table_clear(&t);
+        (void)snprintf(text, sizeof(text), "%s,%s\n7,8\n", names[i].name,
+                       rk_run_column_names[names[i].column]);
+        assert_int_equal(parse(text, &t, &err), RK_OK);
+        assert_string_equal(rk_run_cell(&t, 0, names[i].column), "8");
+        rk_run_table_clear(&t);
+    }
+}
+
 static void test_ignored(void **state)
 {
     (void)state;
@@ -668,7 +744,8 @@ int main(void)
         cmocka_unit_test(test_cells),       cmocka_unit_test(test_spreadsheet),
         cmocka_unit_test(test_faults),      cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_bits),        cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_ignored),     cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_ignored),     cmocka_unit_test(test_resembled),
+        cmocka_unit_test(test_answers),     cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_places),      cmocka_unit_test(test_names),
         cmocka_unit_test(test_wrong_facts), cmocka_unit_test(test_pairs_beside_columns),
     };
