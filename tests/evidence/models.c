@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The model of a row: every size from its own column, what follows of the others, the catalogue. */
+#include "rows.h"
+
+#define SIZES                                                                                      \
+    "model,layers,hidden,ffn,heads,kv_heads,head_dim,vocab,seq,moe_experts,moe_topk,moe_ffn,"      \
+    "shared_experts,dense_layers,architecture"
+#define PLACED ",accelerator,n_accel,tp,pp,dp,mbs,gbs,precision,recompute,framework"
+#define PLACE  "B200,64,1,1,64,1,64,BF16,full,megatron-core"
+
+/* A model by the sizes of its first and its last layer. */
+typedef struct sizes {
+    int64_t layers, hidden, vocab, seq, heads, kv_heads, head_size;
+    int64_t ffn; /* of the first layer; 0: it has experts */
+    int64_t experts, top_k, expert_width, shared_experts, shared_width; /* of the last */
+    bool gated;
+} sizes;
+
+static sizes sizes_of(const rk_model *m)
+{
+    const rk_layer_type *first = &m->types[m->type_of[0]];
+    const rk_layer_type *last = &m->types[m->type_of[m->layers - 1]];
+    return (sizes){m->layers,
+                   m->hidden,
+                   m->vocab,
+                   m->seq,
+                   last->attention.query_heads,
+                   last->attention.kv_heads,
+                   last->attention.head_size,
+                   rk_layer_is_moe(first) ? 0 : first->ffn.width,
+                   last->moe.experts,
+                   last->moe.top_k,
+                   last->moe.expert_width,
+                   last->moe.shared_experts,
+                   last->moe.shared_width,
+                   first->ffn.gated};
+}
+
+static void test_sizes(void **state)
+{
+    static const struct {
+        const char *cells;
+        sizes wanted;
+    } rows[] = {
+        /* all printed, none of which follows from another */
+        {"x,24,3072,8192,24,8,96,32001,2048,16,3,1024,2 (width 1536),2,",
+         {24, 3072, 32001, 2048, 24, 8, 96, 8192, 16, 3, 1024, 2, 1536, true}},
+        /* 4 x hidden in two matrices, a head for each query, hidden over heads */
+        {"x,24,3072,,24,,,32001,2048,,,,,,",
+         {24, 3072, 32001, 2048, 24, 24, 128, 12288, 0, 0, 0, 0, 0, false}},
+        /* experts as wide as ffn, shared ones as wide as the others */
+        {"x,24,3072,8192,24,8,,32001,2048,16,3,,2,1,",
+         {24, 3072, 32001, 2048, 24, 8, 128, 8192, 16, 3, 8192, 2, 8192, true}},
+        {"x,24,3072,8192,24,8,,32001,2048,16,3,1024,2,,",
+         {24, 3072, 32001, 2048, 24, 8, 128, 0, 16, 3, 1024, 2, 1024, true}},
+        /* the catalogue's, whole, by a name of the family, and of other layers and words */
+        {",,,,,,,,4096,,,,,,llama3-8b",
+         {32, 4096, 128256, 4096, 32, 8, 128, 14336, 0, 0, 0, 0, 0, true}},
+        {"Llama-3-8B,,,,,,,,4096,,,,,,",
+         {32, 4096, 128256, 4096, 32, 8, 128, 14336, 0, 0, 0, 0, 0, true}},
+        {"x,12,,,,,,32001,4096,,,,,,llama3-8b",
+         {12, 4096, 32001, 4096, 32, 8, 128, 14336, 0, 0, 0, 0, 0, true}},
+        {"x,40,,,,,,,4096,,,,,,llama3-8b",
+         {40, 4096, 128256, 4096, 32, 8, 128, 14336, 0, 0, 0, 0, 0, true}},
+        /* where its width is printed, so is the rest, but for the vocabulary and the matrices */
+        {"x,12,2048,5632,16,,,,4096,,,,,,llama3-8b",
+         {12, 2048, 128256, 4096, 16, 16, 128, 5632, 0, 0, 0, 0, 0, true}},
+        {",,,,,,,,4096,,,,,,mixtral-8x7b",
+         {32, 4096, 32000, 4096, 32, 8, 128, 0, 8, 2, 14336, 0, 0, false}},
+        {"x,8,,,,,,,4096,,,,,,mixtral-8x7b",
+         {8, 4096, 32000, 4096, 32, 8, 128, 0, 8, 2, 14336, 0, 0, false}},
+        {"x,8,,,,,,,4096,16,4,7168,,,mixtral-8x7b",
+         {8, 4096, 32000, 4096, 32, 8, 128, 0, 16, 4, 7168, 0, 0, false}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static rk_run_case c;
+        fill_printed(SIZES PLACED, &c, "%s," PLACE "\n", rows[i].cells);
+        const sizes found = sizes_of(&c.model), *wanted = &rows[i].wanted;
+        const int64_t numbers[][2] = {
+            {found.layers, wanted->layers},
+            {found.hidden, wanted->hidden},
+            {found.vocab, wanted->vocab},
+            {found.seq, wanted->seq},
+            {found.heads, wanted->heads},
+            {found.kv_heads, wanted->kv_heads},
+            {found.head_size, wanted->head_size},
+            {found.ffn, wanted->ffn},
+            {found.experts, wanted->experts},
+            {found.top_k, wanted->top_k},
+            {found.expert_width, wanted->expert_width},
+            {found.shared_experts, wanted->shared_experts},
+            {found.shared_width, wanted->shared_width},
+            {found.ffn == 0 || found.gated, wanted->ffn == 0 || wanted->gated},
+        };
+        for (size_t j = 0; j < sizeof(numbers) / sizeof(numbers[0]); j++) {
+            if (numbers[j][0] != numbers[j][1]) {
+                fail_msg("%s: number %zu is %lld, not %lld", rows[i].cells, j,
+                         (long long)numbers[j][0], (long long)numbers[j][1]);
+            }
+        }
+    }
+}
+
+/* Dense layers come first, as many as are stated. */
+static void test_dense_layers(void **state)
+{
+    (void)state;
+    for (int dense = 0; dense < 4; dense++) {
+        static rk_run_case c;
+        fill_printed(SIZES PLACED, &c, "x,4,3072,8192,24,8,,32001,2048,16,3,1024,,%d,," PLACE "\n",
+                     dense);
+        for (int i = 0; i < 4; i++) {
+            assert_int_equal(rk_layer_is_moe(&c.model.types[c.model.type_of[i]]), i >= dense);
+        }
+    }
+}
+
+/* What kind of model a row is: the usual one, and each property on its own. */
+static void test_kinds(void **state)
+{
+    static const char header[] = SIZES PLACED ",norm,gated,biases,tied,learned_positions,"
+                                              "parallel_block,qk_norm";
+    static const char *const cells[] = {
+        ",,,,,,",      "layer,,,,,,", "layer_no_bias,,,,,,", "layer_no_weight,,,,,,",
+        ",false,,,,,", ",,true,,,,",  ",,,true,,,",          ",,,,true,,",
+        ",,,,,true,",  ",,,,,,head",  ",,,,,,full",          ",,,,,,head_bias",
+    };
+    (void)state;
+    for (int i = 0; i < (int)(sizeof(cells) / sizeof(cells[0])); i++) {
+        static rk_run_case c;
+        const rk_model *m = &c.model;
+        const rk_layer_type *layer = &m->types[0];
+        fill_printed(header, &c, "x,4,3072,8192,24,8,,32001,2048,,,,,,," PLACE ",%s\n", cells[i]);
+        assert_int_equal(m->norm, i == 1   ? RK_NORM_LAYER
+                                  : i == 2 ? RK_NORM_LAYER_NO_BIAS
+                                  : i == 3 ? RK_NORM_LAYER_NO_WEIGHT
+                                           : RK_NORM_RMS);
+        assert_int_equal(layer->ffn.gated, i != 4);
+        assert_int_equal(layer->ffn.bias, i == 5);
+        assert_int_equal(layer->attention.bias_qkv, i == 5);
+        assert_int_equal(layer->attention.bias_out, i == 5);
+        assert_int_equal(m->tied, i == 6);
+        assert_int_equal(m->learned_positions, i == 7 ? 2048 : 0);
+        assert_int_equal(m->parallel_block, i == 8);
+        assert_int_equal(m->norms_per_layer, i == 8 ? 1 : 2);
+        assert_int_equal(layer->attention.qk_norm, i == 9    ? RK_QK_NORM_HEAD
+                                                   : i == 10 ? RK_QK_NORM_FULL
+                                                   : i == 11 ? RK_QK_NORM_HEAD_BIAS
+                                                             : RK_QK_NORM_NONE);
+        assert_true(m->final_norm);
+    }
+}
+
+/* Sizes that are missing, too large or no numbers, and what is said. */
+static void test_wrong_sizes(void **state)
+{
+    static const struct {
+        const char *cells, *message;
+    } rows[] = {
+        {"x,,3072,8192,24,8,,32001,2048,,,,,,", "architecture not stated: layers is missing"},
+        {"x,1025,3072,8192,24,8,,32001,2048,,,,,,", "architecture not stated: layers is missing"},
+        {"x,4,,8192,24,8,,32001,2048,,,,,,", "architecture not stated: hidden is missing"},
+        {"x,,,8192,24,8,,32001,2048,,,,,,",
+         "architecture not stated: layers is missing, and the catalogue has no model of this name"},
+        {",,,8192,24,8,,32001,2048,,,,,,", "architecture not stated: layers is missing"},
+        {"x,4,3072,8192,24,8,,32001,,,,,,,", "length of sequences not stated: seq is missing"},
+        {"x,4,3072,8192,24,8,,32001,2048,16,,,,,", "architecture not stated: moe_topk is missing"},
+        {"x,4,16777217,8192,24,8,,32001,2048,,,,,,", "column hidden: no model is that large"},
+        {"x,4,3072,16777217,24,8,,32001,2048,,,,,,", "column ffn: no model is that large"},
+        {"x,4,3072,8192,24,8,,32001,2048,16,3,1024,2 (width 0),,",
+         "row 1, column shared_experts: expected a number of at least 0, found \"2 (width 0)\""},
+        {"x,4,3072,8192,24,8,,32001,2048,16,3,1024,2 (width 9) x,,",
+         "row 1, column shared_experts: expected a number of at least 0, found \"2 (width 9) x\""},
+        {"x,4,3072,8192,24,8,,32001,2048,16,3,1024,-2 (width 9),,",
+         "row 1, column shared_experts: expected a number of at least 0, found \"-2 (width 9)\""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        static rk_run_case c;
+        rk_error err;
+        char row[256];
+        (void)snprintf(row, sizeof(row), "%s," PLACE "\n", rows[i].cells);
+        assert_int_equal(fill_under(SIZES PLACED, row, &c, &err), RK_ERR_INVALID);
+        assert_string_equal(err.message, rows[i].message);
+    }
+}
+
+/* Every degree from its own column, and those of a batch. */
+static void test_degrees(void **state)
+{
+    static rk_run_case c;
+    rk_error err;
+    (void)state;
+    fill_printed("model,layers,hidden,ffn,heads,vocab,seq,moe_experts,moe_topk,accelerator,n_accel,"
+                 "tp,pp,vpp,cp,ep,etp,dp,mbs,gbs,precision,recompute,framework",
+                 &c,
+                 "x,48,3072,8192,24,32001,4096,16,2,B200,384,2,4,3,6,8,1,8,2,192,BF16,full,"
+                 "megatron-core\n");
+    const rk_strategy *s = &c.strategy;
+    const int64_t numbers[][2] = {{s->tp, 2},
+                                  {s->pp, 4},
+                                  {s->vp, 3},
+                                  {s->cp, 6},
+                                  {s->ep, 8},
+                                  {s->etp, 1},
+                                  {s->dp, 8},
+                                  {s->micro_batch, 2},
+                                  {s->global_batch, 192},
+                                  {rk_strategy_ranks(s), 384}};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        assert_int_equal(numbers[i][0], numbers[i][1]);
+    }
+    assert_int_equal(fill_under("model,seq,accelerator,n_accel,gbs",
+                                "llama3-8b,4096,H100,16777217,8\n", &c, &err),
+                     RK_ERR_INVALID);
+    assert_string_equal(err.message, "column n_accel: expected at most 16777216");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_dense_layers),
+        cmocka_unit_test(test_kinds),   cmocka_unit_test(test_wrong_sizes),
+        cmocka_unit_test(test_degrees),
+    };
+    return cmocka_run_group_tests(tests, load_sources, clear_sources);
+}
