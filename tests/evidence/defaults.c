@@ -242,6 +242,7 @@ static void test_software_names(void **state)
     }
     assert_null(rk_run_framework("deepspeeds"));
     assert_null(rk_run_framework("xdeepspeed"));
+    assert_null(rk_run_framework("tensorflow"));
     assert_null(rk_run_framework(""));
 }
 

@@ -195,7 +195,7 @@ static void test_degrees(void **state)
     fill_printed("model,layers,hidden,ffn,heads,vocab,seq,moe_experts,moe_topk,accelerator,n_accel,"
                  "tp,pp,vpp,cp,ep,etp,dp,mbs,gbs,precision,recompute,framework",
                  &c,
-                 "x,48,3072,8192,24,32001,4096,16,2,B200,384,2,4,3,6,8,1,8,2,192,BF16,full,"
+                 "x,48,3072,8192,24,32001,6144,16,2,B200,384,2,4,3,6,8,1,8,2,192,BF16,full,"
                  "megatron-core\n");
     const rk_strategy *s = &c.strategy;
     const int64_t numbers[][2] = {{s->tp, 2},

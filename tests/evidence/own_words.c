@@ -2,8 +2,6 @@
 /* Rows in the words of their owners: names as vendors spell them, sharding and precision. */
 #include "rows.h"
 
-#include "evidence/run_facts.h"
-
 static rk_status fill(const char *row, rk_run_case *run, rk_error *err)
 {
     return fill_under(COLUMNS, row, run, err);
@@ -59,104 +57,6 @@ static void test_own_words(void **state)
         assert_string_equal(sources.stack_names[c.stack], rows[i].stack);
         assert_true(rows[i].known == !strstr(c.assumed, "framework"));
         rk_run_table_clear(&table);
-    }
-}
-
-/* Software by the framework whose steps it runs; longer names before their parts. */
-static void test_software(void **state)
-{
-    static const struct {
-        const char *name, *framework;
-    } names[] = {
-        {"Megatron-Core", "megatron-core"},
-        {"Megatron Core 0.12", "megatron-core"},
-        {"MCore", "megatron-core"},
-        {"NVIDIA Megatron-Core (mcore)", "megatron-core"},
-        {"Megatron-LM", "megatron-lm"},
-        {"megatron_lm", "megatron-lm"},
-        {"Megatron", "megatron-lm"},
-        {"Megatron-Bridge", "megatron-bridge"},
-        {"Megatron Bridge 0.2", "megatron-bridge"},
-        {"Megatron-DeepSpeed", "megatron-deepspeed"},
-        {"Megatron DeepSpeed", "megatron-deepspeed"},
-        {"GPT-NeoX", "gpt-neox"},
-        {"NeoX", "gpt-neox"},
-        {"GPT NeoX 2.0", "gpt-neox"},
-        {"NeMo", "nemo"},
-        {"NVIDIA NeMo Framework 25.07", "nemo"},
-        {"nemo 2.0", "nemo"},
-        {"NeMo Automodel", "nemo-automodel"},
-        {"nemo-automodel", "nemo-automodel"},
-        {"AutoModel", "nemo-automodel"},
-        {"Nanotron", "nanotron"},
-        {"TorchTitan", "torchtitan"},
-        {"torchtitan (PyTorch)", "torchtitan"},
-        {"LLM Foundry", "llm-foundry"},
-        {"llm-foundry", "llm-foundry"},
-        {"MosaicML Composer", "llm-foundry"},
-        {"MaxText", "maxtext"},
-        {"Levanter", "maxtext"},
-        {"EasyLM", "maxtext"},
-        {"AXLearn", "maxtext"},
-        {"JAX", "maxtext"},
-        {"PaxML", "paxml"},
-        {"Pax", "paxml"},
-        {"MindSpeed", "mindspeed"},
-        {"MindSpeed-LLM", "mindspeed"},
-        {"ModelLink", "mindspeed"},
-        {"NeuronX", "neuronx"},
-        {"NeuronX Distributed", "neuronx"},
-        {"Optimum Neuron", "neuronx"},
-        {"optimum-neuron", "neuronx"},
-        {"InternEvo", "internevo"},
-        {"Paddle", "paddle"},
-        {"PaddlePaddle", "paddle"},
-        {"PaddleNLP 3.0", "paddle"},
-        {"Colossal-AI", "colossal-ai"},
-        {"ColossalAI", "colossal-ai"},
-        {"colossal ai", "colossal-ai"},
-        {"DeepSpeed", "deepspeed"},
-        {"DeepSpeed ZeRO-3", "deepspeed"},
-        {"FSDP", "fsdp"},
-        {"FSDP1", "fsdp"},
-        {"PyTorch FSDP2", "fsdp"},
-        {"Fully Sharded Data Parallel", "fsdp"},
-        {"PyTorch 2.4", "fsdp"},
-        {"Lightning", "fsdp"},
-        {"PyTorch Lightning", "fsdp"},
-        {"Fabric", "fsdp"},
-        {"LitGPT", "fsdp"},
-        {"Transformers", "fsdp"},
-        {"Hugging Face", "fsdp"},
-        {"HF Trainer", "fsdp"},
-        {"Accelerate", "fsdp"},
-        {"TRL", "fsdp"},
-        {"Axolotl", "fsdp"},
-        {"LLaMA-Factory", "fsdp"},
-        {"torchtune", "fsdp"},
-        {"ms-swift", "fsdp"},
-        {"OLMo", "fsdp"},
-        {"OLMo-core", "fsdp"},
-        {"OpenLM", "fsdp"},
-        {"Lingua", "fsdp"},
-        {"FMS-FSDP", "fsdp"},
-        {"fairseq", "fsdp"},
-        {"Metaseq", "fsdp"},
-        {"FairScale", "fsdp"},
-        {"home-made", NULL},
-        {"Megatrons", NULL},
-        {"nemotron", NULL},
-        {"jaxformer", NULL},
-        {"tensorflow", NULL},
-        {"-", NULL},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *found = rk_run_framework(names[i].name);
-        const char *wanted = names[i].framework;
-        if (wanted ? !found || strcmp(found, wanted) != 0 : found != NULL) {
-            fail_msg("%s is %s", names[i].name, found ? found : "unknown");
-        }
     }
 }
 
@@ -326,7 +226,7 @@ int main(void)
         cmocka_unit_test(test_megatron_sharding),   cmocka_unit_test(test_words_of_precision),
         cmocka_unit_test(test_unknown_software),    cmocka_unit_test(test_first_gaudi),
         cmocka_unit_test(test_power_in_name),       cmocka_unit_test(test_deepspeed_sequences),
-        cmocka_unit_test(test_mindspeed_attention), cmocka_unit_test(test_software),
+        cmocka_unit_test(test_mindspeed_attention),
     };
     return cmocka_run_group_tests(tests, load_sources, clear_sources);
 }
