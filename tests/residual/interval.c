@@ -2,6 +2,8 @@
 /* Intervals from small sets of residuals whose answers are known. */
 #include "../evidence/runs_test.h"
 
+#include "../io/scratch.h"
+
 #include "residual/interval.h"
 
 #include <stdio.h>
@@ -364,6 +366,323 @@ static void test_built_in(void **state)
     check_built_in(&rk_memory_residuals_built_in, "memory_residuals", 250);
 }
 
+/* ---- which runs are comparable ----------------------------------------------------------------
+ */
+
+/*
+ * What two runs may have in common, a letter and a bit each: the software, its family; the product,
+ * its line; dense or not; place of TP; nodes; width; facts assumed; rates assumed; ZeRO.
+ */
+static const char properties[] = "sfplktnwarz";
+
+enum { PROPERTIES = sizeof(properties) - 1 };
+
+static unsigned bits_of(const char *letters)
+{
+    unsigned bits = 0;
+    for (; *letters; letters++) {
+        bits |= 1U << (strchr(properties, *letters) - properties);
+    }
+    return bits;
+}
+
+static bool lacks(unsigned bits, char letter)
+{
+    return !(bits >> (strchr(properties, letter) - properties) & 1U);
+}
+
+/* A key that has in common with `dense` what `bits` say, and nothing else. */
+static rk_similarity_key key_with(unsigned bits)
+{
+    rk_similarity_key key = dense;
+    set_stack(&key, lacks(bits, 's') ? "torchtitan" : dense.stack,
+              lacks(bits, 'f') ? "torchtitan" : dense.family);
+    set_accelerator(&key, lacks(bits, 'p') ? "b200-sxm" : dense.product,
+                    lacks(bits, 'l') ? "b200" : dense.line);
+    key.moe = lacks(bits, 'k');
+    key.tensor = lacks(bits, 't') ? RK_TENSOR_ACROSS : key.tensor;
+    key.several = lacks(bits, 'n');
+    key.low = lacks(bits, 'w');
+    key.assumed = lacks(bits, 'a');
+    key.uncertain = lacks(bits, 'r');
+    key.sharding = lacks(bits, 'z') ? RK_SHARD_ALL : key.sharding;
+    return key;
+}
+
+/* What is comparable, strictest first: all of `common` is. */
+typedef struct rung {
+    const char *common, *basis;
+} rung;
+
+/* Of every set of properties, the first rung that it holds; a dozen such runs are enough. */
+static void check_rungs(const rung *rungs, bool of_memory)
+{
+    for (unsigned bits = 0; bits < 1U << PROPERTIES; bits++) {
+        rk_residuals r = {.of_memory = of_memory};
+        rk_interval i;
+        rk_error err;
+        char basis[RK_BASIS_TEXT];
+        const rk_similarity_key key = key_with(bits);
+        const rung *first = rungs;
+        while ((bits_of(first->common) & ~bits) != 0) {
+            first++;
+        }
+        const bool paired = of_memory || !(lacks(bits, 'f') || lacks(bits, 'l'));
+        const bool both = strchr(first->common, 's') && strchr(first->common, 'p');
+        (void)snprintf(basis, sizeof(basis), "%s%s%s%s", first->basis,
+                       both     ? ""
+                       : paired ? "; too few"
+                                : "; none",
+                       both ? "" : " of megatron-2025 on h100-sxm",
+                       of_memory && !*first->common
+                           ? "; none is of its kind, so at least 28 % either way"
+                           : "");
+        add(&r, &key, "a", 1.1, RK_INTERVAL_RUNS);
+        assert_int_equal(rk_interval_of(&r, &dense, NULL, &i, &err), RK_OK);
+        assert_int_equal(i.runs, RK_INTERVAL_RUNS);
+        if (strcmp(i.basis, basis) != 0 || i.new_pair == paired) {
+            fail_msg("%#x: %s, not %s", bits, i.basis, basis);
+        }
+        rk_residuals_clear(&r);
+    }
+}
+
+static void test_rungs(void **state)
+{
+    static const rung time[] = {
+        {"spktnwa",
+         "megatron-2025 on h100-sxm, dense, TP in a node, one node, 16 bits, facts stated"},
+        {"spktna", "megatron-2025 on h100-sxm, dense, TP in a node, one node, facts stated"},
+        {"spka", "megatron-2025 on h100-sxm, dense, facts stated"},
+        {"spk", "megatron-2025 on h100-sxm, dense"},
+        {"skar", "megatron-2025 on any accelerator, dense, facts stated"},
+        {"flkar", "megatron on h100, dense, facts stated"},
+        {"fkar", "megatron on any accelerator, dense, facts stated"},
+        {"kar", "any stack on any accelerator, dense, facts stated"},
+        {"k",
+         "any stack on any accelerator, dense"}, /* of such rates first, which it does not say */
+        {"", "any stack on any accelerator"},
+    };
+    static const rung memory[] = {
+        {"spktzwa",
+         "megatron-2025 on h100-sxm, dense, TP in a node, ZeRO-0, 16 bits, facts stated"},
+        {"sktwa", "megatron-2025 on any accelerator, dense, TP in a node, 16 bits, facts stated"},
+        {"skwa", "megatron-2025 on any accelerator, dense, 16 bits, facts stated"},
+        {"fkwa", "megatron on any accelerator, dense, 16 bits, facts stated"},
+        {"fkw", "megatron on any accelerator, dense, 16 bits"},
+        {"kwa", "any stack on any accelerator, dense, 16 bits, facts stated"},
+        {"kw", "any stack on any accelerator, dense, 16 bits"},
+        {"", "any stack on any accelerator"},
+    };
+    (void)state;
+    check_rungs(time, false);
+    check_rungs(memory, true);
+}
+
+/* Runs of the same rates come before others of their kind. */
+static void test_rates(void **state)
+{
+    (void)state;
+    rk_residuals r = {.cells = NULL};
+    rk_interval i;
+    rk_error err;
+    const rk_similarity_key same = key_with(bits_of("kr")), other = key_with(bits_of("ka"));
+    add(&r, &same, "a", 1.1, 12);
+    add(&r, &other, "b", 1.3, 12);
+    assert_int_equal(rk_interval_of(&r, &dense, NULL, &i, &err), RK_OK);
+    assert_int_equal(i.runs, 12);
+    assert_near(i.high, 1.1, 1e-12);
+    rk_residuals_clear(&r);
+}
+
+/* The words for each property of a run. */
+static void test_words(void **state)
+{
+    static const struct {
+        bool of_memory;
+        const char *basis;
+    } cases[] = {
+        {false, "megatron-2025 on h100-sxm, MoE, TP none, several nodes, 8 bits or less, facts "
+                "assumed"},
+        {true, "megatron-2025 on h100-sxm, MoE, TP none, ZeRO-2, 8 bits or less, facts assumed"},
+        {false, "megatron-2025 on h100-sxm, MoE, adapters, TP across nodes, several nodes, 8 bits "
+                "or less, facts assumed"},
+        {true, "megatron-2025 on h100-sxm, MoE, adapters, TP across nodes, ZeRO-2, 8 bits or less, "
+               "facts assumed"},
+    };
+    (void)state;
+    for (int c = 0; c < 4; c++) {
+        rk_residuals r = {.of_memory = cases[c].of_memory};
+        rk_interval i;
+        rk_error err;
+        rk_similarity_key key = dense;
+        key.moe = key.several = key.low = key.assumed = key.uncertain = true;
+        key.sharding = RK_SHARD_GRADIENTS;
+        key.tensor = c < 2 ? RK_TENSOR_NONE : RK_TENSOR_ACROSS;
+        key.frozen = c >= 2;
+        add(&r, &key, "a", 1.1, 12);
+        assert_int_equal(rk_interval_of(&r, &key, NULL, &i, &err), RK_OK);
+        assert_string_equal(i.basis, cases[c].basis);
+        key.untimed = true;
+        key.untuned = true;
+        key.kernel = 0.01;
+        assert_int_equal(rk_interval_of(&r, &key, NULL, &i, &err), RK_OK);
+        char basis[2 * RK_BASIS_TEXT];
+        (void)snprintf(basis, sizeof(basis),
+                       "%s%s; rates of the attention kernel assumed; none has its kinds of layers, "
+                       "so at least %d %% either way",
+                       cases[c].basis,
+                       cases[c].of_memory ? ""
+                                          : "; general software or one microbatch a step, so "
+                                            "wider",
+                       cases[c].of_memory ? 28 : 36); /* exp(0.25), exp(0.31) */
+        basis[RK_BASIS_TEXT - 1] = '\0';
+        assert_string_equal(i.basis, basis);
+        rk_residuals_clear(&r);
+    }
+}
+
+/* ---- documents --------------------------------------------------------------------------------
+ */
+
+#define HEAD(name, what, option)                                                                   \
+    "{\n  \"name\": \"" name "\",\n  \"description\": \"Measured over predicted " what             \
+    " of runs, in groups that err together; what intervals of estimates are made of\",\n"          \
+    "  \"source\": \"reckon validate --" option ": a test\",\n"
+#define NAMES                                                                                      \
+    "    {\"source\": \"s\", \"model\": \"m\", \"stack\": \"megatron-2025-hopper\", \"family\": "  \
+    "\"megatron\", \"product\": \"h100-sxm\", \"line\": \"h100\", "
+
+#define WRITTEN_TIME                                                                               \
+    HEAD("residuals", "step time", "residuals")                                                    \
+    "  \"source_error\": {\"dense\": 0.1000, \"experts\": 0.2000, \"untuned\": 0.3000},\n"         \
+    "  \"pair_error\": {\"dense\": 0.4000, \"experts\": 0.5000, \"untuned\": 0.6000},\n"           \
+    "  \"cells\": [\n" NAMES                                                                       \
+    "\"moe\": %s, \"tensor\": \"in a node\", \"several_nodes\": %s, \"low_precision\": %s, "       \
+    "\"adapters\": %s, \"untuned\": %s, \"assumed\": %s, \"uncertain\": %s, "                      \
+    "\"ratios\": [1.234, 0.500]},\n"
+#define WRITTEN_MEMORY                                                                             \
+    HEAD("memory_residuals", "memory", "memory-residuals")                                         \
+    "  \"source_error\": 0.1000,\n  \"pair_error\": 0.4000,\n"                                     \
+    "  \"cells\": [\n" NAMES                                                                       \
+    "\"moe\": %s, \"tensor\": \"in a node\", \"sharding\": \"gradients\", \"several_nodes\": %s, " \
+    "\"low_precision\": %s, \"adapters\": %s, \"assumed\": %s, \"uncertain\": %s, "                \
+    "\"ratios\": [1.234, 0.500]},\n"
+
+/* What is written, and read again; each truth in turn is the one that holds. */
+static void test_written(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 14; c++) {
+        scratch files;
+        rk_residuals r = {.of_memory = c >= 7}, again;
+        rk_error err;
+        rk_similarity_key key = dense;
+        bool *const flags[] = {&key.moe,     &key.several, &key.low,      &key.frozen,
+                               &key.untuned, &key.assumed, &key.uncertain};
+        const char *says[7];
+        char text[2048], start[2048];
+        for (int i = 0; i < 7; i++) {
+            *flags[i] = i == c % 7;
+            says[i] = *flags[i] ? "true" : "false";
+            if (i < 6) {
+                *(i < 3 ? &r.source_error[i] : &r.pair_error[i - 3]) = 0.1 * (i + 1);
+            }
+        }
+        key.sharding = RK_SHARD_GRADIENTS;
+        assert_int_equal(rk_residuals_add(&r, &key, "s", "m", 1.2341, &err), RK_OK);
+        assert_int_equal(rk_residuals_add(&r, &key, "s", "m", 0.5, &err), RK_OK);
+        assert_int_equal(rk_residuals_add(&r, &dense, "s2", "m", 1, &err), RK_OK);
+        assert_true(scratch_make(&files));
+        const char *path = scratch_path(&files, "r.json");
+        assert_int_equal(rk_residuals_write(&r, path, "a test", &err), RK_OK);
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+        (void)fclose(file);
+        if (c < 7) {
+            (void)snprintf(start, sizeof(start), WRITTEN_TIME, says[0], says[1], says[2], says[3],
+                           says[4], says[5], says[6]);
+        } else {
+            (void)snprintf(start, sizeof(start), WRITTEN_MEMORY, says[0], says[1], says[2], says[3],
+                           says[5], says[6]);
+        }
+        text[strlen(start)] = '\0';
+        assert_string_equal(text, start);
+        assert_int_equal(rk_residuals_load(path, &again, &err), RK_OK);
+        assert_int_equal(again.cell_count, 2);
+        const rk_similarity_key *found = &again.cells[0].key;
+        assert_true(found->moe == key.moe && found->several == key.several &&
+                    found->low == key.low && found->frozen == key.frozen &&
+                    found->untuned == (c < 7 && key.untuned) && found->assumed == key.assumed &&
+                    found->uncertain == key.uncertain && found->tensor == RK_TENSOR_INSIDE);
+        assert_int_equal(found->sharding, c < 7 ? RK_SHARD_NONE : RK_SHARD_GRADIENTS);
+        assert_string_equal(found->stack, dense.stack);
+        assert_string_equal(found->family, dense.family);
+        assert_string_equal(found->product, dense.product);
+        assert_string_equal(found->line, dense.line);
+        assert_near(again.source_error[2], c < 7 ? 0.3 : 0.1, 1e-12);
+        assert_near(again.pair_error[2], c < 7 ? 0.6 : 0.4, 1e-12);
+        assert_true(again.of_memory == r.of_memory);
+        scratch_remove(&files);
+        rk_residuals_clear(&r);
+        rk_residuals_clear(&again);
+    }
+}
+
+#define CELL(rest)                                                                                 \
+    "{\"source\": \"s\", \"model\": \"m\", \"stack\": \"\", \"family\": \"\", \"product\": \"\", " \
+    "\"line\": \"\", \"moe\": false, \"tensor\": \"none\", \"several_nodes\": false, "             \
+    "\"low_precision\": false, \"adapters\": false, \"assumed\": false, \"uncertain\": false" rest \
+    "}"
+#define ERRORS "\"source_error\": 0, \"pair_error\": 1, "
+
+/* Documents that are refused, with the place and the message. */
+static void test_wrong_documents(void **state)
+{
+    static const struct {
+        const char *text, *path, *message;
+    } cases[] = {
+        {"{\"pair_error\": 0, \"cells\": []}", "source_error", "expected numbers from 0 to 1"},
+        {"{\"source_error\": 0, \"cells\": []}", "pair_error", "expected numbers from 0 to 1"},
+        {"{\"source_error\": -0.1}", "source_error", "expected numbers from 0 to 1"},
+        {"{\"source_error\": 1.1}", "source_error", "expected numbers from 0 to 1"},
+        {"{\"source_error\": \"0\"}", "source_error", "expected numbers from 0 to 1"},
+        {"{\"source_error\": {\"dense\": 0, \"experts\": 0}}", "source_error",
+         "expected numbers from 0 to 1"},
+        {"{" ERRORS "\"cells\": {}}", "cells", "expected a list"},
+        {"{" ERRORS "\"cells\": [3]}", "cells[0]", "expected an object, found 3"},
+        {"{" ERRORS "\"cells\": [" CELL(", \"ratios\": [1]") ", " CELL(", \"ratios\": []") "]}",
+         "cells[1].ratios", "expected a list of positive numbers, found an array"},
+        {"{" ERRORS "\"cells\": [" CELL(", \"ratios\": [1, 0]") "]}", "cells[0].ratios",
+         "expected a list of positive numbers, found an array"},
+        {"{" ERRORS "\"cells\": [" CELL(", \"ratios\": 1") "]}", "cells[0].ratios",
+         "expected a list of positive numbers, found 1"},
+        {"{" ERRORS "\"cells\": [" CELL("") "]}", "cells[0]",
+         "the key \"ratios\" is missing: expected a list of positive numbers"},
+        {"{" ERRORS "\"cells\": [" CELL(", \"ratios\": [1], \"sharding\": \"zero\"") "]}",
+         "cells[0].sharding",
+         "expected \"none\", \"optimizer\", \"gradients\" or \"all\", found a string \"zero\""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_residuals r;
+        rk_error err = {0};
+        assert_int_equal(rk_residuals_load(cases[i].text, &r, &err), RK_ERR_INVALID);
+        assert_int_equal(r.cell_count, 0);
+        if (strcmp(err.path, cases[i].path) != 0 || strcmp(err.message, cases[i].message) != 0) {
+            fail_msg("%s: %s: %s", cases[i].text, err.path, err.message);
+        }
+    }
+    rk_residuals r;
+    rk_error err;
+    assert_int_equal(
+        rk_residuals_load("{" ERRORS "\"cells\": [" CELL(", \"ratios\": [1]") "]}", &r, &err),
+        RK_OK);
+    assert_near(r.pair_error[RK_RESIDUAL_EXPERTS], 1, 0);
+    rk_residuals_clear(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,7 +691,9 @@ int main(void)
         cmocka_unit_test(test_document),       cmocka_unit_test(test_doubts),
         cmocka_unit_test(test_adapters),       cmocka_unit_test(test_built_in),
         cmocka_unit_test(test_untimed_layers), cmocka_unit_test(test_pair_error),
-        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_kinds),          cmocka_unit_test(test_rungs),
+        cmocka_unit_test(test_rates),          cmocka_unit_test(test_words),
+        cmocka_unit_test(test_written),        cmocka_unit_test(test_wrong_documents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,13 +136,98 @@ static void test_allowed(void **state)
     assert_true(!e.fits && e.risk >= 1);
 }
 
+/* What runs are compared by, of documents and strategies. */
+static void test_key(void **state)
+{
+    static const struct {
+        const char *system, *stack;
+        int64_t tp, dp, batch;
+        rk_precision precision;
+        int adapter_rank;
+        rk_sharding sharding;
+        /* wanted */
+        const char *software, *family, *product, *line, *accelerator;
+        rk_tensor_place tensor;
+        bool several, low, untuned, uncertain;
+    } cases[] = {
+        {"h100-p5-efa", "nanotron", 1, 8, 16, RK_BF16, 0, RK_SHARD_NONE, "nanotron-2024-hopper",
+         "nanotron", "h100-sxm", "h100", "h100-sxm", RK_TENSOR_NONE, false, false, false, false},
+        {"h100-p5-efa", "nemo-2024", 8, 2, 16, RK_FP8, 8, RK_SHARD_OPTIMIZER, "nemo-2024-hopper",
+         "megatron", "h100-sxm", "h100", "h100-sxm", RK_TENSOR_INSIDE, true, true, false, false},
+        {"b200-sxm", "torchtitan", 16, 1, 1, RK_FP16, 0, RK_SHARD_ALL,
+         "torchtitan-2025-ampere-hopper", "torchtitan", "b200-sxm", "b200", "b200-sxm",
+         RK_TENSOR_ACROSS, true, false, true, false}, /* one microbatch */
+        {"tpu-v5p", "huggingface-hopper", 1, 2, 16, RK_FP4, 0, RK_SHARD_GRADIENTS,
+         "huggingface-2026-hopper", "huggingface", "tpu-v5p", "tpu", "tpu-v5p", RK_TENSOR_NONE,
+         false, true, true, true}, /* general software; no efficiency was measured */
+    };
+    const rk_model model = gpt_of(4, 3072, 32);
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const rk_system system = system_of(cases[i].system);
+        const rk_stack stack = stack_of(cases[i].stack);
+        rk_strategy s = rk_strategy_defaults(&model);
+        s.tp = cases[i].tp;
+        s.dp = cases[i].dp;
+        s.global_batch = cases[i].batch;
+        s.precision = cases[i].precision;
+        s.adapter_rank = cases[i].adapter_rank;
+        s.sharding = cases[i].sharding;
+        const rk_similarity_key key = rk_similarity_key_of(&system, &stack, &model, &s, NULL);
+        assert_string_equal(key.stack, cases[i].software);
+        assert_string_equal(key.family, cases[i].family);
+        assert_string_equal(key.product, cases[i].product);
+        assert_string_equal(key.line, cases[i].line);
+        assert_string_equal(key.stack_name, cases[i].stack);
+        assert_string_equal(key.accelerator_name, cases[i].accelerator);
+        assert_int_equal(key.tensor, cases[i].tensor);
+        assert_int_equal(key.sharding, cases[i].sharding);
+        assert_int_equal(key.several, cases[i].several);
+        assert_int_equal(key.low, cases[i].low);
+        assert_int_equal(key.frozen, cases[i].adapter_rank > 0);
+        assert_int_equal(key.untuned, cases[i].untuned);
+        assert_int_equal(key.uncertain, cases[i].uncertain);
+        assert_false(key.moe || key.untimed || key.assumed);
+        assert_near(key.kernel, 0, 0);
+    }
+    /* A stack of your own says no family, and is like no other. */
+    rk_stack own = stack_of("nanotron");
+    const rk_system system = system_of("h100-sxm");
+    const rk_strategy s = rk_strategy_defaults(&model);
+    own.family[0] = '\0';
+    const rk_similarity_key key = rk_similarity_key_of(&system, &own, &model, &s, NULL);
+    assert_string_equal(key.stack, "");
+    assert_string_equal(key.family, "");
+    assert_string_equal(key.stack_name, "nanotron");
+}
+
+/* Twice the memory, half the need: whether it is within the risk that is allowed. */
+static void test_more_memory(void **state)
+{
+    static const struct {
+        double need, size, risk;
+        bool within;
+    } cases[] = {
+        {80e9, 1, 0, true},       {80.1e9, 1, 0, false},   {160e9, 2, 0, true},
+        {80e9, 1.19, 0.1, false}, {80e9, 1.21, 0.1, true}, {80e9, 1.19, 0.2, true},
+        {160e9, 2.3, 0.1, false}, {160e9, 2.5, 0.1, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const rk_setting setting = {.risk = cases[i].risk};
+        rk_estimate e = {.usable = 80e9, .memory_high = 1.2 * cases[i].need};
+        e.memory.total = cases[i].need;
+        assert_near(rk_needed_bytes(&e.memory), cases[i].need, 0);
+        assert_int_equal(rk_is_within_more(&setting, &e, cases[i].size), cases[i].within);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_distribution),
-        cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_allowed),
+        cmocka_unit_test(test_key),          cmocka_unit_test(test_more_memory),
+        cmocka_unit_test(test_distribution), cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_limits),       cmocka_unit_test(test_allowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
