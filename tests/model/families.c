@@ -5,6 +5,7 @@
  */
 #include "layer/all_kinds.h"
 #include "layer/model_load.h"
+#include "model/hf_config.h"
 
 #include "models.h"
 
@@ -126,12 +127,218 @@ static void test_layers(void **state)
     assert_non_null(strstr(model.note, "experts of the tokens of pictures"));
 }
 
+/* ---- keys -------------------------------------------------------------------------------------
+ */
+
+#define DENSE                                                                                      \
+    "\"model_type\": \"llama\", \"hidden_size\": 256, \"num_hidden_layers\": 4, "                  \
+    "\"num_attention_heads\": 8, \"num_key_value_heads\": 2, \"intermediate_size\": 512, "         \
+    "\"head_dim\": 64, \"vocab_size\": 1000, \"max_position_embeddings\": 2048"
+#define EXPERTS                                                                                    \
+    "\"model_type\": \"deepseek_v3\", \"hidden_size\": 256, \"num_hidden_layers\": 4, "            \
+    "\"num_attention_heads\": 8, \"intermediate_size\": 512, \"vocab_size\": 1000, "               \
+    "\"n_routed_experts\": 16, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 128, "       \
+    "\"n_shared_experts\": 3, \"first_k_dense_replace\": 2, \"q_lora_rank\": 48, "                 \
+    "\"kv_lora_rank\": 40, \"qk_nope_head_dim\": 24, \"qk_rope_head_dim\": 16, "                   \
+    "\"v_head_dim\": 32, \"num_nextn_predict_layers\": 1, \"n_group\": 4, \"topk_group\": 2"
+
+static rk_status read_text(const char *text, rk_model *model, rk_error *err)
+{
+    rk_json_doc doc;
+    const rk_status status = rk_json_parse(text, strlen(text), "text", &doc, err);
+    assert_int_equal(status, RK_OK);
+    const rk_status read = rk_hf_config_read(doc.root, NULL, &rk_all_kinds, model, err);
+    rk_json_clear(&doc);
+    return read;
+}
+
+/* A text with its key `from`, of which no other ends so, called `to`. */
+static void rename_key(const char *text, const char *from, const char *to, char out[1024])
+{
+    char quoted[80];
+    (void)snprintf(quoted, sizeof(quoted), "\"%s\"", from);
+    const char *at = strstr(text, quoted);
+    assert_non_null(at);
+    (void)snprintf(out, 1024, "{%.*s\"%s\"%s}", (int)(at - text), text, to, at + strlen(quoted));
+}
+
+/* Each spelling of a size is the same size. */
+static void test_spellings(void **state)
+{
+    static const struct {
+        bool experts;
+        const char *usual, *others[10];
+    } keys[] = {
+        {false, "hidden_size", {"n_embd", "n_embed", "d_model"}},
+        {false, "intermediate_size", {"ffn_dim", "n_inner", "ffn_hidden_size"}},
+        {false, "num_hidden_layers", {"n_layer", "n_layers", "num_layers"}},
+        {false, "num_attention_heads", {"n_head", "n_heads", "num_heads"}},
+        {false,
+         "num_key_value_heads",
+         {"num_kv_heads", "n_head_kv", "n_kv_heads", "multi_query_group_num",
+          "num_attention_groups"}},
+        {false, "head_dim", {"kv_channels", "attention_head_dim"}},
+        {false, "vocab_size", {"padded_vocab_size"}},
+        {false,
+         "max_position_embeddings",
+         {"n_positions", "seq_length", "max_seq_len", "model_max_length"}},
+        {true, "n_routed_experts", {"num_experts", "num_local_experts", "moe_num_experts"}},
+        {true,
+         "num_experts_per_tok",
+         {"num_experts_per_token", "experts_per_token", "moe_topk", "moe_k", "moe_top_k",
+          "top_k_experts"}},
+        {true, "moe_intermediate_size", {"expert_ffn_hidden_size"}},
+        {true,
+         "n_shared_experts",
+         {"num_shared_experts", "num_shared_expert", "moe_num_shared_experts"}},
+        {true, "n_group", {"num_expert_groups", "num_expert_group"}},
+        {true, "topk_group", {"num_limited_groups"}},
+        {true, "first_k_dense_replace", {"moe_layer_start_index", "num_dense_layers"}},
+        {true, "num_nextn_predict_layers", {"num_mtp_modules", "mtp_num_hidden_layers"}},
+    };
+    rk_model plain[2];
+    rk_error err;
+    (void)state;
+    assert_int_equal(read_text("{" DENSE "}", &plain[0], &err), RK_OK);
+    assert_int_equal(read_text("{" EXPERTS "}", &plain[1], &err), RK_OK);
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        const rk_model *wanted = &plain[keys[i].experts];
+        for (size_t j = 0; keys[i].others[j]; j++) {
+            rk_model model;
+            char text[1024];
+            rename_key(keys[i].experts ? EXPERTS : DENSE, keys[i].usual, keys[i].others[j], text);
+            if (read_text(text, &model, &err)) {
+                fail_msg("%s: %s: %s", keys[i].others[j], err.path, err.message);
+            }
+            if (memcmp(model.types, wanted->types, sizeof(model.types)) != 0 ||
+                memcmp(model.type_of, wanted->type_of, sizeof(model.type_of)) != 0 ||
+                model.hidden != wanted->hidden || model.layers != wanted->layers ||
+                model.vocab != wanted->vocab || model.seq != wanted->seq ||
+                model.mtp_layers != wanted->mtp_layers) {
+                fail_msg("%s is not %s", keys[i].others[j], keys[i].usual);
+            }
+            assert_string_equal(model.note, wanted->note);
+        }
+    }
+}
+
+/* What reckon does not read for a type, by the key that asks for it. */
+static void test_refused_keys(void **state)
+{
+    static const struct {
+        const char *keys[5], *what;
+    } cases[] = {
+        {{"num_mem_blocks"}, "transformer blocks that layers share"},
+        {{"index_n_heads", "sparse_attention_config"}, "sparse attention with an indexer"},
+        {{"sparse_config"}, "sparse attention"},
+        {{"compress_ratios"}, "compressed sparse attention"},
+        {{"hc_mult"}, "hyper-connections"},
+        {{"linear_attn_config", "linear_num_key_heads"}, "linear attention"},
+        {{"mamba_num_heads", "mamba_d_state", "ssm_state_size"}, "state-space layers"},
+        {{"hybrid_override_pattern", "layers_block_type"}, "blocks of a single mixer"},
+        {{"block_configs"}, "layers without attention or FFN"},
+        {{"per_layer_config"}, "keys that differ from layer to layer"},
+        {{"use_cla", "num_kv_shared_layers"},
+         "layers that borrow keys and values of another layer"},
+        {{"attention_k_eq_v"}, "values that are the keys"},
+        {{"hidden_size_per_layer_input"}, "an embedding for every layer"},
+        {{"moe_latent_size", "routed_expert_hidden_size"}, "experts in a latent space"},
+        {{"qk_layernorm"}, "norms of queries and keys with biases"},
+        {{"cross_attention_layers"}, "cross-attention"},
+        {{"attn_layer_idx"}, "layers of attention between state-space layers"},
+    };
+    static const char *const values[] = {"3", "true", "[4]", "{\"a\": 1}", "\"x\""};
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        for (size_t j = 0; cases[i].keys[j]; j++) {
+            char text[1024], message[256];
+            rk_model model;
+            rk_error err = {0};
+            (void)snprintf(text, sizeof(text), "{" DENSE ", \"%s\": %s}", cases[i].keys[j],
+                           values[(i + j) % COUNT(values)]);
+            (void)snprintf(message, sizeof(message),
+                           "this model has %s, which reckon does not read for a model of this type "
+                           "yet",
+                           cases[i].what);
+            assert_int_equal(read_text(text, &model, &err), RK_ERR_INVALID);
+            assert_string_equal(err.path, cases[i].keys[j]);
+            assert_string_equal(err.message, message);
+        }
+    }
+}
+
+/* Keys that change nothing are not remarked upon; one that might is, once. */
+static void test_harmless_keys(void **state)
+{
+    static const char *const keys[] = {"_num_mtp_layers",
+                                       "encoder_no_repeat_ngram_size",
+                                       "no_repeat_ngram_size",
+                                       "num_beam_groups",
+                                       "ep_size",
+                                       "max_batch_size",
+                                       "org_vocab_size",
+                                       "rotary_dim",
+                                       "qk_head_dim",
+                                       "sliding_window_size",
+                                       "embedding_size",
+                                       "moe_layer_end_index",
+                                       "num_beams",
+                                       "num_return_sequences",
+                                       "pretraining_tp",
+                                       "rope_theta",
+                                       "top_k",
+                                       "bos_token_id",
+                                       "image_token_index",
+                                       "max_length",
+                                       "x_ids",
+                                       "format_version",
+                                       "audio_heads",
+                                       "image_size",
+                                       "img_dim",
+                                       "mm_hidden_size",
+                                       "patch_size",
+                                       "pixel_rank",
+                                       "spatial_merge_size",
+                                       "temporal_patch_size",
+                                       "video_size",
+                                       "vision_feature_layer",
+                                       "rope_local_base_freq",
+                                       "layers_norm"};
+    rk_model plain, model;
+    rk_error err;
+    (void)state;
+    assert_int_equal(read_text("{" DENSE "}", &plain, &err), RK_OK);
+    assert_string_equal(plain.note, "");
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        char text[1024];
+        (void)snprintf(text, sizeof(text), "{" DENSE ", \"%s\": 7}", keys[i]);
+        if (read_text(text, &model, &err)) {
+            fail_msg("%s: %s", keys[i], err.message);
+        }
+        if (model.note[0] || rk_model_params_of(&model).total != rk_model_params_of(&plain).total) {
+            fail_msg("%s: %s", keys[i], model.note);
+        }
+    }
+    static const char *const noted[] = {"a_heads",    "a_dim",     "a_size",   "a_rank",
+                                        "a_pattern",  "a_freq",    "a_types",  "a_every",
+                                        "a_interval", "experts_a", "a_layer_b"};
+    for (size_t i = 0; i < COUNT(noted); i++) {
+        char text[1024], note[64];
+        (void)snprintf(text, sizeof(text), "{" DENSE ", \"%s\": 7}", noted[i]);
+        (void)snprintf(note, sizeof(note), "not known (%s)", noted[i]);
+        assert_int_equal(read_text(text, &model, &err), RK_OK);
+        if (!strstr(model.note, note)) {
+            fail_msg("%s: %s", noted[i], model.note);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_published),
-        cmocka_unit_test(test_summed),
-        cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_spellings),     cmocka_unit_test(test_refused_keys),
+        cmocka_unit_test(test_harmless_keys), cmocka_unit_test(test_published),
+        cmocka_unit_test(test_summed),        cmocka_unit_test(test_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
