@@ -331,6 +331,99 @@ static void test_stated_flags(void **state)
     rk_job_free(job);
 }
 
+/* The value that a job has of an option; "": none. */
+static const char *given(const rk_job *job, const char *name)
+{
+    const rk_option *option;
+    for (size_t i = 0; (option = rk_command_option(rk_job_command(job), i)); i++) {
+        if (strcmp(option->name, name) == 0) {
+            return rk_job_has(job, name) ? rk_job_given(job, i) : "";
+        }
+    }
+    fail_msg("no option is called %s", name);
+    return "";
+}
+
+/* Words without an option's name: what they set, or nothing, or why not. */
+static void test_words(void **state)
+{
+    static const struct {
+        const char *word, *option, *value; /* no value: what is said */
+    } cases[] = {
+        {"llama3-8b", "model", "llama3-8b"},
+        {"64", "accelerators", "64"},
+        {"4090", "system", "4090"},
+        {"h100", "system", "h100"},
+        {"64xh100", "accelerators", "64"},
+        {"64xh100", "system", "h100"},
+        {"2xdgx-h100-superpod", "nodes", "2"},
+        {"h100,gb200", "system", "h100,gb200"},
+        {"h100:64,gb200", "system", "h100:64,gb200"},
+        {"run.sh", "from", "run.sh"},
+        {"run.bash", "from", "run.bash"},
+        {"run.slurm", "from", "run.slurm"},
+        {"run.sbatch", "from", "run.sbatch"},
+        {"run.yaml", "from", "run.yaml"},
+        {"run.yml", "from", "run.yml"},
+        {"run.toml", "from", "run.toml"},
+        {"run.sh 70b", "from", "run.sh 70b"},
+        {"x", "model", ""},
+        {"on", "model", ""},
+        {"GPU", "model", ""},
+        {"gpus", "model", ""},
+        {"accelerators", "model", ""},
+        {"Chips", "model", ""},
+        {"tp=8", "unexpected argument 'tp=8'; did you mean --tp 8?", NULL},
+        {"MBS2", "unexpected argument 'MBS2'; did you mean --micro-batch 2?", NULL},
+        {"64h100", "unexpected argument '64h100'; did you mean 64xh100?", NULL},
+        {"million", "unexpected argument 'million'; write M directly after the number, as in 15M",
+         NULL},
+        {"Billion", "unexpected argument 'Billion'; write B directly after the number, as in 15B",
+         NULL},
+        {"trillion", "unexpected argument 'trillion'; write T directly after the number, as in 15T",
+         NULL},
+        {"hours", "unexpected argument 'hours'; write h directly after the number, as in 15h",
+         NULL},
+        {"days", "unexpected argument 'days'; write d directly after the number, as in 15d", NULL},
+        {"weeks", "unexpected argument 'weeks'; write d directly after the number, as in 15d",
+         NULL},
+        {"months", "unexpected argument 'months'; write d directly after the number, as in 15d",
+         NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_error err = {0};
+        rk_job *job;
+        assert_int_equal(rk_job_create(rk_command_find("estimate"), &job, &err), RK_OK);
+        const rk_status status = rk_job_set_word(job, cases[i].word, &err);
+        const char *found = cases[i].value ? given(job, cases[i].option) : err.message;
+        const char *wanted = cases[i].value ? cases[i].value : cases[i].option;
+        if (strcmp(found, wanted) != 0 || (status == RK_OK) != (cases[i].value != NULL)) {
+            fail_msg("%s: %s %s", cases[i].word, found, err.message);
+        }
+        rk_job_free(job);
+    }
+}
+
+/* Words that begin a launch line are part of what was stated, and set nothing. */
+static void test_launchers(void **state)
+{
+    static const char *const words[] = {"torchrun", "deepspeed", "accelerate", "launch",
+                                        "python",   "python3",   "srun",       "train.py"};
+    rk_error err;
+    rk_job *job;
+    char stated[128] = "";
+    (void)state;
+    assert_int_equal(rk_job_create(rk_command_find("estimate"), &job, &err), RK_OK);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        assert_int_equal(rk_job_set_word(job, words[i], &err), RK_OK);
+        assert_string_equal(given(job, "model"), "");
+        strcat(strcat(stated, i ? " " : ""), words[i]);
+        assert_string_equal((const char *)rk_job_stated(job)->words.data, stated);
+    }
+    rk_job_free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,7 +432,8 @@ int main(void)
         cmocka_unit_test(test_callbacks),    cmocka_unit_test(test_shorter_control),
         cmocka_unit_test(test_requests),     cmocka_unit_test(test_tables),
         cmocka_unit_test(test_commands_of),  cmocka_unit_test(test_writes),
-        cmocka_unit_test(test_stated_flags),
+        cmocka_unit_test(test_stated_flags), cmocka_unit_test(test_words),
+        cmocka_unit_test(test_launchers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,11 +15,45 @@ static const struct {
     const char *ending;
     rk_output_form form;
 } cases[] = {
-    {".txt", RK_OUTPUT_TEXT},     {".md", RK_OUTPUT_TEXT},       {".json", RK_OUTPUT_JSON},
-    {".csv", RK_OUTPUT_CSV},      {".svg", RK_OUTPUT_SVG},       {".html", RK_OUTPUT_HTML},
-    {".htm", RK_OUTPUT_HTML},     {".png", RK_OUTPUT_UNKNOWN},   {".pdf", RK_OUTPUT_UNKNOWN},
-    {".toml", RK_OUTPUT_UNKNOWN}, {".ipynb", RK_OUTPUT_UNKNOWN}, {".jso", RK_OUTPUT_ANY},
-    {"json", RK_OUTPUT_ANY},      {"", RK_OUTPUT_ANY},
+    {".txt", RK_OUTPUT_TEXT},
+    {".md", RK_OUTPUT_TEXT},
+    {".json", RK_OUTPUT_JSON},
+    {".csv", RK_OUTPUT_CSV},
+    {".svg", RK_OUTPUT_SVG},
+    {".html", RK_OUTPUT_HTML},
+    {".htm", RK_OUTPUT_HTML},
+    {".png", RK_OUTPUT_UNKNOWN},
+    {".jpg", RK_OUTPUT_UNKNOWN},
+    {".jpeg", RK_OUTPUT_UNKNOWN},
+    {".gif", RK_OUTPUT_UNKNOWN},
+    {".webp", RK_OUTPUT_UNKNOWN},
+    {".pdf", RK_OUTPUT_UNKNOWN},
+    {".eps", RK_OUTPUT_UNKNOWN},
+    {".ps", RK_OUTPUT_UNKNOWN},
+    {".xlsx", RK_OUTPUT_UNKNOWN},
+    {".xls", RK_OUTPUT_UNKNOWN},
+    {".ods", RK_OUTPUT_UNKNOWN},
+    {".tsv", RK_OUTPUT_UNKNOWN},
+    {".yaml", RK_OUTPUT_UNKNOWN},
+    {".yml", RK_OUTPUT_UNKNOWN},
+    {".parquet", RK_OUTPUT_UNKNOWN},
+    {".sqlite", RK_OUTPUT_UNKNOWN},
+    {".db", RK_OUTPUT_UNKNOWN},
+    {".zip", RK_OUTPUT_UNKNOWN},
+    {".xz", RK_OUTPUT_UNKNOWN},
+    {".zst", RK_OUTPUT_UNKNOWN},
+    {".bz2", RK_OUTPUT_UNKNOWN},
+    {".trace", RK_OUTPUT_UNKNOWN},
+    {".perfetto-trace", RK_OUTPUT_UNKNOWN},
+    {".pftrace", RK_OUTPUT_UNKNOWN},
+    {".perfetto", RK_OUTPUT_UNKNOWN},
+    {".xml", RK_OUTPUT_UNKNOWN},
+    {".toml", RK_OUTPUT_UNKNOWN},
+    {".docx", RK_OUTPUT_UNKNOWN},
+    {".ipynb", RK_OUTPUT_UNKNOWN},
+    {".jso", RK_OUTPUT_ANY},
+    {"json", RK_OUTPUT_ANY},
+    {"", RK_OUTPUT_ANY},
 };
 
 /* However long the name is, packed or not. */
@@ -28,8 +62,8 @@ static void test_endings(void **state)
     enum { LONGEST = 1100 };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        for (size_t length = 1; length < LONGEST; length++) {
-            char *name = malloc(length + 16);
+        for (size_t length = 1; length < LONGEST; length += i % 7 + 1) {
+            char *name = malloc(length + 32);
             assert_non_null(name);
             memset(name, 'a', length);
             strcpy(name + length, cases[i].ending);
