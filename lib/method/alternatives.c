@@ -62,6 +62,7 @@ const char *rk_alternative_label(unsigned set, char out[RK_ALTERNATIVE_LABEL_SIZ
 /* Whether the strategy is in the part of a kind, memory aside: their degrees are PP and TP. */
 static bool is_in(const rk_plan_part *part, const rk_strategy *s)
 {
+    assert((part->ones & ~(unsigned)(RK_DEGREE_PP | RK_DEGREE_TP)) == 0);
     return !(part->ones & RK_DEGREE_PP && s->pp > 1) && !(part->ones & RK_DEGREE_TP && s->tp > 1) &&
            (part->shardings == 0 || part->shardings >> s->sharding & 1) &&
            (part->recomputes == 0 || part->recomputes >> s->recompute & 1);
