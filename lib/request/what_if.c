@@ -142,10 +142,11 @@ static rk_status fail_name(const char *name, const rk_system *system, rk_error *
     char tiers[RK_TIER_MAX * 80] = "", word[RK_TIER_WORD_SIZE];
     for (int i = 0; i < system->tier_count; i++) {
         const size_t used = strlen(tiers);
+        const bool sized =
+            i == 0 && system->tier_count > 1 && system->tiers[0].kind != RK_TIER_TORUS;
         (void)rk_what_if_tier(&system->tiers[i], word);
         (void)snprintf(tiers + used, sizeof(tiers) - used, "%s%s%s.bandwidth, %s.latency",
-                       i == 0 && system->tier_count > 1 ? word : "",
-                       i == 0 && system->tier_count > 1 ? ".size, " : ", ", word, word);
+                       sized ? word : "", sized ? ".size, " : ", ", word, word);
     }
     return rk_fail(err, RK_ERR_INVALID,
                    "--set %.60s: stacks have no number of this name "

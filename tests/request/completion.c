@@ -387,6 +387,35 @@ static void test_wrong_facts(void **state)
                                       "as h100-sxm has, to 16777216, found '8'"},
         {"complete=observed optimizer=muon",
          "--complete observed does not take --optimizer; leave one of the two out"},
+        {"stack=megatron-2024 hsdp=2 zero=1 tp=8 pp=1 cp=1 ep=1 micro-batch=1 recompute=full",
+         "the rule releases of the framework: Megatron-LM replicates shards since 2025, and the "
+         "stack megatron-2024 is of 2024; leave out --hsdp, or use a later stack"},
+        {"stack=megatron-2024 zero=3 tp=8 pp=1 cp=1 ep=1 micro-batch=1 recompute=full",
+         "the rule releases of the framework: Megatron-LM has ZeRO-3 since 2025, and the stack "
+         "megatron-2024 is of 2024; use ZeRO-1, or a later stack"},
+        {"framework=deepspeed sequence-parallel tp=8 pp=1 cp=1 ep=1 micro-batch=1 zero=1 "
+         "recompute=full",
+         "DeepSpeed has no sequence parallelism; leave out --sequence-parallel"},
+        {"framework=deepspeed tp=8 pp=2 vp=2 cp=1 ep=1 micro-batch=1 zero=1 recompute=full",
+         "DeepSpeed runs no schedule with virtual pipeline stages; leave out --vp"},
+        {"vp-layers=2 vp=2 pp=4", "--vp-layers and --vp exclude each other"},
+        {"vp-layers=2", "--vp-layers needs --pp with one number"},
+        {"vp-layers=2 pp=2,4", "--vp-layers needs --pp with one number"},
+        {"vp-layers=3 pp=4", "--vp-layers 3: 80 layers are not a multiple of 12 = pp 4 x 3"},
+        {"vp-layers=40 pp=4", "--vp-layers 40: 80 layers are not a multiple of 160 = pp 4 x 40"},
+        {"accelerators=128 nodes=8",
+         "8 nodes of h100 have 64 accelerators, not 128; leave out one of --nodes and "
+         "--accelerators"},
+        {"accelerators=64 nodes=1",
+         "1 node of h100 has 8 accelerators, not 64; leave out one of --nodes and --accelerators"},
+        {"lora-rank=8193", "--lora-rank is at most the width of a layer, 8192, and not 8193"},
+        {"set=launch=2s", "--set launch needs a number such as 5us, not '2s'"},
+        {"set=tier7_us=3", "--set tier7_us: stacks have no number of this name "
+                           "(docs/method/documents.md), and h100-sxm has memory"},
+        {"system=tpu-v5p set=none.size=4",
+         "--set none.size: stacks have no number of this name (docs/method/documents.md), and "
+         "tpu-v5p has memory, hbm, peak, host_memory, host_link, torus.bandwidth, torus.latency, "
+         "dcn.bandwidth, dcn.latency"},
         {"complete=observed tp=2,4",
          "--tp has several values, and one strategy has one; 'reckon plan' searches them"},
         {"complete=observed tp=3",
@@ -565,7 +594,8 @@ static void test_origins(void **state)
 /* An option and a fact of the same column say the same of an observed run. */
 static void test_columns(void **state)
 {
-#define OPEN "framework=megatron seq=4096 complete=observed "
+#define MIXTURE OPEN "model=mixtral-8x7b "
+#define OPEN    "framework=megatron seq=4096 complete=observed "
     static const struct {
         const char *base, *option, *column;
     } pairs[] = {
@@ -581,6 +611,15 @@ static void test_columns(void **state)
         {OPEN "tp=4", "no-sp", "seq_parallel=false"},
         {OPEN "cp=2", "cp-kind=ulysses", "cp_kind=ulysses"},
         {OPEN "pp=4", "order=tp-cp-pp-dp", "rank_order=tp-cp-pp-dp"},
+        {OPEN "pp=4", "use-tp-pp-dp-mapping", "rank_order=tp-cp-pp-dp"},
+        {OPEN, "use-distributed-optimizer", "sharding=optimizer"},
+        {OPEN, "recompute-modules=norm", "recompute=selective,recompute_modules=norm"},
+        {MIXTURE, "ep=4", "ep=4"},
+        {MIXTURE "ep=4 tp=2 sequence-parallel", "etp=1", "etp=1"},
+        {MIXTURE "ep=4", "capacity-factor=1.25", "capacity_factor=1.25"},
+        {MIXTURE "ep=4", "imbalance=1.5", "imbalance=1.5"},
+        {MIXTURE "ep=4", "overlap=moe,tp",
+         "tp_overlap=true,grad_overlap=false,param_overlap=false,moe_overlap=true"},
         {OPEN "pp=4 vp=1", "schedule=1f1b", "schedule=1f1b"},
         {OPEN, "recompute=full", "recompute=full"},
         {OPEN, "recompute=selective recompute-modules=norm,mlp",
