@@ -177,7 +177,7 @@ static void write_failures(FILE *to, const rk_whole_run *run, rk_table_style sty
         (void)fprintf(to, "%-10sgoodput %.1f %% by the first-order formula\n", "",
                       100 * r->goodput_first);
     }
-    if (run->training.silent > 0) {
+    if (run->training.silent > 0 && run->training.silent_share > 0) {
         (void)fprintf(to, "%-10ssilent corruption once in %s, noticed after %s\n", "",
                       rk_duration_text(r->mtbf / run->training.silent_share, time),
                       rk_duration_text(run->training.silent, restart));
