@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""No line of text is wider than the page.
+"""No line of text is wider than the page, and a wide page has the columns that a narrow one leaves out.
 
     width.py RECKON
 
@@ -8,6 +8,7 @@ Runs commands with COLUMNS=80 into a pipe, and some on narrow and wide pages.  F
 """
 
 import os
+import re
 import subprocess
 import sys
 
@@ -42,6 +43,17 @@ list calculon-models
 list calculon-systems
 help
 """.split("\n")
+# Rows of lists on a page of 240 columns, by their cells.
+ROWS = {
+    "list accelerators": (
+        ("accelerator", "memory, GiB", "GB/s", "matrix, TFLOP/s", "usual network, accelerators x GB/s"),
+        ("h100-sxm", "79.1", "3352", "bf16 989.4, fp16 989.4, fp8 1979", "NVLink4: 8 x 450; NDR InfiniBand: 50"),
+        ("tpu-v5p", "93", "2765", "bf16 459, fp16 459, int8 918", "ICI 3D torus: 8960 x 540; DCN: 6.25")),
+    "list systems": (
+        ("system", "accelerator", "network, accelerators x GB/s"),
+        ("dgx-h100-superpod", "h100-sxm", "NVLink4: 8 x 450; NDR InfiniBand: 1024 x 50"),
+        ("selene", "a100-sxm-80gb", "NVLink3: 8 x 300; HDR InfiniBand: 4480 x 25")),
+}
 failures = []
 
 
@@ -72,6 +84,9 @@ def main():
             seen += check([line.split()[0], "--help-all"], 80)
     seen += check("plan llama3-70b 64xh100".split(), 60)
     seen += check("estimate llama3-70b 64xh100".split(), 100)
+    for command, rows in ROWS.items():
+        found = {tuple(re.split(" {2,}", line.strip())) for line in ask(command.split(), 240).splitlines()}
+        failures.extend(f"reckon {command}: no row {row}" for row in rows if row not in found)
     if seen < 1000:
         failures.append(f"only {seen} lines")
     print("\n".join(failures))
