@@ -192,6 +192,7 @@ static void test_outcomes(void **state)
     assert_int_equal(rk_outcome_write_launch(outcome, 2, "megatron", NULL, NULL, &script, &err),
                      RK_ERR_INVALID);
     assert_int_equal(rk_operators_create(outcome, 2, &operators, &err), RK_ERR_INVALID);
+    assert_string_equal(err.message, "the outcome has 2 strategies, and not number 2");
     assert_int_equal(rk_timeline_create(outcome, 2, &timeline, &err), RK_ERR_INVALID);
     assert_false(rk_outcome_nearest(outcome, NULL, 0, NULL, 0));
     rk_outcome_describe(outcome, &facts, sizeof(facts));
@@ -312,6 +313,15 @@ static void test_refusals(void **state)
         {"{\"risk\": 0.1}", "belong to the setup"},
         {"{\"tp\": 8, \"pp\": 2, \"dp\": 4, \"global_batch\": 128, \"layout\": \"40,40\"}",
          "set rk_strategy.layout in place of \"layout\""},
+        {"{\"tp\": 8, \"gpus_per_node\": 4}",
+         "gpus_per_node 4: the nodes of dgx-h100-superpod have 8; give the setup a system of other "
+         "nodes"},
+        {"{\"tp\": 8, \"set\": \"nvlink.size=4\"}",
+         "change documents, which the setup has already"},
+        {"{\"tp\": 8, \"complete\": \"observed\"}",
+         "change documents, which the setup has already"},
+        {"{\"tp\": 8, \"emit\": \"megatron\"}",
+         "\"emit\" writes a file; rk_outcome_write_launch gives its text"},
     };
     static const struct {
         int64_t ranks, stride;
@@ -324,12 +334,23 @@ static void test_refusals(void **state)
     const struct documents *d = *state;
     rk_collective_timing t;
     rk_strategy s;
+    rk_prediction p;
     rk_error err;
     double flops, usual;
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         expect_refusal(rk_strategy_read(d->setup, options[i].options, &s, sizeof(s), &err), &err,
                        options[i].says);
     }
+    assert_int_equal(rk_strategy_read(d->setup,
+                                      "{\"tp\": 8, \"pp\": 2, \"dp\": 4, \"global_batch\": 128, "
+                                      "\"gpus_per_node\": 8, \"complete\": \"search\"}",
+                                      &s, sizeof(s), &err),
+                     RK_OK);
+    s.layout_count = 2;
+    s.layout = NULL;
+    expect_refusal(rk_predict_step(d->setup, &s, &p, sizeof(p), &err), &err,
+                   "the layout is NULL, but layout_count is 2");
+    assert_string_equal(err.path, "layout");
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
         const rk_status status =
             rk_predict_collective(d->system, "all_reduce", groups[i].ranks, groups[i].stride,
