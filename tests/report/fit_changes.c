@@ -248,6 +248,43 @@ static void test_neighbours(void **state)
                      "offload activations; fp8");
 }
 
+/* What goes with a degree changes with it. */
+static void check_settled(void *user, const rk_strategy *changed)
+{
+    const rk_strategy *from = user;
+    const bool tensor = from->tp == 1 || changed->tp == 1,
+               pipeline = from->pp == 1 || changed->pp == 1;
+    assert_int_equal(changed->sp, tensor ? changed->tp > 1 : from->sp);
+    assert_true(changed->sp || !changed->tp_overlap);
+    assert_true(!pipeline || changed->vp == 1);
+    if (pipeline && changed->pp * from->pp > 1) {
+        assert_int_equal(changed->schedule, RK_SCHEDULE_1F1B);
+    }
+}
+
+static void test_settled(void **state)
+{
+    static const struct {
+        int64_t tp, pp, vp;
+        rk_schedule_kind schedule;
+    } cases[] = {
+        {1, 1, 1, RK_SCHEDULE_GPIPE}, {1, 2, 1, RK_SCHEDULE_ZB_H1},
+        {2, 1, 1, RK_SCHEDULE_1F1B},  {2, 2, 4, RK_SCHEDULE_INTERLEAVED},
+        {4, 2, 1, RK_SCHEDULE_1F1B},
+    };
+    struct inputs in;
+    rk_setting s = setting_of(&in, "llama3-8b", 79.1);
+    (void)state;
+    s.framework = RK_FRAMEWORK_ANY;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_strategy from = strategy_of(&s, cases[i].tp, 4, 1);
+        from.pp = cases[i].pp;
+        from.vp = cases[i].vp;
+        from.schedule = cases[i].schedule;
+        rk_visit_changes(&s, &from, check_settled, &from);
+    }
+}
+
 /* The same of a mixture of experts whose ranks have many chunks, already in fp8. */
 static void test_neighbours_of_experts(void **state)
 {
@@ -316,19 +353,63 @@ static void test_overlaps(void **state)
     assert_true(both);
 }
 
-/* 1 is another value than 16, which begins with it. */
+/* The flags of a change, and the same as advice; a framework without launch files has words. */
 static void test_flags(void **state)
 {
     struct inputs in;
-    const rk_setting s = setting_of(&in, "llama3-8b", 79.1);
-    rk_strategy from = strategy_of(&s, 2, 4, 16), to = from;
-    rk_flag_changes changes;
-    rk_error err;
+    rk_setting s = setting_of(&in, "llama3-8b", 79.1);
+    const rk_strategy from = strategy_of(&s, 2, 4, 16);
+#define FLAGS(set_, unset_, text_, ...)                                                            \
+    do {                                                                                           \
+        rk_strategy to = from;                                                                     \
+        rk_flag_changes changes;                                                                   \
+        rk_error err;                                                                              \
+        char text[RK_FLAG_CHANGE_TEXT];                                                            \
+        __VA_ARGS__;                                                                               \
+        const rk_fit_change change = {.kinds = rk_change_kinds(&from, &to), .strategy = to};       \
+        assert_int_equal(rk_find_flag_changes(&s, &from, &to, &changes, &err), RK_OK);             \
+        assert_string_equal(changes.set, set_);                                                    \
+        assert_string_equal(changes.unset, unset_);                                                \
+        assert_int_equal(rk_flag_change_text(&s, &from, &change, text, &err), RK_OK);              \
+        assert_string_equal(text, text_);                                                          \
+    } while (0)
     (void)state;
-    to.micro_batch = 1;
-    assert_int_equal(rk_find_flag_changes(&s, &from, &to, &changes, &err), RK_OK);
-    assert_string_equal(changes.set, "--micro-batch-size 1");
-    assert_string_equal(changes.unset, "");
+    FLAGS("", "", "", (void)0);
+    /* 1 is another value than 16, which begins with it */
+    FLAGS("--micro-batch-size 1", "", "--micro-batch-size 1", to.micro_batch = 1);
+    FLAGS("", "--sequence-parallel --tp-comm-overlap",
+          "without --sequence-parallel, without --tp-comm-overlap", to.sp = to.tp_overlap = false);
+    FLAGS("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1", "",
+          "--recompute-granularity full, --recompute-method uniform, --recompute-num-layers 1",
+          to.recompute = RK_REC_FULL);
+    /* parameters are gathered of the distributed optimizer alone */
+    FLAGS(
+        "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
+        "--sequence-parallel --tp-comm-overlap --use-distributed-optimizer --overlap-param-gather",
+        "--recompute-granularity full, --recompute-method uniform, --recompute-num-layers 1, "
+        "without --sequence-parallel, without --tp-comm-overlap, without "
+        "--use-distributed-optimizer, without --overlap-param-gather",
+        to.recompute = RK_REC_FULL;
+        to.sp = to.tp_overlap = false; to.sharding = RK_SHARD_NONE);
+    /* one rank overlaps nothing with others */
+    FLAGS("--tensor-model-parallel-size 4 --pipeline-model-parallel-size 2",
+          "--overlap-grad-reduce --overlap-param-gather",
+          "--tensor-model-parallel-size 4, --pipeline-model-parallel-size 2, without "
+          "--overlap-grad-reduce, without --overlap-param-gather",
+          to.tp = 4;
+          to.pp = 2; to.dp = 1);
+    FLAGS("--fp8-format hybrid --fp8-recipe tensorwise", "",
+          "--fp8-format hybrid, --fp8-recipe tensorwise", to.precision = RK_FP8);
+    s.framework = RK_FRAMEWORK_PRIMUS; /* on Megatron's */
+    FLAGS("--micro-batch-size 1", "", "--micro-batch-size 1", to.micro_batch = 1);
+    s.framework = RK_FRAMEWORK_MINDSPEED;
+    FLAGS("--micro-batch-size 1", "", "--micro-batch-size 1", to.micro_batch = 1);
+    s.framework = RK_FRAMEWORK_MAXTEXT;
+    FLAGS("", "", "", (void)0);
+    FLAGS("micro-batch 16 to 1, ZeRO 1 to 3", "", "micro-batch 16 to 1, ZeRO 1 to 3",
+          to.micro_batch = 1;
+          to.sharding = RK_SHARD_ALL);
+#undef FLAGS
 }
 
 /* Everything that is promised of a list of changes. */
@@ -499,6 +580,7 @@ int main(void)
         cmocka_unit_test(test_words_of_states),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_settled),
         cmocka_unit_test(test_neighbours_of_experts),
         cmocka_unit_test(test_gains),
         cmocka_unit_test(test_overlaps),
