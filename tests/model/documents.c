@@ -416,6 +416,12 @@ static void test_check(void **state)
     assert_int_equal(rk_model_check(&model, &err), RK_ERR_INVALID);
     assert_string_equal(err.path, "pattern");
     model = good;
+    model.mtp_each = 1;
+    model.mtp_type[0] = 2;
+    assert_int_equal(rk_model_check(&model, &err), RK_ERR_INVALID);
+    assert_string_equal(err.path, "mtp_pattern");
+    assert_string_equal(err.message, "expected indices of types");
+    model = good;
     model.types[1].mixer = NULL;
     assert_int_equal(rk_model_check(&model, &err), RK_ERR_INVALID);
     model = good;

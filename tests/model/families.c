@@ -333,12 +333,243 @@ static void test_harmless_keys(void **state)
     }
 }
 
+/* ---- layers that lists and words choose ---------------------------------------------------------
+ */
+
+#define PICKED                                                                                     \
+    "\"model_type\": \"deepseek_v32\", \"hidden_size\": 256, \"num_hidden_layers\": 3, "           \
+    "\"num_attention_heads\": 8, \"intermediate_size\": 512, \"vocab_size\": 1000, "               \
+    "\"n_routed_experts\": 16, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 128, "       \
+    "\"n_shared_experts\": 1, \"first_k_dense_replace\": 1, \"q_lora_rank\": 48, "                 \
+    "\"kv_lora_rank\": 40, \"qk_nope_head_dim\": 24, \"qk_rope_head_dim\": 16, "                   \
+    "\"v_head_dim\": 32, \"index_n_heads\": 4, \"index_head_dim\": 32, \"index_topk\": 64"
+
+/* Layers with an indexer of their own, by words and by a rule; the letter s: the keys of one below.
+ */
+static void test_indexers(void **state)
+{
+    static const struct {
+        const char *keys, *layers; /* NULL: refused */
+    } cases[] = {
+        {"", "iii"},
+        {", \"indexer_types\": [\"full\", \"shared\", \"full\"]", "isi"},
+        {", \"indexer_types\": [\"full\", \"shared\", \"shared\", \"full\"]", "iss"},
+        {", \"index_topk_freq\": 2, \"index_skip_topk_offset\": 1", "isi"},
+        {", \"index_topk_freq\": 1", "iii"},
+        {", \"indexer_types\": [\"full\", \"shared\"]", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[1024], layers[8] = "";
+        rk_model model;
+        rk_error err = {0};
+        (void)snprintf(text, sizeof(text), "{" PICKED "%s}", cases[i].keys);
+        const rk_status status = read_text(text, &model, &err);
+        if (!cases[i].layers) {
+            assert_int_equal(status, RK_ERR_INVALID);
+            assert_string_equal(err.path, "indexer_types");
+            assert_string_equal(err.message, "expected a word for each layer");
+            continue;
+        }
+        if (status) {
+            fail_msg("%s: %s: %s", cases[i].keys, err.path, err.message);
+        }
+        for (int j = 0; j < model.layers; j++) {
+            const rk_index_shape *index = &model.types[model.type_of[j]].attention.index;
+            layers[j] = index->shared ? 's' : 'i';
+            assert_int_equal(index->keys, 64);
+        }
+        assert_string_equal(layers, cases[i].layers);
+    }
+}
+
+/* Modules of multi-token prediction behind the pattern of Nemotron-H, each after a slash. */
+static void test_modules(void **state)
+{
+    static const struct {
+        const char *pattern, *own;
+        int layers, modules, each; /* layers < 0: refused */
+    } cases[] = {
+        {"M-M*", "", 4, 0, 0},
+        {"M-M*/*-", "", 4, 1, 2},
+        {"M-M*/*-/*-", "", 4, 2, 2},
+        {"M-M*", ", \"num_nextn_predict_layers\": 3, \"mtp_hybrid_override_pattern\": \"*--\"", 4,
+         3, 3},
+        {"M-M*/*x", "", -1, 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[1024];
+        rk_model model;
+        rk_error err = {0};
+        (void)snprintf(text, sizeof(text),
+                       "{\"model_type\": \"nemotron_h\", \"hidden_size\": 64, "
+                       "\"mamba_num_heads\": 4, \"mamba_head_dim\": 32, \"n_groups\": 2, "
+                       "\"ssm_state_size\": 16, \"conv_kernel\": 4, \"num_attention_heads\": 4, "
+                       "\"num_key_value_heads\": 2, \"head_dim\": 16, \"intermediate_size\": 128, "
+                       "\"vocab_size\": 100, \"num_hidden_layers\": 4, "
+                       "\"hybrid_override_pattern\": \"%s\"%s}",
+                       cases[i].pattern, cases[i].own);
+        const rk_status status = read_text(text, &model, &err);
+        if (cases[i].layers < 0) {
+            assert_int_equal(status, RK_ERR_INVALID);
+            continue;
+        }
+        if (status) {
+            fail_msg("%s: %s: %s", cases[i].pattern, err.path, err.message);
+        }
+        assert_int_equal(model.layers, cases[i].layers);
+        assert_int_equal(model.mtp_layers, cases[i].modules);
+        assert_int_equal(model.mtp_each, cases[i].each);
+    }
+}
+
+/* Norms of OPT: before or after, the last one removed, with weights or without. */
+static void test_opt_norms(void **state)
+{
+    static const struct {
+        const char *keys;
+        bool final;
+        rk_norm_kind norm;
+    } cases[] = {
+        {"", true, RK_NORM_LAYER},
+        {", \"do_layer_norm_before\": false", false, RK_NORM_LAYER},
+        {", \"_remove_final_layer_norm\": true", false, RK_NORM_LAYER},
+        {", \"layer_norm_elementwise_affine\": false", true, RK_NORM_LAYER_NO_WEIGHT},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[512];
+        rk_model model;
+        rk_error err;
+        (void)snprintf(text, sizeof(text),
+                       "{\"model_type\": \"opt\", \"hidden_size\": 256, \"num_hidden_layers\": 2, "
+                       "\"num_attention_heads\": 8, \"ffn_dim\": 512, \"vocab_size\": 1000, "
+                       "\"max_position_embeddings\": 128%s}",
+                       cases[i].keys);
+        assert_int_equal(read_text(text, &model, &err), RK_OK);
+        assert_int_equal(model.final_norm, cases[i].final);
+        assert_int_equal(model.norm, cases[i].norm);
+    }
+}
+
+/* Layers of DeepSeek-V4 by their ratios: the window alone, keys picked of 4, all entries of others.
+ */
+static void test_ratios(void **state)
+{
+    static const struct {
+        const char *ratios;
+        int layers;
+        const char *path, *message; /* NULL: it is read */
+    } cases[] = {
+        {"0, 4, 128, 4", 4, NULL, NULL},
+        {"0, 4", 4, "compress_ratios", "expected an element for each layer"},
+        {"0, 4, -1, 4", 4, "compress_ratios",
+         "expected an integer from 0 to 1099511627776, found -1"},
+        {"0,1,2,3,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,"
+         "33,34",
+         34, "compress_ratios", "expected at most 32 kinds of layers"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[1024];
+        rk_model model;
+        rk_error err = {0};
+        (void)snprintf(
+            text, sizeof(text),
+            "{\"model_type\": \"deepseek_v4\", \"hidden_size\": 256, "
+            "\"num_hidden_layers\": %d, \"num_attention_heads\": 8, \"head_dim\": 32, "
+            "\"vocab_size\": 1000, \"n_routed_experts\": 16, \"num_experts_per_tok\": 2, "
+            "\"moe_intermediate_size\": 128, \"n_shared_experts\": 1, "
+            "\"q_lora_rank\": 48, \"o_lora_rank\": 40, \"o_groups\": 2, "
+            "\"index_n_heads\": 4, \"index_head_dim\": 32, \"index_topk\": 64, "
+            "\"sliding_window\": 128, \"hc_mult\": 4, \"num_hash_layers\": 1, "
+            "\"compress_ratios\": [%s]}",
+            cases[i].layers, cases[i].ratios);
+        const rk_status status = read_text(text, &model, &err);
+        if (cases[i].path) {
+            assert_int_equal(status, RK_ERR_INVALID);
+            assert_string_equal(err.path, cases[i].path);
+            assert_string_equal(err.message, cases[i].message);
+            continue;
+        }
+        if (status) {
+            fail_msg("%s: %s", err.path, err.message);
+        }
+        static const int64_t ratios[] = {0, 4, 128, 4};
+        for (int j = 0; j < 4; j++) {
+            const rk_layer_type *type = &model.types[model.type_of[j]];
+            assert_int_equal(type->attention.ratio, ratios[j]);
+            assert_int_equal(type->attention.index.keys, ratios[j] == 4 ? 64 : 0);
+            assert_int_equal(type->attention.window, 128);
+            assert_int_equal(type->moe.router_bias, j > 0); /* the first routes by a hash */
+        }
+        assert_int_equal(model.type_count, 3);
+        assert_int_equal(model.streams, 4);
+        assert_non_null(strstr(model.note, "integer tables of hash routing"));
+    }
+}
+
+/* Blocks of keys of MiniMax-M3, in the layers of a list. */
+static void test_blocks(void **state)
+{
+    static const struct {
+        const char *freq;
+        int64_t block, top, local, first;
+        const char *path, *message;
+    } cases[] = {
+        {"0, 1, 1", 128, 16, 2, 1, NULL, NULL},
+        {"0, 1", 128, 16, 2, 1, "sparse_attention_config.sparse_attention_freq",
+         "expected an element for each layer"},
+        {"0, 1, 1", 128, 1LL << 39, 2, 1, "sparse_attention_config.sparse_topk_blocks",
+         "the blocks are larger than any sequence"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[1024];
+        rk_model model;
+        rk_error err = {0};
+        (void)snprintf(text, sizeof(text),
+                       "{\"model_type\": \"minimax_m3\", \"hidden_size\": 256, "
+                       "\"num_hidden_layers\": 3, \"num_attention_heads\": 8, "
+                       "\"num_key_value_heads\": 2, \"head_dim\": 32, \"vocab_size\": 1000, "
+                       "\"intermediate_size\": 128, \"num_local_experts\": 16, "
+                       "\"num_experts_per_tok\": 2, \"sparse_attention_config\": "
+                       "{\"sparse_num_index_heads\": 4, \"sparse_index_dim\": 64, "
+                       "\"sparse_block_size\": %lld, \"sparse_topk_blocks\": %lld, "
+                       "\"sparse_local_block\": %lld, \"sparse_init_block\": %lld, "
+                       "\"sparse_attention_freq\": [%s]}}",
+                       (long long)cases[i].block, (long long)cases[i].top,
+                       (long long)cases[i].local, (long long)cases[i].first, cases[i].freq);
+        const rk_status status = read_text(text, &model, &err);
+        if (cases[i].path) {
+            assert_int_equal(status, RK_ERR_INVALID);
+            assert_string_equal(err.path, cases[i].path);
+            assert_string_equal(err.message, cases[i].message);
+            continue;
+        }
+        if (status) {
+            fail_msg("%s: %s", err.path, err.message);
+        }
+        for (int j = 0; j < 3; j++) { /* the best 16, 2 near and 1 first, each of 128 keys */
+            const rk_index_shape *index = &model.types[model.type_of[j]].attention.index;
+            assert_int_equal(index->keys, j == 0 ? 0 : 19 * 128);
+            assert_int_equal(index->block, j == 0 ? 0 : 128);
+            assert_int_equal(index->heads, j == 0 ? 0 : 4);
+            assert_int_equal(index->size, j == 0 ? 0 : 64);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spellings),     cmocka_unit_test(test_refused_keys),
-        cmocka_unit_test(test_harmless_keys), cmocka_unit_test(test_published),
-        cmocka_unit_test(test_summed),        cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_spellings),    cmocka_unit_test(test_ratios),
+        cmocka_unit_test(test_blocks),       cmocka_unit_test(test_indexers),
+        cmocka_unit_test(test_modules),      cmocka_unit_test(test_opt_norms),
+        cmocka_unit_test(test_refused_keys), cmocka_unit_test(test_harmless_keys),
+        cmocka_unit_test(test_published),    cmocka_unit_test(test_summed),
+        cmocka_unit_test(test_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
