@@ -233,6 +233,25 @@ static void test_axes(void **state)
         assert_non_null(strstr(err.message, cases[i].text));
         assert_null(designs);
     }
+    rk_prices wide = {.axis_count = 4};
+    static const char *const keys[] = {"memory_GiB", "offload_GBps", "tier0_GBps", "tier1_GBps"};
+    for (int i = 0; i < 4; i++) {
+        wide.axes[i].count = 64;
+        strcpy(wide.axes[i].key, keys[i]);
+        for (int j = 0; j < 64; j++) {
+            wide.axes[i].values[j] = 1 + j;
+        }
+    }
+    assert_int_equal(rk_design_search(&problem, &wide, NULL, &designs, &count, &bounded, &err),
+                     RK_ERR_LIMIT);
+    assert_string_equal(err.message, "the axes span more than 1000000 machines");
+    rk_problem none = problem; /* no latency is larger or smaller */
+    none.calculon.sys.networks[1].latency = 0;
+    const rk_prices scaled = {.axis_count = 1, .axes = {{"tier1_us", 1, {5}, {0}}}};
+    assert_int_equal(rk_design_search(&none, &scaled, NULL, &designs, &count, &bounded, &err),
+                     RK_ERR_INVALID);
+    assert_string_equal(err.message, "the system has 0 us of tier1_us, which cannot be "
+                                     "scaled: give it a value");
     assert_int_equal(rk_system_load("dgx-h100-superpod", &system, &err), RK_OK);
     const rk_problem pod = {
         .method = &rk_method_reckon,

@@ -196,6 +196,7 @@ static void test_whole(void **state)
     } cases[] = {{&group, RK_COLL_SEND, {0, 1}},
                  {&pair, RK_COLL_SEND, {1, 0}},
                  {&group, RK_COLL_GATHER, {7 / 8.0, 1 / 16.0}},
+                 {&group, RK_COLL_SCATTER, {7 / 8.0, 1 / 16.0}},
                  {&group, RK_COLL_ALL_TO_ALL, {7 / 16.0, 8 / 16.0}}};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

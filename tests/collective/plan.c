@@ -708,29 +708,49 @@ static void test_names(void **state)
     assert_string_equal(rk_collective_plan_name("Ring"), "ring");
     assert_string_equal(rk_collective_plan_name("AHC"), "ahc");
     assert_null(rk_collective_plan_name("rings"));
+    static const char *const others[][2] = {
+        {"sharp", "in-network"},           {"NVLS-Tree", "tree"}, {"double-binary-tree", "tree"},
+        {"pipeline", "concurrent"},        {"FullMesh", "mesh"},  {"axes", "axes"},
+        {"flat-exchange", "flat-exchange"}};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        assert_string_equal(rk_collective_plan_name(others[i][0]), others[i][1]);
+    }
     for (size_t i = 0; rk_algorithms[i]; i++) {
         assert_ptr_equal(rk_collective_plan_name(rk_algorithms[i]->name), rk_algorithms[i]->name);
+    }
+}
+
+/* What the rank that sends most sends, of a buffer of 8 bytes and 4 ranks; of one rank nothing. */
+static void test_sent(void **state)
+{
+    static const struct {
+        rk_collective op;
+        double sent;
+    } cases[] = {
+        {RK_COLL_ALL_REDUCE, 12}, /* scatters and gathers */
+        {RK_COLL_REDUCE_SCATTER, 6}, {RK_COLL_ALL_GATHER, 6},
+        {RK_COLL_ALL_TO_ALL, 6},     {RK_COLL_SCATTER, 6}, /* the root keeps its part */
+        {RK_COLL_BROADCAST, 8},      {RK_COLL_SEND, 8},
+        {RK_COLL_REDUCE, 8},         {RK_COLL_GATHER, 2}, /* each its part */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_close(rk_collective_sent(cases[i].op, 8, 4), cases[i].sent, 1e-12);
+        assert_close(rk_collective_sent(cases[i].op, 8, 1), 0, 0);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_asked_chunks),
-        cmocka_unit_test(test_chunks),
-        cmocka_unit_test(test_placement),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_phases),
-        cmocka_unit_test(test_all_tiers_at_once),
-        cmocka_unit_test(test_concurrent),
-        cmocka_unit_test(test_known),
-        cmocka_unit_test(test_best),
-        cmocka_unit_test(test_tiers_left_out),
-        cmocka_unit_test(test_usual),
-        cmocka_unit_test(test_usual_by_nccl),
-        cmocka_unit_test(test_nccl),
-        cmocka_unit_test(test_link_names),
+        cmocka_unit_test(test_slices),     cmocka_unit_test(test_asked_chunks),
+        cmocka_unit_test(test_chunks),     cmocka_unit_test(test_placement),
+        cmocka_unit_test(test_names),      cmocka_unit_test(test_sent),
+        cmocka_unit_test(test_phases),     cmocka_unit_test(test_all_tiers_at_once),
+        cmocka_unit_test(test_concurrent), cmocka_unit_test(test_known),
+        cmocka_unit_test(test_best),       cmocka_unit_test(test_tiers_left_out),
+        cmocka_unit_test(test_usual),      cmocka_unit_test(test_usual_by_nccl),
+        cmocka_unit_test(test_nccl),       cmocka_unit_test(test_link_names),
         cmocka_unit_test(test_agreement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
