@@ -598,20 +598,38 @@ static void test_memory_residuals(void **state)
     rk_residuals_clear(&found);
 }
 
+/* Measured over predicted steps of the rows that are selected, predicted and measured. */
+static void test_time_residuals(void **state)
+{
+    rk_compared rows[ROWS];
+    const rk_comparison comparison = {.rows = rows, .count = ROWS};
+    rk_residuals found;
+    rk_error err;
+    (void)state;
+    make(rows);
+    rows[1].selected = false;
+    rows[2].predicted = false;
+    assert_int_equal(rk_compare_residuals(&comparison, &found, &err), RK_OK);
+    const double wanted[] = {1.2, 4 / 4.0, 5 / 5.0, 0.8}; /* rows 1, 6, 7 and 8 */
+    assert_false(found.of_memory);
+    assert_int_equal(found.ratio_count, sizeof(wanted) / sizeof(wanted[0]));
+    for (size_t i = 0; i < found.ratio_count; i++) {
+        assert_near(found.ratios[i], wanted[i], 1e-12);
+    }
+    assert_string_equal(found.cells[0].model, "a");
+    assert_string_equal(found.cells[found.cell_count - 1].model, "c");
+    rk_residuals_clear(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_regret),
-        cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_null_model),
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_memory_kinds),
-        cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_memory_residuals),
-        cmocka_unit_test(test_statistics),
-        cmocka_unit_test(test_jobs),
-        cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_regret),           cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_null_model),       cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_memory_kinds),     cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_memory_residuals), cmocka_unit_test(test_time_residuals),
+        cmocka_unit_test(test_statistics),       cmocka_unit_test(test_jobs),
+        cmocka_unit_test(test_choices),          cmocka_unit_test(test_labels),
     };
     return cmocka_run_group_tests(tests, make_table, clear_table);
 }

@@ -77,6 +77,11 @@ static void test_faults(void **state)
     assert_int_equal(parse("", &t, &err), RK_ERR_INVALID);
     assert_int_equal(parse("id,id\n", &t, &err), RK_ERR_INVALID);
     assert_int_equal(rk_run_table_load("no/such.csv", &t, &err), RK_ERR_IO);
+    assert_int_equal(rk_run_table_load("id,tp\n1,2\n3\n", &t, &err), RK_ERR_SYNTAX);
+    assert_string_equal(err.file, "CSV text");
+    assert_int_equal(rk_run_table_load("id,tp\n1,2\n", &t, &err), RK_OK); /* a text of lines */
+    assert_string_equal(rk_run_cell(&t, 0, RK_RUN_TP), "2");
+    rk_run_table_clear(&t);
 }
 
 static void test_numbers(void **state)

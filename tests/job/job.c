@@ -405,6 +405,35 @@ static void test_words(void **state)
     }
 }
 
+/* Where a model and a system are given: a number, and what is no model and no system. */
+static void test_further_words(void **state)
+{
+    static const struct {
+        const char *word, *count, *message;
+    } cases[] = {
+        {"4090", "4090", ""}, /* no second system */
+        {"megatron-2025", "",
+         "unexpected argument 'megatron-2025'; 'reckon estimate --help' says more"},
+        {"a.json", "", "--json takes no file; did you mean -o a.json?"},
+        {"a.csv", "", "unexpected argument 'a.csv'; 'reckon estimate --help' says more"},
+        {"word", "", "unexpected argument 'word'; 'reckon estimate --help' says more"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_error err = {0};
+        rk_job *job;
+        assert_int_equal(rk_job_create(rk_command_find("estimate"), &job, &err), RK_OK);
+        assert_int_equal(rk_job_set_word(job, "llama3-8b", &err), RK_OK);
+        assert_int_equal(rk_job_set_word(job, "h100", &err), RK_OK);
+        assert_int_equal(rk_job_set(job, "json", NULL, &err), RK_OK);
+        const rk_status status = rk_job_set_word(job, cases[i].word, &err);
+        assert_int_equal(status, cases[i].count[0] ? RK_OK : RK_ERR_INVALID);
+        assert_string_equal(cases[i].count[0] ? "" : err.message, cases[i].message);
+        assert_string_equal(given(job, "accelerators"), cases[i].count);
+        rk_job_free(job);
+    }
+}
+
 /* Words that begin a launch line are part of what was stated, and set nothing. */
 static void test_launchers(void **state)
 {
@@ -433,7 +462,7 @@ int main(void)
         cmocka_unit_test(test_requests),     cmocka_unit_test(test_tables),
         cmocka_unit_test(test_commands_of),  cmocka_unit_test(test_writes),
         cmocka_unit_test(test_stated_flags), cmocka_unit_test(test_words),
-        cmocka_unit_test(test_launchers),
+        cmocka_unit_test(test_launchers),    cmocka_unit_test(test_further_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

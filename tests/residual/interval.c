@@ -495,6 +495,29 @@ static void test_rates(void **state)
     rk_residuals_clear(&r);
 }
 
+/* Ratios of a group lie together, whenever they come. */
+static void test_order(void **state)
+{
+    static const double wanted[] = {1.1, 1.4, 1.2, 1.5, 1.3};
+    rk_residuals r = {.cells = NULL};
+    (void)state;
+    add(&r, &dense, "a", 1.1, 1);
+    add(&r, &dense, "b", 1.2, 1);
+    add(&r, &dense, "c", 1.3, 1);
+    add(&r, &dense, "a", 1.4, 1);
+    add(&r, &dense, "b", 1.5, 1);
+    assert_int_equal(r.cell_count, 3);
+    for (size_t i = 0; i < 5; i++) {
+        assert_near(r.ratios[i], wanted[i], 0);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(r.cells[i].first, 2 * i);
+        assert_int_equal(r.cells[i].count, i < 2 ? 2 : 1);
+        assert_int_equal(r.cells[i].peer, i);
+    }
+    rk_residuals_clear(&r);
+}
+
 /* The words for each property of a run. */
 static void test_words(void **state)
 {
@@ -686,14 +709,15 @@ static void test_wrong_documents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_percentiles),    cmocka_unit_test(test_ladder),
-        cmocka_unit_test(test_kernel),         cmocka_unit_test(test_source_error),
-        cmocka_unit_test(test_document),       cmocka_unit_test(test_doubts),
-        cmocka_unit_test(test_adapters),       cmocka_unit_test(test_built_in),
-        cmocka_unit_test(test_untimed_layers), cmocka_unit_test(test_pair_error),
-        cmocka_unit_test(test_kinds),          cmocka_unit_test(test_rungs),
-        cmocka_unit_test(test_rates),          cmocka_unit_test(test_words),
-        cmocka_unit_test(test_written),        cmocka_unit_test(test_wrong_documents),
+        cmocka_unit_test(test_percentiles),     cmocka_unit_test(test_ladder),
+        cmocka_unit_test(test_kernel),          cmocka_unit_test(test_source_error),
+        cmocka_unit_test(test_document),        cmocka_unit_test(test_doubts),
+        cmocka_unit_test(test_adapters),        cmocka_unit_test(test_built_in),
+        cmocka_unit_test(test_untimed_layers),  cmocka_unit_test(test_pair_error),
+        cmocka_unit_test(test_kinds),           cmocka_unit_test(test_rungs),
+        cmocka_unit_test(test_rates),           cmocka_unit_test(test_words),
+        cmocka_unit_test(test_order),           cmocka_unit_test(test_written),
+        cmocka_unit_test(test_wrong_documents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
