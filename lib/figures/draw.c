@@ -186,6 +186,7 @@ const char *rk_label_short(double value, char out[RK_LABEL_SIZE])
         }
     }
     int decimals = size >= 1000 ? 0 : 3 - (int)floor(log10(size) + 1e-9);
+    decimals -= decimals > 0 && round(size * power_of_ten(decimals)) >= 1e4; /* 9.9996 is 10.00 */
     while (decimals > 0 && fabs(size * power_of_ten(decimals - 1) -
                                 round(size * power_of_ten(decimals - 1))) < 1e-6) {
         decimals--;

@@ -14,53 +14,167 @@
 
 /* ---- labels ---------------------------------------------------------------------------- */
 
-static void test_short_labels(void **state)
+#define MINUS "\xE2\x88\x92"
+#define TIMES "\xC3\x97"
+
+/* A number with decimals, commas and a true minus sign; beyond 10^15 as a power. */
+static void test_fixed(void **state)
 {
+    static const struct {
+        double value;
+        int decimals;
+        const char *text;
+    } cases[] = {
+        {12288, 0, "12,288"},
+        {0.05, 1, "0.1"},
+        {75, 0, "75"},
+        {-1000, 0, MINUS "1,000"},
+        {1e300, 3, "10\xC2\xB3\xE2\x81\xB0\xE2\x81\xB0"},
+        {-0.25, 2, MINUS "0.25"},
+        {0, 0, "0"},
+        {-0.001, 2, "0.00"},
+        {999, 0, "999"},
+        {1000, 0, "1,000"},
+        {1234567.89, 1, "1,234,567.9"},
+        {7, -1, "7"},
+        {0.5, 12, "0.500000000"},
+        {123456789.125, 5, "123,456,789.13"}, /* as many as 64 bits hold easily */
+        {99999999, 3, "99,999,999.000"},
+        {999999999999999, 0, "999,999,999,999,999"},
+        {1e15, 0, "10\xC2\xB9\xE2\x81\xB5"},
+        {-2e15, 3, MINUS "2" TIMES "10\xC2\xB9\xE2\x81\xB5"},
+        {NAN, 1, ""},
+        {INFINITY, 1, "\xE2\x88\x9E"},
+        {-INFINITY, 1, MINUS "\xE2\x88\x9E"},
+    };
     (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[RK_LABEL_SIZE];
+        assert_string_equal(rk_label_fixed(cases[i].value, cases[i].decimals, text), cases[i].text);
+    }
+    char text[RK_LABEL_SIZE];
+    assert_true(strlen(rk_label_fixed(-1.7976931348623157e308, 9, text)) < RK_LABEL_SIZE);
+    assert_true(strlen(rk_label_fixed(-999999999999999.0, 9, text)) < RK_LABEL_SIZE);
+}
+
+/* Four digits at most, and letters from a million on. */
+static void test_short(void **state)
+{
     static const struct {
         double value;
         const char *text;
     } cases[] = {
-        {0, "0"},
-        {-0.0, "0"},
         {4096, "4,096"},
+        {-0.0, "0"},
         {128, "128"},
         {0.25, "0.25"},
-        {-2.5, "\xE2\x88\x92"
-               "2.5"},
+        {-2.5, MINUS "2.5"},
         {1e12, "1T"},
-        {1.5e12, "1.5T"},
         {128e12, "128T"},
         {15612832, "15.61M"},
+        {1e-5, "10\xE2\x81\xBB\xE2\x81\xB5"},
+        {2e20, "2" TIMES "10\xC2\xB2\xE2\x81\xB0"},
+        {NAN, ""},
+        {1.5e12, "1.5T"},
+        {0.02, "0.02"},
+        {0, "0"},
+        {12.5, "12.5"},
+        {123.456, "123.5"},
+        {1234.6, "1,235"},
         {999999, "999,999"},
         {1e6, "1M"},
-        {0.0001, "0.0001"},
-        {1e-5, "10\xE2\x81\xBB\xE2\x81\xB5"},
-        {2e20, "2\xC3\x97"
-               "10\xC2\xB2\xE2\x81\xB0"},
+        {1234567, "1.235M"},
+        {999.94e6, "999.9M"},
+        {999.96e6, "1.000G"},
+        {0.99996, "1.000"},
+        {9.9996, "10.00"},
+        {99.996, "100.0"},
+        {999.96, "1,000"},
+        {9.9994, "9.999"},
+        {2e9, "2G"},
+        {1e15, "1P"},
+        {123e15, "123P"},
+        {-1500, MINUS "1,500"},
+        {-3e9, MINUS "3G"},
         {1e18, "10\xC2\xB9\xE2\x81\xB8"},
-        {(double)NAN, ""},
-        {(double)INFINITY, "\xE2\x88\x9E"},
+        {2.5e18, "2.5" TIMES "10\xC2\xB9\xE2\x81\xB8"},
+        {0.0001, "0.0001"},
+        {5e-5, "5" TIMES "10\xE2\x81\xBB\xE2\x81\xB5"},
+        {INFINITY, "\xE2\x88\x9E"},
     };
-    char out[RK_LABEL_SIZE];
+    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_string_equal(rk_label_short(cases[i].value, out), cases[i].text);
+        char text[RK_LABEL_SIZE];
+        assert_string_equal(rk_label_short(cases[i].value, text), cases[i].text);
     }
 }
 
-static void test_fixed_labels(void **state)
+/* A power of ten, whose factor carries over into the next one. */
+static void test_power(void **state)
 {
+    static const struct {
+        double value;
+        int decimals;
+        const char *text;
+    } cases[] = {
+        {3.5e20, 1, "3.5" TIMES "10\xC2\xB2\xE2\x81\xB0"},
+        {1e6, 0, "10\xE2\x81\xB6"},
+        {1e6, 1, "1.0" TIMES "10\xE2\x81\xB6"},
+        {-2e-5, 0, MINUS "2" TIMES "10\xE2\x81\xBB\xE2\x81\xB5"},
+        {9.94e5, 1, "9.9" TIMES "10\xE2\x81\xB5"},
+        {9.96e5, 1, "1.0" TIMES "10\xE2\x81\xB6"},
+        {960, 0, "10\xC2\xB3"},
+        {1e100, 0, "10\xC2\xB9\xE2\x81\xB0\xE2\x81\xB0"},
+        {1e-123, -3, "10\xE2\x81\xBB\xC2\xB9\xC2\xB2\xC2\xB3"},
+        {4e47, 0, "4" TIMES "10\xE2\x81\xB4\xE2\x81\xB7"},
+        {1e89, 0, "10\xE2\x81\xB8\xE2\x81\xB9"},
+    };
     (void)state;
-    char out[RK_LABEL_SIZE];
-    assert_string_equal(rk_label_fixed(1234567.891, 2, out), "1,234,567.89");
-    assert_string_equal(rk_label_fixed(0.05, 1, out), "0.1");
-    assert_string_equal(rk_label_fixed(-0.001, 1, out), "0.0");
-    assert_string_equal(rk_label_fixed(75, 0, out), "75");
-    assert_string_equal(rk_label_fixed(-1000, 0, out), "\xE2\x88\x92"
-                                                       "1,000");
-    assert_string_equal(rk_label_fixed(1e300, 3, out), "10\xC2\xB3\xE2\x81\xB0\xE2\x81\xB0");
-    assert_true(strlen(rk_label_fixed(-1.7976931348623157e308, 9, out)) < RK_LABEL_SIZE);
-    assert_true(strlen(rk_label_fixed(-999999999999999.0, 9, out)) < RK_LABEL_SIZE);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[RK_LABEL_SIZE];
+        assert_string_equal(rk_label_power(cases[i].value, cases[i].decimals, text), cases[i].text);
+    }
+}
+
+/* What tables align to the right: numbers, with a letter or a dash for none, and no words. */
+static void test_is_number(void **state)
+{
+    static const char *const numbers[] = {"12,288", MINUS "0.25", "-3",          "1.5T",
+                                          "7P",     "2e-5",       "\xE2\x80\x93"};
+    static const char *const words[] = {"", "a", "1a", "5 ms", "-", "T", "x1"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        assert_true(rk_label_is_number(numbers[i]));
+    }
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        assert_false(rk_label_is_number(words[i]));
+    }
+}
+
+static void keep(void *user, const char *text, size_t size)
+{
+    strncat(user, text, size);
+}
+
+/* Coordinates: hundredths of a point, without zeros at their end, and within what viewers read. */
+static void test_coordinates(void **state)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{1, "1"},        {100, "100"},         {1.5, "1.5"},
+                 {1.234, "1.23"}, {-2.5, "-2.5"},       {-0.001, "0"},
+                 {0.05, "0.05"},  {1e12, "1000000000"}, {-1e12, "-1000000000"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[64] = "";
+        rk_out *out;
+        rk_error err;
+        assert_int_equal(rk_out_open_writer(keep, text, &out, &err), RK_OK);
+        rk_draw_number(out, cases[i].value);
+        assert_int_equal(rk_out_close(out, &err), RK_OK);
+        assert_string_equal(text, cases[i].text);
+    }
 }
 
 /* ---- ticks ----------------------------------------------------------------------------- */
@@ -193,9 +307,15 @@ static void test_given_ticks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_short_labels), cmocka_unit_test(test_fixed_labels),
-        cmocka_unit_test(test_linear_ticks), cmocka_unit_test(test_logarithmic_ticks),
-        cmocka_unit_test(test_odd_extents),  cmocka_unit_test(test_given_ticks),
+        cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_short),
+        cmocka_unit_test(test_power),
+        cmocka_unit_test(test_is_number),
+        cmocka_unit_test(test_coordinates),
+        cmocka_unit_test(test_linear_ticks),
+        cmocka_unit_test(test_logarithmic_ticks),
+        cmocka_unit_test(test_odd_extents),
+        cmocka_unit_test(test_given_ticks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
