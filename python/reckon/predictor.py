@@ -166,7 +166,9 @@ class Predictor:
         """A handle of the library, which lives as long as the predictor."""
         handle, error = ctypes.c_void_p(), Error()
         create = getattr(library, f"rk_{kind}_create")
-        check(create(*arguments, ctypes.byref(handle), ctypes.byref(error)), error)
+        status = create(*arguments, ctypes.byref(handle), ctypes.byref(error))
+        if status:
+            raise ReckonError(self._reason(status, error))
         weakref.finalize(self, getattr(library, f"rk_{kind}_free"), handle)
         return handle
 

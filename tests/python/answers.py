@@ -279,11 +279,11 @@ class Asked(unittest.TestCase):
     def test_writers(self):
         """Options for files have methods in place."""
         for call in (reckon.plan, reckon.fit, reckon.emit):
-            for key, method in (("json", "to_dict"), ("csv", "to_frame"), ("output", "report().save")):
+            for key, method in (("json", "to_dict()"), ("csv", "to_frame()"), ("output", "report().save(path)")):
                 with self.assertRaises(reckon.ReckonError) as caught:
                     call("llama3-8b", "8xh100", **{key: True})
-                self.assertIn(f"{call.__name__}() has no keyword {key}", str(caught.exception))
-                self.assertIn(method, str(caught.exception))
+                self.assertEqual(str(caught.exception),
+                                 f"{call.__name__}() has no keyword {key}; its result has {method}")
         with self.assertRaisesRegex(reckon.ReckonError, "sweep.. has no keyword csv"):
             reckon.sweep({}, csv=True)
 

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -136,6 +137,26 @@ class Jobs(unittest.TestCase):
         self.assertFalse(path.exists())
         with _library.launch_as_file("run.sh") as path:
             self.assertEqual(path, "run.sh")
+
+    def test_names(self):
+        """All names of the stub, and no other, are those of `from reckon import *`."""
+        stub = (ROOT / "python/reckon/__init__.pyi").read_text(encoding="utf-8")
+        names = re.findall(r"^(?:def|class) ([A-Za-z]\w*)|^from [.]\w+ import (\w+) as", stub, re.M)
+        stated = {defined or imported for defined, imported in names}
+        self.assertEqual(stated - {"ProgressCallback", "Words"}, set(reckon.__all__))
+        for name in reckon.__all__:
+            self.assertTrue(hasattr(reckon, name), name)
+
+    def test_systems_of_predictors(self):
+        """Of what is no system, the message in words of Python, with a number or without one."""
+        for system in ("abacus", "8xabacus"):
+            with self.assertRaises(reckon.ReckonError) as caught:
+                reckon.Predictor("llama3-8b", system)
+            self.assertEqual(str(caught.exception), 'the catalogue has no system "abacus"; reckon.catalogue("systems") '
+                             'and reckon.catalogue("accelerators") show the names, and a file\'s name ends in .json or '
+                             '.json.gz')
+        with self.assertRaisesRegex(reckon.ReckonError, '^JSON text: the key "name" is missing: expected a text$'):
+            reckon.Predictor("llama3-8b", {"as": "8x*:-"})
 
     def test_errors_of_nothing(self):
         error = reckon.NothingFitsError("why", {"a": 1}, {"model": "x"})
