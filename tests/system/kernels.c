@@ -215,6 +215,86 @@ static void test_flash_groups(void **state)
     }
 }
 
+/* Gradients in a fixed order cost 22 % backward, in 16 bits, of heads of up to 128. */
+static void test_flash_order(void **state)
+{
+    static const struct {
+        rk_flash_library library;
+        bool backward;
+        double size, factor;
+    } cases[] = {
+        {RK_FLASH_CUDNN, true, 64, 1.22},   {RK_FLASH_CUDNN, true, 128, 1.22},
+        {RK_FLASH_CUDNN, true, 192, 1},     {RK_FLASH_CUDNN, false, 128, 1},
+        {RK_FLASH_CUDNN_FP8, true, 128, 1}, {RK_FLASH_CUDNN_MXFP8, true, 128, 1},
+    };
+    const rk_accelerator a = load_system("gb200-nvl72").accelerator;
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_flash_work w = flash_of(cases[i].library, cases[i].backward);
+        w.qk_size = w.v_size = cases[i].size;
+        w.sustained = true; /* at one clock, however long it takes */
+        const double free = rk_flash_seconds(&a, &w);
+        w.deterministic = true;
+        assert_near(rk_flash_seconds(&a, &w) / free, cases[i].factor, 1e-12);
+    }
+}
+
+/* Backward in 16 bits on Blackwell pads heads above 64 to tiles of 128; nothing else does. */
+static void test_flash_padding(void **state)
+{
+    static const char *const names[] = {"gb200-nvl72", "h100-sxm"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const rk_accelerator a = load_system(names[i]).accelerator;
+        for (int backward = 0; backward < 2; backward++) {
+            rk_flash_work narrow = flash_of(RK_FLASH_CUDNN, backward), wide = narrow;
+            narrow.qk_size = 192;
+            wide.qk_size = 256;
+            narrow.v_size = wide.v_size = 128;
+            const double ratio = rk_flash_seconds(&a, &wide) / rk_flash_seconds(&a, &narrow);
+            assert_int_equal(ratio < 1 + 1e-12, i == 0 && backward);
+            narrow.qk_size = 64;
+            wide.qk_size = 65; /* a tile of 128 each */
+            assert_int_equal(rk_flash_seconds(&a, &wide) / rk_flash_seconds(&a, &narrow) > 1.2,
+                             i == 0 && backward);
+        }
+    }
+}
+
+/* Block scales of 32 elements: where there is FP4, on Blackwell, and on CDNA 4. */
+static void test_reads_mx(void **state)
+{
+    static const struct {
+        const char *name;
+        bool reads;
+    } cases[] = {{"h100-sxm", false},
+                 {"b200-sxm", true},
+                 {"mi300x", false},
+                 {"mi355x", true},
+                 {"tpu-v5p", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rk_accelerator a = load_system(cases[i].name).accelerator;
+        assert_int_equal(rk_accelerator_reads_mx(&a), cases[i].reads);
+        a.gemm[RK_FP4].peak = 1e15;
+        assert_true(rk_accelerator_reads_mx(&a));
+    }
+}
+
+/* The clock does not fall below what a fiftieth of the power moves, and no limit is none. */
+static void test_lowest_power(void **state)
+{
+    const rk_accelerator a = load_system("h100-sxm").accelerator;
+    (void)state;
+    for (double watts = 1; watts <= 210; watts += 209) { /* 196 W stand, and 14 are a fiftieth */
+        const rk_accelerator b = rk_accelerator_at_power(&a, watts);
+        assert_near(b.attention_forward / a.attention_forward, cbrt(14.0 / 504), 1e-12);
+        assert_near(b.delta[0].rate, a.delta[0].rate * cbrt(14.0 / 504), 1e-12 * a.delta[0].rate);
+    }
+    const rk_accelerator same = rk_accelerator_at_power(&a, 0);
+    assert_memory_equal(&same, &a, sizeof(a));
+}
+
 /* Which kernels there are for an accelerator, whether or not anybody measured them on it. */
 static void test_flash_exists(void **state)
 {
@@ -263,6 +343,8 @@ static void test_flash_lender(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_flash_order),     cmocka_unit_test(test_flash_padding),
+        cmocka_unit_test(test_reads_mx),        cmocka_unit_test(test_lowest_power),
         cmocka_unit_test(test_optimizer_bytes), cmocka_unit_test(test_nothing_costs_nothing),
         cmocka_unit_test(test_host_copy),       cmocka_unit_test(test_attention_rate),
         cmocka_unit_test(test_few_heads),       cmocka_unit_test(test_head_sizes),
