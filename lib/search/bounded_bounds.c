@@ -188,13 +188,16 @@ static size_t bound_works(const rk_plan_bounds *s, struct worker *w, struct node
 {
     const size_t first = node->pipe->shape_first, end = first + node->pipe->shape_count;
     size_t least = first;
+    bool runs = false;
     for (size_t i = first; i < end; i++) {
         node->shape = &s->lists.shapes[i];
         w->counts.bounds++;
-        w->least[i] = rk_schedule_runs(node)
-                          ? s->fixed + (1 + s->growth) * (double)node->microbatches *
-                                           rk_plan_fit_seconds(&w->fit, node->shape, 0)
-                          : (double)INFINITY;
+        if (i == first || node->shape->schedule != s->lists.shapes[i - 1].schedule) {
+            runs = rk_schedule_runs(node);
+        }
+        w->least[i] = runs ? s->fixed + (1 + s->growth) * (double)node->microbatches *
+                                            rk_plan_fit_seconds(&w->fit, node->shape, 0)
+                           : (double)INFINITY;
         least = w->least[i] < w->least[least] ? i : least;
     }
     return least;

@@ -32,15 +32,6 @@ unsigned rk_parts_of_pipe(const rk_plan_bounds *s, const rk_plan_pipe *pipe)
     return parts;
 }
 
-unsigned rk_parts_of_shape(const rk_plan_bounds *s, const rk_plan_shape *shape)
-{
-    unsigned parts = 0;
-    for (int i = 0; i < s->part_count; i++) {
-        parts |= (unsigned)!(s->parts[i].ones & RK_DEGREE_VP && shape->vp > 1) << i;
-    }
-    return parts;
-}
-
 unsigned rk_parts_of_recompute(const rk_plan_bounds *s, const rk_plan_recompute *recompute)
 {
     unsigned parts = 0;
@@ -165,8 +156,10 @@ void rk_bound_parts(rk_plan_bounds *s, const rk_plan_part *parts, int count)
     s->parts = parts;
     s->part_count = count;
     s->lanes = 0;
+    s->interleaving = 0;
     bool riskier = false;
     for (int i = 0; i < count; i++) {
+        s->interleaving |= (unsigned)!(parts[i].ones & RK_DEGREE_VP) << i;
         riskier |= parts[i].riskier;
         s->part_lanes[i] = lanes_of(l, &parts[i]);
         s->lanes |= s->part_lanes[i];

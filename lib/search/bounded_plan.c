@@ -381,7 +381,7 @@ static rk_status run_search(rk_plan_bounds *s, size_t top_n, rk_error *err)
 rk_status rk_plan_bounds_search(rk_plan_bounds *bounds, size_t top_n, rk_planned_strategy *planned,
                                 size_t *found, rk_bounded_counts *counts, rk_error *err)
 {
-    bounds->counts = true;
+    bounds->counts = bounds->tallies = true;
     const rk_status status = run_search(bounds, top_n, err);
     if (!status) {
         report(bounds, planned, found, counts);
@@ -395,6 +395,7 @@ rk_status rk_plan_bounds_search_again(rk_plan_bounds *bounds, double longest_s, 
 {
     const rk_plan_part part = {.longest_step_s = longest_s};
     bounds->counts = false;
+    bounds->tallies = true;
     rk_bound_parts(bounds, &part, 1);
     const rk_status status = run_search(bounds, top_n, err);
     *found = status ? 0 : take_found(bounds, &bounds->top[0], planned);
@@ -412,7 +413,7 @@ rk_status rk_plan_bounds_search_parts(rk_plan_bounds *s, const rk_plan_part *par
     if (count == 0) {
         return RK_OK;
     }
-    s->counts = false;
+    s->counts = s->tallies = false;
     rk_bound_parts(s, parts, count);
     const rk_status status = run_search(s, 1, err);
     for (int i = 0; i < count && !status; i++) {

@@ -187,18 +187,14 @@ static bool none_fits(const struct worker *w, const struct node *node, bool full
     return true;
 }
 
-/* Those of the lanes that have the recipe of the batch's unit. */
-static uint64_t own_lanes(const rk_plan_bounds *s, const struct batch *b, uint64_t lanes)
-{
-    return lanes & rk_plan_recipe_lanes(&s->lists, b->unit->recipe);
-}
-
 /* Counts a node of which no lane fits. */
-static void count_misfits(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                          const struct node *node)
+static void count_misfits(const rk_plan_bounds *s, struct worker *w, const struct node *node)
 {
+    if (!s->tallies) {
+        return;
+    }
     const uint64_t choices = (uint64_t)rk_node_choices(s, node->recompute, node->shape);
-    const uint64_t lanes = own_lanes(s, b, rk_node_lanes(s, node));
+    const uint64_t lanes = rk_node_lanes(s, node) & w->own;
     w->counts.by_rule += choices * ((uint64_t)node->lane_count - rk_count_lanes(lanes));
     w->counts.by_memory += choices * rk_count_lanes(lanes & ~node->slow);
 }
@@ -222,15 +218,15 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
     const int choices = rk_node_choices(s, node->recompute, node->shape);
     struct visit v; /* the strategy is filled where it is needed */
     v.lanes = rk_node_lanes(s, node);
-    v.own = own_lanes(s, b, v.lanes & ~node->slow);
+    v.own = v.lanes & ~node->slow & w->own;
     if (none_fits(w, node, full, choices, v.lanes)) {
         w->spent[node->shape->floor] =
             (struct spent_floor){w->fit.visit, node->fitting, choices, false};
-        count_misfits(s, w, b, node);
+        count_misfits(s, w, node);
         return;
     }
     w->counts.by_rule +=
-        (uint64_t)choices * ((uint64_t)node->lane_count - rk_count_lanes(own_lanes(s, b, v.lanes)));
+        (uint64_t)choices * ((uint64_t)node->lane_count - rk_count_lanes(v.lanes & w->own));
     v.batch = b;
     v.node = node;
     v.open = open;
@@ -260,10 +256,12 @@ static void settle_node(const rk_plan_bounds *s, struct worker *w, const struct 
 }
 
 /* Counts the strategies of a node that is not listed, unless time settles them. */
-static void count_node(const rk_plan_bounds *s, struct worker *w, const struct batch *b,
-                       struct node node, bool in_time)
+static void count_node(const rk_plan_bounds *s, struct worker *w, struct node node, bool in_time)
 {
-    node.lane_count -= (int)rk_count_lanes(own_lanes(s, b, node.slow));
+    if (!s->tallies) {
+        return;
+    }
+    node.lane_count -= (int)rk_count_lanes(node.slow & w->own);
     uint64_t *reason = rk_schedule_runs(&node) ? &w->counts.by_memory : &w->counts.by_rule;
     if (in_time || !(node.bound < (double)INFINITY)) {
         for (node.recompute = 0; node.recompute < s->lists.recompute_count; node.recompute++) {
@@ -360,7 +358,8 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
         (void)rk_bound_shapes(s, w, b, node, rk_longest_of(w, parts), parts);
         for (size_t j = 0; j < node.pipe->shape_count; j++, node.shape++) {
             node.bound = w->least[node.shape - l->shapes];
-            node.parts = rk_parts_in_time(w, parts & rk_parts_of_shape(s, node.shape), node.bound);
+            const unsigned having = node.shape->vp > 1 ? parts & s->interleaving : parts;
+            node.parts = rk_parts_in_time(w, having, node.bound);
             const bool in_time = node.parts != 0;
             fit_node(s, w, &node);
             if (node.parts != 0 && node.bound < (double)INFINITY) {
@@ -368,7 +367,7 @@ static size_t list_nodes(const rk_plan_bounds *s, struct worker *w, const struct
                 w->listed[i] = true;
                 continue;
             }
-            count_node(s, w, b, node, in_time);
+            count_node(s, w, node, in_time);
         }
     }
     if (count > 0) {
@@ -472,7 +471,7 @@ static void settle_nodes(const rk_plan_bounds *s, struct worker *w, const struct
             rk_node_choices(s, recompute, node->shape) > spent->choices) {
             settle_node(s, w, b, node, in_time);
         } else if (!spent->by_time) {
-            count_misfits(s, w, b, node);
+            count_misfits(s, w, node);
         }
     }
 }
@@ -491,6 +490,7 @@ static void settle_strategies(const rk_plan_bounds *s, struct worker *w, const s
     if (rk_find_legal(s, w, b, &legal)) {
         counts->by_time +=
             rk_recipe_size(b) + counts->evaluated + counts->by_memory + counts->by_rule;
+        w->own = rk_plan_recipe_lanes(&s->lists, b->unit->recipe);
         rk_fill_table(s, w, &legal, true);
         rk_know_limits(s, w, b);
         const size_t count = list_nodes(s, w, b, bounds);

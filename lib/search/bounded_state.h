@@ -116,6 +116,7 @@ struct worker {
     double bytes[RK_SHARD_ALL + 1][RK_PLAN_PARTS], most_bytes[RK_PLAN_PARTS];
     uint64_t others;    /* lanes of the batch at hand with recipes that it leads, which may
                            enter a top list */
+    uint64_t own;       /* lanes of the recipe of the batch at hand */
     struct node *nodes; /* owned; of a batch */
     bool *listed;       /* owned; by pipe: some of these have it */
     /* Modules that are recomputed with which all of these take too long, the last few. */
@@ -157,7 +158,9 @@ struct rk_plan_bounds {
     uint64_t settled;          /* strategies, in the rounds before */
     const rk_plan_part *parts; /* that are searched, at most RK_PLAN_PARTS */
     int part_count;
+    unsigned interleaving;              /* those that have shapes with vp > 1, a bit each */
     bool counts;                        /* everything is searched, and counted */
+    bool tallies;                       /* what settles strategies is counted */
     uint64_t part_lanes[RK_PLAN_PARTS]; /* a bit per lane */
     uint64_t lanes;                     /* of all parts together */
 };
@@ -338,7 +341,6 @@ bool rk_settle_batch(const rk_plan_bounds *s, struct worker *w, const struct bat
 /* The parts, a bit each, that have strategies of a batch, of a pipeline degree, and so on. */
 unsigned rk_parts_of_batch(const rk_plan_bounds *s, const struct batch *b);
 unsigned rk_parts_of_pipe(const rk_plan_bounds *s, const rk_plan_pipe *pipe);
-unsigned rk_parts_of_shape(const rk_plan_bounds *s, const rk_plan_shape *shape);
 unsigned rk_parts_of_recompute(const rk_plan_bounds *s, const rk_plan_recompute *recompute);
 
 /* Bytes that a rank of a strategy may need in a part; `usual`: within the risk. */
