@@ -48,17 +48,36 @@ static const char *join_words(rk_shell *sh, const call *c)
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
+/* A text with the escapes of a line end, a tab and a backslash. */
+static void put_escaped(rk_shell *sh, const char *text)
+{
+    for (const char *at = text; *at; at++) {
+        const bool escapes = *at == '\\' && at[1] && strchr("nt\\", at[1]);
+        at += escapes;
+        put(sh, escapes && *at == 'n' ? "\n" : escapes && *at == 't' ? "\t" : at, 1);
+    }
+}
+
+/* Options of echo: -n, -e, -E, and several of them in one word. */
 static int run_echo(rk_shell *sh, const call *c)
 {
     size_t i = 1;
-    bool line_end = true;
-    while (i < c->count && (strcmp(word(c, i), "-n") == 0 || strcmp(word(c, i), "-e") == 0)) {
-        line_end = line_end && word(c, i)[1] != 'n';
+    bool line_end = true, escapes = false;
+    while (i < c->count && word(c, i)[0] == '-' && word(c, i)[1] &&
+           strspn(word(c, i) + 1, "neE") == strlen(word(c, i) + 1)) {
+        for (const char *letter = word(c, i) + 1; *letter; letter++) {
+            line_end = line_end && *letter != 'n';
+            escapes = *letter == 'n' ? escapes : *letter == 'e';
+        }
         i++;
     }
     for (size_t first = i; i < c->count; i++) {
         put_text(sh, i > first ? " " : "");
-        put_text(sh, word(c, i));
+        if (escapes) {
+            put_escaped(sh, word(c, i));
+        } else {
+            put_text(sh, word(c, i));
+        }
     }
     put_text(sh, line_end ? "\n" : "");
     return 0;

@@ -574,6 +574,7 @@ static void run_program(rk_shell *sh, const rk_launch_word *words, size_t count,
 
 static void run_words(rk_shell *sh, const rk_launch_word *words, size_t count, int line)
 {
+    const bool last = strcmp(words[0].text, "exec") == 0 && count > 1 && words[1].text[0] != '-';
     if (strcmp(words[0].text, "command") == 0 || strcmp(words[0].text, "exec") == 0 ||
         strcmp(words[0].text, "time") == 0 || strcmp(words[0].text, "nohup") == 0) {
         if (count > 1 && words[1].text[0] != '-') {
@@ -586,6 +587,9 @@ static void run_words(rk_shell *sh, const rk_launch_word *words, size_t count, i
         run_function(sh, function, words, count);
     } else if (!rk_shell_run_builtin(sh, words, count, line)) {
         run_program(sh, words, count, line);
+    }
+    if (last && sh->command_count > 0) { /* the program takes the place of the shell */
+        sh->flow = FLOW_EXIT;
     }
 }
 
