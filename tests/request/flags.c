@@ -12,7 +12,6 @@
 
 #include "command/commands.h"
 #include "job/job.h"
-#include "request/launch_words.h"
 #include "request/request.h"
 #include "request/strategy_choices.h"
 #include "strategy/strategy_fields.h"
@@ -609,104 +608,122 @@ static void test_torchtitan(void **state)
     COMPARE(cases);
 }
 
-/* ---- words of launches ----------------------------------------------------------------------- */
+/* ---- flags of the model -----------------------------------------------------------------------
+ */
 
-/* What a word of a framework means here, and what that leaves out. */
-static void test_words(void **state)
+/* Numbers of named models, as their documents have them; another number contradicts the model. */
+static void test_model_numbers(void **state)
 {
-    static const char two_levels[] = "priced as one ring, without groups that share heads";
-    static const char low_rank[] = "priced as AdamW, whose states are not of low rank";
-    static const char one_less[] = "priced as AdamW, which has a state less";
-    static const char as_many[] = "priced as SGD with momentum, which has as many states";
     static const struct {
-        const char *field, *word, *as, *note;
+        const char *model, *flag;
+        int value;
     } cases[] = {
-        {"cp_kind", "p2p", "ring", NULL},
-        {"cp_kind", "megatron_cp_algo", "ring", NULL},
-        {"cp_kind", "a2a", "ulysses", NULL},
-        {"cp_kind", "ulysses_cp_algo", "ulysses", NULL},
-        {"cp_kind", "ulysses (with DeepSpeed)", "ulysses", NULL},
-        {"cp_kind", "all_gather", "all-gather", NULL},
-        {"cp_kind", "allgather", "all-gather", NULL},
-        {"cp_kind", "kvallgather_cp_algo", "all-gather", NULL},
-        {"cp_kind", "a2a+p2p", "ring", two_levels},
-        {"cp_kind", "hybrid_cp_algo", "ring", two_levels},
-        {"cp_kind", "hybrid_adaptive_cp_algo", "ring", two_levels},
-        {"cp_kind", "adaptive_cp_algo", "ring", "priced as a ring that sends all blocks"},
-        {"cp_kind", "ring", "ring", NULL},
-        {"cp_kind", "hexa", "hexa", NULL},
-        {"schedule", "dualpipe-v", "interleaved", "priced as interleaved: its V has less idle"},
-        {"schedule", "interleavedzerobubble", "interleaved",
-         "priced as interleaved: gradients of weights do not fill its bubble"},
-        {"schedule", "loopedbfs", "interleaved", "priced as interleaved, which holds less"},
-        {"schedule", "dualpipe", "dualpipe", NULL},
-        {"optimizer", "galore_adamw_8bit", "adamw", low_rank},
-        {"optimizer", "apollo_adamw_layerwise", "adamw", low_rank},
-        {"optimizer", "grokadamw", "adamw", one_less},
-        {"optimizer", "paged_ademamix_8bit", "adamw", one_less},
-        {"optimizer", "adalomo", "adafactor", "priced as Adafactor, whose states are as small"},
-        {"optimizer", "came_pytorch", "adafactor",
-         "priced as Adafactor, whose states are about as small"},
-        {"optimizer", "lomo", "sgd-plain", "priced as SGD that keeps gradients for a whole step"},
-        {"optimizer", "paged_lion_8bit", "sgd", as_many},
-        {"optimizer", "rmsprop_bnb", "sgd", as_many},
-        {"optimizer", "adagrad", "sgd", as_many},
-        {"optimizer", "optimi_dion", "muon", "priced as Muon"},
-        {"optimizer", "adamw-bf16", "adamw-bf16", NULL},
-        {"optimizer", "adamw_torch_fused", "adamw", NULL},
-        {"optimizer", "adam", "adamw", NULL},
-        {"optimizer", "paged_adamw_8bit", "adam-8bit", NULL},
-        {"optimizer", "adam-8-bit", "adam-8bit", NULL},
-        {"optimizer", "adamw_bnb", "adam-8bit", NULL},
-        {"optimizer", "adamw_torch_4bit", "adamw-4bit", NULL},
-        {"optimizer", "sgd", "sgd", NULL},
-        {"optimizer", "muon", "muon", NULL},
-        {"precision", "adam", "adam", NULL},
+        {"llama3-8b", "num-layers", 32},
+        {"llama3-8b", "hidden-size", 4096},
+        {"llama3-8b", "num-attention-heads", 32},
+        {"llama3-8b", "num-query-groups", 8},
+        {"llama3-8b", "kv-channels", 128},
+        {"llama3-8b", "ffn-hidden-size", 14336},
+        {"mixtral-8x7b", "num-experts", 8},
+        {"mixtral-8x7b", "moe-router-topk", 2},
+        {"mixtral-8x7b", "moe-ffn-hidden-size", 14336},
+        {"deepseek-v3", "moe-shared-expert-intermediate-size", 2048},
+        {"deepseek-v3", "q-lora-rank", 1536},
+        {"deepseek-v3", "kv-lora-rank", 512},
+        {"deepseek-v3", "qk-head-dim", 128},
+        {"deepseek-v3", "qk-pos-emb-head-dim", 64},
+        {"deepseek-v3", "v-head-dim", 128},
+        {"deepseek-v3", "moe-router-num-groups", 8},
+        {"deepseek-v3", "moe-router-group-topk", 4},
+        {"nemotron-h-56b", "mamba-state-dim", 256},
+        {"nemotron-h-56b", "mamba-head-dim", 64},
+        {"nemotron-h-56b", "mamba-num-groups", 8},
+        {"nemotron-h-56b", "mamba-num-heads", 256},
+        {"nemotron-3-super-120b", "moe-latent-size", 1024},
+        {"qwen3-next-80b-a3b", "linear-key-head-dim", 128},
+        {"qwen3-next-80b-a3b", "linear-value-head-dim", 128},
+        {"qwen3-next-80b-a3b", "linear-num-key-heads", 16},
+        {"qwen3-next-80b-a3b", "linear-num-value-heads", 32},
+        {"deepseek-v3.2", "dsa-indexer-n-heads", 64},
+        {"deepseek-v3.2", "dsa-indexer-head-dim", 128},
+        {"deepseek-v3.2", "dsa-indexer-topk", 2048},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const char *note = "";
-        assert_string_equal(rk_launch_word_of(cases[i].field, cases[i].word, &note), cases[i].as);
-        if (!note || !cases[i].note ? note != cases[i].note : strcmp(note, cases[i].note) != 0) {
-            fail_msg("%s %s: %s", cases[i].field, cases[i].word, note ? note : "no note");
+        for (int other = 0; other < 2; other++) {
+            char line[128], text[TEXT_SIZE], wanted[TEXT_SIZE] = "";
+            const int given = other ? 2 * cases[i].value : cases[i].value;
+            (void)snprintf(line, sizeof(line), "--model %s --%s %d", cases[i].model, cases[i].flag,
+                           given);
+            (void)snprintf(wanted, sizeof(wanted),
+                           "!--%s %d contradicts the model %s, which has "
+                           "%d; leave out one of --%s and --model",
+                           cases[i].flag, given, cases[i].model, cases[i].value, cases[i].flag);
+            read_case(line, text);
+            if (other ? strcmp(text, wanted) != 0 : text[0] == '!') {
+                fail_msg("%s: %s", line, text);
+            }
         }
     }
 }
 
-/* Lists as Python, YAML and shells write them. */
-static void test_lists(void **state)
+/* Flags that a named model has, or that contradict it. */
+static void test_model_switches(void **state)
 {
-    static const char *const names[] = {"norm", "act", "mlp", NULL};
     static const struct {
-        const char *list, *words, *chosen;
+        const char *flag, *has, *lacks; /* models */
     } cases[] = {
-        {"['norm', \"mlp\"]", "norm,mlp", "norm,mlp"},
-        {"mlp norm", "mlp,norm", "mlp,norm"},
-        {"[core_attn,norm]", "core_attn,norm", "norm"},
-        {"a-b_c.d;e", "a-b_c.d,e", ""},
-        {"norms", "norms", ""},
-        {"[]", "", ""},
-        {"", "", ""},
-        {", mlp ,", "mlp", "mlp"},
+        {"swiglu", "llama3-8b", "opt-6.7b"},
+        {"squared-relu", "nemotron-4-15b", "llama3-8b"},
+        {"untie-embeddings-and-output-weights", "llama3-8b", "llama3.2-1b"},
+        {"disable-bias-linear", "llama3-8b", "opt-6.7b"},
+        {"add-qkv-bias", "qwen2.5-7b", "llama3-8b"},
+        {"qk-layernorm", "qwen3-8b", "llama3-8b"},
+        {"qk-layernorm", "deepseek-v3", "llama3-8b"},
+        {"attention-output-gate", "qwen3-next-80b-a3b", "qwen3-8b"},
+        {"moe-shared-expert-gate", "qwen3-next-80b-a3b", "deepseek-v3"},
+        {"moe-router-enable-expert-bias", "deepseek-v3", "mixtral-8x7b"},
+        {"multi-latent-attention", "deepseek-v3", "llama3-8b"},
+        {"is-hybrid-model", "nemotron-h-56b", "llama3-8b"},
+        {"normalization RMSNorm", "llama3-8b", "opt-6.7b"},
+        {"use-rotary-position-embeddings", "llama3-8b", "opt-6.7b"},
+        {"position-embedding-type rope", "llama3-8b", NULL},
+        {"window-size 128,0", "gpt-oss-20b", "mistral-7b"},
+        {"group-query-attention", "llama3-8b", NULL},
+        {"max-position-embeddings 4096", "llama3-8b", NULL},
+        {"tokenizer-type HuggingFaceTokenizer", "llama3-8b", NULL},
+        {"vocab-size 128000", "llama3-8b", NULL},       /* rows are padded */
+        {"num-query-groups 4", "deepseek-v3", NULL},    /* latent attention has no use for it */
+        {"ffn-hidden-size 4096", "mixtral-8x7b", NULL}, /* nor have experts */
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char out[RK_LAUNCH_LIST_SIZE];
-        assert_string_equal(rk_launch_list_of(cases[i].list, out), cases[i].words);
-        assert_string_equal(rk_launch_choose(cases[i].list, names, out), cases[i].chosen);
+        char line[128], text[TEXT_SIZE], name[64];
+        (void)snprintf(name, sizeof(name), "--%.*s ", (int)strcspn(cases[i].flag, " "),
+                       cases[i].flag);
+        (void)snprintf(line, sizeof(line), "--model %s --%s", cases[i].has, cases[i].flag);
+        read_case(line, text);
+        if (text[0] == '!') {
+            fail_msg("%s: %s", line, text);
+        }
+        if (cases[i].lacks) {
+            (void)snprintf(line, sizeof(line), "--model %s --%s", cases[i].lacks, cases[i].flag);
+            read_case(line, text);
+            if (text[0] != '!' || !strstr(text, " contradicts the model ") ||
+                strncmp(text + 1, name, strlen(name)) != 0) {
+                fail_msg("%s: %s", line, text);
+            }
+        }
     }
-    assert_true(rk_launch_compiles("true") && rk_launch_compiles("model+loss"));
-    assert_false(rk_launch_compiles("loss") || rk_launch_compiles("false") ||
-                 rk_launch_compiles(NULL));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),      cmocka_unit_test(test_values),
-        cmocka_unit_test(test_overlaps),   cmocka_unit_test(test_megatron),
-        cmocka_unit_test(test_frameworks), cmocka_unit_test(test_torchtitan),
-        cmocka_unit_test(test_words),      cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_names),         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_overlaps),      cmocka_unit_test(test_megatron),
+        cmocka_unit_test(test_frameworks),    cmocka_unit_test(test_torchtitan),
+        cmocka_unit_test(test_model_numbers), cmocka_unit_test(test_model_switches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
