@@ -58,13 +58,22 @@ static void put_escaped(rk_shell *sh, const char *text)
     }
 }
 
-/* Options of echo: -n, -e, -E, and several of them in one word. */
+/* -n, -e, -E, or several of these letters in one word. */
+static bool is_echo_option(const char *text)
+{
+    size_t letters = 1;
+    while (text[0] == '-' &&
+           (text[letters] == 'n' || text[letters] == 'e' || text[letters] == 'E')) {
+        letters++;
+    }
+    return letters > 1 && text[letters] == '\0';
+}
+
 static int run_echo(rk_shell *sh, const call *c)
 {
     size_t i = 1;
     bool line_end = true, escapes = false;
-    while (i < c->count && word(c, i)[0] == '-' && word(c, i)[1] &&
-           strspn(word(c, i) + 1, "neE") == strlen(word(c, i) + 1)) {
+    while (i < c->count && is_echo_option(word(c, i))) {
         for (const char *letter = word(c, i) + 1; *letter; letter++) {
             line_end = line_end && *letter != 'n';
             escapes = *letter == 'n' ? escapes : *letter == 'e';
