@@ -111,8 +111,119 @@ static void test_members(void **state)
     }
 }
 
+/* What people read of every field: its label. */
+static void test_labels(void **state)
+{
+    static const char *const labels[][2] = {
+        {"accelerators", "accelerators"},
+        {"tp", "TP"},
+        {"sp", "sequence parallel"},
+        {"cp", "CP"},
+        {"cp_kind", "CP kind"},
+        {"pp", "PP"},
+        {"vp", "VP"},
+        {"ep", "EP"},
+        {"etp", "ETP"},
+        {"dp", "DP"},
+        {"rank_order", "order of ranks"},
+        {"zero", "ZeRO"},
+        {"hsdp_replicas", "HSDP replicas"},
+        {"micro_batch", "microbatch"},
+        {"global_batch", "global batch"},
+        {"microbatches", "microbatches"},
+        {"seq_tokens", "sequence"},
+        {"document_tokens", "document"},
+        {"schedule", "schedule"},
+        {"recompute", "recompute"},
+        {"recompute_modules", "modules"},
+        {"recompute_layers", "recomputed layers"},
+        {"precision", "precision"},
+        {"recipe", "recipe"},
+        {"low_precision_weights", "weights in low precision"},
+        {"nf4_weights", "weights in NF4"},
+        {"fp8_activation_input", "inputs of activations in fp8"},
+        {"attention", "attention"},
+        {"offload", "offload"},
+        {"offload_share", "share offloaded"},
+        {"overlap", "overlap"},
+        {"graph_capture", "graph capture"},
+        {"graph_modules", "modules in graphs"},
+        {"graph_step", "graph of the step"},
+        {"first_stage_layers", "layers, first stage"},
+        {"last_stage_layers", "layers, last stage"},
+        {"count_embedding", "embedding as layer"},
+        {"count_head", "head as layer"},
+        {"mtp_before_head", "MTP before the head"},
+        {"layout", "layout"},
+        {"adapter_rank", "rank of adapters"},
+        {"adapter_modules", "adapters on"},
+        {"capacity_factor", "capacity factor"},
+        {"imbalance", "expert imbalance"},
+        {"optimizer", "optimizer"},
+        {"weight_bytes_per_parameter", "bytes, weight"},
+        {"gradient_bytes_per_parameter", "bytes, gradient"},
+        {"optimizer_bytes_per_parameter", "bytes, optimizer"},
+        {"gather_bytes_per_parameter", "bytes, gathered"},
+        {"reduce_bytes_per_parameter", "bytes, reduced"},
+        {"quantised_weights", "frozen weights in"},
+        {"wide_residual", "hidden states in fp32"},
+        {"adapter_bytes_per_weight", "bytes, adapter"},
+        {"adapts_embeddings", "embedding and head learn"},
+        {"foreach_update", "foreach optimizer"},
+        {"step_parameters", "parameters of a step"},
+        {"step_in_backward", "optimizer in backward"},
+        {"cross_entropy", "cross-entropy"},
+        {"logit_bytes", "bytes, logit"},
+        {"loss_chunk_tokens", "chunk of the loss"},
+        {"expandable_segments", "expandable segments"},
+    };
+    (void)state;
+    assert_int_equal(sizeof(labels) / sizeof(labels[0]), RK_STRATEGY_FIELD_COUNT);
+    for (size_t i = 0; i < RK_STRATEGY_FIELD_COUNT; i++) {
+        assert_string_equal(rk_strategy_key(i), labels[i][0]);
+        assert_string_equal(rk_strategy_label(i), labels[i][1]);
+        assert_int_equal(rk_find_strategy_field(labels[i][0]), i);
+    }
+}
+
+/* Stages with as many layers are told once; a layout of very many stages ends in dots. */
+static void test_layout_text(void **state)
+{
+    static const struct {
+        int16_t layout[6];
+        int count;
+        const char *text;
+    } cases[] = {
+        {{7, 8, 8, 8, 6}, 5, "7,8*3,6"},
+        {{8, 8}, 2, "8*2"},
+        {{1}, 1, "1"},
+        {{5, 4, 5}, 3, "5,4,5"},
+        {{0, 0, 12, 12, 0, 0}, 6, "0*2,12*2,0*2"},
+    };
+    static int16_t many[2000];
+    char out[RK_STRATEGY_TEXT_SIZE];
+    const size_t field = rk_find_strategy_field("layout");
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const rk_strategy s = {.layout = cases[i].layout, .layout_count = cases[i].count};
+        assert_string_equal(rk_strategy_text(&s, field, out), cases[i].text);
+    }
+    for (int i = 0; i < 2000; i++) {
+        many[i] = (int16_t)(10 + i % 2);
+    }
+    const rk_strategy s = {.layout = many, .layout_count = 2000};
+    const char *text = rk_strategy_text(&s, field, out);
+    assert_int_equal(strlen(text), RK_STRATEGY_TEXT_SIZE - 1);
+    assert_string_equal(text + strlen(text) - 3, "...");
+    assert_memory_equal(text, "10,11,10,11,", 12);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_members)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_members),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_layout_text),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
