@@ -37,10 +37,14 @@ rk_status rk_request_find_fewest(const rk_request *request, const rk_inputs *inp
 
 /* Each changes a request, and returns whether that is another one. */
 
+static bool states_recompute(const rk_request *r)
+{
+    return r->recomputes || r->modules || r->recompute_layers;
+}
+
 static bool as_asked(rk_request *r)
 {
-    const bool given = r->recomputes || r->modules || r->recompute_layers;
-    r->recomputes = given ? r->recomputes : 1U << RK_REC_NONE;
+    r->recomputes = states_recompute(r) ? r->recomputes : 1U << RK_REC_NONE;
     return true;
 }
 
@@ -159,6 +163,7 @@ rk_status rk_usual_savings_find(const rk_request *request, const rk_inputs *inpu
         bool legal = false;
         rk_usual_saving *cure = &cures->items[cures->count];
         *cure = (rk_usual_saving){.name = cures_known[i].name, .options = cures_known[i].options};
+        cure->name = i == 0 && states_recompute(request) ? "as asked" : cure->name;
         changed[i] = i == 0 ? *request : changed[cures_known[i].after];
         if (cures_known[i].change(&changed[i])) {
             status = judge(&changed[i], inputs, control, cure, &legal, err);
