@@ -50,6 +50,11 @@ static void test_positions(void **state)
         {TEXT("\xef\xbb\xbf{}"), RK_ERR_SYNTAX, 1, 1,
          "the file starts with a byte order mark (BOM); save it as UTF-8 without one"},
         {TEXT("\xff\xfe{\0}\0"), RK_ERR_SYNTAX, 1, 1, "the file is in UTF-16; save it as UTF-8"},
+        {TEXT("\xfe\xff\0{\0}"), RK_ERR_SYNTAX, 1, 1, "the file is in UTF-16; save it as UTF-8"},
+        {TEXT("PK\3\4x"), RK_ERR_SYNTAX, 1, 1, "the file is a ZIP archive, not JSON; unpack it"},
+        {TEXT("%PDF-1.7"), RK_ERR_SYNTAX, 1, 1, "the file is a PDF document, not JSON"},
+        {TEXT("SQLite format 3\0"), RK_ERR_SYNTAX, 1, 1,
+         "the file is an SQLite database, not JSON"},
         {TEXT("version https://git-lfs.github.com/spec/v1\n"), RK_ERR_SYNTAX, 1, 1,
          "the file is a Git LFS pointer, not the document; run 'git lfs pull'"},
         {TEXT("{\"a\":\n \"open"), RK_ERR_SYNTAX, 2, 6, "premature end of input near '\"open'"},
@@ -194,6 +199,9 @@ static void test_damaged_gzip(void **state)
     for (size_t keep = 0; keep < size; keep++) {
         assert_true(scratch_write(s, "cut.json.gz", packed, keep));
         assert_int_equal(load(s, "cut.json.gz", &value, &err), RK_ERR_IO);
+        if (keep > 24) { /* the header and something to unpack */
+            assert_string_equal(err.message, "the compressed data ends too early");
+        }
     }
     packed[size - 6] ^= 1; /* in the checksum */
     assert_true(scratch_write(s, "damaged.json.gz", packed, size));
@@ -203,11 +211,59 @@ static void test_damaged_gzip(void **state)
 
     assert_true(scratch_write(s, "misnamed.json", packed, size));
     assert_int_equal(load(s, "misnamed.json", &value, &err), RK_ERR_IO);
-    assert_non_null(strstr(err.message, ".gz"));
+    assert_string_equal(err.message, "the file is gzip data: end its name in .gz");
     assert_true(scratch_write(s, "misnamed.json.gz", "{\"a\": 1}", 8));
     assert_int_equal(load(s, "misnamed.json.gz", &value, &err), RK_ERR_IO);
-    assert_non_null(strstr(err.message, "not gzip"));
+    assert_string_equal(err.message, "the file is not gzip data");
     free(packed);
+}
+
+/* The same of tables, which may be packed or not whatever their names are. */
+static void test_damaged_tables(void **state)
+{
+    static const char text[] = "size,rate\n1,2.5\n8,3.5\n";
+    scratch *s = *state;
+    rk_csv_in table;
+    rk_error err;
+    size_t size;
+    write_document(s, "whole.csv.gz", text);
+    char *packed = scratch_read(s->path, &size);
+    assert_non_null(packed);
+    assert_true(scratch_write(s, "any.csv", packed, size));
+    assert_int_equal(rk_csv_load(scratch_path(s, "any.csv"), &table, &err), RK_OK);
+    assert_int_equal(table.rows, 2);
+    assert_string_equal(rk_csv_cell_of(&table, 1, "rate"), "3.5");
+    rk_csv_in_clear(&table);
+    assert_true(scratch_write(s, "cut.csv.gz", packed, size - 8));
+    assert_int_equal(rk_csv_load(scratch_path(s, "cut.csv.gz"), &table, &err), RK_ERR_IO);
+    assert_string_equal(err.message, "the compressed data ends too early");
+    packed[size - 6] ^= 1; /* in the checksum */
+    assert_true(scratch_write(s, "damaged.csv.gz", packed, size));
+    assert_int_equal(rk_csv_load(scratch_path(s, "damaged.csv.gz"), &table, &err), RK_ERR_IO);
+    assert_ptr_equal(strstr(err.message, "cannot read: "), err.message);
+    free(packed);
+    assert_int_equal(rk_csv_load(scratch_path(s, "none.csv"), &table, &err), RK_ERR_IO);
+    assert_string_equal(err.message, "cannot open: No such file or directory");
+    assert_int_equal(rk_csv_parse("a,b\n1,x\0y\n", 12, "t.csv", &table, &err), RK_ERR_SYNTAX);
+    assert_string_equal(err.message, "the file holds a zero byte: it is not a text");
+}
+
+/* What a value is called in messages. */
+static void test_type_names(void **state)
+{
+    static const struct {
+        const char *text, *name;
+    } cases[] = {{"{}", "an object"}, {"[1]", "an array"}, {"\"x\"", "a string"},
+                 {"3", "an integer"}, {"3.5", "a real"},   {"true", "true"},
+                 {"false", "false"},  {"null", "null"}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        json_t *value = json_loads(cases[i].text, JSON_DECODE_ANY, NULL);
+        assert_non_null(value);
+        assert_string_equal(rk_json_type_name(value), cases[i].name);
+        json_decref(value);
+    }
+    assert_string_equal(rk_json_type_name(NULL), "nothing");
 }
 
 /* A small file that unpacks to more than the limit is refused before it is all in memory. */
@@ -532,12 +588,14 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_type_names),
         cmocka_unit_test(test_positions),
         cmocka_unit_test(test_deep_nesting),
         cmocka_unit_test(test_printable),
         cmocka_unit_test(test_path),
         cmocka_unit_test_setup_teardown(test_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_gzip, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_tables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unpacked_limit, set_up, tear_down),
         cmocka_unit_test(test_hub_ids),
         cmocka_unit_test(test_remarks),
