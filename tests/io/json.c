@@ -533,6 +533,43 @@ static void test_typed_names(void **state)
     }
 }
 
+/* What follows a name and leaves the shape of the model: uses, formats of weights, and dates. */
+static void test_endings(void **state)
+{
+    static const char *const same[] = {"instruct",    "thinking", "chat",
+                                       "base",        "hf",       "it",
+                                       "1m",          "fp8",      "fp16",
+                                       "bf16",        "int8",     "int4",
+                                       "8bit",        "4bit",     "nvfp4",
+                                       "mxfp4",       "nf4",      "gptq",
+                                       "awq",         "unsloth",  "bnb",
+                                       "dequantized", "aqlm",     "2bit",
+                                       "3bit",        "1x16",     "2x8",
+                                       "w4a16",       "qat",      "linearized",
+                                       "sft",         "dpo",      "2507",
+                                       "2012",        "2001",     "0324",
+                                       "1231",        "0101",     "Instruct-2507-FP8"};
+    static const char *const other[] = {"pro",  "2513",  "2500", "1332",  "0100", "1301",
+                                        "0012", "0232x", "507",  "12507", "1932", "instructed"};
+    static const char joints[] = "-_ ";
+    (void)state;
+    for (size_t i = 0; i < COUNT(same); i++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "some/Qwen3-4B%c%s", joints[i % 3], same[i]);
+        const rk_catalogue_entry *found = rk_catalogue_find("models", name);
+        if (!found || strcmp(found->name, "qwen3-4b") != 0) {
+            fail_msg("%s is %s", name, found ? found->name : "unknown");
+        }
+    }
+    for (size_t i = 0; i < COUNT(other); i++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "Qwen3-4B-%s", other[i]);
+        if (rk_catalogue_find("models", name)) {
+            fail_msg("%s", name);
+        }
+    }
+}
+
 /* Names of models with more than a language model are found, and say what else they have. */
 static void test_left_out(void **state)
 {
@@ -605,6 +642,7 @@ int main(void)
         cmocka_unit_test(test_wrong_tables),
         cmocka_unit_test(test_columns_of_characters),
         cmocka_unit_test(test_typed_names),
+        cmocka_unit_test(test_endings),
         cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_suggestions),
     };
