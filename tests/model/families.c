@@ -333,6 +333,81 @@ static void test_harmless_keys(void **state)
     }
 }
 
+/* What a file has besides its language model, each part on its own, in either form. */
+static void test_parts(void **state)
+{
+    static const char *const parts[][2] = {{"vision_config", "vision tower"},
+                                           {"visual", "vision tower"},
+                                           {"vit_config", "vision tower"},
+                                           {"vision_tower_config", "vision tower"},
+                                           {"img_processor", "vision tower"},
+                                           {"mm_vision_tower", "vision tower"},
+                                           {"sam_config", "vision tower"},
+                                           {"audio_config", "audio tower"},
+                                           {"speech_config", "audio tower"},
+                                           {"projector_config", "projector"},
+                                           {"talker_config", "speech generator"},
+                                           {"token2wav_config", "speech decoder"},
+                                           {"code2wav_config", "speech decoder"},
+                                           {"embd_layer", "towers of other inputs"},
+                                           {"vision_lora", "adapters for pictures"},
+                                           {"speech_lora", "adapters for sound"},
+                                           {"encoder_config", "encoder"}};
+    rk_model model;
+    rk_error err;
+    (void)state;
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        char text[1024], note[128];
+        (void)snprintf(text, sizeof(text), "{" DENSE ", \"%s\": %s}", parts[i][0],
+                       i % 2 ? "\"name\"" : "{\"a\": 1}");
+        (void)snprintf(note, sizeof(note), "left out: %s (%s)", parts[i][1], parts[i][0]);
+        if (read_text(text, &model, &err)) {
+            fail_msg("%s: %s", err.path, err.message);
+        }
+        assert_string_equal(model.note, note);
+        (void)snprintf(text, sizeof(text), "{" DENSE ", \"%s\": {}}", parts[i][0]);
+        assert_int_equal(read_text(text, &model, &err), RK_OK);
+        assert_string_equal(model.note, ""); /* nothing in it */
+    }
+}
+
+/* The tower of Qwen3-VL by its sizes, all of which are needed. */
+static void test_tower(void **state)
+{
+    static const char *const sizes[] = {"\"hidden_size\": 8",
+                                        "\"intermediate_size\": 20",
+                                        "\"depth\": 3",
+                                        "\"patch_size\": 2",
+                                        "\"num_position_embeddings\": 5",
+                                        "\"out_hidden_size\": 6",
+                                        "\"in_channels\": 3",
+                                        "\"temporal_patch_size\": 2",
+                                        "\"spatial_merge_size\": 2",
+                                        "\"deepstack_visual_indexes\": [1]"};
+    /* patches 3 * 2 * 2^2 of 8 and 8, 5 positions; 3 blocks of 4 * 8^2 + 4 * 8, 2 * 8 * 20 + 28 and
+     * 4 * 8; a merger of 32^2 + 32 + 32 * 6 + 6 behind a norm of 8, one behind a norm of 32 */
+    const int merger = 1024 + 32 + 192 + 6;
+    const int params = 24 * 8 + 8 + 40 + 3 * (256 + 32 + 320 + 28 + 32) + 16 + merger + 64 + merger;
+    rk_model model;
+    rk_error err;
+    (void)state;
+    for (size_t missing = 0; missing <= COUNT(sizes); missing++) {
+        char text[1024], note[128], tower[400] = "";
+        for (size_t i = 0; i < COUNT(sizes); i++) {
+            if (i != missing) {
+                (void)snprintf(tower + strlen(tower), sizeof(tower) - strlen(tower), "%s%s",
+                               tower[0] ? ", " : "", sizes[i]);
+            }
+        }
+        (void)snprintf(text, sizeof(text), "{" DENSE ", \"vision_config\": {%s}}", tower);
+        (void)snprintf(note, sizeof(note),
+                       "left out: vision tower of %d parameters (vision_config)", params);
+        assert_int_equal(read_text(text, &model, &err), RK_OK);
+        assert_string_equal(
+            model.note, missing == COUNT(sizes) ? note : "left out: vision tower (vision_config)");
+    }
+}
+
 /* ---- layers that lists and words choose ---------------------------------------------------------
  */
 
@@ -564,7 +639,8 @@ static void test_blocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spellings),    cmocka_unit_test(test_ratios),
+        cmocka_unit_test(test_spellings),    cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_tower),        cmocka_unit_test(test_ratios),
         cmocka_unit_test(test_blocks),       cmocka_unit_test(test_indexers),
         cmocka_unit_test(test_modules),      cmocka_unit_test(test_opt_norms),
         cmocka_unit_test(test_refused_keys), cmocka_unit_test(test_harmless_keys),
