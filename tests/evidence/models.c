@@ -217,12 +217,98 @@ static void test_degrees(void **state)
     assert_string_equal(err.message, "column n_accel: expected at most 16777216");
 }
 
+#define OF(member) offsetof(rk_strategy, member)
+
+/* What facts of a row make of its strategy, and what they need for that. */
+static void test_facts(void **state)
+{
+    static const struct {
+        const char *columns, *cells;
+        size_t member;
+        char type; /* b: a truth, i: an integer, e: of an enum, d: a number */
+        double value;
+    } cases[] = {
+        {"sharding,replicas", "all,4", OF(replicas), 'i', 4},
+        {"sharding,slice", "all,16", OF(replicas), 'i', 4}, /* 64 ranks in slices of 16 */
+        {"sharding,slice", "optimizer,16", OF(replicas), 'i', 1},
+        {"sharding,shard_ranks", "optimizer,8", OF(replicas), 'i', 8},
+        {"sharding,shard_ranks", "none,8", OF(replicas), 'i', 1},
+        {"lora_rank,adapter_bytes", "8,2", OF(adapter_bytes), 'd', 2},
+        {"adapter_bytes", "2", OF(adapter_bytes), 'd', 0},
+        {"lora_rank,frozen_type", "8,int4", OF(frozen_type), 'e', RK_FROZEN_INT4},
+        {"lora_rank,frozen_type", "8,int8", OF(nf4_weights), 'b', 1},
+        {"lora_rank,frozen_type", "8,nf4", OF(low_weights), 'b', 1},
+        {"lora_rank", "8", OF(low_weights), 'b', 0},
+        {"frozen_type", "int4", OF(nf4_weights), 'b', 0},
+        {"lora_rank,frozen_type,sharding,wide_residual", "8,nf4,none,true", OF(wide_residual), 'b',
+         1},
+        {"lora_rank,frozen_type,sharding,wide_residual", "8,nf4,all,true", OF(wide_residual), 'b',
+         0}, /* FSDP casts them */
+        {"lora_rank,wide_residual", "8,true", OF(wide_residual), 'b', 0},
+        {"lora_rank,adapts_embeddings", "8,true", OF(adapts_ends), 'b', 1},
+        {"adapts_embeddings", "true", OF(adapts_ends), 'b', 0},
+        {"recompute_every", "5", OF(recompute_layers), 'i', 5}, /* of 24 */
+        {"recompute_every", "24", OF(recompute_layers), 'i', 1},
+        {"recompute_every", "1", OF(recompute_layers), 'i', 0},
+        {"flash_attention,attention_kernel", "true,cudnn", OF(attention_kernel), 'e',
+         RK_KERNEL_CUDNN},
+        {"flash_attention,attention_kernel", "false,cudnn", OF(attention_kernel), 'e',
+         RK_KERNEL_OF_STACK},
+        {"flash_attention", "false", OF(flash_attention), 'b', 0},
+        {"seq_parallel,tp_overlap", "true,true", OF(tp_overlap), 'b', 0}, /* of one rank */
+        {"gradient_bytes,bucket_bytes", "4,2", OF(states.gradient), 'd', 6},
+        {"imbalance", "3", OF(imbalance), 'd', 3},
+        {"imbalance", "0.5", OF(imbalance), 'd', 1},
+        {"cross_entropy", "fused", OF(cross_entropy), 'e', RK_CROSS_ENTROPY_FUSED},
+        {"logit_bytes", "8", OF(logit_bytes), 'd', 8},
+        {"loss_chunk", "64", OF(loss_chunk), 'i', 64},
+        {"sub_group_params", "1e6", OF(step_params), 'd', 1e6},
+        {"foreach_update", "true", OF(foreach_update), 'b', 1},
+        {"step_in_backward", "true", OF(step_in_backward), 'b', 1},
+        {"expandable_segments", "true", OF(expandable_segments), 'b', 1},
+        {"grad_overlap", "false", OF(grad_overlap), 'b', 0},
+        {"grad_overlap", "true", OF(grad_overlap), 'b', 1},
+        {"param_overlap", "false", OF(param_overlap), 'b', 0},
+        {"param_overlap", "true", OF(param_overlap), 'b', 1},
+        {"graph_capture", "true", OF(graph_capture), 'b', 1},
+        {"graph_capture,graph_modules", "true,mlp", OF(graph_modules), 'e', RK_GRAPH_MLP},
+        {"graph_step", "true", OF(graph_step), 'b', 1},
+        {"offload", "optimizer", OF(offload_optimizer), 'b', 1},
+        {"offload,offload_share", "optimizer,0.25", OF(offload_share), 'd', 0.25},
+        {"offload_activations,offload_layers", "true,3", OF(offload_layers), 'i', 3},
+        {"rank_order", "tp-cp-pp-dp", OF(order), 'e', RK_ORDER_PIPELINE_DATA},
+        {"sharding,optimizer", "none,muon", OF(optimizer), 'e', RK_OPTIMIZER_MUON},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static rk_run_case c;
+        char header[512];
+        (void)snprintf(header, sizeof(header), "%s%s,%s", SIZES, PLACED, cases[i].columns);
+        fill_printed(header, &c, "x,24,3072,8192,24,8,,32001,2048,,,,,,," PLACE ",%s\n",
+                     cases[i].cells);
+        const char *at = (const char *)&c.strategy + cases[i].member;
+        double found = 0;
+        if (cases[i].type == 'b') {
+            found = *(const bool *)at;
+        } else if (cases[i].type == 'i') {
+            found = (double)*(const int64_t *)(const void *)at;
+        } else if (cases[i].type == 'e') {
+            found = *(const unsigned *)(const void *)at;
+        } else {
+            found = *(const double *)(const void *)at;
+        }
+        if (found < cases[i].value || found > cases[i].value) {
+            fail_msg("%s=%s: %g, not %g", cases[i].columns, cases[i].cells, found, cases[i].value);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_dense_layers),
-        cmocka_unit_test(test_kinds),   cmocka_unit_test(test_wrong_sizes),
-        cmocka_unit_test(test_degrees),
+        cmocka_unit_test(test_facts),        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_dense_layers), cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_wrong_sizes),  cmocka_unit_test(test_degrees),
     };
     return cmocka_run_group_tests(tests, load_sources, clear_sources);
 }
