@@ -303,12 +303,98 @@ static void test_facts(void **state)
     }
 }
 
+/* Which degrees are enough to know the others: data parallelism and an inner one, or all of them.
+ */
+static void test_known_degrees(void **state)
+{
+    static const struct {
+        int64_t ranks, tp, pp, cp, dp;
+        rk_sharding sharding;
+        bool known;
+    } cases[] = {
+        {8, 0, 0, 0, 8, RK_SHARD_NONE, true},  {8, 0, 0, 0, 4, RK_SHARD_NONE, false},
+        {8, 0, 4, 0, 2, RK_SHARD_NONE, true},  {8, 0, 4, 0, 1, RK_SHARD_NONE, false},
+        {8, 2, 0, 0, 4, RK_SHARD_NONE, true},  {8, 0, 0, 2, 4, RK_SHARD_NONE, true},
+        {8, 2, 4, 0, 0, RK_SHARD_NONE, true},  {8, 2, 0, 0, 0, RK_SHARD_NONE, false},
+        {8, 0, 4, 0, 0, RK_SHARD_NONE, false}, {8, 0, 0, 0, 0, RK_SHARD_ALL, true},
+        {1, 0, 0, 0, 0, RK_SHARD_NONE, true},  {8, 0, 0, 0, 0, RK_SHARD_GRADIENTS, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const rk_partial_strategy known = {.ranks = cases[i].ranks,
+                                           .tp = cases[i].tp,
+                                           .pp = cases[i].pp,
+                                           .cp = cases[i].cp,
+                                           .dp = cases[i].dp,
+                                           .sharding = cases[i].sharding};
+        assert_int_equal(rk_known_degrees(&known), cases[i].known);
+    }
+}
+
+/* Layers of stages: as stated, fewer on the last, with the ends as layers, or evenly. */
+static void test_stages(void **state)
+{
+    static const struct {
+        int layers, pp, vp;
+        bool short_last;
+        int stage_count;
+        int16_t stages[4];
+        bool fits;
+        int layout_count;
+        int16_t layout[8];
+        bool ends, before_head; /* the ends count as layers; MTP modules precede the head */
+    } cases[] = {
+        {30, 4, 1, true, 0, {0}, true, 4, {8, 8, 8, 6}, false, false},
+        {9, 4, 1, true, 0, {0}, true, 4, {3, 3, 3, 0}, false, false},
+        {5, 4, 1, true, 0, {0}, true, 4, {3, 2, 0, 0}, false, true},
+        {6, 2, 1, true, 0, {0}, true, 0, {0}, false, false}, /* two stages are split evenly */
+        {14, 2, 4, true, 0, {0}, true, 8, {2, 2, 2, 2, 2, 2, 2, 0}, false, false},
+        {30, 4, 1, false, 0, {0}, true, 0, {0}, true, false}, /* 32 with the ends */
+        {32, 4, 1, false, 0, {0}, true, 0, {0}, false, false},
+        {31, 4, 1, false, 0, {0}, true, 0, {0}, false, false},
+        {30, 4, 1, false, 4, {9, 7, 7, 7}, true, 4, {9, 7, 7, 7}, false, false},
+        {30, 4, 1, true, 4, {9, 7, 7, 7}, true, 4, {9, 7, 7, 7}, false, false},
+        {30, 4, 1, false, 3, {10, 10, 10}, false, 0, {0}, true, false},
+        {30, 4, 1, false, 4, {9, 7, 7, 8}, false, 0, {0}, true, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static rk_run_case c;
+        static rk_partial_strategy known;
+        int16_t layout[RK_KNOWN_STAGES_MAX] = {0};
+        rk_strategy s;
+        fill_printed(SIZES PLACED, &c, "x,%d,3072,8192,24,8,,32001,2048,,,,,,," PLACE "\n",
+                     cases[i].layers);
+        known = (rk_partial_strategy){.ranks = 8,
+                                      .tp = 1,
+                                      .pp = cases[i].pp,
+                                      .vp = cases[i].vp,
+                                      .global_batch = 64,
+                                      .micro_batch = 1,
+                                      .short_last_stage = cases[i].short_last,
+                                      .stage_count = cases[i].stage_count,
+                                      .precision = RK_BF16,
+                                      .states = {2, 4, 12, 2, 4}};
+        memcpy(known.stages, cases[i].stages, sizeof(cases[i].stages));
+        assert_int_equal(rk_known_strategy(&known, &c.model, &s, layout), cases[i].fits);
+        assert_int_equal(s.dp, 8 / cases[i].pp);
+        assert_int_equal(s.layout_count, cases[i].layout_count);
+        for (int j = 0; j < s.layout_count; j++) {
+            assert_int_equal(s.layout[j], cases[i].layout[j]);
+        }
+        assert_int_equal(s.count_embedding, cases[i].ends);
+        assert_int_equal(s.count_head, cases[i].ends);
+        assert_int_equal(s.mtp_before_head, cases[i].before_head);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_facts),        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_dense_layers), cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_wrong_sizes),  cmocka_unit_test(test_degrees),
+        cmocka_unit_test(test_known_degrees), cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_facts),         cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_dense_layers),  cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_wrong_sizes),   cmocka_unit_test(test_degrees),
     };
     return cmocka_run_group_tests(tests, load_sources, clear_sources);
 }
