@@ -138,6 +138,12 @@ class Jobs(unittest.TestCase):
         with _library.launch_as_file("run.sh") as path:
             self.assertEqual(path, "run.sh")
 
+    def test_messages_that_are_no_utf8(self):
+        error = _library.Error(code=4, message=b"caf\xe9")
+        with self.assertRaisesRegex(reckon.ReckonError, "caf\ufffd"):
+            _library.check(4, error)
+        _library.check(0, error)
+
     def test_names(self):
         """All names of the stub, and no other, are those of `from reckon import *`."""
         stub = (ROOT / "python/reckon/__init__.pyi").read_text(encoding="utf-8")

@@ -217,6 +217,13 @@ class Predictors(unittest.TestCase):
         self.assertEqual(alone.all(accelerators=[8]).step_s[0], alone().step_s)
         with self.assertRaisesRegex(reckon.ReckonError, "same length: tp 2, pp 1"):
             predict.all(tp=[1, 8], pp=[1])
+        for key, values in (("recompute", ["none", "full"]), ("no_sp", [True, False])):
+            each, found = [predict(**{key: value}) for value in values], predict.all(**{key: values})
+            self.assertEqual(list(found.memory_needed_bytes), [one.memory_needed_bytes for one in each], key)
+            self.assertEqual(list(found.step_s), [one.step_s for one in each], key)
+        full = predict.all(recompute=["none", "full"])
+        self.assertLess(full.memory_needed_bytes[1], full.memory_needed_bytes[0])
+        self.assertGreater(full.step_s[1], full.step_s[0])
         wrong = predict.all(tp=[3])
         self.assertTrue(all(figure != figure for figure in (wrong.mfu[0], wrong.memory_needed_bytes[0])))
 
