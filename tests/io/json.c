@@ -244,7 +244,7 @@ static void test_damaged_tables(void **state)
     free(packed);
     assert_int_equal(rk_csv_load(scratch_path(s, "none.csv"), &table, &err), RK_ERR_IO);
     assert_string_equal(err.message, "cannot open: No such file or directory");
-    assert_int_equal(rk_csv_parse("a,b\n1,x\0y\n", 12, "t.csv", &table, &err), RK_ERR_SYNTAX);
+    assert_int_equal(rk_csv_parse(TEXT("a,b\n1,x\0y\n"), "t.csv", &table, &err), RK_ERR_SYNTAX);
     assert_string_equal(err.message, "the file holds a zero byte: it is not a text");
 }
 
