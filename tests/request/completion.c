@@ -193,102 +193,103 @@ static void list_changes(const question *from, const question *to, char text[CHA
 }
 
 /* The facts of docs/completion.md: what the rules of data/runs/defaults.json say of each. */
+static const struct {
+    const char *words, *set, *changes;
+} facts_set[] = {
+    {WHOLE, "compile=false",
+     "traffic.norm_forward=48 traffic.norm_backward=60 traffic.activation_passes=2"},
+    {WHOLE, "compile=true", ""},
+    {WHOLE, "fp8_cast=eager", "traffic.cast_passes=1.2"},
+    {WHOLE, "fp8_cast=fused", ""},
+    {WHOLE, "dispatcher=alltoall", "host.waits_for_counts=1 communication.deduplicates=0"},
+    {WHOLE, "dispatcher=deepep", "host.waits_for_counts=1"},
+    {WHOLE, "dispatcher=hybridep", ""},
+    {WHOLE, "loss_fusion=none",
+     "traffic.loss_bytes=40 memory.logit_bytes=6 memory.split_logit_bytes=6"},
+    {WHOLE, "loss_fusion=native",
+     "traffic.loss_bytes=28 memory.logit_bytes=6 memory.split_logit_bytes=6"},
+    {WHOLE, "loss_fusion=fused", ""},
+    {WHOLE " stack=megatron-2024", "loss_fusion=fused",
+     "traffic.loss_bytes=8 memory.logit_bytes=2 memory.split_logit_bytes=2"},
+    {WHOLE, "permute_fusion=true", ""},
+    {WHOLE, "permute_fusion=false", "traffic.permute_passes=1.67 host.exchange_kernels=160"},
+    {WHOLE " stack=megatron-2024", "permute_fusion=true",
+     "traffic.permute_passes=1 host.exchange_kernels=84"},
+    {WHOLE, "dropout=true", "traffic.dropout_bytes=18"},
+    {WHOLE, "dropout=false", ""},
+    {WHOLE, "tiled_mlp=true", "memory.tiled_mlp=1"},
+    {WHOLE, "tiled_mlp=false", ""},
+    {WHOLE, "adapter_dropout=true", "memory.adapter_dropout=1"},
+    {WHOLE, "adapter_dropout=false", ""},
+    {WHOLE, "expert_loop=true",
+     "host.expert_kernels=16 host.expert_backward_launches=1.75 host.waits_for_counts=1 "
+     "memory.kept_outputs=2"},
+    {WHOLE, "expert_loop=false", ""},
+    {WHOLE, "launch_blocking=true", "host.blocks_launches=1 overlap=none"},
+    {WHOLE " overlap=grad", "launch_blocking=true", "host.blocks_launches=1"},
+    {WHOLE, "launch_blocking=false", ""},
+    {WHOLE, "composed=true", "step.step_seconds=0"},
+    {WHOLE, "composed=false", ""},
+    {WHOLE, "scan_layers=true", "communication.dp_exposed=0.82"},
+    {WHOLE, "scan_layers=false", ""},
+    {WHOLE, "chunk_overlap=true", ""},
+    {WHOLE, "chunk_overlap=false", "communication.overlaps_chunks=0"},
+    {WHOLE, "fused_activation=true", ""},
+    {"system=atlas-800t-a2 tp=8 pp=4 cp=1 ep=1 vp=1 micro-batch=1 zero=1 recompute=full "
+     "framework=mindspeed",
+     "fused_activation=true", "traffic.activation_passes=1"},
+    {WHOLE, "routing=uniform", ""},
+    {WHOLE, "routing=in_turn", "communication.routes_in_turn=1"},
+    {WHOLE, "routing=natural", "imbalance=1.52"},
+    {WHOLE " imbalance=1.25", "routing=natural", ""},
+    {WHOLE, "network_state=slow", "memory.gathered_share=0"},
+    {WHOLE, "network_state=normal", ""},
+    {WHOLE, "fabric=efa", ""},
+    {WHOLE, "kernels=transformer-engine", ""},
+    {TITAN, "kernels=transformer-engine",
+     "rates.gemm_share=1 rates.attention_share=1.11 rates.attention_backward_share=1.06 "
+     "rates.attention_ramp_tokens=1590 rates.stream_share=0.8 traffic.permute_passes=1"},
+    {TITAN, "kernels=framework", ""},
+    {WHOLE, "kernels=fused", ""},
+    {WHOLE, "trainer=litgpt", ""},
+    {WHOLE, "trainer=optimum-habana", ""},
+    {TITAN, "trainer=optimum-habana", ""},
+    {TITAN, "compile=false",
+     "traffic.norm_forward=48 traffic.norm_backward=60 traffic.activation_passes=2 "
+     "memory.keeps_activation=1 memory.logit_bytes=12 memory.drops_outputs=0"},
+    {HUB, "trainer=optimum-habana", "traffic.norm_forward=16 traffic.norm_backward=20"},
+    /* adapters of attention: 8 x 51,200 x 80 weights of 70.55e9, which are held in 2 bytes */
+    {HUB " lora-rank=8", "trainer=litgpt",
+     "memory.adapter_dropout=1 weight_bytes_per_parameter=2.000928881036232 "
+     "adapter_bytes_per_weight=2"},
+    {HUB " lora-rank=8", "trainer=litgpt,adapter_dropout=false",
+     "weight_bytes_per_parameter=2.000928881036232 adapter_bytes_per_weight=2"},
+    {HUB " set=task=sft", "trainer=litgpt", "memory.sums_whole=1"},
+    {HUB " set=task=sft", "kernels=fused",
+     "traffic.norm_forward=16 traffic.norm_backward=20 traffic.qk_passes=1"},
+    {WHOLE, "trainer=fms-acceleration", "memory.whole_experts=1"},
+    {WHOLE, "offload_layers=2", "offload_layers=2"},
+    {WHOLE, "sub_group_params=1e8", "step_parameters=100000000"},
+    {WHOLE, "logit_bytes=4", "logit_bytes=4"},
+    {WHOLE, "adapter_bytes=4", "adapter_bytes_per_weight=4"},
+    {WHOLE, "wide_residual=1", ""},
+    {WHOLE " lora-rank=8 qlora", "wide_residual=true", "wide_residual=yes"},
+    {WHOLE " lora-rank=8", "wide_residual=true", ""},
+    {WHOLE " lora-rank=8", "adapts_embeddings=true", "adapts_embeddings=yes"},
+    {WHOLE, "adapts_embeddings=true", ""},
+    {WHOLE " max-memory=40", "memory_GiB=60", ""},
+};
+
 static void test_each_fact(void **state)
 {
-    static const struct {
-        const char *words, *set, *changes;
-    } cases[] = {
-        {WHOLE, "compile=false",
-         "traffic.norm_forward=48 traffic.norm_backward=60 traffic.activation_passes=2"},
-        {WHOLE, "compile=true", ""},
-        {WHOLE, "fp8_cast=eager", "traffic.cast_passes=1.2"},
-        {WHOLE, "fp8_cast=fused", ""},
-        {WHOLE, "dispatcher=alltoall", "host.waits_for_counts=1 communication.deduplicates=0"},
-        {WHOLE, "dispatcher=deepep", "host.waits_for_counts=1"},
-        {WHOLE, "dispatcher=hybridep", ""},
-        {WHOLE, "loss_fusion=none",
-         "traffic.loss_bytes=40 memory.logit_bytes=6 memory.split_logit_bytes=6"},
-        {WHOLE, "loss_fusion=native",
-         "traffic.loss_bytes=28 memory.logit_bytes=6 memory.split_logit_bytes=6"},
-        {WHOLE, "loss_fusion=fused", ""},
-        {WHOLE " stack=megatron-2024", "loss_fusion=fused",
-         "traffic.loss_bytes=8 memory.logit_bytes=2 memory.split_logit_bytes=2"},
-        {WHOLE, "permute_fusion=true", ""},
-        {WHOLE, "permute_fusion=false", "traffic.permute_passes=1.67 host.exchange_kernels=160"},
-        {WHOLE " stack=megatron-2024", "permute_fusion=true",
-         "traffic.permute_passes=1 host.exchange_kernels=84"},
-        {WHOLE, "dropout=true", "traffic.dropout_bytes=18"},
-        {WHOLE, "dropout=false", ""},
-        {WHOLE, "tiled_mlp=true", "memory.tiled_mlp=1"},
-        {WHOLE, "tiled_mlp=false", ""},
-        {WHOLE, "adapter_dropout=true", "memory.adapter_dropout=1"},
-        {WHOLE, "adapter_dropout=false", ""},
-        {WHOLE, "expert_loop=true",
-         "host.expert_kernels=16 host.expert_backward_launches=1.75 host.waits_for_counts=1 "
-         "memory.kept_outputs=2"},
-        {WHOLE, "expert_loop=false", ""},
-        {WHOLE, "launch_blocking=true", "host.blocks_launches=1 overlap=none"},
-        {WHOLE " overlap=grad", "launch_blocking=true", "host.blocks_launches=1"},
-        {WHOLE, "launch_blocking=false", ""},
-        {WHOLE, "composed=true", "step.step_seconds=0"},
-        {WHOLE, "composed=false", ""},
-        {WHOLE, "scan_layers=true", "communication.dp_exposed=0.82"},
-        {WHOLE, "scan_layers=false", ""},
-        {WHOLE, "chunk_overlap=true", ""},
-        {WHOLE, "chunk_overlap=false", "communication.overlaps_chunks=0"},
-        {WHOLE, "fused_activation=true", ""},
-        {"system=atlas-800t-a2 tp=8 pp=4 cp=1 ep=1 vp=1 micro-batch=1 zero=1 recompute=full "
-         "framework=mindspeed",
-         "fused_activation=true", "traffic.activation_passes=1"},
-        {WHOLE, "routing=uniform", ""},
-        {WHOLE, "routing=in_turn", "communication.routes_in_turn=1"},
-        {WHOLE, "routing=natural", "imbalance=1.52"},
-        {WHOLE " imbalance=1.25", "routing=natural", ""},
-        {WHOLE, "network_state=slow", "memory.gathered_share=0"},
-        {WHOLE, "network_state=normal", ""},
-        {WHOLE, "fabric=efa", ""},
-        {WHOLE, "kernels=transformer-engine", ""},
-        {TITAN, "kernels=transformer-engine",
-         "rates.gemm_share=1 rates.attention_share=1.11 rates.attention_backward_share=1.06 "
-         "rates.attention_ramp_tokens=1590 rates.stream_share=0.8 traffic.permute_passes=1"},
-        {TITAN, "kernels=framework", ""},
-        {WHOLE, "kernels=fused", ""},
-        {WHOLE, "trainer=litgpt", ""},
-        {WHOLE, "trainer=optimum-habana", ""},
-        {TITAN, "trainer=optimum-habana", ""},
-        {TITAN, "compile=false",
-         "traffic.norm_forward=48 traffic.norm_backward=60 traffic.activation_passes=2 "
-         "memory.keeps_activation=1 memory.logit_bytes=12 memory.drops_outputs=0"},
-        {HUB, "trainer=optimum-habana", "traffic.norm_forward=16 traffic.norm_backward=20"},
-        /* adapters of attention: 8 x 51,200 x 80 weights of 70.55e9, which are held in 2 bytes */
-        {HUB " lora-rank=8", "trainer=litgpt",
-         "memory.adapter_dropout=1 weight_bytes_per_parameter=2.000928881036232 "
-         "adapter_bytes_per_weight=2"},
-        {HUB " lora-rank=8", "trainer=litgpt,adapter_dropout=false",
-         "weight_bytes_per_parameter=2.000928881036232 adapter_bytes_per_weight=2"},
-        {HUB " set=task=sft", "trainer=litgpt", "memory.sums_whole=1"},
-        {HUB " set=task=sft", "kernels=fused",
-         "traffic.norm_forward=16 traffic.norm_backward=20 traffic.qk_passes=1"},
-        {WHOLE, "trainer=fms-acceleration", "memory.whole_experts=1"},
-        {WHOLE, "offload_layers=2", "offload_layers=2"},
-        {WHOLE, "sub_group_params=1e8", "step_parameters=100000000"},
-        {WHOLE, "logit_bytes=4", "logit_bytes=4"},
-        {WHOLE, "adapter_bytes=4", "adapter_bytes_per_weight=4"},
-        {WHOLE, "wide_residual=1", ""},
-        {WHOLE " lora-rank=8 qlora", "wide_residual=true", "wide_residual=yes"},
-        {WHOLE " lora-rank=8", "wide_residual=true", ""},
-        {WHOLE " lora-rank=8", "adapts_embeddings=true", "adapts_embeddings=yes"},
-        {WHOLE, "adapts_embeddings=true", ""},
-        {WHOLE " max-memory=40", "memory_GiB=60", ""},
-    };
     (void)state;
     size_t wrong = 0;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(facts_set) / sizeof(facts_set[0]); i++) {
         char words[256], text[CHANGES_SIZE];
-        (void)snprintf(words, sizeof(words), "%s set=%s", cases[i].words, cases[i].set);
-        const question *usual = asked(cases[i].words);
+        (void)snprintf(words, sizeof(words), "%s set=%s", facts_set[i].words, facts_set[i].set);
+        const question *usual = asked(facts_set[i].words);
         list_changes(usual, asked(words), text);
-        if (strcmp(text, cases[i].changes) != 0) {
+        if (strcmp(text, facts_set[i].changes) != 0) {
             print_error("%s changes: %s\n", words, text);
             wrong++;
         }
