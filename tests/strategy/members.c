@@ -186,7 +186,7 @@ static void test_labels(void **state)
     }
 }
 
-/* Stages with as many layers are told once; a layout of very many stages ends in dots. */
+/* Stages with as many layers are written once; a layout of very many stages ends in dots. */
 static void test_layout_text(void **state)
 {
     static const struct {
