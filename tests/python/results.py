@@ -87,7 +87,7 @@ class Rows(unittest.TestCase):
         narrow, host = "AdamW in 8 bits", "AdamW on the host"
         for given, gone in (({"optimizer": "muon"}, {narrow}), ({"weights": "bf16"}, {narrow}),
                             ({"cross_entropy": "chunked"}, {"fused loss"}), ({"offload": "optimizer"}, {host}),
-                            ({"recompute": "full"}, {"checkpoints of layers"}),
+                            ({"recompute": "full"}, {"as asked, nothing recomputed", "checkpoints of layers"}),
                             ({"lora_rank": 8}, {"LoRA", narrow, host}),
                             ({"lora_rank": 8, "qlora": True}, {"LoRA", "QLoRA", narrow, host})):
             self.assertEqual(names() - names(**given), gone, given)
