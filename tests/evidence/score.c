@@ -298,7 +298,8 @@ static const struct {
     {MANY, "time", "p90", "\"target\": 0.8, \"margin\": 0.02, \"value\": 0.8", 0.81, 100, false,
      false},
     {MANY, "time", "worst", "\"target\": 1, \"margin\": 0.02, \"value\": 0.97", 1, 100, true, true},
-    {MANY, "time", "recall", "\"target\": 1, \"margin\": 1, \"value\": 1", NAN, 100, false, true},
+    {MANY, "time", "recall", "\"target\": 1, \"margin\": 1, \"value\": 1", (double)NAN, 100, false,
+     true},
     {MANY, "memory", "mean", "\"target\": 0.1, \"margin\": 0", 0.169175, 100, false, false},
     {MANY, "memory", "median", "\"target\": 0.2, \"margin\": 0", 0.127525, 100, true, false},
     {MANY, "memory", "p90", "\"target\": 1, \"margin\": 0, \"runs\": 101, \"value\": 1", 0.405, 100,
@@ -316,7 +317,7 @@ static const struct {
      false, true},
     {MANY, "verdict", "recall", "\"target\": 0.75, \"margin\": 0, \"value\": 0.7", 0.75, 120, true,
      false},
-    {MANY, "verdict", "mean", "\"target\": 1, \"margin\": 0", NAN, 120, false, false},
+    {MANY, "verdict", "mean", "\"target\": 1, \"margin\": 0", (double)NAN, 120, false, false},
     /* measured times from 79 % of the step on, which are those of k <= 51, of 11 to 90 */
     {MANY, "interval", "coverage",
      "\"target\": 0.45, \"target_most\": 0.5, \"margin\": 0, \"value\": 0.44", 41 / 90.0, 90, true,
@@ -332,17 +333,18 @@ static const struct {
     {MANY, "risk", "brier", "\"target\": 0.6, \"margin\": 0", 9.0505 / 15, 120, false, false},
     {MANY, "risk", "worst", "\"target\": 0.1, \"margin\": 0", 0.1, 120, true, false},
     {MANY, "risk", "impossible", "\"target\": 0.05, \"margin\": 0", 0.05, 120, true, false},
-    {MANY, "risk", "failed", "\"target\": 0, \"margin\": 0", NAN, 0, false, false},
-    {MANY, "risk", "mean", "\"target\": 1, \"margin\": 0", NAN, 120, false, false},
-    {MANY, "first_choice", "mean", "\"target\": 1, \"margin\": 0", NAN, 0, false, false},
+    {MANY, "risk", "failed", "\"target\": 0, \"margin\": 0", (double)NAN, 0, false, false},
+    {MANY, "risk", "mean", "\"target\": 1, \"margin\": 0", (double)NAN, 120, false, false},
+    {MANY, "first_choice", "mean", "\"target\": 1, \"margin\": 0", (double)NAN, 0, false, false},
     /* sum of k^2 to 10 = 385 */
     {ONES, "first_choice", "mean", "\"target\": 0.385, \"margin\": 0", 0.385, 10, true, false},
     {ONES, "first_choice", "median", "\"target\": 0.3, \"margin\": 0", 0.305, 10, false, false},
     {ONES, "first_choice", "p90", "\"target\": 0.9, \"margin\": 0", 0.81, 10, true, false},
     {ONES, "first_choice", "worst", "\"target\": 0.9, \"margin\": 0", 1, 10, false, false},
-    {ONES, "first_choice", "brier", "\"target\": 1, \"margin\": 0", NAN, 10, false, false},
+    {ONES, "first_choice", "brier", "\"target\": 1, \"margin\": 0", (double)NAN, 10, false, false},
     {ONES, "risk", "failed", "\"target\": 0.17, \"margin\": 0", 2 / 12.0, 12, true, false},
-    {"\"model\": \"man\"", "time", "mean", "\"target\": 1, \"margin\": 0", NAN, 0, false, false},
+    {"\"model\": \"man\"", "time", "mean", "\"target\": 1, \"margin\": 0", (double)NAN, 0, false,
+     false},
 };
 
 static void test_statistics(void **state)

@@ -43,9 +43,9 @@ static void test_fixed(void **state)
         {999999999999999, 0, "999,999,999,999,999"},
         {1e15, 0, "10\xC2\xB9\xE2\x81\xB5"},
         {-2e15, 3, MINUS "2" TIMES "10\xC2\xB9\xE2\x81\xB5"},
-        {NAN, 1, ""},
-        {INFINITY, 1, "\xE2\x88\x9E"},
-        {-INFINITY, 1, MINUS "\xE2\x88\x9E"},
+        {(double)NAN, 1, ""},
+        {(double)INFINITY, 1, "\xE2\x88\x9E"},
+        {-(double)INFINITY, 1, MINUS "\xE2\x88\x9E"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -74,7 +74,7 @@ static void test_short(void **state)
         {15612832, "15.61M"},
         {1e-5, "10\xE2\x81\xBB\xE2\x81\xB5"},
         {2e20, "2" TIMES "10\xC2\xB2\xE2\x81\xB0"},
-        {NAN, ""},
+        {(double)NAN, ""},
         {1.5e12, "1.5T"},
         {0.02, "0.02"},
         {0, "0"},
@@ -100,7 +100,7 @@ static void test_short(void **state)
         {2.5e18, "2.5" TIMES "10\xC2\xB9\xE2\x81\xB8"},
         {0.0001, "0.0001"},
         {5e-5, "5" TIMES "10\xE2\x81\xBB\xE2\x81\xB5"},
-        {INFINITY, "\xE2\x88\x9E"},
+        {(double)INFINITY, "\xE2\x88\x9E"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
