@@ -188,6 +188,45 @@ static void test_shapes(void **state)
     rk_shapes_free(NULL);
 }
 
+/* Shapes without a choice, and with each of its numbers left open. */
+static void test_usual_shapes(void **state)
+{
+    const struct documents *d = *state;
+    const rk_space space = space_of(8);
+    const rk_shape_choice stated = {.size = sizeof(stated),
+                                    .tolerance_percent = 2,
+                                    .head_multiple = 8,
+                                    .aspect_min = 64,
+                                    .aspect_max = 256};
+    rk_shape_choice choices[6];
+    char first[4096] = "";
+    for (size_t i = 0; i < 6; i++) {
+        char text[4096] = "";
+        rk_shapes *shapes;
+        rk_shape_facts f;
+        rk_error err;
+        choices[i] = stated;
+        choices[i].tolerance_percent = i == 1 ? 0 : 2;
+        choices[i].head_multiple = i == 2 ? 0 : 8;
+        choices[i].aspect_min = i == 3 ? 0 : 64;
+        choices[i].aspect_max = i == 4 ? 0 : 256;
+        assert_int_equal(
+            rk_shape_models(d->setup, &space, i == 5 ? NULL : &choices[i], NULL, &shapes, &err),
+            RK_OK);
+        for (size_t j = 0; rk_shapes_at(shapes, j, &f, sizeof(f)); j++) {
+            const size_t used = strlen(text);
+            (void)snprintf(text + used, sizeof(text) - used, "%d x %d, %.9g; ", (int)f.blocks,
+                           (int)f.hidden, f.mfu);
+        }
+        rk_shapes_free(shapes);
+        if (i == 0) {
+            memcpy(first, text, sizeof(first));
+            assert_true(first[0] != '\0');
+        }
+        assert_string_equal(text, first);
+    }
+}
+
 static bool stop_at_once(void *user, const rk_job_progress *progress)
 {
     (void)progress;
@@ -335,9 +374,13 @@ static void test_sweep(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_explanation),   cmocka_unit_test(test_machines),
-        cmocka_unit_test(test_shapes),        cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_sweep),         cmocka_unit_test(test_sweep_onto_itself),
+        cmocka_unit_test(test_explanation),
+        cmocka_unit_test(test_machines),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_usual_shapes),
+        cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_sweep),
+        cmocka_unit_test(test_sweep_onto_itself),
         cmocka_unit_test(test_sweep_request),
     };
     return cmocka_run_group_tests(tests, open_documents, close_documents);

@@ -713,6 +713,14 @@ static void test_model_switches(void **state)
                 fail_msg("%s: %s", line, text);
             }
         }
+        if (cases[i].lacks && !strchr(cases[i].flag, ' ')) { /* as if it were not there */
+            (void)snprintf(line, sizeof(line), "--model %s --%s false", cases[i].lacks,
+                           cases[i].flag);
+            read_case(line, text);
+            if (text[0] == '!') {
+                fail_msg("%s: %s", line, text);
+            }
+        }
     }
 }
 
