@@ -48,13 +48,21 @@ static const char *join_words(rk_shell *sh, const call *c)
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-/* A text with the escapes of a line end, a tab and a backslash. */
+/* The letter behind a backslash: a line end, a tab, or itself. */
+static void put_escape(rk_shell *sh, const char *letter)
+{
+    put(sh, *letter == 'n' ? "\n" : *letter == 't' ? "\t" : letter, 1);
+}
+
+/* A text in which backslashes escape line ends, tabs and backslashes. */
 static void put_escaped(rk_shell *sh, const char *text)
 {
     for (const char *at = text; *at; at++) {
-        const bool escapes = *at == '\\' && at[1] && strchr("nt\\", at[1]);
-        at += escapes;
-        put(sh, escapes && *at == 'n' ? "\n" : escapes && *at == 't' ? "\t" : at, 1);
+        if (*at == '\\' && at[1] && strchr("nt\\", at[1])) {
+            put_escape(sh, ++at);
+        } else {
+            put(sh, at, 1);
+        }
     }
 }
 
@@ -124,8 +132,7 @@ static int run_printf(rk_shell *sh, const call *c)
                 at += strcspn(format, "sdiufq") + 1;
                 put_formatted(sh, format, *at, word(c, next++));
             } else if (*at == '\\' && at[1]) {
-                at++;
-                put(sh, *at == 'n' ? "\n" : *at == 't' ? "\t" : at, 1);
+                put_escape(sh, ++at);
             } else {
                 put(sh, at, 1);
             }

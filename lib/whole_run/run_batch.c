@@ -43,7 +43,7 @@ rk_status rk_run_tokens(const rk_run_question *question, const rk_model *model,
                                    &target->other_count, err);
 }
 
-/* The letter that a budget of so few tokens lacks: 15 is 15T, 300 is 300B; "": none, as of 10 k. */
+/* The letter that a budget of so few tokens lacks: 15 is 15T, 300 is 300B; "": none. */
 static const char *missing_letter(double tokens)
 {
     return tokens < 100 ? "T" : tokens < 1000 ? "B" : "";

@@ -363,7 +363,7 @@ static void check_kind(const rk_problem *problem, const rk_ranking *found, int k
     }
 }
 
-/* Returns the kinds that there are. */
+/* Returns the kinds that it finds, a bit each. */
 static unsigned check_alternatives(const rk_problem *problem)
 {
     rk_ranking found;
